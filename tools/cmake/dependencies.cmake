@@ -1,0 +1,33 @@
+# Everything that Millrace uses and did not write. Each find fails with the Debian package to
+# install; tools/setup installs them all.
+
+macro(millrace_find package debian)
+  find_package(${package} ${ARGN} QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "Millrace needs ${package}: install the Debian package(s) '${debian}', "
+                        "or run tools/setup, which installs all that is missing.")
+  endif()
+endmacro()
+
+# Debian's own interpreter, not the first one on PATH: NumPy and the headers are its packages.
+set(Python3_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The interpreter that the module is for")
+
+millrace_find(Threads "libc6-dev")
+millrace_find(Protobuf "libprotobuf-dev protobuf-compiler")
+millrace_find(absl "libabsl-dev" CONFIG)
+millrace_find(gRPC "libgrpc++-dev protobuf-compiler-grpc" CONFIG)
+millrace_find(nlohmann_json "nlohmann-json3-dev" CONFIG)
+millrace_find(CLI11 "libcli11-dev" CONFIG)
+millrace_find(spdlog "libspdlog-dev libfmt-dev" CONFIG)
+
+if(MILLRACE_TESTS)
+  millrace_find(doctest "doctest-dev" CONFIG)
+endif()
+
+if(MILLRACE_PYTHON)
+  millrace_find(Python3 "python3-dev python3-numpy" COMPONENTS Interpreter Development.Module NumPy)
+  # After Python3: pybind11 then uses that one instead of searching for its own.
+  millrace_find(pybind11 "pybind11-dev" CONFIG)
+else()
+  millrace_find(Python3 "python3" COMPONENTS Interpreter)
+endif()

@@ -1,0 +1,44 @@
+# What can be chosen at configure time, and the flags that every target of ours is built with.
+
+option(MILLRACE_TESTS "Build the tests" ON)
+option(MILLRACE_PYTHON "Build the Python front-end" ON)
+option(MILLRACE_BENCH "Build the benchmarks" ON)
+option(MILLRACE_WERROR "Treat compiler warnings as errors" OFF)
+set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+set_property(CACHE MILLRACE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the Python module links the same static libraries
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+
+# Said explicitly because pybind11 would otherwise turn on link-time optimisation for its module,
+# which g++ and lld cannot do together.
+set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
+
+add_compile_options(-Wall -Wextra)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options(-Wthread-safety)
+endif()
+if(MILLRACE_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(MILLRACE_SANITIZE)
+  add_compile_options(-fsanitize=${MILLRACE_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MILLRACE_SANITIZE})
+endif()
+
+find_program(MILLRACE_CCACHE ccache)
+if(MILLRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${MILLRACE_CCACHE}")
+endif()
+
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=lld MILLRACE_HAS_LLD)
+if(MILLRACE_HAS_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()

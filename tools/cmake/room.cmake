@@ -1,0 +1,88 @@
+# One room of the house: a library of one floor with its tests.
+#
+#   millrace_room(graph
+#     SOURCES graph.cc import.cc
+#     DEPENDS op wire                 # rooms on lower floors
+#     LINKS protobuf::libprotobuf     # libraries that are not ours
+#     TESTS graph_test.cc import_test.cc
+#     TEST_DEPENDS ops                # rooms that only the tests use
+#     TEST_TIMEOUT 300)               # seconds for each file of TESTS; 120 unless told
+#
+# makes the library millrace_graph (alias Millrace::graph; INTERFACE when there are no SOURCES) and
+# the program millrace_graph_test with one ctest, graph/<file>, per file of TESTS. Headers are
+# included from the top: "millrace/graph/graph.h". DEPENDS and LINKS reach those who link the room.
+
+# Where code generators put headers, under the path that they are included by.
+set(MILLRACE_GENERATED_DIR "${PROJECT_BINARY_DIR}/generated")
+
+if(MILLRACE_TESTS)
+  enable_testing()
+  add_library(millrace_test_main OBJECT "${CMAKE_CURRENT_LIST_DIR}/test_main.cc")
+  target_link_libraries(millrace_test_main PUBLIC doctest::doctest)
+endif()
+
+function(millrace_room room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TEST_TIMEOUT"
+                        "SOURCES;DEPENDS;LINKS;TESTS;TEST_DEPENDS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "millrace_room(${room}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+
+  set(library millrace_${room})
+  if(arg_SOURCES)
+    add_library(${library} STATIC ${arg_SOURCES})
+    set(reach PUBLIC)
+  else()
+    add_library(${library} INTERFACE)
+    set(reach INTERFACE)
+  endif()
+  add_library(Millrace::${room} ALIAS ${library})
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${room})
+  set_property(GLOBAL APPEND PROPERTY MILLRACE_ROOMS ${room})
+
+  target_compile_features(${library} ${reach} cxx_std_20)
+  target_include_directories(${library} ${reach}
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+    "$<BUILD_INTERFACE:${MILLRACE_GENERATED_DIR}>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  millrace_link_rooms(${library} ${reach} ${arg_DEPENDS})
+  target_link_libraries(${library} ${reach} ${arg_LINKS})
+
+  if(MILLRACE_TESTS AND arg_TESTS)
+    add_executable(${library}_test ${arg_TESTS})
+    set_target_properties(${library}_test PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test-bin")
+    target_link_libraries(${library}_test PRIVATE millrace_test_main ${library})
+    millrace_link_rooms(${library}_test PRIVATE ${arg_TEST_DEPENDS})
+    if(NOT arg_TEST_TIMEOUT)
+      set(arg_TEST_TIMEOUT 120)
+    endif()
+    foreach(file IN LISTS arg_TESTS)
+      millrace_room_test(${room} ${file} ${arg_TEST_TIMEOUT})
+    endforeach()
+  endif()
+endfunction()
+
+function(millrace_link_rooms target reach)
+  foreach(room IN LISTS ARGN)
+    if(TARGET millrace_${room})
+      target_link_libraries(${target} ${reach} millrace_${room})
+    else()
+      # A warning while the house is being built: the room may be on its way.
+      message(WARNING "${target} depends on room '${room}', which is not on a lower floor "
+                      "or not there yet (see the list in the top CMakeLists.txt)")
+    endif()
+  endforeach()
+endfunction()
+
+function(millrace_room_test room file timeout)
+  cmake_path(REMOVE_EXTENSION file OUTPUT_VARIABLE stem)
+  set(test ${room}/${stem})
+  add_test(NAME ${test}
+    COMMAND millrace_${room}_test "--source-file=*/${file}"
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+  # doctest calls it a success when its filter matches no test case.
+  set_tests_properties(${test} PROPERTIES
+    TIMEOUT ${timeout}
+    FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+endfunction()

@@ -1,0 +1,43 @@
+// Logging for the people who run a task. One line: time, level, who, message.
+//
+//   log_info("listening on ", address);
+//
+// The level comes from MILLRACE_LOG (trace, debug, info, warning, error, off; default info); lines
+// go to standard error. Kernels and passes do not log: they return Status.
+#pragma once
+
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+
+namespace millrace {
+
+enum class LogLevel { trace, debug, info, warning, error };
+
+bool log_enabled(LogLevel level);
+void log_line(LogLevel level, std::string_view text);
+// The name that stands in front of every further line of this process ("worker:1").
+void set_log_name(std::string_view name);
+
+template <class... Parts>
+void log_at(LogLevel level, const Parts&... parts) {
+  if (log_enabled(level)) log_line(level, absl::StrCat(parts...));
+}
+template <class... Parts>
+void log_debug(const Parts&... parts) {
+  log_at(LogLevel::debug, parts...);
+}
+template <class... Parts>
+void log_info(const Parts&... parts) {
+  log_at(LogLevel::info, parts...);
+}
+template <class... Parts>
+void log_warning(const Parts&... parts) {
+  log_at(LogLevel::warning, parts...);
+}
+template <class... Parts>
+void log_error(const Parts&... parts) {
+  log_at(LogLevel::error, parts...);
+}
+
+}  // namespace millrace

@@ -1,0 +1,55 @@
+#include "millrace/base/thread_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace {
+
+ThreadPool::ThreadPool(int threads, std::string name)
+    : size_(threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency())),
+      name_(name.substr(0, 15)) {}
+
+ThreadPool::~ThreadPool() {
+  std::vector<std::thread> threads;
+  {
+    MutexLock lock(mutex_);
+    closing_ = true;
+    threads.swap(threads_);
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void ThreadPool::post(Task task) {
+  MutexLock lock(mutex_);
+  tasks_.push_back(std::move(task));
+  const bool can_grow = !closing_ && static_cast<int>(threads_.size()) < size_;
+  if (idle_ < static_cast<int>(tasks_.size()) && can_grow) {
+    threads_.emplace_back([this] { work(); });
+  } else {
+    changed_.notify_one();
+  }
+}
+
+void ThreadPool::work() {
+  pthread_setname_np(pthread_self(), name_.c_str());
+  MutexLock lock(mutex_);
+  for (;;) {
+    while (tasks_.empty() && !closing_) {
+      ++idle_;
+      changed_.wait(mutex_);
+      --idle_;
+    }
+    if (tasks_.empty()) return;
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    mutex_.unlock();
+    task();
+    task = nullptr;
+    mutex_.lock();
+  }
+}
+
+}  // namespace millrace

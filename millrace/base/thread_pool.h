@@ -1,0 +1,37 @@
+// A fixed number of threads that run posted tasks in order of posting. Threads start with the first
+// task, so an idle pool costs nothing. Tasks must not block on other tasks.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "millrace/base/runner.h"
+
+namespace millrace {
+
+class ThreadPool final : public Runner {
+ public:
+  // `threads` >= 1; 0 means one per processor. `name` shows in debuggers, 15 bytes at most.
+  explicit ThreadPool(int threads = 0, std::string name = "millrace");
+  // Runs what was posted, then joins. Must not be called from a task of this pool.
+  ~ThreadPool() override;
+
+  void post(Task task) override;
+  int size() const { return size_; }
+
+ private:
+  void work();
+
+  const int size_;
+  const std::string name_;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Task> tasks_ MR_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ MR_GUARDED_BY(mutex_);
+  int idle_ MR_GUARDED_BY(mutex_) = 0;
+  bool closing_ MR_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace millrace

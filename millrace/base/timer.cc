@@ -1,0 +1,66 @@
+#include "millrace/base/timer.h"
+
+#include <pthread.h>
+
+namespace millrace {
+
+TimerQueue::~TimerQueue() {
+  std::thread thread;
+  {
+    MutexLock lock(mutex_);
+    closing_ = true;
+    thread.swap(thread_);
+    changed_.notify_all();
+  }
+  if (thread.joinable()) thread.join();
+}
+
+TimerQueue::Timer TimerQueue::at(Clock::Time when, Task task) {
+  MutexLock lock(mutex_);
+  const Timer::Key key{when, next_id_++};
+  const bool is_first = timers_.empty() || key < timers_.begin()->first;
+  timers_.emplace(key, std::move(task));
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { work(); });
+  } else if (is_first) {
+    changed_.notify_all();
+  }
+  return Timer(this, key);
+}
+
+void TimerQueue::Timer::cancel() {
+  TimerQueue* queue = std::exchange(queue_, nullptr);
+  if (queue == nullptr) return;
+  MutexLock lock(queue->mutex_);
+  queue->timers_.erase(key_);
+  // A task that cancels its own timer does not wait for itself.
+  while (queue->running_id_ == key_.second && queue->thread_.get_id() != std::this_thread::get_id())
+    queue->changed_.wait(queue->mutex_);
+}
+
+void TimerQueue::work() {
+  pthread_setname_np(pthread_self(), "millrace-timer");
+  MutexLock lock(mutex_);
+  while (!closing_) {
+    if (timers_.empty()) {
+      changed_.wait(mutex_);
+      continue;
+    }
+    auto first = timers_.begin();
+    if (Clock::real().now() < first->first.first) {
+      changed_.wait_until(mutex_, first->first.first);
+      continue;
+    }
+    running_id_ = first->first.second;
+    Task task = std::move(first->second);
+    timers_.erase(first);
+    mutex_.unlock();
+    task();
+    task = nullptr;
+    mutex_.lock();
+    running_id_ = 0;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace millrace

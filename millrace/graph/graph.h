@@ -1,0 +1,152 @@
+// Graph: nodes and the edges between them. The one intermediate representation of Millrace; what
+// clients send is imported into it, what planning passes take and give is it, what workers run is
+// compiled from it.
+//
+// Nodes are numbered densely in order of creation; an id stays valid as long as the graph. A Graph
+// is a value: copying copies the nodes, moving is free. It holds only nodes that make sense one by
+// one (known op, right number and types of inputs, valid attributes); whether they make sense
+// together (no cycle outside a loop) is `validate`. Not thread-safe while it is being changed.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "millrace/base/result.h"
+#include "millrace/op/attrs.h"
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+using NodeId = uint32_t;
+inline constexpr NodeId kNoNode = ~NodeId{0};
+
+// One output of a node.
+struct Endpoint {
+  NodeId node = kNoNode;
+  int32_t output = 0;
+  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Endpoint& e) {
+    return H::combine(std::move(h), e.node, e.output);
+  }
+};
+
+using TypeList = absl::InlinedVector<ArgType, 2>;
+
+struct Node {
+  NodeId id = kNoNode;
+  std::string name;
+  const OpDef* op = nullptr;
+  absl::InlinedVector<Endpoint, 2> inputs;       // data inputs in slot order
+  absl::InlinedVector<NodeId, 1> control_inputs; // must have run before this one
+  TypeList input_types;                          // as the op declares them for these attributes
+  TypeList output_types;
+  Attrs attrs;
+  std::string_view requested_device;             // as the client wrote it; kept alive by the graph
+  std::string_view device;                       // full name once placed; empty before
+
+  AttrView attr_view() const { return {*op, attrs}; }
+  int num_outputs() const { return static_cast<int>(output_types.size()); }
+};
+
+// TensorFlow's GraphDef versions, passed on unchanged.
+struct GraphVersions {
+  int producer = 0;
+  int min_consumer = 0;
+  std::vector<int> bad_consumers;
+};
+
+class Graph {
+ public:
+  explicit Graph(const OpRegistry& ops) : ops_(&ops) {}
+  Graph(const Graph& other);
+  Graph& operator=(const Graph& other) { return *this = Graph(other); }
+  Graph(Graph&&) noexcept = default;
+  Graph& operator=(Graph&&) noexcept = default;
+
+  const OpRegistry& ops() const { return *ops_; }
+  size_t size() const { return nodes_.size(); }
+  bool empty() const { return nodes_.empty(); }
+  const Node& operator[](NodeId id) const { return nodes_[id]; }
+  std::span<const Node> nodes() const { return nodes_; }
+  const GraphVersions& versions() const { return versions_; }
+  void set_versions(GraphVersions versions) { versions_ = std::move(versions); }
+
+  // Null if there is no such node.
+  const Node* find(std::string_view name) const;
+
+  struct NewNode {
+    std::string name;
+    std::string_view op;
+    std::vector<Endpoint> inputs = {};
+    std::vector<NodeId> control_inputs = {};
+    Attrs attrs = {};
+    std::string_view device = {};
+  };
+  // Adds a node whose inputs are there already. Type attributes that its inputs decide may be left
+  // out and are filled in.
+  // Errors: INVALID_ARGUMENT (unknown op, with suggestions; wrong number or type of inputs, with
+  // both types; bad attribute; bad name; output index out of range), ALREADY_EXISTS (name).
+  Result<NodeId> add(NewNode node);
+  // Like `add`, but an input may be Endpoint{kNoNode, …}: a back edge, set later by set_input.
+  // Until it is set the node's type attributes must all be given.
+  Result<NodeId> add_with_back_edges(NewNode node);
+
+  // Rewiring, for passes. Types must fit (INVALID_ARGUMENT).
+  Status set_input(NodeId node, int slot, Endpoint source);
+  void add_control_input(NodeId node, NodeId before);  // does nothing if it is there
+  void set_control_inputs(NodeId node, std::vector<NodeId> before);
+  void set_device(NodeId node, std::string_view full_name);
+  void set_requested_device(NodeId node, std::string_view device);
+  Status set_attr(NodeId node, std::string_view name, AttrValue value);
+
+  // A graph of only the nodes for which `keep` is true, in the same order; inputs of kept nodes
+  // must be kept. `new_ids`, if given, gets for each old id the new one or kNoNode.
+  Graph subset(const std::vector<bool>& keep, std::vector<NodeId>* new_ids = nullptr) const;
+
+  // `prefix` if free, else prefix_1, prefix_2 …
+  std::string unique_name(std::string_view prefix) const;
+
+ private:
+  std::string_view intern(std::string_view text);
+
+  const OpRegistry* ops_;
+  std::vector<Node> nodes_;
+  absl::flat_hash_map<std::string, NodeId> by_name_;
+  // Device names: few distinct ones, many nodes; the strings never move.
+  absl::flat_hash_map<std::string, std::unique_ptr<const std::string>> interned_;
+  GraphVersions versions_;
+};
+
+// Who consumes what: the edges of a graph in the other direction, in one flat array.
+class FanOut {
+ public:
+  struct Edge {
+    int32_t output;    // of the producer; -1 for a control edge
+    NodeId consumer;
+    int32_t slot;      // of the consumer; -1 for a control edge
+  };
+  explicit FanOut(const Graph& graph);
+  std::span<const Edge> of(NodeId node) const {
+    return {edges_.data() + begin_[node], begin_[node + 1] - begin_[node]};
+  }
+
+ private:
+  std::vector<uint32_t> begin_;
+  std::vector<Edge> edges_;
+};
+
+// Nodes so that each comes after its inputs, back edges (NextIteration -> Merge) not counted.
+// Errors: INVALID_ARGUMENT naming the nodes of a cycle that is no loop.
+Result<std::vector<NodeId>> topological_order(const Graph& graph);
+
+// "name:0" and so on -> endpoint; "name" means output 0.
+// Errors: NOT_FOUND for the node, INVALID_ARGUMENT for the index.
+Result<Endpoint> find_endpoint(const Graph& graph, std::string_view tensor_name);
+
+}  // namespace millrace

@@ -1,0 +1,63 @@
+// Shape inference: from what is known of a node's inputs to what is known of its outputs.
+//
+// A rule is a function Status(InferContext&) on the OpDef. It may read attributes, input shapes, and
+// input values where they are constants. It sets every output it knows something about. Errors are
+// INVALID_ARGUMENT with the shapes in the message: a graph that can't run is refused when built.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "millrace/op/attrs.h"
+#include "millrace/op/op_def.h"
+
+namespace millrace {
+
+class InferContext {
+ public:
+  // `inputs` in slot order; `constants` has a value for inputs that are known, nullptr otherwise.
+  InferContext(AttrView attrs, std::span<const PartialShape> inputs,
+               std::span<const Tensor* const> constants, int num_outputs);
+
+  AttrView attrs() const { return attrs_; }
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  const PartialShape& input(int slot) const { return inputs_[slot]; }
+  // The value of a constant input; null if it is not known yet.
+  const Tensor* constant(int slot) const;
+  void set_output(int slot, PartialShape shape) { outputs_[slot] = std::move(shape); }
+  const PartialShape& output(int slot) const { return outputs_[slot]; }
+  std::vector<PartialShape> take_outputs() && { return std::move(outputs_); }
+
+  // The input's shape if it has (or may have) this rank; INVALID_ARGUMENT naming the slot if not.
+  Result<PartialShape> input_of_rank(int slot, int rank) const;
+
+ private:
+  AttrView attrs_;
+  std::span<const PartialShape> inputs_;
+  std::span<const Tensor* const> constants_;
+  std::vector<PartialShape> outputs_;
+};
+
+// Rules that many ops share.
+namespace infer {
+// Output 0 has the shape of input 0 (1).
+Status same_as_input(InferContext& context);
+Status same_as_second_input(InferContext& context);
+// Output 0 has what input 0 and input 1 broadcast to, by NumPy's rules.
+Status broadcast(InferContext& context);
+// Every output is a scalar.
+Status scalar(InferContext& context);
+// Output 0 has the shape of the attribute "shape".
+Status shape_attr(InferContext& context);
+// There are no outputs.
+Status no_outputs(InferContext& context);
+// Nothing is known.
+Status unknown(InferContext& context);
+}  // namespace infer
+
+// NumPy's broadcasting of two shapes. Errors: INVALID_ARGUMENT naming both.
+Result<PartialShape> broadcast_shapes(const PartialShape& a, const PartialShape& b);
+Result<Shape> broadcast_shapes(const Shape& a, const Shape& b);
+
+}  // namespace millrace

@@ -1,0 +1,128 @@
+// OpDef: everything that is to be known about one op, in one value.
+//
+//   MR_TRY(ops.add({
+//       .name = "Neg",
+//       .doc = "The negative of x, element by element.",
+//       .signature = "x: T -> y: T | T: {bfloat16, half, float, double, int32, int64}",
+//       .infer = infer::same_as_input,
+//       .cpu = cpu::elementwise([](auto x) { return -x; }),
+//   }));
+//
+// Names, argument order, attributes, types and defaults are those of TensorFlow's op set, because
+// graphs and partitions arrive from it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/result.h"
+#include "millrace/op/attrs.h"
+#include "millrace/tensor/attr_value.h"
+
+namespace millrace {
+
+class InferContext;
+class Kernel;
+struct KernelSpec;
+
+// The type of one argument: a fixed dtype, an attribute that names one, or a list.
+struct ArgDef {
+  std::string name;
+  DType dtype = DType::invalid;  // fixed type, or
+  std::string type_attr;         // an attribute of kind "type", or
+  std::string type_list_attr;    // an attribute of kind "list(type)": one argument per entry
+  std::string number_attr;       // an attribute of kind "int": that many arguments of the type
+  bool is_ref = false;           // carries a reference to a variable's tensor
+};
+
+struct AttrDef {
+  std::string name;
+  std::string kind;                          // "type", "int", "list(type)" …: TensorFlow's words
+  std::optional<AttrValue> default_value;    // none: required, or found from the inputs
+  std::optional<int64_t> minimum;            // of an int, or of a list's length
+  std::vector<DType> allowed_types;          // of a type or list(type); empty: any
+  std::vector<std::string> allowed_strings;  // of a string; empty: any
+};
+
+// How dear one run of the kernel is, for the executor's choice between running it at once and
+// sharing it with the pool.
+enum class Cost : uint8_t {
+  cheap,    // always inline: bookkeeping, scalars
+  by_size,  // worth a hand-over once the inputs are large
+  heavy,    // always worth a hand-over
+};
+
+// What the executor and the planning passes must know of an op beyond its kernel.
+enum class Role : uint8_t {
+  ordinary,
+  // Control flow of TensorFlow 1: which values are dead, and in which frame and iteration nodes run.
+  switch_,          // forwards its data to one of its outputs; the other one is dead
+  merge,            // runs as soon as one input is alive, or when all are dead
+  enter,            // moves its input into a loop's frame
+  exit,             // moves its input out of the frame
+  next_iteration,   // moves its input to the next iteration
+  loop_cond,        // the loop's decision; at most one per frame
+  control_trigger,  // runs even if a control input is dead
+  // Transfers: never skipped, because the other end waits; they carry death along.
+  send,
+  receive,
+};
+
+using InferFn = std::function<Status(InferContext&)>;
+using KernelFactory = std::function<Result<std::unique_ptr<Kernel>>(const KernelSpec&)>;
+
+// One op. Fill it with designated initialisers; what follows `signature` has a default.
+struct OpDef {
+  std::string name;
+  std::string doc;
+  // "inputs -> outputs | attributes"; grammar in signature.h.
+  std::string signature;
+
+  InferFn infer = nullptr;      // none: output shapes are unknown
+  KernelFactory cpu = nullptr;  // none: known by name, refused at placement
+
+  Role role = Role::ordinary;
+  bool stateful = false;     // never folded, merged, or dropped; kept per session by node name
+  bool commutative = false;  // the first two inputs may be swapped
+  bool foldable = true;      // may run at planning time when all inputs are constant
+  bool allows_uninitialized_input = false;  // may see a reference that holds no value yet
+  Cost cost = Cost::by_size;
+  // Why there is no gradient: empty until gradients are written.
+  std::string not_differentiable = {};
+  // Inputs that the sweep of all ops runs the op with: float vectors, cast to each allowed type.
+  std::vector<std::vector<double>> examples = {};
+
+  // Filled from `signature` by OpRegistry::add.
+  std::vector<ArgDef> inputs = {};
+  std::vector<ArgDef> outputs = {};
+  std::vector<AttrDef> attrs = {};
+
+  const AttrDef* find_attr(std::string_view name) const;
+};
+
+// The concrete type of one input or output of a node.
+struct ArgType {
+  DType dtype = DType::invalid;
+  bool is_ref = false;
+  friend bool operator==(const ArgType&, const ArgType&) = default;
+};
+
+// The types of a node's inputs (or outputs) in slot order, lists flattened.
+// Errors: INVALID_ARGUMENT if an attribute that decides them is missing or of the wrong kind, or a
+// count is negative or over 10^6.
+Result<std::vector<ArgType>> resolve_args(const OpDef& op, const std::vector<ArgDef>& args,
+                                          const Attrs& attrs);
+
+// Where each argument begins in the flattened slots; size args + 1.
+Result<std::vector<int>> arg_offsets(const OpDef& op, const std::vector<ArgDef>& args,
+                                     const Attrs& attrs);
+
+// Checks a node's attributes against the op: kinds, allowed values, minima, required ones present.
+// Attributes that the op doesn't know are left alone (newer clients send them).
+Status check_attrs(const OpDef& op, const Attrs& attrs);
+
+}  // namespace millrace

@@ -1,0 +1,36 @@
+// OpRegistry: the ops that a program knows, filled explicitly at start (ops/all.h) and read-only
+// afterwards. Nodes keep pointers into it, so it outlives every graph.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "millrace/base/result.h"
+#include "millrace/op/op_def.h"
+
+namespace millrace {
+
+class OpRegistry {
+ public:
+  OpRegistry() = default;
+  OpRegistry(const OpRegistry&) = delete;
+  OpRegistry& operator=(const OpRegistry&) = delete;
+
+  // Parses the signature and keeps the op.
+  // Errors: ALREADY_EXISTS for a second op of the name; INVALID_ARGUMENT for a bad signature.
+  Status add(OpDef op);
+  // Null if unknown. The pointer stays valid as long as the registry.
+  const OpDef* find(std::string_view name) const;
+  // All ops in order of names.
+  std::vector<const OpDef*> all() const;
+  size_t size() const { return ops_.size(); }
+  // Up to three known names close to an unknown one, for error messages.
+  std::vector<std::string> suggestions(std::string_view name) const;
+
+ private:
+  absl::flat_hash_map<std::string, std::unique_ptr<const OpDef>> ops_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,115 @@
+// Resource: something on a device that outlives a step (a variable, a queue), and the manager that
+// finds it by (container, name).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "millrace/base/mutex.h"
+#include "millrace/base/result.h"
+
+namespace millrace {
+
+// The container of resources that name none.
+inline constexpr std::string_view kDefaultContainer = "localhost";
+
+class Resource {
+ public:
+  virtual ~Resource() = default;
+  // What it is and how it stands, for people: "FIFOQueue 3/10 of (string)".
+  virtual std::string description() const = 0;
+  // The resource is being dropped from its container: wake whoever waits on it, with `why`.
+  virtual void close(const Status& why) { (void)why; }
+};
+
+// One per device. Thread-safe. Lookups take one shared hash table; a kernel that runs often keeps
+// the shared_ptr and asks `generation()` whether anything was dropped since.
+class ResourceManager {
+ public:
+  ResourceManager() = default;
+  ~ResourceManager();
+
+  // `container` empty means kDefaultContainer. The name space is per C++ type: a queue and a
+  // variable of one name are different things.
+  // Errors: NOT_FOUND naming container, name and type.
+  template <class T>
+  Result<std::shared_ptr<T>> find(std::string_view container, std::string_view name) const;
+  // Finds, or makes with `create` (called with no lock held; of two racing makers one wins).
+  template <class T>
+  Result<std::shared_ptr<T>> find_or_create(std::string_view container, std::string_view name,
+                                            const std::function<Result<std::shared_ptr<T>>()>& create);
+  // Errors: ALREADY_EXISTS.
+  template <class T>
+  Status add(std::string_view container, std::string_view name, std::shared_ptr<T> resource) {
+    return insert(key_of(typeid(T), container, name), std::move(resource));
+  }
+  // Drops one. Errors: NOT_FOUND.
+  template <class T>
+  Status remove(std::string_view container, std::string_view name) {
+    return erase(key_of(typeid(T), container, name));
+  }
+  // Drops a whole container, closing what is in it. Unknown containers are fine.
+  void clear(std::string_view container, const Status& why);
+  void clear_all(const Status& why);
+
+  // Grows whenever something is dropped: a cached pointer is good while it has not changed.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  struct Entry {
+    std::string container, name, type, description;
+  };
+  // What there is, in order of container and name.
+  std::vector<Entry> list() const;
+  size_t size() const;
+
+ private:
+  struct Key {
+    size_t type;  // hash of the C++ type
+    std::string container, name;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <class H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.type, key.container, key.name);
+    }
+  };
+  static Key key_of(const std::type_info& type, std::string_view container, std::string_view name) {
+    return {type.hash_code(), std::string(container.empty() ? kDefaultContainer : container),
+            std::string(name)};
+  }
+  std::shared_ptr<Resource> lookup(const Key& key) const;
+  Status insert(Key key, std::shared_ptr<Resource> resource);
+  // Keeps the one that is there if another was faster; returns whichever is kept.
+  std::shared_ptr<Resource> insert_or_get(Key key, std::shared_ptr<Resource> resource);
+  Status erase(const Key& key);
+
+  mutable Mutex mutex_;
+  absl::flat_hash_map<Key, std::shared_ptr<Resource>> resources_ MR_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> generation_{0};
+};
+
+template <class T>
+Result<std::shared_ptr<T>> ResourceManager::find(std::string_view container,
+                                                 std::string_view name) const {
+  Key key = key_of(typeid(T), container, name);
+  if (auto found = lookup(key)) return std::static_pointer_cast<T>(std::move(found));
+  return not_found("no resource '", name, "' of type ", T::kTypeName, " in container '",
+                   key.container, "'");
+}
+
+template <class T>
+Result<std::shared_ptr<T>> ResourceManager::find_or_create(
+    std::string_view container, std::string_view name,
+    const std::function<Result<std::shared_ptr<T>>()>& create) {
+  Key key = key_of(typeid(T), container, name);
+  if (auto found = lookup(key)) return std::static_pointer_cast<T>(std::move(found));
+  MR_ASSIGN(std::shared_ptr<T> made, create());
+  return std::static_pointer_cast<T>(insert_or_get(std::move(key), std::move(made)));
+}
+
+}  // namespace millrace

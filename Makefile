@@ -1,0 +1,36 @@
+# The commands of this repository; each is a thin line over cmake or a script in tools/.
+.DEFAULT_GOAL := help
+.PHONY: help build test demo bench check format clean
+
+JOBS ?= $(shell nproc)
+export JOBS
+
+help: ## show this
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
+
+build: ## install what is missing and build into build/
+	@tools/setup
+	@cmake --preset default
+	@cmake --build --preset default -j $(JOBS)
+	@echo "built; to use it from this shell: source build/env.sh"
+
+test: build ## build, then run every C++ and Python test
+	@tools/test
+
+demo: build ## count words on a cluster of four processes (TEXTS=folder for your own)
+	@tools/demo
+
+bench: build ## build, then print the table of benchmarks
+	@tools/setup bench
+	@tools/bench
+
+check: ## format, floors, lint, clang build, tests under sanitizers
+	@tools/setup build check
+	@tools/check
+
+format: ## format all C++ and Python
+	@tools/setup check
+	@tools/format
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,141 @@
+"""tools/floors on small trees: each fault is found, named with its place, and nothing else is."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def floors(root):
+    return subprocess.run(
+        [sys.executable, REPOSITORY / "tools" / "floors", "--root", root],
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture
+def house(tmp_path):
+    """Writes files of a tree; every room that gets one also gets its README."""
+
+    def write(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            if name.startswith("millrace/"):
+                (path.parent / "README.md").write_text("A room.\n")
+        return tmp_path
+
+    return write
+
+
+def includes(*paths):
+    return "".join(f'#include "{path}"\n' for path in paths)
+
+
+def test_this_repository_keeps_its_floors():
+    result = floors(REPOSITORY)
+    assert result.returncode == 0, result.stdout
+
+
+def test_lower_floors_and_own_room_may_be_included(house):
+    root = house(
+        {
+            "millrace/base/status.h": "",
+            "millrace/tensor/tensor.h": includes("millrace/base/status.h"),
+            "millrace/master/master.cc": includes(
+                "millrace/master/master.h", "millrace/plan/plan.h", "millrace/tensor/tensor.h"
+            ),
+            "millrace/bin/main.cc": includes("millrace/millrace.h", "millrace/launch/local.h"),
+            "tests/story.cc": includes("millrace/bin/main.h", "tests/story.h"),
+        }
+    )
+    result = floors(root)
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "included", "said"),
+    [
+        ("graph/graph.cc", "millrace/session/session.h", "graph (F2) includes session (F7), above"),
+        ("base/status.h", "millrace/tensor/tensor.h", "includes tensor (F0), above"),
+        ("master/master.h", "millrace/worker/worker.h", "worker (F5), on the same floor"),
+        ("transport/inproc/a.cc", "millrace/transport/grpc/b.h", "on the same floor"),
+        ("session/session.cc", "millrace/millrace.h", "includes millrace.h (F8), above"),
+        ("python/module.cc", "millrace/bin/main.h", "on the same floor"),
+        ("master/master.cc", "millrace/wire/graph.pb.h", "allowed in: wire, io, transport/grpc"),
+        ("plan/plan.cc", "millrace/planning/plan.h", "in no room"),
+        ("plan/plan.cc", "tests/story.h", "above all rooms"),
+        ("plan/plan.cc", "plan.h", "from the top"),
+    ],
+)
+def test_a_wrong_include_is_named_with_its_line(house, file, included, said):
+    result = floors(house({f"millrace/{file}": "// One line above.\n" + includes(included)}))
+    assert result.returncode == 1
+    assert f"millrace/{file}:2: " in result.stdout
+    assert said in result.stdout
+    assert "floors: 1 fault(s)" in result.stdout
+
+
+def test_the_allowed_rooms_are_listed(house):
+    result = floors(house({"millrace/op/op.h": includes("millrace/plan/plan.h")}))
+    assert "allowed: base, tensor\n" in result.stdout
+
+
+@pytest.mark.parametrize("room", ["wire", "io", "transport/grpc"])
+def test_generated_headers_stay_with_the_protocol(house, room):
+    root = house({f"millrace/{room}/codec.cc": includes("millrace/wire/graph.pb.h")})
+    assert floors(root).returncode == 0
+
+
+def test_long_files_warn_and_very_long_files_fail(house):
+    result = floors(house({"millrace/base/a.cc": "\n" * 401, "millrace/base/b.cc": "\n" * 801}))
+    assert result.returncode == 1
+    assert "millrace/base/a.cc:401: warning" in result.stdout
+    assert "millrace/base/b.cc:801: 801 lines; the hard cap is 800" in result.stdout
+
+
+def test_a_room_without_readme_is_named(house):
+    root = house({"millrace/io/files.h": ""})
+    (root / "millrace/io/README.md").unlink()
+    result = floors(root)
+    assert result.returncode == 1
+    assert "millrace/io/README.md:1: missing" in result.stdout
+
+
+def test_a_file_in_no_room_is_named(house):
+    result = floors(house({"millrace/misc/a.h": "", "millrace/loose.h": ""}))
+    assert result.returncode == 1
+    assert "millrace/misc/a.h:1: is in no room" in result.stdout
+    assert "millrace/loose.h:1: is in no room" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("class SessionManager {", "SessionManager"),
+        ("struct [[nodiscard]] PathHelper;", "PathHelper"),
+        ("enum class CommonCode {", "CommonCode"),
+        ("using GraphUtils = int;", "GraphUtils"),
+        ("template <typename T> class MR_SCOPED ShapeUtil final {", "ShapeUtil"),
+    ],
+)
+def test_a_type_named_after_a_drawer_is_named(house, line, name):
+    result = floors(house({"millrace/base/a.h": line + "\n"}))
+    assert result.returncode == 1
+    assert f"millrace/base/a.h:1: type '{name}'" in result.stdout
+
+
+def test_words_that_only_contain_a_banned_one_pass(house):
+    root = house({"millrace/base/communique.h": "struct Commonality;\n// a Manager in prose\n"})
+    assert floors(root).returncode == 0
+
+
+def test_a_file_named_after_a_drawer_is_named(house):
+    result = floors(house({"millrace/base/string_utils.h": ""}))
+    assert result.returncode == 1
+    assert "'string_utils.h' is a drawer" in result.stdout

@@ -61,7 +61,7 @@ void log_line(LogLevel level, std::string_view text) {
 
 void set_log_name(std::string_view text) {
   MutexLock lock(name().mutex);
-  name().text = text.empty() ? std::string() : absl::StrCat(text, ": ");
+  name().text = text.empty() ? std::string() : str_cat(text, ": ");
 }
 
 }  // namespace millrace

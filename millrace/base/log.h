@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "millrace/base/str_cat.h"
 
 namespace millrace {
 
@@ -21,7 +21,7 @@ void set_log_name(std::string_view name);
 
 template <class... Parts>
 void log_at(LogLevel level, const Parts&... parts) {
-  if (log_enabled(level)) log_line(level, absl::StrCat(parts...));
+  if (log_enabled(level)) log_line(level, str_cat(parts...));
 }
 template <class... Parts>
 void log_debug(const Parts&... parts) {

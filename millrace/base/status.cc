@@ -22,7 +22,7 @@ std::string code_name(Code code) {
     case Code::data_loss: return "DATA_LOSS";
     case Code::unauthenticated: return "UNAUTHENTICATED";
   }
-  return absl::StrCat("CODE(", static_cast<int>(code), ")");
+  return str_cat("CODE(", static_cast<int>(code), ")");
 }
 
 Status::Status(Code code, std::string message) {
@@ -57,14 +57,14 @@ Status Status::as_cause() const {
 Status Status::with(std::string_view context) const {
   if (ok()) return *this;
   Rep copy = *rep_;
-  copy.message = absl::StrCat(context, ": ", copy.message);
+  copy.message = str_cat(context, ": ", copy.message);
   return Status(std::move(copy));
 }
 
 Status Status::then(std::string_view text) const {
   if (ok()) return *this;
   Rep copy = *rep_;
-  absl::StrAppend(&copy.message, text);
+  str_append(&copy.message, text);
   return Status(std::move(copy));
 }
 
@@ -77,7 +77,7 @@ Status Status::with_payload(std::string_view url, std::string bytes) const {
 
 std::string Status::to_string() const {
   if (ok()) return "OK";
-  return absl::StrCat(code_name(code()), ": ", message());
+  return str_cat(code_name(code()), ": ", message());
 }
 
 }  // namespace millrace

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "millrace/base/str_cat.h"
 
 namespace millrace {
 
@@ -102,7 +102,7 @@ class [[nodiscard]] Status {
 // Builds an error from parts: error(Code::not_found, "no node '", name, "'").
 template <class... Parts>
 Status error(Code code, const Parts&... parts) {
-  return Status(code, absl::StrCat(parts...));
+  return Status(code, str_cat(parts...));
 }
 template <class... Parts>
 Status invalid(const Parts&... parts) {

@@ -1,0 +1,240 @@
+// The messages of the two services, as plain values.
+//
+// They mirror TensorFlow's master.proto and worker.proto, with our own types in place of encoded
+// ones: a graph is a graph, a tensor shares its buffer. In one process they are handed over as they
+// are; transport/grpc encodes them. A field that only one kind of peer fills says so.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/cluster/cluster_spec.h"
+#include "millrace/graph/graph.h"
+#include "millrace/op/rendezvous.h"
+#include "millrace/tensor/tensor.h"
+#include "millrace/wire/graph_def.h"
+
+namespace millrace {
+
+// ---- Devices ---------------------------------------------------------------------------------
+
+// One device of a task, as GetStatus reports it.
+struct DeviceAttributes {
+  std::string name;  // full: /job:worker/replica:0/task:0/device:CPU:0
+  std::string type;  // "CPU"
+  int64_t memory_limit = 0;  // bytes
+  uint64_t incarnation = 0;  // random, not zero, drawn when the device was made
+  std::string description;
+};
+
+// ---- Session and run options ------------------------------------------------------------------
+
+// What a client may ask of a session (the parts of ConfigProto with an effect here).
+struct SessionOptions {
+  std::vector<std::string> device_filters;  // partial device names; empty: the whole cluster
+  bool allow_soft_placement = false;
+  bool log_device_placement = false;
+  bool isolate_session_state = false;       // private containers for this session
+  bool disable_optimizer = false;           // no folding, no merging of equal nodes
+  std::chrono::milliseconds operation_timeout{0};  // 0: none
+  // A cluster sent by the client (ConfigProto.cluster_def); empty: the server's own.
+  ClusterSpec cluster;
+  bool share_state_in_sent_cluster = false;
+  // ConfigProto fields that a server must refuse.
+  bool use_per_session_threads = false;
+  bool names_thread_pools = false;
+};
+
+enum class Trace : uint8_t { off, on };
+
+struct RunOptions {
+  Trace trace = Trace::off;
+  std::chrono::milliseconds timeout{0};     // 0: the session's operation_timeout
+  bool output_partition_graphs = false;
+};
+
+// When a node ran, in microseconds since the Unix epoch.
+struct NodeTiming {
+  std::string node_name;
+  std::string op;
+  int64_t start_micros = 0;
+  int64_t end_micros = 0;
+  uint32_t thread = 0;
+};
+struct DeviceTrace {
+  std::string device;
+  std::vector<NodeTiming> nodes;
+};
+struct RunMetadata {
+  std::vector<DeviceTrace> traces;
+  std::vector<wire::GraphDef> partition_graphs;
+};
+
+// ---- Master service ----------------------------------------------------------------------------
+
+struct CreateSessionRequest {
+  wire::GraphDef graph;
+  SessionOptions options;
+  std::string target;  // as the client dialled it, "grpc://host:port"
+};
+struct CreateSessionReply {
+  std::string session_handle;
+  int64_t graph_version = 0;
+};
+
+struct ExtendSessionRequest {
+  std::string session_handle;
+  wire::GraphDef graph;  // new nodes only; the whole function library
+  int64_t current_graph_version = 0;
+};
+struct ExtendSessionReply {
+  int64_t new_graph_version = 0;
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+struct RunStepRequest {
+  std::string session_handle;
+  std::vector<NamedTensor> feeds;      // "node:0"
+  std::vector<std::string> fetches;    // "node:0", no duplicates
+  std::vector<std::string> targets;    // "node"
+  RunOptions options;
+  std::string partial_run_handle;      // not empty: one leg of a partial run
+};
+struct RunStepReply {
+  std::vector<Tensor> tensors;         // in the order of fetches
+  RunMetadata metadata;
+};
+
+struct PartialRunSetupRequest {
+  std::string session_handle;
+  std::vector<std::string> feeds, fetches, targets;
+};
+struct PartialRunSetupReply {
+  std::string partial_run_handle;
+};
+
+struct CloseSessionRequest {
+  std::string session_handle;
+};
+struct ListDevicesRequest {
+  std::string session_handle;  // empty: the server's own cluster
+};
+struct ListDevicesReply {
+  std::vector<DeviceAttributes> local, remote;
+};
+struct ResetRequest {
+  std::vector<std::string> containers;      // empty: the default container
+  std::vector<std::string> device_filters;
+};
+
+struct MakeCallableRequest {
+  std::string session_handle;
+  std::vector<std::string> feeds, fetches, targets;
+  RunOptions options;
+};
+struct MakeCallableReply {
+  int64_t handle = 0;
+};
+struct RunCallableRequest {
+  std::string session_handle;
+  int64_t handle = 0;
+  std::vector<Tensor> feeds;   // in the order of MakeCallable
+};
+struct RunCallableReply {
+  std::vector<Tensor> tensors;
+  RunMetadata metadata;
+};
+struct ReleaseCallableRequest {
+  std::string session_handle;
+  int64_t handle = 0;
+};
+
+// ---- Worker service ----------------------------------------------------------------------------
+
+struct GetStatusReply {
+  std::vector<DeviceAttributes> devices;
+};
+
+struct CreateWorkerSessionRequest {
+  std::string session_handle;
+  TaskName task;                      // who the worker is in this session
+  ClusterSpec cluster;                // empty: the worker's own
+  bool isolate_session_state = false;
+  std::string master_task;            // "/job:worker/replica:0/task:0"; may be empty
+  uint64_t master_incarnation = 0;    // 0: unknown
+};
+struct DeleteWorkerSessionRequest {
+  std::string session_handle;
+};
+
+struct RegisterGraphRequest {
+  std::string session_handle;
+  // False only for TensorFlow 1.x masters: the process-wide legacy session is meant.
+  bool create_worker_session_called = true;
+  // Every node placed on a device of the worker. In one process the master's own graph; from the
+  // wire an imported one.
+  std::shared_ptr<const Graph> graph;
+};
+struct RegisterGraphReply {
+  std::string graph_handle;
+};
+struct DeregisterGraphRequest {
+  std::string session_handle;
+  bool create_worker_session_called = true;
+  std::string graph_handle;
+};
+
+// The rendezvous keys of a step's own feeds and fetches. Made once per plan and shared by all its
+// steps, so that a worker in the same process resolves them to slots once.
+struct StepKeys {
+  std::vector<std::string> send;     // values that come with RunGraph
+  std::vector<std::string> receive;  // values that go back with its answer
+};
+
+struct RunGraphRequest {
+  std::string session_handle;
+  bool create_worker_session_called = true;
+  std::string graph_handle;
+  int64_t step_id = 0;
+  std::shared_ptr<const StepKeys> keys;
+  std::vector<Tensor> values;  // for keys->send, in its order
+  Trace trace = Trace::off;
+  bool record_partition_graphs = false;
+  bool is_partial = false;
+  bool is_last_partial_run = false;
+  int64_t request_id = 0;      // random; 0: repeats are not recognised
+};
+struct RunGraphReply {
+  std::vector<Delivery> values;  // for keys->receive, in its order
+  std::vector<DeviceTrace> traces;
+  std::vector<wire::GraphDef> partition_graphs;
+};
+
+struct CleanupGraphRequest {
+  int64_t step_id = 0;
+};
+struct CleanupAllRequest {
+  std::vector<std::string> containers;
+};
+
+struct RecvTensorRequest {
+  int64_t step_id = 0;
+  std::string rendezvous_key;
+  int64_t request_id = 0;
+};
+struct RecvTensorReply {
+  Delivery delivery;
+  int64_t send_start_micros = 0;
+  bool require_ack = false;  // set by TensorFlow workers with a response cache
+};
+
+}  // namespace millrace

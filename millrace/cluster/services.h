@@ -1,0 +1,80 @@
+// The two services of a task, as interfaces: what a client asks of a master, and what masters and
+// peers ask of a worker.
+//
+// The task's own master and worker implement them; transport/grpc implements them again for tasks in
+// other processes. Callers can't tell which they have: this is the one path from client to kernel.
+//
+// Every call is answered once through its Done, maybe inside the call. Any thread may call; a call
+// that has to wait holds no thread, except where Call::waiting lets it use the caller's.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "millrace/base/cancellation.h"
+#include "millrace/base/clock.h"
+#include "millrace/base/done.h"
+#include "millrace/base/runner.h"
+#include "millrace/cluster/messages.h"
+
+namespace millrace {
+
+// What accompanies a request without being part of it.
+struct Call {
+  // Ends the call early, with its reason. May be null: the call can't be cancelled. Must stay alive
+  // until the call is answered.
+  Cancellation* cancellation = nullptr;
+  // Where work of this call continues after a wait. Null: the callee's pool. A caller that blocks
+  // until the answer passes its CallerThread, so that the step runs on its own thread.
+  Runner* runner = nullptr;
+  // True if the caller blocks anyway: a remote call may then be made on its thread.
+  bool waiting = false;
+  std::optional<Clock::Time> deadline = std::nullopt;
+};
+
+class MasterService {
+ public:
+  virtual ~MasterService() = default;
+  virtual void create_session(CreateSessionRequest, Call, Done<CreateSessionReply>) = 0;
+  virtual void extend_session(ExtendSessionRequest, Call, Done<ExtendSessionReply>) = 0;
+  virtual void run_step(RunStepRequest, Call, Done<RunStepReply>) = 0;
+  virtual void partial_run_setup(PartialRunSetupRequest, Call, Done<PartialRunSetupReply>) = 0;
+  virtual void close_session(CloseSessionRequest, Call, Done<void>) = 0;
+  virtual void list_devices(ListDevicesRequest, Call, Done<ListDevicesReply>) = 0;
+  virtual void reset(ResetRequest, Call, Done<void>) = 0;
+  virtual void make_callable(MakeCallableRequest, Call, Done<MakeCallableReply>) = 0;
+  virtual void run_callable(RunCallableRequest, Call, Done<RunCallableReply>) = 0;
+  virtual void release_callable(ReleaseCallableRequest, Call, Done<void>) = 0;
+};
+
+// Whether a call to a task that can't be reached fails at once or waits for the task to appear.
+enum class WhenDown : uint8_t { fail, wait };
+
+class WorkerService {
+ public:
+  virtual ~WorkerService() = default;
+  virtual void get_status(WhenDown, Call, Done<GetStatusReply>) = 0;
+  virtual void create_worker_session(CreateWorkerSessionRequest, Call, Done<void>) = 0;
+  virtual void delete_worker_session(DeleteWorkerSessionRequest, Call, Done<void>) = 0;
+  virtual void register_graph(RegisterGraphRequest, Call, Done<RegisterGraphReply>) = 0;
+  virtual void deregister_graph(DeregisterGraphRequest, Call, Done<void>) = 0;
+  virtual void run_graph(RunGraphRequest, Call, Done<RunGraphReply>) = 0;
+  virtual void cleanup_graph(CleanupGraphRequest, Call, Done<void>) = 0;
+  virtual void cleanup_all(CleanupAllRequest, Call, Done<void>) = 0;
+  virtual void recv_tensor(RecvTensorRequest, Call, Done<RecvTensorReply>) = 0;
+};
+
+// Finds the worker of a task. A transport implements it; the composition of several (in-process
+// first, gRPC for the rest) is one as well.
+class WorkerDirectory {
+ public:
+  virtual ~WorkerDirectory() = default;
+  // The worker at `address` ("host:port") that answers to `task`. Cheap; connects lazily.
+  // Errors: INVALID_ARGUMENT for an address that can't be one; NOT_FOUND if this directory has no
+  // way to reach it.
+  virtual Result<std::shared_ptr<WorkerService>> worker(const TaskName& task,
+                                                        std::string_view address) = 0;
+};
+
+}  // namespace millrace

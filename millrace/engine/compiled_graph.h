@@ -1,0 +1,61 @@
+// CompiledGraph: one device's partition, made ready to run many times.
+//
+// Kernels are made, edges are resolved to array indices, and the number of inputs that each node
+// waits for is known, so that a step does no lookup and no planning. Immutable once made: any number
+// of steps run on it at once. It keeps its kernels; stateful ones are shared through KernelCache
+// with the other graphs of the session.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/base/result.h"
+#include "millrace/graph/graph.h"
+#include "millrace/op/kernel.h"
+
+namespace millrace {
+
+// Stateful kernels of one session on one device, by node name: a queue or a random op keeps its
+// state across the graphs of a session. Thread-safe.
+class KernelCache {
+ public:
+  Result<std::shared_ptr<Kernel>> find_or_create(
+      const std::string& node_name, const std::function<Result<std::unique_ptr<Kernel>>()>& create);
+
+ private:
+  Mutex mutex_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Kernel>> kernels_ MR_GUARDED_BY(mutex_);
+};
+
+// How client-terminated transfers (feeds, fetches) are run.
+enum class ClientTransfers : uint8_t {
+  by_slot,        // StepContext::feeds and ::fetches, resolved once: the normal case
+  by_rendezvous,  // through the step's rendezvous: partial runs, whose feeds come one by one
+};
+
+class CompiledGraph {
+ public:
+  // `graph` holds the nodes of one device. Errors: INVALID_ARGUMENT from a kernel's construction,
+  // with the node's name; UNIMPLEMENTED for an op without a kernel here.
+  static Result<std::shared_ptr<const CompiledGraph>> compile(const Graph& graph,
+                                                              const DeviceContext& device,
+                                                              KernelCache& kernels,
+                                                              ClientTransfers transfers);
+  ~CompiledGraph();
+
+  // The rendezvous keys of feeds and fetches in order of slots; empty with by_rendezvous.
+  const std::vector<std::string>& feed_keys() const;
+  const std::vector<std::string>& fetch_keys() const;
+  bool has_frames() const;  // contains a loop
+  size_t size() const;
+
+  struct Layout;  // the arrays; compiled_layout.h, for the executor only
+  const Layout& layout() const { return *layout_; }
+
+ private:
+  explicit CompiledGraph(std::unique_ptr<const Layout> layout);
+  std::unique_ptr<const Layout> layout_;
+};
+
+}  // namespace millrace

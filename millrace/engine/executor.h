@@ -1,0 +1,32 @@
+// Runs one step of a CompiledGraph.
+//
+// Dataflow by counting: a node is ready when all its inputs are there; ready nodes run at once on
+// the thread that made them ready, the last made ready first. Work is shared with the pool only when
+// two nodes worth sharing are ready together. An asynchronous kernel holds no thread: when it
+// answers, the step continues on `Step::runner`. The first error cancels the step: nodes that have
+// not started are not run, waiting ones are cancelled, and `done` gets that error once nothing of
+// the step is left running, so everything the step borrowed may go then.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "millrace/base/done.h"
+#include "millrace/base/runner.h"
+#include "millrace/engine/compiled_graph.h"
+#include "millrace/engine/trace.h"
+#include "millrace/op/kernel.h"
+
+namespace millrace {
+
+struct StepArgs {
+  StepContext context;      // must stay valid until `done`
+  Runner* runner = nullptr; // where the step goes on after a wait; never null
+  Runner* pool = nullptr;   // shares heavy work; null: everything on `runner`
+  TraceSink* trace = nullptr;  // null: no timing
+};
+
+// Starts the step; may finish it inside this call. `done` is called exactly once.
+void run_step(std::shared_ptr<const CompiledGraph> graph, StepArgs args, Done<void> done);
+
+}  // namespace millrace

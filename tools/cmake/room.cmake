@@ -81,6 +81,9 @@ function(millrace_room_test room file timeout)
   add_test(NAME ${test}
     COMMAND millrace_${room}_test "--source-file=*/${file}"
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(MILLRACE_SANITIZE)
+    math(EXPR timeout "${timeout} * 5")
+  endif()
   # doctest calls it a success when its filter matches no test case.
   set_tests_properties(${test} PROPERTIES
     TIMEOUT ${timeout}

@@ -28,6 +28,9 @@ function(millrace_room room)
     message(FATAL_ERROR "millrace_room(${room}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
 
+  millrace_present(arg_SOURCES ${arg_SOURCES})
+  millrace_present(arg_TESTS ${arg_TESTS})
+
   set(library millrace_${room})
   if(arg_SOURCES)
     add_library(${library} STATIC ${arg_SOURCES})
@@ -68,11 +71,31 @@ function(millrace_link_rooms target reach)
     if(TARGET millrace_${room})
       target_link_libraries(${target} ${reach} millrace_${room})
     else()
-      # A warning while the house is being built: the room may be on its way.
-      message(WARNING "${target} depends on room '${room}', which is not on a lower floor "
-                      "or not there yet (see the list in the top CMakeLists.txt)")
+      millrace_unfinished("${target} depends on room '${room}', which does not exist or is not on a "
+                          "lower floor (see the list in the top CMakeLists.txt)")
     endif()
   endforeach()
+endfunction()
+
+# Keeps of the files those that are written; generated ones come as absolute paths.
+function(millrace_present kept)
+  set(present)
+  foreach(file IN LISTS ARGN)
+    if(IS_ABSOLUTE "${file}" OR EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+      list(APPEND present "${file}")
+    else()
+      millrace_unfinished("${CMAKE_CURRENT_SOURCE_DIR}/${file} is not written yet")
+    endif()
+  endforeach()
+  set(${kept} ${present} PARENT_SCOPE)
+endfunction()
+
+function(millrace_unfinished)
+  string(CONCAT message ${ARGN})
+  if(MILLRACE_STRICT)
+    message(FATAL_ERROR "${message}")
+  endif()
+  message(STATUS "unfinished: ${message}; configure again once it is")
 endfunction()
 
 function(millrace_room_test room file timeout)

@@ -27,6 +27,8 @@ class Buffer {
 
   // `size` bytes, uninitialised. Errors: RESOURCE_EXHAUSTED if there is no memory.
   static Result<std::shared_ptr<Buffer>> allocate(size_t size);
+  // The same, all zero: for a large block that is fresh from the system nothing is written.
+  static Result<std::shared_ptr<Buffer>> allocate_zeroed(size_t size);
   // Memory of somebody else, kept alive by `release`, which runs on whichever thread drops the
   // last reference. `data` stays unchanged as long as the buffer is shared read-only.
   static std::shared_ptr<Buffer> borrow(void* data, size_t size, absl::AnyInvocable<void()> release);

@@ -24,7 +24,7 @@ class Shape {
   // For shapes written in code: every dim must be >= 0 (checked; aborts otherwise).
   Shape(std::initializer_list<int64_t> dims);
   // For shapes that come from outside. Errors: INVALID_ARGUMENT for a negative dim, more than
-  // 254 dims, or a product over 2^63 - 1.
+  // 254 dims, or a product (zeros left out) over 2^63 - 1.
   static Result<Shape> create(std::span<const int64_t> dims);
 
   int rank() const { return static_cast<int>(dims_.size()); }

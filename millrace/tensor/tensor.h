@@ -34,7 +34,8 @@ class Tensor {
   // All elements zero, false, "" or the default handle.
   static Result<Tensor> zeros(DType dtype, const Shape& shape);
   // On existing bytes, which must hold exactly the elements of a plain dtype.
-  // Errors: INVALID_ARGUMENT if `buffer` is shorter than needed from `offset`, or not plain.
+  // Errors: INVALID_ARGUMENT if `buffer` is shorter than needed from `offset`, if the dtype is not
+  // plain, or if the address is not aligned for an element (copy the bytes then).
   static Result<Tensor> on_buffer(DType dtype, const Shape& shape, std::shared_ptr<Buffer> buffer,
                                   size_t offset = 0);
   // A scalar: Tensor::scalar(3.0f), Tensor::scalar(std::string("x")).
@@ -74,7 +75,7 @@ class Tensor {
   std::string_view bytes() const { return {static_cast<const char*>(data_), num_bytes()}; }
 
   // True if no other tensor shares the buffer, so that it may be written to or reused.
-  bool is_sole_owner() const { return buffer_ != nullptr && buffer_.use_count() == 1; }
+  bool is_sole_owner() const;
   const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
 
   // The same elements under another shape. Errors: INVALID_ARGUMENT if the counts differ.

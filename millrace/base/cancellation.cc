@@ -14,8 +14,9 @@ void Cancellation::cancel(Status why) {
     running_on_ = std::this_thread::get_id();
     Callback callback = std::move(first->second);
     callbacks_.erase(first);
+    const Status reason = reason_;
     mutex_.unlock();
-    callback(reason_);
+    callback(reason);
     callback = nullptr;
     mutex_.lock();
     running_id_ = 0;

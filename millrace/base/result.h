@@ -16,6 +16,15 @@
 
 namespace millrace {
 
+// What a Result accepts as its value beside the value itself: what converts to it, unless it is
+// the Result or a Status.
+template <class U, class R>
+concept ConvertsToValueOf =
+    std::is_convertible_v<U&&, typename R::value_type> &&
+    !std::is_same_v<std::remove_cvref_t<U>, R> &&
+    !std::is_same_v<std::remove_cvref_t<U>, typename R::value_type> &&
+    !std::is_same_v<std::remove_cvref_t<U>, Status>;
+
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -23,10 +32,7 @@ class [[nodiscard]] Result {
 
   // NOLINTBEGIN(google-explicit-constructor): a function returns either by its plain name.
   Result(T value) : value_(std::move(value)) {}
-  template <class U>
-    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
-             !std::is_same_v<std::remove_cvref_t<U>, T> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Status>)
+  template <ConvertsToValueOf<Result> U>
   Result(U&& value) : value_(std::forward<U>(value)) {}
   // `status` must be an error; OK without a value becomes INTERNAL.
   Result(Status status) : status_(std::move(status)) {

@@ -37,6 +37,8 @@ struct TensorRef {
   Mutex* mutex = nullptr;               // guards *tensor
   Tensor* tensor = nullptr;
   std::shared_ptr<Resource> owner;      // keeps both alive
+  // What the variable is called, for "Attempting to use uninitialized value <name>"; lives in owner.
+  std::string_view name = {};
 };
 
 // What flows along an edge.

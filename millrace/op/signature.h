@@ -3,7 +3,7 @@
 //   signature  =  args "->" args [ "|" attr { "," attr } ]
 //   args       =  [ arg { "," arg } ]
 //   arg        =  NAME ":" type            ref(T) for a reference, N*T for N of them
-//   type       =  TYPE | ATTR | NUMBER_ATTR "*" (TYPE | ATTR) | "ref(" (TYPE | ATTR) ")"
+//   type       =  [ NUMBER_ATTR "*" ] ( TYPE | ATTR | "ref(" (TYPE | ATTR) ")" )
 //   attr       =  NAME ":" kind [ ">=" INT ] [ "=" default ]
 //   kind       =  "type" | "int" | "float" | "bool" | "string" | "shape" | "tensor" | "func"
 //              |  "list(" kind ")"  |  "{" TYPE {"," TYPE} "}"  |  "{" 'text' {"," 'text'} "}"

@@ -1,0 +1,103 @@
+#include "millrace/op/infer.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+InferContext::InferContext(AttrView attrs, std::span<const PartialShape> inputs,
+                           std::span<const Tensor* const> constants, int num_outputs)
+    : attrs_(attrs), inputs_(inputs), constants_(constants), outputs_(num_outputs) {}
+
+const Tensor* InferContext::constant(int slot) const {
+  return static_cast<size_t>(slot) < constants_.size() ? constants_[slot] : nullptr;
+}
+
+Result<PartialShape> InferContext::input_of_rank(int slot, int rank) const {
+  const PartialShape& shape = inputs_[slot];
+  if (!shape.has_rank()) return PartialShape::of_rank(rank);
+  if (shape.rank() == rank) return shape;
+  return invalid("input ", slot, " of ", attrs_.op().name, " has shape ", shape.to_string(), " of rank ",
+                 shape.rank(), "; rank ", rank, " is needed");
+}
+
+namespace infer {
+
+Status same_as_input(InferContext& context) {
+  context.set_output(0, context.input(0));
+  return {};
+}
+
+Status same_as_second_input(InferContext& context) {
+  context.set_output(0, context.input(1));
+  return {};
+}
+
+Status broadcast(InferContext& context) {
+  MR_ASSIGN(PartialShape shape, broadcast_shapes(context.input(0), context.input(1)));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+Status scalar(InferContext& context) {
+  for (int slot = 0; slot < context.num_outputs(); ++slot) context.set_output(slot, PartialShape::scalar());
+  return {};
+}
+
+Status shape_attr(InferContext& context) {
+  MR_ASSIGN(PartialShape shape, context.attrs().shape("shape"));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+Status no_outputs(InferContext&) { return {}; }
+
+Status unknown(InferContext&) { return {}; }
+
+}  // namespace infer
+
+namespace {
+
+template <class AnyShape>
+Status no_broadcast(const AnyShape& a, const AnyShape& b) {
+  return invalid("shapes ", a.to_string(), " and ", b.to_string(), " do not broadcast to one another");
+}
+
+// What two dims, one of which may be unknown, become; nullopt if they never fit.
+std::optional<int64_t> broadcast_dim(int64_t a, int64_t b) {
+  if (a == b) return a;
+  if (a == 1) return b;
+  if (b == 1) return a;
+  if (a == kUnknownDim) return b;
+  if (b == kUnknownDim) return a;
+  return std::nullopt;
+}
+
+template <class AnyShape>
+Result<Shape::Dims> broadcast_dims(const AnyShape& a, const AnyShape& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  Shape::Dims dims(rank, 1);
+  for (int axis = 0; axis < rank; ++axis) {
+    const int from_a = axis - (rank - a.rank());
+    const int from_b = axis - (rank - b.rank());
+    const auto dim = broadcast_dim(from_a < 0 ? 1 : a.dim(from_a), from_b < 0 ? 1 : b.dim(from_b));
+    if (!dim) return no_broadcast(a, b);
+    dims[axis] = *dim;
+  }
+  return dims;
+}
+
+}  // namespace
+
+Result<PartialShape> broadcast_shapes(const PartialShape& a, const PartialShape& b) {
+  if (!a.has_rank() || !b.has_rank()) return PartialShape::unknown();
+  MR_ASSIGN(const Shape::Dims dims, broadcast_dims(a, b));
+  return PartialShape::create(dims);
+}
+
+Result<Shape> broadcast_shapes(const Shape& a, const Shape& b) {
+  if (a == b) return a;
+  MR_ASSIGN(const Shape::Dims dims, broadcast_dims(a, b));
+  return Shape::create(dims);
+}
+
+}  // namespace millrace

@@ -1,0 +1,70 @@
+#include "millrace/op/registry.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/ascii.h"
+#include "millrace/op/signature.h"
+
+namespace millrace {
+namespace {
+
+// The least number of letters to insert, drop or change to get from one word to the other, letters
+// compared without case.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool equal = absl::ascii_tolower(a[i - 1]) == absl::ascii_tolower(b[j - 1]);
+      const size_t changed = diagonal + (equal ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+Status OpRegistry::add(OpDef op) {
+  if (op.name.empty()) return invalid("an op without a name can't be registered");
+  if (find(op.name) != nullptr)
+    return error(Code::already_exists, "op '", op.name, "' is registered twice");
+  MR_TRY(parse_signature(op));
+  std::string name = op.name;
+  ops_.emplace(std::move(name), std::make_unique<const OpDef>(std::move(op)));
+  return {};
+}
+
+const OpDef* OpRegistry::find(std::string_view name) const {
+  auto found = ops_.find(to_absl(name));
+  return found == ops_.end() ? nullptr : found->second.get();
+}
+
+std::vector<const OpDef*> OpRegistry::all() const {
+  std::vector<const OpDef*> ops;
+  ops.reserve(ops_.size());
+  for (const auto& [name, op] : ops_) ops.push_back(op.get());
+  std::sort(ops.begin(), ops.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+  return ops;
+}
+
+std::vector<std::string> OpRegistry::suggestions(std::string_view name) const {
+  constexpr size_t kMostLetters = 64;  // names of ops are short; a hostile one costs nothing
+  constexpr size_t kMostSuggestions = 3;
+  if (name.empty() || name.size() > kMostLetters) return {};
+  std::vector<std::pair<size_t, std::string>> close;
+  for (const auto& [known, op] : ops_) {
+    const size_t distance = edit_distance(name, known);
+    if (distance <= std::max<size_t>(1, name.size() / 3)) close.emplace_back(distance, known);
+  }
+  std::sort(close.begin(), close.end());
+  if (close.size() > kMostSuggestions) close.resize(kMostSuggestions);
+  std::vector<std::string> names;
+  for (auto& [distance, known] : close) names.push_back(std::move(known));
+  return names;
+}
+
+}  // namespace millrace

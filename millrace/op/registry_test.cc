@@ -1,0 +1,70 @@
+#include "millrace/op/registry.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+OpDef op_named(std::string name) {
+  return {.name = std::move(name), .doc = "", .signature = "x: T -> y: T | T: type"};
+}
+
+TEST_CASE("an op is found by its name and the pointer stays valid while others come") {
+  OpRegistry ops;
+  REQUIRE(ops.add(op_named("Neg")).ok());
+  const OpDef* neg = ops.find("Neg");
+  for (int i = 0; i < 100; ++i) REQUIRE(ops.add(op_named(str_cat("Op", i))).ok());
+  CHECK(ops.find("Neg") == neg);
+  CHECK(neg->inputs.size() == 1);
+  CHECK(ops.find("neg") == nullptr);
+  CHECK(ops.all().front()->name == "Neg");
+  CHECK(ops.size() == 101);
+}
+
+TEST_CASE("a second op of a name and an op without sense are refused") {
+  OpRegistry ops;
+  REQUIRE(ops.add(op_named("Neg")).ok());
+  CHECK(ops.add(op_named("Neg")).code() == Code::already_exists);
+  CHECK(ops.add({.name = "Bad", .doc = "", .signature = "x T ->"}).code() == Code::invalid_argument);
+  CHECK(ops.find("Bad") == nullptr);
+}
+
+TEST_CASE("an unknown name is answered with the known ones close to it") {
+  OpRegistry ops;
+  for (const char* name : {"MatMul", "Mul", "Multinomial", "Max"}) REQUIRE(ops.add(op_named(name)).ok());
+  CHECK(ops.suggestions("Matmul") == std::vector<std::string>{"MatMul"});
+  CHECK(ops.suggestions("Mull") == std::vector<std::string>{"Mul"});
+  CHECK(ops.suggestions("QueueDequeue").empty());
+  CHECK(ops.suggestions(std::string(1000000, 'x')).empty());
+}
+
+TEST_CASE("lists of arguments are flattened into slots by the node's attributes") {
+  OpRegistry ops;
+  REQUIRE(ops.add({.name = "Mixed",
+                   .doc = "",
+                   .signature = "a: N*T, b: string, c: Ts -> ref: ref(T) | N: int >= 1, T: type = float, "
+                                "Ts: list(type)"})
+              .ok());
+  const OpDef& op = *ops.find("Mixed");
+  const Attrs attrs = {{"N", 2}, {"Ts", std::vector<DType>{DType::i32, DType::boolean}}};
+  const auto inputs = resolve_args(op, op.inputs, attrs);
+  CHECK(*inputs == std::vector<ArgType>{{DType::f32, false},
+                                        {DType::f32, false},
+                                        {DType::string, false},
+                                        {DType::i32, false},
+                                        {DType::boolean, false}});
+  CHECK(*arg_offsets(op, op.inputs, attrs) == std::vector<int>{0, 2, 3, 5});
+  CHECK(*resolve_args(op, op.outputs, attrs) == std::vector<ArgType>{{DType::f32, true}});
+}
+
+TEST_CASE("counts that are hostile or missing are refused") {
+  OpRegistry ops;
+  REQUIRE(ops.add({.name = "Many", .doc = "", .signature = "a: N*float -> | N: int"}).ok());
+  const OpDef& op = *ops.find("Many");
+  CHECK(resolve_args(op, op.inputs, {{"N", int64_t{1} << 60}}).status().code() == Code::invalid_argument);
+  CHECK(resolve_args(op, op.inputs, {{"N", -1}}).status().code() == Code::invalid_argument);
+  CHECK(resolve_args(op, op.inputs, {}).status().code() == Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,107 @@
+#include "millrace/op/resource.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+namespace millrace {
+namespace {
+
+// "Variable" for millrace::Variable; the mangled name if it can't be read.
+std::string type_name(const Resource& resource) {
+  const char* mangled = typeid(resource).name();
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> readable(
+      abi::__cxa_demangle(mangled, nullptr, nullptr, &failed), &std::free);
+  const std::string_view name = failed == 0 ? readable.get() : mangled;
+  return std::string(name.substr(name.rfind(':') + 1));  // npos + 1 is 0
+}
+
+}  // namespace
+
+ResourceManager::~ResourceManager() { clear_all(cancelled("the device of the resource is going away")); }
+
+std::shared_ptr<Resource> ResourceManager::lookup(const Key& key) const {
+  MutexLock lock(mutex_);
+  auto found = resources_.find(key);
+  return found == resources_.end() ? nullptr : found->second;
+}
+
+Status ResourceManager::insert(Key key, std::shared_ptr<Resource> resource) {
+  MutexLock lock(mutex_);
+  const auto [at, is_new] = resources_.try_emplace(key, std::move(resource));
+  if (is_new) return {};
+  return error(Code::already_exists, "there is a resource '", key.name, "' in container '", key.container,
+               "' already: ", at->second->description());
+}
+
+std::shared_ptr<Resource> ResourceManager::insert_or_get(Key key, std::shared_ptr<Resource> resource) {
+  MutexLock lock(mutex_);
+  return resources_.try_emplace(std::move(key), std::move(resource)).first->second;
+}
+
+Status ResourceManager::erase(const Key& key) {
+  std::shared_ptr<Resource> dropped;
+  {
+    MutexLock lock(mutex_);
+    auto found = resources_.find(key);
+    if (found == resources_.end())
+      return not_found("no resource '", key.name, "' in container '", key.container, "'");
+    dropped = std::move(found->second);
+    resources_.erase(found);
+  }
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  dropped->close(cancelled("resource '", key.name, "' in container '", key.container, "' was destroyed"));
+  return {};
+}
+
+void ResourceManager::clear(std::string_view container, const Status& why) {
+  if (container.empty()) container = kDefaultContainer;
+  std::vector<std::shared_ptr<Resource>> dropped;
+  {
+    MutexLock lock(mutex_);
+    absl::erase_if(resources_, [&](auto& entry) {
+      if (entry.first.container != container) return false;
+      dropped.push_back(std::move(entry.second));
+      return true;
+    });
+  }
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  // Without the lock: closing answers waiters, and what they do next may come back here.
+  for (const auto& resource : dropped) resource->close(why);
+}
+
+void ResourceManager::clear_all(const Status& why) {
+  decltype(resources_) dropped;
+  {
+    MutexLock lock(mutex_);
+    dropped.swap(resources_);
+  }
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  for (const auto& [key, resource] : dropped) resource->close(why);
+}
+
+std::vector<ResourceManager::Entry> ResourceManager::list() const {
+  std::vector<std::pair<Key, std::shared_ptr<Resource>>> held;
+  {
+    MutexLock lock(mutex_);
+    held.assign(resources_.begin(), resources_.end());
+  }
+  std::vector<Entry> entries;
+  entries.reserve(held.size());
+  for (const auto& [key, resource] : held)
+    entries.push_back({key.container, key.name, type_name(*resource), resource->description()});
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.container, a.name, a.type) < std::tie(b.container, b.name, b.type);
+  });
+  return entries;
+}
+
+size_t ResourceManager::size() const {
+  MutexLock lock(mutex_);
+  return resources_.size();
+}
+
+}  // namespace millrace

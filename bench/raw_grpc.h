@@ -1,0 +1,27 @@
+// What gRPC itself costs here: an echo service on bare ByteBuffers, in a process of its own, and a
+// blocking client. The baseline that remote figures are divided by.
+#pragma once
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+#include <string>
+
+namespace millrace::bench {
+
+// Serves until the process is killed: "/raw/Echo" answers with its request, "/raw/Payload" with
+// `payload_bytes` bytes from one static slice. Prints the port on standard output.
+[[noreturn]] void serve_raw(size_t payload_bytes);
+
+class RawClient {
+ public:
+  explicit RawClient(const std::string& address);
+  // One unary call on the calling thread; aborts the benchmark if it fails.
+  grpc::ByteBuffer call(const std::string& method, const grpc::ByteBuffer& request);
+
+ private:
+  grpc::GenericStub stub_;
+};
+
+}  // namespace millrace::bench

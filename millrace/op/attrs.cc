@@ -8,7 +8,9 @@ namespace millrace {
 namespace {
 
 struct ByName {
-  bool operator()(const Attrs::Entry& entry, std::string_view name) const { return entry.first < name; }
+  bool operator()(const Attrs::Entry& entry, std::string_view name) const {
+    return entry.first < name;
+  }
 };
 
 // The attribute as `T`, read by `get`; `wanted` is TensorFlow's word for the kind.
@@ -16,7 +18,8 @@ template <class T, class Get>
 Result<T> typed(const AttrView& view, std::string_view name, std::string_view wanted, Get get) {
   const AttrValue* value = view.find(name);
   if (value == nullptr)
-    return invalid("attribute '", name, "' of op ", view.op().name, " is missing; it is a ", wanted);
+    return invalid("attribute '", name, "' of op ", view.op().name, " is missing; it is a ",
+                   wanted);
   if (const T* held = get(*value)) return *held;
   return invalid("attribute '", name, "' of op ", view.op().name, " is a ", value->kind(), ", ",
                  value->to_string(), "; expected a ", wanted);
@@ -78,7 +81,8 @@ Result<bool> AttrView::boolean(std::string_view name) const {
   return typed<bool>(*this, name, "bool", [](const AttrValue& v) { return v.as_bool(); });
 }
 Result<std::string> AttrView::string(std::string_view name) const {
-  return typed<std::string>(*this, name, "string", [](const AttrValue& v) { return v.as_string(); });
+  return typed<std::string>(*this, name, "string",
+                            [](const AttrValue& v) { return v.as_string(); });
 }
 Result<PartialShape> AttrView::shape(std::string_view name) const {
   return typed<PartialShape>(*this, name, "shape", [](const AttrValue& v) { return v.as_shape(); });
@@ -91,18 +95,16 @@ Result<std::vector<DType>> AttrView::types(std::string_view name) const {
                                    [](const AttrValue& v) { return v.as_list_of<DType>(); });
 }
 Result<std::vector<PartialShape>> AttrView::shapes(std::string_view name) const {
-  return typed<std::vector<PartialShape>>(*this, name, "list(shape)", [](const AttrValue& v) {
-    return v.as_list_of<PartialShape>();
-  });
+  return typed<std::vector<PartialShape>>(
+      *this, name, "list(shape)", [](const AttrValue& v) { return v.as_list_of<PartialShape>(); });
 }
 Result<std::vector<int64_t>> AttrView::integers(std::string_view name) const {
   return typed<std::vector<int64_t>>(*this, name, "list(int)",
                                      [](const AttrValue& v) { return v.as_list_of<int64_t>(); });
 }
 Result<std::vector<std::string>> AttrView::strings(std::string_view name) const {
-  return typed<std::vector<std::string>>(*this, name, "list(string)", [](const AttrValue& v) {
-    return v.as_list_of<std::string>();
-  });
+  return typed<std::vector<std::string>>(
+      *this, name, "list(string)", [](const AttrValue& v) { return v.as_list_of<std::string>(); });
 }
 
 }  // namespace millrace

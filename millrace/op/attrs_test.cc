@@ -52,14 +52,16 @@ TEST_CASE("an empty list answers for every element type") {
 
 TEST_CASE("check_attrs refuses wrong kinds, values outside what is allowed, and what is missing") {
   const OpDef op = op_with(
-      "x: T -> | T: {float, int32}, N: int >= 2, mode: {'a', 'b'} = 'a', Ts: list(type) >= 1 = {float}");
+      "x: T -> | T: {float, int32}, N: int >= 2, mode: {'a', 'b'} = 'a', Ts: list(type) >= 1 = "
+      "{float}");
   const auto message = [&](Attrs attrs) { return check_attrs(op, attrs).message(); };
   CHECK(message({{"T", DType::f32}, {"N", 2}}) == "");
   CHECK(message({{"T", DType::f32}, {"N", 2}, {"_newer_client", "anything"}}) == "");
   CHECK(message({{"T", DType::f32}}) == "attribute 'N' (int) of op Test is missing");
   CHECK(message({{"T", DType::f64}, {"N", 2}}) ==
         "attribute 'T' of op Test is double; expected one of float, int32");
-  CHECK(message({{"T", DType::f32}, {"N", 1}}) == "attribute 'N' of op Test is 1; expected at least 2");
+  CHECK(message({{"T", DType::f32}, {"N", 1}}) ==
+        "attribute 'N' of op Test is 1; expected at least 2");
   CHECK(message({{"T", DType::f32}, {"N", true}}) ==
         "attribute 'N' of op Test is true; expected a value of kind int, not bool");
   CHECK(message({{"T", DType::f32}, {"N", 2}, {"mode", "c"}}) ==

@@ -101,7 +101,8 @@ Result<DeviceName> DeviceName::parse(std::string_view text) {
     std::string_view local = text;
     if (local.starts_with("device:")) local.remove_prefix(7);
     if (local.find('/') != std::string_view::npos)
-      return bad_piece(text, text.substr(0, text.find('/')), "a name of several parts begins with /");
+      return bad_piece(text, text.substr(0, text.find('/')),
+                       "a name of several parts begins with /");
     MR_TRY(parse_type_and_id(text, text, local, name));
     return name;
   }
@@ -124,8 +125,8 @@ bool DeviceName::is_compatible_with(const DeviceName& other) const {
 }
 
 bool DeviceName::matches(const DeviceName& full) const {
-  return contained(job, full.job) && contained(replica, full.replica) && contained(task, full.task) &&
-         contained(type, full.type) && contained(id, full.id);
+  return contained(job, full.job) && contained(replica, full.replica) &&
+         contained(task, full.task) && contained(type, full.type) && contained(id, full.id);
 }
 
 DeviceName DeviceName::overridden_by(const DeviceName& inner) const {

@@ -13,7 +13,8 @@ std::string canonical(std::string_view text) {
 DeviceName parsed(std::string_view text) { return DeviceName::parse(text).value(); }
 
 TEST_CASE("every spelling of a device has one canonical form") {
-  CHECK(canonical("/job:worker/replica:0/task:3/device:GPU:1") == "/job:worker/replica:0/task:3/device:GPU:1");
+  CHECK(canonical("/job:worker/replica:0/task:3/device:GPU:1") ==
+        "/job:worker/replica:0/task:3/device:GPU:1");
   CHECK(canonical("/task:0/job:ps") == "/job:ps/task:0");
   CHECK(canonical("/job:a/job:b/task:1/task:*") == "/job:b");
   CHECK(canonical("/device:CPU") == "/device:CPU:*");
@@ -30,10 +31,13 @@ TEST_CASE("every spelling of a device has one canonical form") {
 
 TEST_CASE("what makes no sense in a device name is pointed at") {
   CHECK(canonical("/job:1x") ==
-        "device name '/job:1x': 'job:1x' makes no sense; expected a letter, then letters, digits and _, or *");
-  CHECK(canonical("/task:-1") == "device name '/task:-1': 'task:-1' makes no sense; expected a number or *");
-  CHECK(canonical("/task:99999999999") ==
-        "device name '/task:99999999999': 'task:99999999999' makes no sense; expected a number or *");
+        "device name '/job:1x': 'job:1x' makes no sense; expected a letter, then letters, digits "
+        "and _, or *");
+  CHECK(canonical("/task:-1") ==
+        "device name '/task:-1': 'task:-1' makes no sense; expected a number or *");
+  CHECK(
+      canonical("/task:99999999999") ==
+      "device name '/task:99999999999': 'task:99999999999' makes no sense; expected a number or *");
   CHECK_FALSE(DeviceName::parse("/job:a//task:0").ok());
   CHECK_FALSE(DeviceName::parse("/task:").ok());
   CHECK_FALSE(DeviceName::parse("/task:0x").ok());

@@ -16,8 +16,8 @@ Result<PartialShape> InferContext::input_of_rank(int slot, int rank) const {
   const PartialShape& shape = inputs_[slot];
   if (!shape.has_rank()) return PartialShape::of_rank(rank);
   if (shape.rank() == rank) return shape;
-  return invalid("input ", slot, " of ", attrs_.op().name, " has shape ", shape.to_string(), " of rank ",
-                 shape.rank(), "; rank ", rank, " is needed");
+  return invalid("input ", slot, " of ", attrs_.op().name, " has shape ", shape.to_string(),
+                 " of rank ", shape.rank(), "; rank ", rank, " is needed");
 }
 
 namespace infer {
@@ -39,7 +39,8 @@ Status broadcast(InferContext& context) {
 }
 
 Status scalar(InferContext& context) {
-  for (int slot = 0; slot < context.num_outputs(); ++slot) context.set_output(slot, PartialShape::scalar());
+  for (int slot = 0; slot < context.num_outputs(); ++slot)
+    context.set_output(slot, PartialShape::scalar());
   return {};
 }
 
@@ -59,7 +60,8 @@ namespace {
 
 template <class AnyShape>
 Status no_broadcast(const AnyShape& a, const AnyShape& b) {
-  return invalid("shapes ", a.to_string(), " and ", b.to_string(), " do not broadcast to one another");
+  return invalid("shapes ", a.to_string(), " and ", b.to_string(),
+                 " do not broadcast to one another");
 }
 
 // What two dims, one of which may be unknown, become; nullopt if they never fit.

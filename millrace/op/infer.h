@@ -1,8 +1,9 @@
 // Shape inference: from what is known of a node's inputs to what is known of its outputs.
 //
-// A rule is a function Status(InferContext&) on the OpDef. It may read attributes, input shapes, and
-// input values where they are constants. It sets every output it knows something about. Errors are
-// INVALID_ARGUMENT with the shapes in the message: a graph that can't run is refused when built.
+// A rule is a function Status(InferContext&) on the OpDef. It may read attributes, input shapes,
+// and input values where they are constants. It sets every output it knows something about. Errors
+// are INVALID_ARGUMENT with the shapes in the message: a graph that can't run is refused when
+// built.
 #pragma once
 
 #include <span>

@@ -25,7 +25,8 @@ Result<Tensor> KernelContext::reuse_or_allocate(int input, int output, const Sha
 }
 
 Status Kernel::run(KernelContext& context) {
-  return internal("the kernel of '", context.node_name(), "' is asynchronous and was run as if it were not");
+  return internal("the kernel of '", context.node_name(),
+                  "' is asynchronous and was run as if it were not");
 }
 
 void Kernel::start(KernelContext& context, Done<void> done) { done(run(context)); }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
 #include "millrace/base/runner.h"
@@ -27,17 +28,18 @@ namespace millrace {
 struct KernelSpec {
   std::string_view node_name;
   AttrView attrs;
-  const std::vector<ArgType>& inputs;   // flattened, in slot order
+  const std::vector<ArgType>& inputs;  // flattened, in slot order
   const std::vector<ArgType>& outputs;
-  std::string_view device;              // full name
+  std::string_view device;  // full name
 };
 
 // A reference to a tensor that lives in a variable: what flows along edges of reference type.
 struct TensorRef {
-  Mutex* mutex = nullptr;               // guards *tensor
+  Mutex* mutex = nullptr;  // guards *tensor
   Tensor* tensor = nullptr;
-  std::shared_ptr<Resource> owner;      // keeps both alive
-  // What the variable is called, for "Attempting to use uninitialized value <name>"; lives in owner.
+  std::shared_ptr<Resource> owner;  // keeps both alive
+  // What the variable is called, for "Attempting to use uninitialized value <name>"; lives in
+  // owner.
   std::string_view name = {};
 };
 
@@ -58,7 +60,7 @@ struct Value {
 
 // A device as kernels see it.
 struct DeviceContext {
-  std::string name;                     // full name
+  std::string name;  // full name
   uint64_t incarnation = 0;
   ResourceManager* resources = nullptr;
 };
@@ -67,12 +69,12 @@ struct DeviceContext {
 struct StepContext {
   int64_t step_id = 0;
   const DeviceContext* device = nullptr;
-  Rendezvous* rendezvous = nullptr;     // null where nothing can be sent (constant folding)
-  Cancellation* cancellation = nullptr; // never null in a real step
+  Rendezvous* rendezvous = nullptr;           // null where nothing can be sent (constant folding)
+  Cancellation* cancellation = nullptr;       // never null in a real step
   ResourceManager* step_resources = nullptr;  // dropped with the step: stacks, tensor arrays
-  Runner* pool = nullptr;               // for a kernel that splits its work; may be null
-  std::span<const Tensor> feeds = {};   // by feed slot, for _Feed kernels
-  std::span<Delivery> fetches = {};     // by fetch slot, for _Fetch kernels
+  Runner* pool = nullptr;                     // for a kernel that splits its work; may be null
+  std::span<const Tensor> feeds = {};         // by feed slot, for _Feed kernels
+  std::span<Delivery> fetches = {};           // by fetch slot, for _Fetch kernels
 };
 
 // The frame and iteration a node runs in; (0, 0) outside loops.
@@ -88,8 +90,13 @@ class KernelContext {
   KernelContext(StepContext& step, std::string_view node_name, std::span<Value> inputs,
                 std::span<Value> outputs, std::span<const ArgType> output_types,
                 FrameIteration where = {}, bool input_is_dead = false)
-      : step_(step), node_name_(node_name), inputs_(inputs), outputs_(outputs),
-        output_types_(output_types), where_(where), input_is_dead_(input_is_dead) {}
+      : step_(step),
+        node_name_(node_name),
+        inputs_(inputs),
+        outputs_(outputs),
+        output_types_(output_types),
+        where_(where),
+        input_is_dead_(input_is_dead) {}
 
   StepContext& step() { return step_; }
   std::string_view node_name() const { return node_name_; }
@@ -152,7 +159,8 @@ class Kernel {
 
 // A kernel of one function without state: .cpu = kernel([](KernelContext& c) -> Status { … }).
 KernelFactory kernel(std::function<Status(KernelContext&)> run);
-// A kernel class that is made as K(spec) or by `static Result<std::unique_ptr<Kernel>> create(spec)`.
+// A kernel class that is made as K(spec) or by `static Result<std::unique_ptr<Kernel>>
+// create(spec)`.
 template <class K>
 KernelFactory kernel_class() {
   return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {

@@ -12,10 +12,7 @@ struct OneRun {
   std::vector<ArgType> types = {{DType::f32, false}};
   KernelContext context{step, "node", inputs, outputs, types};
 
-  explicit OneRun(Tensor input) : inputs(1) {
-    inputs[0].tensor = std::move(input);
-    context = KernelContext(step, "node", inputs, outputs, types);
-  }
+  explicit OneRun(Tensor input) : inputs(1) { inputs[0].tensor = std::move(input); }
 };
 
 TEST_CASE("an input that nobody else holds lends its buffer to the output") {
@@ -31,7 +28,8 @@ TEST_CASE("a shared input, another dtype or another size gets a new buffer") {
   OneRun run(shared);
   CHECK(run.context.reuse_or_allocate(0, 0, {2})->data() != shared.data());
   OneRun other_type(Tensor::vector<int32_t>({1, 2}));
-  CHECK(other_type.context.reuse_or_allocate(0, 0, {2})->data() != other_type.context.input(0).data());
+  CHECK(other_type.context.reuse_or_allocate(0, 0, {2})->data() !=
+        other_type.context.input(0).data());
   OneRun other_size(Tensor::of<float>({2}, {1, 2}));
   CHECK(other_size.context.reuse_or_allocate(0, 0, {3})->num_elements() == 3);
 }

@@ -24,13 +24,14 @@ Result<int64_t> slots_of(const ArgDef& arg, const AttrView& view) {
 
 Status check_total(const OpDef& op, size_t slots) {
   if (slots <= static_cast<size_t>(kMostArgs)) return {};
-  return invalid("a node of op ", op.name, " has ", slots, " inputs or outputs; at most ", kMostArgs,
-                 " are supported");
+  return invalid("a node of op ", op.name, " has ", slots, " inputs or outputs; at most ",
+                 kMostArgs, " are supported");
 }
 
-Status wrong(const OpDef& op, const AttrDef& attr, const AttrValue& value, std::string_view expected) {
-  return invalid("attribute '", attr.name, "' of op ", op.name, " is ", value.to_string(), "; expected ",
-                 expected);
+Status wrong(const OpDef& op, const AttrDef& attr, const AttrValue& value,
+             std::string_view expected) {
+  return invalid("attribute '", attr.name, "' of op ", op.name, " is ", value.to_string(),
+                 "; expected ", expected);
 }
 
 std::string type_names(const std::vector<DType>& types) {
@@ -60,11 +61,13 @@ Status check_value(const OpDef& op, const AttrDef& attr, const AttrValue& value)
   if (const auto* types = value.as_list_of<DType>()) {
     for (const DType type : *types) MR_TRY(check_type(op, attr, value, type));
   }
-  if (const std::string* text = value.as_string(); text != nullptr && !attr.allowed_strings.empty()) {
+  if (const std::string* text = value.as_string();
+      text != nullptr && !attr.allowed_strings.empty()) {
     const auto& allowed = attr.allowed_strings;
     if (std::count(allowed.begin(), allowed.end(), *text) == 0) {
       std::string names;
-      for (const std::string& one : allowed) str_append(&names, names.empty() ? "" : ", ", "'", one, "'");
+      for (const std::string& one : allowed)
+        str_append(&names, names.empty() ? "" : ", ", "'", one, "'");
       return wrong(op, attr, value, str_cat("one of ", names));
     }
   }
@@ -125,7 +128,8 @@ Status check_attrs(const OpDef& op, const Attrs& attrs) {
     if (const AttrValue* value = attrs.find(attr.name)) {
       MR_TRY(check_value(op, attr, *value));
     } else if (!attr.default_value) {
-      return invalid("attribute '", attr.name, "' (", attr.kind, ") of op ", op.name, " is missing");
+      return invalid("attribute '", attr.name, "' (", attr.kind, ") of op ", op.name,
+                     " is missing");
     }
   }
   return {};

@@ -59,7 +59,8 @@ enum class Cost : uint8_t {
 // What the executor and the planning passes must know of an op beyond its kernel.
 enum class Role : uint8_t {
   ordinary,
-  // Control flow of TensorFlow 1: which values are dead, and in which frame and iteration nodes run.
+  // Control flow of TensorFlow 1: which values are dead, and in which frame and iteration nodes
+  // run.
   switch_,          // forwards its data to one of its outputs; the other one is dead
   merge,            // runs as soon as one input is alive, or when all are dead
   enter,            // moves its input into a loop's frame

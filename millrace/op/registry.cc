@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/ascii.h"
+
 #include "millrace/op/signature.h"
 
 namespace millrace {
@@ -47,7 +48,8 @@ std::vector<const OpDef*> OpRegistry::all() const {
   std::vector<const OpDef*> ops;
   ops.reserve(ops_.size());
   for (const auto& [name, op] : ops_) ops.push_back(op.get());
-  std::sort(ops.begin(), ops.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+  std::sort(ops.begin(), ops.end(),
+            [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
   return ops;
 }
 

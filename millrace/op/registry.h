@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/base/result.h"
 #include "millrace/op/op_def.h"
 

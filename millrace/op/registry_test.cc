@@ -25,13 +25,15 @@ TEST_CASE("a second op of a name and an op without sense are refused") {
   OpRegistry ops;
   REQUIRE(ops.add(op_named("Neg")).ok());
   CHECK(ops.add(op_named("Neg")).code() == Code::already_exists);
-  CHECK(ops.add({.name = "Bad", .doc = "", .signature = "x T ->"}).code() == Code::invalid_argument);
+  CHECK(ops.add({.name = "Bad", .doc = "", .signature = "x T ->"}).code() ==
+        Code::invalid_argument);
   CHECK(ops.find("Bad") == nullptr);
 }
 
 TEST_CASE("an unknown name is answered with the known ones close to it") {
   OpRegistry ops;
-  for (const char* name : {"MatMul", "Mul", "Multinomial", "Max"}) REQUIRE(ops.add(op_named(name)).ok());
+  for (const char* name : {"MatMul", "Mul", "Multinomial", "Max"})
+    REQUIRE(ops.add(op_named(name)).ok());
   CHECK(ops.suggestions("Matmul") == std::vector<std::string>{"MatMul"});
   CHECK(ops.suggestions("Mull") == std::vector<std::string>{"Mul"});
   CHECK(ops.suggestions("QueueDequeue").empty());
@@ -42,8 +44,9 @@ TEST_CASE("lists of arguments are flattened into slots by the node's attributes"
   OpRegistry ops;
   REQUIRE(ops.add({.name = "Mixed",
                    .doc = "",
-                   .signature = "a: N*T, b: string, c: Ts -> ref: ref(T) | N: int >= 1, T: type = float, "
-                                "Ts: list(type)"})
+                   .signature =
+                       "a: N*T, b: string, c: Ts -> ref: ref(T) | N: int >= 1, T: type = float, "
+                       "Ts: list(type)"})
               .ok());
   const OpDef& op = *ops.find("Mixed");
   const Attrs attrs = {{"N", 2}, {"Ts", std::vector<DType>{DType::i32, DType::boolean}}};
@@ -61,7 +64,8 @@ TEST_CASE("counts that are hostile or missing are refused") {
   OpRegistry ops;
   REQUIRE(ops.add({.name = "Many", .doc = "", .signature = "a: N*float -> | N: int"}).ok());
   const OpDef& op = *ops.find("Many");
-  CHECK(resolve_args(op, op.inputs, {{"N", int64_t{1} << 60}}).status().code() == Code::invalid_argument);
+  CHECK(resolve_args(op, op.inputs, {{"N", int64_t{1} << 60}}).status().code() ==
+        Code::invalid_argument);
   CHECK(resolve_args(op, op.inputs, {{"N", -1}}).status().code() == Code::invalid_argument);
   CHECK(resolve_args(op, op.inputs, {}).status().code() == Code::invalid_argument);
 }

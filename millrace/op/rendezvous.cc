@@ -54,7 +54,8 @@ Result<RendezvousKey::Parts> RendezvousKey::parse(std::string_view text) {
   const auto [stop, problem] = std::from_chars(pieces[1].data(), end, parts.source_incarnation, 16);
   if (problem != std::errc() || stop != end)
     return bad_key(text, "its second part, the incarnation, must be a hexadecimal number");
-  if (parts.tensor_name.empty()) return bad_key(text, "its fourth part, the tensor's name, is empty");
+  if (parts.tensor_name.empty())
+    return bad_key(text, "its fourth part, the tensor's name, is empty");
   if (parts.frame_and_iteration.empty())
     return bad_key(text, "its fifth part, frame and iteration, is empty");
   return parts;

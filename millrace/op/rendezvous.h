@@ -1,9 +1,9 @@
 // Rendezvous: where the Send and the Recv of a step meet, by key.
 //
 // A key is a channel: a first-in first-out of values, any number of sends before or after the
-// matching receives. A send never blocks; a receive is answered when its value is there, or when the
-// rendezvous is aborted. One rendezvous serves one step on one task; keys whose source is another
-// task are fetched from there by the worker's implementation.
+// matching receives. A send never blocks; a receive is answered when its value is there, or when
+// the rendezvous is aborted. One rendezvous serves one step on one task; keys whose source is
+// another task are fetched from there by the worker's implementation.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@
 
 namespace millrace {
 
-// "<source device>;<incarnation, 16 hex digits>;<destination device>;<tensor name>;<frame>:<iteration>".
-// The whole string is the identity of the channel and must be equal byte for byte on both sides.
+// "<source device>;<incarnation, 16 hex digits>;<destination device>;<tensor
+// name>;<frame>:<iteration>". The whole string is the identity of the channel and must be equal
+// byte for byte on both sides.
 struct RendezvousKey {
   std::string text;
 

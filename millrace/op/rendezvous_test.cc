@@ -39,8 +39,9 @@ TEST_CASE("an empty source device means this task") {
 TEST_CASE("malformed keys are refused in TensorFlow's words") {
   CHECK(RendezvousKey::parse("abc").status().message() ==
         "Invalid  rendezvous key: abc (it must have exactly 5 parts between semicolons)");
-  for (const char* text : {"", ";;;;", "a;b;c;d", ";1;;x;0:0;", "/job:1;1;/cpu:0;x;0:0", ";1g;;x;0:0",
-                           ";;;x;0:0", ";1;;;0:0", ";1;;x;", ";11111111111111111;;x;0:0"}) {
+  for (const char* text :
+       {"", ";;;;", "a;b;c;d", ";1;;x;0:0;", "/job:1;1;/cpu:0;x;0:0", ";1g;;x;0:0", ";;;x;0:0",
+        ";1;;;0:0", ";1;;x;", ";11111111111111111;;x;0:0"}) {
     CAPTURE(text);
     CHECK(RendezvousKey::parse(text).status().code() == Code::invalid_argument);
   }

@@ -21,7 +21,9 @@ std::string type_name(const Resource& resource) {
 
 }  // namespace
 
-ResourceManager::~ResourceManager() { clear_all(cancelled("the device of the resource is going away")); }
+ResourceManager::~ResourceManager() {
+  clear_all(cancelled("the device of the resource is going away"));
+}
 
 std::shared_ptr<Resource> ResourceManager::lookup(const Key& key) const {
   MutexLock lock(mutex_);
@@ -33,11 +35,12 @@ Status ResourceManager::insert(Key key, std::shared_ptr<Resource> resource) {
   MutexLock lock(mutex_);
   const auto [at, is_new] = resources_.try_emplace(key, std::move(resource));
   if (is_new) return {};
-  return error(Code::already_exists, "there is a resource '", key.name, "' in container '", key.container,
-               "' already: ", at->second->description());
+  return error(Code::already_exists, "there is a resource '", key.name, "' in container '",
+               key.container, "' already: ", at->second->description());
 }
 
-std::shared_ptr<Resource> ResourceManager::insert_or_get(Key key, std::shared_ptr<Resource> resource) {
+std::shared_ptr<Resource> ResourceManager::insert_or_get(Key key,
+                                                         std::shared_ptr<Resource> resource) {
   MutexLock lock(mutex_);
   return resources_.try_emplace(std::move(key), std::move(resource)).first->second;
 }
@@ -53,7 +56,8 @@ Status ResourceManager::erase(const Key& key) {
     resources_.erase(found);
   }
   generation_.fetch_add(1, std::memory_order_acq_rel);
-  dropped->close(cancelled("resource '", key.name, "' in container '", key.container, "' was destroyed"));
+  dropped->close(
+      cancelled("resource '", key.name, "' in container '", key.container, "' was destroyed"));
   return {};
 }
 

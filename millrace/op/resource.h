@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/base/mutex.h"
 #include "millrace/base/result.h"
 
@@ -42,8 +43,9 @@ class ResourceManager {
   Result<std::shared_ptr<T>> find(std::string_view container, std::string_view name) const;
   // Finds, or makes with `create` (called with no lock held; of two racing makers one wins).
   template <class T>
-  Result<std::shared_ptr<T>> find_or_create(std::string_view container, std::string_view name,
-                                            const std::function<Result<std::shared_ptr<T>>()>& create);
+  Result<std::shared_ptr<T>> find_or_create(
+      std::string_view container, std::string_view name,
+      const std::function<Result<std::shared_ptr<T>>()>& create);
   // Errors: ALREADY_EXISTS.
   template <class T>
   Status add(std::string_view container, std::string_view name, std::shared_ptr<T> resource) {

@@ -1,8 +1,8 @@
 #include "millrace/op/resource.h"
 
-#include <doctest/doctest.h>
-
 #include <thread>
+
+#include <doctest/doctest.h>
 
 namespace millrace {
 namespace {
@@ -68,7 +68,8 @@ TEST_CASE("of two threads that make one resource both get the same") {
   std::shared_ptr<Box> first, second;
   const auto make = [&](std::shared_ptr<Box>& out) {
     out = resources
-              .find_or_create<Box>("", "b", []() -> Result<std::shared_ptr<Box>> { return std::make_shared<Box>(); })
+              .find_or_create<Box>(
+                  "", "b", []() -> Result<std::shared_ptr<Box>> { return std::make_shared<Box>(); })
               .value();
   };
   std::thread other([&] { make(first); });
@@ -80,7 +81,8 @@ TEST_CASE("of two threads that make one resource both get the same") {
 TEST_CASE("a maker that fails makes nothing") {
   ResourceManager resources;
   CHECK_FALSE(resources
-                  .find_or_create<Box>("", "b", []() -> Result<std::shared_ptr<Box>> { return internal("no"); })
+                  .find_or_create<Box>(
+                      "", "b", []() -> Result<std::shared_ptr<Box>> { return internal("no"); })
                   .ok());
   CHECK(resources.size() == 0);
 }

@@ -72,8 +72,8 @@ class Parser {
   }
   Status fail(size_t at, std::string_view expected) const {
     const std::string_view found = text_.substr(at, 12);
-    return invalid("signature of op ", op_.name, ", column ", at + 1, ": expected ", expected, ", found ",
-                   found.empty() ? "the end" : str_cat("'", found, "'"));
+    return invalid("signature of op ", op_.name, ", column ", at + 1, ": expected ", expected,
+                   ", found ", found.empty() ? "the end" : str_cat("'", found, "'"));
   }
   Status claim(std::string_view name, size_t at) {
     return names_.insert(name).second ? Status() : fail(at, "a name that is not taken yet");
@@ -118,7 +118,8 @@ class Parser {
       arg.is_ref = from.is_ref;
       if (!from.number.empty()) {
         const AttrDef* count = op_.find_attr(from.number);
-        if (count == nullptr || count->kind != "int") return fail(from.number_at, "an int attribute");
+        if (count == nullptr || count->kind != "int")
+          return fail(from.number_at, "an int attribute");
         arg.number_attr = from.number;
       }
       const AttrDef* attr = op_.find_attr(from.type);
@@ -176,7 +177,8 @@ class Parser {
     for (const std::string_view known : kKinds) {
       if (kind == known) return {};
     }
-    return fail(begin, "a kind (type, int, float, bool, string, shape, tensor, func, list(...), {...})");
+    return fail(begin,
+                "a kind (type, int, float, bool, string, shape, tensor, func, list(...), {...})");
   }
 
   // What follows "{": types or texts to choose from.
@@ -205,7 +207,7 @@ class Parser {
   Result<std::string> parse_quoted() {
     skip_space();
     const size_t end = at_ < text_.size() && text_[at_] == '\'' ? text_.find('\'', at_ + 1)
-                                                               : std::string_view::npos;
+                                                                : std::string_view::npos;
     if (end == std::string_view::npos) return fail(at_, "a text in single quotes");
     std::string quoted(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
@@ -285,6 +287,7 @@ class Parser {
     if (kind == "list(string)") return parse_list<std::string>(text);
     if (kind == "list(shape)") return parse_list<PartialShape>(shape);
     if (kind == "list(bool)") return parse_list<bool>(boolean);
+    skip_space();
     return fail(at_, str_cat("no default, because there is no literal of kind ", kind));
   }
 

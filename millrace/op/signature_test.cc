@@ -44,9 +44,11 @@ TEST_CASE("an op may have no inputs, no outputs and no attributes") {
 
 TEST_CASE("attributes have kinds, choices and defaults") {
   const OpDef op = parsed(
-      "-> | a: int = -1, b: float = 0.5, c: bool = true, d: string = 'x y', e: shape = [2,?], f: shape = ?,"
+      "-> | a: int = -1, b: float = 0.5, c: bool = true, d: string = 'x y', e: shape = [2,?], f: "
+      "shape = ?,"
       " g: list(int) = {}, h: list(type) = {float, int32}, i: {int32, int64} = int32,"
-      " j: {'first', 'second'} = 'first', k: list(shape) = {}, l: floating, m: number, n: list({int32, int64}) >= 1,"
+      " j: {'first', 'second'} = 'first', k: list(shape) = {}, l: floating, m: number, n: "
+      "list({int32, int64}) >= 1,"
       " o: tensor, p: func, q: shape = [], r: list(string) = {}");
   const auto text = [&](int i) { return op.attrs[i].default_value->to_string(); };
   CHECK(text(0) == "-1");
@@ -71,21 +73,28 @@ TEST_CASE("attributes have kinds, choices and defaults") {
 
 TEST_CASE("an error gives the column and what was expected there") {
   CHECK(message("x float -> y: float") ==
-        "signature of op Test, column 3: expected ':' after the argument's name, found 'float -> y: '");
+        "signature of op Test, column 3: expected ':' after the argument's name, found 'float -> "
+        "y: '");
   CHECK(message("x: float") ==
         "signature of op Test, column 9: expected ',' or '->' after the inputs, found the end");
-  CHECK(message("x: U -> ") == "signature of op Test, column 4: expected a type or a type attribute, found 'U -> '");
-  CHECK(message("x: N*float -> ") == "signature of op Test, column 4: expected an int attribute, found 'N*float -> '");
+  CHECK(message("x: U -> ") ==
+        "signature of op Test, column 4: expected a type or a type attribute, found 'U -> '");
+  CHECK(message("x: N*float -> ") ==
+        "signature of op Test, column 4: expected an int attribute, found 'N*float -> '");
   CHECK(message("x: T, x: T -> | T: type") ==
-        "signature of op Test, column 7: expected a name that is not taken yet, found 'x: T -> | T:'");
+        "signature of op Test, column 7: expected a name that is not taken yet, found 'x: T -> | "
+        "T:'");
   CHECK(message("-> | T: typo") ==
-        "signature of op Test, column 9: expected a kind (type, int, float, bool, string, shape, tensor, "
+        "signature of op Test, column 9: expected a kind (type, int, float, bool, string, shape, "
+        "tensor, "
         "func, list(...), {...}), found 'typo'");
-  CHECK(message("-> | n: int = x") == "signature of op Test, column 15: expected a whole number, found 'x'");
+  CHECK(message("-> | n: int = x") ==
+        "signature of op Test, column 15: expected a whole number, found 'x'");
   CHECK(message("-> | s: string = 'open") ==
         "signature of op Test, column 18: expected a text in single quotes, found ''open'");
   CHECK(message("-> | t: tensor = 3") ==
-        "signature of op Test, column 18: expected no default, because there is no literal of kind tensor, found '3'");
+        "signature of op Test, column 18: expected no default, because there is no literal of kind "
+        "tensor, found '3'");
   CHECK(message("-> ; ") == "signature of op Test, column 4: expected ',' or the end, found '; '");
 }
 

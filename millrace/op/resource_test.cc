@@ -17,7 +17,6 @@ class Box final : public Resource {
 
 class Crate final : public Resource {
  public:
-  static constexpr std::string_view kTypeName = "Crate";
   std::string description() const override { return "Crate"; }
 };
 

@@ -30,19 +30,6 @@ Status check_entry(std::string_view entry) {
   return {};
 }
 
-// "0-3, 7"
-std::string indices(const ClusterSpec::Tasks& tasks) {
-  std::string text;
-  for (auto it = tasks.begin(); it != tasks.end();) {
-    int first = it->first;
-    int last = first;
-    while (++it != tasks.end() && it->first == last + 1) ++last;
-    str_append(&text, text.empty() ? "" : ", ", first);
-    if (last != first) str_append(&text, "-", last);
-  }
-  return text;
-}
-
 std::string job_names(const ClusterSpec::Jobs& jobs) {
   std::string text;
   for (const auto& [job, tasks] : jobs) str_append(&text, text.empty() ? "" : ", ", job);
@@ -111,14 +98,28 @@ bool ClusterSpec::has_task(std::string_view job, int task) const {
   return it != jobs_.end() && it->second.contains(task);
 }
 
+std::string ClusterSpec::task_indices(std::string_view job) const {
+  auto tasks = jobs_.find(job);
+  if (tasks == jobs_.end() || tasks->second.empty()) return "none";
+  std::string text;
+  for (auto it = tasks->second.begin(); it != tasks->second.end();) {
+    int first = it->first;
+    int last = first;
+    while (++it != tasks->second.end() && it->first == last + 1) ++last;
+    str_append(&text, text.empty() ? "" : ", ", first);
+    if (last != first) str_append(&text, "-", last);
+  }
+  return text;
+}
+
 Result<std::string> ClusterSpec::address(const TaskName& task) const {
   auto job = jobs_.find(task.job);
   if (job == jobs_.end())
     return not_found("no job '", task.job, "' in the cluster: its jobs are ", job_names(jobs_));
   auto entry = job->second.find(task.task);
   if (entry == job->second.end())
-    return not_found("no task ", task_label(task), ": job '", task.job, "' has ",
-                     job->second.empty() ? "no tasks" : str_cat("tasks ", indices(job->second)));
+    return not_found("no task ", task_label(task), "; tasks of job '", task.job,
+                     "': ", task_indices(task.job));
   std::vector<std::string> replicas = split_replicas(entry->second);
   if (task.replica < 0 || static_cast<size_t>(task.replica) >= replicas.size())
     return not_found("no task ", task_label(task), ": it has ", replicas.size(), " replica(s), '",
@@ -144,8 +145,8 @@ std::vector<std::string> ClusterSpec::shared_addresses() const {
     if (address.ends_with(":0")) continue;
     auto [other, added] = first.try_emplace(address, task);
     if (!added)
-      lines.push_back(str_cat(task_label(other->second), " and ", task_label(task),
-                              " are both at ", address));
+      lines.push_back(
+          str_cat(task_label(other->second), " and ", task_label(task), " are both at ", address));
   }
   return lines;
 }

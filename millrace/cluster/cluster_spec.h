@@ -2,15 +2,16 @@
 //
 //   ClusterSpec cluster;
 //   MR_TRY(cluster.add_job("ps", {"10.0.0.7:2222"}));
-//   MR_TRY(cluster.add_task("worker", 3, "10.0.0.8:2222"));   // sparse: 0-2 are somebody else's concern
+//   MR_TRY(cluster.add_task("worker", 3, "10.0.0.8:2222"));   // sparse: 0-2 are somebody else's
+//   concern
 //
-// A value: copy it freely; const from any thread. It says who there should be, not who is alive. What
-// it holds is well formed by construction, whether it came from a program, TF_CONFIG, flags or the
-// wire. Everything iterates by job name, then by task index.
+// A value: copy it freely; const from any thread. It says who there should be, not who is alive.
+// What it holds is well formed by construction, whether it came from a program, TF_CONFIG, flags or
+// the wire. Everything iterates by job name, then by task index.
 //
-// One entry may list several addresses, "a:2222,b:2222": these are the replicas 0, 1 … of that task.
-// Several tasks may share a host. Nothing keeps two tasks from being given one address, because port
-// 0 and addresses behind a name may do so rightly; see shared_addresses().
+// One entry may list several addresses, "a:2222,b:2222": these are the replicas 0, 1 … of that
+// task. Several tasks may share a host. Nothing keeps two tasks from being given one address,
+// because port 0 and addresses behind a name may do so rightly; see shared_addresses().
 #pragma once
 
 #include <map>
@@ -47,12 +48,15 @@ class ClusterSpec {
   int num_tasks(std::string_view job) const;
   bool has_job(std::string_view job) const { return jobs_.contains(job); }
   bool has_task(std::string_view job, int task) const;
+  // The task indices of a job for a message, "0-3, 7"; "none" for a job without tasks.
+  std::string task_indices(std::string_view job) const;
 
   // Where one replica of a task listens. Errors: NOT_FOUND that says what there is instead.
   Result<std::string> address(const TaskName& task) const;
   // Every task, each replica by itself.
   std::vector<TaskName> tasks() const;
-  // One line "worker:0 and worker:1 are both at localhost:2222" per address that several tasks have.
+  // One line "worker:0 and worker:1 are both at localhost:2222" per address that several tasks
+  // have.
   std::vector<std::string> shared_addresses() const;
 
   // "{files -> {0 -> localhost:2222}, map -> {0 -> localhost:2223, 1 -> localhost:2224}}"

@@ -25,10 +25,11 @@ TEST_CASE("addresses are names, IPv4 addresses and bracketed IPv6 addresses with
     const char* host;
     int port;
   };
-  for (const Row& row : {Row{"localhost:2222", "localhost", 2222}, Row{"10.0.0.7:80", "10.0.0.7", 80},
-                         Row{"worker-1.example.org:0", "worker-1.example.org", 0},
-                         Row{"my_service:65535", "my_service", 65535}, Row{"[::1]:2222", "::1", 2222},
-                         Row{"[fe80::1%eth0]:1", "fe80::1%eth0", 1}}) {
+  for (const Row& row :
+       {Row{"localhost:2222", "localhost", 2222}, Row{"10.0.0.7:80", "10.0.0.7", 80},
+        Row{"worker-1.example.org:0", "worker-1.example.org", 0},
+        Row{"my_service:65535", "my_service", 65535}, Row{"[::1]:2222", "::1", 2222},
+        Row{"[fe80::1%eth0]:1", "fe80::1%eth0", 1}}) {
     CAPTURE(row.text);
     auto address = HostPort::parse(row.text);
     REQUIRE(address.ok());
@@ -87,7 +88,7 @@ TEST_CASE("a cluster may list only the tasks that concern a task") {
   CHECK(cluster.to_string() == "{worker -> {3 -> [::1]:2222, 7 -> b:1}}");
   Status status = cluster.address({"worker", 0, 0}).status();
   CHECK(status.code() == Code::not_found);
-  CHECK(status.message() == "no task worker:0: job 'worker' has tasks 3, 7");
+  CHECK(status.message() == "no task worker:0; tasks of job 'worker': 3, 7");
   CHECK(mentions(cluster.address({"ps", 0, 0}).status(), "its jobs are worker"));
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("a job may have no tasks") {
   CHECK(cluster.add_job("ps", {}).ok());
   CHECK(!cluster.empty());
   CHECK(cluster.num_tasks() == 0);
-  CHECK(mentions(cluster.address({"ps", 0, 0}).status(), "job 'ps' has no tasks"));
+  CHECK(mentions(cluster.address({"ps", 0, 0}).status(), "tasks of job 'ps': none"));
 }
 
 TEST_CASE("what is refused leaves the cluster as it was") {

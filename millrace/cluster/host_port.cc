@@ -15,7 +15,8 @@ constexpr size_t kShownOfText = 80;
 template <class... Parts>
 Status bad_address(std::string_view text, const Parts&... parts) {
   const char* dots = text.size() > kShownOfText ? "…" : "";
-  return invalid("'", text.substr(0, kShownOfText), dots, "' is not a host:port address: ", parts...);
+  return invalid("'", text.substr(0, kShownOfText), dots,
+                 "' is not a host:port address: ", parts...);
 }
 
 bool is_host_character(char c) {

@@ -13,8 +13,8 @@
 
 namespace millrace {
 
-// The port that TensorFlow's documents use. Only examples and messages mention it: an address has to
-// name its port.
+// The port that TensorFlow's documents use. Only examples and messages mention it: an address has
+// to name its port.
 inline constexpr int kConventionalPort = 2222;
 
 struct HostPort {

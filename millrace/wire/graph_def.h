@@ -1,0 +1,69 @@
+// GraphDef as plain values: the form in which graphs are exchanged with clients, peers and files.
+//
+// Not the IR (that is millrace/graph): names are unresolved strings, attributes are whatever the
+// sender wrote, nothing is checked against an op. Reading and writing go straight between these
+// structs and the bytes, without protobuf messages in between, because a graph of a million nodes is
+// parsed while a client waits.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/base/result.h"
+#include "millrace/tensor/attr_value.h"
+
+namespace tensorflow {
+class GraphDef;
+}
+
+namespace millrace::wire {
+
+struct NodeDef {
+  std::string name;
+  std::string op;
+  std::string device;               // may be partial or empty
+  std::vector<std::string> inputs;  // "node", "node:1", then control inputs "^node"
+  // In the order of the message, each name once.
+  std::vector<std::pair<std::string, AttrValue>> attrs;
+
+  // Null if there is no such attribute.
+  const AttrValue* attr(std::string_view attr_name) const;
+};
+
+struct VersionDef {
+  int producer = 0;
+  int min_consumer = 0;
+  std::vector<int> bad_consumers;
+};
+
+// A function of the library, kept as the bytes of its FunctionDef.
+struct FunctionDef {
+  std::string name;
+  std::string bytes;
+};
+
+struct GraphDef {
+  std::vector<NodeDef> nodes;  // any order; loops have back edges
+  VersionDef versions;
+  std::vector<FunctionDef> functions;
+};
+
+// Reads the bytes of a GraphDef message. Unknown fields are skipped; of several attributes with one
+// name the last wins; X_REF types are read as X.
+// Errors: INVALID_ARGUMENT with the byte offset and what is wrong there; RESOURCE_EXHAUSTED for a
+// tensor attribute that would be far larger than its bytes.
+Result<GraphDef> parse_graph_def(std::string_view bytes);
+std::string serialize_graph_def(const GraphDef& graph);
+// Appends instead.
+void serialize_graph_def(const GraphDef& graph, std::string* out);
+
+// One node, as in a FunctionDef's body.
+Result<NodeDef> parse_node_def(std::string_view bytes);
+
+// Through the bytes; for callers that hold a message anyway.
+Result<GraphDef> from_message(const tensorflow::GraphDef& message);
+void to_message(const GraphDef& graph, tensorflow::GraphDef* message);
+
+}  // namespace millrace::wire

@@ -5,7 +5,8 @@
 //       .doc = "The negative of x, element by element.",
 //       .signature = "x: T -> y: T | T: {bfloat16, half, float, double, int32, int64}",
 //       .infer = infer::same_as_input,
-//       .cpu = cpu::elementwise([](auto x) { return -x; }),
+//       .cpu = cpu::unary<Signed>([](auto x) { return -x; }),
+//       .examples = {"[1 -2] -> [-1 2]"},
 //   }));
 //
 // Names, argument order, attributes, types and defaults are those of TensorFlow's op set, because
@@ -94,8 +95,9 @@ struct OpDef {
   Cost cost = Cost::by_size;
   // Why there is no gradient: empty until gradients are written.
   std::string not_differentiable = {};
-  // Inputs that the sweep of all ops runs the op with: float vectors, cast to each allowed type.
-  std::vector<std::vector<double>> examples = {};
+  // What the op makes of given values: "[1 2], [3 4] -> [4 6]"; grammar in example.h. The sweep of
+  // all ops runs them for every type that the op allows.
+  std::vector<std::string> examples = {};
 
   // Filled from `signature` by OpRegistry::add.
   std::vector<ArgDef> inputs = {};

@@ -7,13 +7,14 @@
 //   attr       =  NAME ":" kind [ ">=" INT ] [ "=" default ]
 //   kind       =  "type" | "int" | "float" | "bool" | "string" | "shape" | "tensor" | "func"
 //              |  "list(" kind ")"  |  "{" TYPE {"," TYPE} "}"  |  "{" 'text' {"," 'text'} "}"
-//              |  "number" | "floating" | "list({" TYPE … "})"
+//              |  "number" | "real" | "floating" | "list({" TYPE … "})"
 //   default    =  literal: float, 3, 0.5, true, 'text', [2,?], ? (unknown shape), {} (empty list),
 //                 {float, int32}
 //
 // "number" stands for every type with arithmetic (bfloat16, half, float, double, int8..int64,
-// uint8..uint64, complex64, complex128), "floating" for bfloat16, half, float, double. An arg whose
-// type is the name of a "list(type)" attribute is a list of that many arguments.
+// uint8..uint64, complex64, complex128), "real" for those without the complex ones, "floating" for
+// bfloat16, half, float, double. An arg whose type is the name of a "list(type)" attribute is a
+// list of that many arguments.
 //
 //   "x: T -> y: T | T: floating"
 //   "values: N*T, axis: int32 -> output: T | N: int >= 2, T: type"

@@ -93,7 +93,7 @@ TEST_CASE("an error gives the column and what was expected there") {
   CHECK(message("-> | s: string = 'open") ==
         "signature of op Test, column 18: expected a text in single quotes, found ''open'");
   CHECK(message("-> | t: tensor = 3") ==
-        "signature of op Test, column 18: expected no default, because there is no literal of kind "
+        "signature of op Test, column 18: expected nothing, because there is no literal of kind "
         "tensor, found '3'");
   CHECK(message("-> ; ") == "signature of op Test, column 4: expected ',' or the end, found '; '");
 }

@@ -6,29 +6,35 @@
 // with the other graphs of the session.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "millrace/base/mutex.h"
 #include "millrace/base/result.h"
 #include "millrace/graph/graph.h"
 #include "millrace/op/kernel.h"
 
 namespace millrace {
 
-// Stateful kernels of one session on one device, by node name: a queue or a random op keeps its
-// state across the graphs of a session. Thread-safe.
+// Stateful kernels of one session on one device: a queue or a random op keeps its state across the
+// graphs of a session. Thread-safe.
 class KernelCache {
  public:
+  // `key` names the node, its op and its types: a node that comes back as something else gets a
+  // kernel of its own.
   Result<std::shared_ptr<Kernel>> find_or_create(
-      const std::string& node_name, const std::function<Result<std::unique_ptr<Kernel>>()>& create);
+      const std::string& key, const std::function<Result<std::unique_ptr<Kernel>>()>& create);
 
  private:
   Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Kernel>> kernels_ MR_GUARDED_BY(mutex_);
 };
 
-// How client-terminated transfers (feeds, fetches) are run.
+// How client-terminated transfers (feeds, fetches) are run: `_Recv` and `_Send` nodes with
+// client_terminated whose two devices are the same.
 enum class ClientTransfers : uint8_t {
   by_slot,        // StepContext::feeds and ::fetches, resolved once: the normal case
   by_rendezvous,  // through the step's rendezvous: partial runs, whose feeds come one by one
@@ -37,16 +43,20 @@ enum class ClientTransfers : uint8_t {
 class CompiledGraph {
  public:
   // `graph` holds the nodes of one device. Errors: INVALID_ARGUMENT from a kernel's construction,
-  // with the node's name; UNIMPLEMENTED for an op without a kernel here.
+  // with the node's name, or for a cycle or a loop that is not well formed; UNIMPLEMENTED for an op
+  // without a kernel here.
   static Result<std::shared_ptr<const CompiledGraph>> compile(const Graph& graph,
                                                               const DeviceContext& device,
                                                               KernelCache& kernels,
                                                               ClientTransfers transfers);
   ~CompiledGraph();
 
-  // The rendezvous keys of feeds and fetches in order of slots; empty with by_rendezvous.
+  // The rendezvous keys of feeds and fetches in order of slots; empty with by_rendezvous. Two nodes
+  // that take the same feed share its slot, and so do two that give the same fetch.
   const std::vector<std::string>& feed_keys() const;
   const std::vector<std::string>& fetch_keys() const;
+  // True if some transfer goes through the rendezvous of the step.
+  bool uses_rendezvous() const;
   bool has_frames() const;  // contains a loop
   size_t size() const;
 

@@ -2,10 +2,16 @@
 //
 // Dataflow by counting: a node is ready when all its inputs are there; ready nodes run at once on
 // the thread that made them ready, the last made ready first. Work is shared with the pool only when
-// two nodes worth sharing are ready together. An asynchronous kernel holds no thread: when it
-// answers, the step continues on `Step::runner`. The first error cancels the step: nodes that have
-// not started are not run, waiting ones are cancelled, and `done` gets that error once nothing of
-// the step is left running, so everything the step borrowed may go then.
+// two nodes worth sharing are ready together: ops of cost `heavy`, and ops of cost `by_size` with
+// more than 64 KiB of inputs. An asynchronous kernel holds no thread: when it answers, the step
+// continues on `StepArgs::runner`. The first error cancels the step: nodes that have not started are
+// not run, waiting ones are cancelled, and `done` gets that error once nothing of the step is left
+// running, so everything the step borrowed may go then.
+//
+// Errors. A kernel's error gets "\n\t [[{{node NAME}}]]" appended; UNAVAILABLE from anything but a
+// transfer becomes INTERNAL, because clients take it for a lost worker. CANCELLED and ABORTED after
+// the step's cancellation are consequences. The step's rendezvous is aborted and its cancellation
+// cancelled with the error (as a consequence), so that whoever waits elsewhere hears of it.
 #pragma once
 
 #include <memory>
@@ -26,7 +32,8 @@ struct StepArgs {
   TraceSink* trace = nullptr;  // null: no timing
 };
 
-// Starts the step; may finish it inside this call. `done` is called exactly once.
+// Starts the step; may finish it inside this call. `done` is called exactly once, and neither the
+// graph nor anything in `args` is used after.
 void run_step(std::shared_ptr<const CompiledGraph> graph, StepArgs args, Done<void> done);
 
 }  // namespace millrace

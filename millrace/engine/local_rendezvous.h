@@ -1,12 +1,19 @@
 // LocalRendezvous: a Rendezvous within one process.
+//
+// Any thread may call. Answers are given with no lock held, on the thread that brought the value, the
+// abort or the cancellation. A channel that holds neither values nor receivers takes no memory, so a
+// loop may use a new key in each iteration.
 #pragma once
 
-#include <deque>
-#include <list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
 #include "millrace/op/rendezvous.h"
 
@@ -14,6 +21,8 @@ namespace millrace {
 
 class LocalRendezvous final : public Rendezvous {
  public:
+  // `clock` tells since when receivers wait; null: nobody will ask.
+  explicit LocalRendezvous(const Clock* clock = nullptr) : clock_(clock) {}
   // Pending receives are answered with an error.
   ~LocalRendezvous() override;
 
@@ -21,14 +30,30 @@ class LocalRendezvous final : public Rendezvous {
   void receive(std::string_view key, Cancellation* cancellation, Done<Delivery> done) override;
   void abort(const Status& why) override;
 
+  // Takes a value that is there already. Errors: INTERNAL if there is none, or the abort's reason.
+  Result<Delivery> take(std::string_view key);
+  Status aborted() const;
+
+  // Receivers that wait, in order of keys.
+  struct Wait {
+    std::string key;
+    Clock::Time since;  // the epoch without a clock
+  };
+  std::vector<Wait> waits() const;
+
  private:
   struct Waiter;
-  struct Channel {
-    std::deque<Delivery> values;
-    std::deque<std::shared_ptr<Waiter>> waiters;  // at most one of the two is not empty
-  };
+  using Values = absl::InlinedVector<Delivery, 1>;
+  using Waiters = absl::InlinedVector<std::unique_ptr<Waiter>, 1>;
+  using Channel = std::variant<Values, Waiters>;  // first in, first out; never empty
 
-  Mutex mutex_;
+  // The value at the head of the channel, taken away, or the abort's reason; nullopt if the receiver
+  // has to wait.
+  std::optional<Result<Delivery>> pop(std::string_view key) MR_REQUIRES(mutex_);
+  void give_up(Waiter* waiter, const Status& why);
+
+  const Clock* const clock_;
+  mutable Mutex mutex_;
   Status aborted_ MR_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Channel> channels_ MR_GUARDED_BY(mutex_);
 };

@@ -9,7 +9,9 @@ namespace millrace {
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
-  // One node has run on the calling thread. Times are microseconds since the Unix epoch. Any thread.
+  // The time of the timeline: microseconds since the Unix epoch. Any thread.
+  virtual int64_t now_micros() = 0;
+  // One node has run. The views are good as long as the graph that ran. Any thread.
   virtual void node_ran(std::string_view node_name, std::string_view op, int64_t start_micros,
                         int64_t end_micros) = 0;
 };

@@ -1,0 +1,265 @@
+// CompiledGraph::compile: from a graph to arrays.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "millrace/base/hash.h"
+#include "millrace/engine/client_transfers.h"
+#include "millrace/engine/compiled_layout.h"
+#include "millrace/graph/frames.h"
+
+namespace millrace {
+namespace {
+
+using Layout = CompiledGraph::Layout;
+
+class Compiler {
+ public:
+  Compiler(const Graph& graph, const DeviceContext& device, KernelCache& kernels,
+           ClientTransfers transfers)
+      : graph_(graph), device_(device), cache_(kernels), transfers_(transfers),
+        layout_(std::make_unique<Layout>()) {}
+
+  Result<std::unique_ptr<const Layout>> compile() && {
+    MR_TRY(number_nodes());
+    MR_TRY(lay_out_nodes());
+    lay_out_edges();
+    for (NodeId id : order_) MR_TRY(make_kernel(graph_[id]));
+    return std::unique_ptr<const Layout>(std::move(layout_));
+  }
+
+ private:
+  // Numbers nodes by frame and, inside a frame, in topological order.
+  Status number_nodes() {
+    for (const Node& node : graph_.nodes()) {
+      for (const Endpoint& input : node.inputs)
+        if (input.node == kNoNode) return invalid("an input of node '", node.name, "' is not set");
+    }
+    MR_ASSIGN(order_, topological_order(graph_));
+    MR_ASSIGN(loops_, FrameTable::create(graph_));
+    if (loops_.has_loops()) {
+      std::stable_sort(order_.begin(), order_.end(), [&](NodeId a, NodeId b) {
+        return loops_.of_inputs(graph_[a]) < loops_.of_inputs(graph_[b]);
+      });
+    }
+    index_.resize(graph_.size());
+    for (size_t i = 0; i < order_.size(); ++i) index_[order_[i]] = static_cast<uint32_t>(i);
+    return {};
+  }
+
+  Status lay_out_nodes() {
+    size_t name_bytes = 0, num_outputs = 0;
+    for (const Node& node : graph_.nodes()) {
+      name_bytes += node.name.size();
+      num_outputs += node.output_types.size();
+    }
+    // The nodes keep views into both.
+    layout_->names.reserve(name_bytes);
+    layout_->output_types.reserve(num_outputs);
+    layout_->nodes.reserve(order_.size());
+    layout_->arrivals.reserve(order_.size());
+    for (const Frame& frame : loops_.frames())
+      layout_->frames.push_back({.parent = frame.parent, .name_hash = murmur64(frame.name)});
+    for (NodeId id : order_) {
+      lay_out(graph_[id]);
+      if (graph_[id].op->role == Role::enter) MR_TRY(lay_out_enter(graph_[id]));
+    }
+    std::reverse(layout_->sources.begin(), layout_->sources.end());
+    return {};
+  }
+
+  Status lay_out_enter(const Node& node) {
+    const AttrView attrs = node.attr_view();
+    Layout::Node& laid = layout_->nodes.back();
+    laid.inner_frame = loops_.of_outputs(node);
+    Layout::Frame& frame = layout_->frames[laid.inner_frame];
+    ++frame.num_enters;
+    MR_ASSIGN(const bool is_constant, attrs.boolean("is_constant").with(node.name));
+    if (is_constant) laid.flags |= Layout::kLoopConstant;
+    MR_ASSIGN(const int64_t parallel, attrs.integer("parallel_iterations").with(node.name));
+    if (parallel < 1)
+      return invalid("Enter '", node.name, "' has parallel_iterations = ", parallel,
+                     "; at least 1 is needed");
+    frame.parallel_iterations =
+        std::max(frame.parallel_iterations,
+                 static_cast<uint32_t>(std::min<int64_t>(parallel, UINT32_MAX)));
+    return {};
+  }
+
+  void lay_out(const Node& node) {
+    Layout& to = *layout_;
+    const uint32_t number = static_cast<uint32_t>(to.nodes.size());
+    Layout::Frame& frame = to.frames[loops_.of_inputs(node)];
+    if (frame.num_nodes++ == 0) {
+      frame.first_node = number;
+      frame.first_input = static_cast<uint32_t>(to.num_inputs);
+    }
+    frame.num_inputs += static_cast<uint32_t>(node.inputs.size());
+
+    Layout::Node laid{.name = keep_name(node.name),
+                      .output_types = to.output_types.data() + to.output_types.size(),
+                      .first_input = static_cast<uint32_t>(to.num_inputs),
+                      .num_inputs = static_cast<uint32_t>(node.inputs.size()),
+                      .num_outputs = static_cast<uint32_t>(node.output_types.size()),
+                      .role = node.op->role,
+                      .cost = node.op->cost,
+                      .flags = flags_of(node)};
+    to.output_types.insert(to.output_types.end(), node.output_types.begin(), node.output_types.end());
+    to.num_inputs += node.inputs.size();
+    to.most_outputs = std::max(to.most_outputs, node.output_types.size());
+
+    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+      const Endpoint& source = node.inputs[slot];
+      to.producers.push_back(index_[source.node]);
+      to.expects_ref.push_back(node.input_types[slot].is_ref);
+      if (graph_[source.node].output_types[source.output].is_ref) laid.flags |= Layout::kReadsRefs;
+    }
+    const auto controls = static_cast<uint32_t>(node.control_inputs.size());
+    to.arrivals.push_back(node.op->role == Role::merge
+                              ? Arrivals::of_merge(laid.num_inputs, controls)
+                              : Arrivals::of_ordinary(laid.num_inputs + controls));
+    if (!to.arrivals.back().waits()) to.sources.push_back(number);
+    to.ops.push_back(node.op);
+    to.nodes.push_back(laid);
+  }
+
+  std::string_view keep_name(std::string_view name) {
+    const size_t begin = layout_->names.size();
+    layout_->names += name;
+    return std::string_view(layout_->names).substr(begin);
+  }
+
+  static uint8_t flags_of(const Node& node) {
+    uint8_t flags = 0;
+    const Role role = node.op->role;
+    if (role == Role::send || role == Role::receive) flags |= Layout::kTransfer;
+    if (role == Role::control_trigger) flags |= Layout::kIgnoresDeath;
+    if (node.op->allows_uninitialized_input) flags |= Layout::kMayBeUninitialized;
+    return flags;
+  }
+
+  void lay_out_edges() {
+    const FanOut consumers(graph_);
+    for (NodeId id : order_) {
+      Layout::Node& node = layout_->nodes[index_[id]];
+      node.first_edge = static_cast<uint32_t>(layout_->edges.size());
+      for (const FanOut::Edge& edge : consumers.of(id)) layout_->edges.push_back(edge_of(edge));
+      node.num_edges = static_cast<uint32_t>(layout_->edges.size()) - node.first_edge;
+      sort_edges(node);
+    }
+  }
+
+  Layout::Edge edge_of(const FanOut::Edge& edge) const {
+    const bool is_control = edge.slot < 0;
+    const Layout::Node& consumer = layout_->nodes[index_[edge.consumer]];
+    return {.consumer = index_[edge.consumer],
+            .slot = is_control ? Layout::kControl
+                               : consumer.first_input + static_cast<uint32_t>(edge.slot),
+            .output = is_control ? 0 : static_cast<uint32_t>(edge.output),
+            .is_last = 0,
+            .to_merge = consumer.role == Role::merge};
+  }
+
+  // Data edges by output, then control edges.
+  void sort_edges(const Layout::Node& node) {
+    const auto begin = layout_->edges.begin() + node.first_edge;
+    const auto end = begin + node.num_edges;
+    std::stable_sort(begin, end, [](const Layout::Edge& a, const Layout::Edge& b) {
+      const bool a_control = a.slot == Layout::kControl, b_control = b.slot == Layout::kControl;
+      if (a_control != b_control) return b_control;
+      return a.output < b.output;
+    });
+    for (auto edge = begin; edge != end && edge->slot != Layout::kControl; ++edge) {
+      const auto next = edge + 1;
+      edge->is_last = next == end || next->slot == Layout::kControl || next->output != edge->output;
+    }
+  }
+
+  Status make_kernel(const Node& node) {
+    MR_ASSIGN(std::shared_ptr<Kernel> kernel, kernel_of(node));
+    Layout::Node& laid = layout_->nodes[index_[node.id]];
+    laid.kernel = kernel.get();
+    if (kernel->is_async()) laid.flags |= Layout::kAsync;
+    layout_->kernels.push_back(std::move(kernel));
+    return {};
+  }
+
+  Result<std::shared_ptr<Kernel>> kernel_of(const Node& node) {
+    const bool is_transfer = node.op->role == Role::send || node.op->role == Role::receive;
+    if (is_transfer && transfers_ == ClientTransfers::by_slot) {
+      MR_ASSIGN(auto key, client_key(node));
+      if (key) return client_kernel(node, *std::move(key));
+    }
+    if (is_transfer) layout_->uses_rendezvous = true;
+    if (!node.op->cpu)
+      return unimplemented("op '", node.op->name, "' of node '", node.name, "' has no kernel for ",
+                           device_.name);
+    const auto create = [&] { return create_kernel(node); };
+    // Transfers keep no state, and plans use their names again for other tensors.
+    if (node.op->stateful && !is_transfer) return cache_.find_or_create(cache_key(node), create);
+    MR_ASSIGN(std::shared_ptr<Kernel> kernel, create());
+    return kernel;
+  }
+
+  Result<std::unique_ptr<Kernel>> create_kernel(const Node& node) const {
+    const std::vector<ArgType> inputs(node.input_types.begin(), node.input_types.end());
+    const std::vector<ArgType> outputs(node.output_types.begin(), node.output_types.end());
+    const KernelSpec spec{.node_name = node.name,
+                          .attrs = node.attr_view(),
+                          .inputs = inputs,
+                          .outputs = outputs,
+                          .device = device_.name};
+    auto made = node.op->cpu(spec);
+    if (!made.ok())
+      return made.status().then(str_cat("\n\t [[{{node ", node.name, "}}]]"));
+    return made;
+  }
+
+  static std::string cache_key(const Node& node) {
+    std::string key = str_cat(node.name, ";", node.op->name);
+    for (const TypeList* types : {&node.input_types, &node.output_types}) {
+      key += ';';
+      for (const ArgType& type : *types)
+        str_append(&key, static_cast<int>(type.dtype), type.is_ref ? "&," : ",");
+    }
+    return key;
+  }
+
+  Result<std::shared_ptr<Kernel>> client_kernel(const Node& node, std::string key) {
+    const bool is_feed = node.op->role == Role::receive;
+    std::vector<std::string>& keys = is_feed ? layout_->feed_keys : layout_->fetch_keys;
+    auto& slots = is_feed ? feed_slots_ : fetch_slots_;
+    const auto [slot, is_new] = slots.try_emplace(key, keys.size());
+    if (is_new) keys.push_back(std::move(key));
+    Layout::Node& laid = layout_->nodes[index_[node.id]];
+    laid.cost = Cost::cheap;
+    if (is_feed) {
+      MR_ASSIGN(std::string name, node.attr_view().string("tensor_name"));
+      return std::shared_ptr<Kernel>(make_feed_kernel(slot->second, std::move(name)));
+    }
+    return std::shared_ptr<Kernel>(make_fetch_kernel(slot->second));
+  }
+
+  const Graph& graph_;
+  const DeviceContext& device_;
+  KernelCache& cache_;
+  const ClientTransfers transfers_;
+
+  std::vector<NodeId> order_;
+  FrameTable loops_;
+  std::vector<uint32_t> index_;  // by NodeId: the node's number in the layout
+  absl::flat_hash_map<std::string, size_t> feed_slots_, fetch_slots_;
+  std::unique_ptr<Layout> layout_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::compile(const Graph& graph,
+                                                                    const DeviceContext& device,
+                                                                    KernelCache& kernels,
+                                                                    ClientTransfers transfers) {
+  MR_ASSIGN(auto layout, Compiler(graph, device, kernels, transfers).compile());
+  return std::shared_ptr<const CompiledGraph>(new CompiledGraph(std::move(layout)));
+}
+
+}  // namespace millrace

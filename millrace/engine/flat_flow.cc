@@ -1,0 +1,80 @@
+#include "millrace/engine/flat_flow.h"
+
+namespace millrace {
+
+void FlatFlow::begin() {
+  turns_ = 0;
+  // An empty graph has no arrays to copy.
+  if (layout_.nodes.empty()) return;
+  std::memcpy(static_cast<void*>(arrivals_.data()), layout_.arrivals.data(),
+              arrivals_.size() * sizeof(Arrivals));
+  num_ready_ = layout_.sources.size();
+  std::memcpy(ready_.get(), layout_.sources.data(), num_ready_ * sizeof(uint32_t));
+}
+
+void FlatFlow::propagate(Ready ready, Value* outputs, const KernelContext* context, Deaths deaths) {
+  const Layout::Node& from = node(ready);
+  for (const Layout::Edge& edge : layout_.edges_of(from)) {
+    const bool is_dead =
+        deaths == Deaths::all ||
+        (edge.slot != Layout::kControl && context->output_is_dead(static_cast<int>(edge.output)));
+    if (is_dead) {
+      die(edge);
+    } else {
+      arrive(edge, outputs);
+    }
+  }
+  for (Value *input = inputs(ready), *end = input + from.num_inputs; input != end; ++input)
+    renew(*input);
+  if (outputs == nullptr) return;
+  for (uint32_t i = 0; i < from.num_outputs; ++i) renew(outputs[i]);
+}
+
+void FlatFlow::arrive(const Layout::Edge& edge, Value* outputs) {
+  Arrivals& arrivals = arrivals_[edge.consumer];
+  bool is_ready;
+  if (!edge.to_merge) {
+    is_ready = arrivals.value();
+  } else if (edge.slot == Layout::kControl) {
+    is_ready = arrivals.merge_control();
+  } else {
+    if (arrivals.has_value()) return;
+    is_ready = arrivals.merge_value();
+  }
+  if (edge.slot != Layout::kControl) {
+    Value& output = outputs[edge.output];
+    edge.is_last ? put(values_[edge.slot], std::move(output))
+                 : put(values_[edge.slot], std::as_const(output));
+  }
+  if (is_ready) push(edge.consumer);
+}
+
+void FlatFlow::die(const Layout::Edge& edge) {
+  Arrivals& arrivals = arrivals_[edge.consumer];
+  bool is_ready;
+  if (!edge.to_merge) {
+    is_ready = arrivals.death();
+  } else if (edge.slot == Layout::kControl) {
+    is_ready = arrivals.merge_control();
+  } else {
+    is_ready = arrivals.merge_death();
+  }
+  if (is_ready) push(edge.consumer);
+}
+
+Status FlatFlow::end() const {
+  if (turns_ == layout_.nodes.size()) return {};
+  for (size_t i = 0; i < layout_.nodes.size(); ++i) {
+    if (!arrivals_[i].waits()) continue;
+    return internal("the step ended while ", layout_.nodes.size() - turns_, " of ",
+                    layout_.nodes.size(), " nodes still waited for inputs, the first of them '",
+                    layout_.nodes[i].name, "'");
+  }
+  return internal("the step ended with ", layout_.nodes.size() - turns_, " nodes not run");
+}
+
+void FlatFlow::clear() {
+  for (Value& value : values_) renew(value);
+}
+
+}  // namespace millrace

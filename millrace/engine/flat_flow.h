@@ -1,0 +1,52 @@
+// FlatFlow: the dataflow of a graph without loops. Private to this room; see step_driver.h.
+//
+// Every node has its turn exactly once, so all of the state is arrays of fixed sizes.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "millrace/engine/node_run.h"
+
+namespace millrace {
+
+class FlatFlow {
+ public:
+  using Layout = CompiledGraph::Layout;
+  using Ready = uint32_t;  // the node's number
+
+  explicit FlatFlow(const Layout& layout)
+      : layout_(layout), arrivals_(layout.arrivals), values_(layout.num_inputs),
+        ready_(std::make_unique<uint32_t[]>(layout.nodes.size())) {}
+
+  void begin();
+  bool pop(Ready* ready) {
+    if (num_ready_ == 0) return false;
+    *ready = ready_[--num_ready_];
+    ++turns_;
+    return true;
+  }
+  const Layout::Node& node(Ready ready) const { return layout_.nodes[ready]; }
+  bool is_dead(Ready ready) const { return arrivals_[ready].is_dead(); }
+  Value* inputs(Ready ready) { return values_.data() + node(ready).first_input; }
+  static FrameIteration where(Ready) { return {}; }
+  void propagate(Ready ready, Value* outputs, const KernelContext* context, Deaths deaths);
+  Status end() const;
+  void abandon() { num_ready_ = 0; }
+  void clear();
+
+ private:
+  void push(uint32_t node) { ready_[num_ready_++] = node; }
+  void arrive(const Layout::Edge& edge, Value* outputs);
+  void die(const Layout::Edge& edge);
+
+  const Layout& layout_;
+  std::vector<Arrivals> arrivals_;   // by node
+  std::vector<Value> values_;        // by input
+  std::unique_ptr<uint32_t[]> ready_;
+  size_t num_ready_ = 0;
+  size_t turns_ = 0;                 // nodes that were taken
+};
+
+}  // namespace millrace

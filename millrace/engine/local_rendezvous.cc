@@ -1,0 +1,147 @@
+#include "millrace/engine/local_rendezvous.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace {
+
+// One receive that waits. Belongs to its channel, and then to whoever takes it out to answer it.
+struct LocalRendezvous::Waiter {
+  std::string key;
+  Done<Delivery> done;
+  Clock::Time since;
+  // Made before the waiter can be found: who answers may end the cancellation's life.
+  Cancellation::Registration registration;
+  Status cancelled;  // before it was in its channel; under the rendezvous' lock
+
+  void answer(Result<Delivery> result) {
+    registration.release();
+    done(std::move(result));
+  }
+};
+
+LocalRendezvous::~LocalRendezvous() { abort(millrace::aborted("the step's rendezvous was dropped")); }
+
+Status LocalRendezvous::send(std::string_view key, Delivery delivery) {
+  std::unique_ptr<Waiter> waiter;
+  {
+    MutexLock lock(mutex_);
+    if (!aborted_.ok()) return aborted_;
+    const auto [channel, is_new] = channels_.try_emplace(to_absl(key));
+    if (auto* values = std::get_if<Values>(&channel->second)) {
+      values->push_back(std::move(delivery));
+      return {};
+    }
+    auto& waiters = std::get<Waiters>(channel->second);
+    waiter = std::move(waiters.front());
+    waiters.erase(waiters.begin());
+    if (waiters.empty()) channels_.erase(channel);
+  }
+  waiter->answer(std::move(delivery));
+  return {};
+}
+
+std::optional<Result<Delivery>> LocalRendezvous::pop(std::string_view key) {
+  if (!aborted_.ok()) return aborted_;
+  const auto channel = channels_.find(to_absl(key));
+  if (channel == channels_.end()) return std::nullopt;
+  auto* values = std::get_if<Values>(&channel->second);
+  if (values == nullptr) return std::nullopt;
+  Delivery first = std::move(values->front());
+  values->erase(values->begin());
+  if (values->empty()) channels_.erase(channel);
+  return first;
+}
+
+void LocalRendezvous::receive(std::string_view key, Cancellation* cancellation,
+                              Done<Delivery> done) {
+  std::optional<Result<Delivery>> answer;
+  {
+    MutexLock lock(mutex_);
+    answer = pop(key);
+  }
+  if (answer) return done(*std::move(answer));
+
+  auto waiter = std::make_unique<Waiter>();
+  waiter->key = std::string(key);
+  waiter->done = std::move(done);
+  if (clock_ != nullptr) waiter->since = clock_->now();
+  if (cancellation != nullptr) {
+    waiter->registration = cancellation->on_cancel(
+        [this, waiter = waiter.get()](const Status& why) { give_up(waiter, why); });
+  }
+  {
+    MutexLock lock(mutex_);
+    answer = pop(key);
+    if (!answer && !waiter->cancelled.ok()) answer = waiter->cancelled;
+    if (!answer) {
+      const auto [channel, is_new] = channels_.try_emplace(to_absl(key), Waiters());
+      std::get<Waiters>(channel->second).push_back(std::move(waiter));
+      return;
+    }
+  }
+  waiter->answer(*std::move(answer));
+}
+
+void LocalRendezvous::give_up(Waiter* waiter, const Status& why) {
+  std::unique_ptr<Waiter> found;
+  {
+    MutexLock lock(mutex_);
+    // Alive in any case: its registration waits for this callback before it goes.
+    waiter->cancelled = why;
+    const auto channel = channels_.find(waiter->key);
+    if (channel == channels_.end()) return;
+    auto* waiters = std::get_if<Waiters>(&channel->second);
+    if (waiters == nullptr) return;
+    const auto it = std::ranges::find_if(*waiters, [&](const auto& w) { return w.get() == waiter; });
+    if (it == waiters->end()) return;
+    found = std::move(*it);
+    waiters->erase(it);
+    if (waiters->empty()) channels_.erase(channel);
+  }
+  found->answer(why);
+}
+
+void LocalRendezvous::abort(const Status& why) {
+  absl::flat_hash_map<std::string, Channel> channels;
+  Status reason;
+  {
+    MutexLock lock(mutex_);
+    if (aborted_.ok()) aborted_ = why.ok() ? internal("a rendezvous was aborted with OK") : why;
+    reason = aborted_;
+    channels.swap(channels_);
+  }
+  for (auto& [key, channel] : channels) {
+    auto* waiters = std::get_if<Waiters>(&channel);
+    if (waiters == nullptr) continue;
+    for (auto& waiter : *waiters) waiter->answer(reason);
+  }
+}
+
+Result<Delivery> LocalRendezvous::take(std::string_view key) {
+  MutexLock lock(mutex_);
+  auto value = pop(key);
+  if (value) return *std::move(value);
+  return internal("nothing was sent for ", key);
+}
+
+Status LocalRendezvous::aborted() const {
+  MutexLock lock(mutex_);
+  return aborted_;
+}
+
+std::vector<LocalRendezvous::Wait> LocalRendezvous::waits() const {
+  std::vector<Wait> waits;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [key, channel] : channels_) {
+      const auto* waiters = std::get_if<Waiters>(&channel);
+      if (waiters == nullptr) continue;
+      for (const auto& waiter : *waiters) waits.push_back({key, waiter->since});
+    }
+  }
+  std::ranges::sort(waits, {}, &Wait::key);
+  return waits;
+}
+
+}  // namespace millrace

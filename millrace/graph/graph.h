@@ -2,21 +2,25 @@
 // clients send is imported into it, what planning passes take and give is it, what workers run is
 // compiled from it.
 //
-// Nodes are numbered densely in order of creation; an id stays valid as long as the graph. A Graph
-// is a value: copying copies the nodes, moving is free. It holds only nodes that make sense one by
-// one (known op, right number and types of inputs, valid attributes); whether they make sense
-// together (no cycle outside a loop) is `validate`. Not thread-safe while it is being changed.
+// Nodes are numbered densely in order of creation; an id stays valid as long as the graph. Ids need
+// not be in the order of the edges: an imported graph has that of its GraphDef. A Graph is a value:
+// copying copies the nodes, moving is free. It holds only nodes that make sense one by one (known
+// op, right number and types of inputs, valid attributes); whether they make sense together (no
+// cycle outside a loop) is `validate`. Not thread-safe while it is being changed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/container/node_hash_set.h"
+
 #include "millrace/base/result.h"
+#include "millrace/graph/name_index.h"
 #include "millrace/op/attrs.h"
 #include "millrace/op/registry.h"
 
@@ -42,13 +46,13 @@ struct Node {
   NodeId id = kNoNode;
   std::string name;
   const OpDef* op = nullptr;
-  absl::InlinedVector<Endpoint, 2> inputs;       // data inputs in slot order
-  absl::InlinedVector<NodeId, 1> control_inputs; // must have run before this one
-  TypeList input_types;                          // as the op declares them for these attributes
+  absl::InlinedVector<Endpoint, 2> inputs;        // data inputs in slot order
+  absl::InlinedVector<NodeId, 1> control_inputs;  // must have run before this one
+  TypeList input_types;                           // as the op declares them for these attributes
   TypeList output_types;
   Attrs attrs;
-  std::string_view requested_device;             // as the client wrote it; kept alive by the graph
-  std::string_view device;                       // full name once placed; empty before
+  std::string_view requested_device;  // as the client wrote it; kept alive by the graph
+  std::string_view device;            // full name once placed; empty before
 
   AttrView attr_view() const { return {*op, attrs}; }
   int num_outputs() const { return static_cast<int>(output_types.size()); }
@@ -60,6 +64,9 @@ struct GraphVersions {
   int min_consumer = 0;
   std::vector<int> bad_consumers;
 };
+
+// Functions that came with a graph: name -> encoded FunctionDef. Kept, not interpreted.
+using FunctionLibrary = std::map<std::string, std::string, std::less<>>;
 
 class Graph {
  public:
@@ -76,6 +83,11 @@ class Graph {
   std::span<const Node> nodes() const { return nodes_; }
   const GraphVersions& versions() const { return versions_; }
   void set_versions(GraphVersions versions) { versions_ = std::move(versions); }
+  // Null if there are none. Copies and subsets share it.
+  const std::shared_ptr<const FunctionLibrary>& functions() const { return functions_; }
+  void set_functions(std::shared_ptr<const FunctionLibrary> functions) {
+    functions_ = std::move(functions);
+  }
 
   // Null if there is no such node.
   const Node* find(std::string_view name) const;
@@ -86,24 +98,32 @@ class Graph {
     std::vector<Endpoint> inputs = {};
     std::vector<NodeId> control_inputs = {};
     Attrs attrs = {};
-    std::string_view device = {};
+    std::string_view device = {};  // requested
   };
-  // Adds a node whose inputs are there already. Type attributes that its inputs decide may be left
-  // out and are filled in.
-  // Errors: INVALID_ARGUMENT (unknown op, with suggestions; wrong number or type of inputs, with
-  // both types; bad attribute; bad name; output index out of range), ALREADY_EXISTS (name).
+  // Adds a node whose inputs are there already. Type and count attributes that its inputs decide
+  // may be left out and are filled in. Errors: INVALID_ARGUMENT (unknown op, with suggestions;
+  // wrong number or type of inputs, with both types; bad attribute; bad name; output index out of
+  // range), ALREADY_EXISTS (name).
   Result<NodeId> add(NewNode node);
-  // Like `add`, but an input may be Endpoint{kNoNode, …}: a back edge, set later by set_input.
-  // Until it is set the node's type attributes must all be given.
+  // Like `add`, but an input may be Endpoint{kNoNode, …}: open, set later by set_input. What only
+  // open inputs decide has the op's default, and is an error if there is none.
   Result<NodeId> add_with_back_edges(NewNode node);
+  // A copy of a node of another graph with the same registry: all its data inputs open, no control
+  // inputs. Errors: ALREADY_EXISTS.
+  Result<NodeId> add_copy(const Node& original);
 
   // Rewiring, for passes. Types must fit (INVALID_ARGUMENT).
   Status set_input(NodeId node, int slot, Endpoint source);
-  void add_control_input(NodeId node, NodeId before);  // does nothing if it is there
-  void set_control_inputs(NodeId node, std::vector<NodeId> before);
+  void add_control_input(NodeId node, NodeId before);                // does nothing if it is there
+  void set_control_inputs(NodeId node, std::vector<NodeId> before);  // repeats are dropped
   void set_device(NodeId node, std::string_view full_name);
   void set_requested_device(NodeId node, std::string_view device);
   Status set_attr(NodeId node, std::string_view name, AttrValue value);
+
+  // Makes room for `count` nodes in total.
+  void reserve(size_t count);
+  // Takes back the nodes from id `size` on. Nodes that stay must not have them as inputs.
+  void truncate(size_t size);
 
   // A graph of only the nodes for which `keep` is true, in the same order; inputs of kept nodes
   // must be kept. `new_ids`, if given, gets for each old id the new one or kNoNode.
@@ -114,24 +134,30 @@ class Graph {
 
  private:
   std::string_view intern(std::string_view text);
+  // Checks inputs, attributes and types of a node that is all but added.
+  Status complete(Node& node) const;
+  Status check_source(const Node& node, int slot, Endpoint source) const;
+  Result<NodeId> append(Node node);
 
   const OpRegistry* ops_;
   std::vector<Node> nodes_;
-  absl::flat_hash_map<std::string, NodeId> by_name_;
+  NameIndex by_name_;
   // Device names: few distinct ones, many nodes; the strings never move.
-  absl::flat_hash_map<std::string, std::unique_ptr<const std::string>> interned_;
+  absl::node_hash_set<std::string> interned_;
   GraphVersions versions_;
+  std::shared_ptr<const FunctionLibrary> functions_;
 };
 
 // Who consumes what: the edges of a graph in the other direction, in one flat array.
 class FanOut {
  public:
   struct Edge {
-    int32_t output;    // of the producer; -1 for a control edge
+    int32_t output;  // of the producer; -1 for a control edge
     NodeId consumer;
-    int32_t slot;      // of the consumer; -1 for a control edge
+    int32_t slot;  // of the consumer; -1 for a control edge
   };
   explicit FanOut(const Graph& graph);
+  // In order of consumers and their slots, control edges of a consumer last.
   std::span<const Edge> of(NodeId node) const {
     return {edges_.data() + begin_[node], begin_[node + 1] - begin_[node]};
   }
@@ -141,12 +167,28 @@ class FanOut {
   std::vector<Edge> edges_;
 };
 
-// Nodes so that each comes after its inputs, back edges (NextIteration -> Merge) not counted.
-// Errors: INVALID_ARGUMENT naming the nodes of a cycle that is no loop.
+// True for the edge that closes a loop: the data edge from a NextIteration to a Merge.
+bool is_back_edge(const Node& producer, const Node& consumer);
+
+// Nodes so that each comes after its inputs, back edges (NextIteration -> Merge) and open inputs
+// not counted; the order of ids where that is such an order already. Errors: INVALID_ARGUMENT
+// naming the nodes of a cycle that is no loop.
 Result<std::vector<NodeId>> topological_order(const Graph& graph);
 
 // "name:0" and so on -> endpoint; "name" means output 0.
 // Errors: NOT_FOUND for the node, INVALID_ARGUMENT for the index.
 Result<Endpoint> find_endpoint(const Graph& graph, std::string_view tensor_name);
+// "name", "name:3": how clients write an endpoint in a node's inputs.
+std::string endpoint_name(const Graph& graph, Endpoint endpoint);
+
+// A tensor's name taken apart. The index is 0 if none is written; digits only, below 2^31.
+struct TensorName {
+  std::string_view node;
+  int32_t output = 0;
+};
+TensorName parse_tensor_name(std::string_view text);
+
+// The value of a Const; null for any other node.
+const Tensor* constant_value(const Node& node);
 
 }  // namespace millrace

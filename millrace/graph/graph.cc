@@ -1,0 +1,286 @@
+#include "millrace/graph/graph.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+#include "millrace/graph/typing.h"
+
+namespace millrace {
+namespace {
+
+// More nodes than this can't be numbered, and would take hundreds of gigabytes.
+constexpr size_t kMostNodes = kNoNode - 1;
+
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-' || c == '/' || c == '>';
+}
+
+Status check_name(std::string_view name) {
+  if (name.empty()) return invalid("a node has no name");
+  const bool starts_well = name[0] != '-' && name[0] != '/' && name[0] != '>';
+  if (starts_well && std::ranges::all_of(name, is_name_char)) return {};
+  return invalid("'", name.substr(0, 200),
+                 "' is no name for a node: allowed are letters, digits and _ . - / >, "
+                 "the first a letter, digit, . or _");
+}
+
+Status unknown_op(const OpRegistry& ops, std::string_view op, std::string_view name) {
+  std::string hint;
+  for (const std::string& known : ops.suggestions(op)) {
+    str_append(&hint, hint.empty() ? "; did you mean " : ", ", known);
+  }
+  return invalid("Op type not registered '", op.substr(0, 200), "', used by node '", name, "'",
+                 hint);
+}
+
+Status wrong_count(const Node& node, size_t wanted) {
+  return invalid("Node '", node.name, "' (", node.op->name, ") takes ", wanted, " inputs ",
+                 type_list_name(node.input_types), ", but has ", node.inputs.size());
+}
+
+// Long lists (a NoOp that groups thousands) must not take quadratic time.
+void drop_repeats(std::vector<NodeId>& ids) {
+  constexpr size_t kShort = 16;
+  size_t kept = 0;
+  absl::flat_hash_set<NodeId> seen;
+  for (NodeId id : ids) {
+    const bool is_new = ids.size() <= kShort
+                            ? std::find(ids.begin(), ids.begin() + kept, id) == ids.begin() + kept
+                            : seen.insert(id).second;
+    if (is_new) ids[kept++] = id;
+  }
+  ids.resize(kept);
+}
+
+}  // namespace
+
+Graph::Graph(const Graph& other)
+    : ops_(other.ops_),
+      nodes_(other.nodes_),
+      by_name_(other.by_name_),
+      interned_(other.interned_),
+      versions_(other.versions_),
+      functions_(other.functions_) {
+  // The copied nodes still point at the strings of `other`.
+  absl::flat_hash_map<const char*, std::string_view> moved;
+  const auto move = [&](std::string_view& text) {
+    if (text.empty()) return;
+    std::string_view& mine = moved[text.data()];
+    if (mine.empty()) mine = intern(text);
+    text = mine;
+  };
+  for (Node& node : nodes_) {
+    move(node.requested_device);
+    move(node.device);
+  }
+}
+
+const Node* Graph::find(std::string_view name) const {
+  const NodeId id = by_name_.find(name, nodes_);
+  return id == kNoNode ? nullptr : &nodes_[id];
+}
+
+Result<NodeId> Graph::add(NewNode node) {
+  for (const Endpoint& input : node.inputs) {
+    if (input.node == kNoNode) return invalid("Node '", node.name, "' has an open input");
+  }
+  return add_with_back_edges(std::move(node));
+}
+
+Result<NodeId> Graph::add_with_back_edges(NewNode spec) {
+  Node node;
+  MR_TRY(check_name(spec.name));
+  node.op = ops_->find(spec.op);
+  if (node.op == nullptr) return unknown_op(*ops_, spec.op, spec.name);
+  node.name = std::move(spec.name);
+  node.inputs.assign(spec.inputs.begin(), spec.inputs.end());
+  for (NodeId before : spec.control_inputs) {
+    if (before >= size()) return invalid("Node '", node.name, "': no control input ", before);
+  }
+  drop_repeats(spec.control_inputs);
+  node.control_inputs.assign(spec.control_inputs.begin(), spec.control_inputs.end());
+  node.attrs = std::move(spec.attrs);
+  MR_TRY(complete(node));
+  node.requested_device = intern(spec.device);
+  return append(std::move(node));
+}
+
+Result<NodeId> Graph::add_copy(const Node& original) {
+  Node node = original;
+  std::ranges::fill(node.inputs, Endpoint{});
+  node.control_inputs.clear();
+  node.requested_device = intern(original.requested_device);
+  node.device = intern(original.device);
+  return append(std::move(node));
+}
+
+Status Graph::complete(Node& node) const {
+  absl::InlinedVector<std::optional<ArgType>, 8> given;
+  for (const Endpoint& source : node.inputs) {
+    given.emplace_back();
+    if (source.node == kNoNode) continue;
+    const int slot = static_cast<int>(given.size()) - 1;
+    if (source.node >= size() || source.output < 0 ||
+        source.output >= nodes_[source.node].num_outputs()) {
+      return check_source(node, slot, source);
+    }
+    given.back() = nodes_[source.node].output_types[source.output];
+  }
+  infer_attrs(*node.op, given, node.attrs);
+  const auto context = [&] { return str_cat("Node '", node.name, "' (", node.op->name, ")"); };
+  Status status = check_attrs(*node.op, node.attrs);
+  if (status.ok()) {
+    status = resolve_types(*node.op, node.op->inputs, node.attrs, &node.input_types);
+  }
+  if (status.ok()) {
+    status = resolve_types(*node.op, node.op->outputs, node.attrs, &node.output_types);
+  }
+  if (!status.ok()) return status.with(context());
+  if (node.inputs.size() != node.input_types.size()) {
+    return wrong_count(node, node.input_types.size());
+  }
+  for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+    if (given[slot] && !fits(*given[slot], node.input_types[slot])) {
+      return check_source(node, static_cast<int>(slot), node.inputs[slot]);
+    }
+  }
+  return {};
+}
+
+Status Graph::check_source(const Node& node, int slot, Endpoint source) const {
+  if (source.node >= size()) {
+    return invalid("Node '", node.name, "': input ", slot, " comes from node ", source.node,
+                   ", and the graph has ", size());
+  }
+  const Node& producer = nodes_[source.node];
+  if (source.output < 0 || source.output >= producer.num_outputs()) {
+    return invalid("Node '", node.name, "': Connecting to invalid output ", source.output,
+                   " of source node ", producer.name, " which has ", producer.num_outputs(),
+                   " outputs.");
+  }
+  const ArgType have = producer.output_types[source.output];
+  if (fits(have, node.input_types[slot])) return {};
+  return invalid("Input ", slot, " of node ", node.name, " was passed ", type_name(have), " from ",
+                 producer.name, ":", source.output, " incompatible with expected ",
+                 type_name(node.input_types[slot]), ".");
+}
+
+Result<NodeId> Graph::append(Node node) {
+  if (size() >= kMostNodes) return error(Code::resource_exhausted, "the graph has too many nodes");
+  node.id = static_cast<NodeId>(size());
+  const NodeId taken = by_name_.insert(node.name, node.id, nodes_);
+  if (taken != kNoNode) {
+    return error(Code::already_exists, "Duplicate node name in graph: '", node.name, "'");
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().id;
+}
+
+Status Graph::set_input(NodeId id, int slot, Endpoint source) {
+  Node& node = nodes_[id];
+  if (slot < 0 || slot >= static_cast<int>(node.inputs.size())) {
+    return invalid("Node '", node.name, "' has no input ", slot);
+  }
+  MR_TRY(check_source(node, slot, source));
+  node.inputs[slot] = source;
+  return {};
+}
+
+void Graph::add_control_input(NodeId id, NodeId before) {
+  auto& controls = nodes_[id].control_inputs;
+  if (std::ranges::find(controls, before) == controls.end()) controls.push_back(before);
+}
+
+void Graph::set_control_inputs(NodeId id, std::vector<NodeId> before) {
+  drop_repeats(before);
+  nodes_[id].control_inputs.assign(before.begin(), before.end());
+}
+
+void Graph::set_device(NodeId id, std::string_view full_name) {
+  nodes_[id].device = intern(full_name);
+}
+
+void Graph::set_requested_device(NodeId id, std::string_view device) {
+  nodes_[id].requested_device = intern(device);
+}
+
+Status Graph::set_attr(NodeId id, std::string_view name, AttrValue value) {
+  Node& node = nodes_[id];
+  Attrs before = node.attrs;
+  TypeList inputs = node.input_types, outputs = node.output_types;
+  node.attrs.set(name, std::move(value));
+  Status status = complete(node);
+  if (!status.ok()) {
+    node.attrs = std::move(before);
+    node.input_types = std::move(inputs);
+    node.output_types = std::move(outputs);
+  }
+  return status;
+}
+
+void Graph::reserve(size_t count) {
+  nodes_.reserve(count);
+  by_name_.reserve(count);
+}
+
+void Graph::truncate(size_t size) {
+  if (size >= nodes_.size()) return;
+  nodes_.resize(size);
+  by_name_.truncate(static_cast<NodeId>(size));
+  // Strings that only the dropped nodes used go too: rejected graphs must not pile up.
+  absl::flat_hash_set<const char*> used;
+  for (const Node& node : nodes_) {
+    used.insert(node.requested_device.data());
+    used.insert(node.device.data());
+  }
+  absl::erase_if(interned_, [&](const std::string& text) { return !used.contains(text.data()); });
+}
+
+Graph Graph::subset(const std::vector<bool>& keep, std::vector<NodeId>* new_ids) const {
+  Graph made(*ops_);
+  made.versions_ = versions_;
+  made.functions_ = functions_;
+  made.reserve(static_cast<size_t>(std::ranges::count(keep, true)));
+  std::vector<NodeId> local;
+  std::vector<NodeId>& ids = new_ids ? *new_ids : local;
+  ids.assign(size(), kNoNode);
+  NodeId next = 0;
+  for (NodeId id = 0; id < size(); ++id) {
+    if (keep[id]) ids[id] = next++;
+  }
+  for (NodeId id = 0; id < size(); ++id) {
+    if (!keep[id]) continue;
+    Node node = nodes_[id];
+    node.id = ids[id];
+    for (Endpoint& input : node.inputs) input.node = ids[input.node];
+    for (NodeId& before : node.control_inputs) before = ids[before];
+    node.requested_device = made.intern(node.requested_device);
+    node.device = made.intern(node.device);
+    made.by_name_.insert(node.name, node.id, made.nodes_);
+    made.nodes_.push_back(std::move(node));
+  }
+  return made;
+}
+
+std::string Graph::unique_name(std::string_view prefix) const {
+  std::string name(prefix);
+  for (int64_t suffix = 1; find(name) != nullptr; ++suffix) name = str_cat(prefix, "_", suffix);
+  return name;
+}
+
+std::string_view Graph::intern(std::string_view text) {
+  if (text.empty()) return {};
+  const auto found = interned_.find(to_absl(text));
+  return found != interned_.end() ? *found : *interned_.emplace(text).first;
+}
+
+const Tensor* constant_value(const Node& node) {
+  if (node.op->name != "Const") return nullptr;
+  const AttrValue* value = node.attrs.find("value");
+  return value ? value->as_tensor() : nullptr;
+}
+
+}  // namespace millrace

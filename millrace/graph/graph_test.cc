@@ -1,0 +1,187 @@
+#include "millrace/graph/graph.h"
+
+#include <algorithm>
+
+#include "doctest/doctest.h"
+
+#include "millrace/graph/test_ops.h"
+
+namespace millrace {
+namespace {
+
+using testing::graph_of;
+using testing::test_ops;
+
+std::string why(const Status& status) { return status.message(); }
+template <class T>
+std::string why(const Result<T>& result) {
+  return result.status().message();
+}
+
+NodeId must(Result<NodeId> id) { return *std::move(id); }
+
+TEST_CASE("type attributes that the inputs decide are filled in") {
+  Graph graph = graph_of("a = Const(1.5)  b = Const(2)");
+  const NodeId sum = must(graph.add({.name = "sum", .op = "Add", .inputs = {{0, 0}, {0, 0}}}));
+  CHECK(*graph[sum].attrs.find("T")->as_type() == DType::f32);
+  CHECK(graph[sum].output_types[0] == ArgType{DType::f32, false});
+
+  const NodeId pack =
+      must(graph.add({.name = "p", .op = "Pack", .inputs = {{1, 0}, {1, 0}, {1, 0}}}));
+  CHECK(*graph[pack].attrs.find("N")->as_int() == 3);
+
+  const NodeId both = must(graph.add({.name = "n", .op = "IdentityN", .inputs = {{0, 0}, {1, 0}}}));
+  CHECK(graph[both].num_outputs() == 2);
+  CHECK(graph[both].output_types[1].dtype == DType::i32);
+}
+
+TEST_CASE("a node that makes no sense is refused, and the graph stays as it was") {
+  Graph graph = graph_of("a = Const(1.5)  b = Const(2)  v = VariableV2(dtype=float, shape=[])");
+  const auto refuse = [&](Graph::NewNode node) { return graph.add(std::move(node)).status(); };
+
+  CHECK(why(refuse({.name = "x", .op = "Ad", .inputs = {{0, 0}, {0, 0}}})) ==
+        "Op type not registered 'Ad', used by node 'x'; did you mean Add");
+  CHECK(why(refuse({.name = "x", .op = "Add", .inputs = {{0, 0}, {1, 0}}})) ==
+        "Input 1 of node x was passed int32 from b:0 incompatible with expected float.");
+  CHECK(why(refuse({.name = "x", .op = "Add", .inputs = {{0, 0}}})) ==
+        "Node 'x' (Add) takes 2 inputs (float, float), but has 1");
+  CHECK(why(refuse({.name = "x", .op = "Identity", .inputs = {{0, 3}}})) ==
+        "Node 'x': Connecting to invalid output 3 of source node a which has 1 outputs.");
+  CHECK(why(refuse({.name = "x", .op = "Assign", .inputs = {{0, 0}, {0, 0}}})) ==
+        "Input 0 of node x was passed float from a:0 incompatible with expected float_ref.");
+  CHECK(refuse({.name = "a", .op = "NoOp"}).code() == Code::already_exists);
+  CHECK(refuse({.name = "x", .op = "Identity", .inputs = {{9, 0}}}).code() ==
+        Code::invalid_argument);
+  CHECK(refuse({.name = "x", .op = "Identity", .inputs = {{}}}).code() == Code::invalid_argument);
+  CHECK(refuse({.name = "x y", .op = "NoOp"}).code() == Code::invalid_argument);
+  CHECK(refuse({.name = "", .op = "NoOp"}).code() == Code::invalid_argument);
+  CHECK(
+      refuse(
+          {.name = "x", .op = "MatMul", .inputs = {{0, 0}, {0, 0}}, .attrs = {{"transpose_a", 3}}})
+          .code() == Code::invalid_argument);
+  CHECK(graph.size() == 3);
+}
+
+TEST_CASE("a reference may be read as a value") {
+  const Graph graph = graph_of(
+      "v = VariableV2(dtype=float, shape=[])  c = Const(1.0)  a = Assign(v, c)  r = Identity(a)");
+  CHECK(graph[2].output_types[0] == ArgType{DType::f32, true});
+  CHECK(graph[3].output_types[0] == ArgType{DType::f32, false});
+}
+
+TEST_CASE("a copy keeps its device names when the original is gone") {
+  auto original =
+      std::make_unique<Graph>(graph_of("a = Const(1) @ /job:a/replica:0/task:0/device:CPU:0 -> "
+                                       "/job:b/replica:0/task:0/device:CPU:0"));
+  const Graph copy = *original;
+  const Graph part = original->subset({true});
+  original.reset();
+  for (const Graph* graph : {&copy, &part}) {
+    CHECK((*graph)[0].requested_device == "/job:a/replica:0/task:0/device:CPU:0");
+    CHECK((*graph)[0].device == "/job:b/replica:0/task:0/device:CPU:0");
+    CHECK(graph->find("a") == &(*graph)[0]);
+  }
+}
+
+TEST_CASE("a subset keeps the order and renames the edges") {
+  const Graph graph = graph_of("a = Const(1)  b = Const(2)  c = Identity(b)  d = Identity(c) ^b");
+  std::vector<NodeId> ids;
+  const Graph part = graph.subset({false, true, true, true}, &ids);
+  CHECK(to_text(part) == "b = Const(2)\nc = Identity(b)\nd = Identity(c) ^b\n");
+  CHECK(ids == std::vector<NodeId>{kNoNode, 0, 1, 2});
+}
+
+TEST_CASE("nodes that were taken back leave no trace") {
+  Graph graph = graph_of("a = Const(1) @ /job:a");
+  const std::string before = to_text(graph);
+  for (int i = 0; i < 100; ++i) {
+    must(graph.add({.name = str_cat("n", i), .op = "NoOp", .device = str_cat("/job:b", i)}));
+  }
+  graph.truncate(1);
+  CHECK(to_text(graph) == before);
+  CHECK(graph.find("n5") == nullptr);
+  CHECK(graph.find("a")->id == 0);
+  CHECK(graph.add({.name = "n5", .op = "NoOp"}).ok());
+}
+
+TEST_CASE("an attribute can be changed only if the edges still fit") {
+  Graph graph = graph_of("a = Const(1.5)  b = Identity(a)");
+  CHECK(why(graph.set_attr(1, "T", DType::i32)) ==
+        "Input 0 of node b was passed float from a:0 incompatible with expected int32.");
+  CHECK(to_text(graph) == "a = Const(1.5)\nb = Identity(a)\n");
+  CHECK(graph.set_attr(1, "_note", "x").ok());
+}
+
+TEST_CASE("a free name is found for any prefix") {
+  const Graph graph = graph_of("a = NoOp()  a_1 = NoOp()");
+  CHECK(graph.unique_name("a") == "a_2");
+  CHECK(graph.unique_name("b") == "b");
+}
+
+TEST_CASE("fan-out lists every edge once, from the producer's side") {
+  const Graph graph = graph_of("a = Const(1)  b = Add(a, a)  c = NoOp() ^a");
+  const FanOut fan_out(graph);
+  const auto edges = fan_out.of(0);
+  REQUIRE(edges.size() == 3);
+  CHECK(edges[0].consumer == 1);
+  CHECK(edges[1].slot == 1);
+  CHECK(edges[2].output == -1);
+  CHECK(edges[2].consumer == 2);
+  CHECK(fan_out.of(1).empty());
+}
+
+TEST_CASE("the topological order of an ordered graph is that of its ids") {
+  const Graph graph = graph_of("a = Const(1)  z = Const(2)  b = Identity(z)  c = Identity(a)");
+  CHECK(*topological_order(graph) == std::vector<NodeId>{0, 1, 2, 3});
+}
+
+TEST_CASE("inputs that come later in the text come earlier in the order") {
+  const Graph graph = graph_of("c = Identity(b, T=int32)  b = Identity(a, T=int32)  a = Const(1)");
+  CHECK(*topological_order(graph) == std::vector<NodeId>{2, 1, 0});
+}
+
+TEST_CASE("a cycle that is no loop is named") {
+  const Graph graph = graph_of("a = Identity(c, T=int32)  b = Identity(a)  c = Identity(b)");
+  CHECK(why(topological_order(graph)) ==
+        "Graph is invalid, contains a cycle that is no while loop: a -> b -> c -> a");
+}
+
+TEST_CASE("a long cycle is named in part") {
+  std::string text = "n0 = NoOp() ^n999\n";
+  for (int i = 1; i < 1000; ++i) str_append(&text, "n", i, " = NoOp() ^n", i - 1, "\n");
+  const std::string message = why(topological_order(graph_of(text)));
+  CHECK(message.size() < 300);
+  CHECK(message.find("more … -> n0") != std::string::npos);
+}
+
+TEST_CASE("a deep graph does not exhaust the stack") {
+  Graph graph(test_ops());
+  constexpr NodeId kDeep = 200'000;
+  for (NodeId i = 0; i < kDeep; ++i) must(graph.add({.name = str_cat("n", i), .op = "NoOp"}));
+  for (NodeId i = 0; i + 1 < kDeep; ++i) graph.add_control_input(i, i + 1);
+  const auto order = topological_order(graph);
+  REQUIRE(order.ok());
+  CHECK(order->front() == kDeep - 1);
+}
+
+TEST_CASE("endpoints are found by the names that clients write") {
+  const Graph graph = graph_of("a = Const([1, 2])  s = Split(a, num=2)");
+  CHECK(*find_endpoint(graph, "s:1") == Endpoint{1, 1});
+  CHECK(*find_endpoint(graph, "a") == Endpoint{0, 0});
+  CHECK(find_endpoint(graph, "b:0").status().code() == Code::not_found);
+  CHECK(find_endpoint(graph, "a:99999999999999").status().code() == Code::not_found);
+  CHECK(why(find_endpoint(graph, "s:2")) == "'s:2': node 's' (Split) has 2 outputs");
+  CHECK(endpoint_name(graph, {1, 1}) == "s:1");
+}
+
+TEST_CASE("repeated control inputs count once, however many there are") {
+  Graph graph = graph_of("a = NoOp()  b = NoOp()");
+  std::vector<NodeId> many(100'000, 0);
+  graph.set_control_inputs(1, many);
+  CHECK(graph[1].control_inputs.size() == 1);
+  graph.add_control_input(1, 0);
+  CHECK(graph[1].control_inputs.size() == 1);
+}
+
+}  // namespace
+}  // namespace millrace

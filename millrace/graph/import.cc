@@ -1,0 +1,184 @@
+#include "millrace/graph/import.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace millrace {
+namespace {
+
+Status check_versions(const wire::VersionDef& versions) {
+  if (versions.producer < 0 || versions.min_consumer < 0) {
+    return invalid("GraphDef producer version ", versions.producer, " and min consumer version ",
+                   versions.min_consumer, " must not be negative");
+  }
+  if (versions.min_consumer > kGraphDefVersion) {
+    return invalid("GraphDef min consumer version ", versions.min_consumer,
+                   " above current version ", kGraphDefVersion, ": update the server");
+  }
+  if (std::ranges::count(versions.bad_consumers, kGraphDefVersion) > 0) {
+    return invalid("GraphDef disallows consumer version ", kGraphDefVersion,
+                   ": its writer counts this version as broken");
+  }
+  return {};
+}
+
+// Adds the nodes of one GraphDef to a graph: first all of them with open inputs, so that their
+// names are known, then the edges.
+class Importer {
+ public:
+  Importer(Graph& graph, const wire::GraphDef& def)
+      : graph_(graph), def_(def), first_(static_cast<NodeId>(graph.size())) {}
+
+  Status run() {
+    graph_.reserve(graph_.size() + def_.nodes.size());
+    for (const wire::NodeDef& node : def_.nodes) {
+      const Status status = add(node);
+      if (status.ok()) continue;
+      // Only a graph that fails is searched for all its unknown ops.
+      MR_TRY(unknown_ops());
+      return status;
+    }
+    NodeId id = first_;
+    for (const wire::NodeDef& node : def_.nodes) MR_TRY(connect(id++, node));
+    merge_functions();
+    merge_versions();
+    return {};
+  }
+
+ private:
+  static bool is_control(std::string_view input) { return input.starts_with('^'); }
+
+  Status add(const wire::NodeDef& node) {
+    const auto num_data = std::ranges::find_if(node.inputs, is_control) - node.inputs.begin();
+    Graph::NewNode spec{.name = node.name, .op = node.op, .device = node.device};
+    spec.inputs.resize(static_cast<size_t>(num_data));
+    spec.attrs = Attrs(node.attrs);
+    const Result<NodeId> id = graph_.add_with_back_edges(std::move(spec));
+    if (id.ok()) return {};
+    if (id.status().code() != Code::already_exists) return id.status();
+    if (graph_.find(node.name)->id >= first_) {
+      return invalid("Node '", node.name, "' is not unique");
+    }
+    return invalid("GraphDef argument to Extend includes node '", node.name,
+                   "', which was created by a previous call to Create or Extend in this session.");
+  }
+
+  Status connect(NodeId id, const wire::NodeDef& node) {
+    std::vector<NodeId> before;
+    int slot = 0;
+    for (const std::string& input : node.inputs) {
+      if (!is_control(input)) {
+        if (!before.empty()) {
+          return invalid("Node '", node.name, "': input '", input,
+                         "': Control dependencies must come after regular dependencies");
+        }
+        const TensorName name = parse_tensor_name(input);
+        MR_ASSIGN(const NodeId source, find(node, name.node));
+        MR_TRY(graph_.set_input(id, slot++, {source, name.output}));
+        continue;
+      }
+      MR_ASSIGN(const NodeId source, find(node, std::string_view(input).substr(1)));
+      before.push_back(source);
+    }
+    if (!before.empty()) graph_.set_control_inputs(id, std::move(before));
+    return {};
+  }
+
+  Result<NodeId> find(const wire::NodeDef& node, std::string_view input) const {
+    if (const Node* found = graph_.find(input)) return found->id;
+    return invalid("Node '", node.name, "': Unknown input node '", input.substr(0, 200), "'");
+  }
+
+  bool is_function(const std::string& op) const {
+    const auto& known = graph_.functions();
+    return (known && known->contains(op)) ||
+           std::ranges::find(def_.functions, op, &wire::FunctionDef::name) != def_.functions.end();
+  }
+
+  // All ops of the graph that we do not know, with some of the nodes that use each.
+  Status unknown_ops() const {
+    constexpr size_t kMostOps = 10, kMostNodes = 3;
+    std::vector<std::pair<std::string_view, std::vector<std::string_view>>> unknown;
+    absl::flat_hash_map<absl::string_view, size_t> seen;
+    for (const wire::NodeDef& node : def_.nodes) {
+      if (graph_.ops().find(node.op)) continue;
+      const auto [at, is_new] = seen.emplace(node.op, unknown.size());
+      if (is_new) unknown.emplace_back(node.op, std::vector<std::string_view>());
+      unknown[at->second].second.push_back(node.name);
+    }
+    if (unknown.empty()) return {};
+    if (is_function(std::string(unknown[0].first))) {
+      return unimplemented("Node '", unknown[0].second[0], "' calls the function '",
+                           unknown[0].first,
+                           "'; this server does not run functions yet. Build the ",
+                           "graph without tf.function and with v1 control flow");
+    }
+    std::string text;
+    for (size_t i = 0; i < std::min(unknown.size(), kMostOps); ++i) {
+      const auto& [op, nodes] = unknown[i];
+      str_append(&text, i ? "; " : "", "Op type not registered '", op.substr(0, 100), "'");
+      std::string hint;
+      for (const std::string& known : graph_.ops().suggestions(op)) {
+        str_append(&hint, hint.empty() ? " (did you mean " : ", ", known);
+      }
+      str_append(&text, hint, hint.empty() ? ", used by " : "), used by ");
+      for (size_t k = 0; k < std::min(nodes.size(), kMostNodes); ++k) {
+        str_append(&text, k ? ", '" : "'", nodes[k].substr(0, 100), "'");
+      }
+      if (nodes.size() > kMostNodes) {
+        str_append(&text, " and ", nodes.size() - kMostNodes, " more nodes");
+      }
+    }
+    if (unknown.size() > kMostOps) {
+      str_append(&text, "; and ", unknown.size() - kMostOps, " more ops");
+    }
+    return not_found(text);
+  }
+
+  // Nothing calls a function yet, so a later definition just replaces an earlier one.
+  void merge_functions() {
+    if (def_.functions.empty()) return;
+    auto merged = std::make_shared<FunctionLibrary>();
+    if (graph_.functions()) *merged = *graph_.functions();
+    for (const wire::FunctionDef& function : def_.functions) {
+      (*merged)[function.name] = function.bytes;
+    }
+    graph_.set_functions(std::move(merged));
+  }
+
+  // The first graph with nodes decides; later ones can only ask for more.
+  void merge_versions() {
+    GraphVersions merged = graph_.versions();
+    const wire::VersionDef& added = def_.versions;
+    if (first_ == 0) {
+      merged = {added.producer, added.min_consumer, added.bad_consumers};
+    } else {
+      merged.producer = std::min(merged.producer, added.producer);
+      merged.min_consumer = std::max(merged.min_consumer, added.min_consumer);
+    }
+    graph_.set_versions(std::move(merged));
+  }
+
+  Graph& graph_;
+  const wire::GraphDef& def_;
+  const NodeId first_;  // of the nodes that are added
+};
+
+}  // namespace
+
+Result<Graph> import_graph(const wire::GraphDef& def, const OpRegistry& ops) {
+  Graph graph(ops);
+  MR_TRY(extend_graph(graph, def));
+  return graph;
+}
+
+Status extend_graph(Graph& graph, const wire::GraphDef& def) {
+  MR_TRY(check_versions(def.versions));
+  const size_t size = graph.size();
+  Status status = Importer(graph, def).run();
+  if (!status.ok()) graph.truncate(size);
+  return status;
+}
+
+}  // namespace millrace

@@ -1,0 +1,35 @@
+// Between the IR and GraphDef, the form in which clients and peers send graphs.
+//
+// Import resolves names to edges and checks each node against its op. Nodes may come in any order,
+// with back edges; names may begin with `_` (graphs from a master have such); attributes that the
+// op does not know are kept, those left out have the op's default. Whether the nodes make sense
+// together is `validate` (validate.h), which the receiver of a graph calls next.
+#pragma once
+
+#include "millrace/graph/graph.h"
+#include "millrace/wire/graph_def.h"
+
+namespace millrace {
+
+// The version of the GraphDef format that we read, by TensorFlow's count (a number a day).
+inline constexpr int kGraphDefVersion = 2313;
+
+// Errors, all INVALID_ARGUMENT unless said otherwise and naming the node: an unknown op (NOT_FOUND;
+// all of them at once, with nodes that use them), a name used twice, an input that does not exist,
+// a wrong number or type of inputs, a bad attribute, a version that we do not read; UNIMPLEMENTED
+// for a node that calls a function of the library.
+Result<Graph> import_graph(const wire::GraphDef& def, const OpRegistry& ops);
+
+// Adds the nodes of `def`, which may refer to those that are there. On error `graph` is unchanged.
+// Errors: as import_graph; a node that is there already is INVALID_ARGUMENT in TensorFlow's words.
+Status extend_graph(Graph& graph, const wire::GraphDef& def);
+
+struct ExportOptions {
+  enum class Defaults : uint8_t { kept, stripped };  // attributes that have the op's default
+  Defaults defaults = Defaults::kept;
+};
+
+// Nodes in the order of their ids. A node's device is the one it was placed on, else the requested.
+wire::GraphDef export_graph(const Graph& graph, ExportOptions options = {});
+
+}  // namespace millrace

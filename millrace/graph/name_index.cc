@@ -1,0 +1,68 @@
+#include "millrace/graph/name_index.h"
+
+#include <bit>
+
+#include "absl/hash/hash.h"
+
+#include "millrace/graph/graph.h"
+
+namespace millrace {
+namespace {
+constexpr size_t kFewestSlots = 16;
+// Linear probing stays short below two thirds.
+bool is_crowded(size_t used, size_t slots) { return used * 3 > slots * 2; }
+}  // namespace
+
+uint32_t NameIndex::hash_of(std::string_view name) {
+  // Seeded per process, so that a client can't send a million names that collide.
+  const uint64_t hash = absl::HashOf(to_absl(name));
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+size_t NameIndex::probe(std::string_view name, uint32_t hash, std::span<const Node> nodes) const {
+  const size_t mask = slots_.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.id == kNoNode) return at;
+    if (slot.hash == hash && nodes[slot.id].name == name) return at;
+  }
+}
+
+uint32_t NameIndex::find(std::string_view name, std::span<const Node> nodes) const {
+  if (slots_.empty()) return kNoNode;
+  return slots_[probe(name, hash_of(name), nodes)].id;
+}
+
+uint32_t NameIndex::insert(std::string_view name, uint32_t id, std::span<const Node> nodes) {
+  if (is_crowded(used_ + 1, slots_.size())) reserve((used_ + 1) * 2);
+  const uint32_t hash = hash_of(name);
+  Slot& slot = slots_[probe(name, hash, nodes)];
+  if (slot.id != kNoNode) return slot.id;
+  slot = {hash, id};
+  ++used_;
+  return kNoNode;
+}
+
+void NameIndex::reserve(size_t count) {
+  size_t wanted = std::bit_ceil(std::max(count, kFewestSlots));
+  if (is_crowded(count, wanted)) wanted *= 2;
+  if (wanted > slots_.size()) rebuild(wanted, kNoNode);
+}
+
+void NameIndex::truncate(uint32_t size) { rebuild(slots_.size(), size); }
+
+void NameIndex::rebuild(size_t num_slots, uint32_t end) {
+  std::vector<Slot> old(num_slots);
+  old.swap(slots_);
+  used_ = 0;
+  const size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.id >= end) continue;  // free ones too
+    size_t at = slot.hash & mask;
+    while (slots_[at].id != kNoNode) at = (at + 1) & mask;
+    slots_[at] = slot;
+    ++used_;
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,44 @@
+// NameIndex: from the names of a graph's nodes to their ids.
+//
+// An open-addressed table of (hash, id) that keeps no copy of the names: they stay in the nodes,
+// which the caller hands in with every call. A graph of a million nodes pays 16 bytes a node for
+// it, and copying it is copying an array. Part of Graph; nobody else needs it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+struct Node;
+
+class NameIndex {
+ public:
+  // The id of the node of this name, or kNoNode.
+  uint32_t find(std::string_view name, std::span<const Node> nodes) const;
+  // Adds `id` under `name` and returns kNoNode; or, if the name is taken, changes nothing and
+  // returns the id of the node that has it. nodes[id] need not be there yet.
+  uint32_t insert(std::string_view name, uint32_t id, std::span<const Node> nodes);
+  // Makes room for `count` names in total.
+  void reserve(size_t count);
+  // Forgets ids from `size` on.
+  void truncate(uint32_t size);
+
+ private:
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t id = ~uint32_t{0};  // kNoNode: free
+  };
+  static uint32_t hash_of(std::string_view name);
+  // The slot of the name, or the free one where it belongs. Requires a table.
+  size_t probe(std::string_view name, uint32_t hash, std::span<const Node> nodes) const;
+  void rebuild(size_t num_slots, uint32_t end);
+
+  std::vector<Slot> slots_;  // size a power of two, or empty
+  size_t used_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,15 @@
+// What must hold of the nodes of a graph together, before anybody plans or runs it.
+#pragma once
+
+#include "millrace/graph/graph.h"
+
+namespace millrace {
+
+// That every input is set; that the only cycles are loops, closed by an edge from a NextIteration
+// to a Merge; that the inputs of each node come from one frame; that transfer nodes name both their
+// devices and a tensor. (Names, types and attributes of single nodes were checked when they were
+// added: see graph.h.)
+// Errors: INVALID_ARGUMENT naming the nodes at fault.
+Status validate(const Graph& graph);
+
+}  // namespace millrace

@@ -1,0 +1,65 @@
+// Why a task ended, told so that a normal end and a failure can't be mistaken for each other.
+//
+//   completed                                    it ended with code 0
+//   input exhausted                              a queue that it read was closed and is empty
+//   exit code 3 / killed by SIGKILL (signal 9)   it failed
+//   out of memory                                the system or its own allocator said so
+//   could not start: no such file 'trian.py'
+//   stopped: job finished                        the launcher ended it: no failure
+//   stopped: map:1 failed / interrupted / stopped: time limit of 90 s
+//
+// Pure: from what the launcher saw to what people read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+// What was seen of a task's end.
+struct ExitFacts {
+  std::optional<int> code = std::nullopt;  // exactly one of code, signal and start_error is set
+  std::optional<int> signal = std::nullopt;
+  std::string start_error = {};
+  // The system killed some process for want of memory while this task ran.
+  bool out_of_memory_kill = false;
+  std::string first_error_line = {};
+  std::string last_error_line = {};
+};
+
+// The strongest signal that the launcher had sent before.
+enum class SentSignal { none, terminate, kill };
+
+enum class ExitKind {
+  completed,
+  input_exhausted,
+  failed,  // exit code
+  killed,  // signal that the launcher did not send
+  out_of_memory,
+  not_started,
+  stopped,  // by the launcher
+};
+
+struct ExitReason {
+  ExitKind kind = ExitKind::completed;
+  std::string text = {};  // "exit code 3"; for `stopped`, how it went: "" or "SIGKILL after 5 s"
+  std::string first_error_line = {};  // empty unless it failed
+  std::string last_error_line = {};
+};
+
+// Ends by the task's own doing are told from those by the launcher's signal: a task that was
+// asked to stop and then crashes has crashed.
+ExitReason classify(const ExitFacts& facts, SentSignal sent);
+
+// The task did what it was there for: nothing else has to end because of it.
+bool is_success(ExitKind kind);
+// The job can't succeed because of it.
+bool is_failure(ExitKind kind);
+// True if the failure tells of another one (a peer that went away, a cancelled step).
+bool looks_like_consequence(const ExitReason& reason);
+
+// "SIGKILL (signal 9)"; "signal 63" for one without a name.
+std::string signal_text(int signal);
+
+}  // namespace millrace

@@ -1,0 +1,129 @@
+#include "millrace/launch/job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/host_port.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+
+bool is_variable_name(std::string_view text) {
+  return !text.empty() && text.find_first_of(std::string_view("=\0", 2)) == std::string_view::npos;
+}
+
+std::string names_of(const std::vector<RoleSpec>& roles) {
+  std::string text;
+  for (const RoleSpec& role : roles) str_append(&text, text.empty() ? "" : ", ", role.name);
+  return text;
+}
+
+bool has_role(const JobSpec& job, std::string_view name) {
+  return std::any_of(job.roles.begin(), job.roles.end(),
+                     [&](const RoleSpec& role) { return role.name == name; });
+}
+
+Status check_roles(const std::vector<RoleSpec>& roles) {
+  if (roles.empty()) return invalid("the job has no tasks; say for example --job worker=2");
+  std::set<std::string> seen;
+  int64_t tasks = 0;
+  for (const RoleSpec& role : roles) {
+    if (!is_job_name(role.name))
+      return invalid("--job ", role.name, "=", role.count,
+                     ": a name is a letter, then letters, digits and underscores");
+    if (!seen.insert(role.name).second) return invalid("--job ", role.name, " is given twice");
+    if (role.count < 1) return invalid("--job ", role.name, "=", role.count, ": at least one task");
+    tasks += role.count;
+  }
+  if (tasks > kMostTasks) return invalid("the job has ", tasks, " tasks; at most ", kMostTasks);
+  return {};
+}
+
+Status check_ports(const JobSpec& job) {
+  MR_TRY(HostPort::parse(HostPort{job.host, 1}.to_string()).with(str_cat("host '", job.host, "'")));
+  if (!job.first_port) return {};
+  int last = *job.first_port - 1;
+  for (const RoleSpec& role : job.roles) last += role.count;
+  if (*job.first_port >= 1 && last <= 65535) return {};
+  return invalid("ports ", *job.first_port, " to ", last, " are needed; 1 to 65535 are allowed");
+}
+
+// Names that the launcher sets itself, differently for every task.
+bool is_own_variable(std::string_view name) {
+  return name == "TF_CONFIG" || name == "MILLRACE_LISTEN_FD" || name == "MILLRACE_LISTEN_ADDRESS";
+}
+
+}  // namespace
+
+Status check(const JobSpec& job) {
+  MR_TRY(check_roles(job.roles));
+  for (const std::string& name : job.until)
+    if (!has_role(job, name))
+      return invalid("--until ", name, ": no such job; there are: ", names_of(job.roles));
+  if (job.command.empty() || job.command[0].empty())
+    return invalid("no command to run; write it after '--', for example: -- python3 train.py");
+  for (const auto& [name, value] : job.environment) {
+    if (!is_variable_name(name))
+      return invalid("'", name, "' is no name of an environment variable");
+    if (is_own_variable(name))
+      return invalid("environment variable ", name, " is set for each task by the launcher");
+  }
+  if (job.grace < milliseconds(0)) return invalid("the grace time is negative");
+  if (job.time_limit && *job.time_limit <= milliseconds(0)) return invalid("the time limit is 0");
+  return check_ports(job);
+}
+
+std::vector<std::string> deciding_roles(const JobSpec& job) {
+  if (!job.until.empty()) return job.until;
+  std::vector<std::string> names;
+  for (const char* name : {"chief", "master", "worker"})
+    if (has_role(job, name)) names.emplace_back(name);
+  if (!names.empty()) return names;
+  for (const RoleSpec& role : job.roles) names.push_back(role.name);
+  return names;
+}
+
+Result<RoleSpec> parse_role(std::string_view text) {
+  std::string_view name = text.substr(0, text.find('='));
+  RoleSpec role{.name = std::string(name), .count = 1};
+  if (name.size() != text.size()) {
+    std::string_view count = text.substr(name.size() + 1);
+    const char* end = count.data() + count.size();
+    auto [stop, fault] = std::from_chars(count.data(), end, role.count);
+    if (fault != std::errc() || stop != end || role.count < 1)
+      return invalid("--job ", text.substr(0, 80), ": write NAME=COUNT, for example worker=2");
+  }
+  MR_TRY(check_roles({role}));
+  return role;
+}
+
+Result<EnvironmentEntry> parse_environment_entry(std::string_view text) {
+  size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string_view::npos)
+    return invalid("--env ", text.substr(0, 80), ": write NAME=VALUE");
+  return EnvironmentEntry{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<milliseconds> parse_duration(std::string_view text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, fault] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  std::string_view unit(stop, static_cast<size_t>(end - stop));
+  double scale = unit.empty() || unit == "s" ? 1e3
+                 : unit == "ms"              ? 1
+                 : unit == "m"               ? 60e3
+                 : unit == "h"               ? 3600e3
+                                             : 0;
+  bool fits = number >= 0 && number * scale <= static_cast<double>(kLongest.count());
+  if (fault != std::errc() || scale == 0 || !fits)
+    return invalid("'", text.substr(0, 40), "' is no duration; write seconds, or 500ms, 10m, 2h");
+  return milliseconds(static_cast<int64_t>(number * scale));
+}
+
+}  // namespace millrace

@@ -1,0 +1,42 @@
+// How a job and each of its tasks ended, and the text that people read at the end. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/launch/exit_reason.h"
+
+namespace millrace {
+
+enum class JobEnd { succeeded, failed, interrupted };
+
+struct TaskReport {
+  std::string name = {};
+  ExitReason reason = {};
+  std::string text = {};  // what people read: reason.text, and for what was stopped, why
+  std::optional<std::chrono::milliseconds> time = {};  // not set if it was never started
+  std::optional<int64_t> peak_memory = {};             // bytes
+};
+
+struct JobReport {
+  JobEnd end = JobEnd::succeeded;
+  // "", or why it did not succeed: "map:1: exit code 3", "interrupted by SIGINT (signal 2)".
+  std::string cause = {};
+  std::chrono::milliseconds time = {};
+  std::vector<TaskReport> tasks = {};
+};
+
+// The table (task, exit reason, time, peak memory; error lines below those who failed), and one
+// line on the job. Ends with a newline.
+std::string render(const JobReport& report);
+
+// The exit code of `millrace run`: 0 succeeded, 1 failed, 130 interrupted.
+int exit_code(const JobReport& report);
+
+// "0.4 s", "12 s", "3 min 20 s", "2 h 5 min"
+std::string duration_text(std::chrono::milliseconds duration);
+
+}  // namespace millrace

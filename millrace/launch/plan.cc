@@ -1,0 +1,99 @@
+#include "millrace/launch/plan.h"
+
+#include <algorithm>
+
+#include "millrace/cluster/host_port.h"
+#include "millrace/cluster/tf_config.h"
+
+namespace millrace {
+namespace {
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_-./:,=+@%").find(c) != std::string_view::npos;
+}
+
+std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const ClusterSpec& cluster,
+                                             const TaskPlan& task) {
+  TfConfig config;
+  config.cluster = cluster;
+  config.task_type = task.task.job;
+  config.task_index = task.task.task;
+  std::vector<EnvironmentEntry> entries = {
+      {"TF_CONFIG", to_json(config, JsonLayout::one_line)},
+      // Python would keep its lines to itself until the end, as it writes to a pipe.
+      {"PYTHONUNBUFFERED", "1"},
+      {"MILLRACE_LISTEN_ADDRESS", task.address},
+  };
+  if (job.ports == PortHandling::inherited)
+    entries.emplace_back("MILLRACE_LISTEN_FD", std::to_string(kListenDescriptor));
+  entries.insert(entries.end(), job.environment.begin(), job.environment.end());
+  return entries;
+}
+
+}  // namespace
+
+size_t count_tasks(const JobSpec& job) {
+  size_t count = 0;
+  for (const RoleSpec& role : job.roles) count += static_cast<size_t>(role.count);
+  return count;
+}
+
+LaunchPlan plan_launch(const JobSpec& job, const std::vector<int>& ports) {
+  LaunchPlan plan;
+  std::vector<std::string> deciding = deciding_roles(job);
+  for (const RoleSpec& role : job.roles) {
+    bool decides = std::find(deciding.begin(), deciding.end(), role.name) != deciding.end();
+    std::vector<std::string> addresses;
+    for (int index = 0; index < role.count; ++index) {
+      TaskPlan task{
+          .task = {role.name, 0, index},
+          .name = str_cat(role.name, ":", index),
+          .file_stem = str_cat(role.name, "_", index),
+          .address = HostPort{job.host, ports.at(plan.tasks.size())}.to_string(),
+          .argv = job.command,
+          .environment = {},
+          .decides = decides,
+      };
+      addresses.push_back(task.address);
+      plan.tasks.push_back(std::move(task));
+    }
+    // check(job) saw the names and the host, so that nothing can be refused here.
+    if (Status added = plan.cluster.add_job(role.name, addresses); !added.ok()) return {};
+  }
+  for (TaskPlan& task : plan.tasks) task.environment = environment_of(job, plan.cluster, task);
+  return plan;
+}
+
+std::string describe(const LaunchPlan& plan, const JobSpec& job) {
+  std::string text;
+  for (const TaskPlan& task : plan.tasks) {
+    str_append(&text, "# ", task.name, " at ", task.address,
+               task.decides ? "; its success decides" : "", "\n");
+    if (!job.directory.empty()) str_append(&text, "cd ", shell_quoted(job.directory), "\n");
+    for (const auto& [name, value] : task.environment)
+      str_append(&text, name, "=", shell_quoted(value), " \\\n");
+    const char* separator = "";
+    for (const std::string& argument : task.argv) {
+      str_append(&text, separator, shell_quoted(argument));
+      separator = " ";
+    }
+    text += "\n\n";
+  }
+  return text;
+}
+
+std::string shell_quoted(std::string_view text) {
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  std::string quoted = "'";
+  for (char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+}  // namespace millrace

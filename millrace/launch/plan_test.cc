@@ -1,0 +1,76 @@
+#include "millrace/launch/plan.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+JobSpec word_count() {
+  return {.roles = {{"files", 1}, {"map", 2}},
+          .until = {"map"},
+          .command = {"python3", "count.py", "two words"},
+          .environment = {{"A", "it's"}}};
+}
+
+std::string variable(const TaskPlan& task, std::string_view name) {
+  std::string found = "(not set)";
+  for (const auto& [key, value] : task.environment)
+    if (key == name) found = value;
+  return found;
+}
+
+TEST_CASE("every task gets the whole cluster, its identity and its port") {
+  LaunchPlan plan = plan_launch(word_count(), {4000, 4001, 4002});
+  REQUIRE(plan.tasks.size() == 3);
+  CHECK(plan.cluster.to_string() ==
+        "{files -> {0 -> 127.0.0.1:4000}, map -> {0 -> 127.0.0.1:4001, 1 -> 127.0.0.1:4002}}");
+  const TaskPlan& task = plan.tasks[2];
+  CHECK(task.name == "map:1");
+  CHECK(task.file_stem == "map_1");
+  CHECK(task.address == "127.0.0.1:4002");
+  CHECK(task.decides);
+  CHECK(!plan.tasks[0].decides);
+  CHECK(task.argv == word_count().command);
+  CHECK(variable(task, "TF_CONFIG") ==
+        R"({"cluster":{"files":["127.0.0.1:4000"],"map":["127.0.0.1:4001","127.0.0.1:4002"]},)"
+        R"("task":{"type":"map","index":1}})");
+  CHECK(variable(task, "PYTHONUNBUFFERED") == "1");
+  CHECK(variable(task, "MILLRACE_LISTEN_FD") == "3");
+  CHECK(variable(task, "MILLRACE_LISTEN_ADDRESS") == "127.0.0.1:4002");
+  CHECK(variable(task, "A") == "it's");
+}
+
+TEST_CASE("a released port comes without a socket") {
+  JobSpec job = word_count();
+  job.ports = PortHandling::released;
+  job.host = "::1";
+  LaunchPlan plan = plan_launch(job, {1, 2, 3});
+  CHECK(variable(plan.tasks[0], "MILLRACE_LISTEN_FD") == "(not set)");
+  CHECK(plan.tasks[0].address == "[::1]:1");
+}
+
+TEST_CASE("a plan reads as what a shell would start") {
+  JobSpec job = word_count();
+  job.roles = {{"map", 1}};
+  job.directory = "/some where";
+  CHECK(describe(plan_launch(job, {4000}), job) ==
+        "# map:0 at 127.0.0.1:4000; its success decides\n"
+        "cd '/some where'\n"
+        R"(TF_CONFIG='{"cluster":{"map":["127.0.0.1:4000"]},"task":{"type":"map","index":0}}' \)"
+        "\n"
+        "PYTHONUNBUFFERED=1 \\\n"
+        "MILLRACE_LISTEN_ADDRESS=127.0.0.1:4000 \\\n"
+        "MILLRACE_LISTEN_FD=3 \\\n"
+        "A='it'\\''s' \\\n"
+        "python3 count.py 'two words'\n\n");
+}
+
+TEST_CASE("shell words are quoted when they need it") {
+  CHECK(shell_quoted("a/b-c_d.e:1,2=3") == "a/b-c_d.e:1,2=3");
+  CHECK(shell_quoted("") == "''");
+  CHECK(shell_quoted("$HOME *") == "'$HOME *'");
+  CHECK(shell_quoted("it's") == "'it'\\''s'");
+}
+
+}  // namespace
+}  // namespace millrace

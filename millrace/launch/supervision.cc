@@ -1,0 +1,216 @@
+#include "millrace/launch/supervision.h"
+
+#include <algorithm>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+milliseconds in_milliseconds(Clock::Duration duration) {
+  return duration_cast<milliseconds>(duration);
+}
+
+// Lower is more likely the cause of what the others died of.
+int blame_rank(const ExitReason& reason) {
+  if (looks_like_consequence(reason)) return 2;
+  return reason.kind == ExitKind::failed ? 1 : 0;
+}
+
+// What stands in the table after "stopped: …".
+std::string with_manner(std::string text, const std::string& manner) {
+  if (!manner.empty()) str_append(&text, " (", manner, ")");
+  return text;
+}
+
+}  // namespace
+
+Supervision::Supervision(const std::vector<SupervisedTask>& tasks, SupervisionLimits limits,
+                         Clock::Time start)
+    : limits_(limits), start_(start) {
+  for (const SupervisedTask& task : tasks)
+    tasks_.push_back({.name = task.name, .decides = task.decides});
+}
+
+std::vector<SupervisionAction> Supervision::on(const SupervisionEvent& event, Clock::Time now) {
+  Actions actions;
+  if (finished_) return actions;
+  if (const auto* task = std::get_if<TaskStarted>(&event)) started(*task, now);
+  if (const auto* ends = std::get_if<TasksEnded>(&event)) ended(*ends, now, actions);
+  if (const auto* signal = std::get_if<Interrupted>(&event)) interrupted(*signal, now, actions);
+  if (std::holds_alternative<TimePassed>(event)) time_passed(now, actions);
+  finish_if_done(now, actions);
+  return actions;
+}
+
+std::optional<Clock::Time> Supervision::wake_at() const {
+  if (finished_) return {};
+  if (give_up_at_) return give_up_at_;
+  if (kill_at_) return kill_at_;
+  if (!stop_ && limits_.time_limit) return start_ + *limits_.time_limit;
+  return {};
+}
+
+void Supervision::started(const TaskStarted& event, Clock::Time now) {
+  Task& task = tasks_.at(event.task);
+  task.phase = Phase::running;
+  task.started = now;
+}
+
+void Supervision::ended(const TasksEnded& event, Clock::Time now, Actions& actions) {
+  const Task* failed = nullptr;
+  for (const TaskEnded& end : event.ends) {
+    Task& task = tasks_.at(end.task);
+    if (task.phase == Phase::ended) continue;
+    if (task.phase == Phase::waiting) task.started = now;
+    task.phase = Phase::ended;
+    task.ended = now;
+    task.peak_memory = end.peak_memory;
+    task.reason = classify(end.facts, task.sent);
+    if (!is_failure(task.reason.kind)) continue;
+    if (failed == nullptr || blame_rank(task.reason) < blame_rank(failed->reason)) failed = &task;
+  }
+  // Success first: once all that decide have succeeded, nobody else's end matters.
+  if (has_succeeded()) return stop(StopCause::finished, "", now, actions);
+  if (failed == nullptr || stop_) return;
+  std::string line = failed->reason.last_error_line;
+  actions.push_back(
+      Say{str_cat(failed->name, " failed: ", failed->reason.text, line.empty() ? "" : ": ", line)});
+  stop(StopCause::failed, "", now, actions);
+}
+
+void Supervision::interrupted(const Interrupted& event, Clock::Time now, Actions& actions) {
+  if (stop_) {
+    if (give_up_at_) return;
+    actions.push_back(Say{str_cat("interrupted by ", event.by, ": killing what is left")});
+    return kill_all(now, actions);
+  }
+  actions.push_back(Say{str_cat("interrupted by ", event.by, ": ending all tasks")});
+  stop(StopCause::interrupted, event.by, now, actions);
+}
+
+void Supervision::time_passed(Clock::Time now, Actions& actions) {
+  std::optional<Clock::Time> due = wake_at();
+  if (!due || now < *due) return;
+  if (give_up_at_) {
+    for (Task& task : tasks_) {
+      if (task.phase != Phase::running) continue;
+      task.phase = Phase::ended;
+      task.ended = now;
+      task.reason = {.kind = ExitKind::stopped, .text = "still there after SIGKILL"};
+    }
+  } else if (kill_at_) {
+    kill_all(now, actions);
+  } else {
+    std::string limit = duration_text(in_milliseconds(*limits_.time_limit));
+    actions.push_back(Say{str_cat("time limit of ", limit, " reached: ending all tasks")});
+    stop(StopCause::time_limit, limit, now, actions);
+  }
+}
+
+void Supervision::stop(StopCause cause, std::string why, Clock::Time now, Actions& actions) {
+  if (stop_) return;
+  stop_ = cause;
+  stop_reason_ = std::move(why);
+  kill_at_ = now + limits_.grace;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    Task& task = tasks_[i];
+    if (task.phase == Phase::waiting) task.reason = {.kind = ExitKind::stopped};
+    if (task.phase != Phase::running) continue;
+    task.sent = SentSignal::terminate;
+    actions.push_back(Terminate{i});
+  }
+}
+
+void Supervision::kill_all(Clock::Time now, Actions& actions) {
+  give_up_at_ = now + kPatience;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    if (tasks_[i].phase != Phase::running) continue;
+    tasks_[i].sent = SentSignal::kill;
+    actions.push_back(Kill{i});
+  }
+}
+
+void Supervision::finish_if_done(Clock::Time now, Actions& actions) {
+  bool all_ended = num_ended() == tasks_.size();
+  bool none_left = stop_ && num_running() == 0;
+  if (!all_ended && !none_left) return;
+  finished_ = true;
+  finish_time_ = now;
+  actions.push_back(Finish{});
+}
+
+bool Supervision::has_succeeded() const {
+  return std::all_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+    return !task.decides || (task.phase == Phase::ended && is_success(task.reason.kind));
+  });
+}
+
+size_t Supervision::num_running() const {
+  return static_cast<size_t>(std::count_if(
+      tasks_.begin(), tasks_.end(), [](const Task& task) { return task.phase == Phase::running; }));
+}
+
+size_t Supervision::num_ended() const {
+  return static_cast<size_t>(std::count_if(
+      tasks_.begin(), tasks_.end(), [](const Task& task) { return task.phase == Phase::ended; }));
+}
+
+const Supervision::Task* Supervision::culprit() const {
+  const Task* found = nullptr;
+  for (const Task& task : tasks_) {
+    if (task.phase != Phase::ended || !is_failure(task.reason.kind)) continue;
+    auto worse = [](const Task& a, const Task& b) {
+      int ranks = blame_rank(a.reason) - blame_rank(b.reason);
+      return ranks != 0 ? ranks < 0 : a.ended < b.ended;
+    };
+    if (found == nullptr || worse(task, *found)) found = &task;
+  }
+  return found;
+}
+
+std::string Supervision::why_stopped() const {
+  switch (*stop_) {
+    case StopCause::finished:
+      return "stopped: job finished";
+    case StopCause::interrupted:
+      return "interrupted";
+    case StopCause::time_limit:
+      return str_cat("stopped: time limit of ", stop_reason_);
+    case StopCause::failed:
+      break;
+  }
+  const Task* task = culprit();
+  return str_cat("stopped: ", task == nullptr ? "another task" : task->name, " failed");
+}
+
+JobReport Supervision::report() const {
+  JobReport report;
+  report.time = in_milliseconds((finished_ ? finish_time_ : start_) - start_);
+  for (const Task& task : tasks_) report.tasks.push_back(this->report(task));
+  if (!stop_ || stop_ == StopCause::finished) return report;
+  report.end = stop_ == StopCause::interrupted ? JobEnd::interrupted : JobEnd::failed;
+  if (stop_ == StopCause::interrupted) report.cause = str_cat("interrupted by ", stop_reason_);
+  if (stop_ == StopCause::time_limit) report.cause = str_cat("time limit of ", stop_reason_);
+  if (const Task* task = culprit(); task != nullptr && stop_ == StopCause::failed)
+    report.cause = str_cat(task->name, ": ", task->reason.text);
+  return report;
+}
+
+TaskReport Supervision::report(const Task& task) const {
+  TaskReport report{.name = task.name,
+                    .reason = task.reason,
+                    .text = task.reason.text,
+                    .time = in_milliseconds(task.ended - task.started),
+                    .peak_memory = task.peak_memory};
+  if (task.reason.kind == ExitKind::stopped && stop_)
+    report.text = with_manner(why_stopped(), task.reason.text);
+  if (task.phase == Phase::waiting || task.reason.kind == ExitKind::not_started)
+    report.time.reset();
+  return report;
+}
+
+}  // namespace millrace

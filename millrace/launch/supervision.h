@@ -1,0 +1,130 @@
+// Decides what happens to a job while its tasks run: who is ended when, and why. Pure: events in,
+// actions out; no process, clock or signal. A launcher feeds it with what it sees and carries out
+// what it is told.
+//
+//            all that decide have succeeded ──► SIGTERM to the rest ──► all have ended ──► finished
+//   running ─ a task failed, interrupt, ─────►      │ after the grace time
+//            time limit                          SIGKILL to the rest ─► kPatience later ─► finished
+//
+// A task that ends well, or that ran out of input, ends nothing else. When several tasks failed,
+// the report blames the one that looks like the cause: a task that a signal killed before one with
+// an exit code, any of them before a task that only tells that a peer went away.
+//
+// Single-threaded: whoever launches owns it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/launch/exit_reason.h"
+#include "millrace/launch/job_report.h"
+
+namespace millrace {
+
+struct SupervisedTask {
+  std::string name;
+  bool decides = false;  // its success counts towards the job's
+};
+
+struct SupervisionLimits {
+  Clock::Duration grace = std::chrono::seconds(5);  // from SIGTERM to SIGKILL
+  std::optional<Clock::Duration> time_limit = std::nullopt;
+};
+
+// How long a launcher waits for processes that SIGKILL does not end (they hang in the kernel).
+inline constexpr Clock::Duration kPatience = std::chrono::seconds(10);
+
+struct TaskStarted {
+  size_t task;
+};
+struct TaskEnded {
+  size_t task;
+  ExitFacts facts;
+  std::optional<int64_t> peak_memory = std::nullopt;
+};
+// All ends that were seen at once, in no particular order.
+struct TasksEnded {
+  std::vector<TaskEnded> ends;
+};
+// Somebody wants the job to end; the second time, at once.
+struct Interrupted {
+  std::string by;  // "SIGINT (signal 2)"
+};
+// The time that wake_at() named has come.
+struct TimePassed {};
+using SupervisionEvent = std::variant<TaskStarted, TasksEnded, Interrupted, TimePassed>;
+
+// SIGTERM to all processes of the task.
+struct Terminate {
+  size_t task;
+};
+// SIGKILL to all processes of the task.
+struct Kill {
+  size_t task;
+};
+// For people, now.
+struct Say {
+  std::string text;
+};
+// Nothing is left to wait for; report() is complete.
+struct Finish {};
+using SupervisionAction = std::variant<Terminate, Kill, Say, Finish>;
+
+class Supervision {
+ public:
+  Supervision(const std::vector<SupervisedTask>& tasks, SupervisionLimits limits,
+              Clock::Time start);
+
+  std::vector<SupervisionAction> on(const SupervisionEvent& event, Clock::Time now);
+  // When to call on(TimePassed), if nothing happens before.
+  std::optional<Clock::Time> wake_at() const;
+
+  // True from the first cause to end the job: nothing more is to be started.
+  bool stopping() const { return stop_.has_value(); }
+  bool finished() const { return finished_; }
+  size_t num_running() const;
+  size_t num_ended() const;
+  JobReport report() const;
+
+ private:
+  enum class Phase { waiting, running, ended };
+  struct Task {
+    std::string name;
+    bool decides;
+    Phase phase = Phase::waiting;
+    SentSignal sent = SentSignal::none;
+    ExitReason reason = {};
+    Clock::Time started = {};
+    Clock::Time ended = {};
+    std::optional<int64_t> peak_memory = std::nullopt;
+  };
+  enum class StopCause { finished, failed, interrupted, time_limit };
+  using Actions = std::vector<SupervisionAction>;
+
+  void started(const TaskStarted& event, Clock::Time now);
+  void ended(const TasksEnded& event, Clock::Time now, Actions& actions);
+  void interrupted(const Interrupted& event, Clock::Time now, Actions& actions);
+  void time_passed(Clock::Time now, Actions& actions);
+  void stop(StopCause cause, std::string why, Clock::Time now, Actions& actions);
+  void kill_all(Clock::Time now, Actions& actions);
+  void finish_if_done(Clock::Time now, Actions& actions);
+  bool has_succeeded() const;
+  const Task* culprit() const;
+  std::string why_stopped() const;
+  TaskReport report(const Task& task) const;
+
+  const SupervisionLimits limits_;
+  const Clock::Time start_;
+  std::vector<Task> tasks_;
+  std::optional<StopCause> stop_;
+  std::string stop_reason_;  // for people; who interrupted, which time limit
+  std::optional<Clock::Time> kill_at_;
+  std::optional<Clock::Time> give_up_at_;
+  bool finished_ = false;
+  Clock::Time finish_time_ = {};
+};
+
+}  // namespace millrace

@@ -1,0 +1,98 @@
+#include "millrace/ops/arguments.h"
+
+#include <limits>
+
+namespace millrace {
+namespace {
+
+template <class T>
+std::vector<int64_t> widened(const Tensor& tensor) {
+  const std::span<const T> elements = tensor.flat<T>();
+  return {elements.begin(), elements.end()};
+}
+
+Result<std::vector<int64_t>> elements_of(const Tensor& tensor, std::string_view what) {
+  switch (tensor.dtype()) {
+    case DType::i8:
+      return widened<int8_t>(tensor);
+    case DType::u8:
+      return widened<uint8_t>(tensor);
+    case DType::i16:
+      return widened<int16_t>(tensor);
+    case DType::u16:
+      return widened<uint16_t>(tensor);
+    case DType::i32:
+      return widened<int32_t>(tensor);
+    case DType::i64:
+      return widened<int64_t>(tensor);
+    default:
+      return invalid(what, " is ", dtype_name(tensor.dtype()), "; it must be an integer type");
+  }
+}
+
+}  // namespace
+
+Result<std::vector<int64_t>> read_integers(const Tensor& tensor, std::string_view what) {
+  if (tensor.shape().rank() > 1) {
+    return invalid(what, " has shape ", tensor.shape().to_string(),
+                   "; it must be a vector or a scalar");
+  }
+  return elements_of(tensor, what);
+}
+
+Result<int64_t> read_integer(const Tensor& tensor, std::string_view what) {
+  if (tensor.num_elements() != 1)
+    return invalid(what, " must be a scalar, but has shape ", tensor.shape().to_string());
+  MR_ASSIGN(const std::vector<int64_t> values, elements_of(tensor, what));
+  return values[0];
+}
+
+Result<Shape> read_shape(const Tensor& tensor, std::string_view what) {
+  MR_ASSIGN(const std::vector<int64_t> dims, read_integers(tensor, what));
+  return Shape::create(dims).with(what);
+}
+
+Result<PartialShape> read_partial_shape(const Tensor& tensor, std::string_view what) {
+  MR_ASSIGN(const std::vector<int64_t> dims, read_integers(tensor, what));
+  return PartialShape::create(dims).with(what);
+}
+
+Result<int> resolve_axis(int64_t axis, int rank, std::string_view what) {
+  if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
+  return invalid(what, " is ", axis, "; for a tensor of rank ", rank, " it must be in [", -rank,
+                 ", ", rank, ")");
+}
+
+Result<std::vector<bool>> resolve_axes(std::span<const int64_t> axes, int rank,
+                                       std::string_view what) {
+  std::vector<bool> named(rank, false);
+  for (const int64_t axis : axes) {
+    MR_ASSIGN(const int resolved, resolve_axis(axis, rank, what));
+    if (named[resolved]) return invalid(what, " names axis ", axis, " twice");
+    named[resolved] = true;
+  }
+  return named;
+}
+
+Result<std::optional<std::vector<int64_t>>> constant_integers(const InferContext& context, int slot,
+                                                              std::string_view what) {
+  const Tensor* constant = context.constant(slot);
+  if (constant == nullptr) return std::optional<std::vector<int64_t>>();
+  MR_ASSIGN(std::vector<int64_t> values, read_integers(*constant, what));
+  return std::optional<std::vector<int64_t>>(std::move(values));
+}
+
+Result<Tensor> integer_tensor(DType dtype, const Shape& shape, std::span<const int64_t> values) {
+  if (dtype == DType::i64) return Tensor::vector<int64_t>(values).reshaped(shape);
+  MR_ASSIGN(Tensor made, Tensor::allocate(DType::i32, shape));
+  const std::span<int32_t> elements = made.mutable_flat<int32_t>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < std::numeric_limits<int32_t>::min() ||
+        values[i] > std::numeric_limits<int32_t>::max())
+      return invalid(values[i], " does not fit int32; ask for int64");
+    elements[i] = static_cast<int32_t>(values[i]);
+  }
+  return made;
+}
+
+}  // namespace millrace

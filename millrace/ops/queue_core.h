@@ -1,0 +1,122 @@
+// QueueCore: the rules of a queue, without threads, locks or waiting.
+//
+// Attempts to enqueue or dequeue go in with a ticket; whatever is settled by a call comes out as
+// completions, at once or at a later call. Attempts of one kind are served first come first served:
+// a later one waits behind an earlier one even if it could be satisfied. An attempt for several
+// elements makes progress one element at a time, so it may ask for more than the capacity.
+//
+//   closed:  enqueues are refused (CANCELLED); those that wait already still go in as room appears,
+//            unless they are cancelled with the close; a dequeue that can't be satisfied any more
+//            fails (OUT_OF_RANGE), or takes what is left if it may take fewer.
+//
+// What a dequeue took before it failed goes back to the front: nothing is lost.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+
+#include "millrace/base/status.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace {
+
+// One element: a tensor per component.
+using QueueElement = absl::InlinedVector<Tensor, 1>;
+using QueueBatch = absl::InlinedVector<QueueElement, 1>;
+
+// Holds elements and decides which leaves next.
+class QueueOrder {
+ public:
+  virtual ~QueueOrder() = default;
+  virtual size_t size() const = 0;
+  virtual void push(QueueElement element) = 0;
+  // Requires size() > 0.
+  virtual QueueElement pop() = 0;
+  // Takes back what `pop` gave, to leave first again where the order knows a first.
+  virtual void restore(QueueElement element) = 0;
+  // How many elements must stay behind while the queue is open.
+  virtual size_t reserve() const { return 0; }
+};
+
+std::unique_ptr<QueueOrder> fifo_order();
+// Any element leaves with the same probability; `reserve` stay behind to mix with. Seeds as in
+// TensorFlow: both zero means a seed of the system's.
+std::unique_ptr<QueueOrder> shuffled_order(size_t reserve, uint64_t seed, uint64_t seed2);
+// The least int64 scalar in component 0 leaves first; equal ones in order of arrival.
+std::unique_ptr<QueueOrder> priority_order();
+
+enum class PendingEnqueues : uint8_t { keep, cancel };
+enum class Shortfall : uint8_t { fail, take_fewer };
+
+class QueueCore {
+ public:
+  using Ticket = uint64_t;
+  struct Completion {
+    Ticket ticket = 0;
+    Status status;
+    QueueBatch elements;  // of a dequeue that succeeded
+  };
+  using Completions = absl::InlinedVector<Completion, 1>;
+
+  static constexpr size_t kUnbounded = ~size_t{0};
+
+  // `kind` and `name` appear in error messages: "FIFOQueue", "names".
+  QueueCore(std::string kind, std::string name, size_t capacity, std::unique_ptr<QueueOrder> order)
+      : kind_(std::move(kind)),
+        name_(std::move(name)),
+        capacity_(capacity),
+        order_(std::move(order)) {}
+
+  // Tickets of attempts that are under way must differ.
+  void enqueue(Ticket ticket, QueueBatch elements, Completions& completions);
+  void dequeue(Ticket ticket, size_t count, Shortfall shortfall, Completions& completions);
+  // Errors: CANCELLED if it is closed already and there is nothing more to cancel.
+  Status close(PendingEnqueues pending, Completions& completions);
+  // Ends an attempt, if it still waits. `why` is its status.
+  void cancel(Ticket ticket, const Status& why, Completions& completions);
+  // Closes and ends every attempt with `why`.
+  void shut(const Status& why, Completions& completions);
+
+  size_t size() const { return order_->size(); }
+  bool is_closed() const { return closed_; }
+  size_t capacity() const { return capacity_; }
+  size_t waiting_enqueues() const { return enqueues_.size(); }
+  size_t waiting_dequeues() const { return dequeues_.size(); }
+  // "FIFOQueue 'names': 3 of 10, 0 enqueues and 2 dequeues waiting, closed"
+  std::string description() const;
+
+ private:
+  struct Enqueue {
+    Ticket ticket;
+    QueueBatch elements;
+    size_t done = 0;  // how many went in
+  };
+  struct Dequeue {
+    Ticket ticket;
+    size_t count;
+    Shortfall shortfall;
+    QueueBatch taken;
+  };
+  enum class Progress : uint8_t { none, some, finished };
+
+  void settle(Completions& completions);
+  Progress advance(Enqueue& attempt);
+  Progress advance(Dequeue& attempt, Completions& completions);
+  Progress run_short(Dequeue& attempt, Completions& completions);
+  void give_back(Dequeue& attempt);
+  size_t available() const;
+
+  const std::string kind_, name_;
+  const size_t capacity_;
+  const std::unique_ptr<QueueOrder> order_;
+  bool closed_ = false;
+  std::deque<Enqueue> enqueues_;
+  std::deque<Dequeue> dequeues_;
+};
+
+}  // namespace millrace

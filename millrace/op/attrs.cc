@@ -31,16 +31,17 @@ Attrs::Attrs(std::initializer_list<Entry> entries) {
   for (const Entry& entry : entries) set(entry.first, entry.second);
 }
 
-Attrs::Attrs(std::vector<Entry> entries) {
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.first < b.first; });
-  for (Entry& entry : entries) {
-    if (!entries_.empty() && entries_.back().first == entry.first) {
-      entries_.back() = std::move(entry);
-    } else {
-      entries_.push_back(std::move(entry));
-    }
+Attrs::Attrs(std::vector<Entry> entries) : entries_(std::move(entries)) {
+  // Most nodes of an imported graph come sorted, and there may be a million of them.
+  const auto before = [](const Entry& a, const Entry& b) { return a.first < b.first; };
+  const auto same = [](const Entry& a, const Entry& b) { return a.first == b.first; };
+  if (!std::is_sorted(entries_.begin(), entries_.end(), before)) {
+    std::stable_sort(entries_.begin(), entries_.end(), before);
   }
+  if (std::adjacent_find(entries_.begin(), entries_.end(), same) == entries_.end()) return;
+  // Backwards, so that of equal names the last one is kept.
+  const auto kept = std::unique(entries_.rbegin(), entries_.rend(), same);
+  entries_.erase(entries_.begin(), kept.base());
 }
 
 void Attrs::set(std::string_view name, AttrValue value) {

@@ -83,6 +83,10 @@ const Node* Graph::find(std::string_view name) const {
   return id == kNoNode ? nullptr : &nodes_[id];
 }
 
+std::vector<NodeId> Graph::find_all(std::span<const std::string_view> names) const {
+  return by_name_.find_all(names, nodes_);
+}
+
 Result<NodeId> Graph::add(NewNode node) {
   for (const Endpoint& input : node.inputs) {
     if (input.node == kNoNode) return invalid("Node '", node.name, "' has an open input");

@@ -91,6 +91,8 @@ class Graph {
 
   // Null if there is no such node.
   const Node* find(std::string_view name) const;
+  // The ids of many names, kNoNode where there is no such node; quicker than one by one.
+  std::vector<NodeId> find_all(std::span<const std::string_view> names) const;
 
   struct NewNode {
     std::string name;

@@ -39,14 +39,15 @@ class Importer {
       MR_TRY(unknown_ops());
       return status;
     }
-    NodeId id = first_;
-    for (const wire::NodeDef& node : def_.nodes) MR_TRY(connect(id++, node));
+    for (size_t begin = 0; begin < def_.nodes.size(); begin += kBlock) MR_TRY(connect(begin));
     merge_functions();
     merge_versions();
     return {};
   }
 
  private:
+  static constexpr size_t kBlock = 64;
+
   static bool is_control(std::string_view input) { return input.starts_with('^'); }
 
   Status add(const wire::NodeDef& node) {
@@ -64,30 +65,50 @@ class Importer {
                    "', which was created by a previous call to Create or Extend in this session.");
   }
 
-  Status connect(NodeId id, const wire::NodeDef& node) {
-    std::vector<NodeId> before;
-    int slot = 0;
-    for (const std::string& input : node.inputs) {
-      if (!is_control(input)) {
-        if (!before.empty()) {
-          return invalid("Node '", node.name, "': input '", input,
-                         "': Control dependencies must come after regular dependencies");
-        }
-        const TensorName name = parse_tensor_name(input);
-        MR_ASSIGN(const NodeId source, find(node, name.node));
-        MR_TRY(graph_.set_input(id, slot++, {source, name.output}));
-        continue;
+  // Sets the inputs of the nodes from number `begin` on, a block at a time: so the names are looked
+  // up together, and the nodes are still in the cache when they are read again.
+  Status connect(size_t begin) {
+    const auto nodes =
+        std::span(def_.nodes).subspan(begin, std::min(kBlock, def_.nodes.size() - begin));
+    std::vector<TensorName> inputs;
+    std::vector<std::string_view> names;
+    for (const wire::NodeDef& node : nodes) {
+      for (const std::string& input : node.inputs) {
+        inputs.push_back(is_control(input) ? TensorName{std::string_view(input).substr(1), -1}
+                                           : parse_tensor_name(input));
+        names.push_back(inputs.back().node);
       }
-      MR_ASSIGN(const NodeId source, find(node, std::string_view(input).substr(1)));
-      before.push_back(source);
     }
-    if (!before.empty()) graph_.set_control_inputs(id, std::move(before));
+    const std::vector<NodeId> sources = graph_.find_all(names);
+    size_t next = 0;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const size_t count = nodes[i].inputs.size();
+      MR_TRY(connect(static_cast<NodeId>(first_ + begin + i),
+                     std::span(inputs).subspan(next, count),
+                     std::span(sources).subspan(next, count)));
+      next += count;
+    }
     return {};
   }
 
-  Result<NodeId> find(const wire::NodeDef& node, std::string_view input) const {
-    if (const Node* found = graph_.find(input)) return found->id;
-    return invalid("Node '", node.name, "': Unknown input node '", input.substr(0, 200), "'");
+  Status connect(NodeId id, std::span<const TensorName> inputs, std::span<const NodeId> sources) {
+    std::vector<NodeId> before;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (sources[i] == kNoNode) {
+        return invalid("Node '", graph_[id].name, "': Unknown input node '",
+                       inputs[i].node.substr(0, 200), "'");
+      }
+      if (inputs[i].output < 0) {
+        before.push_back(sources[i]);
+      } else if (before.empty()) {
+        MR_TRY(graph_.set_input(id, static_cast<int>(i), {sources[i], inputs[i].output}));
+      } else {
+        return invalid("Node '", graph_[id].name, "': input '", inputs[i].node,
+                       "': Control dependencies must come after regular dependencies");
+      }
+    }
+    if (!before.empty()) graph_.set_control_inputs(id, std::move(before));
+    return {};
   }
 
   bool is_function(const std::string& op) const {

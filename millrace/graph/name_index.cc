@@ -33,6 +33,31 @@ uint32_t NameIndex::find(std::string_view name, std::span<const Node> nodes) con
   return slots_[probe(name, hash_of(name), nodes)].id;
 }
 
+std::vector<uint32_t> NameIndex::find_all(std::span<const std::string_view> names,
+                                          std::span<const Node> nodes) const {
+  std::vector<uint32_t> ids(names.size(), kNoNode);
+  if (slots_.empty()) return ids;
+  const size_t mask = slots_.size() - 1;
+  std::vector<uint32_t> hashes(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    hashes[i] = hash_of(names[i]);
+    __builtin_prefetch(&slots_[hashes[i] & mask]);
+  }
+  // Where the first slot is the right one, which is mostly the case, its node will be read next,
+  // and the node's name after that.
+  const auto first_guess = [&](size_t i) { return slots_[hashes[i] & mask].id; };
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (first_guess(i) != kNoNode) __builtin_prefetch(&nodes[first_guess(i)]);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (first_guess(i) != kNoNode) __builtin_prefetch(nodes[first_guess(i)].name.data());
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    ids[i] = slots_[probe(names[i], hashes[i], nodes)].id;
+  }
+  return ids;
+}
+
 uint32_t NameIndex::insert(std::string_view name, uint32_t id, std::span<const Node> nodes) {
   if (is_crowded(used_ + 1, slots_.size())) reserve((used_ + 1) * 2);
   const uint32_t hash = hash_of(name);

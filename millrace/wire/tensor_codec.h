@@ -19,8 +19,9 @@ class TensorProto;
 namespace millrace::wire {
 
 struct DecodeLimits {
-  // A typed list may stand for more elements than it has: a message of ten bytes can ask for any
-  // amount of memory. Raw content can't and is not limited.
+  // For all tensors of a message together. A typed list may stand for more elements than it has: a
+  // message of ten bytes can ask for any
+  // amount of memory. Raw content cannot and is not limited.
   size_t max_expanded_bytes = size_t{2} << 30;
 };
 

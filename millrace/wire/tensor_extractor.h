@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
+class Budget;
+
 // What the extracted field holds: a TensorProto, or a NamedTensorProto around one.
 enum class TensorField : uint8_t { plain, named };
 
@@ -35,6 +38,7 @@ class TensorExtractor {
  public:
   // The message will have exactly `message_size` bytes.
   TensorExtractor(int field_number, TensorField field, size_t message_size, DecodeLimits limits = {});
+  ~TensorExtractor();
 
   // Errors: INVALID_ARGUMENT with the offset of what is malformed; RESOURCE_EXHAUSTED. After an
   // error every further call returns it.
@@ -66,32 +70,39 @@ class TensorExtractor {
   Status read_head(char byte);
   Status head_is_complete();
   Status begin_bytes(size_t length);
+  Status begin_copy(size_t length);
   Status begin_content(size_t length);
+  Status enter(Level level, size_t length);
+  bool takes_content(size_t length);
   Status close_finished_frames();
-  Status close_tensor();
+  void close_tensor();
   std::string* sink();
   Status malformed(std::string_view what) const;
 
-  const int field_number_;
+  const uint32_t field_number_;
   const TensorField field_;
-  const DecodeLimits limits_;
+  const std::unique_ptr<Budget> budget_;
 
   Status status_;
   Status tensor_status_;
   Extracted extracted_;
 
+  // Where in the message we are.
   std::vector<Frame> frames_;
   size_t position_ = 0;
   Reading reading_ = Reading::tag;
-  std::string head_;          // tag and value or length of the field being read
-  uint64_t tag_ = 0;
-  size_t value_at_ = 0;       // where the value starts in head_
-  size_t missing_ = 0;        // bytes of the field still to come
-  bool has_tensor_ = false;   // in the current NamedTensorProto
+  std::string head_;     // tag and number or length of the field being read
+  uint64_t tag_ = 0;     // once complete
+  size_t value_at_ = 0;  // where the number or length starts in head_
+  size_t missing_ = 0;   // bytes of a fixed number, of a copy or of a payload still to come
+
+  // The NamedTensorProto and the TensorProto we are in.
+  bool has_tensor_ = false;
+  bool is_name_ = false;      // the bytes being copied are the name
   std::string name_;
-  std::string tensor_bytes_;  // of the current TensorProto, without a payload taken directly
-  Tensor tensor_;             // being filled directly, or done
-  char* payload_ = nullptr;
+  std::string tensor_bytes_;  // all but a payload that goes straight into tensor_
+  Tensor tensor_;
+  char* payload_ = nullptr;   // where its next byte goes
 };
 
 }  // namespace millrace::wire

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "millrace/base/str_cat.h"
+
 namespace millrace {
 namespace {
 
@@ -85,6 +87,10 @@ void ResourceManager::clear_all(const Status& why) {
   }
   generation_.fetch_add(1, std::memory_order_acq_rel);
   for (const auto& [key, resource] : dropped) resource->close(why);
+}
+
+std::string ResourceManager::private_name(std::string_view base) {
+  return str_cat("_", next_private_.fetch_add(1, std::memory_order_relaxed), "_", base);
 }
 
 std::vector<ResourceManager::Entry> ResourceManager::list() const {

@@ -63,6 +63,10 @@ class ResourceManager {
   // Grows whenever something is dropped: a cached pointer is good while it has not changed.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
+  // A name that no other resource here has: "_0_<base>", "_1_<base>" … For what a node makes for
+  // itself.
+  std::string private_name(std::string_view base);
+
   struct Entry {
     std::string container, name, type, description;
   };
@@ -93,6 +97,7 @@ class ResourceManager {
   mutable Mutex mutex_;
   absl::flat_hash_map<Key, std::shared_ptr<Resource>> resources_ MR_GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_{0};
+  std::atomic<uint64_t> next_private_{0};
 };
 
 template <class T>

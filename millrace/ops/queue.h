@@ -43,7 +43,8 @@ class Queue final : public Resource {
   // Errors: INVALID_ARGUMENT saying how `other` differs.
   Status check_same(const QueueSpec& other) const;
 
-  // Elements are checked against types and shapes (INVALID_ARGUMENT).
+  // Shapes are checked (INVALID_ARGUMENT); types are the caller's promise, see check_signature in
+  // queue_access.h.
   void enqueue(QueueElement element, Cancellation* cancellation, Done<void> done);
   // One element per row of the components, which must have as many rows each.
   void enqueue_many(QueueElement rows, Cancellation* cancellation, Done<void> done);
@@ -79,6 +80,7 @@ class Queue final : public Resource {
       MR_REQUIRES(mutex_);
   bool would_wait(const Request& request) const MR_REQUIRES(mutex_);
   void cancel(QueueCore::Ticket ticket, Attempt kind);
+  static Status cancelled_text(Attempt kind);
   // Takes the waiters of completed attempts; the caller answers them without the lock.
   struct Settled {
     Waiter waiter;
@@ -88,9 +90,7 @@ class Queue final : public Resource {
   SettledList take_waiters(QueueCore::Completions completions) MR_REQUIRES(mutex_);
   static void answer_all(SettledList settled);
 
-  Status check_component(size_t index, DType dtype, const Shape& shape) const;
   Status check_element(const QueueElement& element) const;
-  Result<QueueElement> stack(QueueBatch batch) const;
 
   const QueueSpec spec_;
   const std::string name_;

@@ -9,6 +9,9 @@ namespace {
 constexpr int kName = 1;
 constexpr int kTensor = 2;
 
+// A piece longer than this is not grown further: growing would copy it.
+constexpr size_t kMaxGathered = 16 << 10;
+
 // A TensorProto, cut in two: what stands in front of the content, and the content.
 class EncodedTensor {
  public:
@@ -51,7 +54,7 @@ std::string bytes_head(int number, size_t length) {
 }  // namespace
 
 std::string& Pieces::tail() {
-  if (pieces_.empty() || pieces_.back().buffer != nullptr || pieces_.back().bytes.size() >= kMinSharedBytes)
+  if (pieces_.empty() || pieces_.back().buffer != nullptr || pieces_.back().bytes.size() >= kMaxGathered)
     pieces_.emplace_back();
   return pieces_.back().bytes;
 }

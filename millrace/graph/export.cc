@@ -1,5 +1,7 @@
 #include "millrace/graph/import.h"
 
+#include <algorithm>
+
 namespace millrace {
 namespace {
 
@@ -28,8 +30,11 @@ wire::NodeDef export_node(const Graph& graph, const Node& node, ExportOptions op
 
 wire::GraphDef export_graph(const Graph& graph, ExportOptions options) {
   wire::GraphDef def;
-  def.nodes.reserve(graph.size());
-  for (const Node& node : graph.nodes()) def.nodes.push_back(export_node(graph, node, options));
+  const size_t first = std::min<size_t>(options.first, graph.size());
+  def.nodes.reserve(graph.size() - first);
+  for (const Node& node : graph.nodes().subspan(first)) {
+    def.nodes.push_back(export_node(graph, node, options));
+  }
   const GraphVersions& versions = graph.versions();
   def.versions = {versions.producer, versions.min_consumer, versions.bad_consumers};
   if (graph.functions()) {

@@ -27,6 +27,7 @@ Status extend_graph(Graph& graph, const wire::GraphDef& def);
 struct ExportOptions {
   enum class Defaults : uint8_t { kept, stripped };  // attributes that have the op's default
   Defaults defaults = Defaults::kept;
+  NodeId first = 0;  // nodes from this one on; the others are taken to be known to the reader
 };
 
 // Nodes in the order of their ids. A node's device is the one it was placed on, else the requested.

@@ -1,0 +1,160 @@
+// GraphCore: the C++ half of a front-end graph. Nodes are known by number, outputs by (node, index),
+// types by their number (plus 100 for references).
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/stl.h>
+
+#include "millrace/python/attr_conversion.h"
+#include "millrace/python/bindings.h"
+#include "millrace/python/client_graph.h"
+#include "millrace/python/numpy_tensor.h"
+#include "millrace/python/graph_core.h"
+#include "millrace/python/status_binding.h"
+
+namespace py = pybind11;
+
+namespace millrace::python {
+namespace {
+
+py::tuple type_numbers(const TypeList& types) {
+  py::tuple made(types.size());
+  for (size_t i = 0; i < types.size(); ++i)
+    made[i] = static_cast<int>(types[i].dtype) + (types[i].is_ref ? kRefOffset : 0);
+  return made;
+}
+
+const Node& node_at(const GraphCore& core, NodeId id) {
+  if (id >= core.graph.graph().size())
+    throw py::index_error("there is no node " + std::to_string(id));
+  return core.graph.graph()[id];
+}
+
+Endpoint output_at(const GraphCore& core, NodeId id, int output) {
+  const Node& node = node_at(core, id);
+  if (output < 0 || output >= node.num_outputs())
+    throw py::index_error("'" + node.name + "' has no output " + std::to_string(output));
+  return {id, output};
+}
+
+// Adds a node; returns its number and the types of its outputs.
+py::tuple add(GraphCore& core, const std::string& op, std::string name,
+              const std::vector<std::pair<NodeId, int32_t>>& inputs,
+              std::vector<NodeId> control_inputs, const py::dict& attrs,
+              const std::string& device) {
+  Graph::NewNode node{.name = std::move(name), .op = op, .device = device};
+  for (const auto& [id, output] : inputs) node.inputs.push_back({id, output});
+  node.control_inputs = std::move(control_inputs);
+  if (const OpDef* def = core.library->registry.find(op))
+    node.attrs = check_argument(attrs_from_python(*def, attrs));
+  const NodeId id = check_argument(core.graph.add(std::move(node)));
+  return py::make_tuple(id, type_numbers(core.graph.graph()[id].output_types));
+}
+
+std::vector<std::pair<NodeId, int32_t>> inputs(const GraphCore& core, NodeId id) {
+  std::vector<std::pair<NodeId, int32_t>> made;
+  for (const Endpoint input : node_at(core, id).inputs) made.emplace_back(input.node, input.output);
+  return made;
+}
+
+py::object attr(const GraphCore& core, NodeId id, const std::string& name) {
+  const AttrValue* value = node_at(core, id).attr_view().find(name);
+  return value ? attr_to_python(*value) : py::none();
+}
+
+py::dict attrs(const GraphCore& core, NodeId id) {
+  py::dict made;
+  for (const auto& [name, value] : node_at(core, id).attrs)
+    made[py::str(name)] = attr_to_python(value);
+  return made;
+}
+
+py::object constant(const GraphCore& core, NodeId id, int output) {
+  auto value = core.graph.constant(output_at(core, id, output));
+  return value ? to_numpy(std::move(*value)) : py::none();
+}
+
+// The nodes from number `first` on, as the bytes of a GraphDef.
+py::bytes graph_def(const GraphCore& core, NodeId first) {
+  return wire::serialize_graph_def(core.export_from(first));
+}
+
+py::object find(const GraphCore& core, const std::string& name) {
+  const Node* node = core.graph.graph().find(name);
+  return node ? py::object(py::int_(node->id)) : py::none();
+}
+
+}  // namespace
+
+void bind_graph(py::module_& module) {
+  py::class_<GraphCore, std::shared_ptr<GraphCore>>(module, "GraphCore")
+      .def(py::init([](std::shared_ptr<OpLibrary> library) {
+        return std::make_shared<GraphCore>(std::move(library));
+      }))
+      .def("__len__", [](const GraphCore& core) { return core.graph.graph().size(); })
+      .def("add", &add)
+      .def("find", &find)
+      .def("node",
+           [](const GraphCore& core, NodeId id) {
+             const Node& node = node_at(core, id);
+             return py::make_tuple(node.name, node.op->name, type_numbers(node.output_types));
+           })
+      .def("input_types",
+           [](const GraphCore& core, NodeId id) {
+             return type_numbers(node_at(core, id).input_types);
+           })
+      .def("inputs", &inputs)
+      .def("control_inputs",
+           [](const GraphCore& core, NodeId id) {
+             const auto& before = node_at(core, id).control_inputs;
+             return std::vector<NodeId>(before.begin(), before.end());
+           })
+      .def("device",
+           [](const GraphCore& core, NodeId id) {
+             return std::string(node_at(core, id).requested_device);
+           })
+      .def("attr", &attr)
+      .def("attrs", &attrs)
+      .def("shape",
+           [](const GraphCore& core, NodeId id, int output) {
+             return shape_to_python(core.graph.shape(output_at(core, id, output)));
+           })
+      .def("constant", &constant)
+      .def("graph_def", &graph_def)
+      .def("set_input",
+           [](GraphCore& core, NodeId id, int slot, NodeId source, int output) {
+             check_argument(core.graph.set_input(id, slot, {source, output}));
+           })
+      .def("add_control_input",
+           [](GraphCore& core, NodeId id, NodeId before) {
+             node_at(core, id);
+             node_at(core, before);
+             core.graph.add_control_input(id, before);
+           })
+      .def("set_device",
+           [](GraphCore& core, NodeId id, const std::string& device) {
+             node_at(core, id);
+             core.graph.set_requested_device(id, device);
+           })
+      .def("set_attr",
+           [](GraphCore& core, NodeId id, const std::string& name, const py::handle& value) {
+             py::dict one;
+             one[py::str(name)] = value;
+             const Attrs converted =
+                 check_argument(attrs_from_python(*node_at(core, id).op, one));
+             for (const auto& [key, held] : converted)
+               check_argument(core.graph.set_attr(id, key, held));
+           })
+      .def("merge_shape",
+           [](GraphCore& core, NodeId id, int output, const py::object& shape) {
+             check_argument(core.graph.merge_shape(output_at(core, id, output),
+                                                   check_argument(shape_from_python(shape))));
+           })
+      .def("replace_shape", [](GraphCore& core, NodeId id, int output, const py::object& shape) {
+        core.graph.replace_shape(output_at(core, id, output),
+                                 check_argument(shape_from_python(shape)));
+      });
+}
+
+}  // namespace millrace::python

@@ -1,0 +1,32 @@
+// Python source for op wrappers: one function per op, written from what the registry knows.
+//
+//   def assign_add(ref, value, use_locking=False, name=None):
+//       """Adds value to the variable ... """
+//       return _apply("AssignAdd", (ref, value), {"use_locking": use_locking}, name)
+//
+// Pure: OpDefs in, text out. The build runs it once and puts the module into the package as gen_ops.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/op/op_def.h"
+#include "millrace/op/registry.h"
+
+namespace millrace::python {
+
+// "MatMul" -> "mat_mul", "FIFOQueueV2" -> "fifo_queue_v2", "Conv2D" -> "conv2d", as TensorFlow does;
+// a word that Python keeps for itself gets a "_" at its end.
+std::string function_name(std::string_view op_name);
+
+// A value as Python source: 3, 0.5, True, "text", _types.float32, [2, None], None.
+std::string python_literal(const AttrValue& value);
+
+// The wrapper of one op. `op` must have been parsed (OpRegistry::add).
+std::string wrapper_source(const OpDef& op);
+
+// The whole module: wrappers in order of op names, without ops whose name starts with "_", and BY_OP,
+// a dictionary from op name to function.
+std::string wrapper_module(const OpRegistry& ops);
+
+}  // namespace millrace::python

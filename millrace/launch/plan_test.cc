@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/launch/config_script.h"
+
 namespace millrace {
 namespace {
 
@@ -63,6 +65,25 @@ TEST_CASE("a plan reads as what a shell would start") {
         "MILLRACE_LISTEN_FD=3 \\\n"
         "A='it'\\''s' \\\n"
         "python3 count.py 'two words'\n\n");
+}
+
+TEST_CASE("a config script exports the task's TF_CONFIG") {
+  ClusterSpec cluster;
+  REQUIRE(cluster.add_job("files", {"localhost:2222"}).ok());
+  CHECK(config_script_name({"files", 0, 0}) == "config_files_0.sh");
+  CHECK(config_script(cluster, {"files", 0, 0}) == R"(export TF_CONFIG='{
+  "cluster": {
+    "files": [
+      "localhost:2222"
+    ]
+  },
+  "task": {
+    "type": "files",
+    "index": 0
+  }
+}'
+export CUDA_VISIBLE_DEVICES=-1
+)");
 }
 
 TEST_CASE("shell words are quoted when they need it") {

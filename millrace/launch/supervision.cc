@@ -77,7 +77,7 @@ void Supervision::ended(const TasksEnded& event, Clock::Time now, Actions& actio
   if (has_succeeded()) return stop(StopCause::finished, "", now, actions);
   if (failed == nullptr || stop_) return;
   std::string line = failed->reason.last_error_line;
-  actions.push_back(
+  actions.emplace_back(
       Say{str_cat(failed->name, " failed: ", failed->reason.text, line.empty() ? "" : ": ", line)});
   stop(StopCause::failed, "", now, actions);
 }
@@ -85,10 +85,10 @@ void Supervision::ended(const TasksEnded& event, Clock::Time now, Actions& actio
 void Supervision::interrupted(const Interrupted& event, Clock::Time now, Actions& actions) {
   if (stop_) {
     if (give_up_at_) return;
-    actions.push_back(Say{str_cat("interrupted by ", event.by, ": killing what is left")});
+    actions.emplace_back(Say{str_cat("interrupted by ", event.by, ": killing what is left")});
     return kill_all(now, actions);
   }
-  actions.push_back(Say{str_cat("interrupted by ", event.by, ": ending all tasks")});
+  actions.emplace_back(Say{str_cat("interrupted by ", event.by, ": ending all tasks")});
   stop(StopCause::interrupted, event.by, now, actions);
 }
 
@@ -106,7 +106,7 @@ void Supervision::time_passed(Clock::Time now, Actions& actions) {
     kill_all(now, actions);
   } else {
     std::string limit = duration_text(in_milliseconds(*limits_.time_limit));
-    actions.push_back(Say{str_cat("time limit of ", limit, " reached: ending all tasks")});
+    actions.emplace_back(Say{str_cat("time limit of ", limit, " reached: ending all tasks")});
     stop(StopCause::time_limit, limit, now, actions);
   }
 }
@@ -121,7 +121,7 @@ void Supervision::stop(StopCause cause, std::string why, Clock::Time now, Action
     if (task.phase == Phase::waiting) task.reason = {.kind = ExitKind::stopped};
     if (task.phase != Phase::running) continue;
     task.sent = SentSignal::terminate;
-    actions.push_back(Terminate{i});
+    actions.emplace_back(Terminate{i});
   }
 }
 
@@ -130,7 +130,7 @@ void Supervision::kill_all(Clock::Time now, Actions& actions) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     if (tasks_[i].phase != Phase::running) continue;
     tasks_[i].sent = SentSignal::kill;
-    actions.push_back(Kill{i});
+    actions.emplace_back(Kill{i});
   }
 }
 
@@ -140,7 +140,7 @@ void Supervision::finish_if_done(Clock::Time now, Actions& actions) {
   if (!all_ended && !none_left) return;
   finished_ = true;
   finish_time_ = now;
-  actions.push_back(Finish{});
+  actions.emplace_back(Finish{});
 }
 
 bool Supervision::has_succeeded() const {

@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "millrace/bin/verbs.h"
+
+namespace millrace {
+namespace {
+
+int main_of(int argc, char** argv) {
+  CLI::App app("Runs programs that span processes, and the tasks that they are made of.",
+               "millrace");
+  app.require_subcommand(1);
+  app.footer("millrace VERB --help tells more, with examples and exit codes.");
+
+  // All after "--" belongs to the command that `run` starts, whatever it looks like.
+  char** end = argv + argc;
+  char** dashes =
+      std::find_if(argv, end, [](char* text) { return std::string_view(text) == "--"; });
+  Invocation invocation;
+  if (dashes != end) invocation.command.assign(dashes + 1, end);
+
+  add_run(app, invocation);
+  add_config(app, invocation);
+  add_version(app, invocation);
+  try {
+    app.parse(static_cast<int>(dashes - argv), argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::Error& fault) {
+    std::cerr << "millrace: " << fault.what() << "\n"
+              << "Run millrace --help, or millrace VERB --help.\n";
+    return kMisused;
+  }
+  return invocation.run();
+}
+
+}  // namespace
+
+int complain(std::string_view verb, const Status& status) {
+  std::cerr << "millrace " << verb << ": " << status.message() << "\n";
+  return status.code() == Code::invalid_argument ? kMisused : kFailed;
+}
+
+}  // namespace millrace
+
+int main(int argc, char** argv) { return millrace::main_of(argc, argv); }

@@ -1,0 +1,39 @@
+// The verbs of the `millrace` command. Each lives in <verb>_command.cc and is listed in main.cc.
+//
+// Exit codes, the same for every verb: 0 it did what was asked, 1 it could not, 2 the command line
+// makes no sense, 130 interrupted.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millrace/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace millrace {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kMisused = 2;
+
+// What stood on the command line after "--", and what the verb that was chosen will do.
+struct Invocation {
+  std::vector<std::string> command = {};
+  std::function<int()> run = {};
+};
+
+// Declare a verb's flags and help below `app`; when the line is parsed and names the verb,
+// `invocation.run` is set. Both outlive the call of run.
+void add_run(CLI::App& app, Invocation& invocation);
+void add_config(CLI::App& app, Invocation& invocation);
+void add_version(CLI::App& app, Invocation& invocation);
+
+// Prints "millrace VERB: message" to standard error. Returns kMisused for INVALID_ARGUMENT, kFailed
+// for anything else.
+int complain(std::string_view verb, const Status& status);
+
+}  // namespace millrace

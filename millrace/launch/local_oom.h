@@ -1,0 +1,14 @@
+// Whether the system has killed processes for want of memory.
+//
+// Reads the kernel's counters: the one of this process's control group if there is one, else the
+// machine's. They don't say whom: together with a task that SIGKILL ended they are good evidence.
+#pragma once
+
+#include <cstdint>
+
+namespace millrace {
+
+// Kills so far; 0 if the system does not tell.
+int64_t count_out_of_memory_kills();
+
+}  // namespace millrace

@@ -1,0 +1,68 @@
+#include "millrace/launch/local_ports.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "millrace/cluster/host_port.h"
+
+namespace millrace {
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+Result<AddressList> resolve(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  int fault = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (fault != 0) return invalid("host '", host, "' can't be resolved: ", gai_strerror(fault));
+  return AddressList(found, &freeaddrinfo);
+}
+
+Status bind_error(const std::string& host, int port, int fault) {
+  std::string address = HostPort{host, port}.to_string();
+  if (fault == EADDRINUSE)
+    return error(Code::already_exists, "port ", port, " of ", host,
+                 " is in use; choose others with --ports, or none for free ones");
+  if (fault == EADDRNOTAVAIL)
+    return invalid("can't listen on ", address, ": '", host, "' is not an address of this machine");
+  return unavailable("can't listen on ", address, ": ", strerror(fault));
+}
+
+int bound_port(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  if (address.ss_family == AF_INET6)
+    return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+}  // namespace
+
+Result<HeldPort> HeldPort::bind(const std::string& host, int port) {
+  MR_ASSIGN(AddressList list, resolve(host, port));
+  const addrinfo& address = *list;
+  Descriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) return bind_error(host, port, errno);
+  int bound = ::bind(socket.number(), address.ai_addr, address.ai_addrlen);
+  if (bound != 0 && errno == EADDRINUSE && port != 0) {
+    // Connections of a former run may linger on it. Not the first choice: with this option two
+    // sockets that do not listen yet may share a port.
+    int on = 1;
+    setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    bound = ::bind(socket.number(), address.ai_addr, address.ai_addrlen);
+  }
+  if (bound != 0) return bind_error(host, port, errno);
+  int actual = bound_port(socket.number());
+  return HeldPort(std::move(socket), actual);
+}
+
+}  // namespace millrace

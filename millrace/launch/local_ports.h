@@ -1,0 +1,30 @@
+// A port of this machine that is taken before the program that will serve on it starts.
+//
+// The socket is bound and not listening: nobody else gets the port, and whoever connects too early
+// is refused at once. Whoever inherits the descriptor calls listen() on it.
+#pragma once
+
+#include <string>
+
+#include "millrace/base/result.h"
+#include "millrace/launch/descriptor.h"
+
+namespace millrace {
+
+class HeldPort {
+ public:
+  // `port` 0: a free one. Errors: INVALID_ARGUMENT if the host can't be resolved or is not of this
+  // machine; ALREADY_EXISTS if the port is in use; otherwise what the system says.
+  static Result<HeldPort> bind(const std::string& host, int port);
+
+  int port() const { return port_; }
+  int descriptor() const { return socket_.number(); }
+
+ private:
+  HeldPort(Descriptor socket, int port) : socket_(std::move(socket)), port_(port) {}
+
+  Descriptor socket_;
+  int port_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,324 @@
+#include "millrace/launch/local_run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/launch/local_console.h"
+#include "millrace/launch/local_descendants.h"
+#include "millrace/launch/local_oom.h"
+#include "millrace/launch/local_output.h"
+#include "millrace/launch/local_ports.h"
+#include "millrace/launch/local_signals.h"
+#include "millrace/launch/local_task.h"
+#include "millrace/launch/plan.h"
+#include "millrace/launch/supervision.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Clock::Duration kProgressOnTerminal = seconds(1);
+constexpr Clock::Duration kProgressElsewhere = seconds(10);
+constexpr int kSweeps = 100;
+constexpr int kSweepMilliseconds = 20;
+
+Result<std::vector<HeldPort>> hold_ports(const JobSpec& job) {
+  std::vector<HeldPort> ports;
+  for (size_t i = 0; i < count_tasks(job); ++i) {
+    int wanted = job.first_port ? *job.first_port + static_cast<int>(i) : 0;
+    MR_ASSIGN(HeldPort port, HeldPort::bind(job.host, wanted));
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+std::vector<int> numbers(const std::vector<HeldPort>& ports) {
+  std::vector<int> list;
+  for (const HeldPort& port : ports) list.push_back(port.port());
+  return list;
+}
+
+Status check_directory(const JobSpec& job) {
+  std::error_code ignored;
+  if (job.directory.empty() || std::filesystem::is_directory(job.directory, ignored)) return {};
+  return invalid("--cwd ", job.directory, ": no such directory");
+}
+
+// Pipes must not get the numbers of standard streams that the launcher was started without.
+void open_standard_streams() {
+  int number = open("/dev/null", O_RDWR);
+  while (number >= 0 && number <= STDERR_FILENO) number = open("/dev/null", O_RDWR);
+  close(number);
+}
+
+// Four descriptors per task: a large job needs more than the usual 1024. Returns the limit before.
+rlimit raise_descriptor_limit() {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit raised = before;
+  raised.rlim_cur = before.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &raised);
+  return before;
+}
+
+bool wants_colours() {
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+std::vector<std::string> names_of(const LaunchPlan& plan) {
+  std::vector<std::string> names;
+  for (const TaskPlan& task : plan.tasks) names.push_back(task.name);
+  return names;
+}
+
+std::vector<SupervisedTask> supervised(const LaunchPlan& plan) {
+  std::vector<SupervisedTask> tasks;
+  for (const TaskPlan& task : plan.tasks) tasks.push_back({task.name, task.decides});
+  return tasks;
+}
+
+class LocalRun {
+ public:
+  LocalRun(const JobSpec& job, LaunchPlan plan, std::vector<HeldPort> ports)
+      : job_(job),
+        plan_(std::move(plan)),
+        ports_(std::move(ports)),
+        start_(clock_.now()),
+        console_(names_of(plan_), {.signals = signals_.descriptor(), .colours = wants_colours()}),
+        supervision_(supervised(plan_), {.grace = job.grace, .time_limit = job.time_limit},
+                     start_) {
+    for (size_t i = 0; i < plan_.tasks.size(); ++i) tasks_.push_back({.output = {i, console_}});
+  }
+
+  Status open_logs(const std::string& directory) {
+    if (directory.empty()) return {};
+    std::error_code fault;
+    std::filesystem::create_directories(directory, fault);
+    if (fault)
+      return unavailable("can't make the log directory '", directory, "': ", fault.message());
+    for (size_t i = 0; i < tasks_.size(); ++i)
+      MR_TRY(tasks_[i].output.open_log(str_cat(directory, "/", plan_.tasks[i].file_stem, ".log")));
+    return {};
+  }
+
+  JobReport run() {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    start_tasks();
+    while (!supervision_.finished()) turn(supervision_.wake_at());
+    wind_down();
+    JobReport report = supervision_.report();
+    console_.set_progress("");
+    console_.text(render(report));
+    console_.flush();
+    return report;
+  }
+
+ private:
+  struct Task {
+    TaskOutput output;
+    std::optional<LocalTask> process = std::nullopt;
+  };
+
+  void start_tasks() {
+    rlimit files = raise_descriptor_limit();
+    for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
+      auto process =
+          LocalTask::start(plan_.tasks[i], std::move(ports_[i]),
+                           {.directory = job_.directory, .ports = job_.ports, .files = files});
+      if (process.ok()) {
+        tasks_[i].process.emplace(std::move(*process));
+        tell(TaskStarted{i});
+      } else {
+        tell(TasksEnded{{{i, {.start_error = process.status().message()}}}});
+      }
+      heed_signals();
+    }
+    ports_.clear();
+  }
+
+  // Waits until something happens, and deals with all that has.
+  void turn(std::optional<Clock::Time> wake_at) {
+    wait(std::min(wake_at.value_or(next_progress_), next_progress_));
+    read_outputs();
+    read_ends();
+    heed_signals();
+    if (console_.is_deserted() && !supervision_.stopping())
+      tell(Interrupted{"its output, which nobody reads any more"});
+    tell(TimePassed{});
+    show_progress();
+    console_.flush();
+  }
+
+  void wait(Clock::Time until) {
+    events_.assign(1, pollfd{signals_.descriptor(), POLLIN, 0});
+    for (const Task& task : tasks_) {
+      if (!task.process) continue;
+      for (int number : {task.process->reports(), task.process->out(), task.process->err()})
+        if (number >= 0) events_.push_back({number, POLLIN, 0});
+    }
+    auto left = duration_cast<milliseconds>(until - clock_.now()).count() + 1;
+    poll(events_.data(), events_.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
+  }
+
+  void read_outputs() {
+    for (Task& task : tasks_)
+      if (task.process) read_output(task);
+  }
+
+  void read_output(Task& task) {
+    using enum TaskOutput::Pipe;
+    LocalTask& process = *task.process;
+    if (process.out() >= 0 && task.output.read(process.out(), Stream::out) == ended)
+      process.close_out();
+    if (process.err() >= 0 && task.output.read(process.err(), Stream::err) == ended)
+      process.close_err();
+  }
+
+  void read_ends() {
+    TasksEnded ended;
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      if (!tasks_[i].process) continue;
+      std::optional<ProcessEnd> end = tasks_[i].process->read_end();
+      if (!end) continue;
+      // What it wrote before it ended is in the pipes by now, and says why.
+      read_output(tasks_[i]);
+      tasks_[i].output.finish();
+      ended.ends.push_back({i, facts_of(*end, tasks_[i].output.errors()), memory_of(*end)});
+    }
+    if (!ended.ends.empty()) tell(ended);
+  }
+
+  ExitFacts facts_of(const ProcessEnd& end, const ErrorLines& errors) {
+    ExitFacts facts{.start_error = end.start_error,
+                    .first_error_line = errors.first(),
+                    .last_error_line = errors.last()};
+    if (WIFSIGNALED(end.wait_status)) facts.signal = WTERMSIG(end.wait_status);
+    if (WIFEXITED(end.wait_status)) facts.code = WEXITSTATUS(end.wait_status);
+    bool was_killed = facts.signal == SIGKILL || facts.code == 128 + SIGKILL;
+    if (was_killed && count_out_of_memory_kills() > known_memory_kills_) {
+      ++known_memory_kills_;
+      facts.out_of_memory_kill = true;
+    }
+    return facts;
+  }
+
+  static std::optional<int64_t> memory_of(const ProcessEnd& end) {
+    if (end.peak_memory == 0) return {};
+    return end.peak_memory;
+  }
+
+  void heed_signals() {
+    while (std::optional<int> signal = signals_.take()) {
+      console_.hurry();
+      tell(Interrupted{signal_text(*signal)});
+    }
+  }
+
+  void tell(const SupervisionEvent& event) {
+    for (const SupervisionAction& action : supervision_.on(event, clock_.now())) {
+      if (const auto* it = std::get_if<Terminate>(&action)) tasks_[it->task].process->terminate();
+      if (const auto* it = std::get_if<Kill>(&action)) tasks_[it->task].process->kill();
+      if (const auto* it = std::get_if<Say>(&action)) console_.note(it->text);
+    }
+  }
+
+  void show_progress() {
+    Clock::Time now = clock_.now();
+    std::string text =
+        str_cat(supervision_.num_running(), " running, ", supervision_.num_ended(), " ended, ",
+                duration_text(duration_cast<milliseconds>(now - start_)));
+    if (console_.shows_progress()) {
+      console_.set_progress(str_cat("millrace: ", text));
+    } else if (now >= next_progress_) {
+      console_.note(text);
+    }
+    while (next_progress_ <= now) next_progress_ += progress_interval();
+  }
+
+  Clock::Duration progress_interval() const {
+    return console_.shows_progress() ? kProgressOnTerminal : kProgressElsewhere;
+  }
+
+  // The tasks have ended; what they started may not have. The keepers see to that.
+  void wind_down() {
+    Clock::Time end = clock_.now() + kPatience;
+    for (Task& task : tasks_)
+      if (task.process) task.process->kill();
+    while (has_open_pipes() && clock_.now() < end && !interrupted_) {
+      wait(end);
+      read_outputs();
+      for (Task& task : tasks_)
+        if (task.process) (void)task.process->read_end();
+      if (signals_.take()) interrupted_ = true;
+      console_.flush();
+    }
+    for (Task& task : tasks_) {
+      task.output.finish();
+      if (task.process) task.process->reap();
+    }
+    // Left over only if a keeper was killed: its orphans came to this process.
+    for (int i = 0; i < kSweeps && waitpid(-1, nullptr, WNOHANG) >= 0; ++i) {
+      kill_children();
+      poll(nullptr, 0, kSweepMilliseconds);
+    }
+  }
+
+  bool has_open_pipes() const {
+    return std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+      const auto& process = task.process;
+      return process && (process->reports() >= 0 || process->out() >= 0 || process->err() >= 0);
+    });
+  }
+
+  const JobSpec& job_;
+  const LaunchPlan plan_;
+  const Clock& clock_ = Clock::real();
+  std::vector<HeldPort> ports_;  // until the tasks have them
+  const Clock::Time start_;
+  SignalWatch signals_;
+  Console console_;
+  Supervision supervision_;
+  std::vector<Task> tasks_;
+  std::vector<pollfd> events_;
+  Clock::Time next_progress_ = start_ + progress_interval();
+  int64_t known_memory_kills_ = count_out_of_memory_kills();
+  bool interrupted_ = false;
+};
+
+}  // namespace
+
+Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options) {
+  MR_TRY(check(job));
+  MR_TRY(check_directory(job));
+  open_standard_streams();
+  MR_ASSIGN(std::vector<HeldPort> ports, hold_ports(job));
+  LaunchPlan plan = plan_launch(job, numbers(ports));
+  LocalRun run(job, std::move(plan), std::move(ports));
+  MR_TRY(run.open_logs(options.log_directory));
+  return run.run();
+}
+
+Result<std::string> describe_local_run(const JobSpec& job) {
+  MR_TRY(check(job));
+  MR_TRY(check_directory(job));
+  MR_ASSIGN(std::vector<HeldPort> ports, hold_ports(job));
+  return describe(plan_launch(job, numbers(ports)), job);
+}
+
+}  // namespace millrace

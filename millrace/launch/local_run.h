@@ -1,0 +1,30 @@
+// Runs a job as processes of this machine, from free ports to the last process gone.
+//
+// The shell around supervision.h: one poll loop, no threads. It takes SIGINT, SIGTERM and SIGHUP
+// for as long as it runs (those that were ignored stay so), and is the reaper of orphans below it.
+// Call it from a process with one thread, one job at a time: it forks.
+#pragma once
+
+#include <string>
+
+#include "millrace/base/result.h"
+#include "millrace/launch/job.h"
+#include "millrace/launch/job_report.h"
+
+namespace millrace {
+
+struct LocalRunOptions {
+  // Where each task's output goes as well, byte by byte: <directory>/map_1.log. Made if it is
+  // missing. Empty: nowhere.
+  std::string log_directory = {};
+};
+
+// Shows the tasks' lines on standard output and error, and what it does itself on standard error.
+// Errors: what check() says; ports that are taken; a log directory that can't be written. A job
+// that was started is never an error: its report tells how it ended.
+Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options);
+
+// What run_locally() would start, with the ports that it would use now.
+Result<std::string> describe_local_run(const JobSpec& job);
+
+}  // namespace millrace

@@ -1,0 +1,78 @@
+// One task as a process of this machine: the launcher's side of a keeper (local_keeper.h).
+//
+// Holds the pipes; owns no thread and does not wait. Whoever runs the poll loop reads the
+// descriptors when they are ready. Destroying a task that runs kills it and all below it.
+// Single-threaded.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "millrace/base/result.h"
+#include "millrace/launch/descriptor.h"
+#include "millrace/launch/local_ports.h"
+#include "millrace/launch/plan.h"
+
+namespace millrace {
+
+// How a task ended, as the system tells it.
+struct ProcessEnd {
+  std::string start_error;  // "no program 'trian.py' on the PATH"; otherwise empty
+  int wait_status = 0;
+  int64_t peak_memory = 0;  // bytes
+};
+
+class LocalTask {
+ public:
+  struct Options {
+    std::string directory = {};  // empty: the launcher's
+    PortHandling ports = PortHandling::inherited;
+    rlimit files = {};  // RLIMIT_NOFILE of the task
+  };
+
+  // Takes over the port: afterwards only the task holds it, or nobody. A program that can't be run
+  // is reported by read_end(), not here. Errors: RESOURCE_EXHAUSTED if there are no more processes
+  // or descriptors.
+  static Result<LocalTask> start(const TaskPlan& plan, HeldPort port, const Options& options);
+
+  LocalTask(LocalTask&&) = default;
+  LocalTask& operator=(LocalTask&&) = delete;
+  ~LocalTask();
+
+  void terminate();  // SIGTERM to the task's process group
+  void kill();       // SIGKILL to every process below the keeper
+
+  // For poll(), all non-blocking; -1 once closed.
+  int reports() const { return reports_.number(); }
+  int out() const { return out_.number(); }
+  int err() const { return err_.number(); }
+  void close_out() { out_.close(); }
+  void close_err() { err_.close(); }
+
+  // What reports() has to tell, read without waiting: nothing yet, or how the task ended. Answers
+  // once. When the reports end, every process of the task is gone and reports() is -1.
+  std::optional<ProcessEnd> read_end();
+
+  // Lets go of the keeper, which then kills what is left, and reaps it. Waits for a keeper that has
+  // closed its reports, for no other.
+  void reap();
+
+ private:
+  LocalTask(std::string program, std::string directory, pid_t keeper, Descriptor control,
+            Descriptor reports, Descriptor out, Descriptor err);
+
+  std::string program_;
+  std::string directory_;
+  pid_t keeper_;  // 0 once reaped
+  Descriptor control_;
+  Descriptor reports_;
+  Descriptor out_;
+  Descriptor err_;
+  bool end_read_ = false;
+};
+
+}  // namespace millrace

@@ -7,6 +7,7 @@
 // Move-only. Calling it twice is a programming error; a moved-from Done is empty and harmless.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -14,13 +15,18 @@
 
 namespace millrace {
 
+template <class F, class T>
+concept OtherThan = !std::is_same_v<std::remove_cvref_t<F>, T>;
+
 template <class T>
 class [[nodiscard]] Done {
  public:
   using Function = absl::AnyInvocable<void(Outcome<T>)>;
 
   Done() = default;
-  explicit Done(Function function) : function_(std::move(function)) {}
+  // From anything that can be called with an Outcome<T>.
+  template <OtherThan<Done> F>
+  explicit Done(F&& function) : function_(std::forward<F>(function)) {}
   Done(Done&& other) noexcept : function_(std::exchange(other.function_, nullptr)) {}
   Done& operator=(Done&& other) noexcept {
     if (this == &other) return *this;

@@ -60,8 +60,7 @@ namespace {
 
 template <class AnyShape>
 Status no_broadcast(const AnyShape& a, const AnyShape& b) {
-  return invalid("shapes ", a.to_string(), " and ", b.to_string(),
-                 " do not broadcast to one another");
+  return invalid("Incompatible shapes: ", a.to_string(), " vs. ", b.to_string());
 }
 
 // What two dims, one of which may be unknown, become; nullopt if they never fit.

@@ -18,7 +18,7 @@ TEST_CASE("shapes broadcast from the last dimension, ones stretch, unknowns stay
   CHECK(broadcast({kUnknownDim}, {5}) == "[5]");
   CHECK(broadcast({kUnknownDim}, {1}) == "[?]");
   CHECK(broadcast({0}, {1}) == "[0]");
-  CHECK(broadcast({2, 3}, {2}) == "shapes [2,3] and [2] do not broadcast to one another");
+  CHECK(broadcast({2, 3}, {2}) == "Incompatible shapes: [2,3] vs. [2]");
 }
 
 TEST_CASE("an input of the wrong rank is refused with its shape") {

@@ -4,6 +4,8 @@
 #include "millrace/ops/control_flow.h"
 #include "millrace/ops/identity.h"
 #include "millrace/ops/queues.h"
+#include "millrace/ops/ref_variables.h"
+#include "millrace/ops/resource_variables.h"
 #include "millrace/ops/transfer.h"
 #include "millrace/ops/unary.h"
 
@@ -13,13 +15,13 @@ Status register_all_ops(OpRegistry& ops) {
   MR_TRY(register_control_flow(ops));
   MR_TRY(register_transfer(ops));
   MR_TRY(register_identity(ops));
-  // NOTE to the ops engineer: queues are done (lead). Error texts of the real TensorFlow:
-  // /tmp/tf_texts.txt. Next please: state (variables), then arrays, math, strings, random.
   MR_TRY(register_unary(ops));
   MR_TRY(register_arithmetic(ops));
   MR_TRY(register_comparisons(ops));
   MR_TRY(register_queue_handles(ops));
   MR_TRY(register_queue_accesses(ops));
+  MR_TRY(register_ref_variables(ops));
+  MR_TRY(register_resource_variables(ops));
   return {};
 }
 

@@ -276,7 +276,7 @@ class AddNKernel final : public Kernel {
   explicit AddNKernel(cpu::BinaryLoop loop) : loop_(loop) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     const DType dtype = spec.inputs[0].dtype;
-    const cpu::BinaryLoop loop = cpu::binary_loop_for<Number>(dtype, plus);
+    const cpu::BinaryLoop loop = addition_loop(dtype);
     if (loop == nullptr) return cpu::no_loop(spec, dtype);
     return std::unique_ptr<Kernel>(std::make_unique<AddNKernel>(loop));
   }
@@ -318,6 +318,10 @@ Status infer_add_n(InferContext& context) {
 }
 
 }  // namespace
+
+cpu::BinaryLoop addition_loop(DType dtype) { return cpu::binary_loop_for<Number>(dtype, plus); }
+
+cpu::BinaryLoop subtraction_loop(DType dtype) { return cpu::binary_loop_for<Number>(dtype, minus); }
 
 Status register_arithmetic(OpRegistry& ops) {
   MR_TRY(register_sums(ops));

@@ -28,8 +28,7 @@ class BinaryKernel final : public Kernel {
     const Tensor& b = context.input(1);
     const Result<Shape> shape = broadcast_shapes(a.shape(), b.shape());
     if (!shape.ok()) {
-      if (options_.mismatch == Mismatch::is_error)
-        return shape.status().with(str_cat("'", context.node_name(), "'"));
+      if (options_.mismatch == Mismatch::is_error) return shape.status();
       context.set_output(0, Tensor::scalar(options_.mismatch == Mismatch::is_true));
       return {};
     }

@@ -16,7 +16,8 @@ std::string types_text(const std::vector<DType>& types) {
 
 std::string shapes_text(const std::vector<PartialShape>& shapes) {
   std::string text;
-  for (const PartialShape& shape : shapes) str_append(&text, text.empty() ? "" : ",", shape.to_string());
+  for (const PartialShape& shape : shapes)
+    str_append(&text, text.empty() ? "" : ",", shape.to_string());
   return str_cat("[", text, "]");
 }
 
@@ -27,7 +28,8 @@ std::string QueueSpec::kind() const {
   return std::string(name.ends_with("V2") ? name.substr(0, name.size() - 2) : name);
 }
 
-// TensorFlow's padding queue calls itself a FIFOQueue in messages; clients have learnt to read that.
+// TensorFlow's padding queue calls itself a FIFOQueue in messages; clients have learnt to read
+// that.
 Queue::Queue(QueueSpec spec, std::string name, std::unique_ptr<QueueOrder> order)
     : spec_(std::move(spec)),
       name_(name),
@@ -157,9 +159,10 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
     }
   }
   if (answer) {
-    // It has to wait. The cancellation hears of it first: once the attempt is in the queue, it may be
-    // answered at any moment, and the cancellation may be gone right after.
-    registration = cancellation->on_cancel([this, ticket, kind](const Status&) { cancel(ticket, kind); });
+    // It has to wait. The cancellation hears of it first: once the attempt is in the queue, it may
+    // be answered at any moment, and the cancellation may be gone right after.
+    registration =
+        cancellation->on_cancel([this, ticket, kind](const Status&) { cancel(ticket, kind); });
     MutexLock lock(mutex_);
     waiters_.emplace(ticket, Waiter{std::move(answer), std::move(registration)});
     QueueCore::Completions completions;
@@ -182,7 +185,8 @@ void Queue::put(QueueCore::Ticket ticket, Request request, QueueCore::Completion
 bool Queue::would_wait(const Request& request) const {
   if (core_.is_closed()) return core_.waiting_enqueues() > 0;
   if (request.kind == Attempt::enqueue) {
-    return core_.waiting_enqueues() > 0 || core_.capacity() - core_.size() < request.elements.size();
+    return core_.waiting_enqueues() > 0 ||
+           core_.capacity() - core_.size() < request.elements.size();
   }
   const size_t reserve = static_cast<size_t>(spec_.min_after_dequeue);
   return core_.waiting_dequeues() > 0 || core_.size() < request.count + reserve;

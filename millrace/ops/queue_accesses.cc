@@ -6,6 +6,7 @@
 #include "millrace/op/kernel.h"
 #include "millrace/ops/queue.h"
 #include "millrace/ops/queues.h"
+#include "millrace/ops/resource_access.h"
 
 namespace millrace {
 namespace {
@@ -14,46 +15,22 @@ namespace {
 class QueueAccess {
  public:
   Result<std::shared_ptr<Queue>> find(KernelContext& context) {
-    ResourceManager& resources = *context.step().device->resources;
-    std::string container, name;
-    if (context.input_is_ref(0)) {
-      const TensorRef& ref = context.input_ref(0);
-      MutexLock lock(*ref.mutex);
-      const auto strings = ref.tensor->flat<std::string>();
-      container = strings[0];
-      name = strings[1];
-    } else {
-      if (context.input(0).num_elements() != 1) {
-        return invalid("'", context.node_name(), "': a queue's handle is a scalar, but input 0 has shape ",
-                       context.input(0).shape().to_string());
-      }
-      const auto& handle = context.input(0).item<ResourceHandle>();
-      container = handle.container;
-      name = handle.name;
-    }
-    MutexLock lock(mutex_);
-    if (queue_ == nullptr || generation_ != resources.generation() || name != name_ ||
-        container != container_) {
-      generation_ = resources.generation();
-      MR_ASSIGN(queue_, resources.find<Queue>(container, name));
-      container_ = std::move(container);
-      name_ = std::move(name);
-    }
-    return queue_;
+    MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Queue::kTypeName));
+    return cached_.get(*context.step().device->resources, name,
+                       [](ResourceManager& resources, const ResourceName& wanted) {
+                         return resources.find<Queue>(wanted.container, wanted.name);
+                       });
   }
 
  private:
-  Mutex mutex_;
-  std::string container_ MR_GUARDED_BY(mutex_), name_ MR_GUARDED_BY(mutex_);
-  uint64_t generation_ MR_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<Queue> queue_ MR_GUARDED_BY(mutex_);
+  CachedResource<Queue> cached_;
 };
 
 Status no_timeout(const KernelSpec& spec) {
   MR_ASSIGN(const int64_t timeout, spec.attrs.integer("timeout_ms"));
   if (timeout != -1)
-    return invalid("Timeout not supported yet. Node '", spec.node_name, "' has timeout_ms = ", timeout,
-                   "; give the step a timeout instead");
+    return invalid("Timeout not supported yet. Node '", spec.node_name,
+                   "' has timeout_ms = ", timeout, "; give the step a timeout instead");
   return {};
 }
 
@@ -83,8 +60,8 @@ class EnqueueKernel final : public Kernel {
     if (!queue.ok()) return done(queue.status());
     if ((*queue)->spec().types != types_) {
       const std::string_view handle = context.input_is_ref(0) ? "string_ref" : "resource";
-      return done(invalid("Signature mismatch, have: ", handle, types_text(types_), "-> expected: ",
-                          handle, types_text((*queue)->spec().types), "->"));
+      return done(invalid("Signature mismatch, have: ", handle, types_text(types_),
+                          "-> expected: ", handle, types_text((*queue)->spec().types), "->"));
     }
     QueueElement components;
     for (int slot = 1; slot < context.num_inputs(); ++slot)
@@ -92,9 +69,8 @@ class EnqueueKernel final : public Kernel {
     Cancellation* cancellation = context.step().cancellation;
     Queue& target = **queue;
     // The queue stays alive as long as somebody waits on it.
-    Done<void> keep_alive([queue = std::move(*queue), done = std::move(done)](Status status) mutable {
-      done(std::move(status));
-    });
+    Done<void> keep_alive([queue = std::move(*queue), done = std::move(done)](
+                              Status status) mutable { done(std::move(status)); });
     if (what_ == What::one) {
       target.enqueue(std::move(components), cancellation, std::move(keep_alive));
     } else {
@@ -127,8 +103,8 @@ class DequeueKernel final : public Kernel {
     auto queue = access_.find(context);
     if (!queue.ok()) return done(queue.status());
     if ((*queue)->spec().types != types_) {
-      return done(invalid("Signature mismatch, have: resource->", types_text(types_), " expected: resource->",
-                          types_text((*queue)->spec().types)));
+      return done(invalid("Signature mismatch, have: resource->", types_text(types_),
+                          " expected: resource->", types_text((*queue)->spec().types)));
     }
     Queue& source = **queue;
     Done<QueueElement> deliver([&context, queue = std::move(*queue),
@@ -145,11 +121,11 @@ class DequeueKernel final : public Kernel {
       return deliver(invalid("'n' must be a scalar, but has shape ", count.shape().to_string()));
     const int64_t n = count.item<int32_t>();
     if (n < 0) {
-      return deliver(invalid(what_ == What::many ? "DequeueManyOp" : "DequeueUpToOp", " requested ", n,
-                             " < 0 elements"));
+      return deliver(invalid(what_ == What::many ? "DequeueManyOp" : "DequeueUpToOp", " requested ",
+                             n, " < 0 elements"));
     }
-    source.dequeue_many(n, what_ == What::many ? Shortfall::fail : Shortfall::take_fewer, cancellation,
-                        std::move(deliver));
+    source.dequeue_many(n, what_ == What::many ? Shortfall::fail : Shortfall::take_fewer,
+                        cancellation, std::move(deliver));
   }
 
  private:
@@ -233,26 +209,31 @@ Status register_queue_accesses(OpRegistry& ops) {
   const std::string put = "Tcomponents: list(type) >= 1, timeout_ms: int = -1";
   const std::string take = "component_types: list(type) >= 1, timeout_ms: int = -1";
   const std::vector<Access> accesses = {
-      {"QueueEnqueue", "Puts one element, a tensor per component, at the end; waits while the queue is full.",
+      {"QueueEnqueue",
+       "Puts one element, a tensor per component, at the end; waits while the queue is full.",
        ", components: Tcomponents", "", put, EnqueueKernel::of(EnqueueKernel::What::one),
        infer::no_outputs},
-      {"QueueEnqueueMany", "Puts one element per row of the components; waits while the queue is full.",
+      {"QueueEnqueueMany",
+       "Puts one element per row of the components; waits while the queue is full.",
        ", components: Tcomponents", "", put, EnqueueKernel::of(EnqueueKernel::What::many),
        infer::no_outputs},
-      {"QueueDequeue", "Takes one element; waits while the queue is empty. Closed and empty: OUT_OF_RANGE.",
-       "", "components: component_types", take, DequeueKernel::of(DequeueKernel::What::one)},
+      {"QueueDequeue",
+       "Takes one element; waits while the queue is empty. Closed and empty: OUT_OF_RANGE.", "",
+       "components: component_types", take, DequeueKernel::of(DequeueKernel::What::one)},
       {"QueueDequeueMany",
        "Takes n elements, stacked; waits until they are there. Closed with fewer: OUT_OF_RANGE.",
        ", n: int32", "components: component_types", take,
        DequeueKernel::of(DequeueKernel::What::many)},
-      {"QueueDequeueUpTo", "As QueueDequeueMany, but a closed queue gives what is left.", ", n: int32",
-       "components: component_types", take, DequeueKernel::of(DequeueKernel::What::up_to)},
+      {"QueueDequeueUpTo", "As QueueDequeueMany, but a closed queue gives what is left.",
+       ", n: int32", "components: component_types", take,
+       DequeueKernel::of(DequeueKernel::What::up_to)},
       {"QueueClose",
        "No more elements will come; those that are there can be taken. Waiting enqueues go on "
        "unless cancel_pending_enqueues.",
-       "", "", "cancel_pending_enqueues: bool = false", kernel_class<CloseKernel>(), infer::no_outputs},
-      {"QueueSize", "How many elements the queue holds.", "", "size: int32", "", kernel_class<SizeKernel>(),
-       infer::scalar},
+       "", "", "cancel_pending_enqueues: bool = false", kernel_class<CloseKernel>(),
+       infer::no_outputs},
+      {"QueueSize", "How many elements the queue holds.", "", "size: int32", "",
+       kernel_class<SizeKernel>(), infer::scalar},
       {"QueueIsClosed", "Whether the queue was closed.", "", "is_closed: bool", "",
        kernel_class<IsClosedKernel>(), infer::scalar},
   };

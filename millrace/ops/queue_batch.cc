@@ -46,7 +46,8 @@ void copy_typed(const Tensor& from, Tensor& to, int64_t position, const Shape& b
 Status copy_element(const Tensor& from, Tensor& to, int64_t position, const Shape& box) {
   const DType dtype = from.dtype();
   if (dtype == DType::string) return copy_typed<std::string>(from, to, position, box), Status();
-  if (dtype == DType::resource) return copy_typed<ResourceHandle>(from, to, position, box), Status();
+  if (dtype == DType::resource)
+    return copy_typed<ResourceHandle>(from, to, position, box), Status();
   if (dtype == DType::variant) return copy_typed<Variant>(from, to, position, box), Status();
   if (from.shape() == box) {
     const size_t bytes = from.num_bytes();
@@ -55,12 +56,18 @@ Status copy_element(const Tensor& from, Tensor& to, int64_t position, const Shap
     return {};
   }
   switch (dtype_size(dtype)) {
-    case 1: return copy_typed<Plain<1>>(from, to, position, box), Status();
-    case 2: return copy_typed<Plain<2>>(from, to, position, box), Status();
-    case 4: return copy_typed<Plain<4>>(from, to, position, box), Status();
-    case 8: return copy_typed<Plain<8>>(from, to, position, box), Status();
-    case 16: return copy_typed<Plain<16>>(from, to, position, box), Status();
-    default: return unimplemented("padding elements of type ", dtype_name(dtype));
+    case 1:
+      return copy_typed<Plain<1>>(from, to, position, box), Status();
+    case 2:
+      return copy_typed<Plain<2>>(from, to, position, box), Status();
+    case 4:
+      return copy_typed<Plain<4>>(from, to, position, box), Status();
+    case 8:
+      return copy_typed<Plain<8>>(from, to, position, box), Status();
+    case 16:
+      return copy_typed<Plain<16>>(from, to, position, box), Status();
+    default:
+      return unimplemented("padding elements of type ", dtype_name(dtype));
   }
 }
 
@@ -70,10 +77,13 @@ Result<QueueBatch> split_rows(const QueueElement& components) {
   int64_t count = -1;
   for (size_t i = 0; i < components.size(); ++i) {
     const Shape& shape = components[i].shape();
-    if (shape.rank() == 0) return invalid("component ", i, " of enqueue_many is a scalar; it needs rows");
+    if (shape.rank() == 0)
+      return invalid("component ", i, " of enqueue_many is a scalar; it needs rows");
     if (count >= 0 && shape[0] != count) {
-      return invalid("All input tuple components must have the same size in the 0th dimension. Component 0 has ",
-                     count, ", and should have ", shape[0]);
+      return invalid(
+          "All input tuple components must have the same size in the 0th dimension. Component 0 "
+          "has ",
+          count, ", and should have ", shape[0]);
     }
     count = shape[0];
   }
@@ -90,11 +100,13 @@ Result<QueueBatch> split_rows(const QueueElement& components) {
 }
 
 Status BatchRule::check() const {
-  const bool all_known = std::all_of(shapes_.begin(), shapes_.end(), [this](const PartialShape& shape) {
-    return pads_ ? shape.has_rank() : shape.is_fully_known();
-  });
+  const bool all_known =
+      std::all_of(shapes_.begin(), shapes_.end(), [this](const PartialShape& shape) {
+        return pads_ ? shape.has_rank() : shape.is_fully_known();
+      });
   if (shapes_.size() == types_.size() && all_known) return {};
-  return invalid(kind_, "'s DequeueMany and DequeueUpTo require the components to have specified shapes.");
+  return invalid(kind_,
+                 "'s DequeueMany and DequeueUpTo require the components to have specified shapes.");
 }
 
 Result<QueueElement> BatchRule::stack(const QueueBatch& batch) const {

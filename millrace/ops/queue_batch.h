@@ -22,8 +22,8 @@ class BatchRule {
 
   // Errors: INVALID_ARGUMENT if elements may differ in shape and are not to be padded.
   Status check() const;
-  // One tensor per component, [batch size] + the component's shape. Where shapes vary each axis is as
-  // long as the longest, filled up with zeros or empty strings.
+  // One tensor per component, [batch size] + the component's shape. Where shapes vary each axis is
+  // as long as the longest, filled up with zeros or empty strings.
   Result<QueueElement> stack(const QueueBatch& batch) const;
 
  private:

@@ -3,13 +3,15 @@
 //   enqueue a: 1 2 3     dequeue b: 2     dequeue_up_to c: 2     close     close cancelling
 //   cancel a             shut
 //
-// Each line of a transcript is followed by the attempts it settled: "a ok", "b -> 1 2", "c ERROR …".
+// Each line of a transcript is followed by the attempts it settled: "a ok", "b -> 1 2", "c ERROR
+// …".
 #include "millrace/ops/queue_core.h"
 
 #include <map>
 #include <sstream>
 
 #include "doctest/doctest.h"
+
 #include "millrace/base/str_cat.h"
 
 namespace millrace {
@@ -36,9 +38,11 @@ class Transcript {
     } else if (verb.starts_with("dequeue")) {
       size_t count = 1;
       words >> count;
-      core_.dequeue(ticket, count, verb == "dequeue" ? Shortfall::fail : Shortfall::take_fewer, completions);
+      core_.dequeue(ticket, count, verb == "dequeue" ? Shortfall::fail : Shortfall::take_fewer,
+                    completions);
     } else if (verb == "close") {
-      status = core_.close(name == "cancelling" ? PendingEnqueues::cancel : PendingEnqueues::keep, completions);
+      status = core_.close(name == "cancelling" ? PendingEnqueues::cancel : PendingEnqueues::keep,
+                           completions);
     } else if (verb == "cancel") {
       core_.cancel(ticket, cancelled("given up"), completions);
     } else if (verb == "shut") {
@@ -119,7 +123,8 @@ TEST_CASE("a closed queue gives what it has and then says that it is exhausted")
   CHECK(queue("close") == "");
   CHECK(queue("dequeue b: 1") == "b -> 1");
   CHECK(queue("dequeue c: 2") ==
-        "c OUT_OF_RANGE: FIFOQueue 'q' is closed and has insufficient elements (requested 2, current size 1)");
+        "c OUT_OF_RANGE: FIFOQueue 'q' is closed and has insufficient elements (requested 2, "
+        "current size 1)");
   CHECK(queue("dequeue d: 1") == "d -> 2");
   CHECK(queue("enqueue e: 3") == "e CANCELLED: FIFOQueue 'q' is closed.");
 }
@@ -129,7 +134,8 @@ TEST_CASE("closing fails the dequeues that can't be satisfied any more and loses
   CHECK(queue("dequeue a: 3") == "");
   CHECK(queue("enqueue b: 1 2") == "b ok");
   CHECK(queue("close") ==
-        "a OUT_OF_RANGE: FIFOQueue 'q' is closed and has insufficient elements (requested 3, current size 2)");
+        "a OUT_OF_RANGE: FIFOQueue 'q' is closed and has insufficient elements (requested 3, "
+        "current size 2)");
   CHECK(queue("dequeue c: 2") == "c -> 1 2");
 }
 
@@ -139,7 +145,8 @@ TEST_CASE("up to: a closed queue gives what is left, and fails only when nothing
   CHECK(queue("enqueue b: 1 2") == "b ok");
   CHECK(queue("close") == "a -> 1 2");
   CHECK(queue("dequeue_up_to c: 3") ==
-        "c OUT_OF_RANGE: FIFOQueue 'q' is closed and has insufficient elements (requested 3, current size 0)");
+        "c OUT_OF_RANGE: FIFOQueue 'q' is closed and has insufficient elements (requested 3, "
+        "current size 0)");
 }
 
 TEST_CASE("enqueues that wait when the queue is closed still go in") {

@@ -6,6 +6,7 @@
 #include "millrace/op/kernel.h"
 #include "millrace/ops/queue.h"
 #include "millrace/ops/queues.h"
+#include "millrace/ops/resource_access.h"
 
 namespace millrace {
 namespace {
@@ -81,7 +82,9 @@ class QueueHandleKernel final : public Kernel {
     if (gives_ref_) {
       context.set_output_ref(0, {&strings_->mutex, &strings_->tensor, strings_});
     } else {
-      if (!handle_.has_value()) handle_ = Tensor::scalar(handle(*context.step().device));
+      if (!handle_.has_value()) {
+        handle_ = Tensor::scalar(make_handle(context, {container_, name_}, Queue::kTypeName));
+      }
       context.set_output(0, handle_);
     }
     return {};
@@ -90,25 +93,19 @@ class QueueHandleKernel final : public Kernel {
  private:
   Status find(ResourceManager& resources) MR_REQUIRES(mutex_) {
     resources_ = &resources;
-    generation_ = resources.generation();
-    if (is_private_ && queue_ == nullptr) name_ = resources.private_name(node_name_);
+    const uint64_t generation = resources.generation();
+    if (is_private_ && name_.empty()) name_ = resources.private_name(node_name_);
     const auto make = [this]() -> Result<std::shared_ptr<Queue>> {
       return std::make_shared<Queue>(queue_spec_, name_, order_of(queue_spec_));
     };
-    MR_ASSIGN(queue_, resources.find_or_create<Queue>(container_, name_, make));
-    MR_TRY(queue_->check_same(queue_spec_));
+    MR_ASSIGN(std::shared_ptr<Queue> queue,
+              resources.find_or_create<Queue>(container_, name_, make));
+    MR_TRY(queue->check_same(queue_spec_));
+    queue_ = std::move(queue);
+    generation_ = generation;
     strings_ = std::make_shared<HandleStrings>();
     strings_->tensor = Tensor::vector<std::string>({container_, name_});
     return {};
-  }
-
-  ResourceHandle handle(const DeviceContext& device) const {
-    ResourceHandle handle;
-    handle.device = device.name;
-    handle.container = container_;
-    handle.name = name_;
-    handle.type_name = "millrace::Queue";
-    return handle;
   }
 
   QueueSpec queue_spec_;
@@ -159,18 +156,22 @@ Status register_queue_handles(OpRegistry& ops) {
   const std::string components =
       "component_types: list(type) >= 1, shapes: list(shape) = {}, capacity: int = -1, ";
   const std::string where = "container: string = '', shared_name: string = ''";
-  MR_TRY(add_queue(ops, "FIFOQueue", "A queue whose elements leave in the order in which they came.",
+  MR_TRY(add_queue(ops, "FIFOQueue",
+                   "A queue whose elements leave in the order in which they came.",
                    components + where));
-  MR_TRY(add_queue(ops, "RandomShuffleQueue",
-                   "A queue whose elements leave in random order; min_after_dequeue of them stay "
-                   "behind, for others to mix with, until it is closed.",
-                   components + "min_after_dequeue: int = 0, seed: int = 0, seed2: int = 0, " + where));
-  MR_TRY(add_queue(ops, "PaddingFIFOQueue",
-                   "A FIFOQueue whose elements may differ in shape; a batch is padded to the longest.",
-                   components + where));
-  return add_queue(ops, "PriorityQueue",
-                   "A queue whose first component, an int64, is a priority: the least leaves first.",
-                   "component_types: list(type) = {}, shapes: list(shape), capacity: int = -1, " + where);
+  MR_TRY(add_queue(
+      ops, "RandomShuffleQueue",
+      "A queue whose elements leave in random order; min_after_dequeue of them stay "
+      "behind, for others to mix with, until it is closed.",
+      components + "min_after_dequeue: int = 0, seed: int = 0, seed2: int = 0, " + where));
+  MR_TRY(
+      add_queue(ops, "PaddingFIFOQueue",
+                "A FIFOQueue whose elements may differ in shape; a batch is padded to the longest.",
+                components + where));
+  return add_queue(
+      ops, "PriorityQueue",
+      "A queue whose first component, an int64, is a priority: the least leaves first.",
+      "component_types: list(type) = {}, shapes: list(shape), capacity: int = -1, " + where);
 }
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "doctest/doctest.h"
+
 #include "millrace/ops/all.h"
 #include "millrace/ops/queue.h"
 #include "millrace/ops/testing.h"
@@ -15,17 +16,20 @@ class QueueBench {
 
   // The handle of a queue, by an op like FIFOQueueV2.
   Result<Value> handle(std::string_view op, Attrs attrs) {
-    MR_ASSIGN(std::vector<Value> outputs, bench_.run(op, {}, {.name = "q", .attrs = std::move(attrs)}));
+    MR_ASSIGN(std::vector<Value> outputs,
+              bench_.run(op, {}, {.name = "q", .attrs = std::move(attrs)}));
     return std::move(outputs[0]);
   }
-  Status enqueue(const Value& handle, std::vector<Tensor> components, std::string_view op = "QueueEnqueueV2") {
+  Status enqueue(const Value& handle, std::vector<Tensor> components,
+                 std::string_view op = "QueueEnqueueV2") {
     return bench_.run(op, with(handle, std::move(components)), {.name = "put"}).status();
   }
   Result<std::vector<Value>> dequeue(const Value& handle, std::vector<DType> types, int many = -1,
                                      std::string_view op = "QueueDequeueManyV2") {
     const Attrs attrs{{"component_types", AttrValue(std::move(types))}};
     if (many < 0) return bench_.run("QueueDequeueV2", {handle}, {.name = "take", .attrs = attrs});
-    return bench_.run(op, with(handle, {Tensor::scalar<int32_t>(many)}), {.name = "take", .attrs = attrs});
+    return bench_.run(op, with(handle, {Tensor::scalar<int32_t>(many)}),
+                      {.name = "take", .attrs = attrs});
   }
   std::unique_ptr<Running> start_dequeue(const Value& handle, std::vector<DType> types) {
     return bench_
@@ -110,7 +114,8 @@ TEST_CASE("rows go in one by one and come out stacked") {
   const Value handle = q.handle("FIFOQueueV2", fifo({DType::i32}, {PartialShape{2}})).value();
   const Tensor rows = Tensor::of<int32_t>({3, 2}, {1, 2, 3, 4, 5, 6});
   REQUIRE(q.enqueue(handle, {rows}, "QueueEnqueueManyV2").ok());
-  CHECK(q.dequeue(handle, {DType::i32}, 2).value()[0].tensor == Tensor::of<int32_t>({2, 2}, {1, 2, 3, 4}));
+  CHECK(q.dequeue(handle, {DType::i32}, 2).value()[0].tensor ==
+        Tensor::of<int32_t>({2, 2}, {1, 2, 3, 4}));
   CHECK(q.dequeue(handle, {DType::i32}).value()[0].tensor == Tensor::vector<int32_t>({5, 6}));
 }
 
@@ -131,9 +136,10 @@ TEST_CASE("what does not fit the queue is refused, and says what does") {
         "Signature mismatch, have: resource, float-> expected: resource, int32->");
   CHECK(q.enqueue(handle, {Tensor::vector<int32_t>({1, 2, 3})}).message() ==
         "Shape mismatch in tuple component 0. Expected [2], got [3]");
-  const Value shapeless = q.handle("FIFOQueueV2", {{"component_types", AttrValue(std::vector<DType>{DType::i32})},
-                                                   {"shared_name", AttrValue("shapeless")}})
-                              .value();
+  const Value shapeless =
+      q.handle("FIFOQueueV2", {{"component_types", AttrValue(std::vector<DType>{DType::i32})},
+                               {"shared_name", AttrValue("shapeless")}})
+          .value();
   CHECK(q.dequeue(shapeless, {DType::i32}, 2).status().message() ==
         "FIFOQueue's DequeueMany and DequeueUpTo require the components to have specified shapes.");
 }
@@ -148,21 +154,23 @@ TEST_CASE("queues without a shared name are each their own") {
 
 TEST_CASE("producers and consumers on many threads lose and double nothing") {
   auto queue = std::make_shared<Queue>(
-      QueueSpec{.op = "FIFOQueueV2", .types = {DType::i64}, .shapes = {}, .capacity = 3}, "q", fifo_order());
+      QueueSpec{.op = "FIFOQueueV2", .types = {DType::i64}, .shapes = {}, .capacity = 3}, "q",
+      fifo_order());
   constexpr int kThreads = 3, kEach = 2000;
   std::atomic<int64_t> sum{0}, answered{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kEach; ++i)
-        queue->enqueue({Tensor::scalar<int64_t>(i)}, nullptr, Done<void>([&](Status s) { CHECK(s.ok()); }));
+        queue->enqueue({Tensor::scalar<int64_t>(i)}, nullptr,
+                       Done<void>([&](Status s) { CHECK(s.ok()); }));
     });
     threads.emplace_back([&] {
       for (int i = 0; i < kEach; ++i) {
         queue->dequeue(nullptr, Done<QueueElement>([&](Result<QueueElement> element) {
-          sum += (*element)[0].item<int64_t>();
-          ++answered;
-        }));
+                         sum += (*element)[0].item<int64_t>();
+                         ++answered;
+                       }));
       }
     });
   }

@@ -44,14 +44,14 @@ class FetchKernel final : public Kernel {
 
 }  // namespace
 
-Result<std::optional<std::string>> client_key(const Node& node) {
-  if (node.op->role != Role::send && node.op->role != Role::receive) return std::nullopt;
+Result<std::string> client_key(const Node& node) {
+  if (node.op->role != Role::send && node.op->role != Role::receive) return std::string();
   const AttrView attrs = node.attr_view();
   MR_ASSIGN(const bool client_terminated, attrs.boolean("client_terminated").with(node.name));
-  if (!client_terminated) return std::nullopt;
+  if (!client_terminated) return std::string();
   MR_ASSIGN(const std::string source, attrs.string("send_device").with(node.name));
   MR_ASSIGN(const std::string destination, attrs.string("recv_device").with(node.name));
-  if (source != destination) return std::nullopt;
+  if (source != destination) return std::string();
   MR_ASSIGN(const int64_t incarnation, attrs.integer("send_device_incarnation").with(node.name));
   MR_ASSIGN(const std::string tensor, attrs.string("tensor_name").with(node.name));
   return RendezvousKey::make(source, static_cast<uint64_t>(incarnation), destination, tensor).text;

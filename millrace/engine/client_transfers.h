@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "millrace/base/result.h"
@@ -13,9 +12,9 @@
 
 namespace millrace {
 
-// The rendezvous key of a transfer that the client terminates: one from a device to itself.
-// Nullopt for every other node. Errors: INVALID_ARGUMENT if attributes of a transfer are missing.
-Result<std::optional<std::string>> client_key(const Node& node);
+// The rendezvous key of a transfer that the client terminates: one from a device to itself. Empty
+// for every other node. Errors: INVALID_ARGUMENT if attributes of a transfer are missing.
+Result<std::string> client_key(const Node& node);
 
 // Gives out StepContext::feeds[slot].
 std::unique_ptr<Kernel> make_feed_kernel(size_t slot, std::string name);

@@ -187,8 +187,8 @@ class Compiler {
   Result<std::shared_ptr<Kernel>> kernel_of(const Node& node) {
     const bool is_transfer = node.op->role == Role::send || node.op->role == Role::receive;
     if (is_transfer && transfers_ == ClientTransfers::by_slot) {
-      MR_ASSIGN(auto key, client_key(node));
-      if (key) return client_kernel(node, *std::move(key));
+      MR_ASSIGN(std::string key, client_key(node));
+      if (!key.empty()) return client_kernel(node, std::move(key));
     }
     if (is_transfer) layout_->uses_rendezvous = true;
     if (!node.op->cpu)

@@ -18,48 +18,15 @@ void FlatFlow::propagate(Ready ready, Value* outputs, const KernelContext* conte
     const bool is_dead =
         deaths == Deaths::all ||
         (edge.slot != Layout::kControl && context->output_is_dead(static_cast<int>(edge.output)));
-    if (is_dead) {
-      die(edge);
-    } else {
-      arrive(edge, outputs);
-    }
+    Arrivals& arrivals = arrivals_[edge.consumer];
+    const bool is_ready = is_dead ? deliver_death(edge, arrivals, false)
+                                  : deliver_value(edge, arrivals, values_.data(), 0, outputs);
+    if (is_ready) ready_[num_ready_++] = edge.consumer;
   }
   for (Value *input = inputs(ready), *end = input + from.num_inputs; input != end; ++input)
     renew(*input);
   if (outputs == nullptr) return;
   for (uint32_t i = 0; i < from.num_outputs; ++i) renew(outputs[i]);
-}
-
-void FlatFlow::arrive(const Layout::Edge& edge, Value* outputs) {
-  Arrivals& arrivals = arrivals_[edge.consumer];
-  bool is_ready;
-  if (!edge.to_merge) {
-    is_ready = arrivals.value();
-  } else if (edge.slot == Layout::kControl) {
-    is_ready = arrivals.merge_control();
-  } else {
-    if (arrivals.has_value()) return;
-    is_ready = arrivals.merge_value();
-  }
-  if (edge.slot != Layout::kControl) {
-    Value& output = outputs[edge.output];
-    edge.is_last ? put(values_[edge.slot], std::move(output))
-                 : put(values_[edge.slot], std::as_const(output));
-  }
-  if (is_ready) push(edge.consumer);
-}
-
-void FlatFlow::die(const Layout::Edge& edge) {
-  Arrivals& arrivals = arrivals_[edge.consumer];
-  bool is_ready;
-  if (!edge.to_merge) {
-    is_ready = arrivals.death();
-  } else if (edge.slot == Layout::kControl) {
-    is_ready = arrivals.merge_control();
-  } else {
-    is_ready = arrivals.merge_death();
-  }
-  if (is_ready) push(edge.consumer);
 }
 
 Status FlatFlow::end() const {

@@ -37,10 +37,6 @@ class FlatFlow {
   void clear();
 
  private:
-  void push(uint32_t node) { ready_[num_ready_++] = node; }
-  void arrive(const Layout::Edge& edge, Value* outputs);
-  void die(const Layout::Edge& edge);
-
   const Layout& layout_;
   std::vector<Arrivals> arrivals_;   // by node
   std::vector<Value> values_;        // by input

@@ -20,6 +20,7 @@ struct LocalRendezvous::Waiter {
   }
 };
 
+LocalRendezvous::LocalRendezvous(const Clock* clock) : clock_(clock) {}
 LocalRendezvous::~LocalRendezvous() { abort(millrace::aborted("the step's rendezvous was dropped")); }
 
 Status LocalRendezvous::send(std::string_view key, Delivery delivery) {

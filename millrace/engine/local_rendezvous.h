@@ -22,7 +22,7 @@ namespace millrace {
 class LocalRendezvous final : public Rendezvous {
  public:
   // `clock` tells since when receivers wait; null: nobody will ask.
-  explicit LocalRendezvous(const Clock* clock = nullptr) : clock_(clock) {}
+  explicit LocalRendezvous(const Clock* clock = nullptr);
   // Pending receives are answered with an error.
   ~LocalRendezvous() override;
 

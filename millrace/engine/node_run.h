@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "millrace/engine/compiled_layout.h"
 
@@ -27,6 +28,30 @@ inline void put(Value& empty, Value&& value) {
 inline void put(Value& empty, const Value& value) {
   std::destroy_at(&empty);
   std::construct_at(&empty, value);
+}
+
+// One edge's arrival at its consumer: true if it made the consumer ready. `values` are the inputs of
+// the iteration, which begin with input number `first_input`.
+inline bool deliver_value(const CompiledGraph::Layout::Edge& edge, Arrivals& arrivals, Value* values,
+                          uint32_t first_input, Value* outputs) {
+  if (edge.slot == CompiledGraph::Layout::kControl)
+    return edge.to_merge ? arrivals.merge_control() : arrivals.value();
+  if (edge.to_merge && arrivals.has_value()) return false;
+  Value& output = outputs[edge.output];
+  Value& input = values[edge.slot - first_input];
+  if (edge.is_last) {
+    put(input, std::move(output));
+  } else {
+    put(input, std::as_const(output));
+  }
+  return edge.to_merge ? arrivals.merge_value() : arrivals.value();
+}
+// A Merge that heads a loop is dead when the loop is not entered; its back edges bring nothing then.
+inline bool deliver_death(const CompiledGraph::Layout::Edge& edge, Arrivals& arrivals,
+                          bool from_enter) {
+  if (!edge.to_merge) return arrivals.death();
+  if (edge.slot == CompiledGraph::Layout::kControl) return arrivals.merge_control();
+  return from_enter ? arrivals.merge_loop_death() : arrivals.merge_death();
 }
 
 // Checks the reference inputs of a node, and replaces those by their tensors whose consumer wants a

@@ -1,0 +1,112 @@
+// Nodes per second of the executor alone: a chain and a fan of 1,000 NoOps, one thread, no pool.
+//
+// The baseline is what the counting itself costs: the same graph walked with plain counters and one
+// virtual call per node, no kernel contexts, no values, no errors.
+#include <memory>
+#include <vector>
+
+#include "bench/harness.h"
+#include "millrace/base/runner.h"
+#include "millrace/engine/executor.h"
+#include "millrace/graph/graph.h"
+#include "millrace/ops/all.h"
+
+namespace millrace::bench {
+namespace {
+
+constexpr int kNodes = 1000;
+constexpr int kRounds = 9;
+constexpr int kSteps = 2000;
+
+Graph chain(const OpRegistry& ops) {
+  Graph graph(ops);
+  NodeId last = kNoNode;
+  for (int i = 0; i < kNodes; ++i) {
+    Graph::NewNode node{.name = "n" + std::to_string(i), .op = "NoOp"};
+    if (last != kNoNode) node.control_inputs = {last};
+    last = graph.add(std::move(node)).value();
+  }
+  return graph;
+}
+
+// One source, the rest behind it.
+Graph fan(const OpRegistry& ops) {
+  Graph graph(ops);
+  const NodeId source = graph.add({.name = "source", .op = "NoOp"}).value();
+  for (int i = 1; i < kNodes; ++i)
+    (void)graph.add({.name = "n" + std::to_string(i), .op = "NoOp", .control_inputs = {source}}).value();
+  return graph;
+}
+
+// The floor: counters, a stack, one virtual call per node.
+class BareWalk {
+ public:
+  explicit BareWalk(const Graph& graph) : waits_(graph.size()), pending_(graph.size()), fan_out_(graph) {
+    for (const Node& node : graph.nodes()) waits_[node.id] = static_cast<int>(node.control_inputs.size());
+  }
+  void run() {
+    pending_ = waits_;
+    for (NodeId id = 0; id < waits_.size(); ++id)
+      if (waits_[id] == 0) ready_.push_back(id);
+    while (!ready_.empty()) {
+      const NodeId id = ready_.back();
+      ready_.pop_back();
+      visit_->node(id);
+      for (const FanOut::Edge& edge : fan_out_.of(id))
+        if (--pending_[edge.consumer] == 0) ready_.push_back(edge.consumer);
+    }
+  }
+
+ private:
+  struct Visit {
+    virtual ~Visit() = default;
+    virtual void node(NodeId id) { last = id; }
+    volatile NodeId last = 0;
+  };
+  std::vector<int> waits_, pending_;
+  std::vector<NodeId> ready_;
+  FanOut fan_out_;
+  std::unique_ptr<Visit> visit_ = std::make_unique<Visit>();
+};
+
+void measure(const char* name, const Graph& graph) {
+  DeviceContext device{.name = "/job:localhost/replica:0/task:0/device:CPU:0", .incarnation = 1};
+  ResourceManager resources;
+  device.resources = &resources;
+  KernelCache kernels;
+  const auto compiled =
+      CompiledGraph::compile(graph, device, kernels, ClientTransfers::by_slot).value();
+  Cancellation cancellation;
+  CallerThread caller;
+  bool failed = false;
+  const auto step = [&] {
+    StepArgs args{.context = {.step_id = 1, .device = &device, .cancellation = &cancellation},
+                  .runner = &caller};
+    run_step(compiled, args, Done<void>([&](Status status) { failed |= !status.ok(); }));
+  };
+  BareWalk bare(graph);
+  const Pair pair = time_in_turn(kRounds, kSteps, step, [&] { bare.run(); });
+  if (failed) std::exit(1);
+
+  const auto millions_per_second = [](Samples samples) {
+    for (double& value : samples.values) value = kNodes / value / 1e6;
+    return samples;
+  };
+  report({.name = name,
+          .unit = "M nodes/s",
+          .samples = millions_per_second(pair.ours),
+          .better = Better::more,
+          .goal = 20,
+          .baseline_name = "bare walk with counters",
+          .baseline = millions_per_second(pair.baseline)});
+}
+
+}  // namespace
+}  // namespace millrace::bench
+
+int main() {
+  millrace::OpRegistry ops;
+  if (!millrace::register_all_ops(ops).ok()) return 1;
+  millrace::bench::measure("executor, chain of 1,000 no-ops, one thread", millrace::bench::chain(ops));
+  millrace::bench::measure("executor, fan of 1,000 no-ops, one thread", millrace::bench::fan(ops));
+}

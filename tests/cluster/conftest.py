@@ -1,0 +1,179 @@
+"""Real clusters of real processes, for tests.
+
+`launch` runs a job with the `millrace run` command; `cluster` starts single tasks by hand, in the order
+that the test wants, and kills what is left at the end.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+DEADLINE = 60.0  # seconds; a bound on hangs, not a measure of speed
+
+
+@dataclasses.dataclass
+class Texts:
+    """Text files, the list that names them, and how many words they have in all."""
+
+    list_file: pathlib.Path
+    files: list
+    words: int
+
+
+@pytest.fixture
+def texts(tmp_path):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    files, words = [], 0
+    for i in range(22):
+        count = 26 + (i * 37) % 68
+        path = folder / f"text_{i}.txt"
+        path.write_text(" ".join(f"word{i}_{k}" + ("\n" if k % 9 == 8 else "") for k in range(count)))
+        files.append(path)
+        words += len(path.read_text().split())
+    list_file = tmp_path / "filenames.txt"
+    list_file.write_text("".join(f"{path}\n" for path in files))
+    return Texts(list_file, files, words)
+
+
+def millrace_command():
+    found = shutil.which("millrace")
+    assert found, "no 'millrace' on the path: run this through `make test`, or source build/env.sh first"
+    return found
+
+
+@dataclasses.dataclass
+class Finished:
+    code: int
+    output: str
+    seconds: float
+
+    def total(self):
+        """The number of the last line `total: N words`."""
+        found = re.findall(r"total: (\d+) words", self.output)
+        assert found, f"no total in the output:\n{self.output}"
+        return int(found[-1])
+
+
+@pytest.fixture
+def launch():
+    """launch(["--job", "map=2", ...], ["python3", "x.py"], during=...) -> Finished."""
+
+    def run(options, command, during=None):
+        start = time.monotonic()
+        process = subprocess.Popen(
+            [millrace_command(), "run", *options, "--", *map(str, command)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
+        try:
+            if during:
+                during(process)
+            output, _ = process.communicate(timeout=DEADLINE)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        return Finished(process.returncode, output, time.monotonic() - start)
+
+    return run
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+class Task:
+    def __init__(self, process, log):
+        self.process = process
+        self.log = log
+
+    def output(self):
+        return self.log.read_text(errors="replace")
+
+    def wait_for(self, text):
+        """Waits until the task has printed `text`."""
+        deadline = time.monotonic() + DEADLINE
+        while text not in self.output():
+            assert time.monotonic() < deadline, f"never printed {text!r}:\n{self.output()}"
+            assert self.process.poll() is None or text in self.output(), f"ended early:\n{self.output()}"
+            time.sleep(0.02)
+
+    def wait(self):
+        """Exit code; negative for a signal."""
+        return self.process.wait(timeout=DEADLINE)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+
+class Cluster:
+    def __init__(self, folder, jobs):
+        self.folder = folder
+        self.jobs = jobs
+        ports = iter(free_ports(sum(jobs.values())))
+        self.spec = {job: [f"127.0.0.1:{next(ports)}" for _ in range(n)] for job, n in jobs.items()}
+        self.tasks = []
+
+    def names(self):
+        return [(job, i) for job, n in self.jobs.items() for i in range(n)]
+
+    def address(self, job, index=0):
+        return self.spec[job][index]
+
+    def start(self, job, index, command, spec=None):
+        config = {"cluster": spec or self.spec, "task": {"type": job, "index": index}}
+        log = self.folder / f"{job}_{index}_{len(self.tasks)}.log"
+        process = subprocess.Popen(
+            [str(c) for c in command], stdout=log.open("wb"), stderr=subprocess.STDOUT, cwd=ROOT,
+            env=dict(os.environ, TF_CONFIG=json.dumps(config), PYTHONUNBUFFERED="1"))
+        task = Task(process, log)
+        self.tasks.append(task)
+        return task
+
+    def serve(self, job, index=0):
+        """A task that only serves, up and answering."""
+        task = self.start(job, index, [millrace_command(), "serve"])
+        task.wait_for("serving")
+        return task
+
+    def stop(self):
+        for task in self.tasks:
+            if task.process.poll() is None:
+                task.process.send_signal(signal.SIGKILL)
+            task.process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """cluster(files=1, map=2) -> Cluster."""
+    made = []
+
+    def make(**jobs):
+        made.append(Cluster(tmp_path, jobs))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+@pytest.fixture
+def python():
+    return sys.executable

@@ -1,8 +1,8 @@
-#include <doctest/doctest.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <doctest/doctest.h>
 
 #include "millrace/base/done.h"
 #include "millrace/base/result.h"
@@ -54,7 +54,8 @@ TEST_CASE("context climbs in front, additions follow, OK stays OK") {
   CHECK(Status().with_payload("url", "bytes").ok());
 }
 
-TEST_CASE("a status knows whether it is a consequence, and keeps that and its payloads under context") {
+TEST_CASE(
+    "a status knows whether it is a consequence, and keeps that and its payloads under context") {
   const Status status = aborted("x").as_consequence().with_payload("url", "bytes").with("context");
   CHECK(status.is_consequence());
   CHECK(status.payloads().at("url") == "bytes");
@@ -96,7 +97,9 @@ TEST_CASE("a continuation answers once with what it is given") {
 
 TEST_CASE("a continuation that is dropped answers with an error by itself") {
   Status answer;
-  { Done<int> dropped([&](Result<int> result) { answer = result.status(); }); }
+  {
+    Done<int> dropped([&](Result<int> result) { answer = result.status(); });
+  }
   CHECK(answer.code() == Code::internal);
 
   Status replaced;
@@ -117,7 +120,9 @@ TEST_CASE("a continuation that was moved from stays silent") {
   CHECK(calls == 1);
 }
 
-TEST_CASE("a continuation that captured the last owner of its object may be dropped inside its own call") {
+TEST_CASE(
+    "a continuation that captured the last owner of its object may be dropped inside its own "
+    "call") {
   auto self = std::make_shared<Done<void>>();
   bool called = false;
   *self = Done<void>([self, &called](Status) { called = true; });

@@ -1,12 +1,12 @@
 #include "millrace/base/cancellation.h"
 
-#include <doctest/doctest.h>
-
 #include <atomic>
 #include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 namespace millrace {
 namespace {
@@ -43,7 +43,9 @@ TEST_CASE("a released registration hears nothing") {
   Cancellation cancellation;
   int calls = 0;
   auto released = cancellation.on_cancel([&](const Status&) { ++calls; });
-  { const auto scoped = cancellation.on_cancel([&](const Status&) { ++calls; }); }
+  {
+    const auto scoped = cancellation.on_cancel([&](const Status&) { ++calls; });
+  }
   released.release();
   cancellation.cancel(aborted("over"));
   CHECK(calls == 0);
@@ -106,7 +108,8 @@ TEST_CASE("many threads may register, release and cancel at once") {
       threads.emplace_back([&] {
         for (int i = 0; i < 50; ++i) {
           int own = 0;  // goes with the registration: a late callback would write to a dead frame
-          const auto registration = cancellation.on_cancel([&](const Status&) { ++own, ++running, --running; });
+          const auto registration =
+              cancellation.on_cancel([&](const Status&) { ++own, ++running, --running; });
         }
       });
     }

@@ -1,12 +1,12 @@
 #include "millrace/base/runner.h"
 
-#include <doctest/doctest.h>
-
 #include <atomic>
 #include <latch>
 #include <set>
 #include <thread>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "millrace/base/thread_pool.h"
 

@@ -1,11 +1,11 @@
 #include "millrace/base/timer.h"
 
-#include <doctest/doctest.h>
-
 #include <atomic>
 #include <latch>
 #include <thread>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "millrace/base/random.h"
 
@@ -49,7 +49,9 @@ TEST_CASE("a cancelled timer never fires") {
   TimerQueue queue;
   auto timer = queue.at(Clock::real().now() + milliseconds(5), [&] { fired = true; });
   timer.cancel();
-  { const auto scoped = queue.at(Clock::real().now() + milliseconds(5), [&] { fired = true; }); }
+  {
+    const auto scoped = queue.at(Clock::real().now() + milliseconds(5), [&] { fired = true; });
+  }
   std::latch later(1);
   const auto after = queue.at(Clock::real().now() + milliseconds(10), [&] { later.count_down(); });
   later.wait();

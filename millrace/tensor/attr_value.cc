@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "absl/strings/escaping.h"
+
 #include "millrace/base/str_cat.h"
 
 namespace millrace {
@@ -36,7 +37,9 @@ std::string text_of(float value) {
   return text;
 }
 std::string text_of(DType value) { return std::string(dtype_name(value)); }
-std::string text_of(const std::string& value) { return str_cat("\"", absl::Utf8SafeCEscape(value), "\""); }
+std::string text_of(const std::string& value) {
+  return str_cat("\"", absl::Utf8SafeCEscape(value), "\"");
+}
 std::string text_of(const PartialShape& value) { return value.to_string(); }
 std::string text_of(const Tensor& value) { return str_cat("tensor(", value.to_string(), ")"); }
 std::string text_of(const AttrPlaceholder& value) { return str_cat("$", value.name); }
@@ -46,7 +49,8 @@ std::string text_of(const AttrValue::ListValue& list) {
       [&](const auto& items) {
         for (size_t i = 0; i < items.size(); ++i) {
           if (i > 0) text += ", ";
-          text += text_of(static_cast<typename std::decay_t<decltype(items)>::const_reference>(items[i]));
+          text += text_of(
+              static_cast<typename std::decay_t<decltype(items)>::const_reference>(items[i]));
         }
       },
       list);
@@ -100,7 +104,8 @@ std::string AttrValue::kind() const {
     if (is_empty(*list)) return "list()";
     return std::visit(
         [](const auto& items) {
-          return str_cat("list(", word_for<typename std::decay_t<decltype(items)>::value_type>(), ")");
+          return str_cat("list(", word_for<typename std::decay_t<decltype(items)>::value_type>(),
+                         ")");
         },
         *list);
   }

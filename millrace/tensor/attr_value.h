@@ -36,8 +36,8 @@ class AttrValue {
  public:
   template <class T>
   using List = std::vector<T>;
-  using ListValue = std::variant<List<std::string>, List<int64_t>, List<float>, List<bool>, List<DType>,
-                                 List<PartialShape>, List<Tensor>, List<FunctionRef>>;
+  using ListValue = std::variant<List<std::string>, List<int64_t>, List<float>, List<bool>,
+                                 List<DType>, List<PartialShape>, List<Tensor>, List<FunctionRef>>;
 
   AttrValue() = default;  // no value
   // NOLINTBEGIN(google-explicit-constructor): attributes are written as plain values.

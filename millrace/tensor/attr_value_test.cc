@@ -47,7 +47,8 @@ TEST_CASE("values compare by content, functions without regard to the order of t
   CHECK_FALSE(AttrValue("x") == AttrValue("y"));
   CHECK_FALSE(AttrValue(1) == AttrValue(1.0f));
   CHECK(AttrValue(Tensor::vector<float>({1, 2})) == AttrValue(Tensor::vector<float>({1, 2})));
-  CHECK(AttrValue(FunctionRef{"f", {{"a", 1}, {"b", 2}}}) == AttrValue(FunctionRef{"f", {{"b", 2}, {"a", 1}}}));
+  CHECK(AttrValue(FunctionRef{"f", {{"a", 1}, {"b", 2}}}) ==
+        AttrValue(FunctionRef{"f", {{"b", 2}, {"a", 1}}}));
   CHECK_FALSE(AttrValue(FunctionRef{"f", {{"a", 1}}}) == AttrValue(FunctionRef{"f", {{"a", 2}}}));
 }
 

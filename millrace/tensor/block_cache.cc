@@ -39,7 +39,8 @@ size_t BlockCache::class_size(size_t size) {
 
 Result<BlockCache::Block> BlockCache::take(size_t size) {
   if (size > kMaxBlock)
-    return error(Code::resource_exhausted, "a block of ", size, " bytes is more than any machine has");
+    return error(Code::resource_exhausted, "a block of ", size,
+                 " bytes is more than any machine has");
   const size_t rounded = class_size(size);
   {
     MutexLock lock(mutex_);
@@ -101,9 +102,9 @@ void BlockCache::release_all() {
 BlockCache::Blocks BlockCache::evict(size_t bound) {
   Blocks evicted;
   while (cached_ > bound) {
-    const auto oldest = std::min_element(free_.begin(), free_.end(), [](const auto& a, const auto& b) {
-      return a.second.front().age < b.second.front().age;
-    });
+    const auto oldest = std::min_element(
+        free_.begin(), free_.end(),
+        [](const auto& a, const auto& b) { return a.second.front().age < b.second.front().age; });
     evicted.push_back({oldest->second.front().data, oldest->first});
     cached_ -= oldest->first;
     oldest->second.pop_front();
@@ -124,8 +125,9 @@ Result<BlockCache::Block> BlockCache::map(size_t size) {
   void* const mapped =
       mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
-    return error(Code::resource_exhausted, "no memory for a block of ", size, " bytes: ",
-                 std::strerror(errno), "; use smaller tensors, or give the process more memory");
+    return error(Code::resource_exhausted, "no memory for a block of ", size,
+                 " bytes: ", std::strerror(errno),
+                 "; use smaller tensors, or give the process more memory");
   }
   if (!is_huge) return Block{mapped, size, true};
 

@@ -27,8 +27,8 @@ class BlockCache {
 
   struct Block {
     void* data = nullptr;
-    size_t size = 0;          // of the size class: at least what was asked for
-    bool is_zeroed = false;   // fresh from the system
+    size_t size = 0;         // of the size class: at least what was asked for
+    bool is_zeroed = false;  // fresh from the system
   };
 
   // Never destroyed: tensors in static storage may be freed after it would be.

@@ -46,8 +46,8 @@ Result<std::shared_ptr<Buffer>> make(size_t size, Content content) {
       return std::shared_ptr<Buffer>(std::make_shared<BlockBuffer>(block, size));
     }
     void* bytes = nullptr;
-    std::shared_ptr<Buffer> made =
-        std::allocate_shared<SmallBuffer>(TrailingAllocator<SmallBuffer>(size, &bytes), bytes, size);
+    std::shared_ptr<Buffer> made = std::allocate_shared<SmallBuffer>(
+        TrailingAllocator<SmallBuffer>(size, &bytes), bytes, size);
     if (content == Content::zero) std::memset(made->data(), 0, size);
     return made;
   } catch (const std::bad_alloc&) {
@@ -66,7 +66,8 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate_zeroed(size_t size) {
   return make(size, Content::zero);
 }
 
-std::shared_ptr<Buffer> Buffer::borrow(void* data, size_t size, absl::AnyInvocable<void()> release) {
+std::shared_ptr<Buffer> Buffer::borrow(void* data, size_t size,
+                                       absl::AnyInvocable<void()> release) {
   return std::make_shared<BorrowedBuffer>(data, size, std::move(release));
 }
 

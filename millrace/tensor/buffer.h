@@ -1,8 +1,8 @@
 // Memory that tensors share.
 //
 // A Buffer is owned by shared_ptr and freed with the last tensor on it. Its bytes are aligned to
-// kBufferAlignment when Millrace allocated them; borrowed memory (a NumPy array, a gRPC slice) keeps
-// its own alignment. Large blocks come from a process-wide cache of mappings that are already
+// kBufferAlignment when Millrace allocated them; borrowed memory (a NumPy array, a gRPC slice)
+// keeps its own alignment. Large blocks come from a process-wide cache of mappings that are already
 // touched, because a page fault per 4 KiB costs more than the copy that follows.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "absl/functional/any_invocable.h"
+
 #include "millrace/base/result.h"
 
 namespace millrace {
@@ -31,7 +32,8 @@ class Buffer {
   static Result<std::shared_ptr<Buffer>> allocate_zeroed(size_t size);
   // Memory of somebody else, kept alive by `release`, which runs on whichever thread drops the
   // last reference. `data` stays unchanged as long as the buffer is shared read-only.
-  static std::shared_ptr<Buffer> borrow(void* data, size_t size, absl::AnyInvocable<void()> release);
+  static std::shared_ptr<Buffer> borrow(void* data, size_t size,
+                                        absl::AnyInvocable<void()> release);
 
  protected:
   Buffer(void* data, size_t size) : data_(data), size_(size) {}

@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "absl/strings/ascii.h"
+
 #include "millrace/tensor/resource_handle.h"
 #include "millrace/tensor/tensor.h"
 
@@ -55,7 +56,8 @@ constexpr std::array<Traits, kMaxDType + 1> kTraits = {{
     {"uint2", 1, Family::integer},
 }};
 
-static_assert(sizeof(bool) == 1 && sizeof(std::complex<float>) == 8 && sizeof(std::complex<double>) == 16);
+static_assert(sizeof(bool) == 1 && sizeof(std::complex<float>) == 8 &&
+              sizeof(std::complex<double>) == 16);
 
 const Traits& traits(DType dtype) {
   const auto number = static_cast<size_t>(dtype);

@@ -64,7 +64,7 @@ size_t dtype_size(DType dtype);
 // True if an element is its bytes: everything but string, resource and variant.
 bool is_plain(DType dtype);
 bool is_floating(DType dtype);
-bool is_integer(DType dtype);   // signed or unsigned, not quantized, not bool
+bool is_integer(DType dtype);  // signed or unsigned, not quantized, not bool
 bool is_complex(DType dtype);
 bool is_quantized(DType dtype);
 
@@ -75,9 +75,9 @@ class Variant;
 
 template <class T>
 struct DTypeOf;
-#define MR_DTYPE_OF(type, name) \
-  template <>                   \
-  struct DTypeOf<type> {        \
+#define MR_DTYPE_OF(type, name)                 \
+  template <>                                   \
+  struct DTypeOf<type> {                        \
     static constexpr DType value = DType::name; \
   }
 MR_DTYPE_OF(float, f32);

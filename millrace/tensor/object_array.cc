@@ -35,7 +35,8 @@ Result<std::shared_ptr<Buffer>> make(size_t count) {
     if (size >= BlockCache::kMinBlock) {
       MR_ASSIGN(std::shared_ptr<Buffer> memory, Buffer::allocate(size));
       void* const bytes = memory->data();
-      return std::shared_ptr<Buffer>(std::make_shared<ObjectArray<T>>(bytes, count, std::move(memory)));
+      return std::shared_ptr<Buffer>(
+          std::make_shared<ObjectArray<T>>(bytes, count, std::move(memory)));
     }
     void* bytes = nullptr;
     return std::shared_ptr<Buffer>(std::allocate_shared<ObjectArray<T>>(
@@ -49,10 +50,14 @@ Result<std::shared_ptr<Buffer>> make(size_t count) {
 
 Result<std::shared_ptr<Buffer>> allocate_objects(DType dtype, size_t count) {
   switch (dtype) {
-    case DType::string: return make<std::string>(count);
-    case DType::resource: return make<ResourceHandle>(count);
-    case DType::variant: return make<Variant>(count);
-    default: return internal(dtype_name(dtype), " elements are bytes, not objects");
+    case DType::string:
+      return make<std::string>(count);
+    case DType::resource:
+      return make<ResourceHandle>(count);
+    case DType::variant:
+      return make<Variant>(count);
+    default:
+      return internal(dtype_name(dtype), " elements are bytes, not objects");
   }
 }
 

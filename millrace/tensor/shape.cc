@@ -19,7 +19,8 @@ std::string dims_text(std::span<const int64_t> dims) {
 // products (strides, rows) of any accepted shape fit too.
 Result<int64_t> count_elements(std::span<const int64_t> dims, int64_t lowest) {
   if (dims.size() > static_cast<size_t>(kMaxRank))
-    return invalid("a shape has ", dims.size(), " dimensions; at most ", kMaxRank, " are supported");
+    return invalid("a shape has ", dims.size(), " dimensions; at most ", kMaxRank,
+                   " are supported");
   int64_t product = 1;
   bool has_zero = false;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -110,24 +111,22 @@ Result<PartialShape> PartialShape::merge(const PartialShape& other) const {
   if (!known_rank_) return other;
   if (!other.known_rank_) return *this;
   if (rank() != other.rank()) {
-    return invalid("shapes ", to_string(), " and ", other.to_string(), " have different ranks, ", rank(),
-                   " and ", other.rank());
+    return invalid("shapes ", to_string(), " and ", other.to_string(), " have different ranks, ",
+                   rank(), " and ", other.rank());
   }
   PartialShape merged = *this;
   for (int axis = 0; axis < rank(); ++axis) {
     int64_t& dim = merged.dims_[axis];
     if (dim == kUnknownDim) dim = other.dims_[axis];
     if (other.dims_[axis] != kUnknownDim && dim != other.dims_[axis]) {
-      return invalid("shapes ", to_string(), " and ", other.to_string(), " differ in dimension ", axis,
-                     ": ", dim, " and ", other.dims_[axis]);
+      return invalid("shapes ", to_string(), " and ", other.to_string(), " differ in dimension ",
+                     axis, ": ", dim, " and ", other.dims_[axis]);
     }
   }
   MR_TRY(count_elements(merged.dims_, kUnknownDim));
   return merged;
 }
 
-std::string PartialShape::to_string() const {
-  return known_rank_ ? dims_text(dims_) : "<unknown>";
-}
+std::string PartialShape::to_string() const { return known_rank_ ? dims_text(dims_) : "<unknown>"; }
 
 }  // namespace millrace

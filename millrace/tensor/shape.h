@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/base/result.h"
 
 namespace millrace {
@@ -47,7 +48,8 @@ class Shape {
 class PartialShape {
  public:
   PartialShape() = default;  // unknown rank
-  PartialShape(const Shape& shape);  // NOLINT(google-explicit-constructor): a Shape is one, fully known
+  PartialShape(
+      const Shape& shape);  // NOLINT(google-explicit-constructor): a Shape is one, fully known
   // Written in code: dims >= 0 or kUnknownDim.
   PartialShape(std::initializer_list<int64_t> dims);
   static PartialShape unknown() { return {}; }

@@ -1,9 +1,9 @@
 #include "millrace/tensor/shape.h"
 
-#include <doctest/doctest.h>
-
 #include <limits>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "millrace/tensor/dtype.h"
 

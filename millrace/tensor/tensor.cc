@@ -20,7 +20,8 @@ Result<size_t> byte_size(DType dtype, const Shape& shape) {
   if (dtype_size(dtype) == 0)
     return invalid("a tensor of shape ", shape.to_string(), " needs a dtype; it has none");
   size_t bytes;
-  if (__builtin_mul_overflow(static_cast<size_t>(shape.num_elements()), dtype_size(dtype), &bytes) ||
+  if (__builtin_mul_overflow(static_cast<size_t>(shape.num_elements()), dtype_size(dtype),
+                             &bytes) ||
       bytes > static_cast<size_t>(std::numeric_limits<int64_t>::max())) {
     return invalid("a ", dtype_name(dtype), " tensor of shape ", shape.to_string(),
                    " would have more than 2^63 - 1 bytes");
@@ -50,8 +51,9 @@ bool same_element(const T& a, const T& b) {
 
 Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   MR_ASSIGN(const size_t bytes, byte_size(dtype, shape));
-  auto buffer = is_plain(dtype) ? Buffer::allocate(bytes)
-                                : allocate_objects(dtype, static_cast<size_t>(shape.num_elements()));
+  auto buffer = is_plain(dtype)
+                    ? Buffer::allocate(bytes)
+                    : allocate_objects(dtype, static_cast<size_t>(shape.num_elements()));
   if (!buffer.ok()) return buffer.status().with(type_and_shape(dtype, shape));
   Tensor made;
   made.dtype_ = dtype;
@@ -96,7 +98,7 @@ Result<Tensor> Tensor::on_buffer(DType dtype, const Shape& shape, std::shared_pt
 
 bool Tensor::is_sole_owner() const {
   if (buffer_ == nullptr || buffer_.use_count() != 1) return false;
-  // use_count() is a relaxed read. What the last other owner read must be over before we write.
+    // use_count() is a relaxed read. What the last other owner read must be over before we write.
 #if defined(__SANITIZE_THREAD__)
   const std::shared_ptr<Buffer> synchronise = buffer_;  // TSan knows no fences
 #else
@@ -117,7 +119,8 @@ Result<Tensor> Tensor::reshaped(const Shape& shape) const {
 }
 
 Result<Tensor> Tensor::rows(int64_t begin, int64_t end) const {
-  if (shape_.rank() < 1) return invalid("rows of a scalar were asked for; a tensor of rank 1 or more is needed");
+  if (shape_.rank() < 1)
+    return invalid("rows of a scalar were asked for; a tensor of rank 1 or more is needed");
   if (begin < 0 || end < begin || end > shape_.dim(0)) {
     return invalid("rows [", begin, ", ", end, ") of a tensor of shape ", shape_.to_string(),
                    " were asked for; it has rows [0, ", shape_.dim(0), ")");
@@ -128,7 +131,8 @@ Result<Tensor> Tensor::rows(int64_t begin, int64_t end) const {
   MR_ASSIGN(made.shape_, Shape::create(dims));
   if (num_elements() > 0) {
     const int64_t row_elements = num_elements() / shape_.dim(0);
-    made.data_ = static_cast<char*>(data_) + static_cast<size_t>(begin * row_elements) * dtype_size(dtype_);
+    made.data_ =
+        static_cast<char*>(data_) + static_cast<size_t>(begin * row_elements) * dtype_size(dtype_);
   }
   return made;
 }
@@ -165,7 +169,8 @@ bool operator==(const Tensor& a, const Tensor& b) {
 
 void Tensor::wrong_type(DType asked) const {
   const std::string held = has_value() ? type_and_shape(dtype_, shape_) : "without a value";
-  std::fprintf(stderr, "a tensor %s was read as %s\n", held.c_str(), std::string(dtype_name(asked)).c_str());
+  std::fprintf(stderr, "a tensor %s was read as %s\n", held.c_str(),
+               std::string(dtype_name(asked)).c_str());
   std::abort();
 }
 

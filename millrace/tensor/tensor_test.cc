@@ -1,7 +1,5 @@
 #include "millrace/tensor/tensor.h"
 
-#include <doctest/doctest.h>
-
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +7,8 @@
 #include <new>
 #include <string>
 #include <thread>
+
+#include <doctest/doctest.h>
 
 #include "millrace/tensor/visit_dtype.h"
 
@@ -81,7 +81,8 @@ TEST_CASE("impossible tensors give errors") {
   const Shape huge{std::numeric_limits<int64_t>::max()};
   CHECK(Tensor::allocate(DType::f64, huge).status().code() == Code::invalid_argument);
   CHECK(Tensor::allocate(DType::u8, huge).status().code() == Code::resource_exhausted);
-  CHECK(Tensor::allocate(DType::string, {int64_t{1} << 50}).status().code() == Code::resource_exhausted);
+  CHECK(Tensor::allocate(DType::string, {int64_t{1} << 50}).status().code() ==
+        Code::resource_exhausted);
 }
 
 TEST_CASE("strings live and die with their buffer, large arrays of them too") {
@@ -141,7 +142,8 @@ TEST_CASE("tensors compare by value") {
   CHECK(Tensor::scalar(0.0f) == Tensor::scalar(-0.0f));
   CHECK_FALSE(Tensor::scalar(std::nanf("")) == Tensor::scalar(std::nanf("")));
   CHECK(Tensor::scalar(Half(1.5f)) == Tensor::scalar(Half(1.5f)));
-  CHECK(Tensor::scalar(Variant{"t", "m", {}}) == Tensor::scalar(Variant{"t", "m", {Tensor::scalar(1)}}));
+  CHECK(Tensor::scalar(Variant{"t", "m", {}}) ==
+        Tensor::scalar(Variant{"t", "m", {Tensor::scalar(1)}}));
   ResourceHandle handle;
   handle.name = "a";
   CHECK(Tensor::scalar(handle) == Tensor::scalar(handle));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
+
 #include "millrace/base/str_cat.h"
 #include "millrace/tensor/tensor.h"
 #include "millrace/tensor/visit_dtype.h"
@@ -19,9 +20,7 @@ void append_number(std::string* out, T value) {
 }
 
 template <class T>
-void append(std::string* out, T value)
-  requires std::is_arithmetic_v<T>
-{
+void append(std::string* out, T value) requires std::is_arithmetic_v<T> {
   append_number(out, value);
 }
 void append(std::string* out, bool value) { out->append(value ? "true" : "false"); }
@@ -41,7 +40,9 @@ void append(std::string* out, const std::string& value) {
 void append(std::string* out, const ResourceHandle& value) {
   str_append(out, value.container, "/", value.name, "@", value.device);
 }
-void append(std::string* out, const Variant& value) { str_append(out, "variant(", value.type_name, ")"); }
+void append(std::string* out, const Variant& value) {
+  str_append(out, "variant(", value.type_name, ")");
+}
 
 }  // namespace
 

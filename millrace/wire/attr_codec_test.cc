@@ -1,9 +1,9 @@
 #include "millrace/wire/attr_codec.h"
 
-#include <doctest/doctest.h>
-
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "millrace/wire/graph.pb.h"
 #include "millrace/wire/testing.h"
@@ -23,13 +23,15 @@ std::string encode(const AttrValue& value) {
 }
 
 Result<AttrValue> decode(std::string_view bytes) {
-  Budget budget{DecodeLimits()};
+  AttrContext context{DecodeLimits()};
   AttrValue value;
-  MR_TRY(read_attr_value(Reader(bytes), budget, 0, &value));
+  MR_TRY(read_attr_value(Reader(bytes), context, 0, &value));
   return value;
 }
 
-Result<AttrValue> decode(const tensorflow::AttrValue& message) { return decode(message.SerializeAsString()); }
+Result<AttrValue> decode(const tensorflow::AttrValue& message) {
+  return decode(message.SerializeAsString());
+}
 
 const std::vector<AttrValue>& samples() {
   static const std::vector<AttrValue> kSamples = {
@@ -100,9 +102,11 @@ TEST_CASE("the case that is set is what protobuf sees") {
 
 TEST_CASE("lists written one by one are read like packed ones") {
   // list { i: 1 i: 2 }, unpacked
-  CHECK(decode(testing::from_hex("0a 04 18 01 18 02")).value() == AttrValue(std::vector<int64_t>{1, 2}));
+  CHECK(decode(testing::from_hex("0a 04 18 01 18 02")).value() ==
+        AttrValue(std::vector<int64_t>{1, 2}));
   // list { f: 1.0 }, unpacked
-  CHECK(decode(testing::from_hex("0a 05 25 00 00 80 3f")).value() == AttrValue(std::vector<float>{1.0f}));
+  CHECK(decode(testing::from_hex("0a 05 25 00 00 80 3f")).value() ==
+        AttrValue(std::vector<float>{1.0f}));
 }
 
 TEST_CASE("a reference type is read as its base type") {
@@ -126,7 +130,8 @@ TEST_CASE("a list of several kinds is an error") {
   tensorflow::AttrValue message;
   message.mutable_list()->add_i(1);
   message.mutable_list()->add_f(1);
-  CHECK(decode(message).status().message() == "a list mixes elements of different kinds: list(int)");
+  CHECK(decode(message).status().message() ==
+        "a list mixes elements of different kinds: list(int)");
 }
 
 TEST_CASE("a shape that is no shape is an error") {

@@ -9,8 +9,9 @@ namespace millrace::wire {
 namespace {
 
 TEST_CASE("a consequence travels as TensorFlow's DerivedStatus, byte for byte") {
-  const std::string wanted =
-      testing::from_hex("0a 30 0a 2c") + "type.googleapis.com/tensorflow.DerivedStatus" + testing::from_hex("12 00");
+  const std::string wanted = testing::from_hex("0a 30 0a 2c") +
+                             "type.googleapis.com/tensorflow.DerivedStatus" +
+                             testing::from_hex("12 00");
   CHECK(encode_error_details(aborted("x").as_consequence()) == wanted);
   CHECK(with_error_details(aborted("x"), wanted).is_consequence());
 }
@@ -22,7 +23,8 @@ TEST_CASE("causes without payloads and OK have no details") {
 }
 
 TEST_CASE("payloads arrive as they were sent") {
-  const Status sent = unavailable("x").with_payload(kWorkerPossiblyRestartedUrl, "").with_payload("url", "bytes");
+  const Status sent =
+      unavailable("x").with_payload(kWorkerPossiblyRestartedUrl, "").with_payload("url", "bytes");
   const std::string bytes = encode_error_details(sent);
   const Status received = with_error_details(unavailable("x"), bytes);
   CHECK(received.payloads() == sent.payloads());

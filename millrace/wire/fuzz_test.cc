@@ -1,11 +1,11 @@
 // Hostile input: every decoder answers every truncation and many mutations of valid messages with a
 // value or a status. Under the sanitizers this also shows that nothing is read out of bounds.
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "millrace/wire/error_details.h"
 #include "millrace/wire/graph_def.h"
@@ -20,12 +20,20 @@ constexpr DecodeLimits kSmallLimits{.max_expanded_bytes = 1 << 20};
 
 Tensor sample_tensor(int which) {
   switch (which) {
-    case 0: return testing::counting(40);
-    case 1: return Tensor::scalar<int64_t>(-1);
-    case 2: return Tensor::vector<bool>({true, false, true});
-    case 3: return Tensor::vector<std::string>({"abc", "", std::string(200, 'x')});
-    case 4: return Tensor::scalar(ResourceHandle{"d", "c", "n", 9, "t", {{DType::f32, PartialShape{2, -1}}}});
-    default: return Tensor::scalar(Variant{"type", "meta", {Tensor::scalar(1), Tensor::vector<std::string>({"y"})}});
+    case 0:
+      return testing::counting(40);
+    case 1:
+      return Tensor::scalar<int64_t>(-1);
+    case 2:
+      return Tensor::vector<bool>({true, false, true});
+    case 3:
+      return Tensor::vector<std::string>({"abc", "", std::string(200, 'x')});
+    case 4:
+      return Tensor::scalar(
+          ResourceHandle{"d", "c", "n", 9, "t", {{DType::f32, PartialShape{2, -1}}}});
+    default:
+      return Tensor::scalar(
+          Variant{"type", "meta", {Tensor::scalar(1), Tensor::vector<std::string>({"y"})}});
   }
 }
 constexpr int kSampleTensors = 6;
@@ -47,14 +55,16 @@ std::string sample_graph() {
                 {"floats", std::vector<float>{1, 2}},
                 {"flags", std::vector<bool>{true}},
                 {"shapes", std::vector<PartialShape>{PartialShape{3}}}};
-  for (int i = 0; i < kSampleTensors; ++i) node.attrs.emplace_back("t" + std::to_string(i), sample_tensor(i));
+  for (int i = 0; i < kSampleTensors; ++i)
+    node.attrs.emplace_back("t" + std::to_string(i), sample_tensor(i));
   graph.nodes = {node, NodeDef{"last", "NoOp", "", {}, {}}};
   return serialize_graph_def(graph);
 }
 
 std::string sample_request() {
   Pieces message;
-  for (int i = 0; i < kSampleTensors; ++i) append_named_tensor(message, 2, "x:" + std::to_string(i), sample_tensor(i));
+  for (int i = 0; i < kSampleTensors; ++i)
+    append_named_tensor(message, 2, "x:" + std::to_string(i), sample_tensor(i));
   tensorflow::RunStepRequest request;
   request.set_session_handle("handle");
   request.add_fetch("y:0");
@@ -70,17 +80,27 @@ void try_truncations(const std::string& valid, Decode decode) {
 template <class Decode>
 void try_mutations(const std::string& valid, int rounds, Decode decode) {
   std::mt19937 random(12345);
-  const auto below = [&](size_t bound) { return std::uniform_int_distribution<size_t>(0, bound - 1)(random); };
+  const auto below = [&](size_t bound) {
+    return std::uniform_int_distribution<size_t>(0, bound - 1)(random);
+  };
   constexpr unsigned char kNasty[] = {0x00, 0x01, 0x7f, 0x80, 0xff, 0x0a, 0x12, 0x22};
   for (int round = 0; round < rounds; ++round) {
     std::string bytes = valid;
     for (size_t edits = 1 + below(4); edits > 0 && !bytes.empty(); --edits) {
       const size_t at = below(bytes.size());
       switch (below(4)) {
-        case 0: bytes[at] = static_cast<char>(kNasty[below(sizeof(kNasty))]); break;
-        case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8))); break;
-        case 2: bytes.erase(at, 1 + below(3)); break;
-        default: bytes.insert(at, 1 + below(3), static_cast<char>(kNasty[below(sizeof(kNasty))])); break;
+        case 0:
+          bytes[at] = static_cast<char>(kNasty[below(sizeof(kNasty))]);
+          break;
+        case 1:
+          bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+          break;
+        case 2:
+          bytes.erase(at, 1 + below(3));
+          break;
+        default:
+          bytes.insert(at, 1 + below(3), static_cast<char>(kNasty[below(sizeof(kNasty))]));
+          break;
       }
     }
     decode(bytes);
@@ -102,7 +122,8 @@ void decode_as_graph(const std::string& bytes) {
 
 Result<TensorResponse> decode_response(const std::string& bytes, size_t chunk_size) {
   TensorResponseParser parser(bytes.size(), kSmallLimits);
-  for (size_t at = 0; at < bytes.size(); at += chunk_size) MR_TRY(parser.add(bytes.substr(at, chunk_size)));
+  for (size_t at = 0; at < bytes.size(); at += chunk_size)
+    MR_TRY(parser.add(bytes.substr(at, chunk_size)));
   return parser.finish();
 }
 
@@ -139,7 +160,8 @@ TEST_CASE("graphs") {
 
 TEST_CASE("received tensors, whole or byte by byte") {
   for (int i = 0; i < kSampleTensors; ++i) {
-    const std::string bytes = encode_tensor_response({sample_tensor(i), false, 77, true}).value().join();
+    const std::string bytes =
+        encode_tensor_response({sample_tensor(i), false, 77, true}).value().join();
     try_truncations(bytes, decode_as_response);
     try_mutations(bytes, 500, decode_as_response);
   }
@@ -152,8 +174,11 @@ TEST_CASE("requests with tensors in them") {
 }
 
 TEST_CASE("error details") {
-  const std::string bytes = encode_error_details(aborted("x").as_consequence().with_payload("url", "bytes"));
-  const auto decode = [](const std::string& details) { CHECK_FALSE(with_error_details(aborted("x"), details).ok()); };
+  const std::string bytes =
+      encode_error_details(aborted("x").as_consequence().with_payload("url", "bytes"));
+  const auto decode = [](const std::string& details) {
+    CHECK_FALSE(with_error_details(aborted("x"), details).ok());
+  };
   try_truncations(bytes, decode);
   try_mutations(bytes, 500, decode);
 }

@@ -2,8 +2,8 @@
 //
 // Not the IR (that is millrace/graph): names are unresolved strings, attributes are whatever the
 // sender wrote, nothing is checked against an op. Reading and writing go straight between these
-// structs and the bytes, without protobuf messages in between, because a graph of a million nodes is
-// parsed while a client waits.
+// structs and the bytes, without protobuf messages in between, because a graph of a million nodes
+// is parsed while a client waits.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 #include "millrace/wire/graph_def.h"
 
+#include <string>
+
 #include <doctest/doctest.h>
 #include <google/protobuf/text_format.h>
-
-#include <string>
 
 #include "millrace/wire/graph.pb.h"
 #include "millrace/wire/testing.h"
@@ -77,7 +77,8 @@ TEST_CASE("a graph goes through a message and back") {
   const GraphDef graph = parse(kSmall);
   tensorflow::GraphDef message;
   to_message(graph, &message);
-  CHECK(serialize_graph_def(from_message(message).value()).size() == serialize_graph_def(graph).size());
+  CHECK(serialize_graph_def(from_message(message).value()).size() ==
+        serialize_graph_def(graph).size());
 }
 
 TEST_CASE("an empty graph is empty bytes and back") {
@@ -88,15 +89,18 @@ TEST_CASE("an empty graph is empty bytes and back") {
 
 TEST_CASE("large constants are written with the right lengths") {
   GraphDef graph;
-  graph.nodes.push_back({"big", "Const", "", {}, {{"value", testing::counting(100000)}, {"dtype", DType::f32}}});
-  graph.nodes.push_back({"list", "X", "", {}, {{"l", std::vector<Tensor>{testing::counting(20000)}}}});
+  graph.nodes.push_back(
+      {"big", "Const", "", {}, {{"value", testing::counting(100000)}, {"dtype", DType::f32}}});
+  graph.nodes.push_back(
+      {"list", "X", "", {}, {{"l", std::vector<Tensor>{testing::counting(20000)}}}});
   const GraphDef back = parse_graph_def(serialize_graph_def(graph)).value();
   CHECK(*back.nodes[0].attr("value")->as_tensor() == testing::counting(100000));
   CHECK(back.nodes[1].attr("l")->as_list_of<Tensor>()->at(0) == testing::counting(20000));
 }
 
 TEST_CASE("of several attributes with one name the last wins") {
-  // Protobuf's own map can't write that: node 1 { name "n", attr {"k": 1}, attr {"j": 3}, attr {"k": 2} }
+  // Protobuf's own map can't write that: node 1 { name "n", attr {"k": 1}, attr {"j": 3}, attr
+  // {"k": 2} }
   std::string bytes;
   {
     const NestedField node(&bytes, 1);
@@ -129,12 +133,23 @@ TEST_CASE("a node with very many equal attributes is read in reasonable time") {
   CHECK(*graph.nodes[0].attr("k7") == AttrValue(25007));
 }
 
+TEST_CASE("nodes share equal values of attributes") {
+  const GraphDef graph = parse(R"(
+    node { name: "a" attr { key: "shape" value { shape { dim { size: 2 } } } } }
+    node { name: "b" attr { key: "shape" value { shape { dim { size: 2 } } } } }
+    node { name: "c" attr { key: "shape" value { shape { dim { size: 3 } } } } })");
+  const PartialShape* const shape = graph.nodes[0].attr("shape")->as_shape();
+  CHECK(graph.nodes[1].attr("shape")->as_shape() == shape);
+  CHECK(*graph.nodes[2].attr("shape")->as_shape() == PartialShape{3});
+}
+
 TEST_CASE("malformed graphs are refused with the place and the names around it") {
   CHECK(parse_graph_def("\x0a\x7f").status().message() ==
         "malformed message at byte 2: a length that passes the end of its message");
   // node { name: "n" attr { key: "T" value { type: 99 } } }
   const std::string bytes = testing::from_hex("0a 0c 0a 01 6e 2a 07 0a 01 54 12 02 30 63");
-  CHECK(parse_graph_def(bytes).status().message() == "node 'n': attribute 'T': type number 99 is not known");
+  CHECK(parse_graph_def(bytes).status().message() ==
+        "node 'n': attribute 'T': type number 99 is not known");
   // The value is cut: tag 30 without its number.
   const std::string cut = testing::from_hex("0a 0b 0a 01 6e 2a 06 0a 01 54 12 01 30");
   CHECK(parse_graph_def(cut).status().message() ==
@@ -157,11 +172,12 @@ TEST_CASE("one node alone is read, too") {
 }
 
 TEST_CASE("constants of all nodes share one limit") {
-  GraphDef graph;
   std::string bytes;
   for (int i = 0; i < 3; ++i) {
-    bytes += bytes_of(R"(node { name: "c" op: "Const" attr { key: "value" value {
-      tensor { dtype: DT_UINT8 tensor_shape { dim { size: 1073741824 } } } } } })");
+    bytes += bytes_of(
+        "node { name: 'c' op: 'Const' attr { key: 'value' value { tensor { "
+        "dtype: DT_UINT8 tensor_shape { dim { size: " +
+        std::to_string((1 << 30) - i) + " } } } } } }");
   }
   CHECK(parse_graph_def(bytes).status().code() == Code::resource_exhausted);
 }

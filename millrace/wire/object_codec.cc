@@ -35,7 +35,9 @@ Status read_dtype_and_shape(Reader reader, ResourceHandle* handle) {
   while (reader.next(&field)) {
     if (field.is(kHandleDtype, WireType::varint)) {
       const auto known = dtype_or_ref_from_number(field.value);
-      if (!known) return invalid("a resource handle declares dtype number ", field.value, ", which is not known");
+      if (!known)
+        return invalid("a resource handle declares dtype number ", field.value,
+                       ", which is not known");
       dtype = *known;
     } else if (field.is(kHandleShape, WireType::bytes)) {
       MR_ASSIGN(shape, read_partial_shape(reader.inside(field)));
@@ -81,7 +83,8 @@ Status read_object(Reader reader, const Context& context, Variant* out) {
     } else if (field.number == kVariantMetadata) {
       out->metadata = field.bytes;
     } else if (field.number == kVariantTensors) {
-      MR_ASSIGN(Tensor tensor, read_tensor(reader.inside(field), context.budget, context.depth + 1));
+      MR_ASSIGN(Tensor tensor,
+                read_tensor(reader.inside(field), context.budget, context.depth + 1));
       out->tensors.push_back(std::move(tensor));
     }
   }
@@ -107,7 +110,8 @@ std::string encode_object(const Variant& value) {
   std::string out;
   put_bytes_field(&out, kVariantTypeName, value.type_name);
   put_bytes_field(&out, kVariantMetadata, value.metadata);
-  for (const Tensor& tensor : value.tensors) put_bytes_field(&out, kVariantTensors, encode_tensor_bytes(tensor));
+  for (const Tensor& tensor : value.tensors)
+    put_bytes_field(&out, kVariantTensors, encode_tensor_bytes(tensor));
   return out;
 }
 
@@ -115,17 +119,23 @@ std::string encode_object(const Variant& value) {
 template <class Visit>
 auto visit_objects(const Tensor& tensor, Visit visit) {
   switch (tensor.dtype()) {
-    case DType::resource: return visit(tensor.flat<ResourceHandle>());
-    case DType::variant: return visit(tensor.flat<Variant>());
-    default: return visit(tensor.flat<std::string>());
+    case DType::resource:
+      return visit(tensor.flat<ResourceHandle>());
+    case DType::variant:
+      return visit(tensor.flat<Variant>());
+    default:
+      return visit(tensor.flat<std::string>());
   }
 }
 template <class Visit>
 Status fill_objects(Tensor* tensor, Visit visit) {
   switch (tensor->dtype()) {
-    case DType::resource: return visit(tensor->mutable_flat<ResourceHandle>());
-    case DType::variant: return visit(tensor->mutable_flat<Variant>());
-    default: return visit(tensor->mutable_flat<std::string>());
+    case DType::resource:
+      return visit(tensor->mutable_flat<ResourceHandle>());
+    case DType::variant:
+      return visit(tensor->mutable_flat<Variant>());
+    default:
+      return visit(tensor->mutable_flat<std::string>());
   }
 }
 
@@ -133,9 +143,12 @@ Status fill_objects(Tensor* tensor, Visit visit) {
 
 int object_list_field(DType dtype) {
   switch (dtype) {
-    case DType::resource: return kResourceHandleVal;
-    case DType::variant: return kVariantVal;
-    default: return kStringVal;
+    case DType::resource:
+      return kResourceHandleVal;
+    case DType::variant:
+      return kVariantVal;
+    default:
+      return kStringVal;
   }
 }
 
@@ -146,14 +159,16 @@ Status read_raw_objects(Reader content, Budget& budget, int depth, Tensor* tenso
     for (size_t i = 0; i < elements.size(); ++i) {
       uint64_t length;
       if (!lengths.next_varint(&length)) {
-        return invalid("the content has ", content.remaining().size(), " bytes and ends before length ", i,
-                       " of ", elements.size());
+        return invalid("the content has ", content.remaining().size(),
+                       " bytes and ends before length ", i, " of ", elements.size());
       }
-      if (__builtin_add_overflow(total, length, &total)) return invalid("length ", i, " in the content is ", length);
+      if (__builtin_add_overflow(total, length, &total))
+        return invalid("length ", i, " in the content is ", length);
     }
     const std::string_view rest = lengths.remaining();
     if (total != rest.size()) {
-      return invalid("the lengths in the content add up to ", total, " bytes; ", rest.size(), " follow them");
+      return invalid("the lengths in the content add up to ", total, " bytes; ", rest.size(),
+                     " follow them");
     }
     lengths = content;
     size_t offset = 0;
@@ -181,7 +196,8 @@ Status read_listed_objects(Reader message, Budget& budget, int depth, Tensor* te
     if constexpr (std::is_same_v<typename decltype(elements)::value_type, std::string>) {
       if (filled > 0 && filled < elements.size()) {
         const std::string& last = elements[filled - 1];
-        MR_TRY(budget.take(elements.size() - filled, last.size()).with("repeating the last string"));
+        MR_TRY(
+            budget.take(elements.size() - filled, last.size()).with("repeating the last string"));
         std::fill(elements.begin() + static_cast<std::ptrdiff_t>(filled), elements.end(), last);
       }
     }
@@ -193,9 +209,11 @@ std::string encode_raw_objects(const Tensor& tensor) {
   return visit_objects(tensor, [](auto elements) {
     std::string out;
     using Element = typename decltype(elements)::value_type;
-    if constexpr (std::is_same_v<Element, const std::string> || std::is_same_v<Element, std::string>) {
+    if constexpr (std::is_same_v<Element, const std::string> ||
+                  std::is_same_v<Element, std::string>) {
       size_t total = 0;
-      for (const std::string& element : elements) total += varint_size(element.size()) + element.size();
+      for (const std::string& element : elements)
+        total += varint_size(element.size()) + element.size();
       out.reserve(total);
       for (const std::string& element : elements) put_varint(&out, element.size());
       for (const std::string& element : elements) out += element;

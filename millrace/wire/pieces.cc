@@ -54,7 +54,8 @@ std::string bytes_head(int number, size_t length) {
 }  // namespace
 
 std::string& Pieces::tail() {
-  if (pieces_.empty() || pieces_.back().buffer != nullptr || pieces_.back().bytes.size() >= kMaxGathered)
+  if (pieces_.empty() || pieces_.back().buffer != nullptr ||
+      pieces_.back().bytes.size() >= kMaxGathered)
     pieces_.emplace_back();
   return pieces_.back().bytes;
 }

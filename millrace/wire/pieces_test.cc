@@ -1,8 +1,8 @@
 #include "millrace/wire/pieces.h"
 
-#include <doctest/doctest.h>
-
 #include <string>
+
+#include <doctest/doctest.h>
 
 #include "millrace/wire/master.pb.h"
 #include "millrace/wire/tensor_extractor.h"
@@ -16,7 +16,8 @@ using testing::counting;
 
 constexpr int kFeed = tensorflow::RunStepRequest::kFeedFieldNumber;
 
-Result<TensorExtractor::Extracted> extract(std::string_view bytes, int number, TensorField field, size_t chunk_size = 11) {
+Result<TensorExtractor::Extracted> extract(std::string_view bytes, int number, TensorField field,
+                                           size_t chunk_size = 11) {
   TensorExtractor extractor(number, field, bytes.size());
   for (size_t at = 0; at < bytes.size(); at += chunk_size) {
     const std::string chunk(bytes.substr(at, chunk_size));
@@ -128,7 +129,8 @@ TEST_CASE("a name may stand behind its tensor, and unknown fields beside it") {
   // NamedTensorProto written backwards: tensor, an unknown varint and string, name.
   std::string body;
   const std::string tensor = encode_tensor_bytes(counting(2));
-  body += "\x12" + std::string(1, static_cast<char>(tensor.size())) + tensor + "\x50\x07\x5a\x02zz\x0a\x03key";
+  body += "\x12" + std::string(1, static_cast<char>(tensor.size())) + tensor +
+          "\x50\x07\x5a\x02zz\x0a\x03key";
   const std::string bytes = "\x1a" + std::string(1, static_cast<char>(body.size())) + body;
   const auto extracted = extract(bytes, 3, TensorField::named).value();
   REQUIRE(extracted.tensors.size() == 1);

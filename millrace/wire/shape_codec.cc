@@ -44,13 +44,15 @@ Result<PartialShape> read_partial_shape(Reader reader) {
   MR_TRY(read_dims(reader, &dims));
   if (!dims.unknown_rank) return PartialShape::create(dims.sizes);
   if (dims.sizes.empty()) return PartialShape::unknown();
-  return reader.malformed(reader.remaining(), "a shape that has dimensions and says that its rank is unknown");
+  return reader.malformed(reader.remaining(),
+                          "a shape that has dimensions and says that its rank is unknown");
 }
 
 Result<Shape> read_shape(Reader reader) {
   Dims dims;
   MR_TRY(read_dims(reader, &dims));
-  if (dims.unknown_rank) return reader.malformed(reader.remaining(), "a value whose rank is unknown");
+  if (dims.unknown_rank)
+    return reader.malformed(reader.remaining(), "a value whose rank is unknown");
   return Shape::create(dims.sizes);
 }
 

@@ -19,8 +19,8 @@ Result<Shape> read_shape(Reader reader);
 // As field `number` of the message being written.
 void put_shape(std::string* out, int number, const PartialShape& shape);
 
-// A DataType of an attribute or a signature: X for X_REF, DType::invalid for 0. nullopt for a number
-// that is no type.
+// A DataType of an attribute or a signature: X for X_REF, DType::invalid for 0. nullopt for a
+// number that is no type.
 std::optional<DType> dtype_or_ref_from_number(uint64_t number);
 
 }  // namespace millrace::wire

@@ -27,22 +27,33 @@ struct ListForm {
 ListForm list_form(DType dtype) {
   const size_t size = dtype_size(dtype);
   switch (dtype) {
-    case DType::f32: return {kFloatVal, WireType::fixed32, 4};
-    case DType::f64: return {kDoubleVal, WireType::fixed64, 8};
-    case DType::c64: return {kScomplexVal, WireType::fixed32, 4, 2};
-    case DType::c128: return {kDcomplexVal, WireType::fixed64, 8, 2};
-    case DType::i64: return {kInt64Val, WireType::varint, size};
-    case DType::u32: return {kUint32Val, WireType::varint, size};
-    case DType::u64: return {kUint64Val, WireType::varint, size};
-    case DType::boolean: return {kBoolVal, WireType::varint, size};
+    case DType::f32:
+      return {kFloatVal, WireType::fixed32, 4};
+    case DType::f64:
+      return {kDoubleVal, WireType::fixed64, 8};
+    case DType::c64:
+      return {kScomplexVal, WireType::fixed32, 4, 2};
+    case DType::c128:
+      return {kDcomplexVal, WireType::fixed64, 8, 2};
+    case DType::i64:
+      return {kInt64Val, WireType::varint, size};
+    case DType::u32:
+      return {kUint32Val, WireType::varint, size};
+    case DType::u64:
+      return {kUint64Val, WireType::varint, size};
+    case DType::boolean:
+      return {kBoolVal, WireType::varint, size};
     case DType::f16:
-    case DType::bf16: return {kHalfVal, WireType::varint, size};
+    case DType::bf16:
+      return {kHalfVal, WireType::varint, size};
     case DType::f8_e5m2:
     case DType::f8_e4m3fn:
     case DType::f8_e4m3fnuz:
     case DType::f8_e4m3b11fnuz:
-    case DType::f8_e5m2fnuz: return {kFloat8Val, WireType::bytes, size};
-    default: return {kIntVal, WireType::varint, size};
+    case DType::f8_e5m2fnuz:
+      return {kFloat8Val, WireType::bytes, size};
+    default:
+      return {kIntVal, WireType::varint, size};
   }
 }
 
@@ -76,7 +87,8 @@ class PartSink {
 };
 
 Status read_packed(Reader reader, const Field& field, const ListForm& form, PartSink* sink) {
-  if (form.type == WireType::bytes || form.type == WireType::fixed32 || form.type == WireType::fixed64) {
+  if (form.type == WireType::bytes || form.type == WireType::fixed32 ||
+      form.type == WireType::fixed64) {
     if (field.bytes.size() % form.size != 0)
       return reader.malformed(field.bytes, "a list whose length is not a multiple of its elements");
     sink->put_raw(field.bytes);
@@ -129,7 +141,9 @@ Result<Tensor> read_listed(Reader message, const TensorHead& head) {
 
   const size_t size = dtype_size(head.dtype);
   const size_t filled =
-      filled_to ? static_cast<size_t>(filled_to - static_cast<char*>(tensor.mutable_data())) / size * size : 0;
+      filled_to
+          ? static_cast<size_t>(filled_to - static_cast<char*>(tensor.mutable_data())) / size * size
+          : 0;
   // Fresh zeros rather than written ones: a large constant of zeros then costs no memory traffic.
   if (filled == 0) return Tensor::zeros(head.dtype, head.shape);
   repeat_last(&tensor, filled);
@@ -140,8 +154,8 @@ Result<Tensor> read_raw(const TensorHead& head) {
   const size_t count = static_cast<size_t>(head.shape.num_elements());
   if (count > head.content.size() / dtype_size(head.dtype) ||
       count * dtype_size(head.dtype) != head.content.size()) {
-    return invalid("tensor ", head.to_string(), " has content of ", head.content.size(), " bytes; ", count,
-                   " elements of ", dtype_size(head.dtype), " bytes are needed");
+    return invalid("tensor ", head.to_string(), " has content of ", head.content.size(), " bytes; ",
+                   count, " elements of ", dtype_size(head.dtype), " bytes are needed");
   }
   if (head.dtype == DType::boolean) MR_TRY(check_bools(head.content).with(head.to_string()));
   MR_ASSIGN(Tensor tensor, Tensor::allocate(head.dtype, head.shape));
@@ -207,7 +221,8 @@ Result<TensorHead> read_tensor_head(Reader reader) {
     }
   }
   MR_TRY(reader.status());
-  const auto dtype = number <= kMaxDType ? dtype_from_number(static_cast<int>(number)) : std::nullopt;
+  const auto dtype =
+      number <= kMaxDType ? dtype_from_number(static_cast<int>(number)) : std::nullopt;
   if (!dtype) {
     return invalid("a tensor of shape ", head.shape.to_string(), " has dtype number ", number,
                    number == 0           ? ", which means none"
@@ -219,13 +234,15 @@ Result<TensorHead> read_tensor_head(Reader reader) {
 }
 
 Result<Tensor> read_tensor(Reader reader, Budget& budget, int depth) {
-  if (depth > kMaxDepth) return reader.malformed(reader.remaining(), "tensors nested more than 100 deep");
+  if (depth > kMaxDepth)
+    return reader.malformed(reader.remaining(), "tensors nested more than 100 deep");
   MR_ASSIGN(const TensorHead head, read_tensor_head(reader));
   return read_elements(reader, head, budget, depth);
 }
 
 Status check_bools(std::string_view bytes) {
-  const auto bad = std::find_if(bytes.begin(), bytes.end(), [](char byte) { return (byte & ~1) != 0; });
+  const auto bad =
+      std::find_if(bytes.begin(), bytes.end(), [](char byte) { return (byte & ~1) != 0; });
   if (bad == bytes.end()) return {};
   return invalid("element ", bad - bytes.begin(), " of a bool tensor is byte ",
                  static_cast<int>(static_cast<unsigned char>(*bad)), "; it must be 0 or 1");
@@ -249,7 +266,8 @@ Result<Tensor> decode_tensor_bytes(std::string_view bytes, const DecodeLimits& l
 }
 
 Result<Tensor> decode_tensor(const tensorflow::TensorProto& message, const DecodeLimits& limits) {
-  if (message.tensor_content().empty()) return decode_tensor_bytes(message.SerializeAsString(), limits);
+  if (message.tensor_content().empty())
+    return decode_tensor_bytes(message.SerializeAsString(), limits);
   // The content, which may be large, is read where it is.
   std::string head_bytes;
   put_varint_field(&head_bytes, kTensorDType, static_cast<uint64_t>(message.dtype()));
@@ -274,7 +292,8 @@ void encode_tensor(const Tensor& tensor, tensorflow::TensorProto* message) {
   if (!tensor.has_value()) return;
   message->set_dtype(static_cast<tensorflow::DataType>(tensor.dtype()));
   if (!tensor.shape().is_scalar()) {
-    for (const int64_t size : tensor.shape().dims()) message->mutable_tensor_shape()->add_dim()->set_size(size);
+    for (const int64_t size : tensor.shape().dims())
+      message->mutable_tensor_shape()->add_dim()->set_size(size);
   }
   std::string scratch;
   const std::string_view content = tensor_content(tensor, &scratch);

@@ -29,7 +29,8 @@ struct DecodeLimits {
 // the wrong length, a bool that is neither 0 nor 1); RESOURCE_EXHAUSTED (over the limit, or no
 // memory).
 Result<Tensor> decode_tensor_bytes(std::string_view bytes, const DecodeLimits& limits = {});
-Result<Tensor> decode_tensor(const tensorflow::TensorProto& message, const DecodeLimits& limits = {});
+Result<Tensor> decode_tensor(const tensorflow::TensorProto& message,
+                             const DecodeLimits& limits = {});
 
 // A tensor without a value gives a message without a dtype, which no one can decode.
 std::string encode_tensor_bytes(const Tensor& tensor);

@@ -1,10 +1,10 @@
 #include "millrace/wire/tensor_codec.h"
 
-#include <doctest/doctest.h>
-
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "millrace/wire/tensor.pb.h"
 #include "millrace/wire/testing.h"
@@ -42,7 +42,8 @@ TEST_CASE("every plain dtype survives a round trip through both writers") {
     CAPTURE(dtype_name(dtype));
     Tensor tensor = Tensor::zeros(dtype, {2, 3}).value();
     auto* bytes = static_cast<unsigned char*>(tensor.mutable_data());
-    for (size_t i = 0; i < tensor.num_bytes(); ++i) bytes[i] = static_cast<unsigned char>(dtype == DType::boolean ? i % 2 : i);
+    for (size_t i = 0; i < tensor.num_bytes(); ++i)
+      bytes[i] = static_cast<unsigned char>(dtype == DType::boolean ? i % 2 : i);
     CHECK(decode_tensor_bytes(encode_tensor_bytes(tensor)).value() == tensor);
     TensorProto proto;
     encode_tensor(tensor, &proto);
@@ -52,7 +53,8 @@ TEST_CASE("every plain dtype survives a round trip through both writers") {
 }
 
 TEST_CASE("scalars and empty tensors survive, too") {
-  CHECK(decode_tensor_bytes(encode_tensor_bytes(Tensor::scalar(1.5f))).value() == Tensor::scalar(1.5f));
+  CHECK(decode_tensor_bytes(encode_tensor_bytes(Tensor::scalar(1.5f))).value() ==
+        Tensor::scalar(1.5f));
   const Tensor empty = Tensor::allocate(DType::i64, {2, 0, 3}).value();
   CHECK(decode_tensor_bytes(encode_tensor_bytes(empty)).value() == empty);
   const Tensor no_text = Tensor::allocate(DType::string, {0}).value();
@@ -61,11 +63,14 @@ TEST_CASE("scalars and empty tensors survive, too") {
 
 TEST_CASE("strings, handles and variants survive, too") {
   const Tensor text = Tensor::vector<std::string>({"abc", "", "de"});
-  CHECK(to_hex(encode_tensor_bytes(text)) == "08 07 12 04 12 02 08 03 22 08 03 00 02 61 62 63 64 65");
+  CHECK(to_hex(encode_tensor_bytes(text)) ==
+        "08 07 12 04 12 02 08 03 22 08 03 00 02 61 62 63 64 65");
   CHECK(decode_tensor_bytes(encode_tensor_bytes(text)).value() == text);
-  CHECK(to_hex(encode_tensor_bytes(Tensor::vector<std::string>({""}))) == "08 07 12 04 12 02 08 01 22 01 00");
+  CHECK(to_hex(encode_tensor_bytes(Tensor::vector<std::string>({""}))) ==
+        "08 07 12 04 12 02 08 01 22 01 00");
 
-  ResourceHandle handle{"/job:a", "box", "v", 77, "Var", {{DType::f32, PartialShape{2, kUnknownDim}}}};
+  ResourceHandle handle{"/job:a", "box", "v",
+                        77,       "Var", {{DType::f32, PartialShape{2, kUnknownDim}}}};
   const Tensor handles = Tensor::vector<ResourceHandle>({handle, ResourceHandle()});
   CHECK(decode_tensor_bytes(encode_tensor_bytes(handles)).value() == handles);
 
@@ -180,7 +185,8 @@ TEST_CASE("what can't be a tensor is refused with the reason") {
   CHECK(error_of(proto_of(tensorflow::DT_INVALID, {2})) ==
         "INVALID_ARGUMENT: a tensor of shape [2] has dtype number 0, which means none");
   CHECK(error_of(proto_of(tensorflow::DT_FLOAT_REF, {})) ==
-        "INVALID_ARGUMENT: a tensor of shape [] has dtype number 101, a reference type; values are never references");
+        "INVALID_ARGUMENT: a tensor of shape [] has dtype number 101, a reference type; values are "
+        "never references");
   CHECK(error_of(proto_of(static_cast<DataType>(33), {})) ==
         "INVALID_ARGUMENT: a tensor of shape [] has dtype number 33, which is not known");
   CHECK(error_of(proto_of(tensorflow::DT_FLOAT, {2, -1})) ==
@@ -190,8 +196,9 @@ TEST_CASE("what can't be a tensor is refused with the reason") {
 
   TensorProto proto = proto_of(tensorflow::DT_FLOAT, {3});
   proto.set_tensor_content("12345678");
-  CHECK(error_of(proto) ==
-        "INVALID_ARGUMENT: tensor float[3] has content of 8 bytes; 3 elements of 4 bytes are needed");
+  CHECK(
+      error_of(proto) ==
+      "INVALID_ARGUMENT: tensor float[3] has content of 8 bytes; 3 elements of 4 bytes are needed");
 
   proto = proto_of(tensorflow::DT_BOOL, {3});
   proto.set_tensor_content(std::string("\0\x01\x02", 3));
@@ -199,19 +206,24 @@ TEST_CASE("what can't be a tensor is refused with the reason") {
         "INVALID_ARGUMENT: bool[3]: element 2 of a bool tensor is byte 2; it must be 0 or 1");
 
   proto = proto_of(tensorflow::DT_STRING, {2});
-  proto.set_tensor_content("\x01\x02" "ab");
+  proto.set_tensor_content(
+      "\x01\x02"
+      "ab");
   CHECK(error_of(proto) ==
-        "INVALID_ARGUMENT: tensor string[2]: the lengths in the content add up to 3 bytes; 2 follow them");
+        "INVALID_ARGUMENT: tensor string[2]: the lengths in the content add up to 3 bytes; 2 "
+        "follow them");
   proto.set_tensor_content("\x01\xff");
-  CHECK(error_of(proto) ==
-        "INVALID_ARGUMENT: tensor string[2]: the content has 2 bytes and ends before length 1 of 2");
+  CHECK(
+      error_of(proto) ==
+      "INVALID_ARGUMENT: tensor string[2]: the content has 2 bytes and ends before length 1 of 2");
   proto = proto_of(tensorflow::DT_STRING, {int64_t{1} << 40});
   proto.set_tensor_content("\x01\xff");
   CHECK(decode(proto).status().code() == Code::invalid_argument);
 }
 
 TEST_CASE("a small message can't ask for a large tensor beyond the limit") {
-  for (const DataType dtype : {tensorflow::DT_FLOAT, tensorflow::DT_STRING, tensorflow::DT_VARIANT}) {
+  for (const DataType dtype :
+       {tensorflow::DT_FLOAT, tensorflow::DT_STRING, tensorflow::DT_VARIANT}) {
     TensorProto proto = proto_of(dtype, {int64_t{1} << 40});
     CHECK(decode(proto).status().code() == Code::resource_exhausted);
   }
@@ -229,7 +241,8 @@ TEST_CASE("the limit holds for all tensors inside a variant together") {
   auto* data = proto.add_variant_val();
   for (int i = 0; i < 3; ++i) *data->add_tensors() = proto_of(tensorflow::DT_FLOAT, {100});
   CHECK(decode(proto, {.max_expanded_bytes = 1200 + sizeof(Variant)}).ok());
-  CHECK(decode(proto, {.max_expanded_bytes = 1199 + sizeof(Variant)}).status().code() == Code::resource_exhausted);
+  CHECK(decode(proto, {.max_expanded_bytes = 1199 + sizeof(Variant)}).status().code() ==
+        Code::resource_exhausted);
 }
 
 TEST_CASE("variants inside variants are followed a hundred levels deep, not for ever") {

@@ -20,8 +20,11 @@ WireType type_of(uint64_t tag) { return static_cast<WireType>(tag & 7); }
 
 }  // namespace
 
-TensorExtractor::TensorExtractor(int field_number, TensorField field, size_t message_size, DecodeLimits limits)
-    : field_number_(static_cast<uint32_t>(field_number)), field_(field), budget_(std::make_unique<Budget>(limits)) {
+TensorExtractor::TensorExtractor(int field_number, TensorField field, size_t message_size,
+                                 DecodeLimits limits)
+    : field_number_(static_cast<uint32_t>(field_number)),
+      field_(field),
+      budget_(std::make_unique<Budget>(limits)) {
   frames_.push_back({Level::message, message_size});
 }
 
@@ -73,24 +76,36 @@ Status TensorExtractor::read_head(char byte) {
   const bool is_last = (byte & 0x80) == 0;
   switch (reading_) {
     case Reading::tag: {
-      if (!is_last) return head_.size() < kMaxVarintBytes ? Status() : malformed("a tag of more than 10 bytes");
+      if (!is_last)
+        return head_.size() < kMaxVarintBytes ? Status() : malformed("a tag of more than 10 bytes");
       Reader(head_).next_varint(&tag_);
       value_at_ = head_.size();
-      if (number_of(tag_) == 0 || tag_ >> 32 != 0) return malformed("a tag with a field number that cannot be");
+      if (number_of(tag_) == 0 || tag_ >> 32 != 0)
+        return malformed("a tag with a field number that cannot be");
       switch (type_of(tag_)) {
         case WireType::varint:
-        case WireType::bytes: reading_ = Reading::varint; return {};
-        case WireType::fixed32: missing_ = 4; break;
-        case WireType::fixed64: missing_ = 8; break;
-        default: return malformed("a tag with a wire type that is not supported");
+        case WireType::bytes:
+          reading_ = Reading::varint;
+          return {};
+        case WireType::fixed32:
+          missing_ = 4;
+          break;
+        case WireType::fixed64:
+          missing_ = 8;
+          break;
+        default:
+          return malformed("a tag with a wire type that is not supported");
       }
       reading_ = Reading::fixed;
       return {};
     }
     case Reading::varint:
       if (is_last) return head_is_complete();
-      return head_.size() - value_at_ < kMaxVarintBytes ? Status() : malformed("a number of more than 10 bytes");
-    default: return --missing_ == 0 ? head_is_complete() : Status();
+      return head_.size() - value_at_ < kMaxVarintBytes
+                 ? Status()
+                 : malformed("a number of more than 10 bytes");
+    default:
+      return --missing_ == 0 ? head_is_complete() : Status();
   }
 }
 
@@ -104,7 +119,8 @@ Status TensorExtractor::head_is_complete() {
   }
   uint64_t length = 0;
   Reader(std::string_view(head_).substr(value_at_)).next_varint(&length);
-  if (length > frame().end - position_) return malformed("a length that passes the end of its message");
+  if (length > frame().end - position_)
+    return malformed("a length that passes the end of its message");
   return begin_bytes(length);
 }
 
@@ -175,8 +191,10 @@ Status TensorExtractor::close_finished_frames() {
     const Level level = frame().level;
     frames_.pop_back();
     if (level == Level::tensor) close_tensor();
-    if (level == Level::named && !has_tensor_) return malformed(str_cat("'", name_, "' has no tensor"));
-    if (frame().level == Level::message) extracted_.tensors.push_back({std::move(name_), std::move(tensor_)});
+    if (level == Level::named && !has_tensor_)
+      return malformed(str_cat("'", name_, "' has no tensor"));
+    if (frame().level == Level::message)
+      extracted_.tensors.push_back({std::move(name_), std::move(tensor_)});
   }
   return {};
 }
@@ -192,15 +210,19 @@ void TensorExtractor::close_tensor() {
   }
   if (status.ok()) return;
   tensor_ = Tensor();
-  if (tensor_status_.ok()) tensor_status_ = name_.empty() ? status : status.with(str_cat("'", name_, "'"));
+  if (tensor_status_.ok())
+    tensor_status_ = name_.empty() ? status : status.with(str_cat("'", name_, "'"));
 }
 
 // Where the bytes of the current field go; null if they go nowhere.
 std::string* TensorExtractor::sink() {
   switch (frame().level) {
-    case Level::message: return &extracted_.rest;
-    case Level::tensor: return &tensor_bytes_;
-    case Level::named: return is_name_ ? &name_ : nullptr;
+    case Level::message:
+      return &extracted_.rest;
+    case Level::tensor:
+      return &tensor_bytes_;
+    case Level::named:
+      return is_name_ ? &name_ : nullptr;
   }
   return nullptr;
 }

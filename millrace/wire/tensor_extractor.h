@@ -1,9 +1,9 @@
-// TensorExtractor: reads a message that arrives in chunks and takes its tensors out on the way, each
-// payload copied once, from the chunk into the tensor's own buffer. What is left of the message is
-// small and is parsed as usual.
+// TensorExtractor: reads a message that arrives in chunks and takes its tensors out on the way,
+// each payload copied once, from the chunk into the tensor's own buffer. What is left of the
+// message is small and is parsed as usual.
 //
-//   TensorExtractor extractor(RunStepRequest::kFeedFieldNumber, TensorField::named, message.Length());
-//   for (const auto& slice : slices) MR_TRY(extractor.add(slice));
+//   TensorExtractor extractor(RunStepRequest::kFeedFieldNumber, TensorField::named,
+//   message.Length()); for (const auto& slice : slices) MR_TRY(extractor.add(slice));
 //   MR_ASSIGN(auto extracted, extractor.finish());
 //   request.ParseFromString(extracted.rest);
 //
@@ -37,7 +37,8 @@ enum class TensorField : uint8_t { plain, named };
 class TensorExtractor {
  public:
   // The message will have exactly `message_size` bytes.
-  TensorExtractor(int field_number, TensorField field, size_t message_size, DecodeLimits limits = {});
+  TensorExtractor(int field_number, TensorField field, size_t message_size,
+                  DecodeLimits limits = {});
   ~TensorExtractor();
 
   // Errors: INVALID_ARGUMENT with the offset of what is malformed; RESOURCE_EXHAUSTED. After an
@@ -98,11 +99,11 @@ class TensorExtractor {
 
   // The NamedTensorProto and the TensorProto we are in.
   bool has_tensor_ = false;
-  bool is_name_ = false;      // the bytes being copied are the name
+  bool is_name_ = false;  // the bytes being copied are the name
   std::string name_;
   std::string tensor_bytes_;  // all but a payload that goes straight into tensor_
   Tensor tensor_;
-  char* payload_ = nullptr;   // where its next byte goes
+  char* payload_ = nullptr;  // where its next byte goes
 };
 
 }  // namespace millrace::wire

@@ -34,7 +34,8 @@ Result<Pieces> encode_tensor_response(const TensorResponse& response) {
     append_tensor_field(message, kTensor, dummy);
     return message;
   }
-  if (!response.tensor.has_value()) return internal("a value that is not dead was sent without a tensor");
+  if (!response.tensor.has_value())
+    return internal("a value that is not dead was sent without a tensor");
   append_tensor_field(message, kTensor, response.tensor);
   if (message.size() > kMaxMessageBytes) {
     return internal("a ", dtype_name(response.tensor.dtype()), " tensor of shape ",
@@ -54,7 +55,8 @@ Result<TensorResponse> TensorResponseParser::finish() {
   Field field;
   while (reader.next(&field)) {
     if (field.is(kIsDead, WireType::varint)) response.is_dead = field.value != 0;
-    if (field.is(kSendStartMicros, WireType::varint)) response.send_start_micros = static_cast<int64_t>(field.value);
+    if (field.is(kSendStartMicros, WireType::varint))
+      response.send_start_micros = static_cast<int64_t>(field.value);
     if (field.is(kRequireAck, WireType::varint)) response.require_ack = field.value != 0;
   }
   MR_TRY(reader.status());

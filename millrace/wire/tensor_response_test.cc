@@ -1,8 +1,8 @@
 #include "millrace/wire/tensor_response.h"
 
-#include <doctest/doctest.h>
-
 #include <string>
+
+#include <doctest/doctest.h>
 
 #include "millrace/wire/testing.h"
 #include "millrace/wire/wire_format.h"
@@ -26,7 +26,9 @@ Result<TensorResponse> parse(std::string_view bytes, size_t chunk_size = 7) {
   return parser.finish();
 }
 
-std::string encode(const TensorResponse& response) { return encode_tensor_response(response).value().join(); }
+std::string encode(const TensorResponse& response) {
+  return encode_tensor_response(response).value().join();
+}
 
 TensorResponse response_of(Tensor tensor) { return {std::move(tensor), false, 1, false}; }
 
@@ -36,7 +38,8 @@ TEST_CASE("responses are written byte for byte as TensorFlow writes them") {
   CHECK(to_hex(encode(response_of(Tensor::scalar(1.0f)))) == "18 01 0a 08 08 01 22 04 00 00 80 3f");
   CHECK(to_hex(encode(response_of(Tensor::vector<std::string>({"abc", "", "de"})))) ==
         "18 01 0a 12 08 07 12 04 12 02 08 03 22 08 03 00 02 61 62 63 64 65");
-  CHECK(to_hex(encode({Tensor(), true, 1, false})) == "10 01 18 01 0a 0a 08 01 12 04 12 02 08 00 22 00");
+  CHECK(to_hex(encode({Tensor(), true, 1, false})) ==
+        "10 01 18 01 0a 0a 08 01 12 04 12 02 08 00 22 00");
 }
 
 TEST_CASE("responses are read in whatever chunks they arrive") {
@@ -52,7 +55,8 @@ TEST_CASE("responses are read in whatever chunks they arrive") {
   }
 }
 
-TEST_CASE("a payload is shared on the way out and copied once, into its final buffer, on the way in") {
+TEST_CASE(
+    "a payload is shared on the way out and copied once, into its final buffer, on the way in") {
   const Tensor tensor = counting(1000);
   const Pieces pieces = encode_tensor_response(response_of(tensor)).value();
   CHECK(pieces.pieces().size() == 2);
@@ -65,8 +69,9 @@ TEST_CASE("a payload is shared on the way out and copied once, into its final bu
 
 TEST_CASE("scalars, empty tensors, strings and bools arrive") {
   for (const Tensor& tensor :
-       {Tensor::scalar(1.0f), Tensor::allocate(DType::i64, {0, 3}).value(), Tensor::vector<std::string>({"a", ""}),
-        Tensor::vector<bool>({true, false}), Tensor::scalar(ResourceHandle())}) {
+       {Tensor::scalar(1.0f), Tensor::allocate(DType::i64, {0, 3}).value(),
+        Tensor::vector<std::string>({"a", ""}), Tensor::vector<bool>({true, false}),
+        Tensor::scalar(ResourceHandle())}) {
     CAPTURE(tensor.to_string());
     CHECK(parse(encode(response_of(tensor))).value().tensor == tensor);
   }
@@ -93,9 +98,12 @@ TEST_CASE("fields may come in any order") {
   CHECK(response.tensor == wanted);
   CHECK(response.send_start_micros == 5);
   // Content before dtype and shape; an unknown field behind the content.
-  CHECK(parse(from_hex("0a 12 22 08 00 00 80 3f 00 00 00 40 12 04 12 02 08 02 08 01")).value().tensor == wanted);
-  CHECK(parse(from_hex("0a 15 08 01 12 04 12 02 08 02 22 08 00 00 80 3f 00 00 00 40 a0 06 01")).value().tensor ==
-        wanted);
+  CHECK(parse(from_hex("0a 12 22 08 00 00 80 3f 00 00 00 40 12 04 12 02 08 02 08 01"))
+            .value()
+            .tensor == wanted);
+  CHECK(parse(from_hex("0a 15 08 01 12 04 12 02 08 02 22 08 00 00 80 3f 00 00 00 40 a0 06 01"))
+            .value()
+            .tensor == wanted);
 }
 
 TEST_CASE("typed lists are read, too") {
@@ -111,12 +119,14 @@ TEST_CASE("malformed responses are refused with the offset") {
         "malformed message at byte 2: a length that passes the end of its message");
   CHECK(parse(from_hex("0a 02 08 80")).status().message() ==
         "malformed message at byte 4: a message ends inside a field");
-  CHECK(parse(from_hex("0a")).status().message() == "malformed message at byte 1: a message ends inside a field");
+  CHECK(parse(from_hex("0a")).status().message() ==
+        "malformed message at byte 1: a message ends inside a field");
   CHECK(parse(from_hex("18 ff ff ff ff ff ff ff ff ff ff 01")).status().message() ==
         "malformed message at byte 11: a number of more than 10 bytes");
   CHECK(parse("").status().message() ==
         "a RecvTensorResponse that is not dead holds 0 tensors; one is needed");
-  CHECK(parse(from_hex("0a 04 08 03 38 07 0a 04 08 03 38 07")).status().code() == Code::invalid_argument);
+  CHECK(parse(from_hex("0a 04 08 03 38 07 0a 04 08 03 38 07")).status().code() ==
+        Code::invalid_argument);
   CHECK(parse(from_hex("0a 00")).status().message() ==
         "received tensor: a tensor of shape [] has dtype number 0, which means none");
 }
@@ -134,8 +144,8 @@ TEST_CASE("a message that is shorter or longer than announced is refused") {
   CHECK(longer.finish().status().code() == Code::invalid_argument);
   TensorResponseParser shorter(bytes.size());
   CHECK(shorter.add(bytes).ok());
-  CHECK(shorter.add("x").message() ==
-        "malformed message at byte " + std::to_string(bytes.size()) + ": the message goes on after its announced end");
+  CHECK(shorter.add("x").message() == "malformed message at byte " + std::to_string(bytes.size()) +
+                                          ": the message goes on after its announced end");
   CHECK_FALSE(shorter.finish().ok());
 }
 

@@ -36,7 +36,8 @@ inline std::string to_hex(std::string_view bytes) {
 // `count` numbers 0, 1, 2 ... of dtype float.
 inline Tensor counting(int64_t count) {
   Tensor made = Tensor::allocate(DType::f32, {count}).value();
-  for (int64_t i = 0; i < count; ++i) made.mutable_flat<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+  for (int64_t i = 0; i < count; ++i)
+    made.mutable_flat<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
   return made;
 }
 

@@ -5,7 +5,8 @@ namespace {
 
 uint64_t little_endian(const char* bytes, int count) {
   uint64_t value = 0;
-  for (int i = 0; i < count; ++i) value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  for (int i = 0; i < count; ++i)
+    value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
   return value;
 }
 
@@ -51,7 +52,8 @@ bool Reader::slow_varint(uint64_t* value) {
 
 bool Reader::read_value(Field* field) {
   switch (field->type) {
-    case WireType::varint: return next_varint(&field->value);
+    case WireType::varint:
+      return next_varint(&field->value);
     case WireType::fixed32:
     case WireType::fixed64: {
       const int size = field->type == WireType::fixed32 ? 4 : 8;
@@ -60,9 +62,12 @@ bool Reader::read_value(Field* field) {
       at_ += size;
       return true;
     }
-    case WireType::group: return skip_group(field->number, 1);
-    case WireType::end_group: return fail("the end of a group that has no start");
-    default: return fail("a tag with an unknown wire type");
+    case WireType::group:
+      return skip_group(field->number, 1);
+    case WireType::end_group:
+      return fail("the end of a group that has no start");
+    default:
+      return fail("a tag with an unknown wire type");
   }
 }
 
@@ -83,7 +88,8 @@ bool Reader::skip_group(uint32_t number, int depth) {
     } else if (inner.type == WireType::bytes) {
       uint64_t length;
       if (!next_varint(&length)) return false;
-      if (length > static_cast<uint64_t>(end_ - at_)) return fail("a length that passes the end of its message");
+      if (length > static_cast<uint64_t>(end_ - at_))
+        return fail("a length that passes the end of its message");
       at_ += length;
     } else if (!read_value(&inner)) {
       return false;
@@ -135,7 +141,12 @@ NestedField::~NestedField() {
   const size_t size = out_->size() - length_at_ - length_bytes_;
   char bytes[kMaxVarintBytes];
   const char* end = write_varint(bytes, size);
-  out_->replace(length_at_, length_bytes_, bytes, static_cast<size_t>(end - bytes));
+  const auto count = static_cast<size_t>(end - bytes);
+  if (count == length_bytes_) {
+    std::memcpy(out_->data() + length_at_, bytes, count);
+  } else {
+    out_->replace(length_at_, length_bytes_, bytes, count);
+  }
 }
 
 }  // namespace millrace::wire

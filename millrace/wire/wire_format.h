@@ -2,8 +2,8 @@
 //
 //   | tag varint = number << 3 | type | value: varint, 4 bytes, 8 bytes, or length varint + bytes |
 //
-// Reader walks over the fields of one message in memory without copying. It is used where protobuf's
-// own classes would cost too much: graphs, tensors.
+// Reader walks over the fields of one message in memory without copying. It is used where
+// protobuf's own classes would cost too much: graphs, tensors.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,14 @@
 
 namespace millrace::wire {
 
-enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, group = 3, end_group = 4, fixed32 = 5 };
+enum class WireType : uint8_t {
+  varint = 0,
+  fixed64 = 1,
+  bytes = 2,
+  group = 3,
+  end_group = 4,
+  fixed32 = 5
+};
 
 inline constexpr int kMaxVarintBytes = 10;
 // How deep messages may nest; protobuf's own default.
@@ -90,7 +97,8 @@ inline bool Reader::next(Field* field) {
   if (field->type == WireType::bytes) {
     uint64_t length;
     if (!next_varint(&length)) return false;
-    if (length > static_cast<uint64_t>(end_ - at_)) return fail("a length that passes the end of its message");
+    if (length > static_cast<uint64_t>(end_ - at_))
+      return fail("a length that passes the end of its message");
     field->bytes = {at_, static_cast<size_t>(length)};
     at_ += length;
     return true;

@@ -1,9 +1,9 @@
 #include "millrace/wire/wire_format.h"
 
-#include <doctest/doctest.h>
-
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 namespace millrace::wire {
 namespace {
@@ -43,7 +43,8 @@ TEST_CASE("malformed bytes are reported with their offset") {
   CHECK(walk("\x08"sv).message() == "malformed message at byte 1: it ends inside a number");
   CHECK(walk("\x08\x01\x12\x05xx"sv).message() ==
         "malformed message at byte 4: a length that passes the end of its message");
-  CHECK(walk("\x0d\x01"sv).message() == "malformed message at byte 1: it ends inside a fixed-size number");
+  CHECK(walk("\x0d\x01"sv).message() ==
+        "malformed message at byte 1: it ends inside a fixed-size number");
   CHECK(walk("\x02\x00"sv).message() ==
         "malformed message at byte 1: a tag with a field number that cannot be");
   CHECK(walk("\x0f"sv).message() == "malformed message at byte 1: a tag with an unknown wire type");

@@ -255,13 +255,16 @@ class LocalRun {
     return console_.shows_progress() ? kProgressOnTerminal : kProgressElsewhere;
   }
 
-  // The tasks have ended; what they started may not have. The keepers see to that.
+  // The tasks have ended; what they started may not have. The keepers see to that, and if one was
+  // killed, its orphans have come to this process.
   void wind_down() {
     Clock::Time end = clock_.now() + kPatience;
     for (Task& task : tasks_)
       if (task.process) task.process->kill();
     while (has_open_pipes() && clock_.now() < end && !interrupted_) {
-      wait(end);
+      bool keepers_left = has_keepers();
+      if (!keepers_left) kill_children();
+      wait(keepers_left ? end : clock_.now() + milliseconds(kSweepMilliseconds));
       read_outputs();
       for (Task& task : tasks_)
         if (task.process) (void)task.process->read_end();
@@ -272,11 +275,16 @@ class LocalRun {
       task.output.finish();
       if (task.process) task.process->reap();
     }
-    // Left over only if a keeper was killed: its orphans came to this process.
     for (int i = 0; i < kSweeps && waitpid(-1, nullptr, WNOHANG) >= 0; ++i) {
       kill_children();
       poll(nullptr, 0, kSweepMilliseconds);
     }
+  }
+
+  bool has_keepers() const {
+    return std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+      return task.process && task.process->reports() >= 0;
+    });
   }
 
   bool has_open_pipes() const {

@@ -29,21 +29,21 @@ struct DeviceAttributes {
   std::string type;  // "CPU"
   int64_t memory_limit = 0;  // bytes
   uint64_t incarnation = 0;  // random, not zero, drawn when the device was made
-  std::string description;
+  std::string description = {};
 };
 
 // ---- Session and run options ------------------------------------------------------------------
 
 // What a client may ask of a session (the parts of ConfigProto with an effect here).
 struct SessionOptions {
-  std::vector<std::string> device_filters;  // partial device names; empty: the whole cluster
+  std::vector<std::string> device_filters = {};  // partial device names; empty: the whole cluster
   bool allow_soft_placement = false;
   bool log_device_placement = false;
   bool isolate_session_state = false;       // private containers for this session
   bool disable_optimizer = false;           // no folding, no merging of equal nodes
   std::chrono::milliseconds operation_timeout{0};  // 0: none
   // A cluster sent by the client (ConfigProto.cluster_def); empty: the server's own.
-  ClusterSpec cluster;
+  ClusterSpec cluster = {};
   bool share_state_in_sent_cluster = false;
   // ConfigProto fields that a server must refuse.
   bool use_per_session_threads = false;

@@ -1,0 +1,42 @@
+// EarlyEnd: tells one operation that its client gave up, that its time is over, or that the master
+// stops.
+//
+// Owned by the operation, which makes it with a `stop` function that holds the operation weakly.
+// `stop` runs on the pool, never inside somebody's cancellation or on the timer's thread, so it may do
+// whatever ending the operation takes. It may come after the operation ended, and more than once.
+// Any thread may destroy it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "millrace/base/cancellation.h"
+#include "millrace/base/timer.h"
+#include "millrace/cluster/services.h"
+#include "millrace/master/master_options.h"
+
+namespace millrace {
+
+class EarlyEnd {
+ public:
+  using Stop = std::function<void(Status why)>;
+
+  EarlyEnd() = default;
+  // `what` is named when the deadline passes: "Timed out waiting for <what>".
+  EarlyEnd(MasterContext& context, const Call& call, std::string_view what, const Stop& stop);
+  // For operations that no session ends: also when the master stops.
+  static EarlyEnd or_stopping(MasterContext& context, const Call& call, std::string_view what,
+                              const Stop& stop);
+
+  // The earlier of the call's deadline and `timeout` from now; 0 means none.
+  static std::optional<Clock::Time> deadline(const Call& call, Clock::Time now,
+                                             std::chrono::milliseconds timeout);
+
+ private:
+  Cancellation::Registration given_up_;
+  Cancellation::Registration stopping_;
+  TimerQueue::Timer timer_;
+};
+
+}  // namespace millrace

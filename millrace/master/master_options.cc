@@ -1,0 +1,52 @@
+#include "millrace/master/master_options.h"
+
+#include <utility>
+
+namespace millrace {
+
+namespace {
+
+// A bijection that scatters neighbours (the finaliser of splitmix64): ids of one master are distinct
+// before they are cut to 57 bits, and look random to others.
+uint64_t scatter(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+InFlight::Token InFlight::enter() {
+  MutexLock lock(mutex_);
+  ++count_;
+  return Token(this);
+}
+
+void InFlight::leave() {
+  // Notify with the lock held: the waiter may destroy this object as soon as it gets the lock.
+  MutexLock lock(mutex_);
+  if (--count_ == 0) empty_.notify_all();
+}
+
+void InFlight::wait() {
+  MutexLock lock(mutex_);
+  while (count_ > 0) empty_.wait(mutex_);
+}
+
+MasterContext::MasterContext(MasterOptions given)
+    : options(std::move(given)), step_seed_(options.random.next()) {}
+
+int64_t MasterContext::next_step_id() {
+  constexpr uint64_t kMask = (uint64_t{1} << 57) - 1;
+  for (;;) {
+    const uint64_t id = scatter(step_seed_ + steps_.fetch_add(1, std::memory_order_relaxed)) & kMask;
+    if (id != 0) return static_cast<int64_t>(id);
+  }
+}
+
+Call MasterContext::cleanup_call() {
+  return {.cancellation = &stopping, .runner = nullptr, .waiting = false,
+          .deadline = now() + options.cleanup_timeout};
+}
+
+}  // namespace millrace

@@ -1,0 +1,89 @@
+// What a master is given when it is made, and what all of its parts share.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "millrace/base/cancellation.h"
+#include "millrace/base/clock.h"
+#include "millrace/base/mutex.h"
+#include "millrace/base/random.h"
+#include "millrace/base/runner.h"
+#include "millrace/base/timer.h"
+#include "millrace/cluster/services.h"
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+struct MasterOptions {
+  TaskName own_task;
+  ClusterSpec cluster;      // who there is besides; contains own_task
+  // All outlive the master.
+  const OpRegistry& ops;
+  Random& random;
+  TimerQueue& timers;
+  Runner& pool;             // where work goes on whose caller does not wait
+  WorkerDirectory& workers; // reaches every task of `cluster`, the own one by pointer
+  SessionOptions defaults = {};
+  // How often a call that waits for tasks says which ones are still missing.
+  std::chrono::milliseconds reminder_interval{10'000};
+  // The most that a call may take whose answer nobody needs (cleaning up after a step or a session).
+  std::chrono::milliseconds cleanup_timeout{10'000};
+};
+
+// Counts what is under way in a master, so that it can end only when nothing of it is left.
+class InFlight {
+ public:
+  class [[nodiscard]] Token {
+   public:
+    Token() = default;
+    Token(Token&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
+    Token& operator=(Token&& other) noexcept {
+      std::swap(owner_, other.owner_);
+      return *this;
+    }
+    ~Token() {
+      if (owner_ != nullptr) owner_->leave();
+    }
+
+   private:
+    friend class InFlight;
+    explicit Token(InFlight* owner) : owner_(owner) {}
+    InFlight* owner_ = nullptr;
+  };
+
+  Token enter();
+  // Blocks until every token is gone.
+  void wait();
+
+ private:
+  void leave();
+
+  Mutex mutex_;
+  Condition empty_;
+  size_t count_ MR_GUARDED_BY(mutex_) = 0;
+};
+
+// What the parts of one master refer to. The master owns it and outlives all that is counted by
+// `in_flight`.
+struct MasterContext {
+  explicit MasterContext(MasterOptions given);
+
+  // Globally unique, below 2^57, never 0.
+  int64_t next_step_id();
+  int64_t next_request_id() { return static_cast<int64_t>(options.random.next()); }
+  // For calls whose answer nobody needs.
+  Call cleanup_call();
+  Clock::Time now() const { return Clock::real().now(); }
+
+  const MasterOptions options;
+  InFlight in_flight;
+  Cancellation stopping;  // cancelled when the master stops
+
+ private:
+  const uint64_t step_seed_;
+  std::atomic<uint64_t> steps_{0};
+};
+
+}  // namespace millrace

@@ -1,0 +1,326 @@
+#include "millrace/master/master_session.h"
+
+#include <utility>
+
+#include "millrace/master/gather.h"
+#include "millrace/master/partial_run.h"
+#include "millrace/master/registration.h"
+
+namespace millrace {
+
+namespace {
+
+Status closed_error() { return failed_precondition("Session is closed."); }
+
+Status check_run_options(const RunOptions& options) {
+  if (options.timeout.count() >= 0) return {};
+  return invalid("timeout_in_ms is ", options.timeout.count(), "; it must be 0 (none) or more");
+}
+
+// A client that waits for a step to be prepared, which others may wait for, too: it may leave early.
+class Waiting : public std::enable_shared_from_this<Waiting> {
+ public:
+  explicit Waiting(Done<PlanCache::Ordered> done) : done_(std::move(done)) {}
+
+  void watch(MasterContext& context, const Call& call) {
+    early_end_ = EarlyEnd(context, call, "the step to be planned",
+                          [weak = weak_from_this()](const Status& why) {
+                            if (auto self = weak.lock()) self->end(why);
+                          });
+  }
+  void end(Result<PlanCache::Ordered> result) {
+    Done<PlanCache::Ordered> done;
+    {
+      MutexLock lock(mutex_);
+      done = std::move(done_);
+    }
+    if (!done) return;
+    // The client may drop its cancellation as soon as it is answered.
+    early_end_ = {};
+    done(std::move(result));
+  }
+
+ private:
+  EarlyEnd early_end_;
+  Mutex mutex_;
+  Done<PlanCache::Ordered> done_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+MasterSession::MasterSession(MasterContext& context, Parts parts)
+    : context_(context), token_(context.in_flight.enter()), handle_(std::move(parts.handle)),
+      options_(std::move(parts.options)), membership_(std::move(parts.membership)),
+      members_(std::move(parts.members)), graph_(std::move(parts.graph)),
+      plans_([this](const StepRequestNames& names, Done<PlanCache::Prepared> done) {
+        plan_and_register(names, std::move(done));
+      }) {
+  MutexLock lock(mutex_);
+  running_.previous = running_.next = &running_;
+}
+
+MasterSession::~MasterSession() = default;
+
+ListDevicesReply MasterSession::devices() const {
+  ListDevicesReply reply;
+  for (const Present& present : members_) {
+    // In a cluster that the client sent only the master's own devices are local to it; otherwise
+    // clients expect all of a session's devices in one list.
+    const bool is_local = !membership_.is_sent || present.member.task == membership_.self;
+    auto& list = is_local ? reply.local : reply.remote;
+    list.insert(list.end(), present.devices.begin(), present.devices.end());
+  }
+  return reply;
+}
+
+Status MasterSession::check_open() {
+  MutexLock lock(mutex_);
+  return closed_.ok() ? Status() : closed_error();
+}
+
+Call MasterSession::within(const Call& call, const RunOptions& options) const {
+  Call limited = call;
+  limited.deadline = EarlyEnd::deadline(
+      call, context_.now(), options.timeout.count() > 0 ? options.timeout : options_.operation_timeout);
+  return limited;
+}
+
+Result<ExtendSessionReply> MasterSession::extend(const ExtendSessionRequest& request) {
+  MR_TRY(check_open());
+  MR_ASSIGN(const int64_t version, graph_->extend(request.graph, request.current_graph_version));
+  return ExtendSessionReply{version};
+}
+
+void MasterSession::prepare(StepRequestNames names, const Call& call,
+                            Done<PlanCache::Ordered> done) {
+  auto waiting = std::make_shared<Waiting>(std::move(done));
+  waiting->watch(context_, call);
+  auto get = [self = shared_from_this(), names = std::move(names), waiting] {
+    self->plans_.get(names, Done<PlanCache::Ordered>([waiting](Result<PlanCache::Ordered> step) {
+                       waiting->end(std::move(step));
+                     }));
+  };
+  // Planning a large graph takes a while: only a caller that waits anyway does it itself.
+  if (call.waiting) {
+    get();
+  } else {
+    context_.options.pool.post(std::move(get));
+  }
+}
+
+void MasterSession::plan_and_register(const StepRequestNames& names,
+                                      Done<PlanCache::Prepared> done) {
+  if (Status open = check_open(); !open.ok()) {
+    done(std::move(open));
+    return;
+  }
+  auto plan = graph_->plan(names);
+  if (!plan.ok()) {
+    done(plan.status());
+    return;
+  }
+  // Cancelled when the session closes, so it must live until this is done.
+  register_step({handle_, members_, membership_.self}, names, std::move(plan).value(),
+                {.cancellation = &closing_},
+                Done<PlanCache::Prepared>([self = shared_from_this(), done = std::move(done)](
+                                              Result<PlanCache::Prepared> step) mutable {
+                  done(std::move(step));
+                }));
+}
+
+void MasterSession::run_step(RunStepRequest request, const Call& call, Done<RunStepReply> done) {
+  Status fault = check_run_options(request.options);
+  std::shared_ptr<PartialRun> partial;
+  if (fault.ok() && !request.partial_run_handle.empty()) {
+    MutexLock lock(mutex_);
+    const auto found = partial_runs_.find(request.partial_run_handle);
+    if (found != partial_runs_.end()) {
+      partial = found->second;
+    } else {
+      fault = closed_.ok() ? invalid("Must run PartialRunSetup before performing partial runs")
+                           : closed_error();
+    }
+  }
+  if (!fault.ok()) {
+    done(std::move(fault));
+    return;
+  }
+  const Call limited = within(call, request.options);
+  if (partial) {
+    partial->run_leg(std::move(request), limited, std::move(done));
+    return;
+  }
+  std::vector<Tensor> feeds;
+  feeds.reserve(request.feeds.size());
+  for (NamedTensor& feed : request.feeds) feeds.push_back(std::move(feed.tensor));
+  if (PlanCache::Ordered known = plans_.find(cache_key(request))) {
+    StepRun::start(shared_from_this(), std::move(known), std::move(feeds), request.options, limited,
+                   std::move(done));
+    return;
+  }
+  prepare(names_of(request), limited,
+          Done<PlanCache::Ordered>([self = shared_from_this(), feeds = std::move(feeds),
+                                    options = request.options, limited,
+                                    done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
+            if (!step.ok()) {
+              done(step.status());
+              return;
+            }
+            StepRun::start(self, std::move(step).value(), std::move(feeds), options, limited,
+                           std::move(done));
+          }));
+}
+
+void MasterSession::make_callable(MakeCallableRequest request, const Call& call,
+                                  Done<MakeCallableReply> done) {
+  if (Status fault = check_run_options(request.options); !fault.ok()) {
+    done(std::move(fault));
+    return;
+  }
+  prepare({std::move(request.feeds), std::move(request.fetches), std::move(request.targets)},
+          within(call, {}),
+          Done<PlanCache::Ordered>([self = shared_from_this(), options = request.options,
+                                    done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
+            if (!step.ok()) {
+              done(step.status());
+              return;
+            }
+            MakeCallableReply reply;
+            {
+              MutexLock lock(self->mutex_);
+              self->callables_.push_back({std::move(step).value(), options});
+              reply.handle = static_cast<int64_t>(self->callables_.size());
+            }
+            done(reply);
+          }));
+}
+
+void MasterSession::run_callable(RunCallableRequest request, const Call& call,
+                                 Done<RunCallableReply> done) {
+  Callable callable;
+  Status fault;
+  {
+    MutexLock lock(mutex_);
+    const auto index = static_cast<uint64_t>(request.handle) - 1;
+    if (!closed_.ok()) {
+      fault = closed_error();
+    } else if (index >= callables_.size()) {
+      fault = invalid("No such callable handle: ", request.handle);
+    } else if (!callables_[index].step) {
+      fault = invalid("Attempted to run callable after handle was released: ", request.handle);
+    } else {
+      callable = callables_[index];
+    }
+  }
+  if (!fault.ok()) {
+    done(std::move(fault));
+    return;
+  }
+  StepRun::start(shared_from_this(), std::move(callable.step), std::move(request.feeds),
+                 callable.options, within(call, callable.options), std::move(done));
+}
+
+Status MasterSession::release_callable(int64_t handle) {
+  MutexLock lock(mutex_);
+  const auto index = static_cast<uint64_t>(handle) - 1;
+  if (index < callables_.size()) callables_[index].step = nullptr;
+  return {};
+}
+
+void MasterSession::partial_run_setup(PartialRunSetupRequest request, const Call& call,
+                                      Done<PartialRunSetupReply> done) {
+  StepRequestNames names{std::move(request.feeds), std::move(request.fetches),
+                         std::move(request.targets)};
+  prepare(names, within(call, {}),
+          Done<PlanCache::Ordered>([self = shared_from_this(),
+                                    done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
+            if (!step.ok()) {
+              done(step.status());
+              return;
+            }
+            PartialRunSetupReply reply;
+            Status fault;
+            {
+              MutexLock lock(self->mutex_);
+              if (!self->closed_.ok()) {
+                fault = closed_error();
+              } else {
+                reply.partial_run_handle = str_cat(self->next_partial_run_++);
+                self->partial_runs_.emplace(
+                    reply.partial_run_handle,
+                    std::make_shared<PartialRun>(self, reply.partial_run_handle,
+                                                 (*step)->step, self->graph_->placed()));
+              }
+            }
+            if (fault.ok()) {
+              done(std::move(reply));
+            } else {
+              done(std::move(fault));
+            }
+          }));
+}
+
+void MasterSession::forget_partial_run(const std::string& handle) {
+  MutexLock lock(mutex_);
+  partial_runs_.erase(handle);
+}
+
+Status MasterSession::enter(StepRun& step) {
+  MutexLock lock(mutex_);
+  if (!closed_.ok()) return closed_error();
+  step.next = &running_;
+  step.previous = running_.previous;
+  running_.previous->next = &step;
+  running_.previous = &step;
+  return {};
+}
+
+void MasterSession::leave(StepRun& step) {
+  {
+    MutexLock lock(mutex_);
+    step.previous->next = step.next;
+    step.next->previous = step.previous;
+    if (closed_.ok() || running_.next != &running_ || !close_done_) return;
+  }
+  // The last one out: on the pool, because this is the end of a step's destructor.
+  context_.options.pool.post([self = shared_from_this()] { self->delete_worker_sessions(); });
+}
+
+void MasterSession::close(const Status& why, Done<void> done) {
+  std::vector<std::shared_ptr<StepRun>> running;
+  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs;
+  bool is_idle = false;
+  {
+    MutexLock lock(mutex_);
+    closed_ = why;
+    partial_runs.swap(partial_runs_);
+    callables_.clear();
+    for (RunningStep* step = running_.next; step != &running_; step = step->next) {
+      // A step that is just being destroyed can't be held any more; it will leave by itself.
+      if (auto held = static_cast<StepRun*>(step)->weak_from_this().lock())
+        running.push_back(std::move(held));
+    }
+    is_idle = running_.next == &running_;
+    close_done_ = std::move(done);
+  }
+  closing_.cancel(why.as_consequence());
+  for (const auto& step : running) step->stop(why);
+  for (const auto& [handle, run] : partial_runs) run->abandon();
+  if (is_idle) delete_worker_sessions();
+}
+
+void MasterSession::delete_worker_sessions() {
+  Done<void> done;
+  {
+    MutexLock lock(mutex_);
+    done = std::move(close_done_);
+  }
+  if (!done) return;
+  const Call call = context_.cleanup_call();
+  auto answers = gather<void>(members_.size(), [self = shared_from_this(), done = std::move(done)](
+                                                   std::vector<Status>) mutable { done(Status()); });
+  for (size_t i = 0; i < members_.size(); ++i)
+    members_[i].worker->delete_worker_session({handle_}, call, std::move(answers[i]));
+}
+
+}  // namespace millrace

@@ -1,0 +1,85 @@
+#include "millrace/master/prepared_step.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace {
+
+namespace {
+
+void sort_unique(std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
+uint32_t index_of(const std::vector<std::string>& sorted, const std::string& name) {
+  return static_cast<uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), name) -
+                               sorted.begin());
+}
+
+const std::string& name_of(const std::string& name) { return name; }
+const std::string& name_of(const NamedTensor& feed) { return feed.name; }
+
+// Lengths keep ("ab", "c") and ("a", "bc") apart, whatever bytes a name has.
+template <class List>
+void append_names(std::string& key, const List& list) {
+  str_append(&key, list.size(), ";");
+  for (const auto& entry : list) str_append(&key, name_of(entry).size(), ":", name_of(entry));
+}
+
+}  // namespace
+
+Result<StepRequestNames> canonical(const StepRequestNames& names) {
+  if (names.fetches.empty() && names.targets.empty())
+    return invalid("Must specify at least one target to fetch or execute.");
+  StepRequestNames sorted = names;
+  std::sort(sorted.feeds.begin(), sorted.feeds.end());
+  const auto twice = std::adjacent_find(sorted.feeds.begin(), sorted.feeds.end());
+  if (twice != sorted.feeds.end()) return invalid("Feed ", *twice, " is given twice; feed it once.");
+  sort_unique(sorted.fetches);
+  sort_unique(sorted.targets);
+  for (const std::string& fetch : sorted.fetches) {
+    if (std::binary_search(sorted.feeds.begin(), sorted.feeds.end(), fetch))
+      return invalid(fetch, " is both fed and fetched.");
+  }
+  return sorted;
+}
+
+std::string cache_key(const StepRequestNames& names) {
+  std::string key;
+  append_names(key, names.feeds);
+  append_names(key, names.fetches);
+  append_names(key, names.targets);
+  return key;
+}
+
+std::string cache_key(const RunStepRequest& request) {
+  std::string key;
+  append_names(key, request.feeds);
+  append_names(key, request.fetches);
+  append_names(key, request.targets);
+  return key;
+}
+
+StepRequestNames names_of(const RunStepRequest& request) {
+  StepRequestNames names{.feeds = {}, .fetches = request.fetches, .targets = request.targets};
+  names.feeds.reserve(request.feeds.size());
+  for (const NamedTensor& feed : request.feeds) names.feeds.push_back(feed.name);
+  return names;
+}
+
+OrderedStep in_order_of(std::shared_ptr<const PreparedStep> step, const StepRequestNames& names) {
+  OrderedStep made;
+  made.feed_at.resize(names.feeds.size());
+  for (size_t i = 0; i < names.feeds.size(); ++i)
+    made.feed_at[index_of(step->feeds, names.feeds[i])] = static_cast<uint32_t>(i);
+  made.fetches_in_order = names.fetches.size() == step->fetches.size();
+  for (const std::string& fetch : names.fetches) {
+    made.fetches_in_order &= index_of(step->fetches, fetch) == made.fetch_of.size();
+    made.fetch_of.push_back(index_of(step->fetches, fetch));
+  }
+  made.step = std::move(step);
+  return made;
+}
+
+}  // namespace millrace

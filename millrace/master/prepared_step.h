@@ -1,0 +1,67 @@
+// PreparedStep: one way to run a session's graph (these feeds, these fetches, these targets), planned
+// and registered at its workers. Immutable and shared by all its steps, which do no planning, no
+// lookup by name and no string building.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/cluster/services.h"
+#include "millrace/master/step_tracker.h"
+
+namespace millrace {
+
+struct PreparedPart {
+  std::shared_ptr<WorkerService> worker;
+  std::string worker_name;  // "/job:worker/replica:0/task:0"
+  StepTracker::Part::Where where = StepTracker::Part::Where::own_task;
+  std::string graph_handle;
+  std::shared_ptr<const StepKeys> keys;
+  std::vector<uint32_t> feeds;    // for keys->send: which feed of the step
+  std::vector<uint32_t> fetches;  // for keys->receive: which fetch of the step
+};
+
+struct PreparedStep {
+  PreparedStep() = default;
+  PreparedStep(const PreparedStep&) = delete;
+  PreparedStep& operator=(const PreparedStep&) = delete;
+
+  // Sorted, each once.
+  std::vector<std::string> feeds, fetches, targets;
+  // In the order in which they are started: the own task's part last, because it may run to its end
+  // inside the call that starts it.
+  std::vector<PreparedPart> parts;
+  std::vector<StepTracker::Part> tracked;  // parts, as the tracker wants them
+
+  // Whether workers keep something of a step that they must be told to drop. A step of one part
+  // on the own task meets nobody.
+  bool needs_cleanup() const {
+    return parts.size() > 1 || parts.front().where == StepTracker::Part::Where::elsewhere;
+  }
+};
+
+// A PreparedStep as one client calls it: with feeds and fetches in its own order.
+struct OrderedStep {
+  std::shared_ptr<const PreparedStep> step;
+  std::vector<uint32_t> feed_at;   // for each feed of the step: where the client puts it
+  std::vector<uint32_t> fetch_of;  // for each fetch of the client: which one of the step it is
+  bool fetches_in_order = false;   // fetch_of is 0, 1, 2 …
+};
+
+// What a client asks for, as it wrote it.
+struct StepRequestNames {
+  std::vector<std::string> feeds, fetches, targets;
+};
+
+// The same, sorted and each name once. Errors: INVALID_ARGUMENT if there is nothing to fetch or run,
+// for a feed that is given twice, and for one that is fetched, too.
+Result<StepRequestNames> canonical(const StepRequestNames& names);
+// A key that is the same for equal lists only.
+std::string cache_key(const StepRequestNames& names);
+std::string cache_key(const RunStepRequest& request);  // without the request's values
+StepRequestNames names_of(const RunStepRequest& request);
+// `names` must have the names of `step`, in any order.
+OrderedStep in_order_of(std::shared_ptr<const PreparedStep> step, const StepRequestNames& names);
+
+}  // namespace millrace

@@ -1,0 +1,37 @@
+// Roll call: asks every member of a cluster for its devices and waits until all have answered.
+//
+// Tasks start in any order, so a member that is down is waited for, as long as the caller likes: only
+// the cancellation ends the wait. Every so often a log line names each member that is missing, its
+// address, and what a direct attempt to reach it says. A member that answers under another name
+// ends the roll call at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/base/cancellation.h"
+#include "millrace/base/done.h"
+#include "millrace/cluster/services.h"
+#include "millrace/master/master_options.h"
+#include "millrace/master/membership.h"
+
+namespace millrace {
+
+// A member that answered.
+struct Present {
+  Member member;
+  std::shared_ptr<WorkerService> worker;
+  std::vector<DeviceAttributes> devices;  // under the names they have in the session
+};
+
+// `purpose` stands in front of log lines: "CreateSession". `call` must stay valid until `done`.
+// Errors: the cancellation's reason; what a WorkerDirectory or a member says, with its name; and
+// those of check_identity.
+void call_the_roll(MasterContext& context, const Membership& membership, std::string_view purpose,
+                   const Call& call, Done<std::vector<Present>> done);
+
+// "CreateSession still waiting for response from worker: /job:ps/replica:0/task:0 at ps0:2222 (…)"
+std::string reminder(std::string_view purpose, const Member& missing, const Status& diagnosis);
+
+}  // namespace millrace

@@ -1,0 +1,94 @@
+#include "millrace/master/session_graph.h"
+
+#include <utility>
+
+#include "millrace/base/log.h"
+#include "millrace/graph/import.h"
+#include "millrace/graph/validate.h"
+#include "millrace/plan/place.h"
+
+namespace millrace {
+
+namespace {
+
+// The devices that placement may use: those that the filters allow, and the master's own.
+Result<DeviceSet> usable_devices(const Membership& membership,
+                                 const std::vector<Present>& members) {
+  std::vector<DeviceSet::Entry> entries;
+  for (const Present& present : members) {
+    const bool is_own = present.member.task == membership.self;
+    for (const DeviceAttributes& device : present.devices) {
+      MR_ASSIGN(const DeviceName name, DeviceName::parse(device.name));
+      if (!is_own && !membership.filters.allow(name)) continue;
+      entries.push_back({device.name, device.incarnation,
+                         is_own ? Locality::local_to_master : Locality::remote});
+    }
+  }
+  return DeviceSet::create(entries);
+}
+
+}  // namespace
+
+SessionGraph::SessionGraph(DeviceSet devices, const SessionOptions& options)
+    : devices_(std::move(devices)),
+      place_options_{.allow_soft_placement = options.allow_soft_placement},
+      plan_options_{.optimize = options.disable_optimizer ? Optimize::no : Optimize::yes},
+      log_placement_(options.log_device_placement) {}
+
+Result<std::unique_ptr<SessionGraph>> SessionGraph::create(Graph graph,
+                                                           const Membership& membership,
+                                                           const std::vector<Present>& members,
+                                                           const SessionOptions& options) {
+  MR_ASSIGN(DeviceSet devices, usable_devices(membership, members));
+  std::unique_ptr<SessionGraph> made(new SessionGraph(std::move(devices), options));
+  MR_TRY(made->place_and_log(graph));
+  MutexLock lock(made->mutex_);
+  made->placed_ = std::make_shared<const Graph>(std::move(graph));
+  return made;
+}
+
+Status SessionGraph::place_and_log(Graph& graph) const {
+  const size_t num_known = [&]() -> size_t {
+    MutexLock lock(mutex_);
+    return placed_ ? placed_->size() : 0;
+  }();
+  MR_TRY(place(graph, devices_, place_options_));
+  if (!log_placement_) return {};
+  for (size_t id = num_known; id < graph.size(); ++id) {
+    const Node& node = graph[static_cast<NodeId>(id)];
+    log_info(node.name, ": (", node.op->name, "): ", node.device);
+  }
+  return {};
+}
+
+Result<int64_t> SessionGraph::extend(const wire::GraphDef& def, int64_t expected_version) {
+  MutexLock extending(extending_);
+  std::shared_ptr<const Graph> current;
+  {
+    MutexLock lock(mutex_);
+    if (version_ != expected_version) {
+      return aborted("Current version is ", version_, " but caller expected ", expected_version,
+                     ".");
+    }
+    current = placed_;
+  }
+  Graph extended = *current;
+  MR_TRY(extend_graph(extended, def));
+  MR_TRY(validate(extended));
+  MR_TRY(place_and_log(extended));
+  MutexLock lock(mutex_);
+  placed_ = std::make_shared<const Graph>(std::move(extended));
+  return ++version_;
+}
+
+std::shared_ptr<const Graph> SessionGraph::placed() const {
+  MutexLock lock(mutex_);
+  return placed_;
+}
+
+Result<StepPlan> SessionGraph::plan(const StepRequestNames& names) const {
+  const std::shared_ptr<const Graph> graph = placed();
+  return make_plan(*graph, devices_, {names.feeds, names.fetches, names.targets}, plan_options_);
+}
+
+}  // namespace millrace

@@ -1,0 +1,193 @@
+#include "millrace/master/step_run.h"
+
+#include <utility>
+
+#include "millrace/master/master_session.h"
+
+namespace millrace {
+
+namespace {
+
+template <class T>
+void append(std::vector<T>& all, std::vector<T> more) {
+  if (all.empty()) {
+    all = std::move(more);
+    return;
+  }
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+std::vector<Tensor> in_client_order(const std::vector<Tensor>& tensors, const OrderedStep& ordered) {
+  std::vector<Tensor> in_order;
+  in_order.reserve(ordered.fetch_of.size());
+  for (const uint32_t fetch : ordered.fetch_of) in_order.push_back(tensors[fetch]);
+  return in_order;
+}
+
+template <class Reply>
+void give(Done<Reply>& done, std::vector<Tensor> tensors, RunMetadata metadata) {
+  Reply reply;
+  reply.tensors = std::move(tensors);
+  reply.metadata = std::move(metadata);
+  done(std::move(reply));
+}
+
+}  // namespace
+
+void refuse(StepAnswer answer, Status why) {
+  std::visit([&](auto& done) { done(std::move(why)); }, answer);
+}
+
+StepRun::StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<const OrderedStep> ordered,
+                 const RunOptions& options, StepAnswer answer, StepLeg leg)
+    : session_(std::move(session)), ordered_(std::move(ordered)), options_(options),
+      leg_(leg.step_id != 0 ? leg : StepLeg{session_->context().next_step_id(), leg.kind}),
+      answer_(std::move(answer)),
+      tracker_(ordered_->step->tracked), fetched_(ordered_->step->fetches.size()) {}
+
+StepRun::~StepRun() {
+  if (is_listed_) session_->leave(*this);
+}
+
+void StepRun::start(std::shared_ptr<MasterSession> session,
+                    std::shared_ptr<const OrderedStep> ordered, std::vector<Tensor> feeds,
+                    const RunOptions& options, const Call& call, StepAnswer answer, StepLeg leg) {
+  if (feeds.size() != ordered->feed_at.size()) {
+    refuse(std::move(answer), invalid("got ", feeds.size(), " feed values; this step takes ",
+                                      ordered->feed_at.size()));
+    return;
+  }
+  auto made = std::make_shared<StepRun>(std::move(session), std::move(ordered), options,
+                                        std::move(answer), leg);
+  made->run(std::move(feeds), call);
+}
+
+void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
+  if (Status open = session_->enter(*this); !open.ok()) {
+    refuse(std::move(answer_), std::move(open));
+    return;
+  }
+  is_listed_ = true;
+  const std::vector<PreparedPart>& parts = ordered_->step->parts;
+  for (size_t i = 0; i < parts.size(); ++i) parts_.push_back({this, i});
+  if (call.cancellation != nullptr || call.deadline) {
+    early_end_ = EarlyEnd(session_->context(), call, str_cat("step ", leg_.step_id),
+                          [weak = weak_from_this()](Status why) {
+                            if (auto self = weak.lock()) self->stop(std::move(why));
+                          });
+  }
+  // The last call may use the caller's thread: nothing is left to start after it.
+  Call part_call{.cancellation = &cancellation_, .runner = call.runner, .waiting = false,
+                 .deadline = {}};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    part_call.waiting = call.waiting && i + 1 == parts.size();
+    start_part(i, feeds, part_call);
+  }
+}
+
+void StepRun::start_part(size_t index, std::vector<Tensor>& feeds, const Call& call) {
+  const PreparedPart& part = ordered_->step->parts[index];
+  RunGraphRequest request;
+  request.session_handle = session_->handle();
+  request.graph_handle = part.graph_handle;
+  request.step_id = leg_.step_id;
+  request.keys = part.keys;
+  request.trace = options_.trace;
+  request.is_partial = leg_.kind != StepLeg::Kind::whole_step;
+  request.is_last_partial_run = leg_.kind == StepLeg::Kind::last_leg;
+  request.record_partition_graphs = options_.output_partition_graphs;
+  if (part.where == StepTracker::Part::Where::elsewhere)
+    request.request_id = session_->context().next_request_id();
+  request.values.reserve(part.feeds.size());
+  const bool is_only = ordered_->step->parts.size() == 1;
+  for (const uint32_t feed : part.feeds) {
+    Tensor& value = feeds[ordered_->feed_at[feed]];
+    request.values.push_back(is_only ? std::move(value) : value);
+  }
+  // Shares this object's count but points at the part: small enough to need no allocation.
+  std::shared_ptr<Part> self(shared_from_this(), &parts_[index]);
+  part.worker->run_graph(std::move(request), call,
+                         Done<RunGraphReply>([self = std::move(self)](Result<RunGraphReply> reply) {
+                           self->run->replied(self->index, std::move(reply));
+                         }));
+}
+
+void StepRun::replied(size_t index, Result<RunGraphReply> reply) {
+  StepTracker::Actions actions;
+  {
+    MutexLock lock(mutex_);
+    Status status = reply.status();
+    if (status.ok()) status = keep(ordered_->step->parts[index], std::move(reply).value());
+    actions = tracker_.on_reply(index, std::move(status));
+  }
+  perform(actions);
+}
+
+Status StepRun::keep(const PreparedPart& part, RunGraphReply reply) {
+  append(metadata_.traces, std::move(reply.traces));
+  append(metadata_.partition_graphs, std::move(reply.partition_graphs));
+  if (reply.values.size() != part.fetches.size()) {
+    return internal(part.worker_name, " answered with ", reply.values.size(), " values where ",
+                    part.fetches.size(), " were asked for");
+  }
+  for (size_t i = 0; i < reply.values.size(); ++i) {
+    const uint32_t fetch = part.fetches[i];
+    if (reply.values[i].is_dead) {
+      return invalid("The tensor returned for ", ordered_->step->fetches[fetch],
+                     " was not valid: the branch of the graph that makes it did not run.");
+    }
+    fetched_[fetch] = std::move(reply.values[i].tensor);
+  }
+  return {};
+}
+
+void StepRun::stop(Status why) {
+  StepTracker::Actions actions;
+  {
+    MutexLock lock(mutex_);
+    actions = tracker_.on_stop(std::move(why));
+  }
+  perform(actions);
+}
+
+void StepRun::perform(const StepTracker::Actions& actions) {
+  if (!actions.cancel_parts.ok()) cancellation_.cancel(actions.cancel_parts);
+  if (actions.answer) answer();
+}
+
+void StepRun::answer() {
+  // The client may drop its cancellation as soon as it is answered.
+  early_end_ = {};
+  Status outcome;
+  std::vector<Tensor> tensors;
+  RunMetadata metadata;
+  {
+    MutexLock lock(mutex_);
+    outcome = tracker_.outcome();
+    tensors = std::move(fetched_);
+    metadata = std::move(metadata_);
+  }
+  if (!outcome.ok()) {
+    refuse(std::move(answer_), std::move(outcome));
+  } else {
+    if (!ordered_->fetches_in_order) tensors = in_client_order(tensors, *ordered_);
+    std::visit([&](auto& done) { give(done, std::move(tensors), std::move(metadata)); }, answer_);
+  }
+  // The client does not wait for this; closing the session does.
+  if (leg_.kind == StepLeg::Kind::whole_step && ordered_->step->needs_cleanup()) clean_up();
+}
+
+void StepRun::clean_up() {
+  clean_up_step(session_->context(), *ordered_->step, leg_.step_id, shared_from_this());
+}
+
+void clean_up_step(MasterContext& context, const PreparedStep& step, int64_t step_id,
+                   const std::shared_ptr<const void>& keep) {
+  const Call call = context.cleanup_call();
+  for (const PreparedPart& part : step.parts) {
+    // Whatever it says: a worker that is gone has nothing left to clean up.
+    part.worker->cleanup_graph({step_id}, call, Done<void>([keep](Status) {}));
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+// StepRun: one step in flight.
+//
+// The shell around a StepTracker: starts every part, carries answers and ends of patience to the
+// tracker, does what it says, and answers the client. It keeps itself alive while a part runs or is
+// being cleaned up, and keeps its session open as long. Any thread.
+#pragma once
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "millrace/base/cancellation.h"
+#include "millrace/base/done.h"
+#include "millrace/cluster/services.h"
+#include "millrace/master/early_end.h"
+#include "millrace/master/prepared_step.h"
+#include "millrace/master/step_tracker.h"
+
+namespace millrace {
+
+class MasterSession;
+
+// The client's continuation: what it called decides the type of the answer.
+using StepAnswer = std::variant<Done<RunStepReply>, Done<RunCallableReply>>;
+void refuse(StepAnswer answer, Status why);
+
+// Steps of one session that run, so that closing it can end them. An intrusive list: entering and
+// leaving allocate nothing. Owned and guarded by the session.
+struct RunningStep {
+  RunningStep* previous = nullptr;
+  RunningStep* next = nullptr;
+};
+
+// Which step the parts run: one of its own, or a leg of a partial run, which shares a step with other
+// legs and leaves the cleaning up to it.
+struct StepLeg {
+  int64_t step_id = 0;  // 0: a new step
+  enum class Kind : uint8_t { whole_step, leg, last_leg } kind = Kind::whole_step;
+};
+
+class StepRun final : public RunningStep, public std::enable_shared_from_this<StepRun> {
+ public:
+  // Starts the step; may answer inside this call. `feeds` are in the client's order.
+  static void start(std::shared_ptr<MasterSession> session,
+                    std::shared_ptr<const OrderedStep> ordered, std::vector<Tensor> feeds,
+                    const RunOptions& options, const Call& call, StepAnswer answer,
+                    StepLeg leg = {});
+
+  // Use start().
+  StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<const OrderedStep> ordered,
+          const RunOptions& options, StepAnswer answer, StepLeg leg);
+  StepRun(const StepRun&) = delete;
+  StepRun& operator=(const StepRun&) = delete;
+  ~StepRun();
+
+  // Ends the step early with this outcome.
+  void stop(Status why);
+
+ private:
+  // One part, so that its continuation needs one pointer only.
+  struct Part {
+    StepRun* run = nullptr;
+    size_t index = 0;
+  };
+
+  void run(std::vector<Tensor> feeds, const Call& call);
+  void start_part(size_t index, std::vector<Tensor>& feeds, const Call& call);
+  void replied(size_t index, Result<RunGraphReply> reply);
+  Status keep(const PreparedPart& part, RunGraphReply reply) MR_REQUIRES(mutex_);
+  void perform(const StepTracker::Actions& actions);
+  void answer();
+  void clean_up();
+
+  const std::shared_ptr<MasterSession> session_;
+  const std::shared_ptr<const OrderedStep> ordered_;
+  const RunOptions options_;
+  const StepLeg leg_;
+  bool is_listed_ = false;  // set once, before the first part starts
+  absl::InlinedVector<Part, 1> parts_;
+  EarlyEnd early_end_;
+  Cancellation cancellation_;  // of the parts
+  StepAnswer answer_;          // used once, by whoever got the last reply
+
+  Mutex mutex_;
+  StepTracker tracker_ MR_GUARDED_BY(mutex_);
+  std::vector<Tensor> fetched_ MR_GUARDED_BY(mutex_);  // in the order of the step
+  RunMetadata metadata_ MR_GUARDED_BY(mutex_);
+};
+
+// Tells every worker of the step to drop what it keeps of it. Nobody waits for the answers; `keep`
+// stays alive until they are there.
+void clean_up_step(MasterContext& context, const PreparedStep& step, int64_t step_id,
+                   const std::shared_ptr<const void>& keep);
+
+}  // namespace millrace

@@ -1,0 +1,78 @@
+// StepTracker: the protocol of one step, as a state machine.
+//
+// A step runs on several workers, its parts. Events go in (a part answered, somebody wants the step
+// to end); actions come out (cancel the parts that still run, answer the client). The first *cause*
+// of a failure cancels the other parts; what they answer then are consequences, which are counted and
+// not shown. The client is answered once every part has answered, so nothing of the step is left
+// running behind its back; cancelled parts answer soon.
+//
+// Pure: no thread, clock or socket. The caller feeds events one at a time. step_tracker_test.cc
+// drives it with transcripts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "millrace/base/status.h"
+
+namespace millrace {
+
+class StepTracker {
+ public:
+  // One part, as errors name it.
+  struct Part {
+    std::string_view worker;  // "/job:worker/replica:0/task:0"; must outlive the tracker
+    enum class Where : uint8_t { own_task, elsewhere } where = Where::own_task;
+  };
+
+  // At most one of the two is asked for by one event; `cancel_parts` at most once per step.
+  struct Actions {
+    // Cancel whatever still runs; empty (OK) if there is nothing to cancel. Always a consequence.
+    Status cancel_parts = {};
+    // Answer the client with outcome().
+    bool answer = false;
+  };
+
+  // At least one part; all are taken to be started.
+  explicit StepTracker(std::span<const Part> parts);
+
+  // Part `index` answered. A second answer of one part is ignored.
+  Actions on_reply(size_t index, Status status);
+  // The client gave up, its deadline passed, or the session is being closed. `why` becomes the
+  // outcome unless a part failed first by itself.
+  Actions on_stop(Status why);
+
+  bool finished() const { return pending_ == 0; }
+  size_t num_pending() const { return pending_; }
+  bool is_pending(size_t index) const { return !answered_[index]; }
+  // How the step ended; OK if it went well. Requires finished().
+  Status outcome() const;
+
+ private:
+  // The most causes that are kept; a cluster of thousands need not repeat itself.
+  static constexpr size_t kMaxCauses = 4;
+
+  void record(size_t index, Status status);
+
+  std::span<const Part> parts_;
+  absl::InlinedVector<bool, 8> answered_;
+  size_t pending_;
+  Status stopped_;               // why somebody outside ended the step
+  std::vector<Status> causes_;   // failures of parts, first one first
+  size_t num_causes_ = 0;
+  Status consequence_;           // the first one; shown only if there is no cause
+  size_t num_consequences_ = 0;
+};
+
+// `status` as a client sees it when it comes from `worker`, another task: with TensorFlow's prefix
+// "From /job:worker/replica:0/task:1:\n", and a hint if the worker says that it was restarted.
+Status from_worker(std::string_view worker, const Status& status);
+
+// The same error with another message: code, payloads and consequence stay.
+Status with_message(const Status& status, std::string message);
+
+}  // namespace millrace

@@ -1,0 +1,173 @@
+// One step's protocol as transcripts: what happens, and what the master does about it.
+//
+//   parts a b            the step runs on /job:a and /job:b; `a` is the master's own task
+//   a OK                 a part answers
+//   a NOT_FOUND no file  … with an error; "~" before the code marks a consequence
+//   stop CANCELLED why   the client gives up
+#include "millrace/master/step_tracker.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <sstream>
+
+namespace millrace {
+namespace {
+
+Code code_from(const std::string& name) {
+  for (int code = 0; code <= 16; ++code)
+    if (code_name(static_cast<Code>(code)) == name) return static_cast<Code>(code);
+  FAIL("no such code: " << name);
+  return Code::ok;
+}
+
+Status read_status(std::istringstream& words) {
+  std::string code, text;
+  words >> code;
+  std::getline(words >> std::ws, text);
+  const bool is_consequence = code.starts_with("~");
+  if (is_consequence) code.erase(0, 1);
+  const Status status(code_from(code), text);
+  return is_consequence ? status.as_consequence() : status;
+}
+
+std::string run(const std::string& script) {
+  std::vector<std::string> names;
+  std::vector<StepTracker::Part> parts;
+  std::unique_ptr<StepTracker> tracker;
+  std::ostringstream out;
+  std::istringstream lines(script);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string who;
+    if (!(words >> who)) continue;
+    if (who == "parts") {
+      for (std::string name; words >> name;) names.push_back(name);
+      for (const std::string& name : names)
+        parts.push_back({name, name == "a" ? StepTracker::Part::Where::own_task
+                                           : StepTracker::Part::Where::elsewhere});
+      tracker = std::make_unique<StepTracker>(parts);
+      continue;
+    }
+    const Status status = read_status(words);
+    StepTracker::Actions actions;
+    if (who == "stop") {
+      actions = tracker->on_stop(status);
+    } else {
+      const auto found = std::find(names.begin(), names.end(), who);
+      actions = tracker->on_reply(static_cast<size_t>(found - names.begin()), status);
+    }
+    if (!actions.cancel_parts.ok()) {
+      out << "cancel";
+      for (size_t i = 0; i < names.size(); ++i)
+        if (tracker->is_pending(i)) out << ' ' << names[i];
+      out << ": " << actions.cancel_parts.to_string() << '\n';
+    }
+    if (actions.answer) out << "client <- " << tracker->outcome().to_string() << '\n';
+  }
+  return out.str();
+}
+
+TEST_CASE("a step ends well when every part has") {
+  CHECK(run("parts a b c\n"
+            "b OK\n"
+            "a OK\n"
+            "c OK\n") ==
+        "client <- OK\n");
+}
+
+TEST_CASE("the first cause cancels the others, whose answers are counted and not shown") {
+  CHECK(run("parts a b c\n"
+            "b INVALID_ARGUMENT shapes differ\n"
+            "a CANCELLED stopped\n"
+            "c ~ABORTED cleanup\n") ==
+        "cancel a c: INVALID_ARGUMENT: From b:\nshapes differ\n"
+        "client <- INVALID_ARGUMENT: From b:\nshapes differ (2 consequences hidden)\n");
+}
+
+TEST_CASE("a consequence waits for its cause") {
+  CHECK(run("parts a b\n"
+            "a ~CANCELLED recv aborted\n"
+            "b NOT_FOUND no file\n") ==
+        "client <- NOT_FOUND: From b:\nno file (1 consequence hidden)\n");
+}
+
+TEST_CASE("a consequence is shown if nobody tells its cause") {
+  CHECK(run("parts a b\n"
+            "a ~CANCELLED recv aborted\n"
+            "b OK\n") ==
+        "client <- CANCELLED: recv aborted\n");
+}
+
+TEST_CASE("a worker that dies fails the step with its own name, once") {
+  CHECK(run("parts a b\n"
+            "b UNAVAILABLE connection to host:1 closed\n"
+            "a ~CANCELLED stopped\n"
+            "b UNAVAILABLE again\n") ==
+        "cancel a: UNAVAILABLE: From b:\nconnection to host:1 closed\n"
+        "client <- UNAVAILABLE: From b:\nconnection to host:1 closed (1 consequence hidden)\n");
+}
+
+TEST_CASE("two causes are both shown, under the code of the first") {
+  CHECK(run("parts a b\n"
+            "b UNAVAILABLE gone\n"
+            "a INTERNAL broken\n") ==
+        "cancel a: UNAVAILABLE: From b:\ngone\n"
+        "client <- UNAVAILABLE: 2 root errors:\n"
+        "=====================\nUNAVAILABLE: From b:\ngone\n"
+        "=====================\nINTERNAL: broken\n"
+        "=====================\n");
+}
+
+TEST_CASE("a client that gives up cancels all parts and gets its own reason") {
+  CHECK(run("parts a b\n"
+            "stop DEADLINE_EXCEEDED too late\n"
+            "a CANCELLED stopped\n"
+            "stop CANCELLED twice\n"
+            "b ~ABORTED step cancelled\n") ==
+        "cancel a b: DEADLINE_EXCEEDED: too late\n"
+        "client <- DEADLINE_EXCEEDED: too late\n");
+}
+
+TEST_CASE("giving up after a failure changes neither the cause nor cancels twice") {
+  CHECK(run("parts a b\n"
+            "b NOT_FOUND no file\n"
+            "stop CANCELLED closed\n"
+            "a CANCELLED stopped\n") ==
+        "cancel a: NOT_FOUND: From b:\nno file\n"
+        "client <- NOT_FOUND: From b:\nno file (1 consequence hidden)\n");
+}
+
+TEST_CASE("stopping a finished step does nothing") {
+  CHECK(run("parts a\n"
+            "a OK\n"
+            "stop CANCELLED late\n") ==
+        "client <- OK\n");
+}
+
+TEST_CASE("a kernel's own CANCELLED is a cause") {
+  CHECK(run("parts a\n"
+            "a CANCELLED enqueue on a closed queue\n") ==
+        "client <- CANCELLED: enqueue on a closed queue\n");
+}
+
+TEST_CASE("a restarted worker is named, with what to do about it") {
+  const std::string text = run(
+      "parts a b\n"
+      "b ABORTED Session handle is not found: 12. Possibly this worker (\"b\") just restarted.\n"
+      "a OK\n");
+  CHECK(text.find("client <- ABORTED: From b:\nSession handle is not found: 12.") !=
+        std::string::npos);
+  CHECK(text.find("Create a new session") != std::string::npos);
+}
+
+TEST_CASE("payloads and the mark of a consequence survive the worker's prefix") {
+  const Status status =
+      from_worker("b", aborted("x").with_payload("url", "bytes").as_consequence());
+  CHECK(status.message() == "From b:\nx");
+  CHECK(status.is_consequence());
+  CHECK(status.payloads().at("url") == "bytes");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,41 @@
+// Runtime: what the servers and sessions of one process share: the ops, the threads, the timer, the
+// source of ids. Made once by the program and handed to whoever needs it; there is no global one.
+// Starting costs nothing but the op registry: threads start with their first work.
+#pragma once
+
+#include <memory>
+
+#include "millrace/base/random.h"
+#include "millrace/base/thread_pool.h"
+#include "millrace/base/timer.h"
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+// A registry of every op that Millrace has.
+std::shared_ptr<const OpRegistry> standard_ops();
+
+struct RuntimeOptions {
+  int threads = 0;                                   // of the pool; 0: one per processor
+  std::shared_ptr<const OpRegistry> ops = nullptr;   // null: standard_ops()
+};
+
+class Runtime {
+ public:
+  static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
+
+  const OpRegistry& ops() const { return *ops_; }
+  ThreadPool& pool() { return pool_; }
+  TimerQueue& timers() { return timers_; }
+  Random& random() { return *random_; }
+
+ private:
+  explicit Runtime(RuntimeOptions options);
+
+  const std::shared_ptr<const OpRegistry> ops_;
+  const std::unique_ptr<Random> random_;
+  ThreadPool pool_;
+  TimerQueue timers_;  // posts to the pool, so it ends first
+};
+
+}  // namespace millrace

@@ -1,0 +1,213 @@
+#include "millrace/session/session.h"
+
+#include <utility>
+
+#include "millrace/graph/import.h"
+#include "millrace/session/server.h"
+#include "millrace/session/session_state.h"
+#include "millrace/session/targets.h"
+#include "millrace/session/wait_for.h"
+
+namespace millrace {
+
+namespace {
+
+// How long a session that is dropped waits for its master to agree.
+constexpr std::chrono::seconds kClosePatience{10};
+
+// "node" -> "node:0", which is what masters expect.
+std::string tensor_name(std::string name) {
+  if (name.find(':') == std::string::npos) name += ":0";
+  return name;
+}
+
+std::vector<std::string> tensor_names(std::vector<std::string> names) {
+  for (std::string& name : names) name = tensor_name(std::move(name));
+  return names;
+}
+
+Result<std::vector<Tensor>> run_step(SessionState& state, RunStepRequest request, RunArgs& args) {
+  const auto deadline = state.deadline(args.timeout);
+  MR_ASSIGN(request.session_handle, state.synchronise(args.cancellation, deadline));
+  for (NamedTensor& feed : request.feeds) feed.name = tensor_name(std::move(feed.name));
+  request.fetches = tensor_names(std::move(request.fetches));
+  request.options = {args.trace, args.timeout, args.output_partition_graphs};
+  WaitFor<RunStepReply> wait;
+  state.master->run_step(std::move(request), wait.call(args.cancellation, deadline), wait.done());
+  MR_ASSIGN(RunStepReply reply, wait.get());
+  if (args.metadata != nullptr) *args.metadata = std::move(reply.metadata);
+  return std::move(reply.tensors);
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<SessionState> state) : state_(std::move(state)) {}
+
+Session::~Session() {
+  if (Status status = close(); !status.ok()) {
+    // Nobody to tell, and nothing to do: the master drops the session with its process.
+  }
+}
+
+Result<std::unique_ptr<Session>> Session::create(const SessionTarget& target,
+                                                 SessionOptions options,
+                                                 std::shared_ptr<Runtime> runtime) {
+  auto state = std::make_shared<SessionState>();
+  MR_ASSIGN(Dialled dialled, dial(target, std::move(runtime)));
+  state->runtime = std::move(dialled.runtime);
+  state->master = std::move(dialled.master);
+  state->target = std::move(dialled.target);
+  state->options = std::move(options);
+  return std::unique_ptr<Session>(new Session(std::move(state)));
+}
+
+Status Session::extend(const GraphBuilder& builder) {
+  MR_TRY(builder.status());
+  const Graph& graph = builder.graph();
+  {
+    MutexLock lock(state_->mutex);
+    if (state_->source != nullptr && state_->source != &graph)
+      return invalid("a session takes its nodes from one builder; use a session for each");
+    state_->source = &graph;
+    if (state_->num_taken == graph.size()) return {};
+  }
+  wire::GraphDef added = export_graph(graph);
+  MutexLock lock(state_->mutex);
+  added.nodes.erase(added.nodes.begin(),
+                    added.nodes.begin() + static_cast<ptrdiff_t>(state_->num_taken));
+  state_->num_taken = graph.size();
+  state_->unsent.versions = added.versions;
+  std::move(added.nodes.begin(), added.nodes.end(), std::back_inserter(state_->unsent.nodes));
+  state_->has_unsent = true;
+  return {};
+}
+
+Status Session::extend(wire::GraphDef graph) {
+  MutexLock lock(state_->mutex);
+  if (state_->is_closed) return failed_precondition("Session is closed.");
+  state_->unsent.versions = graph.versions;
+  std::move(graph.nodes.begin(), graph.nodes.end(), std::back_inserter(state_->unsent.nodes));
+  // The library comes whole each time.
+  state_->unsent.functions = std::move(graph.functions);
+  state_->has_unsent = true;
+  return {};
+}
+
+Result<std::vector<Tensor>> Session::run(Feeds feeds, std::vector<std::string> fetches,
+                                         RunArgs args) {
+  RunStepRequest request;
+  request.feeds = std::move(feeds);
+  request.fetches = std::move(fetches);
+  request.targets = std::move(args.targets);
+  return run_step(*state_, std::move(request), args);
+}
+
+Result<std::string> Session::partial_run_setup(std::vector<std::string> feeds,
+                                               std::vector<std::string> fetches, RunArgs args) {
+  const auto deadline = state_->deadline(args.timeout);
+  MR_ASSIGN(std::string handle, state_->synchronise(args.cancellation, deadline));
+  WaitFor<PartialRunSetupReply> wait;
+  state_->master->partial_run_setup({std::move(handle), tensor_names(std::move(feeds)),
+                                     tensor_names(std::move(fetches)), std::move(args.targets)},
+                                    wait.call(args.cancellation, deadline), wait.done());
+  MR_ASSIGN(PartialRunSetupReply reply, wait.get());
+  return std::move(reply.partial_run_handle);
+}
+
+Result<std::vector<Tensor>> Session::partial_run(const std::string& handle, Feeds feeds,
+                                                 std::vector<std::string> fetches, RunArgs args) {
+  if (handle.empty()) return invalid("partial_run without the handle of partial_run_setup");
+  RunStepRequest request;
+  request.partial_run_handle = handle;
+  request.feeds = std::move(feeds);
+  request.fetches = std::move(fetches);
+  return run_step(*state_, std::move(request), args);
+}
+
+Result<Callable> Session::make_callable(std::vector<std::string> feeds,
+                                        std::vector<std::string> fetches, RunArgs args) {
+  const auto deadline = state_->deadline(args.timeout);
+  MR_ASSIGN(std::string handle, state_->synchronise(args.cancellation, deadline));
+  MakeCallableRequest request{handle, tensor_names(std::move(feeds)),
+                              tensor_names(std::move(fetches)), std::move(args.targets),
+                              {args.trace, args.timeout, args.output_partition_graphs}};
+  WaitFor<MakeCallableReply> wait;
+  state_->master->make_callable(std::move(request), wait.call(args.cancellation, deadline),
+                                wait.done());
+  MR_ASSIGN(const MakeCallableReply reply, wait.get());
+  return Callable(state_, std::move(handle), reply.handle, args.timeout);
+}
+
+Result<std::vector<DeviceAttributes>> Session::list_devices() {
+  const auto deadline = state_->deadline({});
+  MR_ASSIGN(std::string handle, state_->synchronise(nullptr, deadline));
+  WaitFor<ListDevicesReply> wait;
+  state_->master->list_devices({std::move(handle)}, wait.call(nullptr, deadline), wait.done());
+  MR_ASSIGN(ListDevicesReply reply, wait.get());
+  std::move(reply.remote.begin(), reply.remote.end(), std::back_inserter(reply.local));
+  return std::move(reply.local);
+}
+
+Status Session::close() {
+  state_->closing.cancel(cancelled("Session is closed."));
+  std::string handle;
+  {
+    MutexLock lock(state_->mutex);
+    state_->is_closed = true;
+    while (state_->is_busy) state_->changed.wait(state_->mutex);
+    handle.swap(state_->handle);
+    state_->changed.notify_all();
+  }
+  if (handle.empty()) return {};
+  WaitFor<void> wait;
+  state_->master->close_session({std::move(handle)},
+                                wait.call(nullptr, Clock::real().now() + kClosePatience),
+                                wait.done());
+  return wait.get();
+}
+
+Status Session::reset(const SessionTarget& target, std::vector<std::string> containers) {
+  MR_ASSIGN(const Dialled dialled, dial(target, nullptr));
+  WaitFor<void> wait;
+  dialled.master->reset({std::move(containers), {}}, wait.call(), wait.done());
+  return wait.get();
+}
+
+// ---- Callable --------------------------------------------------------------------------------
+
+Callable::Callable(std::shared_ptr<SessionState> state, std::string session_handle, int64_t handle,
+                   std::chrono::milliseconds timeout)
+    : state_(std::move(state)), session_handle_(std::move(session_handle)), handle_(handle),
+      timeout_(timeout) {}
+
+Callable& Callable::operator=(Callable&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  state_ = std::move(other.state_);
+  session_handle_ = std::move(other.session_handle_);
+  handle_ = other.handle_;
+  timeout_ = other.timeout_;
+  return *this;
+}
+
+Callable::~Callable() { release(); }
+
+Result<std::vector<Tensor>> Callable::operator()(std::span<const Tensor> feeds) const {
+  WaitFor<RunCallableReply> wait;
+  state_->master->run_callable({session_handle_, handle_, {feeds.begin(), feeds.end()}},
+                               wait.call(nullptr, state_->deadline(timeout_)), wait.done());
+  Result<RunCallableReply> reply = wait.get();
+  if (!reply.ok()) return reply.status();
+  return std::move(reply->tensors);
+}
+
+void Callable::release() {
+  const std::shared_ptr<SessionState> state = std::move(state_);
+  if (!state) return;
+  // Nobody waits: a session that is closed has dropped it anyway. The answer keeps the state alive.
+  state->master->release_callable({session_handle_, handle_},
+                                  {.deadline = Clock::real().now() + kClosePatience},
+                                  Done<void>([state](Status) {}));
+}
+
+}  // namespace millrace

@@ -1,0 +1,134 @@
+// Session: a graph, a target, run().
+//
+//   MR_ASSIGN(auto session, Session::create(server->target()));
+//   MR_TRY(session->extend(builder));
+//   MR_ASSIGN(auto values, session->run({{x.name(), Tensor::scalar(2.0f)}}, {y.name()}));
+//
+// A session is what a client holds of a master: one in another process ("grpc://host:port"), one in
+// this process (a Server), or, with target "", a master and a worker of its own, a cluster of one
+// without a port. The session at the master is created by the first call that needs it, and what has
+// been given to extend() is sent then and before each later step; so errors in a graph may show up
+// there. If creating fails, the next call tries again.
+//
+// Any thread may call; any number of runs may go on at the same time. A run blocks its thread, and the
+// step runs on that thread unless there is work to share.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/api/scope.h"
+#include "millrace/base/cancellation.h"
+#include "millrace/cluster/messages.h"
+#include "millrace/session/runtime.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace {
+
+class Server;
+struct SessionState;  // session_state.h
+
+// Which master a session talks to.
+class SessionTarget {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): targets are written as they are.
+  // "" or "grpc://host:port".
+  SessionTarget(std::string text) : text_(std::move(text)) {}
+  SessionTarget(const char* text) : text_(text) {}
+  // The server's own master, by pointer. The server outlives the session.
+  SessionTarget(Server& server) : server_(&server) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  const std::string& text() const { return text_; }
+  Server* server() const { return server_; }
+
+ private:
+  std::string text_;
+  Server* server_ = nullptr;
+};
+
+struct RunArgs {
+  std::vector<std::string> targets = {};      // nodes to run for their effect
+  std::chrono::milliseconds timeout{0};       // 0: the session's operation_timeout
+  Trace trace = Trace::off;
+  bool output_partition_graphs = false;
+  RunMetadata* metadata = nullptr;            // gets what was traced
+  Cancellation* cancellation = nullptr;       // ends the run early
+};
+
+// Runs one step again and again, with all looking up done once. Outlives its session safely: calls
+// then fail. Any thread, any number of calls at a time.
+class Callable {
+ public:
+  Callable(Callable&&) noexcept = default;
+  Callable& operator=(Callable&&) noexcept;
+  ~Callable();
+
+  // Values for the feeds, in the order given to make_callable; returns those of the fetches.
+  Result<std::vector<Tensor>> operator()(std::span<const Tensor> feeds = {}) const;
+  Result<std::vector<Tensor>> operator()(std::initializer_list<Tensor> feeds) const {
+    return (*this)(std::span<const Tensor>(feeds.begin(), feeds.size()));
+  }
+
+ private:
+  friend class Session;
+  Callable(std::shared_ptr<SessionState> state, std::string session_handle, int64_t handle,
+           std::chrono::milliseconds timeout);
+  void release();
+
+  std::shared_ptr<SessionState> state_;
+  std::string session_handle_;
+  int64_t handle_ = 0;
+  std::chrono::milliseconds timeout_;
+};
+
+class Session {
+ public:
+  using Feeds = std::vector<NamedTensor>;
+
+  // Makes the handle only; nobody is contacted yet. `runtime` null: the server's, or a new one.
+  // Errors: INVALID_ARGUMENT for a target of another form.
+  static Result<std::unique_ptr<Session>> create(const SessionTarget& target,
+                                                 SessionOptions options = {},
+                                                 std::shared_ptr<Runtime> runtime = nullptr);
+  // Closes the session. Waits for the master a few seconds at most.
+  ~Session();
+
+  // Adds nodes. Errors: those of building; of one session at most one builder may be given.
+  Status extend(const GraphBuilder& builder);
+  // The same with a graph in its exchange form: new nodes only.
+  Status extend(wire::GraphDef graph);
+
+  // Values of `fetches` ("node:0", or "node" for output 0), in their order.
+  Result<std::vector<Tensor>> run(Feeds feeds, std::vector<std::string> fetches,
+                                  RunArgs args = {});
+  Result<Callable> make_callable(std::vector<std::string> feeds, std::vector<std::string> fetches,
+                                 RunArgs args = {});
+
+  // A step in several legs: announce everything, then bring feeds and take fetches bit by bit.
+  Result<std::string> partial_run_setup(std::vector<std::string> feeds,
+                                        std::vector<std::string> fetches, RunArgs args = {});
+  Result<std::vector<Tensor>> partial_run(const std::string& handle, Feeds feeds,
+                                          std::vector<std::string> fetches, RunArgs args = {});
+
+  // The devices of the session's members.
+  Result<std::vector<DeviceAttributes>> list_devices();
+
+  // Ends all runs (CANCELLED) and frees what the session holds at the master. Variables and queues
+  // stay. Later calls fail with FAILED_PRECONDITION. A session that was never used closes at once.
+  Status close();
+
+  // Drops the variables and queues in `containers` (empty: in the default one) on the whole cluster,
+  // and all sessions of that master.
+  static Status reset(const SessionTarget& target, std::vector<std::string> containers = {});
+
+ private:
+  explicit Session(std::shared_ptr<SessionState> state);
+  std::shared_ptr<SessionState> state_;
+};
+
+}  // namespace millrace

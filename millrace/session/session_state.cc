@@ -1,0 +1,90 @@
+#include "millrace/session/session_state.h"
+
+#include <utility>
+
+#include "millrace/session/wait_for.h"
+
+namespace millrace {
+
+namespace {
+
+Result<CreateSessionReply> create(SessionState& state, wire::GraphDef graph,
+                                  Cancellation& cancellation, std::optional<Clock::Time> deadline) {
+  WaitFor<CreateSessionReply> wait;
+  state.master->create_session({std::move(graph), state.options, state.target},
+                               wait.call(&cancellation, deadline), wait.done());
+  return wait.get();
+}
+
+Result<ExtendSessionReply> extend(SessionState& state, ExtendSessionRequest request,
+                                  Cancellation& cancellation, std::optional<Clock::Time> deadline) {
+  WaitFor<ExtendSessionReply> wait;
+  state.master->extend_session(std::move(request), wait.call(&cancellation, deadline), wait.done());
+  return wait.get();
+}
+
+}  // namespace
+
+std::optional<Clock::Time> SessionState::deadline(std::chrono::milliseconds timeout) const {
+  if (timeout.count() <= 0) timeout = options.operation_timeout;
+  if (timeout.count() <= 0) return std::nullopt;
+  return Clock::real().now() + timeout;
+}
+
+Status SessionState::wait_turn(std::optional<Clock::Time> until) {
+  while (is_busy && !is_closed) {
+    if (!until) {
+      changed.wait(mutex);
+    } else if (!changed.wait_until(mutex, *until) && is_busy) {
+      return Status(Code::deadline_exceeded,
+                    "Timed out waiting for another thread to create or extend the session");
+    }
+  }
+  return is_closed ? failed_precondition("Session is closed.") : Status();
+}
+
+Result<std::string> SessionState::synchronise(Cancellation* cancellation,
+                                              std::optional<Clock::Time> deadline) {
+  ExtendSessionRequest request;
+  {
+    MutexLock lock(mutex);
+    MR_TRY(wait_turn(deadline));
+    if (!handle.empty() && !has_unsent) return handle;
+    is_busy = true;
+    // A copy: if this fails, the next call tries again.
+    request = {handle, unsent, graph_version};
+  }
+  // Ended by the caller's cancellation and by closing the session, whichever comes first.
+  Cancellation either;
+  const auto stop = [&either](const Status& why) { either.cancel(why); };
+  const auto by_closing = closing.on_cancel(stop);
+  Cancellation::Registration by_caller;
+  if (cancellation != nullptr) by_caller = cancellation->on_cancel(stop);
+
+  Status status;
+  std::string made = request.session_handle;
+  int64_t version = 0;
+  const size_t num_nodes = request.graph.nodes.size();
+  if (made.empty()) {
+    auto reply = create(*this, std::move(request.graph), either, deadline);
+    status = reply.status();
+    if (reply.ok()) std::tie(made, version) = std::pair(reply->session_handle, reply->graph_version);
+  } else {
+    auto reply = millrace::extend(*this, std::move(request), either, deadline);
+    status = reply.status();
+    if (reply.ok()) version = reply->new_graph_version;
+  }
+
+  MutexLock lock(mutex);
+  is_busy = false;
+  changed.notify_all();
+  MR_TRY(status);
+  handle = made;
+  graph_version = version;
+  // What was added meanwhile stays for the next time.
+  unsent.nodes.erase(unsent.nodes.begin(), unsent.nodes.begin() + static_cast<ptrdiff_t>(num_nodes));
+  has_unsent = !unsent.nodes.empty();
+  return made;
+}
+
+}  // namespace millrace

@@ -13,7 +13,7 @@ namespace millrace {
 
 class LineSplitter {
  public:
-  static constexpr size_t kLongestLine = 16 * 1024;
+  static constexpr size_t kLongestLine = 16'384;
   using Sink = std::function<void(std::string_view line)>;  // without its end
 
   void feed(std::string_view bytes, const Sink& sink);

@@ -48,6 +48,7 @@ Result<std::vector<HeldPort>> hold_ports(const JobSpec& job) {
 
 std::vector<int> numbers(const std::vector<HeldPort>& ports) {
   std::vector<int> list;
+  list.reserve(ports.size());
   for (const HeldPort& port : ports) list.push_back(port.port());
   return list;
 }

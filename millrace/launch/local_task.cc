@@ -48,6 +48,7 @@ std::vector<std::string> merged_environment(const std::vector<EnvironmentEntry>&
   merged.erase("MILLRACE_LISTEN_FD");
   for (const auto& [name, value] : own) merged[name] = value;
   std::vector<std::string> entries;
+  entries.reserve(merged.size());
   for (const auto& [name, value] : merged) entries.push_back(str_cat(name, "=", value));
   return entries;
 }
@@ -55,6 +56,7 @@ std::vector<std::string> merged_environment(const std::vector<EnvironmentEntry>&
 // The array of C strings that exec takes; valid as long as `texts` is.
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (std::string& text : texts) list.push_back(text.data());
   list.push_back(nullptr);
   return list;

@@ -37,8 +37,10 @@ ExitReason with_lines(ExitKind kind, std::string text, const ExitFacts& facts) {
 }
 
 ExitReason classify_code(int code, SentSignal sent, const ExitFacts& facts) {
-  if (sent != SentSignal::none)
-    return {.kind = ExitKind::stopped, .text = code == 0 ? "" : str_cat("exit code ", code)};
+  if (sent != SentSignal::none) {
+    bool expected = code == 0 || code == kShellSignalBase + SIGTERM;
+    return {.kind = ExitKind::stopped, .text = expected ? "" : str_cat("exit code ", code)};
+  }
   if (code == 0) return {.kind = ExitKind::completed, .text = "completed"};
   if (tells_end_of_input(facts.last_error_line))
     return with_lines(ExitKind::input_exhausted, "input exhausted", facts);

@@ -113,6 +113,7 @@ TEST_CASE("every end has its reason") {
             "could not start: no such file 'x'"},
            {{.signal = 15}, terminate, stopped, ""},
            {{.code = 0}, terminate, stopped, ""},
+           {{.code = 143}, terminate, stopped, ""},
            {{.code = 1, .last_error_line = "x"}, terminate, stopped, "exit code 1"},
            {{.signal = 9}, kill, stopped, "SIGKILL was needed"},
            {{.signal = 9}, terminate, killed, "killed by SIGKILL (signal 9)"},

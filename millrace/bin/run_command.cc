@@ -13,9 +13,10 @@ constexpr const char* kFooter =
     R"(Every task gets a port, TF_CONFIG and PYTHONUNBUFFERED=1, and runs the same COMMAND. Its port is
 bound before it starts and handed over as descriptor MILLRACE_LISTEN_FD, so that nobody can take it.
 
-The job succeeds when all tasks of the --until jobs have; the other tasks are then ended. A task that
-fails ends the job. Ctrl-C ends everything, a second one at once. Nothing that a task started
-outlives this command.
+The job succeeds when all tasks of the --until jobs have; the other tasks are then ended. A task has
+succeeded when it ends with code 0, or of the end of its input (an error that says that a queue is
+closed and empty). A task that fails ends the job. Ctrl-C ends everything, a second one at once.
+Nothing that a task started outlives this command.
 
 Examples:
   millrace run --job files=1 --job reduce=1 --job map=2 --until map -- python3 word_count.py

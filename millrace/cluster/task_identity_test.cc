@@ -1,0 +1,71 @@
+#include "millrace/cluster/task_identity.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+constexpr const char* kConfig =
+    R"({"cluster": {"ps": ["a:1"], "worker": ["b:1", "c:1"]}, "task": {"type": "worker", "index": 1}})";
+
+Result<TaskIdentity> identify(const char* tf_config, std::optional<std::string> file,
+                              std::vector<std::string> flags) {
+  TaskSources sources{.tf_config = tf_config, .flags = flags};
+  if (file) sources.file = ClusterFile{"c.json", *file};
+  return identify_task(sources);
+}
+
+TEST_CASE("a task is who flags, file or TF_CONFIG say, in this order") {
+  struct Row {
+    const char* tf_config;
+    std::optional<std::string> file;
+    std::vector<std::string> flags;
+    TaskName task;
+    const char* address;
+  };
+  const std::string cluster = R"({"ps": ["f:1"], "worker": {"3": "g:1"}})";
+  for (const Row& row : std::vector<Row>{
+           {kConfig, {}, {}, {"worker", 0, 1}, "c:1"},
+           {kConfig, {}, {"--job_name=ps"}, {"ps", 0, 0}, "a:1"},
+           {kConfig, {}, {"--task_index=0"}, {"worker", 0, 0}, "b:1"},
+           {kConfig, cluster, {"--job_name=worker", "--task_index=3"}, {"worker", 0, 3}, "g:1"},
+           {nullptr, kConfig, {}, {"worker", 0, 1}, "c:1"},
+           {kConfig,
+            {},
+            {"--ps_hosts=x:1,y:1", "--job_name=ps", "--task_index=1"},
+            {"ps", 0, 1},
+            "y:1"},
+           {nullptr, R"({"solo": {"7": "z:1"}})", {}, {"solo", 0, 7}, "z:1"},
+       }) {
+    auto identity = identify(row.tf_config, row.file, row.flags);
+    REQUIRE(identity.ok());
+    CHECK(identity->task == row.task);
+    CHECK(identity->cluster.address(identity->task).value() == row.address);
+  }
+}
+
+TEST_CASE("a process that can't know who it is is told what is missing") {
+  struct Row {
+    const char* tf_config;
+    std::optional<std::string> file;
+    std::vector<std::string> flags;
+    const char* told;
+  };
+  for (const Row& row : std::vector<Row>{
+           {nullptr, {}, {}, "set TF_CONFIG, name a cluster file"},
+           {"{}", {}, {"--job_name=ps"}, "nothing says which cluster"},
+           {nullptr, R"({"ps": ["a:1", "b:1"]})", {}, "nothing says which task this is"},
+           {nullptr, R"({"ps": ["a:1"]})", {"--ps_hosts=a:1"}, "given twice"},
+           {kConfig, {}, {"--job_name=wroker"}, "its jobs are ps, worker"},
+           {kConfig, {}, {"--task_index=2"}, "tasks of job 'worker': 0-1"},
+           {"{", {}, {}, "TF_CONFIG: not JSON"},
+       }) {
+    Status status = identify(row.tf_config, row.file, row.flags).status();
+    CHECK(status.code() == Code::invalid_argument);
+    CAPTURE(status.message());
+    CHECK_MESSAGE(status.message().find(row.told) != std::string::npos, row.told);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

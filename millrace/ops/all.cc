@@ -1,11 +1,19 @@
 #include "millrace/ops/all.h"
 
 #include "millrace/ops/binary.h"
+#include "millrace/ops/casts.h"
 #include "millrace/ops/control_flow.h"
+#include "millrace/ops/fills.h"
+#include "millrace/ops/gathers.h"
 #include "millrace/ops/identity.h"
+#include "millrace/ops/joins.h"
+#include "millrace/ops/layout.h"
 #include "millrace/ops/queues.h"
 #include "millrace/ops/ref_variables.h"
 #include "millrace/ops/resource_variables.h"
+#include "millrace/ops/select.h"
+#include "millrace/ops/shapes.h"
+#include "millrace/ops/slices.h"
 #include "millrace/ops/transfer.h"
 #include "millrace/ops/unary.h"
 
@@ -22,6 +30,14 @@ Status register_all_ops(OpRegistry& ops) {
   MR_TRY(register_queue_accesses(ops));
   MR_TRY(register_ref_variables(ops));
   MR_TRY(register_resource_variables(ops));
+  MR_TRY(register_shapes(ops));
+  MR_TRY(register_joins(ops));
+  MR_TRY(register_slices(ops));
+  MR_TRY(register_layout(ops));
+  MR_TRY(register_fills(ops));
+  MR_TRY(register_select(ops));
+  MR_TRY(register_gathers(ops));
+  MR_TRY(register_casts(ops));
   return {};
 }
 

@@ -11,7 +11,9 @@ std::vector<int64_t> widened(const Tensor& tensor) {
   return {elements.begin(), elements.end()};
 }
 
-Result<std::vector<int64_t>> elements_of(const Tensor& tensor, std::string_view what) {
+}  // namespace
+
+Result<std::vector<int64_t>> read_elements(const Tensor& tensor, std::string_view what) {
   switch (tensor.dtype()) {
     case DType::i8:
       return widened<int8_t>(tensor);
@@ -30,20 +32,18 @@ Result<std::vector<int64_t>> elements_of(const Tensor& tensor, std::string_view 
   }
 }
 
-}  // namespace
-
 Result<std::vector<int64_t>> read_integers(const Tensor& tensor, std::string_view what) {
   if (tensor.shape().rank() > 1) {
     return invalid(what, " has shape ", tensor.shape().to_string(),
                    "; it must be a vector or a scalar");
   }
-  return elements_of(tensor, what);
+  return read_elements(tensor, what);
 }
 
 Result<int64_t> read_integer(const Tensor& tensor, std::string_view what) {
   if (tensor.num_elements() != 1)
     return invalid(what, " must be a scalar, but has shape ", tensor.shape().to_string());
-  MR_ASSIGN(const std::vector<int64_t> values, elements_of(tensor, what));
+  MR_ASSIGN(const std::vector<int64_t> values, read_elements(tensor, what));
   return values[0];
 }
 

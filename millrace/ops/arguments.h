@@ -11,6 +11,8 @@
 
 namespace millrace {
 
+// The elements of an integer tensor of any shape, in row-major order.
+Result<std::vector<int64_t>> read_elements(const Tensor& tensor, std::string_view what);
 // The elements of an integer tensor of rank 0 or 1.
 Result<std::vector<int64_t>> read_integers(const Tensor& tensor, std::string_view what);
 // The only element of an integer tensor.

@@ -1,0 +1,19 @@
+// Gathering: output[b…, o…, i…, n…] = params[b…, o…, indices[b…, i…], n…].
+#pragma once
+
+#include "millrace/base/result.h"
+#include "millrace/op/infer.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace {
+
+// The output's shape; `batch_dims` leading axes are shared by params and indices.
+// Errors: INVALID_ARGUMENT if there are not enough axes or the shared ones differ.
+Result<PartialShape> gathered_shape(const PartialShape& params, const PartialShape& indices,
+                                    int64_t axis, int64_t batch_dims);
+
+// The gathered rows. Errors: also for an index out of range.
+Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis,
+                      int64_t batch_dims);
+
+}  // namespace millrace

@@ -194,7 +194,7 @@ Status TensorExtractor::close_finished_frames() {
     if (level == Level::named && !has_tensor_)
       return malformed(str_cat("'", name_, "' has no tensor"));
     if (frame().level == Level::message)
-      extracted_.tensors.push_back({std::move(name_), std::move(tensor_)});
+      extracted_.tensors.push_back({std::exchange(name_, {}), std::exchange(tensor_, {})});
   }
   return {};
 }

@@ -1,6 +1,6 @@
-#include "millrace/graph/import.h"
-
 #include <algorithm>
+
+#include "millrace/graph/import.h"
 
 namespace millrace {
 namespace {

@@ -48,6 +48,15 @@ inline Status infer_matmul(InferContext& context) {
   return {};
 }
 
+// Zeros are as good as any other value.
+inline Status fill(KernelContext& context) {
+  const auto dims = context.input(0).flat<int32_t>();
+  MR_ASSIGN(const Shape shape, Shape::create(std::vector<int64_t>(dims.begin(), dims.end())));
+  MR_ASSIGN(Tensor zeros, Tensor::zeros(context.output_dtype(0), shape));
+  context.set_output(0, std::move(zeros));
+  return {};
+}
+
 inline Status infer_fill(InferContext& context) {
   const Tensor* dims = context.constant(0);
   if (dims == nullptr) return {};
@@ -96,7 +105,7 @@ inline Status add_value_ops(OpRegistry& ops) {
                   .doc = {},
                   .signature = "dims: int32, value: T -> output: T | T: type",
                   .infer = infer_fill,
-                  .cpu = kernel(do_nothing)}));
+                  .cpu = kernel(fill)}));
   MR_TRY(ops.add({.name = "Identity",
                   .doc = {},
                   .signature = "input: T -> output: T | T: type",
@@ -162,9 +171,14 @@ inline Status add_state_ops(OpRegistry& ops) {
 }
 
 inline Status add_flow_ops(OpRegistry& ops) {
-  const auto add = [&](const char* name, const char* signature, Role role) {
-    return ops.add(
-        {.name = name, .doc = {}, .signature = signature, .cpu = kernel(do_nothing), .role = role});
+  const auto add = [&](const char* name, const char* signature, Role role,
+                       InferFn infer = nullptr) {
+    return ops.add({.name = name,
+                    .doc = {},
+                    .signature = signature,
+                    .infer = std::move(infer),
+                    .cpu = kernel(do_nothing),
+                    .role = role});
   };
   MR_TRY(add("Switch", "data: T, pred: bool -> output_false: T, output_true: T | T: type",
              Role::switch_));
@@ -173,10 +187,11 @@ inline Status add_flow_ops(OpRegistry& ops) {
   MR_TRY(add("Enter",
              "data: T -> output: T | T: type, frame_name: string, is_constant: bool = false, "
              "parallel_iterations: int = 10",
-             Role::enter));
-  MR_TRY(add("Exit", "data: T -> output: T | T: type", Role::exit));
-  MR_TRY(add("NextIteration", "data: T -> output: T | T: type", Role::next_iteration));
-  MR_TRY(add("LoopCond", "input: bool -> output: bool", Role::loop_cond));
+             Role::enter, infer::same_as_input));
+  MR_TRY(add("Exit", "data: T -> output: T | T: type", Role::exit, infer::same_as_input));
+  MR_TRY(add("NextIteration", "data: T -> output: T | T: type", Role::next_iteration,
+             infer::same_as_input));
+  MR_TRY(add("LoopCond", "input: bool -> output: bool", Role::loop_cond, infer::same_as_input));
   MR_TRY(add("ControlTrigger", "->", Role::control_trigger));
   const auto transfer = [&](const char* name, const char* signature, Role role) {
     return ops.add({.name = name,

@@ -1,0 +1,176 @@
+#include "millrace/plan/fold.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "millrace/op/infer.h"
+#include "millrace/op/kernel.h"
+
+namespace millrace {
+namespace {
+
+// A control input would tie the constant to a place in the order of things, or to a loop.
+const Tensor* free_constant(const Node& node) {
+  return node.control_inputs.empty() ? constant_value(node) : nullptr;
+}
+
+bool is_foldable(const Node& node) {
+  return node.op->foldable && !node.op->stateful && node.op->cpu &&
+         node.op->role == Role::ordinary && node.control_inputs.empty() && !node.inputs.empty() &&
+         node.num_outputs() > 0;
+}
+
+class Folder {
+ public:
+  Folder(StepGraph& step, const FoldOptions& options)
+      : step_(step), graph_(step.graph), options_(options) {}
+
+  Status run() {
+    if (!may_fold_anything()) return {};
+    MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph_));
+    for (NodeId id : order) fold(graph_[id]);
+    if (values_.empty()) return {};
+    const auto size = static_cast<NodeId>(graph_.size());
+    for (NodeId id = 0; id < size; ++id) {
+      if (!is_folded(id)) MR_TRY(rewire(id));
+    }
+    drop_unneeded(step_);
+    return {};
+  }
+
+ private:
+  // A look at each node, so that graphs with nothing to fold cost no sorting.
+  bool may_fold_anything() const {
+    return std::ranges::any_of(graph_.nodes(), [&](const Node& node) {
+      return is_foldable(node) && std::ranges::all_of(node.inputs, [&](const Endpoint& input) {
+               return free_constant(graph_[input.node]) != nullptr;
+             });
+    });
+  }
+
+  const Tensor* value_of(Endpoint source) const {
+    if (const Tensor* constant = free_constant(graph_[source.node])) return constant;
+    const auto found = values_.find(source);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+
+  bool is_folded(NodeId id) const { return values_.contains(Endpoint{id, 0}); }
+
+  void fold(const Node& node) {
+    if (!is_foldable(node)) return;
+    std::vector<const Tensor*> inputs;
+    for (const Endpoint& input : node.inputs) {
+      inputs.push_back(value_of(input));
+      if (inputs.back() == nullptr) return;
+    }
+    const std::optional<int64_t> bytes = result_bytes(node, inputs);
+    if (!bytes || *bytes > options_.max_result_bytes) return;
+    if (total_bytes_ + *bytes > options_.max_total_bytes) return;
+    std::vector<Tensor> outputs = compute(node, inputs);
+    if (outputs.empty()) return;
+    total_bytes_ += *bytes;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      values_.emplace(Endpoint{node.id, static_cast<int32_t>(i)}, std::move(outputs[i]));
+    }
+  }
+
+  // Asked before the kernel runs: a few bytes of input can make gigabytes of output.
+  static std::optional<int64_t> result_bytes(const Node& node,
+                                             const std::vector<const Tensor*>& inputs) {
+    if (!node.op->infer) return std::nullopt;
+    std::vector<PartialShape> shapes;
+    for (const Tensor* input : inputs) shapes.push_back(input->shape());
+    InferContext context(node.attr_view(), shapes, inputs, node.num_outputs());
+    if (!node.op->infer(context).ok()) return std::nullopt;
+    int64_t total = 0;
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      const std::optional<Shape> shape = context.output(i).to_shape();
+      constexpr int64_t kMostElements = int64_t{1} << 40;  // so that the product can't overflow
+      if (!shape || shape->num_elements() > kMostElements) return std::nullopt;
+      total += shape->num_elements() * static_cast<int64_t>(dtype_size(node.output_types[i].dtype));
+    }
+    return total;
+  }
+
+  // The outputs, or none if the kernel could not make them all.
+  static std::vector<Tensor> compute(const Node& node, const std::vector<const Tensor*>& inputs) {
+    const std::vector<ArgType> input_types(node.input_types.begin(), node.input_types.end());
+    const std::vector<ArgType> output_types(node.output_types.begin(), node.output_types.end());
+    const Result<std::unique_ptr<Kernel>> kernel =
+        node.op->cpu(KernelSpec{.node_name = node.name,
+                                .attrs = node.attr_view(),
+                                .inputs = input_types,
+                                .outputs = output_types,
+                                .device = node.device});
+    if (!kernel.ok() || (*kernel)->is_async()) return {};
+    std::vector<Value> arguments, results(output_types.size());
+    for (const Tensor* input : inputs) arguments.emplace_back(*input);
+    DeviceContext device{.name = std::string(node.device)};
+    Cancellation cancellation;
+    StepContext step;
+    step.device = &device;
+    step.cancellation = &cancellation;
+    KernelContext context(step, node.name, arguments, results, output_types);
+    if (!(*kernel)->run(context).ok()) return {};
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const bool is_dead = context.output_is_dead(static_cast<int>(i));
+      if (is_dead || results[i].tensor.dtype() != output_types[i].dtype) return {};
+      outputs.push_back(std::move(results[i].tensor));
+    }
+    return outputs;
+  }
+
+  // Gives a node that stays constants in place of what was folded.
+  Status rewire(NodeId id) {
+    for (size_t slot = 0; slot < graph_[id].inputs.size(); ++slot) {
+      const Endpoint source = graph_[id].inputs[slot];
+      if (!values_.contains(source)) continue;
+      MR_ASSIGN(const NodeId constant, constant_for(source, id));
+      MR_TRY(graph_.set_input(id, static_cast<int>(slot), {constant, 0}));
+    }
+    // To wait for a constant is to wait for nothing.
+    const auto& controls = graph_[id].control_inputs;
+    if (std::ranges::none_of(controls, [&](NodeId before) { return is_folded(before); })) return {};
+    std::vector<NodeId> left;
+    std::ranges::copy_if(controls, std::back_inserter(left),
+                         [&](NodeId before) { return !is_folded(before); });
+    graph_.set_control_inputs(id, std::move(left));
+    return {};
+  }
+
+  // One on each device where it is needed: a constant is cheaper to keep than to send in every
+  // step.
+  Result<NodeId> constant_for(Endpoint source, NodeId consumer) {
+    const std::string_view device = graph_[consumer].device;
+    NodeId& constant =
+        constants_.try_emplace(std::pair(source, device.data()), kNoNode).first->second;
+    if (constant != kNoNode) return constant;
+    const Tensor& value = values_.at(source);
+    std::string name = str_cat("ConstantFolding/", graph_[source.node].name);
+    if (source.output > 0) str_append(&name, "_", source.output);
+    MR_ASSIGN(constant, graph_.add({.name = graph_.unique_name(name),
+                                    .op = "Const",
+                                    .attrs = {{"dtype", value.dtype()}, {"value", value}}}));
+    graph_.set_device(constant, device);
+    return constant;
+  }
+
+  StepGraph& step_;
+  Graph& graph_;
+  const FoldOptions& options_;
+  int64_t total_bytes_ = 0;
+  absl::flat_hash_map<Endpoint, Tensor> values_;  // outputs of folded nodes
+  absl::flat_hash_map<std::pair<Endpoint, const char*>, NodeId> constants_;  // and their devices
+};
+
+}  // namespace
+
+Status fold_constants(StepGraph& step, const FoldOptions& options) {
+  return Folder(step, options).run();
+}
+
+}  // namespace millrace

@@ -1,0 +1,61 @@
+#include "millrace/plan/plan.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "millrace/graph/validate.h"
+#include "millrace/plan/merge_equal.h"
+
+namespace millrace {
+namespace {
+
+Result<TaskName> task_of(std::string_view device) {
+  MR_ASSIGN(const DeviceName name, DeviceName::parse(device));
+  return name.task_name();
+}
+
+}  // namespace
+
+Status prepare_graph(Graph& graph, ShapeTable& shapes, const DeviceSet& devices,
+                     const PlaceOptions& options) {
+  const size_t known = shapes.size();
+  MR_TRY(validate(graph));
+  MR_TRY(extend_shapes(graph, shapes));
+  Status status = place(graph, devices, options);
+  if (!status.ok()) shapes.truncate(known);
+  return status;
+}
+
+Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
+                           const StepSignature& signature, const PlanOptions& options,
+                           FreshNames& names) {
+  MR_ASSIGN(StepGraph step, cut_step(whole, devices, signature));
+  if (options.optimize == PlanOptions::Optimize::on) {
+    MR_TRY(fold_constants(step, options.fold));
+    MR_TRY(merge_equal_nodes(step));
+  }
+  const auto incarnation = [&](std::string_view device) { return devices.incarnation(device); };
+  MR_ASSIGN(std::vector<Partition> parts, split_by_task(std::move(step.graph), incarnation, names));
+  StepPlan plan;
+  for (Partition& part : parts) {
+    MR_ASSIGN(const TaskName task, task_of(part.graph[0].device));
+    plan.partitions.push_back({task, std::move(part.graph), {}, {}});
+  }
+  std::ranges::sort(plan.partitions, {}, &PartitionPlan::task);
+  const auto partition_on = [&](std::string_view device) -> Result<PartitionPlan*> {
+    MR_ASSIGN(const TaskName task, task_of(device));
+    return &*std::ranges::lower_bound(plan.partitions, task, {}, &PartitionPlan::task);
+  };
+  for (const ClientTransfer& feed : step.feeds) {
+    MR_ASSIGN(PartitionPlan* const partition, partition_on(feed.device));
+    partition->feeds.push_back({feed.index, feed.key});
+  }
+  for (const ClientTransfer& fetch : step.fetches) {
+    MR_ASSIGN(PartitionPlan* const partition, partition_on(fetch.device));
+    partition->fetches.push_back({fetch.index, fetch.key});
+  }
+  return plan;
+}
+
+}  // namespace millrace

@@ -1,0 +1,66 @@
+// Planning: from a session's graph and what a step is to do, to what each task has to run.
+//
+// The list of passes, in order:
+//
+//   when the graph is made or grows          when a kind of step is run for the first time
+//   1. validate       graph/validate.h       4. cut_step            step_graph.h
+//   2. infer_shapes   infer_shapes.h         5. fold_constants      fold.h
+//   3. place          place.h                6. merge_equal_nodes   merge_equal.h
+//                                            7. split_by_task       partition.h
+//
+// A worker that got its part calls split_by_device (partition.h) on it. Everything here is a
+// function of its arguments, but for the numbers in the names of new nodes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "millrace/op/device_name.h"
+#include "millrace/plan/device_set.h"
+#include "millrace/plan/fold.h"
+#include "millrace/plan/fresh_names.h"
+#include "millrace/plan/infer_shapes.h"
+#include "millrace/plan/partition.h"
+#include "millrace/plan/place.h"
+#include "millrace/plan/step_graph.h"
+
+namespace millrace {
+
+// Passes 1 to 3, on the whole graph. `shapes` covers the nodes that were there before (none, for a
+// new graph); it must not cover nodes that were taken back since. On error neither is changed:
+// whoever extended the graph then takes the new nodes back with Graph::truncate. Errors: those of
+// the passes.
+Status prepare_graph(Graph& graph, ShapeTable& shapes, const DeviceSet& devices,
+                     const PlaceOptions& options);
+
+// A feed or fetch of a partition.
+struct PlanKey {
+  int index = 0;    // in StepSignature::feeds or ::fetches
+  std::string key;  // the whole rendezvous key
+};
+
+struct PartitionPlan {
+  TaskName task;
+  Graph graph;  // every node placed on a device of the task
+  // In order of indices. A feed may go to several partitions; a fetch comes from one.
+  std::vector<PlanKey> feeds;
+  std::vector<PlanKey> fetches;
+};
+
+struct StepPlan {
+  std::vector<PartitionPlan> partitions;  // in order of task names
+};
+
+struct PlanOptions {
+  enum class Optimize : uint8_t { off, on };
+  Optimize optimize = Optimize::on;  // passes 5 and 6
+  FoldOptions fold = {};
+};
+
+// Passes 4 to 7. `whole` must have been prepared. `names` is the session's; marked "_S".
+// Errors: those of the passes.
+Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
+                           const StepSignature& signature, const PlanOptions& options,
+                           FreshNames& names);
+
+}  // namespace millrace

@@ -1,0 +1,174 @@
+#include "millrace/worker/graph_run.h"
+
+#include <utility>
+
+#include "millrace/graph/import.h"
+
+namespace millrace {
+
+void keep_cause(Status* kept, Status status) {
+  if (status.ok()) return;
+  if (kept->ok() || (kept->is_consequence() && !status.is_consequence())) *kept = std::move(status);
+}
+
+GraphRun::GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
+                   std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
+                   Done<RunGraphReply> done)
+    : ticket_(site.in_flight), site_(site), session_(std::move(session)), graph_(std::move(graph)),
+      request_(std::move(request)), done_(std::move(done)), started_(site.clock.now()),
+      running_(graph_->pieces().size()) {}
+
+GraphRun::~GraphRun() {
+  step_resources_.clear_all(aborted("step ", request_.step_id, " has ended").as_consequence());
+}
+
+void GraphRun::start(const RunSite& site, std::shared_ptr<WorkerSession> session,
+                     std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
+                     const Call& call, Done<RunGraphReply> done) {
+  auto run = std::make_shared<GraphRun>(site, std::move(session), std::move(graph),
+                                        std::move(request), std::move(done));
+  run->run(call);
+}
+
+void GraphRun::run(const Call& call) {
+  Status status = bind_values();
+  if (status.ok()) status = session_->runs().enter(*this);
+  is_listed_ = status.ok();
+  if (!status.ok() || graph_->pieces().empty()) return finish(std::move(status));
+  if (call.cancellation != nullptr) {
+    from_call_ = call.cancellation->on_cancel([this](const Status& why) { cancellation_.cancel(why); });
+  }
+  Runner& runner = call.runner != nullptr ? *call.runner : site_.pool;
+  // The last piece to end may take this with it, and the call.
+  const size_t pieces = graph_->pieces().size();
+  const auto self = shared_from_this();
+  for (size_t i = 0; i < pieces; ++i) run_piece(i, runner);
+}
+
+Status GraphRun::bind_values() {
+  if (request_.keys == nullptr) request_.keys = std::make_shared<const StepKeys>();
+  if (request_.values.size() != request_.keys->send.size())
+    return invalid("RunGraph brings ", request_.values.size(), " values for ",
+                   request_.keys->send.size(), " keys");
+  map_ = graph_->map_keys(request_.keys);
+  if (graph_->meets_peers()) {
+    visit_ = site_.steps.run(request_.step_id, session_->handle());
+    rendezvous_ = visit_.rendezvous;
+    rendezvous_->bind(session_->fetcher());
+  } else if (graph_->uses_rendezvous() || map_->has_elsewhere) {
+    rendezvous_ = std::make_shared<StepRendezvous>(request_.step_id, site_.clock);
+  }
+  fetches_.resize(graph_->num_fetches());
+  if (map_->send_in_order) {
+    feeds_ = request_.values;
+    return {};
+  }
+  fed_.resize(graph_->num_feeds());
+  for (size_t i = 0; i < map_->send.size(); ++i) {
+    if (map_->send[i] == RegisteredGraph::KeyMap::kElsewhere) {
+      MR_TRY(rendezvous_->send(request_.keys->send[i], {.tensor = std::move(request_.values[i])}));
+    } else {
+      fed_[map_->send[i]] = std::move(request_.values[i]);
+    }
+  }
+  feeds_ = fed_;
+  return {};
+}
+
+void GraphRun::run_piece(size_t index, Runner& runner) {
+  const RegisteredGraph::Piece& piece = graph_->pieces()[index];
+  const DeviceContext& device = session_->devices()[piece.device];
+  TraceCollector* trace = nullptr;
+  if (request_.trace == Trace::on) {
+    traces_.push_back(std::make_unique<TraceCollector>(device.name, site_.clock));
+    trace = traces_.back().get();
+  }
+  const StepArgs args{
+      .context = {.step_id = request_.step_id,
+                  .device = &device,
+                  .rendezvous = rendezvous_.get(),
+                  .cancellation = &cancellation_,
+                  .step_resources = &step_resources_,
+                  .pool = &site_.pool,
+                  .feeds = feeds_.subspan(piece.first_feed, piece.compiled->feed_keys().size()),
+                  .fetches = std::span(fetches_).subspan(piece.first_fetch,
+                                                         piece.compiled->fetch_keys().size())},
+      .runner = &runner,
+      .pool = &site_.pool,
+      .trace = trace};
+  run_step(piece.compiled, args,
+           Done<void>([self = std::shared_ptr<GraphRun>(shared_from_this(), this)](Status status) {
+             self->piece_ended(std::move(status));
+           }));
+}
+
+void GraphRun::piece_ended(Status status) {
+  {
+    MutexLock lock(mutex_);
+    keep_cause(&status_, std::move(status));
+    if (--running_ > 0) return;
+    status = status_;
+  }
+  finish(std::move(status));
+}
+
+void GraphRun::finish(Status status) {
+  // The caller may drop its cancellation once it is answered.
+  from_call_.release();
+  if (visit_.rendezvous != nullptr) site_.steps.run_ended(visit_);
+  RunGraphReply reply;
+  if (status.ok()) status = gather(&reply);
+  // Before the answer: who gets it may look whether the step still runs, and start another.
+  if (std::exchange(is_listed_, false)) session_->runs().leave(*this);
+  Done<RunGraphReply> done = std::move(done_);
+  if (!status.ok()) return done(std::move(status));
+  done(std::move(reply));
+}
+
+Status GraphRun::gather(RunGraphReply* reply) {
+  for (const auto& trace : traces_) reply->traces.push_back(trace->take());
+  if (request_.record_partition_graphs) {
+    for (const auto& piece : graph_->pieces())
+      reply->partition_graphs.push_back(export_graph(*piece.graph));
+  }
+  const std::vector<std::string>& keys = request_.keys->receive;
+  if (map_->receive_in_order) {
+    reply->values = std::move(fetches_);
+  } else {
+    reply->values.reserve(keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const uint32_t fetch = map_->receive[i];
+      if (fetch != RegisteredGraph::KeyMap::kElsewhere) {
+        reply->values.push_back(fetches_[fetch]);
+        continue;
+      }
+      auto taken = rendezvous_->take(keys[i]);
+      if (!taken.ok())
+        return internal("Failed to fetch outputs for step ", request_.step_id, ": ",
+                        taken.status().message());
+      reply->values.push_back(*std::move(taken));
+    }
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Delivery& value = reply->values[i];
+    if (!value.is_dead && !value.tensor.has_value())
+      return internal("Failed to fetch outputs for step ", request_.step_id, ": nothing was sent for ",
+                      keys[i]);
+  }
+  return {};
+}
+
+StepWaits GraphRun::describe_waits(Clock::Time now) const {
+  StepWaits waits{.step_id = request_.step_id,
+                  .session_handle = session_->handle(),
+                  .graph_handle = graph_->handle(),
+                  .age = now - started_,
+                  .receives = {}};
+  if (rendezvous_ != nullptr) {
+    for (const auto& wait : rendezvous_->waits())
+      waits.receives.push_back({wait.key, now - wait.since});
+  }
+  return waits;
+}
+
+}  // namespace millrace

@@ -1,0 +1,86 @@
+// GraphRun: one run of a registered graph, from the request to the answer.
+//
+// Gives feeds to their slots, starts the pieces, and answers when all of them have ended: with the
+// fetches, or with the first cause of failure. A piece that fails stops the others. A graph that
+// meets no other device gets no rendezvous, and one that meets no other task no entry in the step
+// table. Keeps itself, the graph and the session alive until the answer. Any thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "millrace/cluster/services.h"
+#include "millrace/engine/executor.h"
+#include "millrace/worker/active_runs.h"
+#include "millrace/worker/in_flight.h"
+#include "millrace/worker/registered_graph.h"
+#include "millrace/worker/step_table.h"
+#include "millrace/worker/trace_collector.h"
+#include "millrace/worker/worker_session.h"
+
+namespace millrace {
+
+// What runs take from their worker.
+struct RunSite {
+  const Clock& clock;
+  Runner& pool;
+  StepTable& steps;
+  InFlight& in_flight;
+};
+
+// Keeps the first cause of failure, or else the first consequence.
+void keep_cause(Status* kept, Status status);
+
+class GraphRun final : public ActiveRun {
+ public:
+  // `request` is not a leg of a partial run. May answer inside this call.
+  static void start(const RunSite& site, std::shared_ptr<WorkerSession> session,
+                    std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
+                    const Call& call, Done<RunGraphReply> done);
+
+  // Use start().
+  GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
+           std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
+           Done<RunGraphReply> done);
+  ~GraphRun() override;
+
+ private:
+  void stop(const Status& why) override { cancellation_.cancel(why); }
+  StepWaits describe_waits(Clock::Time now) const override;
+
+  void run(const Call& call);
+  Status bind_values();
+  void run_piece(size_t index, Runner& runner);
+  void piece_ended(Status status);
+  void finish(Status status);
+  Status gather(RunGraphReply* reply);
+
+  const InFlight::Ticket ticket_;  // first, so that it is given back last
+  const RunSite site_;
+  const std::shared_ptr<WorkerSession> session_;
+  const std::shared_ptr<RegisteredGraph> graph_;
+  RunGraphRequest request_;
+  Done<RunGraphReply> done_;
+  bool is_listed_ = false;
+  const Clock::Time started_;
+
+  // Set before the first piece starts.
+  std::shared_ptr<const RegisteredGraph::KeyMap> map_;
+  std::shared_ptr<StepRendezvous> rendezvous_;  // null: nothing can be sent
+  StepTable::Visit visit_;                      // with a rendezvous of its own only if it meets peers
+  std::span<const Tensor> feeds_;               // of the request, or fed_
+  std::vector<Tensor> fed_;
+  std::vector<Delivery> fetches_;
+  std::vector<std::unique_ptr<TraceCollector>> traces_;  // by piece; empty: no timing
+
+  Cancellation cancellation_;
+  Cancellation::Registration from_call_;
+  ResourceManager step_resources_;
+
+  Mutex mutex_;
+  size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces
+  Status status_ MR_GUARDED_BY(mutex_);       // by keep_cause
+};
+
+}  // namespace millrace

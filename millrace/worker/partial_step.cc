@@ -1,0 +1,242 @@
+#include "millrace/worker/partial_step.h"
+
+#include <utility>
+
+namespace millrace {
+
+PartialStep::PartialStep(const RunSite& site, std::shared_ptr<WorkerSession> session,
+                         std::shared_ptr<RegisteredGraph> graph, int64_t step_id)
+    : ticket_(site.in_flight), site_(site), session_(std::move(session)), graph_(std::move(graph)),
+      step_id_(step_id), started_(site.clock.now()) {}
+
+PartialStep::~PartialStep() {
+  if (is_listed_) session_->runs().leave(*this);
+  step_resources_.clear_all(aborted("step ", step_id_, " has ended").as_consequence());
+}
+
+Status PartialStep::prepare() {
+  MR_ASSIGN(pieces_, graph_->for_partial_run(session_->devices(), session_->kernels()));
+  MR_TRY(session_->runs().enter(*this));
+  is_listed_ = true;
+  if (graph_->meets_peers()) {
+    visit_ = site_.steps.run(step_id_, session_->handle());
+    rendezvous_ = visit_.rendezvous;
+  } else {
+    rendezvous_ = std::make_shared<StepRendezvous>(step_id_, site_.clock);
+  }
+  rendezvous_->bind(session_->fetcher());
+  MutexLock lock(mutex_);
+  running_ = pieces_.size();
+  ended_ = pieces_.empty();
+  return {};
+}
+
+void PartialStep::start() {
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    const DeviceContext& device = session_->devices()[graph_->pieces()[i].device];
+    const StepArgs args{.context = {.step_id = step_id_,
+                                    .device = &device,
+                                    .rendezvous = rendezvous_.get(),
+                                    .cancellation = &cancellation_,
+                                    .step_resources = &step_resources_,
+                                    .pool = &site_.pool},
+                        .runner = &site_.pool,
+                        .pool = &site_.pool};
+    run_step(pieces_[i], args, Done<void>([self = self()](Status status) {
+               self->piece_ended(std::move(status));
+             }));
+  }
+}
+
+void PartialStep::run_leg(RunGraphRequest request, const Call& call, Done<RunGraphReply> done) {
+  auto leg = std::make_shared<Leg>();
+  leg->keys = std::move(request.keys);
+  leg->done = std::move(done);
+  const std::vector<std::string>& wanted = leg->keys->receive;
+  leg->reply.values.resize(wanted.size());
+  {
+    MutexLock lock(mutex_);
+    // One more, so that the leg is not over before all of it has begun.
+    leg->missing = wanted.size() + 1;
+    receiving_ += wanted.size();
+    ++beginning_;
+    if (request.is_last_partial_run && !ended_) {
+      ++leg->missing;
+      waiting_for_end_.push_back(leg);
+    }
+  }
+  if (call.cancellation != nullptr) {
+    leg->from_call = call.cancellation->on_cancel([weak = weak_from_this()](const Status& why) {
+      if (auto self = weak.lock()) static_cast<PartialStep&>(*self).stop(why);
+    });
+  }
+  for (size_t i = 0; i < leg->keys->send.size(); ++i) {
+    Status sent = rendezvous_->send(leg->keys->send[i], {.tensor = std::move(request.values[i])});
+    if (!sent.ok()) leg_failed(leg, std::move(sent));
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    rendezvous_->receive_here(wanted[i], nullptr,
+                              Done<Delivery>([self = self(), leg, i](Result<Delivery> delivery) {
+                                self->received(leg, i, std::move(delivery));
+                              }));
+  }
+  {
+    MutexLock lock(mutex_);
+    --beginning_;
+  }
+  end_stuck_legs();
+  part_done(leg);
+}
+
+void PartialStep::received(const std::shared_ptr<Leg>& leg, size_t index, Result<Delivery> delivery) {
+  {
+    MutexLock lock(mutex_);
+    --receiving_;
+  }
+  if (delivery.ok()) {
+    leg->reply.values[index] = *std::move(delivery);
+  } else {
+    leg_failed(leg, delivery.status());
+  }
+  part_done(leg);
+}
+
+void PartialStep::leg_failed(const std::shared_ptr<Leg>& leg, Status why) {
+  {
+    MutexLock lock(mutex_);
+    const bool is_first = leg->status.ok();
+    keep_cause(&leg->status, why);
+    // What the step ends with tells more than what the leg saw of it.
+    if (is_first && !ended_) {
+      ++leg->missing;
+      waiting_for_end_.push_back(leg);
+    }
+  }
+  stop(why.as_consequence());
+}
+
+void PartialStep::part_done(const std::shared_ptr<Leg>& leg) {
+  {
+    MutexLock lock(mutex_);
+    if (--leg->missing > 0) return;
+    if (ended_) {
+      Status status = status_;
+      keep_cause(&status, leg->status);
+      leg->status = std::move(status);
+    }
+  }
+  answer(*leg);
+}
+
+void PartialStep::answer(Leg& leg) {
+  leg.from_call.release();
+  Done<RunGraphReply> done = std::move(leg.done);
+  if (!leg.status.ok()) return done(std::move(leg.status));
+  done(std::move(leg.reply));
+}
+
+void PartialStep::piece_ended(Status status) {
+  std::vector<std::shared_ptr<Leg>> waiting;
+  {
+    MutexLock lock(mutex_);
+    keep_cause(&status_, std::move(status));
+    if (--running_ > 0) return;
+    ended_ = true;
+    waiting = std::move(waiting_for_end_);
+  }
+  if (visit_.rendezvous != nullptr) site_.steps.run_ended(visit_);
+  end_stuck_legs();
+  for (const auto& leg : waiting) part_done(leg);
+}
+
+void PartialStep::end_stuck_legs() {
+  {
+    MutexLock lock(mutex_);
+    if (!ended_ || beginning_ > 0 || receiving_ == 0) return;
+  }
+  rendezvous_->abort(internal("Failed to fetch outputs for step ", step_id_,
+                              ": it has run, and not all of them were sent"));
+}
+
+StepWaits PartialStep::describe_waits(Clock::Time now) const {
+  StepWaits waits{.step_id = step_id_,
+                  .session_handle = session_->handle(),
+                  .graph_handle = graph_->handle(),
+                  .age = now - started_,
+                  .receives = {}};
+  for (const auto& wait : rendezvous_->waits()) waits.receives.push_back({wait.key, now - wait.since});
+  return waits;
+}
+
+void PartialSteps::run_leg(const RunSite& site, std::shared_ptr<WorkerSession> session,
+                           std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
+                           const Call& call, Done<RunGraphReply> done) {
+  if (request.keys == nullptr) request.keys = std::make_shared<const StepKeys>();
+  if (request.values.size() != request.keys->send.size())
+    return done(invalid("RunGraph brings ", request.values.size(), " values for ",
+                        request.keys->send.size(), " keys"));
+  const int64_t step_id = request.step_id;
+  std::shared_ptr<PartialStep> step;
+  bool is_first = false;
+  Status prepared;
+  {
+    MutexLock lock(mutex_);
+    const auto [known, is_new] = steps_.try_emplace(step_id);
+    if (is_new) {
+      known->second = std::make_shared<PartialStep>(site, session, graph, step_id);
+      prepared = known->second->prepare();
+    }
+    step = known->second;
+    is_first = is_new;
+    if (!prepared.ok()) steps_.erase(known);
+  }
+  if (!prepared.ok()) return done(std::move(prepared));
+  if (is_first) step->start();
+  const bool is_last = request.is_last_partial_run;
+  step->run_leg(std::move(request), call,
+                Done<RunGraphReply>([this, step, step_id, is_last, done = std::move(done)](
+                                        Result<RunGraphReply> reply) mutable {
+                  if (is_last || !reply.ok()) {
+                    MutexLock lock(mutex_);
+                    const auto known = steps_.find(step_id);
+                    if (known != steps_.end() && known->second == step) steps_.erase(known);
+                  }
+                  done(std::move(reply));
+                }));
+}
+
+template <class Wanted>
+void PartialSteps::drop_if(Wanted wanted, const Status& why) {
+  std::vector<std::shared_ptr<PartialStep>> dropped;
+  {
+    MutexLock lock(mutex_);
+    absl::erase_if(steps_, [&](const auto& known) {
+      if (!wanted(known.first, *known.second)) return false;
+      dropped.push_back(known.second);
+      return true;
+    });
+  }
+  for (const auto& step : dropped) step->stop(why);
+}
+
+void PartialSteps::drop(int64_t step_id, const Status& why) {
+  std::shared_ptr<PartialStep> dropped;
+  {
+    MutexLock lock(mutex_);
+    const auto known = steps_.find(step_id);
+    if (known == steps_.end()) return;
+    dropped = std::move(known->second);
+    steps_.erase(known);
+  }
+  dropped->stop(why);
+}
+
+void PartialSteps::drop_session(const WorkerSession& session, const Status& why) {
+  drop_if([&](int64_t, const PartialStep& step) { return &step.session() == &session; }, why);
+}
+
+void PartialSteps::drop_all(const Status& why) {
+  drop_if([](int64_t, const PartialStep&) { return true; }, why);
+}
+
+}  // namespace millrace

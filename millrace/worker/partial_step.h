@@ -1,0 +1,95 @@
+// PartialStep: a step whose feeds come and whose fetches go in several requests, its legs.
+//
+// It starts with the first leg. Feeds and fetches go through the step's rendezvous: a leg leaves what
+// it brings, and is answered when what it asks for is there; the last one waits for the step to end
+// as well. A leg that fails, or is cancelled, ends the step. Kept by its session's table until the
+// last leg is answered, the step is cleaned up, or the session is closed. Any thread; legs may
+// overlap.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "millrace/worker/graph_run.h"
+
+namespace millrace {
+
+class PartialStep final : public ActiveRun {
+ public:
+  PartialStep(const RunSite& site, std::shared_ptr<WorkerSession> session,
+              std::shared_ptr<RegisteredGraph> graph, int64_t step_id);
+  ~PartialStep() override;
+
+  // Makes it ready for legs. Errors: those of compiling, the session's end.
+  Status prepare();
+  // Starts it; once, after prepare().
+  void start();
+  const WorkerSession& session() const { return *session_; }
+  void run_leg(RunGraphRequest request, const Call& call, Done<RunGraphReply> done);
+  void stop(const Status& why) override { cancellation_.cancel(why); }
+
+ private:
+  struct Leg {
+    std::shared_ptr<const StepKeys> keys;
+    RunGraphReply reply;
+    Done<RunGraphReply> done;
+    Cancellation::Registration from_call;
+    size_t missing = 0;  // under the step's lock: receives, and ends to wait for
+    Status status;       // under the step's lock
+  };
+
+  std::shared_ptr<PartialStep> self() { return {shared_from_this(), this}; }
+  StepWaits describe_waits(Clock::Time now) const override;
+
+  void received(const std::shared_ptr<Leg>& leg, size_t index, Result<Delivery> delivery);
+  void leg_failed(const std::shared_ptr<Leg>& leg, Status why);
+  void part_done(const std::shared_ptr<Leg>& leg);
+  void answer(Leg& leg);
+  void piece_ended(Status status);
+  // A leg that still waits after everything has run waits for ever.
+  void end_stuck_legs();
+
+  const InFlight::Ticket ticket_;  // first, so that it is given back last
+  const RunSite site_;
+  const std::shared_ptr<WorkerSession> session_;
+  const std::shared_ptr<RegisteredGraph> graph_;
+  const int64_t step_id_;
+  const Clock::Time started_;
+  std::vector<std::shared_ptr<const CompiledGraph>> pieces_;  // set by prepare(), like what follows
+  StepTable::Visit visit_;
+  std::shared_ptr<StepRendezvous> rendezvous_;
+  bool is_listed_ = false;
+
+  Cancellation cancellation_;
+  ResourceManager step_resources_;
+
+  mutable Mutex mutex_;
+  size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces
+  bool ended_ MR_GUARDED_BY(mutex_) = false;
+  Status status_ MR_GUARDED_BY(mutex_);       // by keep_cause
+  size_t beginning_ MR_GUARDED_BY(mutex_) = 0;  // legs whose receives have not all been made
+  size_t receiving_ MR_GUARDED_BY(mutex_) = 0;  // receives of all legs
+  std::vector<std::shared_ptr<Leg>> waiting_for_end_ MR_GUARDED_BY(mutex_);
+};
+
+// The partial steps of one worker, by step id. Thread-safe.
+class PartialSteps {
+ public:
+  // Runs a leg of the step, starting it with the first.
+  void run_leg(const RunSite& site, std::shared_ptr<WorkerSession> session,
+               std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request, const Call& call,
+               Done<RunGraphReply> done);
+  // Stops and forgets the step; unknown ones are fine.
+  void drop(int64_t step_id, const Status& why);
+  void drop_session(const WorkerSession& session, const Status& why);
+  void drop_all(const Status& why);
+
+ private:
+  template <class Wanted>
+  void drop_if(Wanted wanted, const Status& why);
+
+  Mutex mutex_;
+  absl::flat_hash_map<int64_t, std::shared_ptr<PartialStep>> steps_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

@@ -1,0 +1,41 @@
+#include "millrace/worker/peer_fetcher.h"
+
+#include <utility>
+
+#include "millrace/op/rendezvous.h"
+
+namespace millrace {
+
+PeerFetcher::PeerFetcher(const TaskName& own_task, ClusterSpec cluster, WorkerDirectory& directory,
+                         Random& random)
+    : own_prefix_(own_task.to_string() + "/"), cluster_(std::move(cluster)), directory_(directory),
+      random_(random) {}
+
+bool PeerFetcher::is_local(std::string_view key) const {
+  // An empty source means this task as well.
+  return key.starts_with(own_prefix_) || key.starts_with(';');
+}
+
+Result<std::shared_ptr<WorkerService>> PeerFetcher::find(const TaskName& task) const {
+  const auto address = cluster_.address(task);
+  if (!address.ok())
+    return internal("No worker known as ", task.to_string(), ": ", address.status().message());
+  return directory_.worker(task, *address);
+}
+
+void PeerFetcher::fetch(int64_t step_id, std::string_view key, Cancellation* cancellation,
+                        Done<RecvTensorReply> done) const {
+  const auto parts = RendezvousKey::parse(key);
+  if (!parts.ok()) return done(parts.status());
+  if (!parts->source.names_task())
+    return done(invalid("Invalid  rendezvous key: ", key, " (its source names no task)"));
+  auto peer = find(parts->source.task_name());
+  if (!peer.ok()) return done(peer.status());
+  // TensorFlow's workers refuse an id that they have seen, so each request has its own.
+  const auto request_id = static_cast<int64_t>(random_.next());
+  (*peer)->recv_tensor(
+      {.step_id = step_id, .rendezvous_key = std::string(key), .request_id = request_id},
+      {.cancellation = cancellation}, std::move(done));
+}
+
+}  // namespace millrace

@@ -1,0 +1,172 @@
+#include "millrace/worker/registered_graph.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "millrace/plan/partition.h"
+
+namespace millrace {
+namespace {
+
+bool is_transfer(const Node& node) {
+  return node.op->role == Role::send || node.op->role == Role::receive;
+}
+
+// What must be known before compiling: where the nodes are and whom their transfers meet.
+struct Survey {
+  std::optional<size_t> only_device;  // none: there are several, or the graph is to be rewritten
+  bool meets_peers = false;
+  bool is_placed = true;
+};
+
+class Surveyor {
+ public:
+  Surveyor(const Graph& graph, const LocalDevices& devices) : graph_(graph), devices_(devices) {}
+
+  Result<Survey> survey() && {
+    for (const Node& node : graph_.nodes()) {
+      if (node.device.empty()) survey_.is_placed = false;
+      MR_TRY(visit_device(node).with(node.name));
+      if (is_transfer(node)) MR_TRY(visit_transfer(node).with(node.name));
+    }
+    const bool rewrite = devices_seen_.size() != 1 || knows_not_all_ || !survey_.is_placed;
+    if (!rewrite) survey_.only_device = devices_seen_.front();
+    return survey_;
+  }
+
+ private:
+  // Devices of one graph are interned: equal ones have one address.
+  Status visit_device(const Node& node) {
+    const std::string_view name = node.device.empty() ? node.requested_device : node.device;
+    if (name.data() == last_device_ && !devices_seen_.empty()) return {};
+    MR_ASSIGN(const size_t device, devices_.find(name));
+    last_device_ = name.data();
+    if (std::ranges::find(devices_seen_, device) == devices_seen_.end())
+      devices_seen_.push_back(device);
+    return {};
+  }
+
+  Status visit_transfer(const Node& node) {
+    const AttrView attrs = node.attr_view();
+    for (const char* end : {"send_device", "recv_device"}) {
+      MR_ASSIGN(const std::string device, attrs.string(end));
+      if (!devices_.find(device).ok()) survey_.meets_peers = true;
+    }
+    MR_ASSIGN(const int64_t incarnation, attrs.integer("send_device_incarnation"));
+    if (incarnation == 0) knows_not_all_ = true;
+    return {};
+  }
+
+  const Graph& graph_;
+  const LocalDevices& devices_;
+  std::vector<size_t> devices_seen_;
+  const char* last_device_ = nullptr;
+  bool knows_not_all_ = false;  // a transfer without an incarnation, to be filled in
+  Survey survey_;
+};
+
+bool is_in_order(const std::vector<uint32_t>& numbers, size_t count) {
+  if (numbers.size() != count) return false;
+  for (size_t i = 0; i < count; ++i)
+    if (numbers[i] != i) return false;
+  return true;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(std::string handle,
+                                                                 std::shared_ptr<const Graph> graph,
+                                                                 const LocalDevices& devices,
+                                                                 const SessionKernels& kernels,
+                                                                 FreshNames& names) {
+  if (graph == nullptr) return invalid("RegisterGraph came without a graph");
+  std::shared_ptr<RegisteredGraph> made(new RegisteredGraph(std::move(handle)));
+  MR_ASSIGN(const Survey survey, Surveyor(*graph, devices).survey());
+  made->meets_peers_ = survey.meets_peers;
+  if (survey.only_device) {
+    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), devices, kernels));
+    return made;
+  }
+  Graph copy = *graph;
+  if (!survey.is_placed) MR_TRY(take_requested_devices(copy));
+  const auto incarnation = [&](std::string_view name) -> uint64_t {
+    const auto device = devices.find(name);
+    return device.ok() ? devices[*device].incarnation : 0;
+  };
+  MR_ASSIGN(auto parts, split_by_device(std::move(copy), incarnation, names));
+  for (Partition& part : parts) {
+    MR_ASSIGN(const size_t device, devices.find(part.location));
+    MR_TRY(made->add_piece(device, std::make_shared<const Graph>(std::move(part.graph)), devices,
+                           kernels));
+  }
+  return made;
+}
+
+Status RegisteredGraph::add_piece(size_t device, std::shared_ptr<const Graph> graph,
+                                  const LocalDevices& devices, const SessionKernels& kernels) {
+  MR_ASSIGN(auto compiled, CompiledGraph::compile(*graph, devices[device], *kernels[device],
+                                                  ClientTransfers::by_slot));
+  if (compiled->uses_rendezvous()) uses_rendezvous_ = true;
+  pieces_.push_back({device, std::move(graph), compiled, num_feeds_, num_fetches_});
+  for (const std::string& key : compiled->feed_keys())
+    feed_of_key_.try_emplace(key, static_cast<uint32_t>(num_feeds_++));
+  for (const std::string& key : compiled->fetch_keys())
+    fetch_of_key_.try_emplace(key, static_cast<uint32_t>(num_fetches_++));
+  return {};
+}
+
+RegisteredGraph::KeyMap RegisteredGraph::make_key_map(std::shared_ptr<const StepKeys> keys) const {
+  KeyMap map;
+  const auto number_of = [&](const auto& numbers, const std::string& key) {
+    const auto found = numbers.find(key);
+    if (found != numbers.end()) return found->second;
+    map.has_elsewhere = true;
+    return KeyMap::kElsewhere;
+  };
+  for (const std::string& key : keys->send) map.send.push_back(number_of(feed_of_key_, key));
+  for (const std::string& key : keys->receive)
+    map.receive.push_back(number_of(fetch_of_key_, key));
+  map.send_in_order = is_in_order(map.send, num_feeds_);
+  map.receive_in_order = is_in_order(map.receive, num_fetches_);
+  map.keys = std::move(keys);
+  return map;
+}
+
+std::shared_ptr<const RegisteredGraph::KeyMap> RegisteredGraph::map_keys(
+    const std::shared_ptr<const StepKeys>& keys) {
+  std::shared_ptr<const KeyMap> last;
+  {
+    MutexLock lock(mutex_);
+    // The map keeps its keys alive, so no other keys can have their address.
+    if (last_map_ != nullptr && last_map_->keys == keys) return last_map_;
+    last = last_map_;
+  }
+  // From another process every request brings keys of its own that say the same.
+  if (last != nullptr && last->keys->send == keys->send && last->keys->receive == keys->receive)
+    return last;
+  auto made = std::make_shared<const KeyMap>(make_key_map(keys));
+  MutexLock lock(mutex_);
+  last_map_ = made;
+  return made;
+}
+
+Result<std::vector<std::shared_ptr<const CompiledGraph>>> RegisteredGraph::for_partial_run(
+    const LocalDevices& devices, const SessionKernels& kernels) {
+  {
+    MutexLock lock(mutex_);
+    if (!partial_.empty()) return partial_;
+  }
+  std::vector<std::shared_ptr<const CompiledGraph>> made;
+  for (const Piece& piece : pieces_) {
+    MR_ASSIGN(auto compiled,
+              CompiledGraph::compile(*piece.graph, devices[piece.device], *kernels[piece.device],
+                                     ClientTransfers::by_rendezvous));
+    made.push_back(std::move(compiled));
+  }
+  MutexLock lock(mutex_);
+  if (partial_.empty()) partial_ = std::move(made);
+  return partial_;
+}
+
+}  // namespace millrace

@@ -1,0 +1,84 @@
+// RegisteredGraph: what a master registered: one compiled graph per device that it uses, and where
+// feeds and fetches go. Immutable but for what is made on demand; any thread may call, any number of
+// steps run it at once.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/cluster/messages.h"
+#include "millrace/engine/compiled_graph.h"
+#include "millrace/plan/fresh_names.h"
+#include "millrace/worker/local_devices.h"
+
+namespace millrace {
+
+// The stateful kernels of one session, by device.
+using SessionKernels = std::vector<std::unique_ptr<KernelCache>>;
+
+class RegisteredGraph {
+ public:
+  // The part of the graph on one device.
+  struct Piece {
+    size_t device = 0;               // in the session's LocalDevices
+    std::shared_ptr<const Graph> graph;
+    std::shared_ptr<const CompiledGraph> compiled;  // feeds and fetches by slot
+    size_t first_feed = 0;           // of the graph's feeds, those of this piece
+    size_t first_fetch = 0;
+  };
+
+  // Where the values of a request go and come from: for each of its keys the number of the graph's
+  // feed or fetch, or kElsewhere for a key that is neither.
+  struct KeyMap {
+    static constexpr uint32_t kElsewhere = ~uint32_t{0};
+    std::shared_ptr<const StepKeys> keys;
+    std::vector<uint32_t> send, receive;
+    bool send_in_order = false;      // send is 0, 1, 2 … up to the last feed
+    bool receive_in_order = false;
+    bool has_elsewhere = false;
+  };
+
+  // Every node must be on one of `devices`, by its placed or else its requested device. `names` is
+  // the session's. Errors: INVALID_ARGUMENT "<device> unknown device."; those of split_by_device and
+  // CompiledGraph::compile.
+  static Result<std::shared_ptr<RegisteredGraph>> create(std::string handle,
+                                                         std::shared_ptr<const Graph> graph,
+                                                         const LocalDevices& devices,
+                                                         const SessionKernels& kernels,
+                                                         FreshNames& names);
+
+  const std::string& handle() const { return handle_; }
+  std::span<const Piece> pieces() const { return pieces_; }
+  size_t num_feeds() const { return num_feeds_; }
+  size_t num_fetches() const { return num_fetches_; }
+  // True if a piece sends to or receives from another device; from or to another task.
+  bool uses_rendezvous() const { return uses_rendezvous_; }
+  bool meets_peers() const { return meets_peers_; }
+
+  // The map for `keys`, which steps of one plan share. Cheap for the keys of the last call.
+  std::shared_ptr<const KeyMap> map_keys(const std::shared_ptr<const StepKeys>& keys);
+
+  // The pieces for a partial run: feeds and fetches through the rendezvous. Compiled on first use.
+  Result<std::vector<std::shared_ptr<const CompiledGraph>>> for_partial_run(
+      const LocalDevices& devices, const SessionKernels& kernels);
+
+ private:
+  explicit RegisteredGraph(std::string handle) : handle_(std::move(handle)) {}
+  Status add_piece(size_t device, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
+                   const SessionKernels& kernels);
+  KeyMap make_key_map(std::shared_ptr<const StepKeys> keys) const;
+
+  const std::string handle_;
+  std::vector<Piece> pieces_;  // constant once created, like what follows
+  size_t num_feeds_ = 0, num_fetches_ = 0;
+  bool uses_rendezvous_ = false, meets_peers_ = false;
+  absl::flat_hash_map<std::string, uint32_t> feed_of_key_, fetch_of_key_;
+
+  Mutex mutex_;
+  std::shared_ptr<const KeyMap> last_map_ MR_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const CompiledGraph>> partial_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

@@ -1,0 +1,178 @@
+#include "millrace/worker/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+constexpr size_t kRememberedRequests = 100'000;  // as TensorFlow's workers
+
+Status repeated(std::string_view method, int64_t step_id, int64_t request_id) {
+  return aborted("The same ", method, " request was received twice. step_id: ", step_id,
+                 " request_id: ", request_id);
+}
+
+}  // namespace
+
+Worker::Worker(WorkerOptions options)
+    : options_(std::move(options)),
+      devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.random)),
+      request_ids_(kRememberedRequests),
+      steps_(options_.clock, options_.timers, options_.abort_delay),
+      sessions_(make_session({}), options_.task.to_string()) {}
+
+Worker::~Worker() {
+  stop(cancelled("the worker ", options_.task.to_string(), " has stopped"));
+  in_flight_.wait();
+}
+
+std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest request) const {
+  // A cluster that the client sent gives the task the name that it has there.
+  const bool is_sent = !request.cluster.empty();
+  const TaskName& task = is_sent ? request.task : options_.task;
+  LocalDevices devices = is_sent ? devices_.renamed(task) : devices_;
+  if (request.isolate_session_state) devices = devices.isolated();
+  return std::make_shared<WorkerSession>(WorkerSession::Parts{
+      .handle = std::move(request.session_handle),
+      .master_task = std::move(request.master_task),
+      .master_incarnation = request.master_incarnation,
+      .devices = std::move(devices),
+      .fetcher = std::make_shared<const PeerFetcher>(
+          task, is_sent ? std::move(request.cluster) : options_.cluster, options_.peers,
+          options_.random)});
+}
+
+void Worker::close_session(WorkerSession& session, const Status& why) {
+  session.close(why);
+  partial_steps_.drop_session(session, why);
+  if (!session.handle().empty()) steps_.close_session(session.handle());
+}
+
+void Worker::stop(const Status& why) {
+  for (const auto& session : sessions_.close(why)) close_session(*session, why);
+  partial_steps_.drop_all(why);
+  steps_.clear(why.as_consequence());
+  devices_.clear_all(why);
+}
+
+void Worker::get_status(WhenDown, Call, Done<GetStatusReply> done) {
+  if (Status closed = sessions_.closed(); !closed.ok()) return done(std::move(closed));
+  done(GetStatusReply{.devices = devices_.attributes(options_.memory_limit)});
+}
+
+void Worker::create_worker_session(CreateWorkerSessionRequest request, Call, Done<void> done) {
+  if (request.session_handle.empty()) return done(invalid("Session must be non-empty."));
+  const std::string master = request.master_task;
+  auto outdated = sessions_.insert(make_session(std::move(request)));
+  if (!outdated.ok()) return done(outdated.status());
+  for (const auto& session : *outdated)
+    close_session(*session, aborted("the master ", master, " has restarted").as_consequence());
+  done(Status());
+}
+
+void Worker::delete_worker_session(DeleteWorkerSessionRequest request, Call, Done<void> done) {
+  if (const auto session = sessions_.take(request.session_handle))
+    close_session(*session, cancelled("session ", request.session_handle, " was closed"));
+  done(Status());
+}
+
+void Worker::register_graph(RegisterGraphRequest request, Call, Done<RegisterGraphReply> done) {
+  auto session = sessions_.find(request.session_handle, request.create_worker_session_called);
+  if (!session.ok()) return done(session.status());
+  auto handle = (*session)->register_graph(std::move(request.graph));
+  if (!handle.ok()) return done(handle.status());
+  done(RegisterGraphReply{.graph_handle = *std::move(handle)});
+}
+
+void Worker::deregister_graph(DeregisterGraphRequest request, Call, Done<void> done) {
+  auto session = sessions_.find(request.session_handle, request.create_worker_session_called);
+  if (!session.ok()) return done(session.status());
+  done((*session)->deregister_graph(request.graph_handle));
+}
+
+void Worker::run_graph(RunGraphRequest request, Call call, Done<RunGraphReply> done) {
+  if (!request_ids_.is_new(request.request_id))
+    return done(repeated("RunGraph", request.step_id, request.request_id));
+  auto session = sessions_.find(request.session_handle, request.create_worker_session_called);
+  if (!session.ok()) return done(session.status());
+  auto graph = (*session)->find_graph(request.graph_handle);
+  if (!graph.ok()) return done(graph.status());
+  const RunSite site{options_.clock, options_.pool, steps_, in_flight_};
+  if (request.is_partial) {
+    partial_steps_.run_leg(site, *std::move(session), *std::move(graph), std::move(request), call,
+                           std::move(done));
+  } else {
+    GraphRun::start(site, *std::move(session), *std::move(graph), std::move(request), call,
+                    std::move(done));
+  }
+}
+
+void Worker::cleanup_graph(CleanupGraphRequest request, Call, Done<void> done) {
+  steps_.cleanup(request.step_id);
+  partial_steps_.drop(request.step_id, aborted("Cleanup ", request.step_id).as_consequence());
+  done(Status());
+}
+
+void Worker::cleanup_all(CleanupAllRequest request, Call, Done<void> done) {
+  if (Status closed = sessions_.closed(); !closed.ok()) return done(std::move(closed));
+  devices_.clear(request.containers, aborted("the containers of ", options_.task.to_string(),
+                                             " were cleared by a reset"));
+  done(Status());
+}
+
+Status Worker::check_source(std::string_view rendezvous_key) const {
+  MR_ASSIGN(const auto parts, RendezvousKey::parse(rendezvous_key));
+  // An empty source means the device is anyone's here.
+  if (parts.source_device.empty()) return {};
+  MR_ASSIGN(const size_t device, devices_.find_local(parts.source));
+  const uint64_t incarnation = devices_[device].incarnation;
+  if (incarnation == parts.source_incarnation) return {};
+  return aborted("RecvTensor expects a different device incarnation: ", parts.source_incarnation,
+                 " vs. ", incarnation, ". Your worker job (\"", options_.task.to_string(),
+                 "\") was probably restarted. Check your worker job for the reason why it was "
+                 "restarted.")
+      .with_payload(kWorkerPossiblyRestartedUrl, "");
+}
+
+// One request of a peer, until it is answered.
+struct Worker::PeerCall {
+  InFlight::Ticket ticket;
+  StepTable::Visit visit;
+  Cancellation* cancellation;
+  Done<RecvTensorReply> done;
+};
+
+void Worker::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorReply> done) {
+  if (!request_ids_.is_new(request.request_id))
+    return done(repeated("RecvTensor", request.step_id, request.request_id));
+  if (Status bad = check_source(request.rendezvous_key); !bad.ok()) return done(std::move(bad));
+  auto waiting = std::make_shared<PeerCall>(
+      PeerCall{InFlight::Ticket(in_flight_), steps_.peer(request.step_id), call.cancellation,
+               std::move(done)});
+  StepRendezvous& rendezvous = *waiting->visit.rendezvous;
+  // After the step is in the table, so that a stop on another thread finds it there.
+  if (Status closed = sessions_.closed(); !closed.ok()) rendezvous.abort(closed);
+  rendezvous.receive_here(
+      request.rendezvous_key, call.cancellation,
+      Done<Delivery>([this, waiting](Result<Delivery> delivery) {
+        const bool is_gone = !delivery.ok() && waiting->cancellation != nullptr &&
+                             waiting->cancellation->cancelled();
+        is_gone ? steps_.peer_gone(waiting->visit) : steps_.peer_answered(waiting->visit);
+        Done<RecvTensorReply> done = std::move(waiting->done);
+        // Whatever aborted the step here is reported by its own run.
+        if (!delivery.ok()) return done(delivery.status().as_consequence());
+        done(RecvTensorReply{.delivery = *std::move(delivery),
+                             .send_start_micros = options_.clock.wall_micros()});
+      }));
+}
+
+std::vector<StepWaits> Worker::describe_waits() const {
+  std::vector<StepWaits> waits;
+  const Clock::Time now = options_.clock.now();
+  for (const auto& session : sessions_.all()) session->runs().describe_waits(now, &waits);
+  std::ranges::stable_sort(waits, std::greater{}, &StepWaits::age);
+  return waits;
+}
+
+}  // namespace millrace

@@ -1,0 +1,33 @@
+// What a Worker is made from.
+#pragma once
+
+#include <chrono>
+
+#include "millrace/base/clock.h"
+#include "millrace/base/random.h"
+#include "millrace/base/runner.h"
+#include "millrace/base/timer.h"
+#include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/services.h"
+
+namespace millrace {
+
+// References must outlive the worker.
+struct WorkerOptions {
+  TaskName task;
+  ClusterSpec cluster;       // where peers are; sessions may bring their own
+  int cpu_devices = 1;
+  int64_t memory_limit = 256 << 20;  // bytes, as devices report it; TensorFlow's figure
+
+  const Clock& clock;
+  Random& random;            // incarnations and request ids
+  Runner& pool;              // where steps go on that have no runner of their own, and share work
+  TimerQueue& timers;
+  WorkerDirectory& peers;
+
+  // How long a step lives on whose tensor a peer has ceased to want: the error that made the peer
+  // cease is to reach the master first.
+  std::chrono::milliseconds abort_delay{1000};
+};
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+#include "millrace/worker/worker_session.h"
+
+#include <utility>
+
+namespace millrace {
+
+WorkerSession::WorkerSession(Parts parts) : parts_(std::move(parts)) {
+  for (size_t i = 0; i < parts_.devices.size(); ++i)
+    kernels_.push_back(std::make_unique<KernelCache>());
+}
+
+Result<std::string> WorkerSession::register_graph(std::shared_ptr<const Graph> graph) {
+  std::string handle;
+  {
+    MutexLock lock(mutex_);
+    handle = str_cat(absl::Hex(++last_handle_, absl::kZeroPad16));
+  }
+  MR_ASSIGN(auto registered,
+            RegisteredGraph::create(handle, std::move(graph), parts_.devices, kernels_, names_));
+  MutexLock lock(mutex_);
+  if (!closed_.ok()) return closed_;
+  graphs_[handle] = std::move(registered);
+  return handle;
+}
+
+Result<std::shared_ptr<RegisteredGraph>> WorkerSession::find_graph(std::string_view handle) {
+  MutexLock lock(mutex_);
+  const auto found = graphs_.find(to_absl(handle));
+  if (found == graphs_.end()) return aborted("Graph handle is not found: ", handle);
+  return found->second;
+}
+
+Status WorkerSession::deregister_graph(std::string_view handle) {
+  std::shared_ptr<RegisteredGraph> dropped;  // taking a large graph apart needs no lock
+  MutexLock lock(mutex_);
+  const auto found = graphs_.find(to_absl(handle));
+  if (found == graphs_.end())
+    return aborted("Graph handle is not found: ", handle,
+                   ". Possibly, this worker just restarted.");
+  dropped = std::move(found->second);
+  graphs_.erase(found);
+  return {};
+}
+
+void WorkerSession::close(const Status& why) {
+  runs_.close(why);
+  absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> dropped;
+  MutexLock lock(mutex_);
+  if (closed_.ok()) closed_ = why;
+  dropped.swap(graphs_);
+}
+
+}  // namespace millrace

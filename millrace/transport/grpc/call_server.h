@@ -1,0 +1,56 @@
+// CallServer: a gRPC server that knows methods by their path and nothing of what they mean. Private
+// to this room.
+//
+// It listens on a socket that is bound already and serves until stop(). Handlers run on the threads
+// of the completion queue.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "millrace/transport/grpc/incoming_call.h"
+#include "millrace/transport/grpc/listener.h"
+
+namespace millrace::rpc {
+
+class CallServer final : public CallReceiver {
+ public:
+  // Answers the call, now or later.
+  using Handler = std::function<void(std::shared_ptr<IncomingCall>)>;
+  using Methods = std::map<std::string_view, Handler>;
+
+  struct Options {
+    int keepalive_millis = 20'000;  // how often a silent client is asked whether it is there
+    int calls_expected = 16;        // how many may arrive before the first is looked at
+  };
+
+  CallServer(ListeningSocket socket, Methods methods, std::shared_ptr<CompletionQueue> queue,
+             Options options);
+  ~CallServer() override;
+
+  int port() const { return port_; }
+
+  // Refuses connections and calls, cancels calls that run with `why`, and waits until none is being
+  // handled. After `grace` connections are cut; after twice that it gives up.
+  // Errors: DEADLINE_EXCEEDED naming the methods whose handlers have not returned.
+  Status stop(const Status& why, Clock::Duration grace);
+
+  void arrived() override;
+  bool knows(std::string_view method) const override { return methods_.contains(method); }
+  void handle(std::shared_ptr<IncomingCall> call) override;
+
+ private:
+  class Shutdown;
+
+  const Methods methods_;
+  const std::shared_ptr<CompletionQueue> queue_;
+  const std::shared_ptr<RunningCalls> running_;
+  const ServerHandle server_;
+  const int port_;
+  bool stopped_ = false;
+  std::unique_ptr<Listener> listener_;  // last: hands connections to the rest
+};
+
+}  // namespace millrace::rpc

@@ -1,0 +1,75 @@
+#include "millrace/transport/grpc/channel.h"
+
+#include <utility>
+
+#include "millrace/transport/grpc/channel_args.h"
+
+namespace millrace::rpc {
+namespace {
+
+constexpr int kFirstBackoffMillis = 100;
+constexpr int kMaxBackoffMillis = 1000;
+constexpr int kConnectTimeoutMillis = 10'000;
+
+ChannelHandle make_channel(const std::string& address, const Channel::Options& options) {
+  ChannelArgs args;
+  args.set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kUnlimited);
+  args.set(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstBackoffMillis);
+  args.set(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMillis);
+  args.set(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMillis);
+  // A name that does not resolve yet is a task that has not been started yet.
+  args.set(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kMaxBackoffMillis);
+  args.set(GRPC_ARG_KEEPALIVE_TIME_MS, options.keepalive_millis);
+  args.set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  args.set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // Tasks of a cluster talk to each other directly, whatever http_proxy says.
+  args.set(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A call is made once: it may have effects.
+  args.set(GRPC_ARG_ENABLE_RETRIES, 0);
+  // Connections are not shared behind our back, so a restarted server meets a fresh one.
+  args.set(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  args.set(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  args.set_common();
+  const ChannelCredentials credentials(grpc_insecure_credentials_create());
+  return ChannelHandle(
+      grpc_channel_create(("dns:///" + address).c_str(), credentials.get(), args.get()));
+}
+
+}  // namespace
+
+Channel::Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue, Options options)
+    : queue_(std::move(queue)), channel_(make_channel(address, options)) {}
+
+Channel::~Channel() {
+  for (const QueueHandle& queue : wait_queues_) grpc_completion_queue_shutdown(queue.get());
+}
+
+void Channel::start_unary(OutgoingRequest request, Done<ByteBuffer> done) {
+  start_unary_call(channel_.get(), queue_, std::move(request), std::move(done));
+}
+
+void Channel::start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) {
+  start_streamed_call(channel_.get(), queue_, std::move(request), std::move(read), std::move(done));
+}
+
+Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
+  QueueHandle queue = take_wait_queue();
+  Result<ByteBuffer> answer = call_and_wait(channel_.get(), queue.get(), std::move(request));
+  give_back(std::move(queue));
+  return answer;
+}
+
+QueueHandle Channel::take_wait_queue() {
+  MutexLock lock(mutex_);
+  if (wait_queues_.empty()) return QueueHandle(grpc_completion_queue_create_for_pluck(nullptr));
+  QueueHandle queue = std::move(wait_queues_.back());
+  wait_queues_.pop_back();
+  return queue;
+}
+
+void Channel::give_back(QueueHandle queue) {
+  MutexLock lock(mutex_);
+  wait_queues_.push_back(std::move(queue));
+}
+
+}  // namespace millrace::rpc

@@ -1,0 +1,35 @@
+// Errors of our calls, put so that the reader knows which peer they are about and what to do. Private
+// to this room.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/base/status.h"
+
+namespace millrace::rpc {
+
+// Whom we call.
+struct Peer {
+  std::string name;     // "/job:worker/replica:0/task:1", "the master"
+  std::string address;  // "host:port"
+
+  std::string to_string() const;  // "/job:worker/replica:0/task:1 at host:port"
+};
+
+// An error, and who found it.
+struct CallFailure {
+  enum class Origin : uint8_t { peer, connection, cancellation };
+
+  Status status;
+  Origin origin = Origin::peer;
+};
+
+// Errors that the peer sent keep their code and words, which clients key on. Errors of the connection
+// become UNAVAILABLE (or stay DEADLINE_EXCEEDED and the like) and name the peer and the method.
+Status explain_failure(const Peer& peer, std::string_view method, const CallFailure& failure);
+
+// For an answer that is no proper message: INTERNAL, naming the peer and the method.
+Status explain_bad_answer(const Peer& peer, std::string_view method, const Status& problem);
+
+}  // namespace millrace::rpc

@@ -1,0 +1,47 @@
+// GrpcDirectory: reaches the workers of a cluster over gRPC.
+//
+// Holds one connection per address, shared by all tasks and sessions that use it, as long as the
+// directory lives. Workers that it gave out may live longer. Proxies (http_proxy) are never used.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "millrace/base/mutex.h"
+#include "millrace/cluster/services.h"
+#include "millrace/transport/grpc/threads.h"
+
+namespace millrace {
+
+namespace rpc {
+class Channel;
+}
+
+class GrpcDirectory final : public WorkerDirectory {
+ public:
+  struct Options {
+    // How often a silent peer is asked whether it is there; a peer that was cut off without a word
+    // is noticed after this long and 20 seconds. TensorFlow's servers close connections that ask more
+    // often than every five minutes; in a cluster without them 20 s is a good choice.
+    std::chrono::milliseconds keepalive{310'000};
+  };
+  explicit GrpcDirectory(const GrpcThreads& threads);
+  GrpcDirectory(const GrpcThreads& threads, Options options);
+  ~GrpcDirectory() override;
+
+  // Errors: INVALID_ARGUMENT for an address that is not host:port, or has port 0.
+  Result<std::shared_ptr<WorkerService>> worker(const TaskName& task,
+                                                std::string_view address) override;
+
+ private:
+  std::shared_ptr<rpc::Channel> channel(const std::string& address);
+
+  const std::shared_ptr<rpc::CompletionQueue> queue_;
+  const Options options_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<rpc::Channel>> channels_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

@@ -1,0 +1,214 @@
+#include "millrace/transport/grpc/incoming_call.h"
+
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "millrace/base/log.h"
+#include "millrace/transport/grpc/methods.h"
+#include "millrace/transport/grpc/status_codec.h"
+
+namespace millrace::rpc {
+namespace {
+
+std::optional<Clock::Time> to_deadline(gpr_timespec when) {
+  if (gpr_time_cmp(when, gpr_inf_future(when.clock_type)) == 0) return std::nullopt;
+  const gpr_timespec left = gpr_time_sub(when, gpr_now(when.clock_type));
+  return std::chrono::steady_clock::now() + std::chrono::seconds(left.tv_sec) +
+         std::chrono::nanoseconds(left.tv_nsec);
+}
+
+}  // namespace
+
+bool RunningCalls::enter(IncomingCall& call) {
+  MutexLock lock(mutex_);
+  if (stopping_) return false;
+  calls_.insert(&call);
+  return true;
+}
+
+void RunningCalls::leave(IncomingCall& call) {
+  MutexLock lock(mutex_);
+  calls_.erase(&call);
+  if (stopping_ && calls_.empty()) changed_.notify_all();
+}
+
+void RunningCalls::stop(const Status& why) {
+  std::vector<std::shared_ptr<IncomingCall>> calls;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    // A call leaves before it goes, so these are alive.
+    for (IncomingCall* call : calls_) calls.push_back(call->shared_from_this());
+  }
+  for (const auto& call : calls) call->cancel(why);
+}
+
+bool RunningCalls::wait_until_empty(Clock::Time deadline) {
+  MutexLock lock(mutex_);
+  while (!calls_.empty())
+    if (!changed_.wait_until(mutex_, deadline)) return calls_.empty();
+  return true;
+}
+
+std::string RunningCalls::list() const {
+  std::map<std::string, int> counts;
+  {
+    MutexLock lock(mutex_);
+    for (const IncomingCall* call : calls_) ++counts[std::string(short_name(call->method()))];
+  }
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    if (!text.empty()) text += ", ";
+    if (count > 1) str_append(&text, count, " x ");
+    text += name;
+  }
+  return text;
+}
+
+void IncomingCall::await(grpc_server* server, CallReceiver& receiver,
+                         std::shared_ptr<CompletionQueue> queue,
+                         std::shared_ptr<RunningCalls> running) {
+  const CompletionQueue::Use use(*queue);
+  if (!use) return;
+  const auto call = std::make_shared<IncomingCall>(receiver, queue, std::move(running));
+  const grpc_call_error failed =
+      grpc_server_request_call(server, &call->arriving_, &call->details_.details,
+                               &call->metadata_.array, queue->get(), queue->get(),
+                               call->arrived_.armed(call));
+  if (failed == GRPC_CALL_OK) return;
+  call->arrived_.disarm();
+  log_error("gRPC takes no more calls: ", grpc_call_error_to_string(failed));
+}
+
+IncomingCall::IncomingCall(CallReceiver& receiver, std::shared_ptr<CompletionQueue> queue,
+                           std::shared_ptr<RunningCalls> running)
+    : receiver_(receiver), queue_(std::move(queue)), running_(std::move(running)) {}
+
+Call IncomingCall::call() { return {.cancellation = &cancellation_, .deadline = deadline_}; }
+
+void IncomingCall::on_arrived(bool ok) {
+  if (!ok) return;  // the server is shutting down
+  call_.reset(arriving_);
+  deadline_ = to_deadline(details_.details.deadline);
+  // From here to the last event_done() the receiver exists.
+  if (!running_->enter(*this)) {
+    answered_ = true;
+    return send_status(unavailable("the server is stopping"));
+  }
+  receiver_.arrived();
+  const bool is_known = receiver_.knows(method());
+  events_to_come_ = is_known ? 2 : 1;
+
+  grpc_op close{};
+  close.op = GRPC_OP_RECV_CLOSE_ON_SERVER;
+  close.data.recv_close_on_server.cancelled = &was_cancelled_;
+  if (!start({&close, 1}, closed_)) event_done();
+  if (!is_known) return answer(unimplemented("this server has no method ", method()));
+
+  grpc_op receive{};
+  receive.op = GRPC_OP_RECV_MESSAGE;
+  receive.data.recv_message.recv_message = &received_message_;
+  if (!start({&receive, 1}, received_)) event_done();
+}
+
+void IncomingCall::on_received(bool) {
+  request_.reset(received_message_);
+  if (request_ != nullptr) {
+    receiver_.handle(shared_from_this());
+  } else {
+    answer(invalid("the call came without a request message"));
+  }
+  event_done();
+}
+
+void IncomingCall::on_closed(bool) {
+  if (was_cancelled_ != 0) cancel(why_it_ended());
+  event_done();
+}
+
+// The receiver is not needed any more once all events have come.
+void IncomingCall::event_done() {
+  if (events_to_come_.fetch_sub(1) == 1) running_->leave(*this);
+}
+
+Status IncomingCall::why_it_ended() const {
+  const std::string_view name = short_name(method());
+  const Status why = deadline_ && std::chrono::steady_clock::now() >= *deadline_
+                         ? error(Code::deadline_exceeded, "the caller's deadline for ", name, " passed")
+                         : cancelled("the caller of ", name, " cancelled it or lost its connection");
+  return why.as_consequence();
+}
+
+void IncomingCall::cancel(const Status& why) {
+  if (!answered_) cancellation_.cancel(why);
+}
+
+void IncomingCall::answer(Result<wire::Pieces> reply) {
+  if (answered_.exchange(true)) return;
+  if (!reply.ok()) return send_status(reply.status());
+  parts_.push_back(std::move(reply).value());
+  send_part();
+}
+
+void IncomingCall::answer_in_parts(std::vector<wire::Pieces> parts) {
+  if (answered_.exchange(true)) return;
+  parts_ = std::move(parts);
+  send_part();
+}
+
+bool IncomingCall::start(std::span<const grpc_op> ops, MemberEvent<IncomingCall>& event) {
+  const CompletionQueue::Use use(*queue_);
+  if (!use) return false;
+  const grpc_call_error failed = grpc_call_start_batch(call_.get(), ops.data(), ops.size(),
+                                                       event.armed(shared_from_this()), nullptr);
+  if (failed == GRPC_CALL_OK) return true;
+  event.disarm();
+  log_error("gRPC refuses to go on with ", method(), ": ", grpc_call_error_to_string(failed));
+  return false;
+}
+
+void IncomingCall::send_part() {
+  const bool is_first = parts_sent_ == 0;
+  outgoing_ = to_byte_buffer(std::move(parts_[parts_sent_++]));
+  const bool is_last = parts_sent_ == parts_.size();
+
+  grpc_op ops[3] = {};
+  size_t count = 0;
+  if (is_first) ops[count++].op = GRPC_OP_SEND_INITIAL_METADATA;
+  ops[count].op = GRPC_OP_SEND_MESSAGE;
+  ops[count++].data.send_message.send_message = outgoing_.get();
+  if (is_last) {
+    ops[count].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
+    ops[count++].data.send_status_from_server.status = GRPC_STATUS_OK;
+  }
+  start({ops, count}, sent_);
+}
+
+void IncomingCall::on_sent(bool ok) {
+  if (ok && parts_sent_ < parts_.size()) return send_part();
+  parts_.clear();
+  outgoing_.reset();
+}
+
+void IncomingCall::send_status(const Status& status) {
+  const WireStatus wire = to_wire_status(status);
+  const Slice message(grpc_slice_from_copied_buffer(wire.message.data(), wire.message.size()));
+  const Slice details(grpc_slice_from_copied_buffer(wire.details.data(), wire.details.size()));
+  grpc_slice message_slice = message.get();
+  grpc_metadata trailer{};
+  trailer.key = grpc_slice_from_static_buffer(kDetailsKey.data(), kDetailsKey.size());
+  trailer.value = details.get();
+
+  grpc_op ops[2] = {};
+  ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
+  ops[1].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
+  auto& sent = ops[1].data.send_status_from_server;
+  sent.status = wire.code;
+  sent.status_details = &message_slice;
+  sent.trailing_metadata_count = wire.details.empty() ? 0 : 1;
+  sent.trailing_metadata = &trailer;
+  start(ops, sent_);
+}
+
+}  // namespace millrace::rpc

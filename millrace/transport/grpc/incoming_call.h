@@ -1,0 +1,125 @@
+// IncomingCall: one call that a peer makes to us, from its arrival to the answer. Private to this
+// room.
+//
+// It keeps itself alive while gRPC works for it; handlers share it for as long as they owe the
+// answer. The request is complete when the handler gets it. Any thread may answer, once; a second
+// answer and one that comes after the server has stopped do nothing. A cancelled call (the client
+// gave up, its connection broke, its deadline passed, the server stops) tells its Cancellation and
+// still waits for its answer, which is then dropped.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "millrace/base/cancellation.h"
+#include "millrace/cluster/services.h"
+#include "millrace/transport/grpc/completion_queue.h"
+#include "millrace/transport/grpc/message.h"
+#include "millrace/wire/pieces.h"
+
+namespace millrace::rpc {
+
+class IncomingCall;
+
+// Where calls go.
+class CallReceiver {
+ public:
+  virtual ~CallReceiver() = default;
+  // A call has come; expect the next one.
+  virtual void arrived() = 0;
+  // True if there is such a method.
+  virtual bool knows(std::string_view method) const = 0;
+  // The request is here. Answers, now or later.
+  virtual void handle(std::shared_ptr<IncomingCall> call) = 0;
+};
+
+// The calls that have arrived and in which the receiver may still be needed. Thread-safe.
+class RunningCalls {
+ public:
+  // False once stopping.
+  bool enter(IncomingCall& call);
+  void leave(IncomingCall& call);
+
+  // Refuses calls from now on, and cancels those that run.
+  void stop(const Status& why);
+  // False if `deadline` passed before they had left.
+  bool wait_until_empty(Clock::Time deadline);
+  // "RunStep, 3 x RecvTensor"
+  std::string list() const;
+
+ private:
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::unordered_set<IncomingCall*> calls_ MR_GUARDED_BY(mutex_);
+  bool stopping_ MR_GUARDED_BY(mutex_) = false;
+};
+
+class IncomingCall : public std::enable_shared_from_this<IncomingCall> {
+ public:
+  // Asks gRPC for the next call to `server`; `receiver` and `server` must live until the server has
+  // been shut down.
+  static void await(grpc_server* server, CallReceiver& receiver,
+                    std::shared_ptr<CompletionQueue> queue, std::shared_ptr<RunningCalls> running);
+
+  IncomingCall(CallReceiver& receiver, std::shared_ptr<CompletionQueue> queue,
+               std::shared_ptr<RunningCalls> running);
+
+  std::string_view method() const { return view(details_.details.method); }
+  // Not null once the call is handled.
+  const grpc_byte_buffer& request() const { return *request_; }
+  void drop_request() { request_.reset(); }
+  // What accompanies the request, for a service.
+  Call call();
+
+  void answer(Result<wire::Pieces> reply);
+  // Several messages where the caller knows to expect them. At least one.
+  void answer_in_parts(std::vector<wire::Pieces> parts);
+
+  // Tells whoever handles it, unless it has been answered.
+  void cancel(const Status& why);
+
+ private:
+  void on_arrived(bool ok);
+  void on_received(bool ok);
+  void on_closed(bool ok);
+  void on_sent(bool ok);
+  bool start(std::span<const grpc_op> ops, MemberEvent<IncomingCall>& event);
+  void send_part();
+  void send_status(const Status& status);
+  void event_done();
+  Status why_it_ended() const;
+
+  CallReceiver& receiver_;
+  const std::shared_ptr<CompletionQueue> queue_;
+  const std::shared_ptr<RunningCalls> running_;
+
+  CallDetails details_;
+  Metadata metadata_;
+  grpc_call* arriving_ = nullptr;  // where gRPC puts it
+  CallHandle call_;
+  grpc_byte_buffer* received_message_ = nullptr;
+  ByteBuffer request_;
+  std::optional<Clock::Time> deadline_;
+  int was_cancelled_ = 0;  // valid once closed
+  Cancellation cancellation_;
+  std::atomic<int> events_to_come_{0};  // of those that keep it among the running calls
+  std::atomic<bool> answered_{false};
+  // Of the thread that answers, then of the one that hears that a part was sent.
+  std::vector<wire::Pieces> parts_;  // of the answer
+  size_t parts_sent_ = 0;
+  ByteBuffer outgoing_;
+
+  MemberEvent<IncomingCall> arrived_{&IncomingCall::on_arrived};
+  MemberEvent<IncomingCall> received_{&IncomingCall::on_received};
+  MemberEvent<IncomingCall> closed_{&IncomingCall::on_closed};
+  MemberEvent<IncomingCall> sent_{&IncomingCall::on_sent};
+};
+
+}  // namespace millrace::rpc

@@ -1,0 +1,254 @@
+#include "millrace/transport/grpc/outgoing_call.h"
+
+#include <atomic>
+#include <chrono>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <grpc/support/alloc.h>
+
+#include "millrace/transport/grpc/message.h"
+#include "millrace/transport/grpc/methods.h"
+#include "millrace/transport/grpc/status_codec.h"
+
+namespace millrace::rpc {
+namespace {
+
+// Stands in gRPC's own description of an error that a server sent.
+constexpr std::string_view kSentByPeer = "Error received from peer";
+
+gpr_timespec to_timespec(const std::optional<Clock::Time>& deadline) {
+  if (!deadline) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  const auto left = *deadline - std::chrono::steady_clock::now();
+  return gpr_time_add(
+      gpr_now(GPR_CLOCK_MONOTONIC),
+      gpr_time_from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(left).count(),
+                          GPR_TIMESPAN));
+}
+
+Status closed_error() { return unavailable("the transport of this process has been shut down"); }
+
+Status check_request(const OutgoingRequest& request) {
+  if (request.cancellation != nullptr && request.cancellation->cancelled())
+    return request.cancellation->reason().as_consequence();
+  if (request.message.size() > kMaxMessageBytes) {
+    return invalid("the message of ", short_name(request.method), " has ", request.message.size(),
+                   " bytes; a message has at most ", kMaxMessageBytes,
+                   ": feed or fetch large tensors in parts");
+  }
+  return {};
+}
+
+}  // namespace
+
+OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
+                           OutgoingRequest request)
+    : peer_(std::move(request.peer)),
+      method_(request.method),
+      when_down_(request.when_down),
+      cancellation_(request.cancellation),
+      call_(grpc_channel_create_call(
+          channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
+          grpc_slice_from_static_buffer(method_.data(), method_.size()), nullptr,
+          to_timespec(request.deadline), nullptr)),
+      request_(to_byte_buffer(std::move(request.message))) {
+  if (cancellation_ != nullptr)
+    registration_ = cancellation_->on_cancel([this](const Status&) { cancel(); });
+}
+
+OutgoingCall::~OutgoingCall() {
+  registration_.release();
+  take_message();
+  if (debug_text_ != nullptr) gpr_free(const_cast<char*>(debug_text_));
+}
+
+size_t OutgoingCall::fill_request_ops(grpc_op* ops) {
+  ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
+  ops[0].flags = GRPC_INITIAL_METADATA_WAIT_FOR_READY_EXPLICITLY_SET |
+                 (when_down_ == WhenDown::wait ? GRPC_INITIAL_METADATA_WAIT_FOR_READY : 0);
+  ops[1].op = GRPC_OP_SEND_MESSAGE;
+  ops[1].data.send_message.send_message = request_.get();
+  ops[2].op = GRPC_OP_SEND_CLOSE_FROM_CLIENT;
+  ops[3].op = GRPC_OP_RECV_INITIAL_METADATA;
+  ops[3].data.recv_initial_metadata.recv_initial_metadata = &initial_.array;
+  return 4;
+}
+
+void OutgoingCall::fill_message_op(grpc_op& op) {
+  op.op = GRPC_OP_RECV_MESSAGE;
+  op.data.recv_message.recv_message = &message_;
+}
+
+void OutgoingCall::fill_status_op(grpc_op& op) {
+  op.op = GRPC_OP_RECV_STATUS_ON_CLIENT;
+  auto& received = op.data.recv_status_on_client;
+  received.trailing_metadata = &trailers_.array;
+  received.status = &code_;
+  received.status_details = text_.receive();
+  received.error_string = &debug_text_;
+}
+
+void OutgoingCall::cancel() { grpc_call_cancel(call_.get(), nullptr); }
+
+Status OutgoingCall::outcome() {
+  registration_.release();
+  if (code_ == GRPC_STATUS_OK) return {};
+  using Origin = CallFailure::Origin;
+  if (cancellation_ != nullptr && cancellation_->cancelled())
+    return cancellation_->reason().as_consequence();
+  const Status status = from_wire_status(
+      {code_, std::string(view(text_.get())), std::string(find_details(trailers_.array))});
+  const bool by_peer = debug_text_ != nullptr &&
+                       std::string_view(debug_text_).find(kSentByPeer) != std::string_view::npos;
+  return explain_failure(*peer_, method_, {status, by_peer ? Origin::peer : Origin::connection});
+}
+
+Status OutgoingCall::refused(grpc_call_error why) const {
+  return internal("gRPC refuses to start ", method_, ": ", grpc_call_error_to_string(why));
+}
+
+namespace {
+
+Result<ByteBuffer> unary_answer(OutgoingCall& call) {
+  MR_TRY(call.outcome());
+  ByteBuffer message = call.take_message();
+  if (message == nullptr) return call.bad_answer(internal("it has no message"));
+  return message;
+}
+
+class UnaryCall {
+ public:
+  UnaryCall(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue, OutgoingRequest request,
+            Done<ByteBuffer> done)
+      : queue_(std::move(queue)),
+        call_(channel, queue_->get(), std::move(request)),
+        done_(std::move(done)) {}
+
+  void start(const std::shared_ptr<UnaryCall>& self) {
+    grpc_op ops[OutgoingCall::kMaxOps] = {};
+    size_t count = call_.fill_request_ops(ops);
+    call_.fill_message_op(ops[count++]);
+    call_.fill_status_op(ops[count++]);
+    const grpc_call_error failed =
+        grpc_call_start_batch(call_.get(), ops, count, finished_.armed(self), nullptr);
+    if (failed == GRPC_CALL_OK) return;
+    finished_.disarm();
+    done_(call_.refused(failed));
+  }
+
+ private:
+  void on_finished(bool) { done_(unary_answer(call_)); }
+
+  const std::shared_ptr<CompletionQueue> queue_;
+  OutgoingCall call_;
+  Done<ByteBuffer> done_;
+  MemberEvent<UnaryCall> finished_{&UnaryCall::on_finished};
+};
+
+// Two things are waited for: the messages, one after the other, and the status.
+class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
+ public:
+  StreamedCall(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
+               OutgoingRequest request, ReadMessage read, Done<void> done)
+      : queue_(std::move(queue)),
+        call_(channel, queue_->get(), std::move(request)),
+        read_(std::move(read)),
+        done_(std::move(done)) {}
+
+  void start() {
+    grpc_op status_op{};
+    call_.fill_status_op(status_op);
+    if (!start_batch({&status_op, 1}, status_arrived_)) one_finished();
+    grpc_op ops[OutgoingCall::kMaxOps] = {};
+    size_t count = call_.fill_request_ops(ops);
+    call_.fill_message_op(ops[count++]);
+    if (!start_batch({ops, count}, message_arrived_)) one_finished();
+  }
+
+ private:
+  bool start_batch(std::span<const grpc_op> ops, MemberEvent<StreamedCall>& event) {
+    const CompletionQueue::Use use(*queue_);
+    if (use && grpc_call_start_batch(call_.get(), ops.data(), ops.size(),
+                                     event.armed(shared_from_this()), nullptr) == GRPC_CALL_OK)
+      return true;
+    event.disarm();
+    if (read_error_.ok()) read_error_ = closed_error();
+    return false;
+  }
+
+  void on_message(bool) {
+    const ByteBuffer message = call_.take_message();
+    if (message == nullptr) return one_finished();
+    Result<More> more = read_(*message);
+    if (!more.ok()) {
+      read_error_ = std::move(more).status();
+      call_.cancel();
+      return one_finished();
+    }
+    has_answer_ = *more == More::no;
+    if (has_answer_) return one_finished();
+    grpc_op op{};
+    call_.fill_message_op(op);
+    if (!start_batch({&op, 1}, message_arrived_)) one_finished();
+  }
+
+  void on_status(bool) { one_finished(); }
+
+  void one_finished() {
+    if (unfinished_.fetch_sub(1) > 1) return;
+    const Status outcome = call_.outcome();
+    if (!read_error_.ok()) return done_(call_.bad_answer(read_error_));
+    if (!outcome.ok()) return done_(outcome);
+    if (!has_answer_) return done_(call_.bad_answer(internal("it ends too early")));
+    done_(Status());
+  }
+
+  const std::shared_ptr<CompletionQueue> queue_;
+  OutgoingCall call_;
+  ReadMessage read_;
+  Done<void> done_;
+  std::atomic<int> unfinished_{2};
+  Status read_error_;        // written before the message side finishes
+  bool has_answer_ = false;  // likewise
+  MemberEvent<StreamedCall> message_arrived_{&StreamedCall::on_message};
+  MemberEvent<StreamedCall> status_arrived_{&StreamedCall::on_status};
+};
+
+}  // namespace
+
+void start_unary_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
+                      OutgoingRequest request, Done<ByteBuffer> done) {
+  if (Status status = check_request(request); !status.ok()) return done(std::move(status));
+  const CompletionQueue::Use use(*queue);
+  if (!use) return done(closed_error());
+  const auto call =
+      std::make_shared<UnaryCall>(channel, queue, std::move(request), std::move(done));
+  call->start(call);
+}
+
+void start_streamed_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
+                         OutgoingRequest request, ReadMessage read, Done<void> done) {
+  if (Status status = check_request(request); !status.ok()) return done(std::move(status));
+  const CompletionQueue::Use use(*queue);
+  if (!use) return done(closed_error());
+  std::make_shared<StreamedCall>(channel, queue, std::move(request), std::move(read),
+                                 std::move(done))
+      ->start();
+}
+
+Result<ByteBuffer> call_and_wait(grpc_channel* channel, grpc_completion_queue* queue,
+                                 OutgoingRequest request) {
+  MR_TRY(check_request(request));
+  OutgoingCall call(channel, queue, std::move(request));
+  grpc_op ops[OutgoingCall::kMaxOps] = {};
+  size_t count = call.fill_request_ops(ops);
+  call.fill_message_op(ops[count++]);
+  call.fill_status_op(ops[count++]);
+  const grpc_call_error failed = grpc_call_start_batch(call.get(), ops, count, &call, nullptr);
+  if (failed != GRPC_CALL_OK) return call.refused(failed);
+  grpc_completion_queue_pluck(queue, &call, gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
+  return unary_answer(call);
+}
+
+}  // namespace millrace::rpc

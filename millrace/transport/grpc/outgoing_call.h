@@ -1,0 +1,91 @@
+// OutgoingCall: one call of ours to a peer. Private to this room.
+//
+// Three ways to wait for it: UnaryCall answers a Done from the queue's threads; call_and_wait blocks
+// and reads the socket on the calling thread, so that nobody has to be woken; StreamedCall hands over
+// each message of an answer that comes in several.
+//
+// A cancellation ends a call at once with the cancellation's reason, as a consequence.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/functional/any_invocable.h"
+#include "millrace/base/cancellation.h"
+#include "millrace/base/done.h"
+#include "millrace/cluster/services.h"
+#include "millrace/transport/grpc/completion_queue.h"
+#include "millrace/transport/grpc/connection_error.h"
+#include "millrace/wire/pieces.h"
+
+namespace millrace::rpc {
+
+// What a call says and how it is made. The method's text must be a constant.
+struct OutgoingRequest {
+  std::shared_ptr<const Peer> peer;
+  std::string_view method;
+  wire::Pieces message;
+  WhenDown when_down = WhenDown::fail;
+  Cancellation* cancellation = nullptr;
+  std::optional<Clock::Time> deadline = std::nullopt;
+};
+
+class OutgoingCall {
+ public:
+  OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue, OutgoingRequest request);
+  ~OutgoingCall();
+  OutgoingCall(const OutgoingCall&) = delete;
+  OutgoingCall& operator=(const OutgoingCall&) = delete;
+
+  // To be filled into an array of at least so many; the result says how many were.
+  static constexpr size_t kMaxOps = 6;
+  size_t fill_request_ops(grpc_op* ops);
+  void fill_message_op(grpc_op& op);
+  void fill_status_op(grpc_op& op);
+
+  void cancel();
+  grpc_call* get() const { return call_.get(); }
+  // The message that came last; null if none did.
+  ByteBuffer take_message() { return ByteBuffer(std::exchange(message_, nullptr)); }
+  // How the call ended, once the status is there. Lets go of the cancellation.
+  Status outcome();
+  // `problem`, which we found in the answer, as an error of this call.
+  Status bad_answer(const Status& problem) const {
+    return explain_bad_answer(*peer_, method_, problem);
+  }
+  Status refused(grpc_call_error why) const;
+
+ private:
+  const std::shared_ptr<const Peer> peer_;
+  const std::string_view method_;
+  const WhenDown when_down_;
+  Cancellation* const cancellation_;
+  const CallHandle call_;
+  ByteBuffer request_;
+  Metadata initial_;
+  Metadata trailers_;
+  grpc_byte_buffer* message_ = nullptr;
+  grpc_status_code code_ = GRPC_STATUS_UNKNOWN;
+  Slice text_;
+  const char* debug_text_ = nullptr;
+  Cancellation::Registration registration_;
+};
+
+// Calls `done` once, on a thread of the queue, or inside this call if it could not be started.
+void start_unary_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
+                      OutgoingRequest request, Done<ByteBuffer> done);
+
+// Blocks until the answer is there. `queue` is one for plucking that nobody else uses meanwhile.
+Result<ByteBuffer> call_and_wait(grpc_channel* channel, grpc_completion_queue* queue,
+                                 OutgoingRequest request);
+
+enum class More : uint8_t { no, expected };
+// Gets each message in turn. An error says that the answer is bad; it ends the call.
+using ReadMessage = absl::AnyInvocable<Result<More>(const grpc_byte_buffer& message)>;
+
+// As start_unary_call, for an answer of one or more messages.
+void start_streamed_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
+                         OutgoingRequest request, ReadMessage read, Done<void> done);
+
+}  // namespace millrace::rpc

@@ -1,0 +1,51 @@
+#include "millrace/transport/grpc/server.h"
+
+#include <utility>
+
+#include "millrace/base/log.h"
+#include "millrace/transport/grpc/call_server.h"
+#include "millrace/transport/grpc/services.h"
+
+namespace millrace {
+namespace {
+
+rpc::CallServer::Methods all_methods(MasterService& master, WorkerService& worker,
+                                     const OpRegistry& ops) {
+  rpc::CallServer::Methods methods;
+  rpc::add_master_methods(master, methods);
+  rpc::add_worker_methods(worker, ops, methods);
+  return methods;
+}
+
+}  // namespace
+
+class GrpcServer::Running {
+ public:
+  Running(ListeningSocket socket, const GrpcThreads& threads, rpc::CallServer::Methods methods,
+          const GrpcServerOptions& options)
+      : calls(std::move(socket), std::move(methods), threads.queue(),
+              {.keepalive_millis = static_cast<int>(options.keepalive.count())}) {}
+
+  rpc::CallServer calls;
+};
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(ListeningSocket socket,
+                                                      const GrpcThreads& threads,
+                                                      const OpRegistry& ops, MasterService& master,
+                                                      WorkerService& worker,
+                                                      GrpcServerOptions options) {
+  auto running = std::make_unique<Running>(std::move(socket), threads,
+                                           all_methods(master, worker, ops), options);
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(running)));
+}
+
+GrpcServer::GrpcServer(std::unique_ptr<Running> running) : running_(std::move(running)) {}
+GrpcServer::~GrpcServer() = default;
+
+int GrpcServer::port() const { return running_->calls.port(); }
+
+Status GrpcServer::stop(const Status& why, Clock::Duration grace) {
+  return running_->calls.stop(why, grace);
+}
+
+}  // namespace millrace

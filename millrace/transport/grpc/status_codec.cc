@@ -1,0 +1,58 @@
+#include "millrace/transport/grpc/status_codec.h"
+
+#include "millrace/transport/grpc/message.h"
+#include "millrace/wire/error_details.h"
+
+namespace millrace::rpc {
+namespace {
+
+constexpr std::string_view kTruncated = " ... [truncated]";
+// Payload of an ABORTED that was UNAVAILABLE. Others ignore it.
+constexpr std::string_view kWasUnavailableUrl = "type.googleapis.com/millrace.WasUnavailable";
+
+bool is_code(int number) { return number > 0 && number <= static_cast<int>(Code::unauthenticated); }
+
+}  // namespace
+
+WireStatus to_wire_status(const Status& status) {
+  WireStatus wire;
+  if (status.ok()) return wire;
+  wire.code = static_cast<grpc_status_code>(status.code());
+  wire.message = status.message().substr(0, kMaxMessageText);
+  if (wire.message.size() < status.message().size()) wire.message += kTruncated;
+  wire.details = wire::encode_error_details(status);
+  if (wire.details.size() > kMaxDetails) {
+    const Status bare(status.code(), "");
+    wire.details = wire::encode_error_details(status.is_consequence() ? bare.as_consequence() : bare);
+  }
+  return wire;
+}
+
+Status from_wire_status(const WireStatus& wire) {
+  if (wire.code == GRPC_STATUS_OK) return {};
+  const Code code = is_code(wire.code) ? static_cast<Code>(wire.code) : Code::unknown;
+  const Status status(code, wire.message);
+  return wire.details.empty() ? status : wire::with_error_details(status, wire.details);
+}
+
+std::string_view find_details(const grpc_metadata_array& trailers) {
+  for (size_t i = 0; i < trailers.count; ++i)
+    if (view(trailers.metadata[i].key) == kDetailsKey) return view(trailers.metadata[i].value);
+  return {};
+}
+
+Status hide_unavailable(const Status& status) {
+  if (status.code() != Code::unavailable) return status;
+  Status hidden(Code::aborted, status.message());
+  for (const auto& [url, bytes] : status.payloads()) hidden = hidden.with_payload(url, bytes);
+  if (status.is_consequence()) hidden = hidden.as_consequence();
+  return hidden.with_payload(kWasUnavailableUrl, "");
+}
+
+Status show_unavailable(const Status& status) {
+  if (status.code() != Code::aborted || !status.payloads().contains(kWasUnavailableUrl)) return status;
+  const Status shown(Code::unavailable, status.message());
+  return status.is_consequence() ? shown.as_consequence() : shown;
+}
+
+}  // namespace millrace::rpc

@@ -243,30 +243,58 @@ void Graph::truncate(size_t size) {
   absl::erase_if(interned_, [&](const std::string& text) { return !used.contains(text.data()); });
 }
 
+namespace {
+
+std::vector<NodeId> number_kept(const std::vector<bool>& keep) {
+  std::vector<NodeId> ids(keep.size(), kNoNode);
+  NodeId next = 0;
+  for (size_t id = 0; id < keep.size(); ++id) {
+    if (keep[id]) ids[id] = next++;
+  }
+  return ids;
+}
+
+void renumber(Node& node, const std::vector<NodeId>& ids) {
+  node.id = ids[node.id];
+  for (Endpoint& input : node.inputs) {
+    if (input.node != kNoNode) input.node = ids[input.node];
+  }
+  for (NodeId& before : node.control_inputs) before = ids[before];
+}
+
+}  // namespace
+
 Graph Graph::subset(const std::vector<bool>& keep, std::vector<NodeId>* new_ids) const {
   Graph made(*ops_);
   made.versions_ = versions_;
   made.functions_ = functions_;
   made.reserve(static_cast<size_t>(std::ranges::count(keep, true)));
-  std::vector<NodeId> local;
-  std::vector<NodeId>& ids = new_ids ? *new_ids : local;
-  ids.assign(size(), kNoNode);
-  NodeId next = 0;
-  for (NodeId id = 0; id < size(); ++id) {
-    if (keep[id]) ids[id] = next++;
-  }
+  std::vector<NodeId> ids = number_kept(keep);
   for (NodeId id = 0; id < size(); ++id) {
     if (!keep[id]) continue;
     Node node = nodes_[id];
-    node.id = ids[id];
-    for (Endpoint& input : node.inputs) input.node = ids[input.node];
-    for (NodeId& before : node.control_inputs) before = ids[before];
+    renumber(node, ids);
     node.requested_device = made.intern(node.requested_device);
     node.device = made.intern(node.device);
     made.by_name_.insert(node.name, node.id, made.nodes_);
     made.nodes_.push_back(std::move(node));
   }
+  if (new_ids) *new_ids = std::move(ids);
   return made;
+}
+
+std::vector<NodeId> Graph::retain(const std::vector<bool>& keep) {
+  std::vector<NodeId> ids = number_kept(keep);
+  NodeId kept = 0;
+  for (NodeId id = 0; id < ids.size(); ++id) {
+    if (!keep[id]) continue;
+    renumber(nodes_[id], ids);
+    if (kept != id) nodes_[kept] = std::move(nodes_[id]);
+    ++kept;
+  }
+  nodes_.resize(kept);
+  by_name_.renumber(ids);
+  return ids;
 }
 
 std::string Graph::unique_name(std::string_view prefix) const {

@@ -130,6 +130,8 @@ class Graph {
   // A graph of only the nodes for which `keep` is true, in the same order; inputs of kept nodes
   // must be kept. `new_ids`, if given, gets for each old id the new one or kNoNode.
   Graph subset(const std::vector<bool>& keep, std::vector<NodeId>* new_ids = nullptr) const;
+  // Makes this graph that subset; returns what `new_ids` is above.
+  std::vector<NodeId> retain(const std::vector<bool>& keep);
 
   // `prefix` if free, else prefix_1, prefix_2 …
   std::string unique_name(std::string_view prefix) const;

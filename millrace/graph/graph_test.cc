@@ -91,6 +91,16 @@ TEST_CASE("a subset keeps the order and renames the edges") {
   CHECK(ids == std::vector<NodeId>{kNoNode, 0, 1, 2});
 }
 
+TEST_CASE("what is retained is the subset") {
+  Graph graph =
+      graph_of("a = Const(1)  b = Const(2) @ /job:x  c = Identity(b)  d = Identity(c) ^b");
+  CHECK(graph.retain({false, true, true, true}) == std::vector<NodeId>{kNoNode, 0, 1, 2});
+  CHECK(to_text(graph) == "b = Const(2) @ /job:x\nc = Identity(b)\nd = Identity(c) ^b\n");
+  CHECK(graph.find("a") == nullptr);
+  CHECK(graph.find("d")->id == 2);
+  CHECK(graph.add({.name = "a", .op = "NoOp"}).ok());
+}
+
 TEST_CASE("nodes that were taken back leave no trace") {
   Graph graph = graph_of("a = Const(1) @ /job:a");
   const std::string before = to_text(graph);

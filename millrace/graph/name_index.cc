@@ -68,26 +68,34 @@ uint32_t NameIndex::insert(std::string_view name, uint32_t id, std::span<const N
   return kNoNode;
 }
 
-void NameIndex::reserve(size_t count) {
-  size_t wanted = std::bit_ceil(std::max(count, kFewestSlots));
-  if (is_crowded(count, wanted)) wanted *= 2;
-  if (wanted > slots_.size()) rebuild(wanted, kNoNode);
-}
-
-void NameIndex::truncate(uint32_t size) { rebuild(slots_.size(), size); }
-
-void NameIndex::rebuild(size_t num_slots, uint32_t end) {
+template <class IdOf>
+void NameIndex::rebuild(size_t num_slots, IdOf id_of) {
   std::vector<Slot> old(num_slots);
   old.swap(slots_);
   used_ = 0;
   const size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
-    if (slot.id >= end) continue;  // free ones too
+    const uint32_t id = slot.id == kNoNode ? kNoNode : id_of(slot.id);
+    if (id == kNoNode) continue;
     size_t at = slot.hash & mask;
     while (slots_[at].id != kNoNode) at = (at + 1) & mask;
-    slots_[at] = slot;
+    slots_[at] = {slot.hash, id};
     ++used_;
   }
+}
+
+void NameIndex::reserve(size_t count) {
+  size_t wanted = std::bit_ceil(std::max(count, kFewestSlots));
+  if (is_crowded(count, wanted)) wanted *= 2;
+  if (wanted > slots_.size()) rebuild(wanted, [](uint32_t id) { return id; });
+}
+
+void NameIndex::truncate(uint32_t size) {
+  rebuild(slots_.size(), [&](uint32_t id) { return id < size ? id : kNoNode; });
+}
+
+void NameIndex::renumber(std::span<const uint32_t> new_ids) {
+  rebuild(slots_.size(), [&](uint32_t id) { return new_ids[id]; });
 }
 
 }  // namespace millrace

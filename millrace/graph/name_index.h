@@ -30,6 +30,8 @@ class NameIndex {
   void reserve(size_t count);
   // Forgets ids from `size` on.
   void truncate(uint32_t size);
+  // Gives every node its new id; forgets those whose new id is kNoNode.
+  void renumber(std::span<const uint32_t> new_ids);
 
  private:
   struct Slot {
@@ -39,7 +41,9 @@ class NameIndex {
   static uint32_t hash_of(std::string_view name);
   // The slot of the name, or the free one where it belongs. Requires a table.
   size_t probe(std::string_view name, uint32_t hash, std::span<const Node> nodes) const;
-  void rebuild(size_t num_slots, uint32_t end);
+  // Fills a table of so many slots with what the old one has, under the ids that `id_of` gives.
+  template <class IdOf>
+  void rebuild(size_t num_slots, IdOf id_of);
 
   std::vector<Slot> slots_;  // size a power of two, or empty
   size_t used_ = 0;

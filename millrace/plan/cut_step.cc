@@ -310,8 +310,7 @@ void drop_unneeded(StepGraph& step) {
     for (NodeId before : node.control_inputs) need(before);
   }
   if (kept.size() == graph.size()) return;
-  std::vector<NodeId> new_ids;
-  step.graph = graph.subset(keep, &new_ids);
+  const std::vector<NodeId> new_ids = step.graph.retain(keep);
   for (NodeId& root : step.roots) root = new_ids[root];
   std::erase_if(step.feeds,
                 [&](const ClientTransfer& feed) { return !step.graph.find(feed.node); });

@@ -2,18 +2,25 @@
 
 #include "millrace/ops/binary.h"
 #include "millrace/ops/casts.h"
+#include "millrace/ops/checks.h"
 #include "millrace/ops/control_flow.h"
 #include "millrace/ops/fills.h"
 #include "millrace/ops/gathers.h"
 #include "millrace/ops/identity.h"
 #include "millrace/ops/joins.h"
 #include "millrace/ops/layout.h"
+#include "millrace/ops/matmuls.h"
 #include "millrace/ops/queues.h"
+#include "millrace/ops/random.h"
+#include "millrace/ops/reductions.h"
 #include "millrace/ops/ref_variables.h"
 #include "millrace/ops/resource_variables.h"
+#include "millrace/ops/resources.h"
+#include "millrace/ops/scans.h"
 #include "millrace/ops/select.h"
 #include "millrace/ops/shapes.h"
 #include "millrace/ops/slices.h"
+#include "millrace/ops/strings.h"
 #include "millrace/ops/transfer.h"
 #include "millrace/ops/unary.h"
 
@@ -38,6 +45,13 @@ Status register_all_ops(OpRegistry& ops) {
   MR_TRY(register_select(ops));
   MR_TRY(register_gathers(ops));
   MR_TRY(register_casts(ops));
+  MR_TRY(register_reductions(ops));
+  MR_TRY(register_scans(ops));
+  MR_TRY(register_matmuls(ops));
+  MR_TRY(register_strings(ops));
+  MR_TRY(register_checks(ops));
+  MR_TRY(register_random(ops));
+  MR_TRY(register_resources(ops));
   return {};
 }
 

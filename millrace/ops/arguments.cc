@@ -11,6 +11,18 @@ std::vector<int64_t> widened(const Tensor& tensor) {
   return {elements.begin(), elements.end()};
 }
 
+template <class T>
+Result<Tensor> narrowed(const Shape& shape, std::span<const int64_t> values) {
+  MR_ASSIGN(Tensor made, Tensor::allocate(dtype_of<T>, shape));
+  const std::span<T> elements = made.mutable_flat<T>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < std::numeric_limits<T>::min() || values[i] > std::numeric_limits<T>::max())
+      return invalid(values[i], " does not fit ", dtype_name(dtype_of<T>), "; ask for int64");
+    elements[i] = static_cast<T>(values[i]);
+  }
+  return made;
+}
+
 }  // namespace
 
 Result<std::vector<int64_t>> read_elements(const Tensor& tensor, std::string_view what) {
@@ -83,16 +95,18 @@ Result<std::optional<std::vector<int64_t>>> constant_integers(const InferContext
 }
 
 Result<Tensor> integer_tensor(DType dtype, const Shape& shape, std::span<const int64_t> values) {
-  if (dtype == DType::i64) return Tensor::vector<int64_t>(values).reshaped(shape);
-  MR_ASSIGN(Tensor made, Tensor::allocate(DType::i32, shape));
-  const std::span<int32_t> elements = made.mutable_flat<int32_t>();
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < std::numeric_limits<int32_t>::min() ||
-        values[i] > std::numeric_limits<int32_t>::max())
-      return invalid(values[i], " does not fit int32; ask for int64");
-    elements[i] = static_cast<int32_t>(values[i]);
+  switch (dtype) {
+    case DType::i16:
+      return narrowed<int16_t>(shape, values);
+    case DType::u16:
+      return narrowed<uint16_t>(shape, values);
+    case DType::i32:
+      return narrowed<int32_t>(shape, values);
+    case DType::i64:
+      return narrowed<int64_t>(shape, values);
+    default:
+      return invalid(dtype_name(dtype), " is no type for sizes and indices");
   }
-  return made;
 }
 
 }  // namespace millrace

@@ -32,7 +32,7 @@ Result<std::vector<bool>> resolve_axes(std::span<const int64_t> axes, int rank,
 Result<std::optional<std::vector<int64_t>>> constant_integers(const InferContext& context, int slot,
                                                               std::string_view what);
 
-// The integer tensor of dtype i32 or i64 that holds `values`; INVALID_ARGUMENT if one does not fit.
+// The tensor of an integer dtype that holds `values`; INVALID_ARGUMENT if one does not fit.
 Result<Tensor> integer_tensor(DType dtype, const Shape& shape, std::span<const int64_t> values);
 
 }  // namespace millrace

@@ -46,7 +46,7 @@ py::tuple add(GraphCore& core, const std::string& op, std::string name,
   Graph::NewNode node{.name = std::move(name), .op = op, .device = device};
   for (const auto& [id, output] : inputs) node.inputs.push_back({id, output});
   node.control_inputs = std::move(control_inputs);
-  if (const OpDef* def = core.library->registry.find(op))
+  if (const OpDef* def = core.library->ops().find(op))
     node.attrs = check_argument(attrs_from_python(*def, attrs));
   const NodeId id = check_argument(core.graph.add(std::move(node)));
   return py::make_tuple(id, type_numbers(core.graph.graph()[id].output_types));
@@ -80,6 +80,17 @@ py::bytes graph_def(const GraphCore& core, NodeId first) {
   return wire::serialize_graph_def(core.export_from(first));
 }
 
+// (name, op, device, inputs, {attribute: (kind, value)}) of each node of a GraphDef.
+py::list graph_def_nodes(std::string_view bytes) {
+  py::list made;
+  for (const wire::NodeDef& node : check_argument(wire::parse_graph_def(bytes)).nodes) {
+    py::dict attrs;
+    for (const auto& [name, value] : node.attrs) attrs[py::str(name)] = attr_to_python(value);
+    made.append(py::make_tuple(node.name, node.op, node.device, node.inputs, attrs));
+  }
+  return made;
+}
+
 py::object find(const GraphCore& core, const std::string& name) {
   const Node* node = core.graph.graph().find(name);
   return node ? py::object(py::int_(node->id)) : py::none();
@@ -88,6 +99,7 @@ py::object find(const GraphCore& core, const std::string& name) {
 }  // namespace
 
 void bind_graph(py::module_& module) {
+  module.def("graph_def_nodes", [](const py::bytes& data) { return graph_def_nodes(data); });
   py::class_<GraphCore, std::shared_ptr<GraphCore>>(module, "GraphCore")
       .def(py::init([](std::shared_ptr<OpLibrary> library) {
         return std::make_shared<GraphCore>(std::move(library));

@@ -13,7 +13,7 @@ namespace millrace::python {
 // Guarded by the GIL.
 struct GraphCore {
   explicit GraphCore(std::shared_ptr<const OpLibrary> ops)
-      : library(std::move(ops)), graph(library->registry) {}
+      : library(std::move(ops)), graph(library->ops()) {}
 
   // The nodes from number `first` on, in the form that is sent to a master.
   wire::GraphDef export_from(NodeId first) const {

@@ -1,6 +1,7 @@
 // The module millrace._millrace: everything of the front-end that is not Python.
 #include <pybind11/pybind11.h>
 
+#include "millrace/graph/import.h"
 #include "millrace/python/bindings.h"
 #include "millrace/python/numpy_tensor.h"
 #include "millrace/python/op_library.h"
@@ -14,8 +15,14 @@ PYBIND11_MODULE(_millrace, module) {
   bind_tensor(module);
   bind_ops(module);
   bind_graph(module);
+  bind_cluster(module);
+#ifdef MILLRACE_HAS_SESSION
+  bind_session(module);
+#endif
+  module.attr("version") = MILLRACE_VERSION;
+  module.attr("graph_def_version") = kGraphDefVersion;
   // The one library of ops that graphs and sessions of this process use.
-  module.attr("ops") = check_argument(OpLibrary::create());
+  module.attr("ops") = std::make_shared<OpLibrary>();
 }
 
 }  // namespace millrace::python

@@ -36,7 +36,7 @@ py::list list_of(const std::vector<T>& items, py::tuple (*convert)(const T&)) {
 }
 
 py::object describe(const OpLibrary& library, const std::string& name) {
-  const OpDef* op = library.registry.find(name);
+  const OpDef* op = library.ops().find(name);
   if (op == nullptr) return py::none();
   return py::make_tuple(list_of(op->inputs, &arg_tuple), list_of(op->outputs, &arg_tuple),
                         list_of(op->attrs, &attr_tuple), op->stateful);
@@ -44,7 +44,7 @@ py::object describe(const OpLibrary& library, const std::string& name) {
 
 std::vector<std::string> names(const OpLibrary& library) {
   std::vector<std::string> made;
-  for (const OpDef* op : library.registry.all()) made.push_back(op->name);
+  for (const OpDef* op : library.ops().all()) made.push_back(op->name);
   return made;
 }
 
@@ -55,7 +55,7 @@ void bind_ops(py::module_& module) {
       .def("names", &names)
       .def("describe", &describe, "(inputs, outputs, attributes, stateful) of an op, or None.")
       .def("suggestions", [](const OpLibrary& library, const std::string& name) {
-        return library.registry.suggestions(name);
+        return library.ops().suggestions(name);
       });
 }
 

@@ -169,7 +169,9 @@ class _Inputs:
         return tensors
 
     def _list_of_types(self, arg, values):
-        tensors = [convert(value, None, f"{arg.name}_{i}", arg.is_ref) for i, value in enumerate(values)]
+        tensors = [
+            convert(value, None, f"{arg.name}_{i}", arg.is_ref) for i, value in enumerate(values)
+        ]
         self._decided[arg.type_list_attr] = [
             tensor.dtype.base_dtype.as_datatype_enum for tensor in tensors
         ]

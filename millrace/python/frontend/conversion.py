@@ -93,7 +93,9 @@ def _known_size(dimension):
 def _known_dims(shape):
     if not shape.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {shape}")
-    return np.array(shape.as_list(), dtype=np.int64 if max(shape._dims, default=0) > 2**31 - 1 else np.int32)
+    return np.array(
+        shape.as_list(), dtype=np.int64 if max(shape._dims, default=0) > 2**31 - 1 else np.int32
+    )
 
 
 def _holds_tensors(items):

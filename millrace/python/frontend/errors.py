@@ -94,11 +94,15 @@ InvalidArgumentError = _define(
 DeadlineExceededError = _define(
     "DeadlineExceededError", DEADLINE_EXCEEDED, "The time limit passed before the end."
 )
-NotFoundError = _define("NotFoundError", NOT_FOUND, "A node, file, device or resource is not there.")
+NotFoundError = _define(
+    "NotFoundError", NOT_FOUND, "A node, file, device or resource is not there."
+)
 AlreadyExistsError = _define("AlreadyExistsError", ALREADY_EXISTS, "It exists already.")
 PermissionDeniedError = _define("PermissionDeniedError", PERMISSION_DENIED, "It is not allowed.")
 ResourceExhaustedError = _define(
-    "ResourceExhaustedError", RESOURCE_EXHAUSTED, "Memory, file handles or another resource ran out."
+    "ResourceExhaustedError",
+    RESOURCE_EXHAUSTED,
+    "Memory, file handles or another resource ran out.",
 )
 FailedPreconditionError = _define(
     "FailedPreconditionError",
@@ -106,7 +110,9 @@ FailedPreconditionError = _define(
     "The system is not in the state that the op needs; a variable is not initialized, say.",
 )
 AbortedError = _define(
-    "AbortedError", ABORTED, "A task restarted or a step was aborted; making a new session may help."
+    "AbortedError",
+    ABORTED,
+    "A task restarted or a step was aborted; making a new session may help.",
 )
 OutOfRangeError = _define(
     "OutOfRangeError", OUT_OF_RANGE, "The input is exhausted: a closed queue is empty, for example."

@@ -54,14 +54,16 @@ class Graph(GraphScopes, GraphCollections):
                 if tensor.graph is not self:
                     raise ValueError(f"{tensor!r} must be from the same graph as '{name}'.")
             context = self._context
-            before = self._control_inputs_for(inputs)
-            if context is not None:
-                inputs, before = context.admit(inputs, before)
-            if self._colocation_stack:
+            before = []
+            if not self._is_plumbing:
+                before = self._control_inputs_for(inputs)
+                if context is not None:
+                    inputs, before = context.admit(inputs, before)
+            device, ask_functions = "", False
+            if self._colocation_stack or self._extra_groups:
                 groups, device = self._colocation()
                 attrs = {**attrs, "_class": groups}
-                ask_functions = False
-            else:
+            if not self._colocation_stack:
                 device, ask_functions = self._static_device()
             node_id, output_types = self._core.add(
                 op_type,
@@ -138,7 +140,12 @@ class Graph(GraphScopes, GraphCollections):
             obj = obj._as_graph_element()
         if isinstance(obj, str):
             return self._named(obj, allow_tensor, allow_operation)
-        if isinstance(obj, Tensor) and allow_tensor or isinstance(obj, Operation) and allow_operation:
+        if (
+            isinstance(obj, Tensor)
+            and allow_tensor
+            or isinstance(obj, Operation)
+            and allow_operation
+        ):
             if obj.graph is not self:
                 raise ValueError(f"{obj!r} is not an element of this graph.")
             return obj
@@ -150,7 +157,7 @@ class Graph(GraphScopes, GraphCollections):
             if not op_name or not index.isdecimal():
                 raise ValueError(
                     f"The name '{name}' looks like a Tensor name, but is not a valid one. Tensor "
-                    "names must be of the form \"<op_name>:<output_index>\"."
+                    'names must be of the form "<op_name>:<output_index>".'
                 )
             operation = self._by_name.get(op_name)
             if operation is None:

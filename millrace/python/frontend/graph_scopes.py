@@ -18,8 +18,10 @@ class GraphScopes:
         self._device_stack = ()  # outermost first; a DeviceSpec, a function, or None for a reset
         self._static_devices = {}  # device stack -> what it says without asking functions
         self._colocation_stack = ()
+        self._extra_groups = ()  # colocation with a node that is yet to be made
         self._control_stack = []
         self._context = None  # the innermost cond or while_loop
+        self._is_plumbing = False
 
     # ---- Names -----------------------------------------------------------------------------------
 
@@ -146,11 +148,23 @@ class GraphScopes:
 
     def _colocation(self):
         """(groups for the attribute _class, device of what it is colocated with)."""
-        groups, device = set(), ""
+        groups, device = set(self._extra_groups), ""
         for op in self._colocation_stack:
             groups.update(op.colocation_groups())
             device = op.device or device
         return sorted(groups), device
+
+    # ---- Control flow ----------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def plumbing(self, context):
+        """For control flow itself: nodes belong to `context` and get just the inputs they are given."""
+        before = self._context, self._is_plumbing
+        self._context, self._is_plumbing = context, True
+        try:
+            yield
+        finally:
+            self._context, self._is_plumbing = before
 
     # ---- Control dependencies --------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import sys
 
 from millrace import dtypes
+from millrace.default_session import session_or_default
 from millrace.tensor_shape import TensorShape
 
 _PACKAGE = __name__.rpartition(".")[0]
@@ -90,8 +91,6 @@ class Operation:
 
     def run(self, feed_dict=None, session=None):
         """Runs it in `session`, or in the default one."""
-        from millrace.session import session_or_default
-
         session_or_default(session, self.graph, "Operation.run()").run(self, feed_dict)
 
     def _set_device(self, device):
@@ -193,8 +192,6 @@ class Tensor:
 
     def eval(self, feed_dict=None, session=None):
         """The value, from `session` or the default one."""
-        from millrace.session import session_or_default
-
         return session_or_default(session, self.graph, "Tensor.eval()").run(self, feed_dict)
 
     def _as_tensor(self, dtype=None, name=None, as_ref=False):

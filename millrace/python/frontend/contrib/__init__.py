@@ -1,0 +1,3 @@
+"""tf.contrib: what programs of TensorFlow 1 take from there."""
+
+from millrace.contrib import learn

@@ -1,0 +1,3 @@
+"""tf.contrib.learn: RunConfig."""
+
+from millrace.run_config import RunConfig

@@ -1,0 +1,140 @@
+"""What + - * / and the other operators do to a Tensor (and, through it, to a Variable)."""
+
+from millrace import dtypes, gen_ops
+from millrace.conversion import convert
+from millrace.graph import name_scope
+from millrace.linear_algebra import matmul
+from millrace.operation import Tensor
+from millrace.slicing import strided_slice_of
+
+
+def _binary(function, name):
+    """x.__op__(y): y takes the type of x."""
+
+    def apply(x, y):
+        with name_scope(None, name, [x, y]) as scope:
+            x = convert(x)
+            try:
+                y = convert(y, x.dtype.base_dtype, "y")
+            except (TypeError, ValueError):
+                if not _may_be_operand(y):
+                    return NotImplemented
+                raise
+            return function(x, y, name=scope)
+
+    def reflected(x, y):
+        with name_scope(None, name, [x, y]) as scope:
+            x = convert(x)
+            return function(convert(y, x.dtype.base_dtype, "x"), x, name=scope)
+
+    return apply, reflected
+
+
+def _may_be_operand(value):
+    """False for objects of foreign types, which get the chance to handle the operator themselves."""
+    return (
+        hasattr(value, "_as_tensor")
+        or isinstance(value, (int, float, complex, str, bytes, list, tuple))
+        or type(value).__module__ == "numpy"
+    )
+
+
+def true_divide(x, y, name=None):
+    """x / y as Python divides: integers become floating first.
+
+    int8, uint8, int16 and uint16 become float32; int32, uint32, int64 and uint64 float64.
+
+    Raises:
+      TypeError: if the types of x and y differ.
+    """
+    with name_scope(name, "truediv", [x, y]) as scope:
+        x = convert(x, name="x")
+        y = convert(y, name="y", hint=x.dtype.base_dtype)
+        kind = x.dtype.base_dtype
+        if kind != y.dtype.base_dtype:
+            raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
+        if kind.is_integer:
+            wider = dtypes.float32 if kind.size <= 2 else dtypes.float64
+            x, y = (gen_ops.cast(value, DstT=wider) for value in (x, y))
+        return gen_ops.real_div(x, y, name=scope)
+
+
+def python2_divide(x, y, name=None):
+    """x / y as TensorFlow 1 calls it `tf.div`: integers are divided like integers."""
+    with name_scope(name, "div", [x, y]) as scope:
+        x = convert(x, name="x")
+        y = convert(y, x.dtype.base_dtype, name="y")
+        divide = (
+            gen_ops.real_div if x.dtype.is_floating or x.dtype.is_complex else gen_ops.floor_div
+        )
+        return divide(x, y, name=scope)
+
+
+def _logical(function, other):
+    """&, | and ^: of bools the logical op, of integers the bitwise one."""
+
+    def apply(x, y, name=None):
+        if x.dtype.base_dtype == dtypes.bool:
+            return function(x, y, name=name)
+        return getattr(gen_ops, other)(x, y, name=name)
+
+    return apply
+
+
+def _xor(x, y, name=None):
+    return gen_ops.logical_and(
+        gen_ops.logical_or(x, y), gen_ops.logical_not(gen_ops.logical_and(x, y)), name=name
+    )
+
+
+def _op(function):
+    """The wrapper of an op of two inputs."""
+    return lambda x, y, name=None: getattr(gen_ops, function)(x, y, name=name)
+
+
+# Python's name of the operator -> (function, name of the node)
+_ARITHMETIC = {
+    "add": (_op("add"), "add"),
+    "sub": (_op("sub"), "sub"),
+    "mul": (_op("mul"), "mul"),
+    "truediv": (true_divide, "truediv"),
+    "floordiv": (_op("floor_div"), "floordiv"),
+    "mod": (_op("floor_mod"), "mod"),
+    "pow": (_op("pow"), "pow"),
+    "matmul": (matmul, "matmul"),
+    "and": (_logical(_op("logical_and"), "bitwise_and"), "and"),
+    "or": (_logical(_op("logical_or"), "bitwise_or"), "or"),
+    "xor": (_logical(_xor, "bitwise_xor"), "xor"),
+}
+_COMPARISONS = {
+    "lt": (_op("less"), "Less"),
+    "le": (_op("less_equal"), "LessEqual"),
+    "gt": (_op("greater"), "Greater"),
+    "ge": (_op("greater_equal"), "GreaterEqual"),
+}
+NAMES = [f"__{name}__" for name in (*_ARITHMETIC, *_COMPARISONS, "neg", "invert", "abs", "getitem")]
+NAMES += [f"__r{name}__" for name in _ARITHMETIC]
+
+
+def install():
+    """Gives Tensor its operators."""
+    for name, (function, node_name) in _ARITHMETIC.items():
+        plain, reflected = _binary(function, node_name)
+        setattr(Tensor, f"__{name}__", plain)
+        setattr(Tensor, f"__r{name}__", reflected)
+    for name, (function, node_name) in _COMPARISONS.items():
+        setattr(Tensor, f"__{name}__", _binary(function, node_name)[0])
+    Tensor.__neg__ = lambda x: gen_ops.neg(x)
+    Tensor.__invert__ = lambda x: gen_ops.logical_not(x)
+    Tensor.__abs__ = lambda x: gen_ops.complex_abs(x) if x.dtype.is_complex else gen_ops.abs(x)
+    Tensor.__getitem__ = strided_slice_of
+
+
+def delegate(cls):
+    """Gives a class whose objects convert to Tensors the same operators."""
+
+    def of(name):
+        return lambda self, *others: getattr(Tensor, name)(self._as_tensor(), *others)
+
+    for name in NAMES:
+        setattr(cls, name, of(name))

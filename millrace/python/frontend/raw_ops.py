@@ -1,0 +1,23 @@
+"""tf.raw_ops: every op by its own name, with keyword arguments only: tf.raw_ops.AddV2(x=1, y=2)."""
+
+from millrace import gen_ops, op_library
+
+
+def __getattr__(name):
+    function = gen_ops.BY_OP.get(name)
+    if function is None:
+        near = ", ".join(op_library._millrace.ops.suggestions(name))
+        raise AttributeError(
+            f"there is no op '{name}'" + (f"; did you mean {near}?" if near else "")
+        )
+
+    def raw(**arguments):
+        return function(**arguments)
+
+    raw.__name__ = raw.__qualname__ = name
+    raw.__doc__ = function.__doc__
+    return raw
+
+
+def __dir__():
+    return sorted(gen_ops.BY_OP)

@@ -1,0 +1,118 @@
+// ClientSession and PreparedStep. Feeds are (name, dtype number, shape) triples, the configuration is
+// a dictionary with the names of SessionOptions.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/stl.h>
+
+#include "millrace/python/attr_conversion.h"
+#include "millrace/python/bindings.h"
+#include "millrace/python/client_session.h"
+#include "millrace/python/served_task.h"
+#include "millrace/python/status_binding.h"
+
+namespace py = pybind11;
+
+namespace millrace::python {
+namespace {
+
+std::vector<FeedSpec> feed_specs(const py::sequence& feeds) {
+  std::vector<FeedSpec> made;
+  for (const py::handle feed : feeds) {
+    const auto [name, dtype, shape] = feed.cast<std::tuple<std::string, int, py::object>>();
+    const auto known = dtype_from_number(dtype);
+    if (!known) throw py::value_error("no type has the number " + std::to_string(dtype));
+    made.push_back({name, *known, check_argument(shape_from_python(shape))});
+  }
+  return made;
+}
+
+SessionOptions session_options(const py::dict& config) {
+  SessionOptions options;
+  const auto take = [&](const char* name, auto& field) {
+    if (config.contains(name)) field = config[name].cast<std::decay_t<decltype(field)>>();
+  };
+  int64_t timeout = 0;
+  take("device_filters", options.device_filters);
+  take("allow_soft_placement", options.allow_soft_placement);
+  take("log_device_placement", options.log_device_placement);
+  take("isolate_session_state", options.isolate_session_state);
+  take("disable_optimizer", options.disable_optimizer);
+  take("operation_timeout_in_ms", timeout);
+  take("use_per_session_threads", options.use_per_session_threads);
+  options.operation_timeout = std::chrono::milliseconds(timeout);
+  if (config.contains("cluster")) options.cluster = config["cluster"].cast<ClusterSpec>();
+  return options;
+}
+
+SessionTarget session_target(const py::object& target) {
+  if (py::isinstance<ServedTask>(target)) return target.cast<ServedTask&>().server();
+  return target.cast<std::string>();
+}
+
+py::list device_tuples(ClientSession& session) {
+  py::list made;
+  for (const DeviceAttributes& device : session.list_devices()) {
+    made.append(
+        py::make_tuple(device.name, device.type, device.memory_limit, device.incarnation));
+  }
+  return made;
+}
+
+void reset(const py::object& target, std::vector<std::string> containers) {
+  const SessionTarget where = session_target(target);
+  Status status;
+  {
+    py::gil_scoped_release release;
+    status = Session::reset(where, std::move(containers));
+  }
+  check(status);
+}
+
+}  // namespace
+
+void bind_session(py::module_& module) {
+  py::class_<PreparedStep>(module, "PreparedStep")
+      .def("run", &PreparedStep::run)
+      .def("run_single", &PreparedStep::run_single);
+  py::class_<ClientSession>(module, "ClientSession")
+      .def(py::init([](const py::object& target, const py::dict& config,
+                       std::shared_ptr<GraphCore> core) {
+             return std::make_unique<ClientSession>(session_target(target), session_options(config),
+                                                    std::move(core));
+           }),
+           py::arg("target"), py::arg("config"), py::arg("graph"), py::keep_alive<1, 2>())
+      .def("send_new_nodes", &ClientSession::send_new_nodes)
+      .def_property_readonly("num_sent", &ClientSession::num_sent)
+      .def("prepare",
+           [](ClientSession& session, const py::sequence& feeds, std::vector<std::string> fetches,
+              std::vector<std::string> targets, py::object convert) {
+             return session.prepare(feed_specs(feeds), std::move(fetches), std::move(targets),
+                                    std::move(convert));
+           })
+      .def("run",
+           [](ClientSession& session, const py::sequence& feeds, const py::sequence& values,
+              std::vector<std::string> fetches, std::vector<std::string> targets,
+              const py::object& convert, int64_t timeout_in_ms, int trace_level,
+              bool output_partition_graphs) {
+             return session.run(feed_specs(feeds), values, std::move(fetches), std::move(targets),
+                                convert,
+                                {.timeout = std::chrono::milliseconds(timeout_in_ms),
+                                 .trace = trace_level > 0 ? Trace::on : Trace::off,
+                                 .output_partition_graphs = output_partition_graphs});
+           })
+      .def("partial_run_setup", &ClientSession::partial_run_setup)
+      .def("partial_run",
+           [](ClientSession& session, const std::string& handle, const py::sequence& feeds,
+              const py::sequence& values, std::vector<std::string> fetches,
+              const py::object& convert) {
+             return session.partial_run(handle, feed_specs(feeds), values, std::move(fetches),
+                                        convert);
+           })
+      .def("list_devices", &device_tuples)
+      .def("close", &ClientSession::close);
+  module.def("reset", &reset, py::arg("target"), py::arg("containers"));
+}
+
+}  // namespace millrace::python

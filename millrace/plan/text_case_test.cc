@@ -120,4 +120,12 @@ std::string with_short_names(std::string_view text) {
   return std::regex_replace(half, kCpu, "$1:$2");
 }
 
+TEST_CASE("device names are short in text tests") {
+  const std::string full = "a = NoOp() -> /job:w/replica:0/task:1/device:GPU:0\n";
+  CHECK(with_short_names(full) == "a = NoOp() -> w:1/gpu\n");
+  CHECK(with_full_names(with_short_names(full)) == full);
+  CHECK(with_full_names("b = Identity(a:1) -> w:2\n") ==
+        "b = Identity(a:1) -> /job:w/replica:0/task:2/device:CPU:0\n");
+}
+
 }  // namespace millrace::testing

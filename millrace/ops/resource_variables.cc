@@ -178,11 +178,11 @@ Status register_resource_variables(OpRegistry& ops) {
                   "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
                   infer::no_outputs, kernel_class<AssignKernel>(), Cost::by_size)));
   MR_TRY(ops.add(stateful_op("AssignAddVariableOp", "Adds value to the variable.",
-                             "resource: resource, value: dtype -> | dtype: number",
-                             infer::no_outputs, updating(addition_loop), Cost::by_size)));
+                             "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
+                             updating(addition_loop), Cost::by_size)));
   MR_TRY(ops.add(stateful_op("AssignSubVariableOp", "Subtracts value from the variable.",
-                             "resource: resource, value: dtype -> | dtype: number",
-                             infer::no_outputs, updating(subtraction_loop), Cost::by_size)));
+                             "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
+                             updating(subtraction_loop), Cost::by_size)));
   MR_TRY(ops.add(stateful_op("VarIsInitializedOp",
                              "True if the variable exists and was assigned a value.",
                              "resource: resource -> is_initialized: bool", infer::scalar,

@@ -15,7 +15,7 @@ enum class Notation : uint8_t { fixed, scientific, shortest };
 struct NumberFormat {
   int64_t precision = -1;  // digits after the point; -1 as many as printf gives
   int64_t width = -1;      // at least so many characters
-  std::string fill = "";        // one of printf's flags: "", " ", "0", "-", "+"
+  std::string fill = "";   // one of printf's flags: "", " ", "0", "-", "+"
   Notation notation = Notation::fixed;
 
   // Errors: INVALID_ARGUMENT for a fill that is no flag, a width or precision over 500.

@@ -1,0 +1,136 @@
+// What ops answer to inputs that make no sense: an error in words that say what and where, never a
+// crash. The words are TensorFlow's where its clients look for them.
+#include <doctest/doctest.h>
+
+#include "millrace/ops/all.h"
+#include "millrace/ops/testing.h"
+
+namespace millrace {
+namespace {
+
+const OpRegistry& registry() {
+  static const OpRegistry* ops = [] {
+    auto* made = new OpRegistry;
+    REQUIRE(register_all_ops(*made).ok());
+    return made;
+  }();
+  return *ops;
+}
+
+std::string message(std::string_view op, std::vector<Tensor> inputs, Attrs attrs = {}) {
+  return run_op(registry(), op, std::move(inputs), std::move(attrs)).status().message();
+}
+
+Tensor ints(std::initializer_list<int32_t> values) { return Tensor::vector<int32_t>(values); }
+Tensor floats(std::initializer_list<float> values) { return Tensor::vector<float>(values); }
+Tensor one(int32_t value) { return Tensor::scalar(value); }
+
+TEST_CASE("shapes that don't fit together are named") {
+  CHECK(message("Add", {floats({1, 2}), floats({1, 2, 3})}) == "Incompatible shapes: [2] vs. [3]");
+  CHECK(message("Reshape", {floats({1, 2}), ints({3})}) ==
+        "Input to reshape is a tensor with 2 values, but the requested shape has 3");
+  CHECK(message("Reshape", {floats({1, 2}), ints({-1, -1})}) ==
+        "Only one input size may be -1, not both 0 and 1");
+  CHECK(message("Reshape", {floats({1, 2}), ints({1 << 30, 1 << 30, 1 << 30})}) != "");
+  CHECK(message("Reshape", {floats({}), ints({0, -1})}).starts_with("reshape cannot infer"));
+  CHECK(message("ConcatV2", {floats({1, 2}), Tensor::of<float>({1, 3}, {1, 2, 3}), one(0)}) ==
+        "ConcatOp : Ranks of all input tensors should match: shape[0] = [2] vs. shape[1] = [1,3]");
+  CHECK(message("MatMul", {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<float>({1, 2}, {1, 2})}) ==
+        "Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2]");
+  CHECK(message("Pack", {floats({1}), floats({1, 2})}) ==
+        "Shapes of all inputs must match: values[0].shape = [1] != values[1].shape = [2]");
+  CHECK(message("AddN", {floats({1}), floats({1, 2})}).ends_with("all must be the same"));
+  CHECK(message("Squeeze", {floats({1, 2})}, {{"squeeze_dims", std::vector<int64_t>{0}}}) ==
+        "Can not squeeze dim[0], expected a dimension of 1, got 2");
+  CHECK(message("BroadcastTo", {floats({1, 2}), ints({3})}) == "Incompatible shapes: [2] vs. [3]");
+}
+
+TEST_CASE("axes and indices out of range are named with the range") {
+  CHECK(message("GatherV2", {floats({1, 2}), one(5), one(0)}) == "indices = 5 is not in [0, 2)");
+  CHECK(message("Gather", {floats({1, 2}), Tensor::of<int32_t>({1, 2}, {0, -1})}) ==
+        "indices[0,1] = -1 is not in [0, 2)");
+  CHECK(message("Sum", {floats({1, 2}), one(2)}) ==
+        "Invalid reduction dimension (2 for input with 1 dimension(s)");
+  CHECK(message("ArgMax", {floats({}), one(0)}) == "Reduction axis 0 is empty in shape [0]");
+  CHECK(message("Transpose", {floats({1, 2}), ints({0, 1})}) ==
+        "transpose expects a vector of size 1. But input(1) is a vector of size 2");
+  CHECK(message("Transpose", {Tensor::of<float>({1, 2}, {1, 2}), ints({1, 1})}) ==
+        "perm names axis 1 twice");
+  CHECK(message("InvertPermutation", {ints({1, 1})}) == "1 is duplicated in the input.");
+  CHECK(message("Slice", {floats({1, 2}), ints({3}), ints({0})}) ==
+        "Expected begin[0] in [0, 2], but got 3");
+  CHECK(message("ExpandDims", {floats({1, 2}), one(2)}) ==
+        "ExpandDims' dim is 2; for a tensor of rank 2 it must be in [-2, 2)");
+  CHECK(message("SplitV", {floats({1, 2}), Tensor::vector<int64_t>({-1, -1}), one(0)},
+                {{"num_split", 2}}) != "");
+  CHECK(message("Unpack", {floats({1, 2})}, {{"num", 3}}) ==
+        "Input shape axis 0 must equal 3, got shape [2]");
+}
+
+TEST_CASE("sizes that no machine has are refused before memory is asked for") {
+  const Tensor huge = Tensor::vector<int64_t>({int64_t{1} << 40, int64_t{1} << 40});
+  CHECK(message("Fill", {huge, one(0)}) != "");
+  CHECK(message("RandomUniform", {huge}, {{"dtype", DType::f32}}) != "");
+  CHECK(message("Tile", {floats({1, 2}), Tensor::vector<int64_t>({INT64_MAX})}) != "");
+  CHECK(message("Pad", {floats({1, 2}), Tensor::of<int64_t>({1, 2}, {INT64_MAX, 1})}) != "");
+  CHECK(message("Fill", {ints({-1}), one(0)}) != "");
+  CHECK(message("Range", {Tensor::scalar<int64_t>(INT64_MIN), Tensor::scalar<int64_t>(INT64_MAX),
+                          Tensor::scalar<int64_t>(1)}) != "");
+}
+
+TEST_CASE("arithmetic that has no result says so, and what overflows wraps around") {
+  CHECK(message("FloorDiv", {ints({1}), ints({0})}) == "Integer division by zero");
+  CHECK(message("Mod", {ints({1}), ints({0})}) == "Integer division by zero");
+  CHECK(message("Pow", {ints({2}), ints({-1})}) ==
+        "Integers to negative integer powers are not allowed");
+  CHECK(message("Range", {one(0), one(5), one(0)}) == "Requires delta != 0: 0");
+  const Tensor lowest = ints({INT32_MIN});
+  for (const char* op : {"Div", "FloorDiv", "TruncateDiv", "Mul"})
+    CHECK((*run_op(registry(), op, {lowest, ints({-1})}))[0] == lowest);
+  for (const char* op : {"Mod", "FloorMod"})
+    CHECK((*run_op(registry(), op, {lowest, ints({-1})}))[0] == ints({0}));
+  CHECK((*run_op(registry(), "Neg", {lowest}))[0] == lowest);
+  CHECK((*run_op(registry(), "Abs", {lowest}))[0] == lowest);
+}
+
+TEST_CASE("a placeholder that is not fed asks for its value") {
+  const auto run = [](Attrs attrs) {
+    Bench bench(registry());
+    return bench.run("Placeholder", {}, {.name = "ph", .attrs = std::move(attrs)}).status();
+  };
+  CHECK(run({{"dtype", DType::i32}}) ==
+        invalid("You must feed a value for placeholder tensor 'ph' with dtype int32"));
+  CHECK(run({{"dtype", DType::f32}, {"shape", PartialShape{kUnknownDim, 2}}}) ==
+        invalid("You must feed a value for placeholder tensor 'ph' with dtype float and shape "
+                "[?,2]"));
+}
+
+TEST_CASE("checks say what they found") {
+  CHECK(message("Assert", {Tensor::scalar(false), Tensor::vector<int32_t>({1, 2, 3, 4})}) ==
+        "assertion failed: [1 2 3...]");
+  CHECK(message("CheckNumerics", {floats({1.0f / 0.0f, 0.0f / 0.0f})}, {{"message", "loss"}}) ==
+        "loss : Tensor had Inf and NaN values");
+  CHECK(message("EnsureShape", {floats({1, 2})}, {{"shape", PartialShape{3}}}) ==
+        "Shape of tensor node [2] is not compatible with expected shape [3].");
+}
+
+TEST_CASE("texts that are no numbers, and formats that are none, are shown") {
+  CHECK(message("StringToNumber", {Tensor::scalar(std::string("1x"))}) ==
+        "StringToNumberOp could not correctly convert string: 1x");
+  CHECK(message("AsString", {ints({1})}, {{"fill", "x"}}) == "Fill argument not supported: 'x'");
+  CHECK(message("AsString", {ints({1})}, {{"width", 1 << 30}}) != "");
+}
+
+TEST_CASE("casts of what does not fit are the same everywhere") {
+  const auto cast = [](Tensor value, DType to) {
+    return (*run_op(registry(), "Cast", {std::move(value)}, {{"DstT", to}}))[0];
+  };
+  CHECK(cast(floats({1e20f, -1e20f, 300}), DType::i32) == ints({INT32_MIN, INT32_MIN, 300}));
+  CHECK(cast(floats({300, -1}), DType::u8) == Tensor::vector<uint8_t>({44, 255}));
+  CHECK(cast(floats({0.0f / 0.0f}), DType::i64) == Tensor::vector<int64_t>({INT64_MIN}));
+  CHECK(run_op(registry(), "Cast", {floats({1})}, {{"DstT", DType::string}}).status().code() ==
+        Code::unimplemented);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,132 @@
+// Loops against the same computed the simplest way, in sizes that reach every branch of blocking,
+// lanes and strides.
+#include <doctest/doctest.h>
+
+#include "millrace/ops/all.h"
+#include "millrace/ops/testing.h"
+
+namespace millrace {
+namespace {
+
+const OpRegistry& registry() {
+  static const OpRegistry* ops = [] {
+    auto* made = new OpRegistry;
+    REQUIRE(register_all_ops(*made).ok());
+    return made;
+  }();
+  return *ops;
+}
+
+Tensor run(std::string_view op, std::vector<Tensor> inputs, Attrs attrs = {}) {
+  auto outputs = run_op(registry(), op, std::move(inputs), std::move(attrs));
+  REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());
+  return (*outputs)[0];
+}
+
+// Small whole numbers, so that sums of floats are exact.
+Tensor counted(const Shape& shape, int modulus = 7) {
+  Tensor made = *Tensor::allocate(DType::f32, shape);
+  int next = 0;
+  for (float& x : made.mutable_flat<float>()) x = static_cast<float>(next++ * 5 % modulus - 2);
+  return made;
+}
+
+TEST_CASE("a product of odd sizes is the sum of products, however it is turned") {
+  const int rows = 9, inner = 261, columns = 270;
+  const Tensor a = counted({rows, inner}), b = counted({inner, columns}, 11);
+  Tensor expected = *Tensor::zeros(DType::f32, {rows, columns});
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j)
+      for (int k = 0; k < inner; ++k)
+        expected.mutable_flat<float>()[i * columns + j] +=
+            a.flat<float>()[i * inner + k] * b.flat<float>()[k * columns + j];
+  CHECK(run("MatMul", {a, b}) == expected);
+  const Tensor perm = Tensor::vector<int32_t>({1, 0});
+  const Tensor at = run("Transpose", {a, perm}), bt = run("Transpose", {b, perm});
+  CHECK(run("MatMul", {at, bt}, {{"transpose_a", true}, {"transpose_b", true}}) == expected);
+  CHECK(run("Transpose", {at, perm}) == a);
+}
+
+TEST_CASE("sums along any axes are those of a walk through all elements") {
+  const Tensor x = counted({5, 19, 3, 21});
+  for (int mask = 0; mask < 16; ++mask) {
+    std::vector<int32_t> axes;
+    std::vector<int64_t> dims;
+    for (int axis = 0; axis < 4; ++axis) {
+      if ((mask >> axis & 1) != 0) axes.push_back(axis);
+      dims.push_back((mask >> axis & 1) != 0 ? 1 : x.shape().dim(axis));
+    }
+    Tensor expected = *Tensor::zeros(DType::f32, *Shape::create(dims));
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      int64_t rest = i, at = 0, stride = 1;
+      for (int axis = 3; axis >= 0; --axis) {
+        const int64_t index = rest % x.shape().dim(axis);
+        rest /= x.shape().dim(axis);
+        if (dims[axis] != 1) at += index * stride;
+        stride *= dims[axis];
+      }
+      expected.mutable_flat<float>()[at] += x.flat<float>()[i];
+    }
+    CAPTURE(mask);
+    const Tensor indices = Tensor::vector<int32_t>(std::span<const int32_t>(axes));
+    CHECK(run("Sum", {x, indices}, {{"keep_dims", true}}) == expected);
+  }
+}
+
+TEST_CASE("broadcasting along any pattern of ones is that of repeated operands") {
+  const std::vector<Shape> shapes = {{4, 3, 5}, {1, 3, 5}, {4, 1, 5}, {4, 3, 1}, {4, 1, 1},
+                                     {1, 1, 5}, {3, 5},    {5},       {1},       {}};
+  const Tensor full = Tensor::vector<int32_t>({4, 3, 5});
+  for (const Shape& a_shape : shapes) {
+    for (const Shape& b_shape : shapes) {
+      const Tensor a = counted(a_shape), b = counted(b_shape, 11);
+      CAPTURE(a_shape.to_string());
+      CAPTURE(b_shape.to_string());
+      const Tensor difference = run("Sub", {a, b});
+      const Tensor repeated =
+          run("Sub", {run("BroadcastTo", {a, full}), run("BroadcastTo", {b, full})});
+      CHECK(run("BroadcastTo", {difference, full}) == repeated);
+    }
+  }
+}
+
+TEST_CASE("a buffer that nobody else has is worked on in place, a shared one never") {
+  Tensor own = counted({64});
+  const void* data = own.data();
+  std::vector<Value> inputs;
+  inputs.emplace_back(std::move(own));
+  Bench bench(registry());
+  const auto in_place = bench.run("Neg", std::move(inputs));
+  CHECK((*in_place)[0].tensor.data() == data);
+  const Tensor shared = counted({64}), copy = *shared.clone();
+  CHECK(run("Neg", {shared}).data() != shared.data());
+  CHECK(run("Add", {shared, shared}).data() != shared.data());
+  CHECK(shared == copy);
+}
+
+TEST_CASE("a sum of many floats stays accurate") {
+  Tensor many = *Tensor::allocate(DType::f32, {10'000'000});
+  for (float& x : many.mutable_flat<float>()) x = 0.1f;
+  const Tensor axis = Tensor::scalar<int32_t>(0);
+  CHECK(run("Sum", {many, axis}).item<float>() == doctest::Approx(1e6).epsilon(1e-6));
+  CHECK(run("Mean", {many, axis}).item<float>() == doctest::Approx(0.1).epsilon(1e-6));
+}
+
+TEST_CASE("every type is cast to every type and back") {
+  const std::vector<DType> types = {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8,
+                                    DType::i16, DType::i32,  DType::i64, DType::u8,  DType::u16,
+                                    DType::u32, DType::u64,  DType::c64, DType::c128};
+  const Tensor small = Tensor::vector<int32_t>({0, 1, 2, 100});
+  for (const DType from : types) {
+    const Tensor value = run("Cast", {small}, {{"DstT", from}});
+    for (const DType to : types) {
+      const Tensor there = run("Cast", {value}, {{"DstT", to}});
+      CHECK(run("Cast", {there}, {{"DstT", DType::i32}}) == small);
+    }
+    const Tensor truth = run("Cast", {value}, {{"DstT", DType::boolean}});
+    CHECK(truth == Tensor::vector<bool>({false, true, true, true}));
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,225 @@
+import json
+import threading
+
+import pytest
+
+import millrace as tf
+
+
+@pytest.fixture
+def tf_config(monkeypatch):
+    def set_config(cluster=None, task=None, **more):
+        config = {**({"cluster": cluster} if cluster else {}), **({"task": task} if task else {})}
+        monkeypatch.setenv("TF_CONFIG", json.dumps({**config, **more}))
+
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    return set_config
+
+
+# ---- ClusterSpec ---------------------------------------------------------------------------------
+
+
+def test_a_cluster_is_made_from_lists_and_dictionaries():
+    spec = tf.train.ClusterSpec({"ps": ["a:1", "b:2"], "worker": {3: "c:3", 1: "d:4"}})
+    assert spec.as_dict() == {"ps": ["a:1", "b:2"], "worker": {1: "d:4", 3: "c:3"}}
+    assert spec.jobs == ["ps", "worker"]
+    assert spec.num_tasks("worker") == 2
+    assert spec.task_indices("worker") == [1, 3]
+    assert spec.task_address("worker", 3) == "c:3"
+    assert spec.job_tasks("worker") == [None, "d:4", None, "c:3"]
+    assert tf.train.ClusterSpec(spec) == spec
+    assert tf.train.ClusterSpec(spec.as_cluster_def()) == spec
+    assert bool(spec) and not bool(tf.train.ClusterSpec({}))
+
+
+def test_what_is_not_in_a_cluster_is_an_error():
+    spec = tf.train.ClusterSpec({"ps": ["a:1"]})
+    with pytest.raises(ValueError, match="No such job"):
+        spec.num_tasks("worker")
+    with pytest.raises(ValueError, match="No task"):
+        spec.task_address("ps", 1)
+
+
+@pytest.mark.parametrize(
+    "cluster, error",
+    [
+        (3, TypeError),
+        ({"ps": "a:1"}, TypeError),
+        ({"p s": ["a:1"]}, ValueError),
+        ({"ps": ["a"]}, ValueError),
+    ],
+)
+def test_clusters_that_make_no_sense_are_refused(cluster, error):
+    with pytest.raises(error):
+        tf.train.ClusterSpec(cluster)
+
+
+# ---- RunConfig -----------------------------------------------------------------------------------
+
+
+def test_run_config_reads_tf_config(tf_config):
+    tf_config(
+        {"files": ["localhost:2222"], "map": ["localhost:2223", "localhost:2224"]},
+        {"type": "map", "index": 1},
+    )
+    config = tf.contrib.learn.RunConfig()
+    assert (config.task_type, config.task_id) == ("map", 1)
+    assert config.cluster_spec.as_dict()["map"] == ["localhost:2223", "localhost:2224"]
+    assert config.master == "grpc://localhost:2224"
+    assert config.environment == "local" and not config.is_chief
+    assert config.num_ps_replicas == 0
+
+
+def test_without_tf_config_the_process_is_alone(tf_config):
+    config = tf.contrib.learn.RunConfig()
+    assert (config.task_type, config.task_id, config.master) == (None, 0, "")
+    assert config.is_chief and not config.cluster_spec
+
+
+def test_a_bad_tf_config_says_where(tf_config):
+    tf_config({"ps": ["a:1"]}, {"type": "ps", "index": "one"})
+    with pytest.raises(ValueError, match=r"\$\.task\.index.*one"):
+        tf.contrib.learn.RunConfig()
+
+
+# ---- Server --------------------------------------------------------------------------------------
+
+
+def local_cluster(**jobs):
+    """Servers of one process, each on a free port."""
+    servers = {}
+    for job, count in jobs.items():
+        for index in range(count):
+            servers[job, index] = tf.train.Server({job: {index: "localhost:0"}}, job, index)
+    return servers
+
+
+def test_a_server_runs_sessions():
+    server = tf.train.Server.create_local_server()
+    assert server.target.startswith("grpc://localhost:")
+    with tf.Session(server.target) as session:
+        assert session.run(tf.constant(3)) == 3
+        (device,) = session.list_devices()
+        assert device.name == "/job:local/replica:0/task:0/device:CPU:0"
+    server.stop()
+
+
+def test_sessions_on_one_server_share_variables():
+    server = tf.train.Server.create_local_server()
+    v = tf.Variable(0, name="shared")
+    with tf.Session(server.target) as first, tf.Session(server.target) as second:
+        first.run(v.initializer)
+        first.run(tf.assign_add(v, 5))
+        assert second.run(v) == 5
+    server.stop()
+
+
+def test_a_server_must_know_which_task_it_is(tf_config):
+    spec = {"ps": ["localhost:0"], "worker": ["localhost:0", "localhost:0"]}
+    with pytest.raises(ValueError, match="explicit `job_name`"):
+        tf.train.Server(spec)
+    with pytest.raises(ValueError, match="explicit `task_index`"):
+        tf.train.Server(spec, job_name="worker")
+    with pytest.raises(ValueError, match="No such job"):
+        tf.train.Server(spec, job_name="chief")
+    with pytest.raises(ValueError, match="No task"):
+        tf.train.Server(spec, job_name="ps", task_index=4)
+    with pytest.raises(ValueError, match="empty"):
+        tf.train.Server({})
+    with pytest.raises(TypeError):
+        tf.train.Server(3)
+    with pytest.raises(ValueError, match="protocol"):
+        tf.train.Server({"ps": ["localhost:0"]}, protocol="carrier-pigeon")
+
+
+def test_a_server_may_learn_which_task_it_is_from_tf_config(tf_config):
+    spec = {"ps": ["localhost:0"], "worker": ["localhost:0", "localhost:0"]}
+    tf_config(spec, {"type": "worker", "index": 1})
+    server = tf.train.Server(tf.train.ClusterSpec(spec), start=False)
+    assert (server.server_def.job_name, server.server_def.task_index) == ("worker", 1)
+    with pytest.raises(ValueError, match="start"):
+        server.target
+
+
+def test_joining_ends_when_the_server_stops():
+    server = tf.train.Server.create_local_server()
+    joined = threading.Thread(target=server.join)
+    joined.start()
+    server.stop()
+    joined.join(30)
+    assert not joined.is_alive()
+
+
+def test_a_local_session_that_wants_another_task_is_told_of_the_server():
+    server = tf.train.Server.create_local_server()
+    with tf.device("/job:local/task:0"):
+        c = tf.constant(1)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Did you mean tf.Session"):
+            session.run(c)
+    with tf.Session(server.target) as session:
+        assert session.run(c) == 1
+    server.stop()
+
+
+# ---- Placement of replicas -----------------------------------------------------------------------
+
+
+def test_variables_are_dealt_out_to_the_parameter_servers():
+    cluster = {"ps": ["a:1", "b:1"], "worker": ["c:1"]}
+    with tf.device(tf.train.replica_device_setter(cluster=cluster)):
+        variables = [tf.Variable(0.0) for _ in range(3)]
+        c = variables[0] + 1
+        with tf.device("/device:CPU:0"):
+            d = tf.constant(1)
+    tasks = [variable.op.device for variable in variables]
+    assert tasks == ["/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0"]
+    assert variables[1].initializer.device == "/job:ps/task:1"
+    assert (c.device, d.device) == ("/job:worker", "/job:worker/device:CPU:0")
+    assert tf.train.replica_device_setter(ps_tasks=0) is None
+
+
+# ---- Coordinator ---------------------------------------------------------------------------------
+
+
+def test_a_coordinator_ends_all_threads_when_one_is_finished():
+    coordinator = tf.train.Coordinator()
+
+    def work(number):
+        with coordinator.stop_on_exception():
+            if number == 0:
+                raise tf.errors.OutOfRangeError(None, None, "no more")
+            coordinator.wait_for_stop()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    coordinator.join(threads)
+    assert coordinator.should_stop() and not any(thread.is_alive() for thread in threads)
+
+
+def test_a_coordinator_raises_the_first_error():
+    coordinator = tf.train.Coordinator()
+
+    def fail():
+        with coordinator.stop_on_exception():
+            raise ValueError("first")
+
+    thread = threading.Thread(target=fail)
+    thread.start()
+    with pytest.raises(ValueError, match="first"):
+        coordinator.join([thread])
+
+
+def test_a_looper_calls_until_the_end():
+    coordinator = tf.train.Coordinator()
+    calls = []
+
+    def call():
+        calls.append(1)
+        if len(calls) == 3:
+            coordinator.request_stop()
+
+    looper = tf.train.LooperThread.loop(coordinator, None, call)
+    coordinator.join([looper])
+    assert len(calls) == 3

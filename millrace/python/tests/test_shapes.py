@@ -1,0 +1,65 @@
+import pytest
+
+import millrace as tf
+from millrace import TensorShape
+
+
+def test_a_shape_is_made_from_lists_numbers_and_nothing():
+    assert TensorShape([2, None]).as_list() == [2, None]
+    assert TensorShape(3).as_list() == [3]
+    assert TensorShape(None).ndims is None
+    assert TensorShape([]).as_list() == []
+    assert TensorShape([tf.Dimension(4)]) == [4]
+
+
+def test_shapes_merge_what_both_know():
+    merged = TensorShape([None, 3]).merge_with([2, None])
+    assert merged == TensorShape([2, 3])
+    assert TensorShape(None).merge_with([1]) == [1]
+    with pytest.raises(ValueError, match="not compatible"):
+        TensorShape([2]).merge_with([3])
+
+
+def test_indexing_gives_dimensions_and_slices_give_shapes():
+    shape = TensorShape([2, 3, None])
+    assert shape[1].value == 3
+    assert shape[1:].as_list() == [3, None]
+    assert [dim.value for dim in shape] == [2, 3, None]
+    assert len(shape) == 3
+
+
+def test_an_unknown_rank_has_no_length_and_no_list():
+    with pytest.raises(ValueError):
+        len(TensorShape(None))
+    with pytest.raises(ValueError):
+        TensorShape(None).as_list()
+
+
+def test_shapes_print_as_tensorflow_prints_them():
+    assert str(TensorShape([2, None])) == "(2, ?)"
+    assert str(TensorShape([2])) == "(2,)"
+    assert str(TensorShape([])) == "()"
+    assert str(TensorShape(None)) == "<unknown>"
+    assert repr(TensorShape([2, None])) == "TensorShape([Dimension(2), Dimension(None)])"
+
+
+def test_ranks_can_be_demanded():
+    assert TensorShape(None).with_rank(2).as_list() == [None, None]
+    with pytest.raises(ValueError):
+        TensorShape([1]).with_rank(2)
+    with pytest.raises(ValueError):
+        TensorShape([1]).assert_is_fully_defined() or TensorShape([None]).assert_is_fully_defined()
+
+
+def test_arithmetic_with_an_unknown_dimension_is_unknown():
+    assert (tf.Dimension(3) * 2).value == 6
+    assert (7 // tf.Dimension(2)).value == 3
+    assert (tf.Dimension(None) + 1).value is None
+    assert (tf.Dimension(None) == 3) is None
+
+
+def test_sizes_below_zero_are_refused():
+    with pytest.raises(ValueError):
+        TensorShape([-2])
+    with pytest.raises(ValueError):
+        tf.Dimension(-1)

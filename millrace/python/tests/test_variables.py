@@ -1,0 +1,199 @@
+import threading
+
+import numpy as np
+import pytest
+
+import millrace as tf
+
+KINDS = pytest.mark.parametrize("use_resource", [False, True], ids=["reference", "resource"])
+
+
+@KINDS
+def test_a_variable_has_its_initial_value_then_what_is_assigned(session, use_resource):
+    v = tf.Variable([1.0, 2.0], use_resource=use_resource)
+    session.run(v.initializer)
+    assert session.run(v).tolist() == [1, 2]
+    assert session.run(tf.assign(v, [3.0, 4.0])).tolist() == [3, 4]
+    assert session.run(tf.assign_add(v, [1.0, 1.0])).tolist() == [4, 5]
+    assert session.run(v.assign_sub([0.5, 0.5])).tolist() == [3.5, 4.5]
+    assert session.run(v.read_value()).tolist() == [3.5, 4.5]
+    assert v.eval(session).tolist() == [3.5, 4.5]
+    v.load([9.0, 9.0], session)
+    assert session.run(v.value()).tolist() == [9, 9]
+
+
+@KINDS
+def test_a_variable_is_used_like_a_tensor(session, use_resource):
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]], use_resource=use_resource)
+    session.run(tf.global_variables_initializer())
+    assert session.run(v + 1).tolist() == [[2, 3], [4, 5]]
+    assert session.run(2 * v).tolist() == [[2, 4], [6, 8]]
+    assert session.run(v[1]).tolist() == [3, 4]
+    assert session.run(-v[0, 1]) == -2
+    assert session.run(v @ v).tolist() == [[7, 10], [15, 22]]
+    assert v.shape == [2, 2] and v.dtype.base_dtype == tf.float32
+
+
+@KINDS
+def test_reading_before_initializing_is_a_failed_precondition(session, use_resource):
+    v = tf.Variable(0, name="total", use_resource=use_resource)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized") as caught:
+        session.run(v)
+    assert "total" in caught.value.message
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        session.run(tf.assign_add(v, 1))
+
+
+@KINDS
+def test_who_is_not_initialized_is_reported(session, use_resource):
+    a = tf.Variable(1, name="a", use_resource=use_resource)
+    tf.Variable(2, name="b", use_resource=use_resource)
+    report = tf.report_uninitialized_variables()
+    assert session.run(report).tolist() == [b"a", b"b"]
+    session.run(a.initializer)
+    assert session.run(report).tolist() == [b"b"]
+    session.run(tf.global_variables_initializer())
+    assert session.run(report).tolist() == []
+    assert session.run(tf.is_variable_initialized(a))
+
+
+def test_a_reference_variable_is_known_by_its_name(graph):
+    v = tf.Variable(0, name="total")
+    assert (v.name, v.op.type, v.dtype) == ("total:0", "VariableV2", tf.int32_ref)
+    assert v.initializer.name == "total/Assign"
+    assert v.value().name == "total/read"
+    assert v.value().op.get_attr("_class") == [b"loc:@total"]
+    assert v.initial_value.name == "total/initial_value:0"
+
+
+def test_a_resource_variable_is_known_by_its_shared_name(graph):
+    v = tf.Variable(0, name="total", use_resource=True)
+    assert (v.name, v.op.type, v.dtype) == ("total:0", "VarHandleOp", tf.int32)
+    assert v.handle.op.get_attr("shared_name") == b"total"
+
+
+def test_additions_from_many_threads_all_count(session):
+    v = tf.Variable(0)
+    add = tf.assign_add(v, 1, use_locking=True).op
+    session.run(v.initializer)
+
+    def work():
+        for _ in range(200):
+            session.run(add)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert session.run(v) == 1600
+
+
+def test_variables_join_collections():
+    a = tf.Variable(1.0)
+    b = tf.Variable(1.0, trainable=False)
+    c = tf.Variable(1.0, collections=[tf.GraphKeys.LOCAL_VARIABLES], trainable=False)
+    assert tf.global_variables() == [a, b]
+    assert tf.trainable_variables() == [a]
+    assert tf.local_variables() == [c]
+
+
+def test_an_initial_value_may_depend_on_another_variable(session):
+    a = tf.Variable(tf.constant(3.0))
+    b = tf.Variable(a.initialized_value() * 2)
+    session.run(tf.global_variables_initializer())
+    assert session.run(b) == 6
+
+
+def test_an_initial_value_may_be_a_function(session):
+    with tf.device("/device:CPU:0"):
+        v = tf.Variable(lambda: tf.zeros([2]) + 1, name="v")
+    session.run(v.initializer)
+    assert session.run(v).tolist() == [1, 1]
+    assert v.initial_value.op.name.startswith("v/Initializer/")
+
+
+def test_a_variable_needs_a_value_of_known_shape():
+    with pytest.raises(ValueError, match="initial_value must be specified"):
+        tf.Variable()
+    with pytest.raises(ValueError, match="shape"):
+        tf.Variable(tf.placeholder(tf.float32))
+
+
+def test_assigning_another_shape_must_be_allowed(session):
+    v = tf.Variable([1.0], validate_shape=False)
+    session.run(v.initializer)
+    session.run(tf.assign(v, [1.0, 2.0], validate_shape=False))
+    assert session.run(v).tolist() == [1, 2]
+    with pytest.raises(ValueError):
+        tf.assign(tf.Variable([1.0]), [1.0, 2.0])
+
+
+def test_slices_of_a_variable_are_updated(session):
+    v = tf.Variable(np.zeros((3, 2), np.float32))
+    session.run(v.initializer)
+    session.run(tf.scatter_add(v, [0, 2, 0], np.ones((3, 2), np.float32)))
+    assert session.run(v).tolist() == [[2, 2], [0, 0], [1, 1]]
+
+
+# ---- get_variable --------------------------------------------------------------------------------
+
+
+def test_get_variable_makes_one_variable_per_name():
+    with tf.variable_scope("a"):
+        v = tf.get_variable("w", [2, 3])
+        with pytest.raises(ValueError, match="already exists"):
+            tf.get_variable("w", [2, 3])
+    with tf.variable_scope("a", reuse=True):
+        assert tf.get_variable("w", [2, 3]) is v
+        with pytest.raises(ValueError, match="does not exist"):
+            tf.get_variable("other", [1])
+        with pytest.raises(ValueError, match="shape"):
+            tf.get_variable("w", [5])
+    with tf.variable_scope("a", reuse=tf.AUTO_REUSE):
+        assert tf.get_variable("w") is v
+        tf.get_variable("new", [1])
+    assert v.name == "a/w:0"
+
+
+def test_variable_scopes_nest_and_give_defaults(session):
+    with tf.variable_scope("a", initializer=tf.constant_initializer(3.0)) as outer:
+        with tf.variable_scope("b"):
+            v = tf.get_variable("v", [2])
+            x = tf.constant(1, name="x")
+    with tf.variable_scope(outer, reuse=True):
+        with tf.variable_scope("b"):
+            assert tf.get_variable("v", [2]) is v
+    session.run(tf.global_variables_initializer())
+    assert session.run(v).tolist() == [3, 3]
+    assert (v.name, x.name) == ("a/b/v:0", "a/b/x:0")
+
+
+def test_a_default_name_is_made_unique():
+    names = []
+    for _ in range(2):
+        with tf.variable_scope(None, default_name="layer"):
+            names.append(tf.get_variable("w", [1]).name)
+    assert names == ["layer/w:0", "layer_1/w:0"]
+
+
+def test_initializers_make_what_they_say(session):
+    shape = [200, 100]
+    v = {
+        "zeros": tf.get_variable("z", shape, initializer=tf.zeros_initializer()),
+        "ones": tf.get_variable("o", shape, initializer=tf.ones_initializer),
+        "normal": tf.get_variable("n", shape, initializer=tf.random_normal_initializer(2.0, 0.1)),
+        "cut": tf.get_variable("t", shape, initializer=tf.truncated_normal_initializer(0.0, 1.0)),
+        "uniform": tf.get_variable("u", shape, initializer=tf.random_uniform_initializer(-1, 1)),
+        "default": tf.get_variable("d", shape),
+        "value": tf.get_variable("c", initializer=[1.0, 2.0]),
+    }
+    session.run(tf.global_variables_initializer())
+    v = session.run(v)
+    assert v["zeros"].max() == 0 and v["ones"].min() == 1
+    assert abs(v["normal"].mean() - 2) < 0.01 and abs(v["normal"].std() - 0.1) < 0.01
+    assert np.abs(v["cut"]).max() <= 2
+    assert -1 <= v["uniform"].min() < -0.9 and 0.9 < v["uniform"].max() < 1
+    limit = np.sqrt(6 / 300)
+    assert np.abs(v["default"]).max() <= limit and np.abs(v["default"]).max() > 0.9 * limit
+    assert v["value"].tolist() == [1, 2]

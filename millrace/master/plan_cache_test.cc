@@ -7,10 +7,11 @@ namespace {
 
 // Keeps what it is asked to prepare until the test says how it went.
 struct Workshop {
-  std::vector<std::pair<StepRequestNames, Done<PlanCache::Prepared>>> orders;
   PlanCache cache{[this](const StepRequestNames& names, Done<PlanCache::Prepared> done) {
     orders.emplace_back(names, std::move(done));
   }};
+  // After the cache, which answers for orders that are dropped.
+  std::vector<std::pair<StepRequestNames, Done<PlanCache::Prepared>>> orders;
 
   void deliver(size_t index) {
     auto step = std::make_shared<PreparedStep>();

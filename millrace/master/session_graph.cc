@@ -4,8 +4,6 @@
 
 #include "millrace/base/log.h"
 #include "millrace/graph/import.h"
-#include "millrace/graph/validate.h"
-#include "millrace/plan/place.h"
 
 namespace millrace {
 
@@ -32,8 +30,9 @@ Result<DeviceSet> usable_devices(const Membership& membership,
 SessionGraph::SessionGraph(DeviceSet devices, const SessionOptions& options)
     : devices_(std::move(devices)),
       place_options_{.allow_soft_placement = options.allow_soft_placement},
-      plan_options_{.optimize = options.disable_optimizer ? Optimize::no : Optimize::yes},
-      log_placement_(options.log_device_placement) {}
+      plan_options_{.optimize = options.disable_optimizer ? PlanOptions::Optimize::off
+                                                          : PlanOptions::Optimize::on},
+      logs_placement_(options.log_device_placement) {}
 
 Result<std::unique_ptr<SessionGraph>> SessionGraph::create(Graph graph,
                                                            const Membership& membership,
@@ -41,24 +40,18 @@ Result<std::unique_ptr<SessionGraph>> SessionGraph::create(Graph graph,
                                                            const SessionOptions& options) {
   MR_ASSIGN(DeviceSet devices, usable_devices(membership, members));
   std::unique_ptr<SessionGraph> made(new SessionGraph(std::move(devices), options));
-  MR_TRY(made->place_and_log(graph));
+  MutexLock extending(made->extending_);
+  MR_TRY(prepare_graph(graph, made->shapes_, made->devices_, made->place_options_));
+  made->log_placement(graph, 0);
   MutexLock lock(made->mutex_);
   made->placed_ = std::make_shared<const Graph>(std::move(graph));
   return made;
 }
 
-Status SessionGraph::place_and_log(Graph& graph) const {
-  const size_t num_known = [&]() -> size_t {
-    MutexLock lock(mutex_);
-    return placed_ ? placed_->size() : 0;
-  }();
-  MR_TRY(place(graph, devices_, place_options_));
-  if (!log_placement_) return {};
-  for (size_t id = num_known; id < graph.size(); ++id) {
-    const Node& node = graph[static_cast<NodeId>(id)];
+void SessionGraph::log_placement(const Graph& graph, size_t first) const {
+  if (!logs_placement_) return;
+  for (const Node& node : graph.nodes().subspan(first))
     log_info(node.name, ": (", node.op->name, "): ", node.device);
-  }
-  return {};
 }
 
 Result<int64_t> SessionGraph::extend(const wire::GraphDef& def, int64_t expected_version) {
@@ -74,8 +67,8 @@ Result<int64_t> SessionGraph::extend(const wire::GraphDef& def, int64_t expected
   }
   Graph extended = *current;
   MR_TRY(extend_graph(extended, def));
-  MR_TRY(validate(extended));
-  MR_TRY(place_and_log(extended));
+  MR_TRY(prepare_graph(extended, shapes_, devices_, place_options_));
+  log_placement(extended, current->size());
   MutexLock lock(mutex_);
   placed_ = std::make_shared<const Graph>(std::move(extended));
   return ++version_;
@@ -86,9 +79,10 @@ std::shared_ptr<const Graph> SessionGraph::placed() const {
   return placed_;
 }
 
-Result<StepPlan> SessionGraph::plan(const StepRequestNames& names) const {
+Result<StepPlan> SessionGraph::plan(const StepRequestNames& names) {
   const std::shared_ptr<const Graph> graph = placed();
-  return make_plan(*graph, devices_, {names.feeds, names.fetches, names.targets}, plan_options_);
+  return make_plan(*graph, devices_, {names.feeds, names.fetches, names.targets}, plan_options_,
+                   names_);
 }
 
 }  // namespace millrace

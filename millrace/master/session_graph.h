@@ -22,30 +22,33 @@ namespace millrace {
 
 class SessionGraph {
  public:
-  // Places `graph`, which has been validated. Errors: those of plan/place.h.
+  // Places `graph`. Errors: those of prepare_graph in plan/plan.h.
   static Result<std::unique_ptr<SessionGraph>> create(Graph graph, const Membership& membership,
                                                       const std::vector<Present>& members,
                                                       const SessionOptions& options);
 
   // Adds nodes, all or none of them, and returns the new version. Errors: ABORTED "Current version
-  // is X but caller expected Y."; those of importing, validating and placing the nodes.
+  // is X but caller expected Y."; those of graph/import.h and of create().
   Result<int64_t> extend(const wire::GraphDef& def, int64_t expected_version);
 
   // What there is now.
   std::shared_ptr<const Graph> placed() const;
   // Errors: those of plan/plan.h.
-  Result<StepPlan> plan(const StepRequestNames& names) const;
+  Result<StepPlan> plan(const StepRequestNames& names);
 
  private:
   SessionGraph(DeviceSet devices, const SessionOptions& options);
-  Status place_and_log(Graph& graph) const;
+  // Logs where nodes from `first` on were placed, if the client asked for it.
+  void log_placement(const Graph& graph, size_t first) const;
 
   const DeviceSet devices_;
   const PlaceOptions place_options_;
   const PlanOptions plan_options_;
-  const bool log_placement_;
+  const bool logs_placement_;
+  FreshNames names_{"_S"};  // of nodes that plans add; has its own synchronisation
 
   Mutex extending_;  // held while a new graph is made; taken before mutex_
+  ShapeTable shapes_ MR_GUARDED_BY(extending_);
   mutable Mutex mutex_;
   std::shared_ptr<const Graph> placed_ MR_GUARDED_BY(mutex_);
   int64_t version_ MR_GUARDED_BY(mutex_) = 0;

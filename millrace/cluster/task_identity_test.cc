@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/cluster/inherited_socket.h"
+
 namespace millrace {
 namespace {
 
@@ -65,6 +67,15 @@ TEST_CASE("a process that can't know who it is is told what is missing") {
     CAPTURE(status.message());
     CHECK_MESSAGE(status.message().find(row.told) != std::string::npos, row.told);
   }
+}
+
+TEST_CASE("a socket that was handed over is for the server at its address only") {
+  CHECK(inherited_socket("3", "a:1", "a:1").value() == 3);
+  CHECK(!inherited_socket("3", "a:1", "a:2").value());
+  CHECK(!inherited_socket(nullptr, "a:1", "a:1").value());
+  CHECK(!inherited_socket("3", nullptr, "a:1").value());
+  for (const char* text : {"", "x", "-1", "3x", "99999999999"})
+    CHECK(!inherited_socket(text, "a:1", "a:1").ok());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/host_port.h"
+#include "millrace/cluster/inherited_socket.h"
 
 namespace millrace {
 namespace {
@@ -56,7 +57,7 @@ Status check_ports(const JobSpec& job) {
 
 // Names that the launcher sets itself, differently for every task.
 bool is_own_variable(std::string_view name) {
-  return name == "TF_CONFIG" || name == "MILLRACE_LISTEN_FD" || name == "MILLRACE_LISTEN_ADDRESS";
+  return name == "TF_CONFIG" || name == kListenDescriptorVariable || name == kListenAddressVariable;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "millrace/cluster/inherited_socket.h"
 #include "millrace/launch/local_keeper.h"
 
 extern char** environ;
@@ -45,7 +46,7 @@ std::vector<std::string> merged_environment(const std::vector<EnvironmentEntry>&
     merged.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   // A launcher that is itself a task must not hand its own socket on.
-  merged.erase("MILLRACE_LISTEN_FD");
+  merged.erase(kListenDescriptorVariable);
   for (const auto& [name, value] : own) merged[name] = value;
   std::vector<std::string> entries;
   entries.reserve(merged.size());

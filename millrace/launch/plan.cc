@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/cluster/host_port.h"
+#include "millrace/cluster/inherited_socket.h"
 #include "millrace/cluster/tf_config.h"
 
 namespace millrace {
@@ -23,10 +24,10 @@ std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const ClusterSp
       {"TF_CONFIG", to_json(config, JsonLayout::one_line)},
       // Python would keep its lines to itself until the end, as it writes to a pipe.
       {"PYTHONUNBUFFERED", "1"},
-      {"MILLRACE_LISTEN_ADDRESS", task.address},
+      {kListenAddressVariable, task.address},
   };
   if (job.ports == PortHandling::inherited)
-    entries.emplace_back("MILLRACE_LISTEN_FD", std::to_string(kListenDescriptor));
+    entries.emplace_back(kListenDescriptorVariable, std::to_string(kListenDescriptor));
   entries.insert(entries.end(), job.environment.begin(), job.environment.end());
   return entries;
 }

@@ -16,21 +16,28 @@ uint64_t scatter(uint64_t x) {
 
 }  // namespace
 
-InFlight::Token InFlight::enter() {
+Outstanding::Token Outstanding::enter() {
   MutexLock lock(mutex_);
   ++count_;
   return Token(this);
 }
 
-void InFlight::leave() {
+void Outstanding::leave() {
   // Notify with the lock held: the waiter may destroy this object as soon as it gets the lock.
   MutexLock lock(mutex_);
   if (--count_ == 0) empty_.notify_all();
 }
 
-void InFlight::wait() {
+bool Outstanding::wait(std::optional<Clock::Time> deadline) {
   MutexLock lock(mutex_);
-  while (count_ > 0) empty_.wait(mutex_);
+  while (count_ > 0) {
+    if (!deadline) {
+      empty_.wait(mutex_);
+    } else if (!empty_.wait_until(mutex_, *deadline) && count_ > 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 MasterContext::MasterContext(MasterOptions given)

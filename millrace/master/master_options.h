@@ -4,9 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "millrace/base/cancellation.h"
 #include "millrace/base/clock.h"
+#include "millrace/base/in_flight.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/random.h"
 #include "millrace/base/runner.h"
@@ -32,41 +34,8 @@ struct MasterOptions {
   std::chrono::milliseconds cleanup_timeout{10'000};
 };
 
-// Counts what is under way in a master, so that it can end only when nothing of it is left.
-class InFlight {
- public:
-  class [[nodiscard]] Token {
-   public:
-    Token() = default;
-    Token(Token&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
-    Token& operator=(Token&& other) noexcept {
-      std::swap(owner_, other.owner_);
-      return *this;
-    }
-    ~Token() {
-      if (owner_ != nullptr) owner_->leave();
-    }
-
-   private:
-    friend class InFlight;
-    explicit Token(InFlight* owner) : owner_(owner) {}
-    InFlight* owner_ = nullptr;
-  };
-
-  Token enter();
-  // Blocks until every token is gone.
-  void wait();
-
- private:
-  void leave();
-
-  Mutex mutex_;
-  Condition empty_;
-  size_t count_ MR_GUARDED_BY(mutex_) = 0;
-};
-
 // What the parts of one master refer to. The master owns it and outlives all that is counted by
-// `in_flight`.
+// `outstanding`.
 struct MasterContext {
   explicit MasterContext(MasterOptions given);
 
@@ -78,7 +47,7 @@ struct MasterContext {
   Clock::Time now() const { return Clock::real().now(); }
 
   const MasterOptions options;
-  InFlight in_flight;
+  Outstanding outstanding;
   Cancellation stopping;  // cancelled when the master stops
 
  private:

@@ -43,7 +43,7 @@ Master::Master(MasterOptions options) : context_(std::move(options)) {}
 
 Master::~Master() {
   stop(cancelled("the server is being destroyed"));
-  drain();
+  context_.in_flight.wait();
 }
 
 void Master::stop(const Status& why) {
@@ -56,7 +56,14 @@ void Master::stop(const Status& why) {
   context_.stopping.cancel(why);
 }
 
-void Master::drain() { context_.in_flight.wait(); }
+bool Master::drain(Clock::Duration patience) {
+  return context_.in_flight.wait(context_.now() + patience);
+}
+
+Status Master::why_stopped() {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
 
 Result<Master::SessionPtr> Master::find(const std::string& handle) {
   const auto number = handle_number(handle);
@@ -96,8 +103,8 @@ Status Master::insert(const SessionPtr& session) {
 
 void Master::create_session(CreateSessionRequest request, Call call,
                             Done<CreateSessionReply> done) {
-  if (auto open = find(""); open.status().code() != Code::aborted) {
-    done(open.status());
+  if (Status stopped = why_stopped(); !stopped.ok()) {
+    done(std::move(stopped));
     return;
   }
   millrace::create_session(

@@ -39,12 +39,15 @@ class Master final : public MasterService {
   // Closes every session and ends every call with `why`; later calls fail with it. Does not wait.
   // Further calls do nothing.
   void stop(const Status& why);
-  // Blocks until everything that was under way has been answered. Requires stop().
-  void drain();
+  // Blocks until everything that was under way has been answered (true), or for `patience` (false).
+  // Requires stop().
+  bool drain(Clock::Duration patience);
 
  private:
   using SessionPtr = std::shared_ptr<MasterSession>;
 
+  // OK while it runs.
+  Status why_stopped();
   // Errors: ABORTED "Session <h> is not found.", as TensorFlow's clients expect after a restart.
   Result<SessionPtr> find(const std::string& handle);
   Result<SessionPtr> take(const std::string& handle);

@@ -16,30 +16,6 @@ uint64_t scatter(uint64_t x) {
 
 }  // namespace
 
-Outstanding::Token Outstanding::enter() {
-  MutexLock lock(mutex_);
-  ++count_;
-  return Token(this);
-}
-
-void Outstanding::leave() {
-  // Notify with the lock held: the waiter may destroy this object as soon as it gets the lock.
-  MutexLock lock(mutex_);
-  if (--count_ == 0) empty_.notify_all();
-}
-
-bool Outstanding::wait(std::optional<Clock::Time> deadline) {
-  MutexLock lock(mutex_);
-  while (count_ > 0) {
-    if (!deadline) {
-      empty_.wait(mutex_);
-    } else if (!empty_.wait_until(mutex_, *deadline) && count_ > 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 MasterContext::MasterContext(MasterOptions given)
     : options(std::move(given)), step_seed_(options.random.next()) {}
 

@@ -35,7 +35,7 @@ struct MasterOptions {
 };
 
 // What the parts of one master refer to. The master owns it and outlives all that is counted by
-// `outstanding`.
+// `in_flight`.
 struct MasterContext {
   explicit MasterContext(MasterOptions given);
 
@@ -47,7 +47,7 @@ struct MasterContext {
   Clock::Time now() const { return Clock::real().now(); }
 
   const MasterOptions options;
-  Outstanding outstanding;
+  InFlight in_flight;
   Cancellation stopping;  // cancelled when the master stops
 
  private:

@@ -21,9 +21,9 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   void start(const Membership& membership, const Call& call) {
     is_sent_ = membership.is_sent;
     for (const Member& member : membership.members) {
-      // The own task is reached by its own name, whatever a sent cluster calls it.
-      const TaskName& known_as = member.task == membership.self ? context_.options.own_task : member.task;
-      auto worker = context_.options.workers.worker(known_as, member.address);
+      auto worker = member.task == membership.self
+                        ? own_worker()
+                        : context_.options.workers.worker(member.task, member.address);
       if (!worker.ok()) {
         end(worker.status().with(str_cat("reaching ", member.task.to_string())));
         return;
@@ -45,6 +45,13 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   }
 
  private:
+  // By its own name and address, whatever a cluster says that the client sent.
+  Result<std::shared_ptr<WorkerService>> own_worker() {
+    const TaskName& own = context_.options.own_task;
+    MR_ASSIGN(const std::string address, context_.options.cluster.address(own));
+    return context_.options.workers.worker(own, address);
+  }
+
   void ask(size_t index) {
     present_[index].worker->get_status(
         WhenDown::wait, {.cancellation = &cancellation_},

@@ -26,4 +26,10 @@ Runtime::Runtime(RuntimeOptions options)
     : ops_(options.ops ? std::move(options.ops) : standard_ops()), random_(make_random()),
       pool_(options.threads) {}
 
+const GrpcThreads& Runtime::grpc_threads() {
+  MutexLock lock(mutex_);
+  if (!grpc_threads_) grpc_threads_ = std::make_unique<GrpcThreads>();
+  return *grpc_threads_;
+}
+
 }  // namespace millrace

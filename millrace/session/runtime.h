@@ -5,10 +5,12 @@
 
 #include <memory>
 
+#include "millrace/base/mutex.h"
 #include "millrace/base/random.h"
 #include "millrace/base/thread_pool.h"
 #include "millrace/base/timer.h"
 #include "millrace/op/registry.h"
+#include "millrace/transport/grpc/threads.h"
 
 namespace millrace {
 
@@ -28,6 +30,8 @@ class Runtime {
   ThreadPool& pool() { return pool_; }
   TimerQueue& timers() { return timers_; }
   Random& random() { return *random_; }
+  // Of all servers and channels. Made when it is first asked for, and gRPC with it.
+  const GrpcThreads& grpc_threads();
 
  private:
   explicit Runtime(RuntimeOptions options);
@@ -36,6 +40,8 @@ class Runtime {
   const std::unique_ptr<Random> random_;
   ThreadPool pool_;
   TimerQueue timers_;  // posts to the pool, so it ends first
+  Mutex mutex_;
+  std::unique_ptr<GrpcThreads> grpc_threads_ MR_GUARDED_BY(mutex_);  // ends before all else
 };
 
 }  // namespace millrace

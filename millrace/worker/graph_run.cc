@@ -14,7 +14,7 @@ void keep_cause(Status* kept, Status status) {
 GraphRun::GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
                    std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
                    Done<RunGraphReply> done)
-    : ticket_(site.in_flight), site_(site), session_(std::move(session)), graph_(std::move(graph)),
+    : token_(site.in_flight.enter()), site_(site), session_(std::move(session)), graph_(std::move(graph)),
       request_(std::move(request)), done_(std::move(done)), started_(site.clock.now()),
       running_(graph_->pieces().size()) {}
 

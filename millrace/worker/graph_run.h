@@ -13,7 +13,7 @@
 #include "millrace/cluster/services.h"
 #include "millrace/engine/executor.h"
 #include "millrace/worker/active_runs.h"
-#include "millrace/worker/in_flight.h"
+#include "millrace/base/in_flight.h"
 #include "millrace/worker/registered_graph.h"
 #include "millrace/worker/step_table.h"
 #include "millrace/worker/trace_collector.h"
@@ -56,7 +56,7 @@ class GraphRun final : public ActiveRun {
   void finish(Status status);
   Status gather(RunGraphReply* reply);
 
-  const InFlight::Ticket ticket_;  // first, so that it is given back last
+  const InFlight::Token token_;  // first, so that it is given back last
   const RunSite site_;
   const std::shared_ptr<WorkerSession> session_;
   const std::shared_ptr<RegisteredGraph> graph_;

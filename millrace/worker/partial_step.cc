@@ -6,7 +6,7 @@ namespace millrace {
 
 PartialStep::PartialStep(const RunSite& site, std::shared_ptr<WorkerSession> session,
                          std::shared_ptr<RegisteredGraph> graph, int64_t step_id)
-    : ticket_(site.in_flight), site_(site), session_(std::move(session)), graph_(std::move(graph)),
+    : token_(site.in_flight.enter()), site_(site), session_(std::move(session)), graph_(std::move(graph)),
       step_id_(step_id), started_(site.clock.now()) {}
 
 PartialStep::~PartialStep() {

@@ -49,7 +49,7 @@ class PartialStep final : public ActiveRun {
   // A leg that still waits after everything has run waits for ever.
   void end_stuck_legs();
 
-  const InFlight::Ticket ticket_;  // first, so that it is given back last
+  const InFlight::Token token_;  // first, so that it is given back last
   const RunSite site_;
   const std::shared_ptr<WorkerSession> session_;
   const std::shared_ptr<RegisteredGraph> graph_;

@@ -137,7 +137,7 @@ Status Worker::check_source(std::string_view rendezvous_key) const {
 
 // One request of a peer, until it is answered.
 struct Worker::PeerCall {
-  InFlight::Ticket ticket;
+  InFlight::Token token;
   StepTable::Visit visit;
   Cancellation* cancellation;
   Done<RecvTensorReply> done;
@@ -148,7 +148,7 @@ void Worker::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorRe
     return done(repeated("RecvTensor", request.step_id, request.request_id));
   if (Status bad = check_source(request.rendezvous_key); !bad.ok()) return done(std::move(bad));
   auto waiting = std::make_shared<PeerCall>(
-      PeerCall{InFlight::Ticket(in_flight_), steps_.peer(request.step_id), call.cancellation,
+      PeerCall{in_flight_.enter(), steps_.peer(request.step_id), call.cancellation,
                std::move(done)});
   StepRendezvous& rendezvous = *waiting->visit.rendezvous;
   // After the step is in the table, so that a stop on another thread finds it there.

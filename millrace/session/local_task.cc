@@ -1,0 +1,89 @@
+#include "millrace/session/local_task.h"
+
+#include <utility>
+
+#include "millrace/transport/inproc/directory.h"
+
+namespace millrace {
+
+// The task's own worker by pointer, others elsewhere. The address counts, too: in a cluster that a
+// client sends, another machine may have this task's name.
+class LocalTask::Directory final : public WorkerDirectory {
+ public:
+  Directory(TaskName task, std::string address, WorkerDirectory* elsewhere)
+      : task_(std::move(task)), address_(std::move(address)), elsewhere_(elsewhere) {}
+
+  void set_own(std::shared_ptr<WorkerService> worker) { own_.add(task_, std::move(worker)); }
+  void drop_own() { own_.remove(task_); }
+
+  Result<std::shared_ptr<WorkerService>> worker(const TaskName& task,
+                                                std::string_view address) override {
+    if (task == task_ && address == address_) return own_.worker(task, address);
+    if (elsewhere_ != nullptr) return elsewhere_->worker(task, address);
+    return not_found("no way to reach ", task.to_string(), " at ", address,
+                     ": this task has no connection to others");
+  }
+
+ private:
+  const TaskName task_;
+  const std::string address_;
+  WorkerDirectory* const elsewhere_;
+  InprocDirectory own_;
+};
+
+Result<std::shared_ptr<LocalTask>> LocalTask::create(std::shared_ptr<Runtime> runtime,
+                                                     LocalTaskOptions options,
+                                                     WorkerDirectory* elsewhere) {
+  MR_ASSIGN(std::string address, options.cluster.address(options.task));
+  if (options.cpu_devices < 1)
+    return invalid("cpu_devices is ", options.cpu_devices, "; a task needs at least one");
+  return std::shared_ptr<LocalTask>(
+      new LocalTask(std::move(runtime), std::move(options), std::move(address), elsewhere));
+}
+
+Result<std::shared_ptr<LocalTask>> LocalTask::alone(std::shared_ptr<Runtime> runtime,
+                                                    int cpu_devices) {
+  LocalTaskOptions options;
+  options.cpu_devices = cpu_devices;
+  MR_TRY(options.cluster.add_task(options.task.job, options.task.task, "localhost:0"));
+  return create(std::move(runtime), std::move(options), nullptr);
+}
+
+LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
+                     std::string address, WorkerDirectory* elsewhere)
+    : runtime_(std::move(runtime)),
+      directory_(std::make_unique<Directory>(options.task, std::move(address), elsewhere)) {
+  worker_ = std::make_shared<Worker>(WorkerOptions{.task = options.task,
+                                                   .cluster = options.cluster,
+                                                   .cpu_devices = options.cpu_devices,
+                                                   .clock = Clock::real(),
+                                                   .random = runtime_->random(),
+                                                   .pool = runtime_->pool(),
+                                                   .timers = runtime_->timers(),
+                                                   .peers = *directory_});
+  directory_->set_own(worker_);
+  master_ = std::make_unique<Master>(MasterOptions{.own_task = std::move(options.task),
+                                                   .cluster = std::move(options.cluster),
+                                                   .ops = runtime_->ops(),
+                                                   .random = runtime_->random(),
+                                                   .timers = runtime_->timers(),
+                                                   .pool = runtime_->pool(),
+                                                   .workers = *directory_,
+                                                   .defaults = std::move(options.default_options)});
+}
+
+LocalTask::~LocalTask() {
+  stop(cancelled("the task has been destroyed"));
+  master_.reset();
+  directory_->drop_own();
+}
+
+void LocalTask::stop(const Status& why) {
+  // The master first: its sessions end by themselves, and not because their worker fails.
+  master_->stop(why);
+  worker_->stop(why);
+}
+
+bool LocalTask::drain(Clock::Duration patience) { return master_->drain(patience); }
+
+}  // namespace millrace

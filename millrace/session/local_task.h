@@ -1,0 +1,56 @@
+// LocalTask: one task of a cluster in this process: its worker with its devices, and its master. Has no
+// port: Server gives it one, and a session without a target has one to itself.
+//
+// Owned by shared_ptr: sessions on it keep it alive. Any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "millrace/cluster/cluster_spec.h"
+#include "millrace/master/master.h"
+#include "millrace/session/runtime.h"
+#include "millrace/worker/worker.h"
+
+namespace millrace {
+
+struct LocalTaskOptions {
+  TaskName task = {};           // must be in `cluster`
+  ClusterSpec cluster = {};
+  int cpu_devices = 1;
+  SessionOptions default_options = {};  // what sessions get that ask for nothing else
+};
+
+class LocalTask {
+ public:
+  // `elsewhere` reaches the other tasks and outlives this; null if there are none.
+  // Errors: NOT_FOUND for a task that is not in the cluster; INVALID_ARGUMENT for cpu_devices.
+  static Result<std::shared_ptr<LocalTask>> create(std::shared_ptr<Runtime> runtime,
+                                                   LocalTaskOptions options,
+                                                   WorkerDirectory* elsewhere);
+  // The only task of its cluster.
+  static Result<std::shared_ptr<LocalTask>> alone(std::shared_ptr<Runtime> runtime,
+                                                  int cpu_devices = 1);
+  // Stops, and waits until all that was under way has ended. Not on a thread of the runtime's pool.
+  ~LocalTask();
+
+  Master& master() { return *master_; }
+  Worker& worker() { return *worker_; }
+
+  // Ends everything under way with `why` and refuses more. Does not wait.
+  void stop(const Status& why);
+  // True once all that was under way when stop() was called has ended; false if that takes longer.
+  bool drain(Clock::Duration patience);
+
+ private:
+  class Directory;
+  LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options, std::string address,
+            WorkerDirectory* elsewhere);
+
+  const std::shared_ptr<Runtime> runtime_;
+  const std::unique_ptr<Directory> directory_;
+  std::shared_ptr<Worker> worker_;
+  std::unique_ptr<Master> master_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,142 @@
+#include "millrace/session/server.h"
+
+#include <utility>
+
+#include "millrace/base/log.h"
+#include "millrace/cluster/host_port.h"
+#include "millrace/session/local_task.h"
+#include "millrace/transport/grpc/directory.h"
+#include "millrace/transport/grpc/listening_socket.h"
+#include "millrace/transport/grpc/server.h"
+
+namespace millrace {
+
+namespace {
+
+// Each of the two things that stop() waits for may take this long, GrpcServer twice.
+constexpr std::chrono::milliseconds kStopPatience{1500};
+
+Result<ListeningSocket> listen(const ServerOptions& options, const HostPort& own) {
+  if (!options.listen_fd) return ListeningSocket::bind(options.bind_host, own.port);
+  MR_ASSIGN(ListeningSocket socket, ListeningSocket::adopt(*options.listen_fd));
+  if (own.port != 0 && socket.port() != own.port) {
+    return invalid("the socket that was handed over listens on port ", socket.port(),
+                   ", but the cluster says ", own.to_string(), " for this task");
+  }
+  return socket;
+}
+
+}  // namespace
+
+class Server::Running {
+ public:
+  Running(std::shared_ptr<Runtime> runtime, const ServerOptions& options, TaskName task,
+          ClusterSpec cluster, std::string address)
+      : runtime_(std::move(runtime)), name_(std::move(task)), cluster_(std::move(cluster)),
+        address_(std::move(address)),
+        peers_(runtime_->grpc_threads(), {.keepalive = options.peer_keepalive}) {}
+
+  ~Running() {
+    if (Status status = stop({}); !status.ok()) log_warning(status.to_string(), "; waiting for it");
+    // The services must outlive calls that are still being handled.
+    server_.reset();
+  }
+
+  Status serve(const ServerOptions& options, ListeningSocket socket) {
+    LocalTaskOptions task_options;
+    task_options.task = name_;
+    task_options.cluster = cluster_;
+    task_options.cpu_devices = options.cpu_devices;
+    task_options.default_options = options.default_options;
+    MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), &peers_));
+    MR_ASSIGN(server_, GrpcServer::start(std::move(socket), runtime_->grpc_threads(),
+                                         runtime_->ops(), task_->master(), task_->worker(),
+                                         {.keepalive = options.client_keepalive}));
+    log_info(name_.to_string(), " listens on ", address_);
+    return {};
+  }
+
+  Status stop(Status why) {
+    MutexLock lock(mutex_);
+    if (is_stopping_) {
+      while (!stopped_) changed_.wait(mutex_);
+      return *stopped_;
+    }
+    is_stopping_ = true;
+    mutex_.unlock();
+    Status status = end(why.ok() ? unavailable(name_.to_string(), " at ", address_,
+                                               " has been stopped")
+                                 : std::move(why));
+    mutex_.lock();
+    stopped_ = status;
+    changed_.notify_all();
+    return status;
+  }
+
+  bool join(std::optional<Clock::Time> deadline) {
+    MutexLock lock(mutex_);
+    while (!stopped_) {
+      if (!deadline) {
+        changed_.wait(mutex_);
+      } else if (!changed_.wait_until(mutex_, *deadline) && !stopped_) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const std::shared_ptr<Runtime> runtime_;
+  const TaskName name_;
+  const ClusterSpec cluster_;
+  const std::string address_;
+  GrpcDirectory peers_;
+  std::shared_ptr<LocalTask> task_;     // set by serve()
+  std::unique_ptr<GrpcServer> server_;  // set by serve(); handlers use the task
+
+ private:
+  Status end(const Status& why) {
+    if (!task_) return {};
+    task_->stop(why);
+    if (server_) MR_TRY(server_->stop(why, kStopPatience));
+    if (task_->drain(kStopPatience)) return {};
+    return Status(Code::deadline_exceeded,
+                  str_cat(name_.to_string(), " has been stopped, but something still runs on it"));
+  }
+
+  Mutex mutex_;
+  Condition changed_;
+  bool is_stopping_ MR_GUARDED_BY(mutex_) = false;
+  std::optional<Status> stopped_ MR_GUARDED_BY(mutex_);
+};
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
+                                              std::shared_ptr<Runtime> runtime) {
+  const TaskName task{options.job, 0, options.task};
+  MR_ASSIGN(std::string address, options.cluster.address(task));
+  MR_ASSIGN(HostPort own, HostPort::parse(address));
+  MR_ASSIGN(ListeningSocket socket, listen(options, own));
+  own.port = socket.port();
+  address = own.to_string();
+  MR_TRY(options.cluster.move_task(task, address));
+  if (!runtime) runtime = Runtime::create();
+  auto running = std::make_unique<Running>(std::move(runtime), options, task,
+                                           std::move(options.cluster), std::move(address));
+  MR_TRY(running->serve(options, std::move(socket)));
+  return std::unique_ptr<Server>(new Server(std::move(running)));
+}
+
+Server::Server(std::unique_ptr<Running> running) : running_(std::move(running)) {}
+Server::~Server() = default;
+
+std::string Server::target() const { return str_cat("grpc://", running_->address_); }
+const std::string& Server::address() const { return running_->address_; }
+const TaskName& Server::task() const { return running_->name_; }
+const ClusterSpec& Server::cluster() const { return running_->cluster_; }
+const std::shared_ptr<Runtime>& Server::runtime() const { return running_->runtime_; }
+std::shared_ptr<MasterService> Server::master() {
+  return {running_->task_, &running_->task_->master()};
+}
+bool Server::join(std::optional<Clock::Time> deadline) { return running_->join(deadline); }
+Status Server::stop(Status why) { return running_->stop(std::move(why)); }
+
+}  // namespace millrace

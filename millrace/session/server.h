@@ -1,0 +1,76 @@
+// Server: one task of a cluster, in this process, on a port.
+//
+//   MR_ASSIGN(auto server, Server::start({.cluster = cluster, .job = "map", .task = 1}, runtime));
+//   MR_ASSIGN(auto session, Session::create(server->target()));
+//   ...
+//   server->join();
+//
+// It owns the task's devices, what lives on them (variables, queues), its worker and its master. It
+// binds its port before it does anything else, and answers peers and clients from then on until it is
+// stopped. Several servers may run in one process, one after the other or side by side. Any thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/services.h"
+#include "millrace/session/runtime.h"
+
+namespace millrace {
+
+struct ServerOptions {
+  ClusterSpec cluster = {};
+  std::string job = {};
+  int task = 0;
+  // Where to listen: a host name or address of this machine; empty: all interfaces. The port is that
+  // of the task's own entry in the cluster; 0 takes a free one.
+  std::string bind_host = {};
+  // A socket that is bound already, as launchers hand over. It is taken over whatever happens.
+  std::optional<int> listen_fd = std::nullopt;
+  SessionOptions default_options = {};  // what sessions get that ask for nothing else
+  int cpu_devices = 1;
+  // How often a silent peer or client is asked whether it is still there.
+  std::chrono::milliseconds peer_keepalive{310'000};
+  std::chrono::milliseconds client_keepalive{20'000};
+};
+
+class Server {
+ public:
+  // `runtime` null: one of its own.
+  // Errors: NOT_FOUND for a task that is not in the cluster, with what there is; those of binding
+  // (ALREADY_EXISTS for a port in use, with the process that has it); INVALID_ARGUMENT for a socket
+  // of another port than the cluster says.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options,
+                                               std::shared_ptr<Runtime> runtime = nullptr);
+  // Stops, and waits until nothing runs on the task any more.
+  ~Server();
+
+  // "grpc://host:port": what clients dial.
+  std::string target() const;
+  // "host:port" as the cluster knows it, with the port that was really bound.
+  const std::string& address() const;
+  const TaskName& task() const;
+  const ClusterSpec& cluster() const;
+
+  // For sessions in this process, which keep what they need alive.
+  std::shared_ptr<MasterService> master();
+  const std::shared_ptr<Runtime>& runtime() const;
+
+  // Blocks until somebody calls stop() (true), or until `deadline` (false).
+  bool join(std::optional<Clock::Time> deadline = std::nullopt);
+
+  // Stops answering, ends everything under way with `why` (UNAVAILABLE if left out), and closes the
+  // port. Further calls return what the first one did.
+  // Errors: DEADLINE_EXCEEDED if something is still running after about five seconds (a kernel that
+  // computes, say); it is waited for when the server is destroyed.
+  Status stop(Status why = {});
+
+ private:
+  class Running;
+  explicit Server(std::unique_ptr<Running> running);
+  const std::unique_ptr<Running> running_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,23 @@
+// From what a program calls a target to the master behind it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "millrace/cluster/services.h"
+#include "millrace/session/runtime.h"
+#include "millrace/session/session.h"
+
+namespace millrace {
+
+struct Dialled {
+  std::shared_ptr<Runtime> runtime;
+  std::shared_ptr<MasterService> master;  // keeps alive what it needs
+  std::string target;                     // as CreateSession wants it
+};
+
+// Contacts nobody yet. `runtime` null: the server's, or a new one.
+// Errors: INVALID_ARGUMENT for a target that is neither "" nor "grpc://host:port".
+Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runtime);
+
+}  // namespace millrace

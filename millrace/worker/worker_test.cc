@@ -1,0 +1,286 @@
+// One worker: graphs, runs, partial runs.
+#include "millrace/worker/worker.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "millrace/worker/test_cluster.h"
+
+namespace millrace::testing {
+namespace {
+
+using Leg = TestCluster::Values::Leg;
+
+TEST_CASE("a constant is fetched") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "c = Const(2)", {}, {"c"});
+  CHECK(cluster.run(0, graph, {.fetches = {"c"}}).value("c") == number(2));
+}
+
+TEST_CASE("feeds and fetches go by key, in whichever order a request names them") {
+  TestCluster cluster;
+  const std::string graph =
+      cluster.add_graph(0, "s = Add(a, b) d = Add(s, a)", {"a", "b"}, {"s", "d"});
+  const auto one = cluster.run(
+      0, graph, {.feeds = {{"a", number(1)}, {"b", number(10)}}, .fetches = {"s", "d"}});
+  CHECK(one.value("s") == number(11));
+  CHECK(one.value("d") == number(12));
+  const auto other = cluster.run(
+      0, graph, {.feeds = {{"b", number(20)}, {"a", number(2)}}, .fetches = {"d", "s"}});
+  CHECK(other.value("s") == number(22));
+  CHECK(other.value("d") == number(24));
+}
+
+TEST_CASE("a feed that does not come fails the step with its name") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "s = Add(a, a)", {"a"}, {"s"});
+  const auto outcome = cluster.run(0, graph, {.fetches = {"s"}});
+  CHECK(outcome.status.code() == Code::invalid_argument);
+  CHECK(outcome.status.message().find("no value for its feed 'a'") != std::string::npos);
+}
+
+TEST_CASE("a key that the graph does not send fails the step") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "c = Const(2)");
+  const auto outcome = cluster.run(0, graph, {.fetches = {"other"}, .step = 9});
+  CHECK(outcome.status.code() == Code::internal);
+  CHECK(outcome.status.message().find("Failed to fetch outputs for step 9") != std::string::npos);
+}
+
+TEST_CASE("a value of a branch that was not taken comes back dead") {
+  TestCluster cluster;
+  const std::string graph =
+      cluster.add_graph(0, "p = Const(false) c = Const(1) s = Switch(c, p)", {}, {"s:1"});
+  CHECK(cluster.run(0, graph, {.fetches = {"s:1"}}).at("s:1").is_dead);
+}
+
+TEST_CASE("handles that are not known are ABORTED in TensorFlow's words") {
+  TestCluster cluster;
+  const auto outcome = cluster.run(0, "none", {});
+  CHECK(outcome.status ==
+        aborted("Session handle is not found: s. Possibly this worker "
+                "(\"/job:worker/replica:0/task:0\") just restarted."));
+  CHECK(outcome.status.payloads().contains(kWorkerPossiblyRestartedUrl));
+
+  cluster.open_session(0);
+  CHECK(cluster.run(0, "none", {}).status == aborted("Graph handle is not found: none"));
+  CHECK(outcome_of([&](Done<void> done) {
+          cluster.worker(0).deregister_graph({.session_handle = "s", .graph_handle = "none"}, {},
+                                             std::move(done));
+        }) == aborted("Graph handle is not found: none. Possibly, this worker just restarted."));
+}
+
+TEST_CASE("a deregistered graph is gone") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "c = Const(2)");
+  CHECK(cluster.run(0, graph, {}).status.ok());
+  CHECK(outcome_of([&](Done<void> done) {
+          cluster.worker(0).deregister_graph({.session_handle = "s", .graph_handle = graph}, {},
+                                             std::move(done));
+        }).ok());
+  CHECK(cluster.run(0, graph, {}).status.code() == Code::aborted);
+}
+
+TEST_CASE("a request that comes twice is run once") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "c = Const(2) l = Log(c)");
+  CHECK(cluster.run(0, graph, {.request_id = 77}).status.ok());
+  const auto again = cluster.run(0, graph, {.request_id = 77});
+  CHECK(again.status.code() == Code::aborted);
+  CHECK(again.status.message().starts_with("The same RunGraph request was received twice."));
+  CHECK(cluster.lab.log().size() == 1);
+}
+
+TEST_CASE("a graph on a device that is not here is refused, and the devices that are here are named") {
+  TestCluster cluster(2);
+  const auto handle = cluster.try_add_graph(0, "c = Const(2) -> $1");
+  CHECK(handle.status().code() == Code::invalid_argument);
+  CHECK(handle.status().message().find("/job:worker/replica:0/task:1/device:CPU:0 unknown device.") !=
+        std::string::npos);
+  CHECK(handle.status().message().find(TestCluster::device(0)) != std::string::npos);
+}
+
+TEST_CASE("a graph that only asks for devices, as from the wire, runs there") {
+  TestCluster cluster;
+  const std::string graph =
+      cluster.add_graph(0, "c = Const(2) @ $0 l = Log(c) @ $0", {}, {});
+  CHECK(cluster.run(0, graph, {}).status.ok());
+  CHECK(cluster.lab.log().size() == 1);
+}
+
+TEST_CASE("a graph on several devices is cut between them") {
+  TestCluster cluster(1, 2);
+  const std::string graph = cluster.add_graph(
+      0, "a = Const(2) -> $0.1 b = Add(a, x) -> $0.1 c = Log(b) -> $0 d = Add(c, a) -> $0.1 "
+         "last = Log(c) ^d -> $0",
+      {"x"}, {"last", "d"});
+  for (int i = 0; i < 3; ++i) {
+    const auto outcome =
+        cluster.run(0, graph, {.feeds = {{"x", number(i)}}, .fetches = {"d", "last"}});
+    CHECK(outcome.value("d") == number(4 + i));
+    CHECK(outcome.value("last") == number(2 + i));
+  }
+}
+
+TEST_CASE("a failure on one device stops the others and is the one that is told") {
+  TestCluster cluster(1, 2);
+  const std::string graph = cluster.add_graph(0, "w = Wait() -> $0 f = Fail() -> $0.1");
+  const auto outcome = cluster.run(0, graph, {});
+  CHECK(outcome.status == invalid("no\n\t [[{{node f}}]]"));
+  CHECK_FALSE(outcome.status.is_consequence());
+}
+
+TEST_CASE("cancelling the call ends a step that waits, as a consequence") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "w = Wait()");
+  auto running = cluster.start(0, graph, {});
+  CHECK_FALSE(running->is_done());
+  running->cancellation.cancel(cancelled("the client left"));
+  const auto outcome = running->wait();
+  CHECK(outcome.status.code() == Code::cancelled);
+  CHECK(outcome.status.message().starts_with("the client left"));
+  CHECK(outcome.status.is_consequence());
+}
+
+TEST_CASE("a traced step tells when its nodes ran, by device") {
+  TestCluster cluster(1, 2);
+  const std::string graph =
+      cluster.add_graph(0, "a = Const(1) -> $0 b = Const(1) -> $0.1", {}, {});
+  const auto outcome =
+      cluster.run(0, graph, {.trace = Trace::on, .record_partition_graphs = true});
+  REQUIRE(outcome.reply.traces.size() == 2);
+  CHECK(outcome.reply.traces[0].device == TestCluster::device(0, 0));
+  REQUIRE(outcome.reply.traces[1].nodes.size() == 1);
+  const NodeTiming& timing = outcome.reply.traces[1].nodes[0];
+  CHECK(timing.node_name == "b");
+  CHECK(timing.op == "Const");
+  CHECK(timing.start_micros <= timing.end_micros);
+  CHECK(outcome.reply.partition_graphs.size() == 2);
+}
+
+TEST_CASE("what runs can be asked what it waits for") {
+  TestCluster cluster(2);
+  const std::string graph =
+      cluster.add_graph(0, str_cat("r = _Recv(tensor_type=int32, ", cluster.channel("x", 1, 0), ")"));
+  auto running = cluster.start(0, graph, {.step = 5});
+  const auto waits = cluster.worker(0).describe_waits();
+  REQUIRE(waits.size() == 1);
+  CHECK(waits[0].step_id == 5);
+  CHECK(waits[0].session_handle == "s");
+  CHECK(waits[0].graph_handle == graph);
+  REQUIRE(waits[0].receives.size() == 1);
+  CHECK(waits[0].receives[0].key == cluster.key("x", 1, 0));
+  CHECK(waits[0].receives[0].age <= waits[0].age);
+  running->cancellation.cancel(cancelled("enough"));
+  (void)running->wait();
+  CHECK(cluster.worker(0).describe_waits().empty());
+}
+
+TEST_CASE("a worker that stops ends its steps and refuses calls with the reason") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "w = Wait()");
+  auto running = cluster.start(0, graph, {});
+  auto receiving = cluster.receive(0, cluster.key("x", 0, 0), 99);
+  cluster.worker(0).stop(unavailable("the task is going down"));
+  CHECK(running->wait().status.message().starts_with("the task is going down"));
+  CHECK(receiving->wait().status().message() == "the task is going down");
+  CHECK(cluster.run(0, graph, {}).status == unavailable("the task is going down"));
+  CHECK(cluster.receive(0, cluster.key("x", 0, 0))->wait().status() ==
+        unavailable("the task is going down"));
+}
+
+TEST_CASE("steps from many threads each get their own answer") {
+  TestCluster cluster(1, 2);
+  const std::string graph = cluster.add_graph(
+      0, "a = Add(x, x) -> $0 b = Add(a, x) -> $0.1 c = Add(b, a) -> $0", {"x"}, {"c"});
+  std::atomic<int> right{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        const int32_t x = 1000 * t + i;
+        const auto outcome = cluster.run(
+            0, graph, {.feeds = {{"x", number(x)}}, .fetches = {"c"}, .step = x + 1});
+        if (outcome.value("c") == number(5 * x)) ++right;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(right == 800);
+}
+
+// ---- Partial runs ----
+
+const char* const kTwoSums = "ab = Add(a, b) abc = Add(ab, c)";
+
+TEST_CASE("a partial run takes feeds as they come and gives fetches as they are ready") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, kTwoSums, {"a", "b", "c"}, {"ab", "abc"});
+  const auto first = cluster.run(
+      0, graph,
+      {.feeds = {{"a", number(1)}, {"b", number(2)}}, .fetches = {"ab"}, .step = 3, .leg = Leg::more});
+  CHECK(first.value("ab") == number(3));
+  const auto last = cluster.run(
+      0, graph, {.feeds = {{"c", number(10)}}, .fetches = {"abc"}, .step = 3, .leg = Leg::last});
+  CHECK(last.value("abc") == number(13));
+  CHECK(cluster.worker(0).describe_waits().empty());
+}
+
+TEST_CASE("a leg waits for feeds that a later one brings") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, kTwoSums, {"a", "b", "c"}, {"ab", "abc"});
+  auto first = cluster.start(
+      0, graph, {.feeds = {{"a", number(1)}}, .fetches = {"ab"}, .step = 3, .leg = Leg::more});
+  CHECK_FALSE(first->is_done());
+  const auto last = cluster.run(0, graph,
+                                {.feeds = {{"b", number(2)}, {"c", number(10)}},
+                                 .fetches = {"abc"},
+                                 .step = 3,
+                                 .leg = Leg::last});
+  CHECK(last.value("abc") == number(13));
+  CHECK(first->wait().value("ab") == number(3));
+}
+
+TEST_CASE("cancelling a leg ends the partial run") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, kTwoSums, {"a", "b", "c"}, {"ab", "abc"});
+  auto first = cluster.start(
+      0, graph, {.feeds = {{"a", number(1)}}, .fetches = {"ab"}, .step = 3, .leg = Leg::more});
+  auto second = cluster.start(0, graph, {.fetches = {"abc"}, .step = 3, .leg = Leg::more});
+  second->cancellation.cancel(cancelled("enough"));
+  CHECK(first->wait().status.code() == Code::cancelled);
+  CHECK(second->wait().status.code() == Code::cancelled);
+}
+
+TEST_CASE("a failure in a partial run reaches every leg with its cause") {
+  TestCluster cluster;
+  const std::string graph =
+      cluster.add_graph(0, "f = Fail() ^a d = Add(b, b) ^f", {"a", "b"}, {"d"});
+  auto first = cluster.start(
+      0, graph, {.feeds = {{"b", number(1)}}, .fetches = {"d"}, .step = 3, .leg = Leg::more});
+  const auto second =
+      cluster.run(0, graph, {.feeds = {{"a", number(1)}}, .step = 3, .leg = Leg::last});
+  CHECK(first->wait().status == invalid("no\n\t [[{{node f}}]]"));
+  CHECK(second.status == invalid("no\n\t [[{{node f}}]]"));
+}
+
+TEST_CASE("a leg that asks for what the step never sends gets an error when it has run") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "d = Add(a, a)", {"a"}, {"d"});
+  const auto outcome = cluster.run(
+      0, graph, {.feeds = {{"a", number(1)}}, .fetches = {"d", "e"}, .step = 3, .leg = Leg::last});
+  CHECK(outcome.status.code() == Code::internal);
+  CHECK(outcome.status.message().find("Failed to fetch outputs for step 3") != std::string::npos);
+}
+
+TEST_CASE("cleaning up ends a partial run that was given up") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, kTwoSums, {"a", "b", "c"}, {"ab", "abc"});
+  auto first = cluster.start(
+      0, graph, {.feeds = {{"a", number(1)}}, .fetches = {"ab"}, .step = 3, .leg = Leg::more});
+  cluster.cleanup(0, 3);
+  CHECK_FALSE(first->wait().status.ok());
+}
+
+}  // namespace
+}  // namespace millrace::testing

@@ -64,8 +64,12 @@ class EnqueueKernel final : public Kernel {
                           "-> expected: ", handle, types_text((*queue)->spec().types), "->"));
     }
     QueueElement components;
-    for (int slot = 1; slot < context.num_inputs(); ++slot)
-      components.push_back(context.take_input(slot));
+    for (int slot = 1; slot < context.num_inputs(); ++slot) {
+      // The queue outlives the step, and so must what it holds.
+      auto kept = context.take_input(slot).kept();
+      if (!kept.ok()) return done(kept.status());
+      components.push_back(*std::move(kept));
+    }
     Cancellation* cancellation = context.step().cancellation;
     Queue& target = **queue;
     // The queue stays alive as long as somebody waits on it.

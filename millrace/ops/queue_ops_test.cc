@@ -152,6 +152,18 @@ TEST_CASE("queues without a shared name are each their own") {
   CHECK(name(q.handle("FIFOQueueV2", attrs).value()) == "_1_q");
 }
 
+TEST_CASE("an element on memory that is lent for a step is copied into the queue") {
+  QueueBench bench;
+  const Value handle = bench.handle("FIFOQueueV2", fifo({DType::f32})).value();
+  float bytes[] = {1, 2};
+  Tensor lent = Tensor::on_buffer(DType::f32, {2},
+                                  Buffer::borrow_for_step(bytes, sizeof(bytes), nullptr))
+                    .value();
+  REQUIRE(bench.enqueue(handle, {std::move(lent)}).ok());
+  bytes[0] = 7;
+  CHECK(bench.dequeue(handle, {DType::f32}).value()[0].tensor == Tensor::vector<float>({1, 2}));
+}
+
 TEST_CASE("producers and consumers on many threads lose and double nothing") {
   auto queue = std::make_shared<Queue>(
       QueueSpec{.op = "FIFOQueueV2", .types = {DType::i64}, .shapes = {}, .capacity = 3}, "q",

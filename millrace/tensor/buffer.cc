@@ -26,8 +26,8 @@ class BlockBuffer final : public Buffer {
 
 class BorrowedBuffer final : public Buffer {
  public:
-  BorrowedBuffer(void* data, size_t size, absl::AnyInvocable<void()> release)
-      : Buffer(data, size), release_(std::move(release)) {}
+  BorrowedBuffer(void* data, size_t size, Lent lent, absl::AnyInvocable<void()> release)
+      : Buffer(data, size, lent), release_(std::move(release)) {}
   ~BorrowedBuffer() override {
     if (release_) release_();
   }
@@ -68,7 +68,12 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate_zeroed(size_t size) {
 
 std::shared_ptr<Buffer> Buffer::borrow(void* data, size_t size,
                                        absl::AnyInvocable<void()> release) {
-  return std::make_shared<BorrowedBuffer>(data, size, std::move(release));
+  return std::make_shared<BorrowedBuffer>(data, size, Lent::no, std::move(release));
+}
+
+std::shared_ptr<Buffer> Buffer::borrow_for_step(void* data, size_t size,
+                                                absl::AnyInvocable<void()> release) {
+  return std::make_shared<BorrowedBuffer>(data, size, Lent::for_step, std::move(release));
 }
 
 size_t cached_block_bytes() { return BlockCache::instance().cached_bytes(); }

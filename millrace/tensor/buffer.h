@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "absl/functional/any_invocable.h"
@@ -34,13 +35,21 @@ class Buffer {
   // last reference. `data` stays unchanged as long as the buffer is shared read-only.
   static std::shared_ptr<Buffer> borrow(void* data, size_t size,
                                         absl::AnyInvocable<void()> release);
+  // As borrow, but the memory is only lent for one step: its owner may change it afterwards. It is
+  // never written to, and whoever keeps a tensor beyond the step keeps Tensor::kept() instead.
+  static std::shared_ptr<Buffer> borrow_for_step(void* data, size_t size,
+                                                 absl::AnyInvocable<void()> release);
+  bool is_lent_for_step() const { return is_lent_for_step_; }
 
  protected:
-  Buffer(void* data, size_t size) : data_(data), size_(size) {}
+  enum class Lent : uint8_t { no, for_step };
+  Buffer(void* data, size_t size, Lent lent = Lent::no)
+      : data_(data), size_(size), is_lent_for_step_(lent == Lent::for_step) {}
 
  private:
   void* const data_;
   const size_t size_;
+  const bool is_lent_for_step_;
 };
 
 // Bytes of large blocks that are free but kept mapped for reuse. For tests and reports.

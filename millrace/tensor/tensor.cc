@@ -97,7 +97,7 @@ Result<Tensor> Tensor::on_buffer(DType dtype, const Shape& shape, std::shared_pt
 }
 
 bool Tensor::is_sole_owner() const {
-  if (buffer_ == nullptr || buffer_.use_count() != 1) return false;
+  if (buffer_ == nullptr || buffer_.use_count() != 1 || buffer_->is_lent_for_step()) return false;
     // use_count() is a relaxed read. What the last other owner read must be over before we write.
 #if defined(__SANITIZE_THREAD__)
   const std::shared_ptr<Buffer> synchronise = buffer_;  // TSan knows no fences
@@ -149,6 +149,11 @@ Result<Tensor> Tensor::clone() const {
     });
   }
   return made;
+}
+
+Result<Tensor> Tensor::kept() const {
+  if (buffer_ == nullptr || !buffer_->is_lent_for_step()) return *this;
+  return clone();
 }
 
 bool operator==(const Tensor& a, const Tensor& b) {

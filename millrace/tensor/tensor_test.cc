@@ -161,6 +161,21 @@ TEST_CASE("tensors print") {
   CHECK(Tensor::scalar(std::string("a\n")).to_string() == "string[] \"a\\n\"");
 }
 
+TEST_CASE("memory that is lent for a step is never written to, and copied by who keeps it") {
+  float bytes[] = {1, 2};
+  int released = 0;
+  Tensor lent = Tensor::on_buffer(DType::f32, {2},
+                                  Buffer::borrow_for_step(bytes, sizeof(bytes), [&] { ++released; }))
+                    .value();
+  CHECK(!lent.is_sole_owner());
+  const Tensor kept = lent.rows(1, 2).value().kept().value();
+  lent = Tensor();
+  CHECK(released == 1);
+  bytes[1] = 7;
+  CHECK(kept == Tensor::vector<float>({2}));
+  CHECK(kept.kept().value().data() == kept.data());
+}
+
 TEST_CASE("half floats round to nearest, ties to even") {
   CHECK(static_cast<float>(Half(65504.0f)) == 65504.0f);
   CHECK(Half(65520.0f).bits == 0x7c00);

@@ -11,6 +11,5 @@ void bind_ops(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
 void bind_cluster(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
-void bind_server(pybind11::module_& module);
 
 }  // namespace millrace::python

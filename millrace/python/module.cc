@@ -16,9 +16,7 @@ PYBIND11_MODULE(_millrace, module) {
   bind_ops(module);
   bind_graph(module);
   bind_cluster(module);
-#ifdef MILLRACE_HAS_SESSION
   bind_session(module);
-#endif
   module.attr("version") = MILLRACE_VERSION;
   module.attr("graph_def_version") = kGraphDefVersion;
   // The one library of ops that graphs and sessions of this process use.

@@ -204,7 +204,7 @@ Tensor strings_of(PyArrayObject* array, const Shape& shape) {
 // Borrows the array's memory; the array lives as long as the buffer.
 Tensor lent(PyArrayObject* array, DType dtype, const Shape& shape) {
   Py_INCREF(array);
-  auto buffer = Buffer::borrow(PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)),
+  auto buffer = Buffer::borrow_for_step(PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)),
                                [array] {
                                  // Whoever drops the buffer last may be a thread that knows nothing
                                  // of Python. After Python's end there is nothing to give back.

@@ -1,4 +1,4 @@
-// ClientSession and PreparedStep. Feeds are (name, dtype number, shape) triples, the configuration is
+// ServedTask, ClientSession and PreparedStep. Feeds are (name, dtype number, shape) triples, the configuration is
 // a dictionary with the names of SessionOptions.
 #include <string>
 #include <utility>
@@ -70,9 +70,25 @@ void reset(const py::object& target, std::vector<std::string> containers) {
   check(status);
 }
 
+std::unique_ptr<ServedTask> served_task(std::shared_ptr<OpLibrary> library, ClusterSpec cluster,
+                                        std::string job, int task, const py::dict& config) {
+  return std::make_unique<ServedTask>(std::move(library),
+                                      ServerOptions{.cluster = std::move(cluster),
+                                                    .job = std::move(job),
+                                                    .task = task,
+                                                    .default_options = session_options(config)});
+}
+
 }  // namespace
 
 void bind_session(py::module_& module) {
+  py::class_<ServedTask>(module, "ServedTask")
+      .def(py::init(&served_task), py::arg("ops"), py::arg("cluster"), py::arg("job"),
+           py::arg("task"), py::arg("config"))
+      .def("start", &ServedTask::start)
+      .def_property_readonly("target", &ServedTask::target)
+      .def("wait", &ServedTask::wait, py::arg("seconds"))
+      .def("stop", &ServedTask::stop);
   py::class_<PreparedStep>(module, "PreparedStep")
       .def("run", &PreparedStep::run)
       .def("run_single", &PreparedStep::run_single);

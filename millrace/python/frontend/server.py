@@ -36,6 +36,7 @@ class Server:
         self._definition = definition
         self._target = None
         self._core = _millrace.ServedTask(
+            _millrace.ops,
             ClusterSpec(definition.cluster)._core,
             definition.job_name,
             definition.task_index,

@@ -179,8 +179,11 @@ Result<AttrValue> parse_value(Cursor& cursor, std::string_view kind, int depth) 
       return parse_shape(cursor);
     case '{':
       return parse_list(cursor, kind, depth);
-    case '?':
-      return cursor.take('?'), AttrValue(PartialShape());
+    case '?': {
+      cursor.take('?');
+      static const PartialShape kUnknown;
+      return AttrValue(kUnknown);
+    }
     case '$': {
       cursor.take('$');
       return AttrValue(AttrPlaceholder{std::string(cursor.word())});

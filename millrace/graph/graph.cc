@@ -312,7 +312,9 @@ std::string_view Graph::intern(std::string_view text) {
 const Tensor* constant_value(const Node& node) {
   if (node.op->name != "Const") return nullptr;
   const AttrValue* value = node.attrs.find("value");
-  return value ? value->as_tensor() : nullptr;
+  const Tensor* tensor = value ? value->as_tensor() : nullptr;
+  // A value of another type than it says has no meaning, and is refused when it is to run.
+  return tensor && tensor->dtype() == node.output_types[0].dtype ? tensor : nullptr;
 }
 
 }  // namespace millrace

@@ -192,7 +192,7 @@ struct TensorName {
 };
 TensorName parse_tensor_name(std::string_view text);
 
-// The value of a Const; null for any other node.
+// The value of a Const, of the type of its output; null for any other node.
 const Tensor* constant_value(const Node& node);
 
 }  // namespace millrace

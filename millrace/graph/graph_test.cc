@@ -193,5 +193,12 @@ TEST_CASE("repeated control inputs count once, however many there are") {
   CHECK(graph[1].control_inputs.size() == 1);
 }
 
+TEST_CASE("the value of a constant has the type that it says") {
+  const Graph graph = graph_of("a = Const(1)  b = Const(dtype=float, value=tensor(1))  c = NoOp()");
+  CHECK(constant_value(graph[0])->item<int32_t>() == 1);
+  CHECK(constant_value(graph[1]) == nullptr);
+  CHECK(constant_value(graph[2]) == nullptr);
+}
+
 }  // namespace
 }  // namespace millrace

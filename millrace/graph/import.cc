@@ -32,6 +32,7 @@ class Importer {
 
   Status run() {
     graph_.reserve(graph_.size() + def_.nodes.size());
+    for (const Node& node : graph_.nodes()) num_outputs_ += node.output_types.size();
     for (const wire::NodeDef& node : def_.nodes) {
       const Status status = add(node);
       if (status.ok()) continue;
@@ -56,13 +57,23 @@ class Importer {
     spec.inputs.resize(static_cast<size_t>(num_data));
     spec.attrs = Attrs(node.attrs);
     const Result<NodeId> id = graph_.add_with_back_edges(std::move(spec));
-    if (id.ok()) return {};
+    if (id.ok()) return count_outputs(*id);
     if (id.status().code() != Code::already_exists) return id.status();
     if (graph_.find(node.name)->id >= first_) {
       return invalid("Node '", node.name, "' is not unique");
     }
     return invalid("GraphDef argument to Extend includes node '", node.name,
                    "', which was created by a previous call to Create or Extend in this session.");
+  }
+
+  // A number in an attribute makes outputs by the million, which cost the sender nothing.
+  Status count_outputs(NodeId id) {
+    constexpr size_t kFree = 1'000'000, kPerNode = 100;
+    num_outputs_ += graph_[id].output_types.size();
+    if (num_outputs_ <= kFree + kPerNode * graph_.size()) return {};
+    return error(Code::resource_exhausted, "Node '", graph_[id].name, "' (", graph_[id].op->name,
+                 ") has ", graph_[id].num_outputs(), " outputs; a graph of ", graph_.size(),
+                 " nodes may have ", kFree + kPerNode * graph_.size(), " in all");
   }
 
   // Sets the inputs of the nodes from number `begin` on, a block at a time: so the names are looked
@@ -184,6 +195,7 @@ class Importer {
   Graph& graph_;
   const wire::GraphDef& def_;
   const NodeId first_;  // of the nodes that are added
+  size_t num_outputs_ = 0;
 };
 
 }  // namespace

@@ -124,6 +124,16 @@ TEST_CASE("a version that we do not read is refused") {
   CHECK(!import_graph(def, test_ops()).ok());
 }
 
+TEST_CASE("a few nodes can't have outputs by the million") {
+  std::vector<NodeDef> nodes = {constant("a", 1)};
+  for (int i = 0; i < 100; ++i) {
+    nodes.push_back(node(str_cat("s", i), "Split", {"a"}, {{"T", DType::i32}, {"num", 900'000}}));
+  }
+  CHECK(why(import_graph(def_of(nodes), test_ops())).starts_with("RESOURCE_EXHAUSTED: Node 's1'"));
+  nodes.resize(2);
+  CHECK(import_graph(def_of(nodes), test_ops()).ok());
+}
+
 TEST_CASE("functions are kept, calling one is refused") {
   GraphDef def = def_of({constant("a", 1)});
   def.functions = {{"fn", "bytes"}};

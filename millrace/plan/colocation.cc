@@ -64,19 +64,23 @@ Status Colocation::add_node(const Node& node) {
   return {};
 }
 
-Result<Support> Colocation::support_of(const Node& node, SpecId requested) const {
+Result<Support> Colocation::support_of(const Node& node, SpecId requested) {
   if (node.op->cpu) return Support::cpu;
-  bool names_remote_task = specs_[requested].job.has_value();
-  for (const Device& device : devices_.devices()) {
-    if (device.locality == Locality::local_to_master && specs_[requested].matches(device.name)) {
-      names_remote_task = false;
-    }
-  }
-  if (names_remote_task) return Support::any_type;
+  if (names_remote_task(requested)) return Support::any_type;
   return invalid("No OpKernel was registered to support Op '", node.op->name, "' used by {{node ",
                  node.name,
                  "}} on the devices of this task. Ask for the device of a task that has ",
                  "one\n\t [[{{node ", node.name, "}}]]");
+}
+
+bool Colocation::names_remote_task(SpecId requested) {
+  const auto [at, is_new] = is_remote_.try_emplace(requested, false);
+  if (!is_new) return at->second;
+  const DeviceName& spec = specs_[requested];
+  const auto is_own = [&](const Device& device) {
+    return device.locality == Locality::local_to_master && spec.matches(device.name);
+  };
+  return at->second = spec.job && std::ranges::none_of(devices_.devices(), is_own);
 }
 
 Status Colocation::join_by_edges(const Node& consumer) {

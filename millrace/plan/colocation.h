@@ -47,7 +47,9 @@ class Colocation {
   Colocation(const Graph& graph, const DeviceSet& devices, const PlaceOptions& options);
 
   Status add_node(const Node& node);
-  Result<Support> support_of(const Node& node, SpecId requested) const;
+  Result<Support> support_of(const Node& node, SpecId requested);
+  // True if a specification names a job, and none of the devices it matches is the master's own.
+  bool names_remote_task(SpecId requested);
   Status join_by_edges(const Node& consumer);
   Status check_edge(const Node& producer, const GroupNeeds& source, const Node& consumer,
                     GroupNeeds& target);
@@ -62,8 +64,9 @@ class Colocation {
   SpecTable specs_;
   std::vector<NodeId> parent_;
   std::vector<uint32_t> group_size_;
-  std::vector<SpecId> requested_;  // by each node
-  std::vector<GroupNeeds> needs_;  // of roots
+  std::vector<SpecId> requested_;                // by each node
+  std::vector<GroupNeeds> needs_;                // of roots
+  absl::flat_hash_map<SpecId, bool> is_remote_;  // answers of names_remote_task
 };
 
 }  // namespace millrace

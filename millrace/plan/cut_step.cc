@@ -186,7 +186,7 @@ class StepCutter {
 
   // "_recv_x_0", "_send_y_1"
   std::string transfer_name(std::string_view verb, Endpoint source) const {
-    return free_name(str_cat("_", verb, "_", whole_[source.node].name, "_", source.output));
+    return str_cat("_", verb, "_", whole_[source.node].name, "_", source.output);
   }
 
   Attrs transfer_attrs(const Device& device, std::string tensor_name) const {
@@ -218,9 +218,10 @@ class StepCutter {
       for (Arrival& arrival : feed.arrivals) {
         Attrs attrs = transfer_attrs(*arrival.device, name);
         attrs.set("tensor_type", whole_[feed.source.node].output_types[feed.source.output].dtype);
-        MR_ASSIGN(arrival.recv, step_.graph.add({.name = transfer_name("recv", feed.source),
-                                                 .op = "_Recv",
-                                                 .attrs = std::move(attrs)}));
+        MR_ASSIGN(arrival.recv,
+                  step_.graph.add({.name = free_name(transfer_name("recv", feed.source)),
+                                   .op = "_Recv",
+                                   .attrs = std::move(attrs)}));
         step_.graph.set_device(arrival.recv, arrival.device->full_name);
         step_.feeds.push_back(transfer(i, step_.graph[arrival.recv], *arrival.device, name));
       }
@@ -261,10 +262,13 @@ class StepCutter {
       MR_ASSIGN(const Device* const device, device_of(whole_[source.node]));
       // Fetched twice is sent twice, under keys of their own.
       const int repeat = times[source]++;
-      const std::string name =
-          repeat == 0 ? tensor_name(source) : str_cat(tensor_name(source), "#", repeat);
+      std::string name = tensor_name(source), node_name = transfer_name("send", source);
+      if (repeat > 0) {
+        str_append(&name, "#", repeat);
+        str_append(&node_name, "_", repeat);
+      }
       MR_ASSIGN(const NodeId send,
-                step_.graph.add({.name = transfer_name("send", source),
+                step_.graph.add({.name = free_name(node_name),
                                  .op = "_Send",
                                  .inputs = {{new_ids_[source.node], source.output}},
                                  .attrs = transfer_attrs(*device, name)}));

@@ -17,10 +17,13 @@ const Tensor* free_constant(const Node& node) {
   return node.control_inputs.empty() ? constant_value(node) : nullptr;
 }
 
+// Strings can be of any size, whatever their shape says beforehand.
+bool has_known_size(ArgType type) { return is_plain(type.dtype) && !type.is_ref; }
+
 bool is_foldable(const Node& node) {
   return node.op->foldable && !node.op->stateful && node.op->cpu &&
          node.op->role == Role::ordinary && node.control_inputs.empty() && !node.inputs.empty() &&
-         node.num_outputs() > 0;
+         node.num_outputs() > 0 && std::ranges::all_of(node.output_types, has_known_size);
 }
 
 class Folder {

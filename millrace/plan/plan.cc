@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
-
+#include "millrace/graph/frames.h"
 #include "millrace/graph/validate.h"
 #include "millrace/plan/merge_equal.h"
 
@@ -13,6 +12,23 @@ namespace {
 Result<TaskName> task_of(std::string_view device) {
   MR_ASSIGN(const DeviceName name, DeviceName::parse(device));
   return name.task_name();
+}
+
+// What is fed or fetched inside a loop would be there once, and the loop turns many times.
+Status check_loops(const StepGraph& step, const StepSignature& signature) {
+  const Result<FrameTable> created = FrameTable::create(step.graph);
+  // The whole graph was valid, so it is the feeds that tear a loop.
+  if (!created.ok()) return created.status().then(" A tensor inside a while loop can't be fed.");
+  const FrameTable& frames = *created;
+  if (!frames.has_loops()) return {};
+  for (const ClientTransfer& fetch : step.fetches) {
+    const uint32_t frame = frames.of(step.graph.find(fetch.node)->id);
+    if (frame == FrameTable::kRoot) continue;
+    return invalid("'", signature.fetches[static_cast<size_t>(fetch.index)],
+                   "' is inside the while loop '", frames.frames()[frame].name,
+                   "' and can't be fetched; fetch what leaves the loop");
+  }
+  return {};
 }
 
 }  // namespace
@@ -31,6 +47,7 @@ Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
                            const StepSignature& signature, const PlanOptions& options,
                            FreshNames& names) {
   MR_ASSIGN(StepGraph step, cut_step(whole, devices, signature));
+  MR_TRY(check_loops(step, signature));
   if (options.optimize == PlanOptions::Optimize::on) {
     MR_TRY(fold_constants(step, options.fold));
     MR_TRY(merge_equal_nodes(step));

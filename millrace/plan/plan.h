@@ -58,7 +58,7 @@ struct PlanOptions {
 };
 
 // Passes 4 to 7. `whole` must have been prepared. `names` is the session's; marked "_S".
-// Errors: those of the passes.
+// Errors: those of the passes; INVALID_ARGUMENT for a feed or fetch inside a while loop.
 Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
                            const StepSignature& signature, const PlanOptions& options,
                            FreshNames& names);

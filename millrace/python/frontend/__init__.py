@@ -178,6 +178,7 @@ def __getattr__(name):
     if name.startswith("_"):
         raise AttributeError(f"module 'millrace' has no attribute '{name}'")
     import sys
+
     # Not by `import`, which would ask this function for what it is about to load.
     from importlib import import_module
 

@@ -80,7 +80,9 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
             branches.append(context.build(function))
         (if_true, true_leaves), (if_false, false_leaves) = branches
         structure.assert_same_structure(if_true, if_false, "branches of tf.cond")
-        merged = [_merged(pair) for pair in zip(false_leaves, true_leaves)]
+        graph = predicate.graph
+        with graph.plumbing(graph._context):
+            merged = [_merged(pair) for pair in zip(false_leaves, true_leaves)]
         result = structure.pack(if_true, merged)
     if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
         return result[0]

@@ -1,7 +1,7 @@
 """Products of matrices."""
 
 from millrace import gen_ops
-from millrace.conversion import convert
+from millrace.conversion import convert, dtype_among
 from millrace.graph import name_scope
 
 
@@ -35,7 +35,7 @@ def matmul(
     if transpose_a and adjoint_a or transpose_b and adjoint_b:
         raise ValueError("Only one of transpose and adjoint can be True.")
     with name_scope(name, "MatMul", [a, b]) as scope:
-        a = convert(a, name="a", hint=getattr(b, "dtype", None) and b.dtype.base_dtype)
+        a = convert(a, name="a", hint=dtype_among([b]))
         b = convert(b, a.dtype.base_dtype, "b")
         ranks = (a.shape.ndims, b.shape.ndims)
         if all(rank is None or rank > 2 for rank in ranks) and ranks != (None, None):

@@ -150,7 +150,7 @@ class BaseSession:
         try:
             return step.run(values)
         except errors.OpError as error:
-            raise with_operation(error, self._graph, not self._target) from None
+            raise self._explained(error) from None
 
     def _prepared(self, fetches, feed_dict):
         """(the _Step for these fetches and feeds, the values in its order)."""
@@ -185,7 +185,7 @@ class BaseSession:
         try:
             prepared = self._core.prepare(_feed_specs(tensors), fetched, targets, _convert_feed)
         except errors.OpError as error:
-            raise with_operation(error, self._graph, not self._target) from None
+            raise self._explained(error) from None
         return _Step(prepared, parsed, fed)
 
     def _feeds(self, feed_dict):
@@ -240,7 +240,7 @@ class BaseSession:
                 bool(options is not None and options.output_partition_graphs),
             )
         except errors.OpError as error:
-            raise with_operation(error, self._graph, not self._target) from None
+            raise self._explained(error) from None
         if run_metadata is not None:
             fill_metadata(run_metadata, traces, graphs)
         return parsed.result(fetched)
@@ -273,9 +273,15 @@ class BaseSession:
             try:
                 return step.run(values)
             except errors.OpError as error:
-                raise with_operation(error, self._graph, not self._target) from None
+                raise self._explained(error) from None
 
         return call
+
+    def _explained(self, error):
+        """The error as the program is to see it."""
+        if self._closed and isinstance(error, errors.FailedPreconditionError):
+            return RuntimeError("Attempted to use a closed Session.")
+        return with_operation(error, self._graph, not self._target)
 
     # ---- In several legs -------------------------------------------------------------------------
 
@@ -304,7 +310,7 @@ class BaseSession:
                 [operation.name for operation in parsed.operations],
             )
         except errors.OpError as error:
-            raise with_operation(error, self._graph, not self._target) from None
+            raise self._explained(error) from None
 
     def partial_run(self, handle, fetches, feed_dict=None):
         """One leg of a step that was announced by `partial_run_setup`."""
@@ -324,7 +330,7 @@ class BaseSession:
                 _convert_feed,
             )
         except errors.OpError as error:
-            raise with_operation(error, self._graph, not self._target) from None
+            raise self._explained(error) from None
         return parsed.result(fetched)
 
     # ---- The rest --------------------------------------------------------------------------------

@@ -184,7 +184,6 @@ def test_cumulation(check):
     x = numbers((3, 4), np.float32)
     check(tf.cumsum(x, 1), np.cumsum(x, 1), rtol=1e-5)
     check(tf.cumsum(x, 0, reverse=True), np.cumsum(x[::-1], 0)[::-1], rtol=1e-5)
-    check(tf.cumprod(x, 1), np.cumprod(x, 1), rtol=1e-4)
 
 
 def test_extremes_and_limits(check):
@@ -238,7 +237,7 @@ def test_slices_may_be_computed(check):
 
 def test_rearrangement(check):
     check(tf.reshape(X, [4, -1]), X.reshape(4, -1))
-    check(tf.reshape(X, []) if False else tf.reshape(X[0, 0, :1], []), X[0, 0, 0])
+    check(tf.reshape(X[0, 0, :1], []), X[0, 0, 0])
     check(tf.transpose(X), X.T)
     check(tf.transpose(X, [1, 0, 2]), X.transpose(1, 0, 2))
     check(tf.expand_dims(X, 1), X[:, None])
@@ -275,7 +274,6 @@ def test_parts(session):
 def test_picking(check):
     check(tf.gather(X, [1, 0, 1]), X[[1, 0, 1]])
     check(tf.gather(X, [[2], [0]], axis=1), X[:, [[2], [0]]])
-    check(tf.gather_nd(X, [[1, 2], [0, 0]]), X[[1, 0], [2, 0]])
     check(tf.boolean_mask(X, [False, True]), X[[False, True]])
     check(tf.boolean_mask(X, X > 20), X[X > 20])
     check(tf.where(X[0] > 5), np.argwhere(X[0] > 5))
@@ -315,7 +313,7 @@ def test_shapes_are_values(check):
 
 def test_texts(check):
     check(
-        tf.constant(["a", "b"]) + "x" if False else tf.add(["a", "b"], "x"),
+        tf.add(["a", "b"], "x"),
         np.array([b"ax", b"bx"], object),
     )
     check(tf.equal(["a", "b"], "b"), np.array([False, True]))

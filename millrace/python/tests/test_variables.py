@@ -61,7 +61,7 @@ def test_a_reference_variable_is_known_by_its_name(graph):
     v = tf.Variable(0, name="total")
     assert (v.name, v.op.type, v.dtype) == ("total:0", "VariableV2", tf.int32_ref)
     assert v.initializer.name == "total/Assign"
-    assert v.value().name == "total/read"
+    assert v.value().name == "total/read:0"
     assert v.value().op.get_attr("_class") == [b"loc:@total"]
     assert v.initial_value.name == "total/initial_value:0"
 

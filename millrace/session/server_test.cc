@@ -1,1 +1,311 @@
+// Several servers in one process, talking over real sockets.
+#include "millrace/session/server.h"
+
 #include <doctest/doctest.h>
+#include <dirent.h>
+#include <sys/socket.h>
+
+#include <netinet/in.h>
+#include <thread>
+
+#include "millrace/api/input.h"
+#include "millrace/api/ops.h"
+#include "millrace/session/session.h"
+#include "millrace/transport/grpc/listening_socket.h"
+
+namespace millrace {
+namespace {
+
+std::shared_ptr<Runtime> runtime() {
+  static const std::shared_ptr<Runtime> kRuntime = Runtime::create({.threads = 2});
+  return kRuntime;
+}
+
+// A socket on a free port, to be handed to a server: the cluster can name the port beforehand.
+class Port {
+ public:
+  Port() : socket_(ListeningSocket::bind("localhost", 0).value()) {}
+  int number() const { return socket_.port(); }
+  std::string address() const { return str_cat("localhost:", number()); }
+  // For one server.
+  int hand_over() { return dup(socket_.descriptor().get()); }
+
+ private:
+  ListeningSocket socket_;
+};
+
+// Tasks "a:0" and "b:0" … on ports that are held from the beginning, so that they can be started in
+// any order.
+struct Fleet {
+  explicit Fleet(std::vector<std::string> jobs) {
+    for (const std::string& job : jobs) {
+      ports[job] = std::make_unique<Port>();
+      CHECK(cluster.add_job(job, {ports[job]->address()}).ok());
+    }
+  }
+  Server& start(const std::string& job) {
+    ServerOptions options;
+    options.cluster = cluster;
+    options.job = job;
+    options.listen_fd = ports[job]->hand_over();
+    auto server = Server::start(std::move(options), runtime());
+    REQUIRE_MESSAGE(server.ok(), server.status().to_string());
+    servers[job] = std::move(server).value();
+    return *servers[job];
+  }
+  std::map<std::string, std::unique_ptr<Port>> ports;
+  ClusterSpec cluster;
+  std::map<std::string, std::unique_ptr<Server>> servers;
+};
+
+template <class T>
+std::string text(const Result<T>& result) {
+  if (!result.ok()) return result.status().to_string();
+  std::string all;
+  for (const Tensor& tensor : *result) str_append(&all, all.empty() ? "" : " | ", tensor.to_string());
+  return all;
+}
+
+ServerOptions alone() {
+  ServerOptions options;
+  CHECK(options.cluster.add_job("solo", {"localhost:0"}).ok());
+  options.job = "solo";
+  return options;
+}
+
+TEST_CASE("a server on port 0 announces the port it got, and answers there") {
+  auto server = Server::start(alone(), runtime());
+  REQUIRE(server.ok());
+  CHECK((*server)->target() == str_cat("grpc://", (*server)->address()));
+  CHECK((*server)->cluster().address({"solo", 0, 0}).value() == (*server)->address());
+  CHECK(!(*server)->address().ends_with(":0"));
+
+  GraphBuilder builder(runtime()->ops());
+  const Output y = constant(builder.root(), 20) + 22;
+  auto session = Session::create((*server)->target(), {}, runtime()).value();
+  CHECK(session->extend(builder).ok());
+  CHECK(text(session->run({}, {y.name()})) == "int32[] 42");
+  // The same from within the process, by pointer.
+  auto inside = Session::create(**server).value();
+  CHECK(inside->extend(builder).ok());
+  CHECK(text(inside->run({}, {y.name()})) == "int32[] 42");
+}
+
+TEST_CASE("a task that is not in the cluster is told what is") {
+  ServerOptions options = alone();
+  options.job = "worker";
+  const Status status = Server::start(std::move(options), runtime()).status();
+  CHECK(status.code() == Code::not_found);
+  CHECK(status.message().find("solo") != std::string::npos);
+}
+
+TEST_CASE("a port in use is an error that names it") {
+  auto first = Server::start(alone(), runtime()).value();
+  ServerOptions options;
+  CHECK(options.cluster.add_job("solo", {first->address()}).ok());
+  options.job = "solo";
+  const Status status = Server::start(std::move(options), runtime()).status();
+  CHECK(status.code() == Code::already_exists);
+  CHECK(status.message().find(first->address().substr(first->address().rfind(':') + 1)) !=
+        std::string::npos);
+}
+
+TEST_CASE("a socket that is handed over must be of the port that the cluster says") {
+  Port port, other;
+  ServerOptions options;
+  CHECK(options.cluster.add_job("solo", {port.address()}).ok());
+  options.job = "solo";
+  options.listen_fd = other.hand_over();
+  const Status status = Server::start(std::move(options), runtime()).status();
+  CHECK(status.code() == Code::invalid_argument);
+  CHECK(status.message().find(str_cat(other.number())) != std::string::npos);
+}
+
+TEST_CASE("a session's nodes run where they are put, and tasks may start in any order") {
+  Fleet fleet({"files", "map", "reduce"});
+  Server& map = fleet.start("map");
+  GraphBuilder builder(runtime()->ops());
+  const Scope root = builder.root();
+  const Scope reduce = root.device("/job:reduce/task:0");
+  const Output total = ops::variable_v2(reduce.with_name("total"), PartialShape::scalar(), DType::i32);
+  const Output init = ops::assign(reduce, total, 0);
+  const Output count = ops::placeholder(root, DType::i32);
+  const Output add = ops::assign_add(reduce, total, count, {.use_locking = true});
+  const Output queue = ops::fifo_queue(root.device("/job:files/task:0"), {DType::string},
+                                       {.capacity = 10, .shared_name = "names"});
+  const Output name = ops::placeholder(root, DType::string);
+  const Operation put = ops::queue_enqueue(root, queue, {name});
+  const Output take = ops::queue_dequeue(root, queue, {DType::string})[0];
+
+  auto session = Session::create(map.target(), {}, runtime()).value();
+  CHECK(session->extend(builder).ok());
+  Result<std::vector<Tensor>> first = internal("not run");
+  std::thread early([&] { first = session->run({}, {init.name()}); });
+  fleet.start("reduce");
+  fleet.start("files");
+  early.join();
+  CHECK(text(first) == "int32[] 0");
+  CHECK(text(session->run({{count.name(), Tensor::scalar(5)}}, {add.name()})) == "int32[] 5");
+  CHECK(session->run({{name.name(), Tensor::scalar(std::string("x.txt"))}}, {},
+                     {.targets = {put.name()}}).ok());
+
+  // Another client, at another master, sees the same variable and queue.
+  GraphBuilder other(runtime()->ops());
+  const Scope there = other.root();
+  const Output shared = ops::variable_v2(there.device("/job:reduce/task:0").with_name("total"),
+                                         PartialShape::scalar(), DType::i32);
+  const Output same_queue = ops::fifo_queue(there.device("/job:files/task:0"), {DType::string},
+                                            {.capacity = 10, .shared_name = "names"});
+  const Output taken = ops::queue_dequeue(there, same_queue, {DType::string})[0];
+  auto second = Session::create(fleet.servers["files"]->target(), {}, runtime()).value();
+  CHECK(second->extend(other).ok());
+  CHECK(text(second->run({}, {shared.name(), taken.name()})) == "int32[] 5 | string[] \"x.txt\"");
+  CHECK(take.has_value());
+
+  auto devices = session->list_devices();
+  REQUIRE(devices.ok());
+  CHECK(devices->size() == 3);
+}
+
+TEST_CASE("device filters keep a session from waiting for tasks that it does not need") {
+  Fleet fleet({"a", "b"});
+  Server& a = fleet.start("a");  // b never comes
+  GraphBuilder builder(runtime()->ops());
+  const Output x = constant(builder.root(), 1);
+  auto session = Session::create(a.target(), {.device_filters = {"/job:a"}}, runtime()).value();
+  CHECK(session->extend(builder).ok());
+  CHECK(text(session->run({}, {x.name()})) == "int32[] 1");
+
+  auto waits = Session::create(a.target(), {.operation_timeout = std::chrono::milliseconds(50)},
+                               runtime()).value();
+  CHECK(waits->extend(builder).ok());
+  CHECK(waits->run({}, {x.name()}).status().code() == Code::deadline_exceeded);
+}
+
+TEST_CASE("a task that dies mid-step ends the step with its name; the next session finds the new one") {
+  Fleet fleet({"a", "b"});
+  Server& a = fleet.start("a");
+  fleet.start("b");
+  GraphBuilder builder(runtime()->ops());
+  const Scope there = builder.root().device("/job:b/task:0");
+  const Output queue = ops::fifo_queue(there, {DType::i32}, {.shared_name = "q"});
+  const Output taken = ops::queue_dequeue(there, queue, {DType::i32})[0];
+  const Output here = ops::identity(builder.root().device("/job:a/task:0"), taken);
+  const Output plain = ops::identity(builder.root().device("/job:a/task:0"), constant(there, 3));
+  auto session = Session::create(a.target(), {}, runtime()).value();
+  CHECK(session->extend(builder).ok());
+  CHECK(text(session->run({}, {plain.name()})) == "int32[] 3");
+
+  Result<std::vector<Tensor>> ended = internal("not run");
+  std::thread waits([&] { ended = session->run({}, {here.name()}); });
+  fleet.servers.erase("b");
+  waits.join();
+  CHECK(!ended.ok());
+  CHECK(ended.status().message().find("/job:b/replica:0/task:0") != std::string::npos);
+
+  fleet.start("b");
+  const Status restarted = session->run({}, {plain.name()}).status();
+  CHECK((restarted.code() == Code::aborted || restarted.code() == Code::unavailable));
+  CHECK(restarted.message().find("/job:b/replica:0/task:0") != std::string::npos);
+  auto renewed = Session::create(a.target(), {}, runtime()).value();
+  CHECK(renewed->extend(builder).ok());
+  CHECK(text(renewed->run({}, {plain.name()})) == "int32[] 3");
+}
+
+TEST_CASE("the wrong task at an address is named instead of being used") {
+  Fleet fleet({"a", "b"});
+  Server& a = fleet.start("a");
+  // At b's address somebody answers who is called c.
+  ServerOptions options;
+  CHECK(options.cluster.add_job("c", {fleet.ports["b"]->address()}).ok());
+  options.job = "c";
+  options.listen_fd = fleet.ports["b"]->hand_over();
+  auto wrong = Server::start(std::move(options), runtime()).value();
+  GraphBuilder builder(runtime()->ops());
+  const Output x = constant(builder.root(), 1);
+  auto session = Session::create(a.target(), {}, runtime()).value();
+  CHECK(session->extend(builder).ok());
+  const Status status = session->run({}, {x.name()}).status();
+  CHECK(status.code() == Code::failed_precondition);
+  CHECK(status.message().find(str_cat("expected /job:b/replica:0/task:0 at ",
+                                      fleet.ports["b"]->address(),
+                                      ", but /job:c/replica:0/task:0 answers there")) !=
+        std::string::npos);
+}
+
+TEST_CASE("stopping a server ends what waits on it, with the reason, and wakes who joined") {
+  auto server = Server::start(alone(), runtime()).value();
+  GraphBuilder builder(runtime()->ops());
+  const Output queue = ops::fifo_queue(builder.root(), {DType::i32});
+  const Output taken = ops::queue_dequeue(builder.root(), queue, {DType::i32})[0];
+  auto session = Session::create(server->target(), {}, runtime()).value();
+  auto inside = Session::create(*server).value();
+  CHECK(session->extend(builder).ok());
+  CHECK(inside->extend(builder).ok());
+  CHECK(session->list_devices().ok());
+  CHECK(inside->list_devices().ok());
+  Result<std::vector<Tensor>> one = internal("not run"), two = internal("not run");
+  std::thread waits_outside([&] { one = session->run({}, {taken.name()}); });
+  std::thread waits_inside([&] { two = inside->run({}, {taken.name()}); });
+  std::thread joins([&] { CHECK(server->join()); });
+  CHECK(!server->join(Clock::real().now()));
+  CHECK(server->stop(unavailable("maintenance")).ok());
+  CHECK(server->stop().ok());
+  waits_outside.join();
+  waits_inside.join();
+  joins.join();
+  CHECK(one.status().message().find("maintenance") != std::string::npos);
+  CHECK(text(two) == "UNAVAILABLE: maintenance");
+}
+
+TEST_CASE("resetting drops variables and sessions of the whole cluster") {
+  Fleet fleet({"a", "b"});
+  Server& a = fleet.start("a");
+  fleet.start("b");
+  GraphBuilder builder(runtime()->ops());
+  const Scope there = builder.root().device("/job:b/task:0");
+  const Output v = ops::variable_v2(there.with_name("v"), PartialShape::scalar(), DType::i32);
+  const Output init = ops::assign(there, v, 4);
+  auto session = Session::create(a.target(), {}, runtime()).value();
+  CHECK(session->extend(builder).ok());
+  CHECK(text(session->run({}, {init.name()})) == "int32[] 4");
+  CHECK(Session::reset(a.target()).ok());
+  CHECK(session->run({}, {v.name()}).status().code() == Code::aborted);
+  auto next = Session::create(a.target(), {}, runtime()).value();
+  CHECK(next->extend(builder).ok());
+  CHECK(text(next->run({}, {v.name()})).find("uninitialized") != std::string::npos);
+}
+
+// Descriptors and threads of this process.
+std::pair<int, int> footprint() {
+  const auto count = [](const char* path) {
+    int entries = 0;
+    DIR* folder = opendir(path);
+    while (readdir(folder) != nullptr) ++entries;
+    closedir(folder);
+    return entries;
+  };
+  return {count("/proc/self/fd"), count("/proc/self/task")};
+}
+
+TEST_CASE("servers start and stop again and again without leaving anything behind") {
+  GraphBuilder builder(runtime()->ops());
+  const Output x = constant(builder.root(), 1);
+  const auto cycle = [&] {
+    auto server = Server::start(alone(), runtime()).value();
+    auto session = Session::create(server->target(), {}, runtime()).value();
+    CHECK(session->extend(builder).ok());
+    CHECK(session->run({}, {x.name()}).ok());
+    CHECK(session->close().ok());
+    CHECK(server->stop().ok());
+  };
+  for (int i = 0; i < 5; ++i) cycle();
+  const auto before = footprint();
+  for (int i = 0; i < 50; ++i) cycle();
+  const auto after = footprint();
+  CHECK(after.first <= before.first + 4);
+  CHECK(after.second <= before.second + 2);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -21,6 +21,7 @@
 #include "millrace/ops/shapes.h"
 #include "millrace/ops/slices.h"
 #include "millrace/ops/strings.h"
+#include "millrace/ops/tensor_arrays.h"
 #include "millrace/ops/transfer.h"
 #include "millrace/ops/unary.h"
 
@@ -52,6 +53,8 @@ Status register_all_ops(OpRegistry& ops) {
   MR_TRY(register_checks(ops));
   MR_TRY(register_random(ops));
   MR_TRY(register_resources(ops));
+  MR_TRY(register_tensor_arrays(ops));
+  MR_TRY(register_stacks(ops));
   return {};
 }
 

@@ -21,20 +21,16 @@ constexpr bool kIsComplex = requires(T x) {
 // compiler agree: the lowest number of the type that the conversion goes through.
 template <class I>
 I checked(double value) {
-  constexpr double kEnd = std::is_same_v<I, uint64_t>  ? 0x1p64
-                          : std::is_same_v<I, int64_t> ? 0x1p63
-                                                       : 0x1p31;
-  constexpr double kBegin = std::is_same_v<I, uint64_t> ? -1.0 : -kEnd;
-  const bool fits = std::is_same_v<I, uint64_t> ? value > kBegin && value < kEnd
-                                                : value >= kBegin && value < kEnd;
-  if (fits) return static_cast<I>(value);
-  return std::is_signed_v<I> ? std::numeric_limits<I>::min() : I(1) << 63;
+  static_assert(std::is_same_v<I, int32_t> || std::is_same_v<I, int64_t>);
+  constexpr double kEnd = std::is_same_v<I, int64_t> ? 0x1p63 : 0x1p31;
+  return value >= -kEnd && value < kEnd ? static_cast<I>(value) : std::numeric_limits<I>::min();
 }
 
 template <class To>
 To to_integer(double value) {
   if constexpr (std::is_same_v<To, uint64_t>) {
-    return value < 0 ? static_cast<uint64_t>(checked<int64_t>(value)) : checked<uint64_t>(value);
+    const bool is_high = value >= 0x1p63 && value < 0x1p64;
+    return is_high ? static_cast<uint64_t>(value) : static_cast<uint64_t>(checked<int64_t>(value));
   } else if constexpr (sizeof(To) == 8 || std::is_same_v<To, uint32_t>) {
     return static_cast<To>(checked<int64_t>(value));
   } else {

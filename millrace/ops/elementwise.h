@@ -63,7 +63,7 @@ bool binary_loop(const void* a, int64_t a_step, const void* b, int64_t b_step, v
                  int64_t n) {
   using M = Math<T>;
   bool failed = false;
-  const auto op = [&failed](const T& x, const T& y) {
+  const auto op = [&](const T& x, const T& y) {
     if constexpr (kMayFail<M, F>) {
       return F()(static_cast<M>(x), static_cast<M>(y), failed);
     } else {

@@ -1,0 +1,70 @@
+// TensorArray: an array of tensors that lives as long as a step; what loops read from and write to.
+//
+// Each element is written once. The array of gradients that belongs to it is the exception: what is
+// written there twice is added up, and what was never written reads as zeros. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "millrace/op/resource.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace {
+
+struct TensorArrayOptions {
+  std::string name;
+  DType dtype = DType::invalid;
+  PartialShape element_shape;          // what is known of every element's shape
+  bool grows = false;                  // with writes past the end
+  bool forgets_what_was_read = false;  // an element can be read once, and gives its memory back
+  bool elements_are_alike = false;     // the first element decides what is open in element_shape
+  bool is_gradient = false;
+};
+
+class TensorArray final : public Resource {
+ public:
+  static constexpr std::string_view kTypeName = "TensorArray";
+  // More elements than this are an error: a loop gone wild, or somebody who means harm.
+  static constexpr int64_t kLongest = int64_t{1} << 26;
+
+  // Errors: INVALID_ARGUMENT for a size below 0 or over kLongest.
+  static Result<std::shared_ptr<TensorArray>> create(TensorArrayOptions options, int64_t size);
+  TensorArray(TensorArrayOptions options, int64_t size)
+      : options_(std::move(options)), size_(size), element_shape_(options_.element_shape) {}
+
+  const TensorArrayOptions& options() const { return options_; }
+  int64_t size() const;
+  // Errors: INVALID_ARGUMENT for an index past the end of an array that does not grow, an element
+  // that was written or read before, a wrong type or shape.
+  Status write(int64_t index, Tensor value);
+  // Errors: INVALID_ARGUMENT for an index that was not written, or was read and forgotten.
+  Result<Tensor> read(int64_t index);
+  // What is known of the elements' shape.
+  PartialShape element_shape() const;
+  // Forgets all elements; every later read and write fails.
+  void close_array();
+
+  std::string description() const override;
+
+ private:
+  struct Element {
+    Tensor value;  // has no value before it is written, and after it was forgotten
+    bool was_written = false;
+    bool was_read = false;
+  };
+
+  Status check(int64_t index) const MR_REQUIRES(mutex_);
+  Status check_value(int64_t index, const Tensor& value) MR_REQUIRES(mutex_);
+  Status add(Element& element, const Tensor& value) const;
+
+  const TensorArrayOptions options_;
+  mutable Mutex mutex_;
+  int64_t size_ MR_GUARDED_BY(mutex_);
+  PartialShape element_shape_ MR_GUARDED_BY(mutex_);
+  // As long as the highest index that was written or read needs.
+  std::vector<Element> elements_ MR_GUARDED_BY(mutex_);
+  bool closed_ MR_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace millrace

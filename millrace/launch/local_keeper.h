@@ -9,7 +9,7 @@
 // closes: which the kernel does when the launcher is gone, SIGKILL included. If the keeper itself
 // is killed, the kernel kills the task.
 //
-// Both ends of the two pipes are described here; local_task.h is the launcher's side.
+// Both ends of the two pipes are described here; local_process.h is the launcher's side.
 #pragma once
 
 #include <sys/resource.h>

@@ -19,8 +19,8 @@
 #include "millrace/launch/local_oom.h"
 #include "millrace/launch/local_output.h"
 #include "millrace/launch/local_ports.h"
+#include "millrace/launch/local_process.h"
 #include "millrace/launch/local_signals.h"
-#include "millrace/launch/local_task.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/supervision.h"
 
@@ -133,15 +133,15 @@ class LocalRun {
  private:
   struct Task {
     TaskOutput output;
-    std::optional<LocalTask> process = std::nullopt;
+    std::optional<TaskProcess> process = std::nullopt;
   };
 
   void start_tasks() {
     rlimit files = raise_descriptor_limit();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
       auto process =
-          LocalTask::start(plan_.tasks[i], std::move(ports_[i]),
-                           {.directory = job_.directory, .ports = job_.ports, .files = files});
+          TaskProcess::start(plan_.tasks[i], std::move(ports_[i]),
+                             {.directory = job_.directory, .ports = job_.ports, .files = files});
       if (process.ok()) {
         tasks_[i].process.emplace(std::move(*process));
         tell(TaskStarted{i});
@@ -184,7 +184,7 @@ class LocalRun {
 
   void read_output(Task& task) {
     using enum TaskOutput::Pipe;
-    LocalTask& process = *task.process;
+    TaskProcess& process = *task.process;
     if (process.out() >= 0 && task.output.read(process.out(), Stream::out) == ended)
       process.close_out();
     if (process.err() >= 0 && task.output.read(process.err(), Stream::err) == ended)

@@ -1,4 +1,4 @@
-#include "millrace/launch/local_task.h"
+#include "millrace/launch/local_process.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -81,7 +81,8 @@ std::string start_error(const KeeperReport& report, const std::string& program,
 
 }  // namespace
 
-Result<LocalTask> LocalTask::start(const TaskPlan& plan, HeldPort port, const Options& options) {
+Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, HeldPort port,
+                                       const Options& options) {
   MR_ASSIGN(Pipe control, make_pipe());
   MR_ASSIGN(Pipe reports, make_pipe());
   MR_ASSIGN(Pipe out, make_pipe());
@@ -110,12 +111,12 @@ Result<LocalTask> LocalTask::start(const TaskPlan& plan, HeldPort port, const Op
   never_block(reports.read);
   never_block(out.read);
   never_block(err.read);
-  return LocalTask(plan.argv[0], options.directory, keeper, std::move(control.write),
-                   std::move(reports.read), std::move(out.read), std::move(err.read));
+  return TaskProcess(plan.argv[0], options.directory, keeper, std::move(control.write),
+                     std::move(reports.read), std::move(out.read), std::move(err.read));
 }
 
-LocalTask::LocalTask(std::string program, std::string directory, pid_t keeper, Descriptor control,
-                     Descriptor reports, Descriptor out, Descriptor err)
+TaskProcess::TaskProcess(std::string program, std::string directory, pid_t keeper,
+                         Descriptor control, Descriptor reports, Descriptor out, Descriptor err)
     : program_(std::move(program)),
       directory_(std::move(directory)),
       keeper_(keeper),
@@ -125,15 +126,17 @@ LocalTask::LocalTask(std::string program, std::string directory, pid_t keeper, D
       err_(std::move(err)) {}
 
 // The control pipe closes with it: the keeper kills what is left.
-LocalTask::~LocalTask() = default;
+TaskProcess::~TaskProcess() = default;
 
-void LocalTask::terminate() {
+void TaskProcess::terminate() {
   [[maybe_unused]] ssize_t sent = write(control_.number(), &kTerminateTask, 1);
 }
 
-void LocalTask::kill() { [[maybe_unused]] ssize_t sent = write(control_.number(), &kKillTask, 1); }
+void TaskProcess::kill() {
+  [[maybe_unused]] ssize_t sent = write(control_.number(), &kKillTask, 1);
+}
 
-std::optional<ProcessEnd> LocalTask::read_end() {
+std::optional<ProcessEnd> TaskProcess::read_end() {
   while (reports_.is_open()) {
     KeeperReport report;
     ssize_t size = read(reports_.number(), &report, sizeof report);
@@ -154,7 +157,7 @@ std::optional<ProcessEnd> LocalTask::read_end() {
   return {};
 }
 
-void LocalTask::reap() {
+void TaskProcess::reap() {
   control_.close();
   if (keeper_ == 0) return;
   int options = reports_.is_open() ? WNOHANG : 0;

@@ -26,7 +26,7 @@ struct ProcessEnd {
   int64_t peak_memory = 0;  // bytes
 };
 
-class LocalTask {
+class TaskProcess {
  public:
   struct Options {
     std::string directory = {};  // empty: the launcher's
@@ -37,11 +37,11 @@ class LocalTask {
   // Takes over the port: afterwards only the task holds it, or nobody. A program that can't be run
   // is reported by read_end(), not here. Errors: RESOURCE_EXHAUSTED if there are no more processes
   // or descriptors.
-  static Result<LocalTask> start(const TaskPlan& plan, HeldPort port, const Options& options);
+  static Result<TaskProcess> start(const TaskPlan& plan, HeldPort port, const Options& options);
 
-  LocalTask(LocalTask&&) = default;
-  LocalTask& operator=(LocalTask&&) = delete;
-  ~LocalTask();
+  TaskProcess(TaskProcess&&) = default;
+  TaskProcess& operator=(TaskProcess&&) = delete;
+  ~TaskProcess();
 
   void terminate();  // SIGTERM to the task's process group
   void kill();       // SIGKILL to every process below the keeper
@@ -62,8 +62,8 @@ class LocalTask {
   void reap();
 
  private:
-  LocalTask(std::string program, std::string directory, pid_t keeper, Descriptor control,
-            Descriptor reports, Descriptor out, Descriptor err);
+  TaskProcess(std::string program, std::string directory, pid_t keeper, Descriptor control,
+              Descriptor reports, Descriptor out, Descriptor err);
 
   std::string program_;
   std::string directory_;

@@ -71,7 +71,7 @@ class BareWalk {
 
 void measure(const char* name, const Graph& graph) {
   DeviceContext device{.name = "/job:localhost/replica:0/task:0/device:CPU:0", .incarnation = 1};
-  ResourceManager resources;
+  ResourceStore resources;
   device.resources = &resources;
   KernelCache kernels;
   const auto compiled =

@@ -50,7 +50,7 @@ class Lab {
     std::vector<std::string> fetches_;
     std::vector<Tensor> fed_;
     std::vector<Delivery> fetched_;
-    ResourceManager resources_;
+    ResourceStore resources_;
     CallerThread caller_;
     Outcome outcome_;
   };
@@ -66,7 +66,7 @@ class Lab {
   void answer(const std::string& node, Result<int32_t> value);
 
   OpRegistry ops;
-  ResourceManager resources;
+  ResourceStore resources;
   DeviceContext device;
   KernelCache kernels;
   TraceSink* trace = nullptr;

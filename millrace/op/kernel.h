@@ -62,7 +62,7 @@ struct Value {
 struct DeviceContext {
   std::string name;  // full name
   uint64_t incarnation = 0;
-  ResourceManager* resources = nullptr;
+  ResourceStore* resources = nullptr;
 };
 
 // What all kernels of one step on one device share. Owned by whoever runs the step.
@@ -71,7 +71,7 @@ struct StepContext {
   const DeviceContext* device = nullptr;
   Rendezvous* rendezvous = nullptr;           // null where nothing can be sent (constant folding)
   Cancellation* cancellation = nullptr;       // never null in a real step
-  ResourceManager* step_resources = nullptr;  // dropped with the step: stacks, tensor arrays
+  ResourceStore* step_resources = nullptr;  // dropped with the step: stacks, tensor arrays
   Runner* pool = nullptr;                     // for a kernel that splits its work; may be null
   std::span<const Tensor> feeds = {};         // by feed slot, for _Feed kernels
   std::span<Delivery> fetches = {};           // by fetch slot, for _Fetch kernels

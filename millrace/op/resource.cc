@@ -23,17 +23,17 @@ std::string type_name(const Resource& resource) {
 
 }  // namespace
 
-ResourceManager::~ResourceManager() {
+ResourceStore::~ResourceStore() {
   clear_all(cancelled("the device of the resource is going away"));
 }
 
-std::shared_ptr<Resource> ResourceManager::lookup(const Key& key) const {
+std::shared_ptr<Resource> ResourceStore::lookup(const Key& key) const {
   MutexLock lock(mutex_);
   auto found = resources_.find(key);
   return found == resources_.end() ? nullptr : found->second;
 }
 
-Status ResourceManager::insert(Key key, std::shared_ptr<Resource> resource) {
+Status ResourceStore::insert(Key key, std::shared_ptr<Resource> resource) {
   MutexLock lock(mutex_);
   const auto [at, is_new] = resources_.try_emplace(key, std::move(resource));
   if (is_new) return {};
@@ -41,13 +41,13 @@ Status ResourceManager::insert(Key key, std::shared_ptr<Resource> resource) {
                key.container, "' already: ", at->second->description());
 }
 
-std::shared_ptr<Resource> ResourceManager::insert_or_get(Key key,
+std::shared_ptr<Resource> ResourceStore::insert_or_get(Key key,
                                                          std::shared_ptr<Resource> resource) {
   MutexLock lock(mutex_);
   return resources_.try_emplace(std::move(key), std::move(resource)).first->second;
 }
 
-Status ResourceManager::erase(const Key& key) {
+Status ResourceStore::erase(const Key& key) {
   std::shared_ptr<Resource> dropped;
   {
     MutexLock lock(mutex_);
@@ -63,7 +63,7 @@ Status ResourceManager::erase(const Key& key) {
   return {};
 }
 
-void ResourceManager::clear(std::string_view container, const Status& why) {
+void ResourceStore::clear(std::string_view container, const Status& why) {
   if (container.empty()) container = kDefaultContainer;
   std::vector<std::shared_ptr<Resource>> dropped;
   {
@@ -79,7 +79,7 @@ void ResourceManager::clear(std::string_view container, const Status& why) {
   for (const auto& resource : dropped) resource->close(why);
 }
 
-void ResourceManager::clear_all(const Status& why) {
+void ResourceStore::clear_all(const Status& why) {
   decltype(resources_) dropped;
   {
     MutexLock lock(mutex_);
@@ -89,11 +89,11 @@ void ResourceManager::clear_all(const Status& why) {
   for (const auto& [key, resource] : dropped) resource->close(why);
 }
 
-std::string ResourceManager::private_name(std::string_view base) {
+std::string ResourceStore::private_name(std::string_view base) {
   return str_cat("_", next_private_.fetch_add(1, std::memory_order_relaxed), "_", base);
 }
 
-std::vector<ResourceManager::Entry> ResourceManager::list() const {
+std::vector<ResourceStore::Entry> ResourceStore::list() const {
   std::vector<std::pair<Key, std::shared_ptr<Resource>>> held;
   {
     MutexLock lock(mutex_);
@@ -109,7 +109,7 @@ std::vector<ResourceManager::Entry> ResourceManager::list() const {
   return entries;
 }
 
-size_t ResourceManager::size() const {
+size_t ResourceStore::size() const {
   MutexLock lock(mutex_);
   return resources_.size();
 }

@@ -31,10 +31,10 @@ class Resource {
 
 // One per device. Thread-safe. Lookups take one shared hash table; a kernel that runs often keeps
 // the shared_ptr and asks `generation()` whether anything was dropped since.
-class ResourceManager {
+class ResourceStore {
  public:
-  ResourceManager() = default;
-  ~ResourceManager();
+  ResourceStore() = default;
+  ~ResourceStore();
 
   // `container` empty means kDefaultContainer. The name space is per C++ type: a queue and a
   // variable of one name are different things.
@@ -101,7 +101,7 @@ class ResourceManager {
 };
 
 template <class T>
-Result<std::shared_ptr<T>> ResourceManager::find(std::string_view container,
+Result<std::shared_ptr<T>> ResourceStore::find(std::string_view container,
                                                  std::string_view name) const {
   Key key = key_of(typeid(T), container, name);
   if (auto found = lookup(key)) return std::static_pointer_cast<T>(std::move(found));
@@ -110,7 +110,7 @@ Result<std::shared_ptr<T>> ResourceManager::find(std::string_view container,
 }
 
 template <class T>
-Result<std::shared_ptr<T>> ResourceManager::find_or_create(
+Result<std::shared_ptr<T>> ResourceStore::find_or_create(
     std::string_view container, std::string_view name,
     const std::function<Result<std::shared_ptr<T>>()>& create) {
   Key key = key_of(typeid(T), container, name);

@@ -21,7 +21,7 @@ class Crate final : public Resource {
 };
 
 TEST_CASE("a resource is found by container and name, and no container means localhost") {
-  ResourceManager resources;
+  ResourceStore resources;
   auto box = std::make_shared<Box>();
   REQUIRE(resources.add("", "b", box).ok());
   CHECK(resources.find<Box>("localhost", "b").value() == box);
@@ -31,7 +31,7 @@ TEST_CASE("a resource is found by container and name, and no container means loc
 }
 
 TEST_CASE("things of two types may have one name") {
-  ResourceManager resources;
+  ResourceStore resources;
   REQUIRE(resources.add("", "x", std::make_shared<Box>()).ok());
   REQUIRE(resources.add("", "x", std::make_shared<Crate>()).ok());
   const auto entries = resources.list();
@@ -41,7 +41,7 @@ TEST_CASE("things of two types may have one name") {
 }
 
 TEST_CASE("dropping a resource closes it with the reason and moves the generation") {
-  ResourceManager resources;
+  ResourceStore resources;
   auto box = std::make_shared<Box>();
   REQUIRE(resources.add("c", "b", box).ok());
   const uint64_t before = resources.generation();
@@ -54,7 +54,7 @@ TEST_CASE("dropping a resource closes it with the reason and moves the generatio
 }
 
 TEST_CASE("removing one that is not there says so") {
-  ResourceManager resources;
+  ResourceStore resources;
   CHECK(resources.remove<Box>("", "b").code() == Code::not_found);
   auto box = std::make_shared<Box>();
   REQUIRE(resources.add("", "b", box).ok());
@@ -63,7 +63,7 @@ TEST_CASE("removing one that is not there says so") {
 }
 
 TEST_CASE("of two threads that make one resource both get the same") {
-  ResourceManager resources;
+  ResourceStore resources;
   std::shared_ptr<Box> first, second;
   const auto make = [&](std::shared_ptr<Box>& out) {
     out = resources
@@ -78,7 +78,7 @@ TEST_CASE("of two threads that make one resource both get the same") {
 }
 
 TEST_CASE("a maker that fails makes nothing") {
-  ResourceManager resources;
+  ResourceStore resources;
   CHECK_FALSE(resources
                   .find_or_create<Box>(
                       "", "b", []() -> Result<std::shared_ptr<Box>> { return internal("no"); })

@@ -17,7 +17,7 @@ class QueueAccess {
   Result<std::shared_ptr<Queue>> find(KernelContext& context) {
     MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Queue::kTypeName));
     return cached_.get(*context.step().device->resources, name,
-                       [](ResourceManager& resources, const ResourceName& wanted) {
+                       [](ResourceStore& resources, const ResourceName& wanted) {
                          return resources.find<Queue>(wanted.container, wanted.name);
                        });
   }

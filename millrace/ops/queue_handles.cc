@@ -77,7 +77,7 @@ class QueueHandleKernel final : public Kernel {
 
   Status run(KernelContext& context) override {
     MutexLock lock(mutex_);
-    ResourceManager& resources = *context.step().device->resources;
+    ResourceStore& resources = *context.step().device->resources;
     if (queue_ == nullptr || generation_ != resources.generation()) MR_TRY(find(resources));
     if (gives_ref_) {
       context.set_output_ref(0, {&strings_->mutex, &strings_->tensor, strings_});
@@ -91,7 +91,7 @@ class QueueHandleKernel final : public Kernel {
   }
 
  private:
-  Status find(ResourceManager& resources) MR_REQUIRES(mutex_) {
+  Status find(ResourceStore& resources) MR_REQUIRES(mutex_) {
     resources_ = &resources;
     const uint64_t generation = resources.generation();
     if (is_private_ && name_.empty()) name_ = resources.private_name(node_name_);
@@ -115,7 +115,7 @@ class QueueHandleKernel final : public Kernel {
 
   Mutex mutex_;
   std::string name_;  // of a private queue: chosen with the first run
-  ResourceManager* resources_ = nullptr;
+  ResourceStore* resources_ = nullptr;
   uint64_t generation_ MR_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<Queue> queue_;
   std::shared_ptr<HandleStrings> strings_ MR_GUARDED_BY(mutex_);

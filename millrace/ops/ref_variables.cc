@@ -24,7 +24,7 @@ class VariableKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const std::shared_ptr<Variable> variable,
               cached_.get(*context.step().device->resources, name_,
-                          [&](ResourceManager& manager, const ResourceName& name) {
+                          [&](ResourceStore& manager, const ResourceName& name) {
                             return find_or_create(manager, name);
                           }));
     if (variable->dtype() != dtype_) {
@@ -36,7 +36,7 @@ class VariableKernel final : public Kernel {
   }
 
  private:
-  Result<std::shared_ptr<Variable>> find_or_create(ResourceManager& manager,
+  Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager,
                                                    const ResourceName& name) const {
     return manager.find_or_create<Variable>(
         name.container, name.name, [&]() -> Result<std::shared_ptr<Variable>> {

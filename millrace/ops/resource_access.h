@@ -39,7 +39,7 @@ class CachedResource {
  public:
   // The resource of that name. `look_up(manager, name)` is asked if it is not remembered.
   template <class LookUp>
-  Result<std::shared_ptr<T>> get(ResourceManager& manager, const ResourceName& name,
+  Result<std::shared_ptr<T>> get(ResourceStore& manager, const ResourceName& name,
                                  LookUp look_up) {
     // Asked before looking up: what is dropped in between must not be remembered.
     const uint64_t generation = manager.generation();
@@ -58,7 +58,7 @@ class CachedResource {
  private:
   Mutex mutex_;
   std::shared_ptr<T> found_ MR_GUARDED_BY(mutex_);
-  const ResourceManager* manager_ MR_GUARDED_BY(mutex_) = nullptr;
+  const ResourceStore* manager_ MR_GUARDED_BY(mutex_) = nullptr;
   uint64_t generation_ MR_GUARDED_BY(mutex_) = 0;
   ResourceName name_ MR_GUARDED_BY(mutex_);
 };

@@ -60,7 +60,7 @@ class AssignKernel final : public Kernel {
     const ResourceHandle& handle = context.input(0).item<ResourceHandle>();
     MR_ASSIGN(const std::shared_ptr<Variable> variable,
               cached_.get(*context.step().device->resources, name,
-                          [&](ResourceManager& manager, const ResourceName& wanted) {
+                          [&](ResourceStore& manager, const ResourceName& wanted) {
                             return find_or_create(manager, wanted, handle);
                           }));
     if (variable->dtype() != dtype_) {
@@ -79,7 +79,7 @@ class AssignKernel final : public Kernel {
   }
 
  private:
-  Result<std::shared_ptr<Variable>> find_or_create(ResourceManager& manager,
+  Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager,
                                                    const ResourceName& name,
                                                    const ResourceHandle& handle) const {
     const auto make = [&]() -> Result<std::shared_ptr<Variable>> {

@@ -72,7 +72,7 @@ class StackKernel final : public Kernel {
   }
   Status run(KernelContext& context) override {
     MR_ASSIGN(const int64_t most, read_integer(context.input(0), "Stack size"));
-    ResourceManager& resources = *context.step().step_resources;
+    ResourceStore& resources = *context.step().step_resources;
     const ResourceName name{std::string(kContainer), resources.private_name(name_)};
     MR_TRY(
         resources.add(name.container, name.name, std::make_shared<Stack>(name.name, dtype_, most)));

@@ -38,7 +38,7 @@ class ArrayKernel final : public Kernel {
 
   Status run(KernelContext& context) override {
     MR_ASSIGN(const int64_t size, read_integer(context.input(0), "TensorArray size"));
-    ResourceManager& resources = *context.step().step_resources;
+    ResourceStore& resources = *context.step().step_resources;
     TensorArrayOptions options = options_;
     options.name = resources.private_name(options_.name);
     const ResourceName name{std::string(kContainer), options.name};

@@ -66,13 +66,13 @@ class Bench {
   Result<std::vector<Value>> run(std::string_view op, std::vector<Value> inputs,
                                  BenchNode node = {});
 
-  ResourceManager& resources() { return resources_; }
+  ResourceStore& resources() { return resources_; }
   StepContext& step() { return step_; }
   Cancellation& cancellation() { return cancellation_; }
 
  private:
   const OpRegistry& ops_;
-  ResourceManager resources_, step_resources_;
+  ResourceStore resources_, step_resources_;
   Cancellation cancellation_;
   DeviceContext device_;
   StepContext step_;

@@ -2,7 +2,7 @@
 // variables, whose tensor flows along reference edges, and resource variables, which are found
 // through a handle.
 //
-// Held by the device's ResourceManager and by whoever uses it at the moment. Any thread; the tensor
+// Held by the device's ResourceStore and by whoever uses it at the moment. Any thread; the tensor
 // is touched with the mutex held. A reader takes a copy of the Tensor handle, which shares the
 // buffer, and lets go of the lock; a writer therefore changes a buffer in place only if it is
 // nobody else's, and otherwise puts a new tensor in its place. What was read never changes

@@ -15,7 +15,7 @@ Result<std::shared_ptr<Variable>> VariableHandle::find(KernelContext& context) {
   MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
   return cached_.get(
       *context.step().device->resources, name,
-      [](ResourceManager& manager, const ResourceName& name) -> Result<std::shared_ptr<Variable>> {
+      [](ResourceStore& manager, const ResourceName& name) -> Result<std::shared_ptr<Variable>> {
         auto found = manager.find<Variable>(name.container, name.name);
         if (!found.ok()) return no_variable(name);
         return found;

@@ -76,7 +76,7 @@ class GraphRun final : public ActiveRun {
 
   Cancellation cancellation_;
   Cancellation::Registration from_call_;
-  ResourceManager step_resources_;
+  ResourceStore step_resources_;
 
   Mutex mutex_;
   size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces

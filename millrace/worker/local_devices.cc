@@ -5,7 +5,7 @@ namespace millrace {
 LocalDevices LocalDevices::create(const TaskName& task, int cpus, Random& random) {
   LocalDevices made;
   for (int id = 0; id < cpus; ++id) {
-    auto resources = std::make_shared<ResourceManager>();
+    auto resources = std::make_shared<ResourceStore>();
     const DeviceName name = DeviceName::on(task, "CPU", id);
     made.devices_.push_back({.name = name,
                              .context = {.name = name.to_string(),
@@ -28,7 +28,7 @@ LocalDevices LocalDevices::renamed(const TaskName& task) const {
 LocalDevices LocalDevices::isolated() const {
   LocalDevices made = *this;
   for (Device& device : made.devices_) {
-    device.resources = std::make_shared<ResourceManager>();
+    device.resources = std::make_shared<ResourceStore>();
     device.context.resources = device.resources.get();
   }
   return made;

@@ -42,7 +42,7 @@ class LocalDevices {
   struct Device {
     DeviceName name;
     DeviceContext context;
-    std::shared_ptr<ResourceManager> resources;
+    std::shared_ptr<ResourceStore> resources;
   };
   Status unknown(std::string_view name) const;
 

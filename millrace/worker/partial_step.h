@@ -61,7 +61,7 @@ class PartialStep final : public ActiveRun {
   bool is_listed_ = false;
 
   Cancellation cancellation_;
-  ResourceManager step_resources_;
+  ResourceStore step_resources_;
 
   mutable Mutex mutex_;
   size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces

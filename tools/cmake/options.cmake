@@ -20,7 +20,12 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 # which g++ and lld cannot do together.
 set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
 
-add_compile_options(-Wall -Wextra)
+# Two warnings that are noise here: fields left out of a designated initialiser have the default that
+# their declaration gives, and g++ 12 takes absl's small vectors for uninitialised.
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-maybe-uninitialized)
+endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_compile_options(-Wthread-safety)
 endif()

@@ -32,8 +32,9 @@ Result<int64_t> one(std::type_identity<int64_t>, py::handle value) {
   const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   int overflow = 0;
   const long long wide = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-  if (overflow != 0) return invalid("expected int, got ", std::string(py::repr(value)),
-                                    ", which does not fit 64 bits");
+  if (overflow != 0)
+    return invalid("expected int, got ", std::string(py::repr(value)),
+                   ", which does not fit 64 bits");
   return int64_t{wide};
 }
 

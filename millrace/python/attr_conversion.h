@@ -28,8 +28,8 @@ namespace millrace::python {
 Result<AttrValue> attr_from_python(std::string_view kind, pybind11::handle value);
 pybind11::object attr_to_python(const AttrValue& value);
 
-// The attributes of a node of `op`: kinds come from the op, and for attributes that it does not know
-// (such as "_class") from the values. None as a value leaves the attribute out.
+// The attributes of a node of `op`: kinds come from the op, and for attributes that it does not
+// know (such as "_class") from the values. None as a value leaves the attribute out.
 Result<Attrs> attrs_from_python(const OpDef& op, const pybind11::dict& values);
 
 // None, or a tuple in which None stands for an unknown dimension.

@@ -1,5 +1,5 @@
-// What each file of bindings adds to the module `_millrace`. module.cc calls them in this order; each
-// says in its own file which Python names it defines.
+// What each file of bindings adds to the module `_millrace`. module.cc calls them in this order;
+// each says in its own file which Python names it defines.
 #pragma once
 
 #include <pybind11/pybind11.h>

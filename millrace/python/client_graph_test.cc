@@ -12,36 +12,43 @@ struct Ops {
   OpRegistry registry;
   Ops() {
     REQUIRE(registry
-                .add({.name = "Const", .doc = "", .signature = "-> output: dtype | value: tensor, dtype: type",
-                      .infer =
-                          [](InferContext& context) -> Status {
+                .add({.name = "Const",
+                      .doc = "",
+                      .signature = "-> output: dtype | value: tensor, dtype: type",
+                      .infer = [](InferContext& context) -> Status {
                         MR_ASSIGN(const Tensor value, context.attrs().tensor("value"));
                         context.set_output(0, value.shape());
                         return {};
                       }})
                 .ok());
     REQUIRE(registry
-                .add({.name = "Placeholder", .doc = "",
+                .add({.name = "Placeholder",
+                      .doc = "",
                       .signature = "-> output: dtype | dtype: type, shape: shape = ?",
                       .infer = infer::shape_attr})
                 .ok());
     REQUIRE(registry
-                .add({.name = "Add", .doc = "", .signature = "x: T, y: T -> z: T | T: type",
+                .add({.name = "Add",
+                      .doc = "",
+                      .signature = "x: T, y: T -> z: T | T: type",
                       .infer = infer::broadcast})
                 .ok());
     REQUIRE(registry
-                .add({.name = "Shape", .doc = "",
+                .add({.name = "Shape",
+                      .doc = "",
                       .signature = "input: T -> output: out_type | T: type, "
                                    "out_type: {int32, int64} = int32"})
                 .ok());
-    REQUIRE(registry
-                .add({.name = "Rank", .doc = "", .signature = "input: T -> output: int32 | T: type"})
-                .ok());
+    REQUIRE(
+        registry
+            .add({.name = "Rank", .doc = "", .signature = "input: T -> output: int32 | T: type"})
+            .ok());
   }
 };
 
 NodeId placeholder(ClientGraph& graph, const std::string& name, PartialShape shape) {
-  auto id = graph.add({.name = name, .op = "Placeholder",
+  auto id = graph.add({.name = name,
+                       .op = "Placeholder",
                        .attrs = {{"dtype", DType::f32}, {"shape", std::move(shape)}}});
   REQUIRE(id.ok());
   return *id;
@@ -85,13 +92,14 @@ TEST_CASE("inputs that are not there are refused") {
 TEST_CASE("constants, and the shapes and ranks of what has a known one, have values") {
   Ops ops;
   ClientGraph graph(ops.registry);
-  const auto constant =
-      graph.add({.name = "c", .op = "Const",
-                 .attrs = {{"value", Tensor::scalar(7)}, {"dtype", DType::i32}}});
+  const auto constant = graph.add(
+      {.name = "c", .op = "Const", .attrs = {{"value", Tensor::scalar(7)}, {"dtype", DType::i32}}});
   CHECK(*graph.constant({*constant, 0}) == Tensor::scalar(7));
 
   const NodeId x = placeholder(graph, "x", {2, 3});
-  const auto shape = graph.add({.name = "s", .op = "Shape", .inputs = {{x, 0}},
+  const auto shape = graph.add({.name = "s",
+                                .op = "Shape",
+                                .inputs = {{x, 0}},
                                 .attrs = {{"T", DType::f32}, {"out_type", DType::i64}}});
   CHECK(*graph.constant({*shape, 0}) == Tensor::vector<int64_t>({2, 3}));
 

@@ -11,11 +11,15 @@ namespace py = pybind11;
 namespace millrace::python {
 namespace {
 
-// Runs `call` without the GIL.
+// Runs `call` without the GIL, then raises what a signal handler raised meanwhile.
 template <class Call>
-auto without_gil(Call&& call) {
-  py::gil_scoped_release release;
-  return std::forward<Call>(call)();
+auto waiting(const OpLibrary& library, Call&& call) {
+  auto result = [&] {
+    py::gil_scoped_release release;
+    return std::forward<Call>(call)();
+  }();
+  library.signals->raise_caught();
+  return result;
 }
 
 // As Python writes shapes: (), (3,), (2, ?).
@@ -40,8 +44,8 @@ py::list traces_to_python(const RunMetadata& metadata) {
   for (const DeviceTrace& trace : metadata.traces) {
     py::list nodes;
     for (const NodeTiming& node : trace.nodes) {
-      nodes.append(py::make_tuple(node.node_name, node.op, node.start_micros, node.end_micros,
-                                  node.thread));
+      nodes.append(
+          py::make_tuple(node.node_name, node.op, node.start_micros, node.end_micros, node.thread));
     }
     devices.append(py::make_tuple(trace.device, nodes));
   }
@@ -56,21 +60,22 @@ py::list graphs_to_python(const RunMetadata& metadata) {
 }
 
 std::vector<NamedTensor> named_feeds(const std::vector<FeedSpec>& feeds, const py::sequence& values,
-                                     const py::object& convert) {
+                                     const py::object& convert, Lending lending) {
   std::vector<NamedTensor> made;
   made.reserve(feeds.size());
   for (size_t i = 0; i < feeds.size(); ++i)
-    made.push_back({feeds[i].name, feed_value(feeds[i], values[i], convert)});
+    made.push_back({feeds[i].name, feed_value(feeds[i], values[i], convert, lending)});
   return made;
 }
 
 }  // namespace
 
-Tensor feed_value(const FeedSpec& spec, py::handle value, const py::object& convert) {
-  auto tensor = tensor_from(value, spec.dtype, Lending::copy);
+Tensor feed_value(const FeedSpec& spec, py::handle value, const py::object& convert,
+                  Lending lending) {
+  auto tensor = tensor_from(value, spec.dtype, lending);
   if (!tensor) {
     const py::object array = convert(value, static_cast<int>(spec.dtype));
-    tensor = tensor_from(array, spec.dtype, Lending::copy);
+    tensor = tensor_from(array, spec.dtype, lending);
     if (!tensor)
       throw py::type_error("The value of a feed must convert to a NumPy array; that of '" +
                            spec.name + "' does not");
@@ -85,11 +90,17 @@ Tensor feed_value(const FeedSpec& spec, py::handle value, const py::object& conv
 
 // ---- PreparedStep ------------------------------------------------------------------------------
 
+PreparedStep::~PreparedStep() {
+  // Letting the step go takes locks of the master.
+  py::gil_scoped_release release;
+  callable_.reset();
+}
+
 std::vector<Tensor> PreparedStep::run_tensors(const py::sequence& values) const {
   absl::InlinedVector<Tensor, 4> feeds;
   for (size_t i = 0; i < feeds_.size(); ++i)
-    feeds.push_back(feed_value(feeds_[i], values[i], convert_));
-  return check(without_gil([&] { return callable_(feeds); }));
+    feeds.push_back(feed_value(feeds_[i], values[i], convert_, Lending::for_step));
+  return check(waiting(*library_, [&] { return (*callable_)(feeds); }));
 }
 
 py::list PreparedStep::run(const py::sequence& values) const {
@@ -106,10 +117,12 @@ py::object PreparedStep::run_single(const py::sequence& values) const {
 ClientSession::ClientSession(const SessionTarget& target, SessionOptions options,
                              std::shared_ptr<GraphCore> core)
     : core_(std::move(core)),
-      session_(check_argument(Session::create(target, std::move(options), core_->library->runtime))) {}
+      session_(check_argument(Session::create(target, std::move(options), core_->library->runtime,
+                                              core_->library->signals))) {}
 
 ClientSession::~ClientSession() {
-  without_gil([&] { session_.reset(); });
+  py::gil_scoped_release release;
+  session_.reset();
 }
 
 void ClientSession::send_new_nodes() {
@@ -123,24 +136,24 @@ PreparedStep ClientSession::prepare(std::vector<FeedSpec> feeds, std::vector<std
                                     std::vector<std::string> targets, py::object convert) {
   std::vector<std::string> names;
   for (const FeedSpec& feed : feeds) names.push_back(feed.name);
-  Callable callable = check(without_gil([&] {
+  Callable callable = check(waiting(*core_->library, [&] {
     return session_->make_callable(std::move(names), std::move(fetches),
                                    {.targets = std::move(targets)});
   }));
-  return {std::move(callable), std::move(feeds), std::move(convert)};
+  return {core_->library, std::move(callable), std::move(feeds), std::move(convert)};
 }
 
 py::tuple ClientSession::run(const std::vector<FeedSpec>& feeds, const py::sequence& values,
                              std::vector<std::string> fetches, std::vector<std::string> targets,
                              const py::object& convert, RunSettings settings) {
-  auto fed = named_feeds(feeds, values, convert);
+  auto fed = named_feeds(feeds, values, convert, Lending::for_step);
   RunMetadata metadata;
   RunArgs args{.targets = std::move(targets),
                .timeout = settings.timeout,
                .trace = settings.trace,
                .output_partition_graphs = settings.output_partition_graphs,
                .metadata = &metadata};
-  auto fetched = check(without_gil([&] {
+  auto fetched = check(waiting(*core_->library, [&] {
     return session_->run(std::move(fed), std::move(fetches), std::move(args));
   }));
   return py::make_tuple(values_to_python(std::move(fetched)), traces_to_python(metadata),
@@ -150,7 +163,7 @@ py::tuple ClientSession::run(const std::vector<FeedSpec>& feeds, const py::seque
 std::string ClientSession::partial_run_setup(std::vector<std::string> feeds,
                                              std::vector<std::string> fetches,
                                              std::vector<std::string> targets) {
-  return check(without_gil([&] {
+  return check(waiting(*core_->library, [&] {
     return session_->partial_run_setup(std::move(feeds), std::move(fetches),
                                        {.targets = std::move(targets)});
   }));
@@ -159,18 +172,19 @@ std::string ClientSession::partial_run_setup(std::vector<std::string> feeds,
 py::list ClientSession::partial_run(const std::string& handle, const std::vector<FeedSpec>& feeds,
                                     const py::sequence& values, std::vector<std::string> fetches,
                                     const py::object& convert) {
-  auto fed = named_feeds(feeds, values, convert);
-  return values_to_python(check(without_gil([&] {
+  // What is fed in one leg is used in later ones, too.
+  auto fed = named_feeds(feeds, values, convert, Lending::copy);
+  return values_to_python(check(waiting(*core_->library, [&] {
     return session_->partial_run(handle, std::move(fed), std::move(fetches));
   })));
 }
 
 std::vector<DeviceAttributes> ClientSession::list_devices() {
-  return check(without_gil([&] { return session_->list_devices(); }));
+  return check(waiting(*core_->library, [&] { return session_->list_devices(); }));
 }
 
 void ClientSession::close() {
-  check(without_gil([&] { return session_->close(); }));
+  check(waiting(*core_->library, [&] { return session_->close(); }));
 }
 
 }  // namespace millrace::python

@@ -1,8 +1,8 @@
-// ClientSession: what Python holds of a session, and PreparedStep: a step of it that is run again and
-// again, with its feeds' types and its fetches known.
+// ClientSession: what Python holds of a session, and PreparedStep: a step of it that is run again
+// and again, with its feeds' types and its fetches known.
 //
-// Conversions happen with the GIL, everything that may wait without it. On the main thread a wait looks
-// after signals, so that Ctrl-C ends it with KeyboardInterrupt.
+// Conversions happen with the GIL, everything that may wait without it. On the main thread a wait
+// looks after signals, so that Ctrl-C ends it with KeyboardInterrupt.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include <pybind11/pybind11.h>
 
 #include "millrace/python/graph_core.h"
+#include "millrace/python/numpy_tensor.h"
 #include "millrace/session/session.h"
 
 namespace millrace::python {
@@ -27,12 +28,19 @@ struct FeedSpec {
 // A value for a feed. Lists, other dtypes and so on go through `convert`, the Python function
 // (value, dtype number) -> array.
 // Throws ValueError if the shape does not fit, and what `convert` throws.
-Tensor feed_value(const FeedSpec& spec, pybind11::handle value, const pybind11::object& convert);
+Tensor feed_value(const FeedSpec& spec, pybind11::handle value, const pybind11::object& convert,
+                  Lending lending);
 
 class PreparedStep {
  public:
-  PreparedStep(Callable callable, std::vector<FeedSpec> feeds, pybind11::object convert)
-      : callable_(std::move(callable)), feeds_(std::move(feeds)), convert_(std::move(convert)) {}
+  PreparedStep(std::shared_ptr<OpLibrary> library, Callable callable, std::vector<FeedSpec> feeds,
+               pybind11::object convert)
+      : library_(std::move(library)),
+        callable_(std::move(callable)),
+        feeds_(std::move(feeds)),
+        convert_(std::move(convert)) {}
+  PreparedStep(PreparedStep&&) = default;
+  ~PreparedStep();
 
   // Runs the step. Returns the fetched values, one per fetch.
   pybind11::list run(const pybind11::sequence& values) const;
@@ -40,9 +48,11 @@ class PreparedStep {
   pybind11::object run_single(const pybind11::sequence& values) const;
 
  private:
+  // Large arrays are lent to the step: it has ended when this returns.
   std::vector<Tensor> run_tensors(const pybind11::sequence& values) const;
 
-  Callable callable_;
+  std::shared_ptr<OpLibrary> library_;
+  std::optional<Callable> callable_;
   std::vector<FeedSpec> feeds_;
   pybind11::object convert_;
 };

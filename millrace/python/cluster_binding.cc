@@ -34,7 +34,8 @@ py::dict jobs_of(const ClusterSpec& cluster) {
   return made;
 }
 
-// What TF_CONFIG and the arguments say, as a dictionary. Throws ValueError with the place in the JSON.
+// What TF_CONFIG and the arguments say, as a dictionary. Throws ValueError with the place in the
+// JSON.
 py::dict run_config(const std::optional<std::string>& tf_config,
                     const std::optional<std::string>& master,
                     const std::optional<std::string>& model_dir) {

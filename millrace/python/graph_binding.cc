@@ -1,5 +1,5 @@
-// GraphCore: the C++ half of a front-end graph. Nodes are known by number, outputs by (node, index),
-// types by their number (plus 100 for references).
+// GraphCore: the C++ half of a front-end graph. Nodes are known by number, outputs by (node,
+// index), types by their number (plus 100 for references).
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,8 +9,8 @@
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
 #include "millrace/python/client_graph.h"
-#include "millrace/python/numpy_tensor.h"
 #include "millrace/python/graph_core.h"
+#include "millrace/python/numpy_tensor.h"
 #include "millrace/python/status_binding.h"
 
 namespace py = pybind11;
@@ -112,20 +112,16 @@ void bind_graph(py::module_& module) {
              const Node& node = node_at(core, id);
              return py::make_tuple(node.name, node.op->name, type_numbers(node.output_types));
            })
-      .def("input_types",
-           [](const GraphCore& core, NodeId id) {
-             return type_numbers(node_at(core, id).input_types);
-           })
+      .def("input_types", [](const GraphCore& core,
+                             NodeId id) { return type_numbers(node_at(core, id).input_types); })
       .def("inputs", &inputs)
       .def("control_inputs",
            [](const GraphCore& core, NodeId id) {
              const auto& before = node_at(core, id).control_inputs;
              return std::vector<NodeId>(before.begin(), before.end());
            })
-      .def("device",
-           [](const GraphCore& core, NodeId id) {
-             return std::string(node_at(core, id).requested_device);
-           })
+      .def("device", [](const GraphCore& core,
+                        NodeId id) { return std::string(node_at(core, id).requested_device); })
       .def("attr", &attr)
       .def("attrs", &attrs)
       .def("shape",
@@ -153,8 +149,7 @@ void bind_graph(py::module_& module) {
            [](GraphCore& core, NodeId id, const std::string& name, const py::handle& value) {
              py::dict one;
              one[py::str(name)] = value;
-             const Attrs converted =
-                 check_argument(attrs_from_python(*node_at(core, id).op, one));
+             const Attrs converted = check_argument(attrs_from_python(*node_at(core, id).op, one));
              for (const auto& [key, held] : converted)
                check_argument(core.graph.set_attr(id, key, held));
            })

@@ -12,7 +12,7 @@ namespace millrace::python {
 
 // Guarded by the GIL.
 struct GraphCore {
-  explicit GraphCore(std::shared_ptr<const OpLibrary> ops)
+  explicit GraphCore(std::shared_ptr<OpLibrary> ops)
       : library(std::move(ops)), graph(library->ops()) {}
 
   // The nodes from number `first` on, in the form that is sent to a master.
@@ -20,7 +20,7 @@ struct GraphCore {
     return export_graph(graph.graph(), {.first = first});
   }
 
-  const std::shared_ptr<const OpLibrary> library;
+  const std::shared_ptr<OpLibrary> library;
   ClientGraph graph;
 };
 

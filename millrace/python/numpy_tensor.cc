@@ -24,22 +24,32 @@ constexpr size_t kCachedBytes = size_t{256} << 10;
 int numpy_type(DType dtype) {
   switch (dtype) {
     case DType::f32:
-    case DType::bf16: return NPY_FLOAT32;
-    case DType::f64: return NPY_FLOAT64;
-    case DType::f16: return NPY_FLOAT16;
-    case DType::i64: return NPY_INT64;
+    case DType::bf16:
+      return NPY_FLOAT32;
+    case DType::f64:
+      return NPY_FLOAT64;
+    case DType::f16:
+      return NPY_FLOAT16;
+    case DType::i64:
+      return NPY_INT64;
     case DType::i32:
-    case DType::qi32: return NPY_INT32;
+    case DType::qi32:
+      return NPY_INT32;
     case DType::i16:
-    case DType::qi16: return NPY_INT16;
+    case DType::qi16:
+      return NPY_INT16;
     case DType::i8:
     case DType::qi8:
     case DType::i4:
-    case DType::i2: return NPY_INT8;
-    case DType::u64: return NPY_UINT64;
-    case DType::u32: return NPY_UINT32;
+    case DType::i2:
+      return NPY_INT8;
+    case DType::u64:
+      return NPY_UINT64;
+    case DType::u32:
+      return NPY_UINT32;
     case DType::u16:
-    case DType::qu16: return NPY_UINT16;
+    case DType::qu16:
+      return NPY_UINT16;
     case DType::u8:
     case DType::qu8:
     case DType::u4:
@@ -48,14 +58,20 @@ int numpy_type(DType dtype) {
     case DType::f8_e4m3fn:
     case DType::f8_e4m3fnuz:
     case DType::f8_e4m3b11fnuz:
-    case DType::f8_e5m2fnuz: return NPY_UINT8;
-    case DType::boolean: return NPY_BOOL;
-    case DType::c64: return NPY_COMPLEX64;
-    case DType::c128: return NPY_COMPLEX128;
-    case DType::string: return NPY_OBJECT;
+    case DType::f8_e5m2fnuz:
+      return NPY_UINT8;
+    case DType::boolean:
+      return NPY_BOOL;
+    case DType::c64:
+      return NPY_COMPLEX64;
+    case DType::c128:
+      return NPY_COMPLEX128;
+    case DType::string:
+      return NPY_OBJECT;
     case DType::invalid:
     case DType::resource:
-    case DType::variant: return -1;
+    case DType::variant:
+      return -1;
   }
   return -1;
 }
@@ -135,13 +151,20 @@ std::optional<Tensor> integer_scalar(PyObject* value) {
 
 std::optional<Tensor> from_int(PyObject* value, DType dtype) {
   switch (dtype) {
-    case DType::i32: return integer_scalar<int32_t>(value);
-    case DType::i64: return integer_scalar<int64_t>(value);
-    case DType::i16: return integer_scalar<int16_t>(value);
-    case DType::i8: return integer_scalar<int8_t>(value);
-    case DType::u8: return integer_scalar<uint8_t>(value);
-    case DType::u16: return integer_scalar<uint16_t>(value);
-    case DType::u32: return integer_scalar<uint32_t>(value);
+    case DType::i32:
+      return integer_scalar<int32_t>(value);
+    case DType::i64:
+      return integer_scalar<int64_t>(value);
+    case DType::i16:
+      return integer_scalar<int16_t>(value);
+    case DType::i8:
+      return integer_scalar<int8_t>(value);
+    case DType::u8:
+      return integer_scalar<uint8_t>(value);
+    case DType::u16:
+      return integer_scalar<uint16_t>(value);
+    case DType::u32:
+      return integer_scalar<uint32_t>(value);
     case DType::f32:
     case DType::f64: {
       const double wide = PyLong_AsDouble(value);
@@ -152,7 +175,8 @@ std::optional<Tensor> from_int(PyObject* value, DType dtype) {
       if (dtype == DType::f64) return Tensor::scalar(wide);
       return Tensor::scalar(static_cast<float>(wide));
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -195,8 +219,7 @@ Tensor strings_of(PyArrayObject* array, const Shape& shape) {
     PyObject* element = *elements++;
     if (element != nullptr && read_text(element, &out)) continue;
     const py::object shown = element ? py::reinterpret_borrow<py::object>(element) : py::none();
-    throw py::type_error("Expected binary or unicode string, got " +
-                         std::string(py::repr(shown)));
+    throw py::type_error("Expected binary or unicode string, got " + std::string(py::repr(shown)));
   }
   return tensor;
 }
@@ -204,19 +227,21 @@ Tensor strings_of(PyArrayObject* array, const Shape& shape) {
 // Borrows the array's memory; the array lives as long as the buffer.
 Tensor lent(PyArrayObject* array, DType dtype, const Shape& shape) {
   Py_INCREF(array);
-  auto buffer = Buffer::borrow_for_step(PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)),
-                               [array] {
-                                 // Whoever drops the buffer last may be a thread that knows nothing
-                                 // of Python. After Python's end there is nothing to give back.
-                                 if (!Py_IsInitialized()) return;
-                                 py::gil_scoped_acquire gil;
-                                 Py_DECREF(array);
-                               });
+  auto buffer = Buffer::borrow_for_step(PyArray_DATA(array),
+                                        static_cast<size_t>(PyArray_NBYTES(array)), [array] {
+                                          // Whoever drops the buffer last may be a thread that
+                                          // knows nothing of Python. After Python's end there is
+                                          // nothing to give back.
+                                          if (!Py_IsInitialized()) return;
+                                          py::gil_scoped_acquire gil;
+                                          Py_DECREF(array);
+                                        });
   return check_argument(Tensor::on_buffer(dtype, shape, std::move(buffer)));
 }
 
 std::optional<Tensor> from_array(PyArrayObject* array, DType dtype, Lending lending) {
-  if (same_bits_type(PyArray_TYPE(array)) != numpy_type(dtype) || !PyArray_ISCARRAY_RO(array)) return std::nullopt;
+  if (same_bits_type(PyArray_TYPE(array)) != numpy_type(dtype) || !PyArray_ISCARRAY_RO(array))
+    return std::nullopt;
   const Shape shape = check_argument(shape_of(array));
   if (dtype == DType::string) return strings_of(array, shape);
   if (dtype == DType::bf16) {

@@ -1,8 +1,8 @@
 // Tensors from NumPy arrays and Python scalars, and back.
 //
-// Only what needs no thought is converted here: a value whose type already is that of the tensor. The
-// Python side (tensor_values.py) brings everything else (lists, other dtypes, other byte orders) into
-// that form with NumPy first.
+// Only what needs no thought is converted here: a value whose type already is that of the tensor.
+// The Python side (tensor_values.py) brings everything else (lists, other dtypes, other byte
+// orders) into that form with NumPy first.
 //
 //   dtype                       NumPy
 //   float … complex128          the dtype of the same name
@@ -13,8 +13,8 @@
 //
 // What an array and a tensor may share: a tensor taken from an array either copies it or borrows it
 // for the length of one step (see Lending). An array made from a tensor belongs to the program: it
-// takes over the buffer if nobody else holds it, and is a copy otherwise, so that writing to it never
-// changes a variable, a constant or a fed array.
+// takes over the buffer if nobody else holds it, and is a copy otherwise, so that writing to it
+// never changes a variable, a constant or a fed array.
 //
 // All functions need the GIL.
 #pragma once
@@ -40,10 +40,10 @@ enum class Lending : uint8_t {
   for_step,  // borrow large arrays: the caller sees to it that nobody keeps the tensor
 };
 
-// A tensor of `dtype` from a Python scalar, bytes or str, a NumPy scalar, or a NumPy array of exactly
-// that dtype (object for string; dense, aligned and in this machine's byte order).
-// nullopt if the value is none of these or does not fit; throws TypeError for an element of an object
-// array that is neither bytes nor str, MemoryError if there is no memory.
+// A tensor of `dtype` from a Python scalar, bytes or str, a NumPy scalar, or a NumPy array of
+// exactly that dtype (object for string; dense, aligned and in this machine's byte order). nullopt
+// if the value is none of these or does not fit; throws TypeError for an element of an object array
+// that is neither bytes nor str, MemoryError if there is no memory.
 std::optional<Tensor> tensor_from(pybind11::handle value, DType dtype, Lending lending);
 
 }  // namespace millrace::python

@@ -23,8 +23,7 @@ py::tuple arg_tuple(const ArgDef& arg) {
 py::tuple attr_tuple(const AttrDef& attr) {
   py::list allowed;
   for (const DType dtype : attr.allowed_types) allowed.append(static_cast<int>(dtype));
-  const py::object fallback =
-      attr.default_value ? attr_to_python(*attr.default_value) : py::none();
+  const py::object fallback = attr.default_value ? attr_to_python(*attr.default_value) : py::none();
   return py::make_tuple(attr.name, attr.kind, fallback, allowed);
 }
 

@@ -17,7 +17,8 @@ class ServedTask {
       : library_(std::move(library)), options_(std::move(options)) {}
   ~ServedTask();
 
-  // Binds the task's address, or takes over the socket that a launcher has bound for it, and serves.
+  // Binds the task's address, or takes over the socket that a launcher has bound for it, and
+  // serves.
   void start();
   std::string target() const;
   // Blocks until the server is stopped (true) or `seconds` are over (false).

@@ -1,5 +1,5 @@
-// ServedTask, ClientSession and PreparedStep. Feeds are (name, dtype number, shape) triples, the configuration is
-// a dictionary with the names of SessionOptions.
+// ServedTask, ClientSession and PreparedStep. Feeds are (name, dtype number, shape) triples, the
+// configuration is a dictionary with the names of SessionOptions.
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +54,7 @@ SessionTarget session_target(const py::object& target) {
 py::list device_tuples(ClientSession& session) {
   py::list made;
   for (const DeviceAttributes& device : session.list_devices()) {
-    made.append(
-        py::make_tuple(device.name, device.type, device.memory_limit, device.incarnation));
+    made.append(py::make_tuple(device.name, device.type, device.memory_limit, device.incarnation));
   }
   return made;
 }

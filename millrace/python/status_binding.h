@@ -1,7 +1,7 @@
 // How a Status becomes a Python exception.
 //
-// Errors of running (sessions, servers) become the classes of `millrace.errors`, one per code. Errors
-// of building a graph become what Python programs expect of a wrong argument: ValueError for
+// Errors of running (sessions, servers) become the classes of `millrace.errors`, one per code.
+// Errors of building a graph become what Python programs expect of a wrong argument: ValueError for
 // INVALID_ARGUMENT, and so on. The Python side owns the classes; this is only the bridge.
 //
 // All functions need the GIL.

@@ -37,10 +37,10 @@ py::list dtypes() {
 void bind_tensor(py::module_& module) {
   py::class_<Tensor>(module, "Tensor", "A value of the runtime; immutable.")
       .def_property_readonly("dtype", [](const Tensor& t) { return static_cast<int>(t.dtype()); })
-      .def_property_readonly("shape",
-                             [](const Tensor& t) { return shape_to_python(t.shape()); })
-      .def("numpy", [](const Tensor& t) { return to_numpy(t); },
-           "The value as NumPy has it: an array of its own, a NumPy scalar, or bytes.")
+      .def_property_readonly("shape", [](const Tensor& t) { return shape_to_python(t.shape()); })
+      .def(
+          "numpy", [](const Tensor& t) { return to_numpy(t); },
+          "The value as NumPy has it: an array of its own, a NumPy scalar, or bytes.")
       .def("__repr__", [](const Tensor& t) { return "<Tensor " + t.to_string() + ">"; });
   module.def("make_tensor", &make_tensor, py::arg("value"), py::arg("dtype"),
              "A Tensor from a value that needs no conversion, or None if it needs one.");

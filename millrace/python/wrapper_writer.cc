@@ -13,10 +13,11 @@ namespace millrace::python {
 namespace {
 
 constexpr std::array<std::string_view, 37> kReserved = {
-    "False", "None",   "True",  "and",    "as",   "assert", "async",  "await",    "break", "class",
-    "continue", "def", "del",   "elif",   "else", "except", "finally", "for",     "from",  "global",
-    "if",    "import", "in",    "is",     "lambda", "nonlocal", "not", "or",      "pass",  "raise",
-    "return", "try",   "while", "with",   "yield", "name", "self"};
+    "False",   "None",     "True",     "and",    "as",   "assert", "async",  "await",
+    "break",   "class",    "continue", "def",    "del",  "elif",   "else",   "except",
+    "finally", "for",      "from",     "global", "if",   "import", "in",     "is",
+    "lambda",  "nonlocal", "not",      "or",     "pass", "raise",  "return", "try",
+    "while",   "with",     "yield",    "name",   "self"};
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
@@ -47,10 +48,14 @@ std::string quoted(std::string_view text) {
 // The front-end's name of a type.
 std::string type_name(DType dtype) {
   switch (dtype) {
-    case DType::f16: return "float16";
-    case DType::f32: return "float32";
-    case DType::f64: return "float64";
-    default: return std::string(dtype_name(dtype));
+    case DType::f16:
+      return "float16";
+    case DType::f32:
+      return "float32";
+    case DType::f64:
+      return "float64";
+    default:
+      return std::string(dtype_name(dtype));
   }
 }
 
@@ -180,9 +185,9 @@ std::string function_name(std::string_view op_name) {
   std::string made;
   for (size_t i = 0; i < op_name.size(); ++i) {
     const char c = op_name[i];
-    const bool starts_word = is_upper(c) && i > 0 &&
-                             (is_lower(op_name[i - 1]) ||
-                              (i + 1 < op_name.size() && is_lower(op_name[i + 1])));
+    const bool starts_word =
+        is_upper(c) && i > 0 &&
+        (is_lower(op_name[i - 1]) || (i + 1 < op_name.size() && is_lower(op_name[i + 1])));
     if (starts_word) made += '_';
     made += is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
   }
@@ -235,7 +240,8 @@ std::string wrapper_source(const OpDef& op) {
 std::string wrapper_module(const OpRegistry& ops) {
   std::string made =
       "\"\"\"One function per op, written from the op registry when Millrace was built.\n\n"
-      "Each adds a node to the default graph. Inputs are what tf.convert_to_tensor takes.\n\"\"\"\n\n"
+      "Each adds a node to the default graph. Inputs are what tf.convert_to_tensor "
+      "takes.\n\"\"\"\n\n"
       "from millrace import dtypes as _types\n"
       "from millrace.apply import apply_op as _apply\n";
   std::string table = "\n\nBY_OP = {\n";

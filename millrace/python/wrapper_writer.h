@@ -4,7 +4,8 @@
 //       """Adds value to the variable ... """
 //       return _apply("AssignAdd", (ref, value), {"use_locking": use_locking}, name)
 //
-// Pure: OpDefs in, text out. The build runs it once and puts the module into the package as gen_ops.
+// Pure: OpDefs in, text out. The build runs it once and puts the module into the package as
+// gen_ops.
 #pragma once
 
 #include <string>
@@ -15,8 +16,8 @@
 
 namespace millrace::python {
 
-// "MatMul" -> "mat_mul", "FIFOQueueV2" -> "fifo_queue_v2", "Conv2D" -> "conv2d", as TensorFlow does;
-// a word that Python keeps for itself gets a "_" at its end.
+// "MatMul" -> "mat_mul", "FIFOQueueV2" -> "fifo_queue_v2", "Conv2D" -> "conv2d", as TensorFlow
+// does; a word that Python keeps for itself gets a "_" at its end.
 std::string function_name(std::string_view op_name);
 
 // A value as Python source: 3, 0.5, True, "text", _types.float32, [2, None], None.
@@ -25,8 +26,8 @@ std::string python_literal(const AttrValue& value);
 // The wrapper of one op. `op` must have been parsed (OpRegistry::add).
 std::string wrapper_source(const OpDef& op);
 
-// The whole module: wrappers in order of op names, without ops whose name starts with "_", and BY_OP,
-// a dictionary from op name to function.
+// The whole module: wrappers in order of op names, without ops whose name starts with "_", and
+// BY_OP, a dictionary from op name to function.
 std::string wrapper_module(const OpRegistry& ops);
 
 }  // namespace millrace::python

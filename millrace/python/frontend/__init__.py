@@ -67,21 +67,23 @@ from millrace.control_flow import (
 )
 from millrace.variables import (
     Variable,
-    all_variables,
-    assert_variables_initialized,
     disable_resource_variables,
     enable_resource_variables,
+    is_variable_initialized,
+    resource_variables_enabled,
+)
+from millrace.variable_groups import (
+    all_variables,
+    assert_variables_initialized,
     global_variables,
     global_variables_initializer,
     initialize_all_variables,
     initialize_local_variables,
     initialize_variables,
-    is_variable_initialized,
     local_variables,
     local_variables_initializer,
     model_variables,
     report_uninitialized_variables,
-    resource_variables_enabled,
     trainable_variables,
     variables_initializer,
 )

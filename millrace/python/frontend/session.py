@@ -2,85 +2,15 @@
 
 import threading
 
-import numpy as np
-
-from millrace import _millrace, default_session, dtypes, errors, tensor_values
+from millrace import _millrace, default_session, errors
 from millrace.config import RunMetadata, fill_metadata, session_options
 from millrace.error_context import with_operation
 from millrace.fetches import Fetches, cache_key
 from millrace.graph import Graph, _inside_loop, get_default_graph
+from millrace.prepared_step import PreparedStep, convert_feed, feed_specs
 from millrace.targets import add_session, dialled
 
 _MAX_PREPARED = 1024  # steps that a session keeps ready
-
-
-def _convert_feed(value, dtype_number):
-    """What the C++ side calls for a value that needs converting: a NumPy array of that type."""
-    dtype = dtypes.as_dtype(dtype_number)
-    if hasattr(value, "_as_tensor"):
-        raise TypeError(
-            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python "
-            "scalars, strings, lists, numpy ndarrays, or TensorHandles."
-        )
-    if dtype == dtypes.string:
-        return tensor_values.to_array(value, dtype)[0]
-    kind = dtype.as_numpy_dtype
-    if isinstance(value, int) and dtype.is_integer and not dtype.min <= value <= dtype.max:
-        raise TypeError(
-            f"Type of feed value {value} with type int is not compatible with Tensor type "
-            f"{dtype.name}. Try explicitly setting the type of the feed tensor to a larger type "
-            "(e.g. int64)."
-        )
-    try:
-        return np.require(np.asarray(value, dtype=kind), requirements=("C", "A"))
-    except ValueError as error:
-        raise ValueError(
-            f"Cannot feed {value!r} for a Tensor of type {dtype.name}: {error}"
-        ) from None
-
-
-class _Step:
-    """A combination of fetches and feeds that is ready to run."""
-
-    __slots__ = ("prepared", "fetches", "fed", "run")
-
-    def __init__(self, prepared, fetches, fed):
-        self.prepared = prepared
-        self.fetches = fetches
-        self.fed = (
-            fed  # fetched Tensors that are fed: position among the fetches -> among the feeds
-        )
-        if prepared is None:
-            self.run = self._run_nothing
-        elif fetches.is_single and not fed:
-            self.run = prepared.run_single
-        else:
-            self.run = self._run_structured
-
-    def _run_structured(self, values):
-        return self.fetches.result(self._with_fed(self.prepared.run(values), values))
-
-    def _run_nothing(self, values):
-        return self.fetches.result(self._with_fed([], values))
-
-    def _with_fed(self, fetched, values):
-        if not self.fed:
-            return fetched
-        remaining = iter(fetched)
-        return [
-            _fed_value(values[self.fed[position]], tensor)
-            if position in self.fed
-            else next(remaining)
-            for position, tensor in enumerate(self.fetches.tensors)
-        ]
-
-
-def _fed_value(value, tensor):
-    made = _millrace.make_tensor(value, tensor.dtype.base_dtype.as_datatype_enum)
-    if made is None:
-        number = tensor.dtype.base_dtype.as_datatype_enum
-        made = _millrace.make_tensor(_convert_feed(value, number), number)
-    return made.numpy()
 
 
 class BaseSession:
@@ -153,7 +83,7 @@ class BaseSession:
             raise self._explained(error) from None
 
     def _prepared(self, fetches, feed_dict):
-        """(the _Step for these fetches and feeds, the values in its order)."""
+        """(the PreparedStep for these fetches and feeds, the values in its order)."""
         self._check_usable()
         parsed = Fetches(self._graph, fetches)
         tensors, values = self._feeds(feed_dict)
@@ -180,13 +110,13 @@ class BaseSession:
         fetched = [tensor.name for i, tensor in enumerate(parsed.tensors) if i not in fed]
         targets = [operation.name for operation in parsed.operations]
         if not fetched and not targets:
-            return _Step(None, parsed, fed)
+            return PreparedStep(None, parsed, fed)
         self._send_graph()
         try:
-            prepared = self._core.prepare(_feed_specs(tensors), fetched, targets, _convert_feed)
+            prepared = self._core.prepare(feed_specs(tensors), fetched, targets, convert_feed)
         except errors.OpError as error:
             raise self._explained(error) from None
-        return _Step(prepared, parsed, fed)
+        return PreparedStep(prepared, parsed, fed)
 
     def _feeds(self, feed_dict):
         """(Tensors, values) of a feed_dict."""
@@ -230,11 +160,11 @@ class BaseSession:
         self._send_graph()
         try:
             fetched, traces, graphs = self._core.run(
-                _feed_specs(tensors),
+                feed_specs(tensors),
                 values,
                 [tensor.name for tensor in parsed.tensors],
                 [operation.name for operation in parsed.operations],
-                _convert_feed,
+                convert_feed,
                 options.timeout_in_ms if options is not None else 0,
                 options.trace_level if options is not None else 0,
                 bool(options is not None and options.output_partition_graphs),
@@ -279,7 +209,10 @@ class BaseSession:
 
     def _explained(self, error):
         """The error as the program is to see it."""
-        if self._closed and isinstance(error, errors.FailedPreconditionError):
+        # Closed by another thread meanwhile; how far the call came decides what it was told.
+        if self._closed and isinstance(
+            error, (errors.FailedPreconditionError, errors.AbortedError)
+        ):
             return RuntimeError("Attempted to use a closed Session.")
         return with_operation(error, self._graph, not self._target)
 
@@ -324,10 +257,10 @@ class BaseSession:
         try:
             fetched = self._core.partial_run(
                 handle,
-                _feed_specs(tensors),
+                feed_specs(tensors),
                 values,
                 [tensor.name for tensor in parsed.tensors],
-                _convert_feed,
+                convert_feed,
             )
         except errors.OpError as error:
             raise self._explained(error) from None
@@ -351,13 +284,6 @@ class BaseSession:
     def as_default(self):
         """Makes this the default session inside a `with` block; does not close it."""
         return default_session.Scope(self)
-
-
-def _feed_specs(tensors):
-    return [
-        (tensor.name, tensor.dtype.base_dtype.as_datatype_enum, tensor.shape._dims)
-        for tensor in tensors
-    ]
 
 
 class _DeviceAttributes:

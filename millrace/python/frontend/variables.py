@@ -7,10 +7,8 @@ name, so programs that build the same variable on the same device share one.
 
 import contextlib
 
-import numpy as np
-
 from millrace import dtypes, gen_ops
-from millrace.conversion import constant, convert
+from millrace.conversion import convert
 from millrace.default_session import session_or_default
 from millrace.graph import get_default_graph, init_scope, name_scope
 from millrace.graph_collections import GraphKeys
@@ -362,89 +360,8 @@ def _reading(caching_device, op):
             yield
 
 
-# ---- Groups of variables -------------------------------------------------------------------------
-
-
-def global_variables(scope=None):
-    """The variables that all tasks share: what tf.Variable makes."""
-    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-
-
-def all_variables():
-    return global_variables()
-
-
-def local_variables(scope=None):
-    """The variables of this process: made with collections=[GraphKeys.LOCAL_VARIABLES]."""
-    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
-
-
-def model_variables(scope=None):
-    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
-
-
-def trainable_variables(scope=None):
-    """The variables that optimizers change."""
-    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
-
-
-def variables_initializer(var_list, name="init"):
-    """An Operation that sets each of these variables to its initial value."""
-    from millrace.control_flow import group
-
-    return group(*[variable.initializer for variable in var_list], name=name)
-
-
-initialize_variables = variables_initializer
-
-
-def global_variables_initializer():
-    """An Operation that initializes all global variables."""
-    return variables_initializer(global_variables())
-
-
-initialize_all_variables = global_variables_initializer
-
-
-def local_variables_initializer():
-    """An Operation that initializes all local variables."""
-    return variables_initializer(local_variables())
-
-
-initialize_local_variables = local_variables_initializer
-
-
 def is_variable_initialized(variable):
     """A bool Tensor: whether a variable has a value."""
     if isinstance(variable, ResourceVariable):
         return variable.is_initialized()
     return gen_ops.is_variable_initialized(variable)
-
-
-def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
-    """A vector with the names of the variables that have no value yet.
-
-    Args:
-      var_list: the variables; all global and local ones if None.
-      name: a name for the nodes.
-    """
-    from millrace.array_ops import boolean_mask
-
-    if var_list is None:
-        var_list = global_variables() + local_variables()
-    with name_scope(name) as scope:
-        if not var_list:
-            return constant(np.array([], dtype=object), dtypes.string, name=scope)
-        marks = gen_ops.pack([is_variable_initialized(variable) for variable in var_list], axis=0)
-        names = constant([variable.op.name for variable in var_list])
-        return gen_ops.identity(boolean_mask(names, gen_ops.logical_not(marks)), name=scope)
-
-
-def assert_variables_initialized(var_list=None):
-    """An Operation that fails if a variable has no value; None if there are no variables."""
-    from millrace.control_flow import group
-
-    var_list = global_variables() + local_variables() if var_list is None else var_list
-    if not var_list:
-        return None
-    return group(*[gen_ops.identity(variable) for variable in var_list])

@@ -32,7 +32,7 @@ Result<std::vector<Tensor>> run_step(SessionState& state, RunStepRequest request
   for (NamedTensor& feed : request.feeds) feed.name = tensor_name(std::move(feed.name));
   request.fetches = tensor_names(std::move(request.fetches));
   request.options = {args.trace, args.timeout, args.output_partition_graphs};
-  WaitFor<RunStepReply> wait;
+  WaitFor<RunStepReply> wait(state.interrupt.get());
   state.master->run_step(std::move(request), wait.call(args.cancellation, deadline), wait.done());
   MR_ASSIGN(RunStepReply reply, wait.get());
   if (args.metadata != nullptr) *args.metadata = std::move(reply.metadata);
@@ -51,13 +51,15 @@ Session::~Session() {
 
 Result<std::unique_ptr<Session>> Session::create(const SessionTarget& target,
                                                  SessionOptions options,
-                                                 std::shared_ptr<Runtime> runtime) {
+                                                 std::shared_ptr<Runtime> runtime,
+                                                 std::shared_ptr<Interrupt> interrupt) {
   auto state = std::make_shared<SessionState>();
   MR_ASSIGN(Dialled dialled, dial(target, std::move(runtime)));
   state->runtime = std::move(dialled.runtime);
   state->master = std::move(dialled.master);
   state->target = std::move(dialled.target);
   state->options = std::move(options);
+  state->interrupt = std::move(interrupt);
   return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
@@ -106,7 +108,7 @@ Result<std::string> Session::partial_run_setup(std::vector<std::string> feeds,
                                                std::vector<std::string> fetches, RunArgs args) {
   const auto deadline = state_->deadline(args.timeout);
   MR_ASSIGN(std::string handle, state_->synchronise(args.cancellation, deadline));
-  WaitFor<PartialRunSetupReply> wait;
+  WaitFor<PartialRunSetupReply> wait(state_->interrupt.get());
   state_->master->partial_run_setup({std::move(handle), tensor_names(std::move(feeds)),
                                      tensor_names(std::move(fetches)), std::move(args.targets)},
                                     wait.call(args.cancellation, deadline), wait.done());
@@ -131,7 +133,7 @@ Result<Callable> Session::make_callable(std::vector<std::string> feeds,
   MakeCallableRequest request{handle, tensor_names(std::move(feeds)),
                               tensor_names(std::move(fetches)), std::move(args.targets),
                               {args.trace, args.timeout, args.output_partition_graphs}};
-  WaitFor<MakeCallableReply> wait;
+  WaitFor<MakeCallableReply> wait(state_->interrupt.get());
   state_->master->make_callable(std::move(request), wait.call(args.cancellation, deadline),
                                 wait.done());
   MR_ASSIGN(const MakeCallableReply reply, wait.get());
@@ -141,7 +143,7 @@ Result<Callable> Session::make_callable(std::vector<std::string> feeds,
 Result<std::vector<DeviceAttributes>> Session::list_devices() {
   const auto deadline = state_->deadline({});
   MR_ASSIGN(std::string handle, state_->synchronise(nullptr, deadline));
-  WaitFor<ListDevicesReply> wait;
+  WaitFor<ListDevicesReply> wait(state_->interrupt.get());
   state_->master->list_devices({std::move(handle)}, wait.call(nullptr, deadline), wait.done());
   MR_ASSIGN(ListDevicesReply reply, wait.get());
   std::move(reply.remote.begin(), reply.remote.end(), std::back_inserter(reply.local));
@@ -193,7 +195,7 @@ Callable& Callable::operator=(Callable&& other) noexcept {
 Callable::~Callable() { release(); }
 
 Result<std::vector<Tensor>> Callable::operator()(std::span<const Tensor> feeds) const {
-  WaitFor<RunCallableReply> wait;
+  WaitFor<RunCallableReply> wait(state_->interrupt.get());
   state_->master->run_callable({session_handle_, handle_, {feeds.begin(), feeds.end()}},
                                wait.call(nullptr, state_->deadline(timeout_)), wait.done());
   Result<RunCallableReply> reply = wait.get();

@@ -24,6 +24,7 @@
 #include "millrace/api/scope.h"
 #include "millrace/base/cancellation.h"
 #include "millrace/cluster/messages.h"
+#include "millrace/session/interrupt.h"
 #include "millrace/session/runtime.h"
 #include "millrace/tensor/tensor.h"
 
@@ -91,10 +92,12 @@ class Session {
   using Feeds = std::vector<NamedTensor>;
 
   // Makes the handle only; nobody is contacted yet. `runtime` null: the server's, or a new one.
+  // `interrupt`, if any, is asked by threads that wait in this session.
   // Errors: INVALID_ARGUMENT for a target of another form.
   static Result<std::unique_ptr<Session>> create(const SessionTarget& target,
                                                  SessionOptions options = {},
-                                                 std::shared_ptr<Runtime> runtime = nullptr);
+                                                 std::shared_ptr<Runtime> runtime = nullptr,
+                                                 std::shared_ptr<Interrupt> interrupt = nullptr);
   // Closes the session. Waits for the master a few seconds at most.
   ~Session();
 

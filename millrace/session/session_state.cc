@@ -1,5 +1,7 @@
 #include "millrace/session/session_state.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "millrace/session/wait_for.h"
@@ -10,7 +12,7 @@ namespace {
 
 Result<CreateSessionReply> create(SessionState& state, wire::GraphDef graph,
                                   Cancellation& cancellation, std::optional<Clock::Time> deadline) {
-  WaitFor<CreateSessionReply> wait;
+  WaitFor<CreateSessionReply> wait(state.interrupt.get());
   state.master->create_session({std::move(graph), state.options, state.target},
                                wait.call(&cancellation, deadline), wait.done());
   return wait.get();
@@ -18,7 +20,7 @@ Result<CreateSessionReply> create(SessionState& state, wire::GraphDef graph,
 
 Result<ExtendSessionReply> extend(SessionState& state, ExtendSessionRequest request,
                                   Cancellation& cancellation, std::optional<Clock::Time> deadline) {
-  WaitFor<ExtendSessionReply> wait;
+  WaitFor<ExtendSessionReply> wait(state.interrupt.get());
   state.master->extend_session(std::move(request), wait.call(&cancellation, deadline), wait.done());
   return wait.get();
 }
@@ -32,13 +34,26 @@ std::optional<Clock::Time> SessionState::deadline(std::chrono::milliseconds time
 }
 
 Status SessionState::wait_turn(std::optional<Clock::Time> until) {
+  constexpr std::chrono::milliseconds kAskEvery{100};
+  const bool asks = interrupt != nullptr && is_busy && interrupt->applies();
   while (is_busy && !is_closed) {
-    if (!until) {
-      changed.wait(mutex);
-    } else if (!changed.wait_until(mutex, *until) && is_busy) {
+    const Clock::Time now = Clock::real().now();
+    if (until && now >= *until) {
       return Status(Code::deadline_exceeded,
                     "Timed out waiting for another thread to create or extend the session");
     }
+    if (!until && !asks) {
+      changed.wait(mutex);
+      continue;
+    }
+    Clock::Time next = until.value_or(now + kAskEvery);
+    if (asks) next = std::min(next, now + kAskEvery);
+    if (changed.wait_until(mutex, next) || !asks) continue;
+    // Whoever is asked may take its time, and may want to use the session.
+    mutex.unlock();
+    Status status = interrupt->ask();
+    mutex.lock();
+    MR_TRY(status);
   }
   return is_closed ? failed_precondition("Session is closed.") : Status();
 }

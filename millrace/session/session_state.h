@@ -8,6 +8,7 @@
 #include "millrace/base/cancellation.h"
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/services.h"
+#include "millrace/session/interrupt.h"
 #include "millrace/session/runtime.h"
 
 namespace millrace {
@@ -24,6 +25,7 @@ struct SessionState {
   std::shared_ptr<MasterService> master;  // keeps alive what it needs
   std::string target;
   SessionOptions options;
+  std::shared_ptr<Interrupt> interrupt;  // null: nothing to look after while waiting
 
   Cancellation closing;  // of creating and extending
 

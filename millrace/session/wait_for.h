@@ -1,25 +1,38 @@
 // WaitFor: makes a blocking call of an asynchronous one. The waiting thread lends itself to the work.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "millrace/base/done.h"
 #include "millrace/base/runner.h"
 #include "millrace/cluster/services.h"
+#include "millrace/session/interrupt.h"
 
 namespace millrace {
 
 // Owned by the thread that waits.
 //
-//   WaitFor<RunStepReply> wait;
+//   WaitFor<RunStepReply> wait(interrupt);
 //   master.run_step(std::move(request), wait.call(cancellation, deadline), wait.done());
 //   Result<RunStepReply> reply = wait.get();
 template <class T>
 class WaitFor {
  public:
+  // `interrupt` may be null; it is asked while waiting if it applies to this thread.
+  explicit WaitFor(Interrupt* interrupt = nullptr)
+      : interrupt_(interrupt != nullptr && interrupt->applies() ? interrupt : nullptr) {
+    if (interrupt_ != nullptr) interrupted_.emplace();
+  }
+
   Call call(Cancellation* cancellation = nullptr, std::optional<Clock::Time> deadline = {}) {
-    return {.cancellation = cancellation, .runner = &caller_, .waiting = true, .deadline = deadline};
+    if (interrupt_ == nullptr)
+      return {.cancellation = cancellation, .runner = &caller_, .waiting = true, .deadline = deadline};
+    if (cancellation != nullptr)
+      forwarded_ = cancellation->on_cancel([this](const Status& why) { interrupted_->cancel(why); });
+    // Not `waiting`: a thread that reads a socket could not ask.
+    return {.cancellation = &*interrupted_, .runner = &caller_, .deadline = deadline};
   }
   Done<T> done() {
     return Done<T>([this](Outcome<T> outcome) {
@@ -28,13 +41,28 @@ class WaitFor {
     });
   }
   Outcome<T> get() {
+    if (interrupt_ != nullptr) wait_and_ask();
     caller_.wait();
     return *std::move(outcome_);
   }
 
  private:
+  // Until the call has ended, or has been told to.
+  void wait_and_ask() {
+    constexpr std::chrono::milliseconds kAskEvery{100};
+    while (!caller_.wait(Clock::real().now() + kAskEvery)) {
+      if (Status why = interrupt_->ask(); !why.ok()) {
+        interrupted_->cancel(std::move(why));
+        return;
+      }
+    }
+  }
+
+  Interrupt* const interrupt_;
   CallerThread caller_;
   std::optional<Outcome<T>> outcome_;
+  std::optional<Cancellation> interrupted_;
+  Cancellation::Registration forwarded_;
 };
 
 }  // namespace millrace

@@ -109,7 +109,9 @@ def main():
     cluster = config.cluster_spec
     server = tf.train.Server(cluster, job_name=config.task_type, task_index=config.task_id)
     shared = Shared()
-    session = tf.Session(server.target)
+    # A map task must not wait for its siblings: one that came late would find the first ones gone.
+    owners = tf.ConfigProto(device_filters=["/job:files", "/job:reduce"])
+    session = tf.Session(server.target, config=owners)
     if config.task_type == "files":
         hand_out_paths(session, shared, arguments.texts)
         server.join()

@@ -30,6 +30,7 @@ struct Invocation {
 // `invocation.run` is set. Both outlive the call of run.
 void add_run(CLI::App& app, Invocation& invocation);
 void add_config(CLI::App& app, Invocation& invocation);
+void add_serve(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
 
 // Prints "millrace VERB: message" to standard error. Returns kMisused for INVALID_ARGUMENT, kFailed

@@ -163,13 +163,21 @@ class StepDriver final : public PooledStep {
       run(*std::exchange(held_, std::nullopt));
       return true;
     }
-    auto* record = new Detached(this, *std::exchange(held_, std::nullopt));
+    const Ready ready = *std::exchange(held_, std::nullopt);
+    auto record = std::make_unique<Detached>(this, ready);
     ++under_way_;
-    while (!let_go()) collect();
+    if (!let_go()) {
+      // There is news. What it makes ready comes first.
+      --under_way_;
+      held_ = ready;
+      collect();
+      return true;
+    }
     record->status = flow_.node(record->ready).kernel->run(record->context);
-    if (!deliver(record)) return false;
+    Detached* ended = record.release();
+    if (!deliver(ended)) return false;
     --under_way_;
-    absorb(record);
+    absorb(ended);
     return true;
   }
 

@@ -48,16 +48,28 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(begin, end - begin + 1);
 }
 
+bool names_a_task_only(std::string_view line) {
+  return line.ends_with(":") && line.find("From /job:") != std::string_view::npos;
+}
+
 }  // namespace
 
 void ErrorLines::note(Stream stream, std::string_view line) {
   std::string_view text = trimmed(line).substr(0, kLongest);
   if (text.empty()) return;
+  if (last_goes_on_) {
+    const bool is_first = first_ == last_;
+    last_ = (last_ + " ").append(text).substr(0, kLongest);
+    if (is_first) first_ = last_;
+    last_goes_on_ = false;
+    return;
+  }
   bool indented = text.data() != line.data();
   // What a C++ exception says is indented, but is the best that there is.
   if (text.starts_with("what():") || (looks_like_error(text) && !indented)) {
     if (first_.empty()) first_ = text;
     last_ = text;
+    last_goes_on_ = names_a_task_only(text);
   } else if (stream == Stream::err) {
     last_on_err_ = text;
   }

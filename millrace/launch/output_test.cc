@@ -66,6 +66,17 @@ TEST_CASE("the lines that tell of the error are found among the others") {
   CHECK(quiet.last().empty());
 }
 
+TEST_CASE("an error that begins with the name of a task goes on in the next line") {
+  ErrorLines lines;
+  lines.note(Stream::err, "millrace.errors.OutOfRangeError: From /job:files/replica:0/task:0:");
+  lines.note(Stream::err, "FIFOQueue 'q' is closed and has insufficient elements");
+  lines.note(Stream::err, "\t [[{{node take}}]]");
+  CHECK(lines.last() ==
+        "millrace.errors.OutOfRangeError: From /job:files/replica:0/task:0: "
+        "FIFOQueue 'q' is closed and has insufficient elements");
+  CHECK(lines.first() == lines.last());
+}
+
 TEST_CASE("every end has its reason") {
   const std::string closed =
       "OutOfRangeError: FIFOQueue '_0_q' is closed and has insufficient elements (requested 1, "

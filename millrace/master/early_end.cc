@@ -36,11 +36,11 @@ EarlyEnd EarlyEnd::or_stopping(MasterContext& context, const Call& call, std::st
   return made;
 }
 
-std::optional<Clock::Time> EarlyEnd::deadline(const Call& call, Clock::Time now,
+std::optional<Clock::Time> EarlyEnd::deadline(const Call& call,
                                               std::chrono::milliseconds timeout) {
   // A timeout beyond what the clock can count is none.
   if (timeout.count() <= 0 || timeout > std::chrono::hours(24 * 365 * 100)) return call.deadline;
-  const Clock::Time own = now + timeout;
+  const Clock::Time own = Clock::real().now() + timeout;
   return call.deadline ? std::min(*call.deadline, own) : own;
 }
 

@@ -30,8 +30,7 @@ class EarlyEnd {
                               const Stop& stop);
 
   // The earlier of the call's deadline and `timeout` from now; 0 means none.
-  static std::optional<Clock::Time> deadline(const Call& call, Clock::Time now,
-                                             std::chrono::milliseconds timeout);
+  static std::optional<Clock::Time> deadline(const Call& call, std::chrono::milliseconds timeout);
 
  private:
   Cancellation::Registration given_up_;

@@ -23,26 +23,27 @@ class Waiting : public std::enable_shared_from_this<Waiting> {
   explicit Waiting(Done<PlanCache::Ordered> done) : done_(std::move(done)) {}
 
   void watch(MasterContext& context, const Call& call) {
-    early_end_ = EarlyEnd(context, call, "the step to be planned",
-                          [weak = weak_from_this()](const Status& why) {
-                            if (auto self = weak.lock()) self->end(why);
-                          });
+    EarlyEnd early_end(context, call, "the step to be planned",
+                       [weak = weak_from_this()](const Status& why) {
+                         if (auto self = weak.lock()) self->end(why);
+                       });
+    MutexLock lock(mutex_);
+    if (done_) early_end_ = std::move(early_end);
   }
   void end(Result<PlanCache::Ordered> result) {
     Done<PlanCache::Ordered> done;
     {
+      EarlyEnd early_end;  // gone before the answer: the client may drop its cancellation then
       MutexLock lock(mutex_);
       done = std::move(done_);
+      early_end = std::move(early_end_);
     }
-    if (!done) return;
-    // The client may drop its cancellation as soon as it is answered.
-    early_end_ = {};
-    done(std::move(result));
+    if (done) done(std::move(result));
   }
 
  private:
-  EarlyEnd early_end_;
   Mutex mutex_;
+  EarlyEnd early_end_ MR_GUARDED_BY(mutex_);
   Done<PlanCache::Ordered> done_ MR_GUARDED_BY(mutex_);
 };
 
@@ -81,7 +82,7 @@ Status MasterSession::check_open() {
 Call MasterSession::within(const Call& call, const RunOptions& options) const {
   Call limited = call;
   limited.deadline = EarlyEnd::deadline(
-      call, context_.now(), options.timeout.count() > 0 ? options.timeout : options_.operation_timeout);
+      call, options.timeout.count() > 0 ? options.timeout : options_.operation_timeout);
   return limited;
 }
 

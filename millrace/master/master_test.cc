@@ -22,6 +22,7 @@
 
 #include "millrace/graph/import.h"
 #include "millrace/graph/text.h"
+#include "millrace/master/roll_call.h"
 #include "millrace/ops/all.h"
 
 namespace millrace {
@@ -123,7 +124,8 @@ struct Play final : WorkerDirectory {
                                                     .random = random,
                                                     .timers = timers,
                                                     .pool = pool,
-                                                    .workers = *this});
+                                                    .workers = *this,
+                                                    .reminder_interval = reminder_interval});
   }
 
   void answer(const std::string& name, const std::string& method, const Status& status, float value) {
@@ -168,6 +170,7 @@ struct Play final : WorkerDirectory {
   std::vector<Held> calls;
   std::map<int64_t, int> steps;
   std::ostringstream out;
+  std::chrono::milliseconds reminder_interval{10'000};
   Graph graph;
   size_t num_sent = 0;
   std::string handle, partial_handle;
@@ -204,6 +207,7 @@ void PlayedWorker::answer(const std::string& method, Call call, Done<T> done, Ou
 void PlayedWorker::get_status(WhenDown when, Call call, Done<GetStatusReply> done) {
   held["GetStatus"] = is_down;
   if (when == WhenDown::fail) {
+    play_.say(str_cat("master -> ", name_, " are you there?"));
     done(unavailable("connection refused"));
     return;
   }
@@ -458,6 +462,25 @@ TEST_CASE("a session waits for tasks that are not there yet, but only for those 
         "master -> a CreateWorkerSession\n"
         "master -> b CreateWorkerSession\n"
         "client <- session OK\n");
+}
+
+TEST_CASE("now and then the master looks who is missing, and why") {
+  Play play;
+  play.reminder_interval = std::chrono::milliseconds(1);
+  std::istringstream tasks("a b"), down("b"), none;
+  perform(play, tasks, "tasks");
+  play.start_master();
+  perform(play, down, "down");
+  perform(play, none, "create");
+  play.pool.wait_and_run();
+  CHECK(play.out.str().starts_with("master -> b are you there?\n"));
+  play.answer("b", "GetStatus", {}, 0);
+  play.pool.run_all();
+  CHECK(play.out.str().ends_with("client <- session OK\n"));
+
+  CHECK(reminder("CreateSession", {{"ps", 0, 0}, "ps0:2222"}, unavailable("connection refused")) ==
+        "CreateSession still waiting for response from worker: /job:ps/replica:0/task:0 at ps0:2222 "
+        "(UNAVAILABLE: connection refused)");
 }
 
 TEST_CASE("a client that goes away while tasks are missing is not waited for") {

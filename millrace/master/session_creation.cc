@@ -33,8 +33,7 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     }
     runner_ = call.runner != nullptr ? call.runner : &context_.options.pool;
     Call limited = call;
-    limited.deadline =
-        EarlyEnd::deadline(call, context_.now(), parts_.options.operation_timeout);
+    limited.deadline = EarlyEnd::deadline(call, parts_.options.operation_timeout);
     early_end_ = EarlyEnd::or_stopping(context_, limited, "the session to be created",
                                        [weak = weak_from_this()](const Status& why) {
                                          if (auto self = weak.lock()) self->cancellation_.cancel(why);

@@ -10,16 +10,12 @@ namespace {
 using cpu::Complex;
 using cpu::Floating;
 using cpu::Join;
+using cpu::kIsComplex;
 using cpu::Number;
 using cpu::Real;
 
 using PowTypes = Join<Join<Floating, cpu::SignedIntegers>, Complex>;
 using ModTypes = Join<Floating, cpu::Types<int32_t, int64_t>>;
-
-template <class T>
-constexpr bool kIsComplex = requires(T x) {
-  x.real();
-};
 
 constexpr auto plus = [](const auto& x, const auto& y) { return cpu::add(x, y); };
 constexpr auto minus = [](auto x, auto y) { return cpu::subtract(x, y); };

@@ -9,13 +9,9 @@
 namespace millrace {
 namespace {
 
+using cpu::kIsComplex;
 using Castable = cpu::Join<cpu::Number, cpu::Types<bool>>;
 using CastLoop = void (*)(const void* from, void* to, int64_t count);
-
-template <class T>
-constexpr bool kIsComplex = requires(T x) {
-  x.real();
-};
 
 // What does not fit has no value in C++; it gets what x86 gives, so that every machine and every
 // compiler agree: the lowest number of the type that the conversion goes through.

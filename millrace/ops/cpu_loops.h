@@ -40,6 +40,11 @@ using Real = Join<Floating, Integers>;
 using Number = Join<Real, Complex>;
 using Signed = Join<Join<Floating, SignedIntegers>, Complex>;
 
+template <class T>
+inline constexpr bool kIsComplex = requires(T x) {
+  x.real();
+};
+
 // The type that elements of type T are computed in.
 template <class T>
 inline constexpr bool kIsNarrowFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
@@ -52,6 +57,37 @@ Loop pick(Types<T...>, DType dtype, Make make) {
   Loop found = nullptr;
   ((dtype_of<T> == dtype ? static_cast<void>(found = make.template operator()<T>()) : void()), ...);
   return found;
+}
+
+// For loops that only move elements: make.operator()<T>() for a T that elements of `dtype` can be
+// moved as, plain ones as words of their size.
+template <class Loop, class Make>
+Loop pick_storage(DType dtype, Make make) {
+  struct Bytes16 {
+    uint64_t halves[2];
+  };
+  switch (dtype) {
+    case DType::string:
+      return make.template operator()<std::string>();
+    case DType::resource:
+      return make.template operator()<ResourceHandle>();
+    case DType::variant:
+      return make.template operator()<Variant>();
+    default:
+      break;
+  }
+  switch (dtype_size(dtype)) {
+    case 1:
+      return make.template operator()<uint8_t>();
+    case 2:
+      return make.template operator()<uint16_t>();
+    case 4:
+      return make.template operator()<uint32_t>();
+    case 8:
+      return make.template operator()<uint64_t>();
+    default:
+      return make.template operator()<Bytes16>();
+  }
 }
 
 // UNIMPLEMENTED: the op allows a type for which there is no loop.

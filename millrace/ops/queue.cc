@@ -1,5 +1,6 @@
 #include "millrace/ops/queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "millrace/base/str_cat.h"
@@ -111,7 +112,7 @@ Status Queue::close_queue(PendingEnqueues pending) {
     MutexLock lock(mutex_);
     QueueCore::Completions completions;
     status = core_.close(pending, completions);
-    settled = take_waiters(std::move(completions));
+    take_waiters(std::move(completions), settled);
   }
   answer_all(std::move(settled));
   return status;
@@ -123,7 +124,7 @@ void Queue::close(const Status& why) {
     MutexLock lock(mutex_);
     QueueCore::Completions completions;
     core_.shut(why, completions);
-    settled = take_waiters(std::move(completions));
+    take_waiters(std::move(completions), settled);
   }
   answer_all(std::move(settled));
 }
@@ -152,10 +153,18 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
     MutexLock lock(mutex_);
     ticket = next_ticket_++;
     if (cancellation == nullptr || !would_wait(request)) {
-      waiters_.emplace(ticket, Waiter{std::move(answer), {}});
       QueueCore::Completions completions;
       put(ticket, std::move(request), completions);
-      settled = take_waiters(std::move(completions));
+      // Nearly always settled at once: then it never becomes a waiter.
+      const auto own = std::find_if(completions.begin(), completions.end(),
+                                    [&](const auto& each) { return each.ticket == ticket; });
+      if (own == completions.end()) {
+        waiters_.emplace(ticket, Waiter{std::move(answer), {}});
+      } else {
+        settled.push_back({Waiter{std::move(answer), {}}, std::move(*own)});
+        completions.erase(own);
+      }
+      take_waiters(std::move(completions), settled);
     }
   }
   if (answer) {
@@ -169,7 +178,7 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
     put(ticket, std::move(request), completions);
     // A callback that came before found nothing to cancel.
     if (cancellation->cancelled()) core_.cancel(ticket, cancelled_text(kind), completions);
-    settled = take_waiters(std::move(completions));
+    take_waiters(std::move(completions), settled);
   }
   answer_all(std::move(settled));
 }
@@ -202,18 +211,16 @@ void Queue::cancel(QueueCore::Ticket ticket, Attempt kind) {
     MutexLock lock(mutex_);
     QueueCore::Completions completions;
     core_.cancel(ticket, cancelled_text(kind), completions);
-    settled = take_waiters(std::move(completions));
+    take_waiters(std::move(completions), settled);
   }
   answer_all(std::move(settled));
 }
 
-Queue::SettledList Queue::take_waiters(QueueCore::Completions completions) {
-  SettledList settled;
+void Queue::take_waiters(QueueCore::Completions completions, SettledList& settled) {
   for (QueueCore::Completion& completion : completions) {
     auto waiter = waiters_.extract(completion.ticket);
     settled.push_back({std::move(waiter.mapped()), std::move(completion)});
   }
-  return settled;
 }
 
 void Queue::answer_all(SettledList settled) {

@@ -1,9 +1,9 @@
 #include "millrace/ops/queue_batch.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "millrace/ops/queue.h"
+#include "millrace/ops/strided_copy.h"
 
 namespace millrace {
 namespace {
@@ -12,63 +12,11 @@ Shape without_first(const Shape& shape) {
   return Shape::create(shape.dims().subspan(1)).value();  // fewer dims than a valid shape
 }
 
-// Copies the elements of `from`, whose shape fits into `box`, to the corner of the box at element
-// `begin` of `to`. T: the C++ type, or a byte array as wide as a plain element.
-template <class T>
-void copy_into_box(const T* from, const Shape& shape, T* to, const Shape& box) {
-  const int rank = shape.rank();
-  if (rank == 0) {
-    *to = *from;
-    return;
-  }
-  const int64_t row = shape[rank - 1];
-  const int64_t rows = row == 0 ? 0 : shape.num_elements() / row;
-  std::vector<int64_t> index(rank, 0);
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t offset = 0;
-    for (int axis = 0; axis < rank; ++axis) offset = offset * box[axis] + index[axis];
-    std::copy(from + r * row, from + (r + 1) * row, to + offset);
-    for (int axis = rank - 2; axis >= 0 && ++index[axis] == shape[axis]; --axis) index[axis] = 0;
-  }
-}
-
-template <size_t kSize>
-struct Plain {
-  unsigned char bytes[kSize];
-};
-
-template <class T>
-void copy_typed(const Tensor& from, Tensor& to, int64_t position, const Shape& box) {
-  auto* target = static_cast<T*>(to.mutable_data()) + position * box.num_elements();
-  copy_into_box(static_cast<const T*>(from.data()), from.shape(), target, box);
-}
-
-Status copy_element(const Tensor& from, Tensor& to, int64_t position, const Shape& box) {
-  const DType dtype = from.dtype();
-  if (dtype == DType::string) return copy_typed<std::string>(from, to, position, box), Status();
-  if (dtype == DType::resource)
-    return copy_typed<ResourceHandle>(from, to, position, box), Status();
-  if (dtype == DType::variant) return copy_typed<Variant>(from, to, position, box), Status();
-  if (from.shape() == box) {
-    const size_t bytes = from.num_bytes();
-    if (bytes > 0)
-      std::memcpy(static_cast<char*>(to.mutable_data()) + position * bytes, from.data(), bytes);
-    return {};
-  }
-  switch (dtype_size(dtype)) {
-    case 1:
-      return copy_typed<Plain<1>>(from, to, position, box), Status();
-    case 2:
-      return copy_typed<Plain<2>>(from, to, position, box), Status();
-    case 4:
-      return copy_typed<Plain<4>>(from, to, position, box), Status();
-    case 8:
-      return copy_typed<Plain<8>>(from, to, position, box), Status();
-    case 16:
-      return copy_typed<Plain<16>>(from, to, position, box), Status();
-    default:
-      return unimplemented("padding elements of type ", dtype_name(dtype));
-  }
+// Puts `from`, which fits into `box`, into the corner of box number `position` of `to`.
+void put(const Tensor& from, Tensor& to, int64_t position, const Shape& box) {
+  const Strides own = row_major_strides(from.shape());
+  const Strides wide = row_major_strides(box);
+  copy_box(from.shape().dims(), from, {0, own}, to, {position * box.num_elements(), wide});
 }
 
 }  // namespace
@@ -126,7 +74,7 @@ Result<Tensor> BatchRule::stack_component(const QueueBatch& batch, size_t compon
   MR_ASSIGN(Tensor stacked, pads_ ? Tensor::zeros(types_[component], shape)
                                   : Tensor::allocate(types_[component], shape));
   for (size_t i = 0; i < batch.size(); ++i)
-    MR_TRY(copy_element(batch[i][component], stacked, static_cast<int64_t>(i), box));
+    put(batch[i][component], stacked, static_cast<int64_t>(i), box);
   return stacked;
 }
 

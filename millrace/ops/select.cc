@@ -26,33 +26,8 @@ void select_run(Source condition, Source yes, Source no, void* out, int64_t coun
     z[i] = c[i * condition.step] ? y[i * yes.step] : n[i * no.step];
 }
 
-struct Bytes16 {
-  uint64_t halves[2];
-};
-
 SelectRun select_run_for(DType dtype) {
-  switch (dtype) {
-    case DType::string:
-      return &select_run<std::string>;
-    case DType::resource:
-      return &select_run<ResourceHandle>;
-    case DType::variant:
-      return &select_run<Variant>;
-    default:
-      break;
-  }
-  switch (dtype_size(dtype)) {
-    case 1:
-      return &select_run<uint8_t>;
-    case 2:
-      return &select_run<uint16_t>;
-    case 4:
-      return &select_run<uint32_t>;
-    case 8:
-      return &select_run<uint64_t>;
-    default:
-      return &select_run<Bytes16>;
-  }
+  return cpu::pick_storage<SelectRun>(dtype, []<class T>() -> SelectRun { return &select_run<T>; });
 }
 
 // `condition` is read with the given strides, which need not be those of broadcasting.

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "millrace/ops/cpu_loops.h"
+
 namespace millrace {
 namespace {
 
@@ -19,34 +21,8 @@ void copy_run(const void* from, int64_t from_stride, void* to, int64_t to_stride
   }
 }
 
-struct Bytes16 {
-  uint64_t halves[2];
-};
-
-// Plain elements of one size are copied by the same code.
 CopyRun run_for(DType dtype) {
-  switch (dtype) {
-    case DType::string:
-      return &copy_run<std::string>;
-    case DType::resource:
-      return &copy_run<ResourceHandle>;
-    case DType::variant:
-      return &copy_run<Variant>;
-    default:
-      break;
-  }
-  switch (dtype_size(dtype)) {
-    case 1:
-      return &copy_run<uint8_t>;
-    case 2:
-      return &copy_run<uint16_t>;
-    case 4:
-      return &copy_run<uint32_t>;
-    case 8:
-      return &copy_run<uint64_t>;
-    default:
-      return &copy_run<Bytes16>;
-  }
+  return cpu::pick_storage<CopyRun>(dtype, []<class T>() -> CopyRun { return &copy_run<T>; });
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 using cpu::Complex;
 using cpu::Floating;
 using cpu::Join;
+using cpu::kIsComplex;
 using cpu::Number;
 using cpu::Real;
 using cpu::Signed;
@@ -23,11 +24,6 @@ constexpr std::string_view kSignedReal =
     "{bfloat16, half, float, double, int8, int16, int32, int64}";
 constexpr std::string_view kSigned =
     "{bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}";
-
-template <class T>
-constexpr bool kIsComplex = requires(T x) {
-  x.real();
-};
 
 // One row of this family: x -> y of the same type.
 OpDef row(std::string name, std::string doc, std::string_view types, KernelFactory cpu,

@@ -22,7 +22,7 @@ def test_the_total_is_exact_whatever_the_number_of_mappers(launch, texts, python
 
 
 def test_the_cpp_program_counts_the_same(launch, texts):
-    program = ROOT / "build" / "bin" / "example_word_count"
+    program = ROOT / "build" / "bin" / "word_count"
     if not program.exists():
         pytest.skip(f"{program} is missing: build the examples (make build)")
     done = launch(jobs(2), [program, texts.list_file])

@@ -49,6 +49,9 @@ class Server:
         """Binds the address and serves."""
         if self._target is None:
             self._core.start()
+            # A socket from a launcher is taken now: programs that this one starts must not look for it.
+            os.environ.pop("MILLRACE_LISTEN_FD", None)
+            os.environ.pop("MILLRACE_LISTEN_ADDRESS", None)
             self._target = self._core.target
             targets.add_server(self._target, self)
 

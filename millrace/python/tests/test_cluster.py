@@ -1,6 +1,8 @@
 import json
+import socket
 import threading
 
+import numpy as np
 import pytest
 
 import millrace as tf
@@ -85,13 +87,29 @@ def test_a_bad_tf_config_says_where(tf_config):
 # ---- Server --------------------------------------------------------------------------------------
 
 
-def local_cluster(**jobs):
-    """Servers of one process, each on a free port."""
-    servers = {}
-    for job, count in jobs.items():
-        for index in range(count):
-            servers[job, index] = tf.train.Server({job: {index: "localhost:0"}}, job, index)
-    return servers
+@pytest.fixture
+def servers(monkeypatch):
+    """servers(a=1, b=2): a cluster of servers in this process, {(job, index): Server}."""
+    running = {}
+
+    def start(**jobs):
+        # Bound beforehand and handed over, as a launcher does, so that every address is known.
+        sockets = {
+            (job, index): socket.socket() for job, count in jobs.items() for index in range(count)
+        }
+        for bound in sockets.values():
+            bound.bind(("localhost", 0))
+        address = {task: "localhost:%d" % bound.getsockname()[1] for task, bound in sockets.items()}
+        spec = {job: [address[job, index] for index in range(count)] for job, count in jobs.items()}
+        for task, bound in sockets.items():
+            monkeypatch.setenv("MILLRACE_LISTEN_FD", str(bound.detach()))
+            monkeypatch.setenv("MILLRACE_LISTEN_ADDRESS", address[task])
+            running[task] = tf.train.Server(spec, *task)
+        return running
+
+    yield start
+    for server in running.values():
+        server.stop()
 
 
 def test_a_server_runs_sessions():
@@ -160,6 +178,107 @@ def test_a_local_session_that_wants_another_task_is_told_of_the_server():
     with tf.Session(server.target) as session:
         assert session.run(c) == 1
     server.stop()
+
+
+def test_a_graph_spans_tasks(servers):
+    cluster = servers(ps=1, worker=2)
+    with tf.device("/job:ps/task:0"):
+        total = tf.Variable(0, name="total")
+    x = tf.placeholder(tf.int32, [])
+    with tf.device("/job:worker/task:1"):
+        square = x * x
+    add = tf.assign_add(total, square, use_locking=True).op
+    with tf.Session(cluster["worker", 0].target) as session:
+        session.run(tf.global_variables_initializer())
+        for number in range(10):
+            session.run(add, {x: number})
+        assert session.run(total) == 285
+        assert len(session.list_devices()) == 3
+    with tf.Session(cluster["ps", 0].target) as other:
+        assert other.run(total) == 285
+
+
+def test_words_are_counted_by_four_tasks(servers):
+    """The four roles of the word count, as four threads with a graph and a session each."""
+    cluster = servers(files=1, reduce=1, map=2)
+    texts = {f"text {i}".encode(): i * 3 % 17 for i in range(40)}
+    counted = []
+
+    def work(job, index):
+        with tf.Graph().as_default():
+            with tf.device("/job:files/task:0"):
+                queue = tf.FIFOQueue(10, [tf.string], shared_name="names")
+            with tf.device("/job:reduce/task:0"):
+                total = tf.Variable(0, name="total")
+            name, count = tf.placeholder(tf.string), tf.placeholder(tf.int32)
+            put, take, close = queue.enqueue(name), queue.dequeue(), queue.close()
+            add = tf.assign_add(total, count, use_locking=True)
+            session = tf.Session(cluster[job, index].target)
+            if job == "files":
+                for text in texts:
+                    session.run(put, {name: text})
+                session.run(close)
+            elif job == "map":
+                while True:
+                    try:
+                        text = session.run(take)
+                    except tf.errors.OutOfRangeError:
+                        return
+                    session.run(add, {count: texts[text]})
+                    counted.append(text)
+
+    with tf.device("/job:reduce/task:0"):
+        total = tf.Variable(0, name="total")
+    owner = tf.Session(cluster["reduce", 0].target)
+    owner.run(total.initializer)
+    threads = [
+        threading.Thread(target=work, args=task) for task in (("map", 0), ("files", 0), ("map", 1))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert owner.run(total) == sum(texts.values())
+    assert sorted(counted) == sorted(texts)
+
+
+def test_an_error_of_another_task_names_the_operation(servers):
+    cluster = servers(ps=1, worker=1)
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(0.0, name="v")
+    with tf.Session(cluster["worker", 0].target) as session:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            session.run(v + 1)
+
+
+def test_a_task_that_stops_fails_the_runs_that_need_it(servers):
+    cluster = servers(ps=1, worker=1)
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(0.0, name="v")
+    session = tf.Session(cluster["worker", 0].target)
+    session.run(v.initializer)
+    cluster["ps", 0].stop()
+    with pytest.raises((tf.errors.UnavailableError, tf.errors.AbortedError), match="ps"):
+        session.run(v)
+    assert session.run(tf.constant(1)) == 1
+
+
+def test_a_session_from_elsewhere_goes_over_the_socket(servers):
+    """The target of a server that this process does not know as its own: through gRPC."""
+    from millrace import targets
+
+    cluster = servers(a=1)
+    target = cluster["a", 0].target
+    targets.remove_server(target)
+    x = tf.placeholder(tf.float32)
+    with tf.Session(target) as session:
+        assert session.run(x * 2, {x: [1, 2]}).tolist() == [2, 4]
+        large = np.arange(1 << 20, dtype=np.float32)
+        assert np.array_equal(session.run(x + 1, {x: large}), large + 1)
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(
+                tf.FIFOQueue(1, tf.int32).dequeue(), options=tf.RunOptions(timeout_in_ms=50)
+            )
 
 
 # ---- Placement of replicas -----------------------------------------------------------------------

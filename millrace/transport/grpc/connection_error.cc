@@ -50,7 +50,6 @@ std::string Peer::to_string() const { return str_cat(name, " at ", address); }
 Status explain_failure(const Peer& peer, std::string_view method, const CallFailure& failure) {
   using Origin = CallFailure::Origin;
   const Status& status = failure.status;
-  if (failure.origin == Origin::cancellation) return status;
   if (failure.origin == Origin::peer) {
     if (status.code() != Code::unimplemented) return show_unavailable(status);
     return status.then(str_cat(" (", peer.to_string(), " does not know ", method,

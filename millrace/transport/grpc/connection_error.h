@@ -19,7 +19,7 @@ struct Peer {
 
 // An error, and who found it.
 struct CallFailure {
-  enum class Origin : uint8_t { peer, connection, cancellation };
+  enum class Origin : uint8_t { peer, connection };
 
   Status status;
   Origin origin = Origin::peer;

@@ -48,6 +48,7 @@ OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
       method_(request.method),
       when_down_(request.when_down),
       cancellation_(request.cancellation),
+      deadline_(request.deadline),
       call_(grpc_channel_create_call(
           channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
           grpc_slice_from_static_buffer(method_.data(), method_.size()), nullptr,
@@ -99,7 +100,10 @@ Status OutgoingCall::outcome() {
     return cancellation_->reason().as_consequence();
   const Status status = from_wire_status(
       {code_, std::string(view(text_.get())), std::string(find_details(trailers_.array))});
-  const bool by_peer = debug_text_ != nullptr &&
+  // gRPC itself ends a call at its deadline, in words as if the peer had done it.
+  const bool by_deadline = status.code() == Code::deadline_exceeded && deadline_ &&
+                           std::chrono::steady_clock::now() >= *deadline_;
+  const bool by_peer = debug_text_ != nullptr && !by_deadline &&
                        std::string_view(debug_text_).find(kSentByPeer) != std::string_view::npos;
   return explain_failure(*peer_, method_, {status, by_peer ? Origin::peer : Origin::connection});
 }

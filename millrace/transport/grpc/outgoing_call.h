@@ -61,6 +61,7 @@ class OutgoingCall {
   const std::string_view method_;
   const WhenDown when_down_;
   Cancellation* const cancellation_;
+  const std::optional<Clock::Time> deadline_;
   const CallHandle call_;
   ByteBuffer request_;
   Metadata initial_;

@@ -7,6 +7,8 @@ namespace millrace::rpc {
 namespace {
 
 constexpr std::string_view kTruncated = " ... [truncated]";
+// How TensorFlow marked consequences before it had payloads.
+constexpr std::string_view kDerivedPrefix = "[_Derived_]";
 // Payload of an ABORTED that was UNAVAILABLE. Others ignore it.
 constexpr std::string_view kWasUnavailableUrl = "type.googleapis.com/millrace.WasUnavailable";
 
@@ -31,7 +33,8 @@ WireStatus to_wire_status(const Status& status) {
 Status from_wire_status(const WireStatus& wire) {
   if (wire.code == GRPC_STATUS_OK) return {};
   const Code code = is_code(wire.code) ? static_cast<Code>(wire.code) : Code::unknown;
-  const Status status(code, wire.message);
+  Status status(code, wire.message);
+  if (wire.message.starts_with(kDerivedPrefix)) status = status.as_consequence();
   return wire.details.empty() ? status : wire::with_error_details(status, wire.details);
 }
 
@@ -51,7 +54,9 @@ Status hide_unavailable(const Status& status) {
 
 Status show_unavailable(const Status& status) {
   if (status.code() != Code::aborted || !status.payloads().contains(kWasUnavailableUrl)) return status;
-  const Status shown(Code::unavailable, status.message());
+  Status shown(Code::unavailable, status.message());
+  for (const auto& [url, bytes] : status.payloads())
+    if (url != kWasUnavailableUrl) shown = shown.with_payload(url, bytes);
   return status.is_consequence() ? shown.as_consequence() : shown;
 }
 

@@ -1,0 +1,111 @@
+#include <poll.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include "millrace/bin/verbs.h"
+#include "millrace/cluster/task_identity.h"
+#include "millrace/launch/exit_reason.h"
+#include "millrace/launch/local_signals.h"
+#include "millrace/session/launched_task.h"
+#include "millrace/session/server.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Serves until SIGTERM or Ctrl-C: clients and other tasks put their graphs on it. Prints one line when it
+answers: "serving JOB:INDEX at HOST:PORT". The cluster and the task come from flags, from a file, or
+from TF_CONFIG; --job_name and --task_index choose another task of it.
+
+It listens on loopback only if its address in the cluster is a loopback address, else on all
+interfaces; --bind chooses one. Port 0 takes a free one.
+
+Examples:
+  TF_CONFIG='{"cluster": {"ps": ["localhost:2222"]}, "task": {"type": "ps", "index": 0}}' millrace serve
+  millrace serve --ps_hosts=a:2222 --worker_hosts=b:2222,c:2222 --job_name=worker --task_index=1
+  millrace serve --cluster-file cluster.json --job_name=ps
+
+Exit codes: 0 it was asked to stop, 1 it could not serve or stop, 2 the cluster or the command line
+makes no sense.)";
+
+struct ServeFlags {
+  std::string cluster_file;
+  std::string bind_host;
+};
+
+Result<TaskIdentity> identify(const ServeFlags& flags, const std::vector<std::string>& rest) {
+  TaskSources sources{.tf_config = std::getenv("TF_CONFIG"), .flags = rest};
+  if (!flags.cluster_file.empty()) {
+    std::ifstream file(flags.cluster_file, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    if (!file) return not_found("can't read '", flags.cluster_file, "'");
+    sources.file = ClusterFile{flags.cluster_file, text.str()};
+  }
+  return identify_task(sources);
+}
+
+Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity) {
+  ServerOptions options;
+  options.bind_host = flags.bind_host;
+  options.job = identity.task.job;
+  options.task = identity.task.task;
+  options.cluster = std::move(identity.cluster);
+  MR_TRY(choose_socket(options, std::getenv));
+  return options;
+}
+
+// The signal that ends it. Afterwards signals do what they always do: a second one kills.
+int wait_for_signal(std::unique_ptr<SignalWatch> signals) {
+  while (true) {
+    if (std::optional<int> signal = signals->take()) return *signal;
+    pollfd event{signals->descriptor(), POLLIN, 0};
+    poll(&event, 1, -1);
+  }
+}
+
+int serve(const ServeFlags& flags, const std::vector<std::string>& rest) {
+  Result<TaskIdentity> identity = identify(flags, rest);
+  if (!identity.ok()) return complain("serve", identity.status());
+  for (const std::string& note : identity->notes) std::cerr << "millrace serve: " << note << "\n";
+  Result<ServerOptions> options = options_of(flags, std::move(*identity));
+  if (!options.ok()) return complain("serve", options.status());
+
+  // Before the server's threads are there, which then leave the signals to this one.
+  auto signals = std::make_unique<SignalWatch>();
+  Result<std::unique_ptr<Server>> started = Server::start(std::move(*options));
+  if (!started.ok()) return complain("serve", started.status());
+  Server& server = **started;
+  std::string name = str_cat(server.task().job, ":", server.task().task);
+  std::cout << "serving " << name << " at " << server.address() << std::endl;
+
+  std::string reason = signal_text(wait_for_signal(std::move(signals)));
+  Status stopped = server.stop(unavailable(server.task().to_string(), " was stopped by ", reason));
+  if (!stopped.ok()) return complain("serve", stopped);
+  std::cout << name << " stopped: " << reason << std::endl;
+  return kDone;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<ServeFlags>();
+  CLI::App* verb = app.add_subcommand("serve", "Serve as one task of a cluster");
+  verb->footer(kFooter);
+  verb->allow_extras();  // --<job>_hosts, --job_name, --task_index: read_cluster_flags() knows them
+  verb->add_option("--cluster-file", flags->cluster_file, "JSON: a cluster, or a whole TF_CONFIG")
+      ->type_name("FILE");
+  verb->add_option("--bind", flags->bind_host, "Address of this machine to listen on")
+      ->type_name("HOST");
+  verb->callback([flags, verb, &invocation] {
+    invocation.run = [flags, verb] { return serve(*flags, verb->remaining()); };
+  });
+}
+
+}  // namespace millrace

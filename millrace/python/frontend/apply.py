@@ -89,7 +89,7 @@ class _Inputs:
     def _single(self, arg, value):
         if arg.type_attr:
             wanted, decided_by = self._types.get(arg.type_attr, (None, None))
-            if wanted is None:
+            if wanted is None and type(value) is not Tensor:
                 wanted = self._ahead(arg.type_attr)
         else:
             wanted, decided_by = arg.dtype, None

@@ -153,6 +153,16 @@ def register_tensor_conversion_function(base_type, conversion_func, priority=100
     _registered.insert(0, (base_type, conversion_func))
 
 
+def is_convertible(value):
+    """False for objects of foreign types, which may have operators of their own for Tensors."""
+    return (
+        hasattr(value, "_as_tensor")
+        or isinstance(value, (int, float, complex, str, bytes, list, tuple, Dimension, TensorShape))
+        or type(value).__module__ == "numpy"
+        or any(isinstance(value, kind) for kind, _ in _registered)
+    )
+
+
 def constant_value(tensor, partial=False):
     """The value of a Tensor as NumPy has it, if it is known without running anything; else None."""
     if not isinstance(tensor, Tensor):

@@ -1,7 +1,7 @@
 """What + - * / and the other operators do to a Tensor (and, through it, to a Variable)."""
 
 from millrace import dtypes, gen_ops
-from millrace.conversion import convert
+from millrace.conversion import convert, dtype_among, is_convertible
 from millrace.graph import name_scope
 from millrace.linear_algebra import matmul
 from millrace.operation import Tensor
@@ -9,34 +9,19 @@ from millrace.slicing import strided_slice_of
 
 
 def _binary(function, name):
-    """x.__op__(y): y takes the type of x."""
+    """(x.__op__(y), x.__rop__(y)): what is no Tensor takes the type of x."""
 
     def apply(x, y):
-        with name_scope(None, name, [x, y]) as scope:
-            x = convert(x)
-            try:
-                y = convert(y, x.dtype.base_dtype, "y")
-            except (TypeError, ValueError):
-                if not _may_be_operand(y):
-                    return NotImplemented
-                raise
-            return function(x, y, name=scope)
+        if type(y) is not Tensor and not is_convertible(y):
+            return NotImplemented
+        return function(x, y, name=name)
 
     def reflected(x, y):
-        with name_scope(None, name, [x, y]) as scope:
-            x = convert(x)
-            return function(convert(y, x.dtype.base_dtype, "x"), x, name=scope)
+        if not is_convertible(y):
+            return NotImplemented
+        return function(y, x, name=name)
 
     return apply, reflected
-
-
-def _may_be_operand(value):
-    """False for objects of foreign types, which get the chance to handle the operator themselves."""
-    return (
-        hasattr(value, "_as_tensor")
-        or isinstance(value, (int, float, complex, str, bytes, list, tuple))
-        or type(value).__module__ == "numpy"
-    )
 
 
 def true_divide(x, y, name=None):
@@ -48,7 +33,8 @@ def true_divide(x, y, name=None):
       TypeError: if the types of x and y differ.
     """
     with name_scope(name, "truediv", [x, y]) as scope:
-        x = convert(x, name="x")
+        wanted = dtype_among([x, y])
+        x = convert(x, name="x", hint=wanted)
         y = convert(y, name="y", hint=x.dtype.base_dtype)
         kind = x.dtype.base_dtype
         if kind != y.dtype.base_dtype:
@@ -74,7 +60,7 @@ def _logical(function, other):
     """&, | and ^: of bools the logical op, of integers the bitwise one."""
 
     def apply(x, y, name=None):
-        if x.dtype.base_dtype == dtypes.bool:
+        if dtype_among([x, y]) == dtypes.bool:
             return function(x, y, name=name)
         return getattr(gen_ops, other)(x, y, name=name)
 

@@ -111,6 +111,8 @@ def test_logic(check):
     check(tf.logical_not(x), ~a)
     check(tf.logical_xor(x, b), a ^ b)
     check(x & b, a & b)
+    check(True & x, a)
+    check(x | True, a | True)
     check(~x, ~a)
     check(x ^ b, a ^ b)
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "millrace/graph/import.h"
 #include "millrace/op/infer.h"
 
 namespace millrace::python {
@@ -29,6 +30,11 @@ std::optional<Tensor> index_tensor(const Node& node, std::span<const int64_t> va
 }
 
 }  // namespace
+
+ClientGraph::ClientGraph(const OpRegistry& ops) : graph_(ops) {
+  // Says by whose rules the nodes are meant; readers that are older accept it.
+  graph_.set_versions({.producer = kGraphDefVersion});
+}
 
 Status ClientGraph::check_endpoint(Endpoint output) const {
   if (output.node >= graph_.size())

@@ -24,7 +24,7 @@ namespace millrace::python {
 class ClientGraph {
  public:
   // The registry must outlive the graph.
-  explicit ClientGraph(const OpRegistry& ops) : graph_(ops) {}
+  explicit ClientGraph(const OpRegistry& ops);
 
   const Graph& graph() const { return graph_; }
 

@@ -41,6 +41,8 @@ SessionOptions session_options(const py::dict& config) {
   take("disable_optimizer", options.disable_optimizer);
   take("operation_timeout_in_ms", timeout);
   take("use_per_session_threads", options.use_per_session_threads);
+  take("names_thread_pools", options.names_thread_pools);
+  take("share_state_in_sent_cluster", options.share_state_in_sent_cluster);
   options.operation_timeout = std::chrono::milliseconds(timeout);
   if (config.contains("cluster")) options.cluster = config["cluster"].cast<ClusterSpec>();
   return options;

@@ -165,7 +165,7 @@ _RENAMED = {
 }
 # Modules that are loaded when they are first used, under the names that programs have for them.
 _MODULES = {
-    "app": "flags",
+    "app": "app",
     "compat": "compat",
     "contrib": "contrib",
     "flags": "flags",

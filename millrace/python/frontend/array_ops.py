@@ -35,7 +35,6 @@ __all__ = [
     "strided_slice",
     "tile",
     "transpose",
-    "unique",
     "unstack",
     "where",
     "zeros",
@@ -125,8 +124,11 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
             else:
                 last = gen_ops.sub(gen_ops.rank(a), 1)
                 perm = gen_ops.sub(last, gen_ops.range(0, gen_ops.rank(a), 1))
-        moved = gen_ops.transpose(a, perm, name=scope)
-        return gen_ops.conj(moved) if conjugate and a.dtype.is_complex else moved
+        if conjugate and a.dtype.is_complex:
+            raise NotImplementedError(
+                "complex Tensors cannot be conjugated yet: there is no Conj op"
+            )
+        return gen_ops.transpose(a, perm, name=scope)
 
 
 def matrix_transpose(a, name="matrix_transpose"):
@@ -323,13 +325,12 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     Args:
       tensor: a Tensor of rank n.
       paddings: [n, 2]: how many before and after.
-      mode: "CONSTANT", "REFLECT" or "SYMMETRIC".
+      mode: "CONSTANT".
       name: a name for the node.
-      constant_values: what is added in mode CONSTANT.
+      constant_values: what is added.
     """
-    mode = mode.upper()
-    if mode != "CONSTANT":
-        return gen_ops.mirror_pad(tensor, paddings, mode=mode, name=name)
+    if mode.upper() != "CONSTANT":
+        raise NotImplementedError(f"padding by mode '{mode}' is not there yet; there is CONSTANT")
     if not hasattr(constant_values, "_as_tensor") and constant_values == 0:
         return gen_ops.pad(tensor, paddings, name=name)
     return gen_ops.pad_v2(tensor, paddings, constant_values, name=name)
@@ -368,8 +369,3 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
             tensor, mask = gen_ops.reshape(tensor, flat_shape), lead
         indices = gen_ops.squeeze(gen_ops.where(mask), squeeze_dims=[1])
         return gather(tensor, indices, axis=axis or 0)
-
-
-def unique(x, out_idx=dtypes.int32, name=None):
-    """(y, idx): the distinct elements of a vector, and where each element is in them."""
-    return gen_ops.unique(x, out_idx=out_idx, name=name)

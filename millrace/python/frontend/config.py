@@ -135,6 +135,7 @@ class ConfigProto(_Fields):
         "operation_timeout_in_ms": 0,
         "isolate_session_state": False,
         "share_cluster_devices_in_session": False,
+        "session_inter_op_thread_pool": [],
         "cluster_def": None,
     }
     _nested = {
@@ -230,6 +231,10 @@ def session_options(config):
         "operation_timeout_in_ms": int(config.operation_timeout_in_ms),
         "isolate_session_state": bool(config.isolate_session_state),
         "use_per_session_threads": bool(config.use_per_session_threads),
+        "names_thread_pools": bool(config.session_inter_op_thread_pool),
+        "share_state_in_sent_cluster": bool(
+            config.experimental.share_session_state_in_clusterspec_propagation
+        ),
         "disable_optimizer": graph.optimizer_options.opt_level == OptimizerOptions.L0
         or graph.rewrite_options.disable_meta_optimizer,
     }

@@ -1,7 +1,6 @@
 """Command-line flags in the manner of TensorFlow 1: defined anywhere, read from FLAGS."""
 
 import argparse
-import sys
 
 
 class _Flags:
@@ -100,11 +99,3 @@ def mark_flag_as_required(flag_name):
     for action in FLAGS._parser._actions:
         if action.dest == flag_name:
             action.required = True
-
-
-def run(main=None, argv=None):
-    """Reads the flags, then ends the program with what `main(argv)` returns."""
-    argv = argv or sys.argv
-    rest = FLAGS._parse(argv[1:])
-    main = main or sys.modules["__main__"].main
-    sys.exit(main([argv[0], *rest]))

@@ -8,8 +8,6 @@ from millrace.graph_collections import GraphCollections
 from millrace.graph_scopes import _VALID_OP_NAME, GraphScopes
 from millrace.operation import Operation, Tensor, caller
 
-GRAPH_DEF_PRODUCER = 1087  # the version of GraphDef that TensorFlow 2.0 wrote
-
 
 class Graph(GraphScopes, GraphCollections):
     """A computation: Operations, and Tensors between them.

@@ -37,27 +37,32 @@ def matmul(
     with name_scope(name, "MatMul", [a, b]) as scope:
         a = convert(a, name="a", hint=dtype_among([b]))
         b = convert(b, a.dtype.base_dtype, "b")
+        if a.dtype.is_complex and _conjugates(a, transpose_a, adjoint_a, transpose_b, adjoint_b):
+            raise NotImplementedError(
+                "complex matrices cannot be conjugated yet: there is no Conj op"
+            )
         ranks = (a.shape.ndims, b.shape.ndims)
         if all(rank is None or rank > 2 for rank in ranks) and ranks != (None, None):
             return gen_ops.batch_mat_mul_v2(
-                conjugated(a) if transpose_a else a,
-                conjugated(b) if transpose_b else b,
+                a,
+                b,
                 adj_x=transpose_a or adjoint_a,
                 adj_y=transpose_b or adjoint_b,
                 name=scope,
             )
         return gen_ops.mat_mul(
-            conjugated(a) if adjoint_a else a,
-            conjugated(b) if adjoint_b else b,
+            a,
+            b,
             transpose_a=transpose_a or adjoint_a,
             transpose_b=transpose_b or adjoint_b,
             name=scope,
         )
 
 
-def conjugated(x):
-    """The complex conjugate; of real numbers the numbers themselves."""
-    return gen_ops.conj(x) if x.dtype.is_complex else x
+def _conjugates(matrix, transpose_a, adjoint_a, transpose_b, adjoint_b):
+    """Whether the op would have to conjugate, or must not although it would (batches)."""
+    is_batch = matrix.shape.ndims is None or matrix.shape.ndims > 2
+    return adjoint_a or adjoint_b or is_batch and (transpose_a or transpose_b)
 
 
 def tensordot(a, b, axes, name=None):

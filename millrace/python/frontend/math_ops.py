@@ -12,19 +12,15 @@ __all__ = [
     "argmin",
     "cast",
     "clip_by_value",
-    "complex",
-    "cumprod",
     "cumsum",
     "divide",
     "equal",
-    "imag",
     "linspace",
     "logical_xor",
     "multiply",
     "negative",
     "not_equal",
     "range",
-    "real",
     "round",
     "saturate_cast",
     "scalar_mul",
@@ -39,10 +35,7 @@ __all__ = [
 
 
 def abs(x, name=None):
-    """The magnitude of each element; of complex numbers as the real type."""
-    x = convert(x, name="x")
-    if x.dtype.is_complex:
-        return gen_ops.complex_abs(x, Tout=x.dtype.real_dtype, name=name)
+    """The magnitude of each element."""
     return gen_ops.abs(x, name=name)
 
 
@@ -201,11 +194,6 @@ def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
     return gen_ops.cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
-def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
-    """Products of all elements up to each, along an axis."""
-    return gen_ops.cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
-
-
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     """`t` with values below and above the limits brought to them."""
     with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
@@ -221,25 +209,3 @@ def sigmoid(x, name=None):
 def tanh(x, name=None):
     """The hyperbolic tangent."""
     return gen_ops.tanh(x, name=name)
-
-
-def complex(real, imag, name=None):
-    """real + imag * 1j: complex64 from float32, complex128 from float64."""
-    real = convert(real, name="real")
-    wide = real.dtype.base_dtype == dtypes.float64
-    tout = dtypes.complex128 if wide else dtypes.complex64
-    return gen_ops.complex(real, imag, Tout=tout, name=name)
-
-
-def real(input, name=None):
-    """The real part; of real numbers the numbers themselves."""
-    input = convert(input, name="input")
-    if not input.dtype.is_complex:
-        return input
-    return gen_ops.real(input, Tout=input.dtype.real_dtype, name=name)
-
-
-def imag(input, name=None):
-    """The imaginary part."""
-    input = convert(input, name="input")
-    return gen_ops.imag(input, Tout=input.dtype.real_dtype, name=name)

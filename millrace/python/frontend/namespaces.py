@@ -6,11 +6,11 @@ Each is a table from the name that programs use to the one that the package uses
 import sys
 import types
 
-_MATH = """abs accumulate_n add add_n argmax argmin ceil cos count_nonzero cumprod cumsum divide equal
+_MATH = """abs accumulate_n add add_n argmax argmin ceil cos count_nonzero cumsum divide equal
 exp expm1 floor floordiv floormod greater greater_equal is_finite is_inf is_nan less less_equal log log1p
 logical_and logical_not logical_or logical_xor maximum minimum multiply negative not_equal pow
 reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum rint
-round rsqrt sigmoid sign sin sqrt square squared_difference subtract tan tanh truediv real imag
+round rsqrt sigmoid sign sin sqrt square squared_difference subtract tan tanh truediv
 reciprocal scalar_mul softplus""".split()
 _STRINGS = {
     "join": "string_join",
@@ -18,14 +18,6 @@ _STRINGS = {
     "length": "string_length",
     "to_number": "string_to_number",
     "as_string": "as_string",
-    "substr": "substr",
-    "strip": "string_strip",
-    "reduce_join": "reduce_join",
-    "to_hash_bucket": "string_to_hash_bucket",
-    "to_hash_bucket_fast": "string_to_hash_bucket_fast",
-    "lower": "string_lower",
-    "upper": "string_upper",
-    "regex_replace": "regex_replace",
 }
 _RANDOM = {
     "uniform": "random_uniform",
@@ -33,7 +25,6 @@ _RANDOM = {
     "truncated_normal": "truncated_normal",
     "shuffle": "random_shuffle",
     "set_random_seed": "set_random_seed",
-    "multinomial": "multinomial",
 }
 _INITIALIZERS = {
     "zeros": "zeros_initializer",
@@ -52,8 +43,7 @@ _QUEUE = {
 }
 _LINALG = {"matmul": "matmul", "transpose": "matrix_transpose", "tensordot": "tensordot"}
 _DEBUGGING = {"Assert": "Assert", "is_finite": "is_finite"}
-_NN = """relu relu6 elu selu softplus softsign sigmoid tanh softmax log_softmax bias_add
-l2_loss""".split()
+_NN = "relu relu6 softplus sigmoid tanh l2_loss".split()
 
 TABLES = {
     "math": {name: name for name in _MATH},

@@ -112,7 +112,7 @@ def install():
         setattr(Tensor, f"__{name}__", _binary(function, node_name)[0])
     Tensor.__neg__ = lambda x: gen_ops.neg(x)
     Tensor.__invert__ = lambda x: gen_ops.logical_not(x)
-    Tensor.__abs__ = lambda x: gen_ops.complex_abs(x) if x.dtype.is_complex else gen_ops.abs(x)
+    Tensor.__abs__ = lambda x: gen_ops.abs(x)
     Tensor.__getitem__ = strided_slice_of
 
 

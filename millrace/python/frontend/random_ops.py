@@ -6,7 +6,6 @@ from millrace.graph import get_default_graph, name_scope
 from millrace.tensor_shape import TensorShape
 
 __all__ = [
-    "multinomial",
     "random_normal",
     "random_shuffle",
     "random_uniform",
@@ -87,9 +86,3 @@ def _normal(op, default_name, shape, mean, stddev, dtype, seed, name):
 def random_shuffle(value, seed=None, name=None):
     """The slices along the first axis in random order."""
     return gen_ops.random_shuffle(value, **_seeds(seed), name=name)
-
-
-def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
-    """Draws class numbers: [batch, num_samples] from unnormalized log-probabilities."""
-    kind = dtypes.int64 if output_dtype is None else output_dtype
-    return gen_ops.multinomial(logits, num_samples, **_seeds(seed), output_dtype=kind, name=name)

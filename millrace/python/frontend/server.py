@@ -8,7 +8,7 @@ from millrace.config import session_options
 
 
 class Server:
-    """A task of a cluster, listening on its address until the process ends.
+    """A task of a cluster, serving at its address until it is stopped or the process ends.
 
     Args:
       server_or_cluster_def: a ClusterSpec, a dictionary, a ClusterDef, or a ServerDef.

@@ -2,7 +2,9 @@
 
 import weakref
 
-_servers = weakref.WeakValueDictionary()  # target -> Server that runs in this process
+# target -> Server that runs in this process. Not weak: a server serves until it is stopped or the
+# process ends, also where a program keeps only its target.
+_servers = {}
 _sessions = weakref.WeakSet()  # that are open
 
 
@@ -13,6 +15,11 @@ def add_server(target, server):
 
 def remove_server(target):
     _servers.pop(target, None)
+
+
+def running_server(target):
+    """The Server of this process at a target; None if there is none."""
+    return _servers.get(target)
 
 
 def running_servers():

@@ -1,3 +1,4 @@
+import gc
 import json
 import socket
 import threading
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 
 import millrace as tf
+from millrace import targets
 
 
 @pytest.fixture
@@ -120,6 +122,15 @@ def test_a_server_runs_sessions():
         (device,) = session.list_devices()
         assert device.name == "/job:local/replica:0/task:0/device:CPU:0"
     server.stop()
+
+
+def test_a_server_serves_although_the_program_keeps_only_its_target():
+    target = tf.train.Server.create_local_server().target
+    gc.collect()
+    with tf.Session(target) as session:
+        assert session.run(tf.constant(3)) == 3
+    targets.running_server(target).stop()
+    assert target not in targets.running_servers()
 
 
 def test_sessions_on_one_server_share_variables():
@@ -265,8 +276,6 @@ def test_a_task_that_stops_fails_the_runs_that_need_it(servers):
 
 def test_a_session_from_elsewhere_goes_over_the_socket(servers):
     """The target of a server that this process does not know as its own: through gRPC."""
-    from millrace import targets
-
     cluster = servers(a=1)
     target = cluster["a", 0].target
     targets.remove_server(target)

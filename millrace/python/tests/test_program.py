@@ -56,7 +56,9 @@ def test_files_by_tensorflows_names(tmp_path):
 
 def test_importing_is_all_that_a_program_needs():
     """No part of the package is missing when it is used by its full name."""
-    code = "import millrace.compat.v1 as tf; tf.train.Server; tf.contrib.learn.RunConfig; tf.nn.relu"
+    code = (
+        "import millrace.compat.v1 as tf; tf.train.Server; tf.contrib.learn.RunConfig; tf.nn.relu"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 

@@ -19,6 +19,8 @@ GraphRun::GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
       running_(graph_->pieces().size()) {}
 
 GraphRun::~GraphRun() {
+  // Most steps leave nothing behind, and then no error need be written.
+  if (step_resources_.size() == 0) return;
   step_resources_.clear_all(aborted("step ", request_.step_id, " has ended").as_consequence());
 }
 

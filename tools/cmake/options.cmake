@@ -4,8 +4,8 @@ option(MILLRACE_TESTS "Build the tests" ON)
 option(MILLRACE_PYTHON "Build the Python front-end" ON)
 option(MILLRACE_BENCH "Build the benchmarks" ON)
 option(MILLRACE_WERROR "Treat compiler warnings as errors" OFF)
-# Off while rooms are being written side by side: what exists builds, the rest is named and left out.
-option(MILLRACE_STRICT "Fail on rooms, sources and dependencies that are listed but missing" OFF)
+# Turn it off while a room is being written: what exists builds, the rest is named and left out.
+option(MILLRACE_STRICT "Fail on rooms, sources and dependencies that are listed but missing" ON)
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 set_property(CACHE MILLRACE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 

@@ -2,12 +2,14 @@
 //
 // The baseline is what the counting itself costs: the same graph walked with plain counters and one
 // virtual call per node, no kernel contexts, no values, no errors.
+#include "millrace/engine/executor.h"
+
 #include <memory>
 #include <vector>
 
 #include "bench/harness.h"
+
 #include "millrace/base/runner.h"
-#include "millrace/engine/executor.h"
 #include "millrace/graph/graph.h"
 #include "millrace/ops/all.h"
 
@@ -34,15 +36,18 @@ Graph fan(const OpRegistry& ops) {
   Graph graph(ops);
   const NodeId source = graph.add({.name = "source", .op = "NoOp"}).value();
   for (int i = 1; i < kNodes; ++i)
-    (void)graph.add({.name = "n" + std::to_string(i), .op = "NoOp", .control_inputs = {source}}).value();
+    (void)graph.add({.name = "n" + std::to_string(i), .op = "NoOp", .control_inputs = {source}})
+        .value();
   return graph;
 }
 
 // The floor: counters, a stack, one virtual call per node.
 class BareWalk {
  public:
-  explicit BareWalk(const Graph& graph) : waits_(graph.size()), pending_(graph.size()), fan_out_(graph) {
-    for (const Node& node : graph.nodes()) waits_[node.id] = static_cast<int>(node.control_inputs.size());
+  explicit BareWalk(const Graph& graph)
+      : waits_(graph.size()), pending_(graph.size()), fan_out_(graph) {
+    for (const Node& node : graph.nodes())
+      waits_[node.id] = static_cast<int>(node.control_inputs.size());
   }
   void run() {
     pending_ = waits_;
@@ -107,6 +112,7 @@ void measure(const char* name, const Graph& graph) {
 int main() {
   millrace::OpRegistry ops;
   if (!millrace::register_all_ops(ops).ok()) return 1;
-  millrace::bench::measure("executor, chain of 1,000 no-ops, one thread", millrace::bench::chain(ops));
+  millrace::bench::measure("executor, chain of 1,000 no-ops, one thread",
+                           millrace::bench::chain(ops));
   millrace::bench::measure("executor, fan of 1,000 no-ops, one thread", millrace::bench::fan(ops));
 }

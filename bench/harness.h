@@ -1,8 +1,8 @@
 // The measuring half of every benchmark: repeat, take medians, print one JSON line per figure.
 //
 // A figure is only worth something beside another one taken in the same run, so figures come in
-// interleaved pairs: ours, baseline, ours, baseline …  `bench/run` collects the lines of all programs
-// and prints the table.
+// interleaved pairs: ours, baseline, ours, baseline …  `bench/run` collects the lines of all
+// programs and prints the table.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ enum class Better { less, more };
 struct Figure {
   std::string name;
   std::string unit;
-  Samples samples;          // in `unit`
+  Samples samples;  // in `unit`
   Better better = Better::less;
   std::optional<double> goal;
   std::string baseline_name;

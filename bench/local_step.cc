@@ -1,8 +1,10 @@
-// What a step costs in one process, through the whole path: callable, master, worker, executor, back.
+// What a step costs in one process, through the whole path: callable, master, worker, executor,
+// back.
 #include <cstdlib>
 
 #include "bench/harness.h"
 #include "bench/must.h"
+
 #include "millrace/millrace.h"
 
 namespace millrace::bench {
@@ -48,8 +50,10 @@ void feed_and_fetch(const std::shared_ptr<Runtime>& runtime, int count) {
   const auto session = must(Session::create("", {}, runtime));
   must(session->extend(builder));
   const Callable step = must(session->make_callable(feeds, fetches));
-  const Samples samples = time_batches(kRounds, kSteps / count, [&] { must(step(values).status()); });
-  report({.name = "in-process step, " + std::to_string(count) + " scalar feeds and fetches, C++ callable",
+  const Samples samples =
+      time_batches(kRounds, kSteps / count, [&] { must(step(values).status()); });
+  report({.name = "in-process step, " + std::to_string(count) +
+                  " scalar feeds and fetches, C++ callable",
           .unit = "us",
           .samples = scaled(samples, 1e6)});
 }

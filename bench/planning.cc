@@ -1,14 +1,15 @@
-// Planning from cold: from the bytes of a GraphDef to partitions that are ready to run, for graphs of
-// 1,000 to 1,000,000 nodes over two tasks.
+// Planning from cold: from the bytes of a GraphDef to partitions that are ready to run, for graphs
+// of 1,000 to 1,000,000 nodes over two tasks.
 //
 // Counted: reading the bytes, importing, validating, shapes, placing, cutting the step, folding,
-// merging, partitioning, and compiling every partition. The baseline is what protobuf needs to parse
-// the same bytes into its messages and do nothing with them.
+// merging, partitioning, and compiling every partition. The baseline is what protobuf needs to
+// parse the same bytes into its messages and do nothing with them.
 #include <cmath>
 #include <cstdlib>
 
 #include "bench/harness.h"
 #include "bench/must.h"
+
 #include "millrace/engine/compiled_graph.h"
 #include "millrace/graph/import.h"
 #include "millrace/ops/all.h"
@@ -19,8 +20,8 @@
 namespace millrace::bench {
 namespace {
 
-// Layers of additions, a hundred nodes wide, on two tasks in turn: every node is needed, none can be
-// folded, and one edge in a hundred crosses.
+// Layers of additions, a hundred nodes wide, on two tasks in turn: every node is needed, none can
+// be folded, and one edge in a hundred crosses.
 std::string graph_bytes(int nodes) {
   constexpr int kWidth = 100;
   wire::GraphDef graph;
@@ -47,14 +48,15 @@ std::string graph_bytes(int nodes) {
 StepSignature whole_step(int nodes) {
   StepSignature signature;
   for (int i = 0; i < 100; ++i) signature.feeds.push_back("node_" + std::to_string(i) + ":0");
-  for (int i = nodes - 100; i < nodes; ++i) signature.fetches.push_back("node_" + std::to_string(i) + ":0");
+  for (int i = nodes - 100; i < nodes; ++i)
+    signature.fetches.push_back("node_" + std::to_string(i) + ":0");
   return signature;
 }
 
 void plan_cold(const std::string& bytes, const OpRegistry& ops, int nodes) {
   const std::string worker = "/job:worker/replica:0/task:";
-  const DeviceSet devices = must(DeviceSet::create({{worker + "0/device:CPU:0", 1, Locality::local_to_master},
-                                                    {worker + "1/device:CPU:0", 2}}));
+  const DeviceSet devices = must(DeviceSet::create(
+      {{worker + "0/device:CPU:0", 1, Locality::local_to_master}, {worker + "1/device:CPU:0", 2}}));
   Graph graph = must(import_graph(must(wire::parse_graph_def(bytes)), ops));
   ShapeTable shapes;
   FreshNames names("_S");
@@ -64,7 +66,8 @@ void plan_cold(const std::string& bytes, const OpRegistry& ops, int nodes) {
   for (const PartitionPlan& part : plan.partitions) {
     const DeviceContext device{.name = part.task.to_string() + "/device:CPU:0", .incarnation = 1};
     KernelCache kernels;
-    planned += must(CompiledGraph::compile(part.graph, device, kernels, ClientTransfers::by_slot))->size();
+    planned +=
+        must(CompiledGraph::compile(part.graph, device, kernels, ClientTransfers::by_slot))->size();
   }
   if (planned < static_cast<size_t>(nodes)) std::exit(1);
 }

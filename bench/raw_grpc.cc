@@ -1,12 +1,12 @@
 #include "bench/raw_grpc.h"
 
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/grpcpp.h>
-
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
 
 namespace millrace::bench {
 namespace {
@@ -34,7 +34,8 @@ class RawService final : public grpc::CallbackGenericService {
     const grpc::Slice slice(bytes_.data(), bytes_.size(), grpc::Slice::STATIC_SLICE);
     payload_ = grpc::ByteBuffer(&slice, 1);
   }
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
     return new EchoReactor(context->method(), payload_);
   }
 
@@ -69,7 +70,8 @@ grpc::ChannelArguments client_arguments() {
 }  // namespace
 
 RawClient::RawClient(const std::string& address)
-    : stub_(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), client_arguments())) {}
+    : stub_(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                      client_arguments())) {}
 
 grpc::ByteBuffer RawClient::call(const std::string& method, const grpc::ByteBuffer& request) {
   grpc::ClientContext context;

@@ -2,11 +2,11 @@
 // blocking client. The baseline that remote figures are divided by.
 #pragma once
 
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
-
 #include <memory>
 #include <string>
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
 
 namespace millrace::bench {
 

@@ -7,6 +7,7 @@
 #include "bench/harness.h"
 #include "bench/must.h"
 #include "bench/raw_grpc.h"
+
 #include "millrace/millrace.h"
 
 namespace millrace::bench {
@@ -45,7 +46,10 @@ void measure() {
   const grpc::ByteBuffer request(&slice, 1);
 
   const Pair pair = time_in_turn(
-      kRounds, kSteps, [&] { (void)must(session->run({{feed, value}}, {fetch})); },
+      kRounds, kSteps,
+      [&] {
+        (void)must(session->run({{feed, value}}, {fetch}));
+      },
       [&] { (void)client.call("/raw/Echo", request); });
   report({.name = "step through a gRPC session, scalar feed and fetch",
           .unit = "us",

@@ -1,9 +1,9 @@
 // A 64 MB tensor from one task to another over gRPC, against the same bytes as a bare ByteBuffer.
 //
-// Ours is a whole step: the consumer's task runs an op that reads a variable of the other task, so the
-// tensor goes through RecvTensor into the buffer that it is then used in. The baseline's receiver
-// copies what arrived into one contiguous buffer, as anybody must who is to compute with it; the
-// figure without that copy stands beside it.
+// Ours is a whole step: the consumer's task runs an op that reads a variable of the other task, so
+// the tensor goes through RecvTensor into the buffer that it is then used in. The baseline's
+// receiver copies what arrived into one contiguous buffer, as anybody must who is to compute with
+// it; the figure without that copy stands beside it.
 #include <cstdlib>
 #include <cstring>
 
@@ -11,6 +11,7 @@
 #include "bench/harness.h"
 #include "bench/must.h"
 #include "bench/raw_grpc.h"
+
 #include "millrace/millrace.h"
 
 namespace millrace::bench {
@@ -52,13 +53,19 @@ void measure() {
   GraphBuilder builder(server->runtime()->ops());
   const Scope there = builder.root().device("/job:producer/task:0");
   const Scope here = builder.root().device("/job:consumer/task:0");
-  const Attrs type{{"dtype", DType::f32}, {"shape", PartialShape{kFloats}}, {"shared_name", "tensor"}};
+  const Attrs type{
+      {"dtype", DType::f32}, {"shape", PartialShape{kFloats}}, {"shared_name", "tensor"}};
   const Operation variable = there.add("VarHandleOp", {}, type);
-  const Operation dims = there.add("Const", {}, {{"value", Tensor::vector<int32_t>({static_cast<int32_t>(kFloats)})}, {"dtype", DType::i32}});
-  const Operation one = there.add("Const", {}, {{"value", Tensor::scalar(1.0f)}, {"dtype", DType::f32}});
+  const Operation dims = there.add(
+      "Const", {},
+      {{"value", Tensor::vector<int32_t>({static_cast<int32_t>(kFloats)})}, {"dtype", DType::i32}});
+  const Operation one =
+      there.add("Const", {}, {{"value", Tensor::scalar(1.0f)}, {"dtype", DType::f32}});
   const Operation fill = there.add("Fill", {Output(dims, 0), Output(one, 0)}, {});
-  const Operation assign = there.add("AssignVariableOp", {Output(variable, 0), Output(fill, 0)}, {{"dtype", DType::f32}});
-  const Operation read = there.add("ReadVariableOp", {Output(variable, 0)}, {{"dtype", DType::f32}});
+  const Operation assign = there.add("AssignVariableOp", {Output(variable, 0), Output(fill, 0)},
+                                     {{"dtype", DType::f32}});
+  const Operation read =
+      there.add("ReadVariableOp", {Output(variable, 0)}, {{"dtype", DType::f32}});
   const Operation size = here.add("Identity", {Output(read, 0)}, {});
 
   const auto session = must(Session::create(*server));
@@ -111,6 +118,7 @@ void measure() {
 
 int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "--serve") == 0) millrace::bench::serve(argv[2]);
-  if (argc > 1 && std::strcmp(argv[1], "--raw") == 0) millrace::bench::serve_raw(millrace::bench::kBytes);
+  if (argc > 1 && std::strcmp(argv[1], "--raw") == 0)
+    millrace::bench::serve_raw(millrace::bench::kBytes);
   millrace::bench::measure();
 }

@@ -1,11 +1,12 @@
-// Counts the words of files on a cluster: one `files` task, one `reduce` task, any number of `map`s.
+// Counts the words of files on a cluster: one `files` task, one `reduce` task, any number of
+// `map`s.
 //
 //   millrace run --job files=1 --job reduce=1 --job map=2 --until map -- build/bin/word_count LIST
 //
 // LIST is a file with a path per line. Every task runs this program and builds the same nodes; the
-// device and the name of a queue or variable say that it is the same one. `files` puts the paths into
-// a queue; `map` tasks take them out, count, and add to a variable that `reduce` owns. The last map
-// task prints the total. Tasks may start in any order.
+// device and the name of a queue or variable say that it is the same one. `files` puts the paths
+// into a queue; `map` tasks take them out, count, and add to a variable that `reduce` owns. The
+// last map task prints the total. Tasks may start in any order.
 #include <millrace/millrace.h>
 
 #include <cstdlib>

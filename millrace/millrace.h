@@ -1,17 +1,17 @@
-// Millrace for programs: everything that a C++ program needs to build graphs, run them, and be a task
-// of a cluster.
+// Millrace for programs: everything that a C++ program needs to build graphs, run them, and be a
+// task of a cluster.
 //
 //   #include <millrace/millrace.h>
 #pragma once
 
-#include "millrace/api/input.h"               // IWYU pragma: export
-#include "millrace/api/ops.h"                 // IWYU pragma: export
-#include "millrace/api/scope.h"               // IWYU pragma: export
-#include "millrace/base/result.h"             // IWYU pragma: export
-#include "millrace/cluster/cluster_spec.h"    // IWYU pragma: export
-#include "millrace/cluster/run_config.h"      // IWYU pragma: export
-#include "millrace/session/launched_task.h"   // IWYU pragma: export
-#include "millrace/session/runtime.h"         // IWYU pragma: export
-#include "millrace/session/server.h"          // IWYU pragma: export
-#include "millrace/session/session.h"         // IWYU pragma: export
-#include "millrace/tensor/tensor.h"           // IWYU pragma: export
+#include "millrace/api/input.h"              // IWYU pragma: export
+#include "millrace/api/ops.h"                // IWYU pragma: export
+#include "millrace/api/scope.h"              // IWYU pragma: export
+#include "millrace/base/result.h"            // IWYU pragma: export
+#include "millrace/cluster/cluster_spec.h"   // IWYU pragma: export
+#include "millrace/cluster/run_config.h"     // IWYU pragma: export
+#include "millrace/session/launched_task.h"  // IWYU pragma: export
+#include "millrace/session/runtime.h"        // IWYU pragma: export
+#include "millrace/session/server.h"         // IWYU pragma: export
+#include "millrace/session/session.h"        // IWYU pragma: export
+#include "millrace/tensor/tensor.h"          // IWYU pragma: export

@@ -96,7 +96,8 @@ TEST_CASE("generated functions set attributes, required ones by place and others
   GraphBuilder builder(all_ops());
   const Scope root = builder.root();
   ops::placeholder(root.with_name("x"), DType::f32, {.shape = PartialShape{2, kUnknownDim}});
-  const Output merged = ops::identity(root.with_name("y").colocated_with(constant(root, 1).op()), 7);
+  const Output merged =
+      ops::identity(root.with_name("y").colocated_with(constant(root, 1).op()), 7);
   CHECK(merged.dtype() == DType::i32);
   CHECK(text_of(builder) ==
         "x = Placeholder(dtype=float, shape=[2,?])\n"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/graph/graph.h"
 
 namespace millrace {

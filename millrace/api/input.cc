@@ -42,26 +42,42 @@ Result<Tensor> cast(const Shape& shape, const std::vector<From>& from) {
 template <class From>
 Result<Tensor> number(const Shape& shape, const std::vector<From>& from, DType dtype) {
   switch (dtype) {
-    case DType::f32: return cast<float>(shape, from);
-    case DType::f64: return cast<double>(shape, from);
-    case DType::i32: return cast<int32_t>(shape, from);
-    case DType::i64: return cast<int64_t>(shape, from);
-    case DType::i16: return cast<int16_t>(shape, from);
-    case DType::i8: return cast<int8_t>(shape, from);
-    case DType::u8: return cast<uint8_t>(shape, from);
-    case DType::u16: return cast<uint16_t>(shape, from);
-    case DType::u32: return cast<uint32_t>(shape, from);
-    case DType::u64: return cast<uint64_t>(shape, from);
-    default: break;
+    case DType::f32:
+      return cast<float>(shape, from);
+    case DType::f64:
+      return cast<double>(shape, from);
+    case DType::i32:
+      return cast<int32_t>(shape, from);
+    case DType::i64:
+      return cast<int64_t>(shape, from);
+    case DType::i16:
+      return cast<int16_t>(shape, from);
+    case DType::i8:
+      return cast<int8_t>(shape, from);
+    case DType::u8:
+      return cast<uint8_t>(shape, from);
+    case DType::u16:
+      return cast<uint16_t>(shape, from);
+    case DType::u32:
+      return cast<uint32_t>(shape, from);
+    case DType::u64:
+      return cast<uint64_t>(shape, from);
+    default:
+      break;
   }
   // The rare types go through float, which every one of them is made from.
   std::vector<float> floats(from.begin(), from.end());
   switch (dtype) {
-    case DType::f16: return cast<Half>(shape, floats);
-    case DType::bf16: return cast<BFloat16>(shape, floats);
-    case DType::c64: return cast<std::complex<float>>(shape, floats);
-    case DType::c128: return cast<std::complex<double>>(shape, std::vector<double>(from.begin(), from.end()));
-    default: return invalid("a literal number can't be a ", dtype_name(dtype));
+    case DType::f16:
+      return cast<Half>(shape, floats);
+    case DType::bf16:
+      return cast<BFloat16>(shape, floats);
+    case DType::c64:
+      return cast<std::complex<float>>(shape, floats);
+    case DType::c128:
+      return cast<std::complex<double>>(shape, std::vector<double>(from.begin(), from.end()));
+    default:
+      return invalid("a literal number can't be a ", dtype_name(dtype));
   }
 }
 
@@ -88,9 +104,12 @@ DType Literal::natural_dtype() const {
         if (!std::in_range<int32_t>(value)) return DType::i64;
       return DType::i32;
     }
-    case 1: return DType::f32;
-    case 2: return DType::string;
-    default: return DType::boolean;
+    case 1:
+      return DType::f32;
+    case 2:
+      return DType::string;
+    default:
+      return DType::boolean;
   }
 }
 

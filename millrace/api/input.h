@@ -1,11 +1,12 @@
-// Input: what may stand where an op takes a value: an output of another node, a tensor, or a literal.
+// Input: what may stand where an op takes a value: an output of another node, a tensor, or a
+// literal.
 //
 //   ops::add(scope, x, 1)                    // 1 becomes a constant of x's type
 //   ops::enqueue(scope, queue, {"a.txt"s})   // a string constant
 //
-// A literal has no type of its own if the op ties it to another input; alone, int literals are int32
-// and floating ones float, as in the Python front-end. A value that its type can't hold is an error
-// of building, not a wrong constant.
+// A literal has no type of its own if the op ties it to another input; alone, int literals are
+// int32 and floating ones float, as in the Python front-end. A value that its type can't hold is an
+// error of building, not a wrong constant.
 #pragma once
 
 #include <cstdint>
@@ -48,17 +49,18 @@ class Input {
   Input(Output output) : value_(std::move(output)) {}
   Input(Tensor tensor) : value_(std::move(tensor)) {}
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Input(T value) : value_(Literal::scalar(elements_of(&value, 1))) {}
+  requires std::is_arithmetic_v<T> Input(T value)
+      : value_(Literal::scalar(elements_of(&value, 1))) {}
   Input(const char* text) : Input(std::string(text)) {}
   Input(std::string text) : value_(Literal::scalar(elements_of(&text, 1))) {}
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::is_convertible_v<T, std::string>)
-  Input(std::initializer_list<T> values)
+  requires(std::is_arithmetic_v<T> || std::is_convertible_v<T, std::string>)
+      Input(std::initializer_list<T> values)
       : value_(Literal::vector(elements_of(values.begin(), values.size()))) {}
   template <class T>
-  Input(const std::vector<T>& values)
-    requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) || std::is_same_v<T, std::string>
+      Input(const std::vector<T>& values) requires(std::is_arithmetic_v<T> &&
+                                                   !std::is_same_v<T, bool>) ||
+      std::is_same_v<T, std::string>
       : value_(Literal::vector(elements_of(values.data(), values.size()))) {}
   // NOLINTEND(google-explicit-constructor)
 

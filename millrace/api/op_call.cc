@@ -51,7 +51,8 @@ std::vector<Output> outputs_of(const Operation& op, int arg) {
   const auto offsets = arg_offsets(*node.op, node.op->outputs, node.attrs);
   if (!offsets.ok()) return {};
   std::vector<Output> outputs;
-  for (int slot = (*offsets)[arg]; slot < (*offsets)[arg + 1]; ++slot) outputs.emplace_back(op, slot);
+  for (int slot = (*offsets)[arg]; slot < (*offsets)[arg + 1]; ++slot)
+    outputs.emplace_back(op, slot);
   return outputs;
 }
 

@@ -12,11 +12,13 @@
 namespace millrace {
 
 // Calls op `op` with inputs that may be literals: finds the type of each literal from the op's
-// signature and its other inputs. One entry of `args` per argument of the op; a list argument has any
-// number of inputs.
-Operation call_op(const Scope& scope, std::string_view op, std::vector<InputList> args, Attrs attrs);
+// signature and its other inputs. One entry of `args` per argument of the op; a list argument has
+// any number of inputs.
+Operation call_op(const Scope& scope, std::string_view op, std::vector<InputList> args,
+                  Attrs attrs);
 
-// The value, or the values, of output argument `arg` of a node; without a value if there is no node.
+// The value, or the values, of output argument `arg` of a node; without a value if there is no
+// node.
 Output output_of(const Operation& op, int arg);
 std::vector<Output> outputs_of(const Operation& op, int arg);
 

@@ -33,9 +33,7 @@ std::string BuildState::claim(std::string_view path) {
 
 std::string Operation::name() const { return has_value() ? state_->graph[id_].name : ""; }
 
-std::string Output::name() const {
-  return has_value() ? str_cat(op_.name(), ":", index_) : "";
-}
+std::string Output::name() const { return has_value() ? str_cat(op_.name(), ":", index_) : ""; }
 
 DType Output::dtype() const {
   if (!has_value()) return DType::invalid;
@@ -123,8 +121,9 @@ Operation Scope::add(std::string_view op, std::vector<Output> inputs, Attrs attr
   Graph::NewNode node{.name = unique_name(name_.empty() ? op : std::string_view(name_)), .op = op};
   for (const Output& input : inputs) {
     if (!input.has_value() || input.op().state() != state_) {
-      fail(invalid(input.has_value() ? "an input belongs to another graph" : "an input is no value"),
-           str_cat("node '", node.name, "' (", op, ")"));
+      fail(
+          invalid(input.has_value() ? "an input belongs to another graph" : "an input is no value"),
+          str_cat("node '", node.name, "' (", op, ")"));
       return {};
     }
     node.inputs.push_back(input.endpoint());

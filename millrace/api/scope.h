@@ -3,15 +3,16 @@
 //   GraphBuilder builder(*ops);
 //   Scope root = builder.root();
 //   Scope files = root.device("/job:files/task:0");
-//   Output queue = ops::fifo_queue(files, {DType::string}, {.capacity = 10, .shared_name = "names"});
-//   Output total = x * 2 + y;
+//   Output queue = ops::fifo_queue(files, {DType::string}, {.capacity = 10, .shared_name =
+//   "names"}); Output total = x * 2 + y;
 //
-// A Scope is a cheap value: a handle on the builder plus the settings that new nodes get. Narrowing it
-// gives another scope and leaves this one alone. Building never fails on the spot: the first error is
-// kept in the builder, with the name of the node, everything that depends on it is silently left out,
-// and status() (or the session that is given the graph) reports it.
+// A Scope is a cheap value: a handle on the builder plus the settings that new nodes get. Narrowing
+// it gives another scope and leaves this one alone. Building never fails on the spot: the first
+// error is kept in the builder, with the name of the node, everything that depends on it is
+// silently left out, and status() (or the session that is given the graph) reports it.
 //
-// Not thread-safe: one thread builds. Outputs and scopes share the builder's graph and keep it alive.
+// Not thread-safe: one thread builds. Outputs and scopes share the builder's graph and keep it
+// alive.
 #pragma once
 
 #include <memory>

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "absl/functional/any_invocable.h"
+
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+
 #include "millrace/base/result.h"
 
 namespace millrace {

@@ -32,8 +32,8 @@ class InFlight {
   };
 
   Token enter();
-  // Blocks until every token is gone (true), or until `deadline` (false). The caller sees to it that
-  // nothing is added.
+  // Blocks until every token is gone (true), or until `deadline` (false). The caller sees to it
+  // that nothing is added.
   bool wait(std::optional<Clock::Time> deadline = std::nullopt);
 
  private:

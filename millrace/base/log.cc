@@ -4,20 +4,26 @@
 #include <memory>
 #include <string>
 
-#include "millrace/base/mutex.h"
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
+
+#include "millrace/base/mutex.h"
 
 namespace millrace {
 namespace {
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::trace: return spdlog::level::trace;
-    case LogLevel::debug: return spdlog::level::debug;
-    case LogLevel::info: return spdlog::level::info;
-    case LogLevel::warning: return spdlog::level::warn;
-    case LogLevel::error: return spdlog::level::err;
+    case LogLevel::trace:
+      return spdlog::level::trace;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
@@ -25,8 +31,8 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 // The process's one logger: lines of all rooms share one stream.
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = std::make_shared<spdlog::logger>(
-        "millrace", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("millrace",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%H:%M:%S.%e %L %v");
     const char* level = std::getenv("MILLRACE_LOG");
     made->set_level(level ? spdlog::level::from_str(level) : spdlog::level::info);

@@ -19,11 +19,10 @@ namespace millrace {
 // What a Result accepts as its value beside the value itself: what converts to it, unless it is
 // the Result or a Status.
 template <class U, class R>
-concept ConvertsToValueOf =
-    std::is_convertible_v<U&&, typename R::value_type> &&
-    !std::is_same_v<std::remove_cvref_t<U>, R> &&
-    !std::is_same_v<std::remove_cvref_t<U>, typename R::value_type> &&
-    !std::is_same_v<std::remove_cvref_t<U>, Status>;
+concept ConvertsToValueOf = std::is_convertible_v<U&&, typename R::value_type> &&
+                            !std::is_same_v<std::remove_cvref_t<U>, R> &&
+                            !std::is_same_v<std::remove_cvref_t<U>, typename R::value_type> &&
+                            !std::is_same_v<std::remove_cvref_t<U>, Status>;
 
 template <class T>
 class [[nodiscard]] Result {
@@ -74,7 +73,8 @@ class [[nodiscard]] Result {
 
 // What a Done<T> is called with: Result<T>, or Status when there is nothing to carry.
 template <class T>
-using Outcome = std::conditional_t<std::is_void_v<T>, Status, Result<std::conditional_t<std::is_void_v<T>, int, T>>>;
+using Outcome = std::conditional_t<std::is_void_v<T>, Status,
+                                   Result<std::conditional_t<std::is_void_v<T>, int, T>>>;
 
 namespace internal_result {
 inline Status to_status(const Status& status) { return status; }
@@ -95,16 +95,16 @@ Status to_status(const Result<T>& result) {
 #define MR_CONCAT(a, b) MR_CONCAT_INNER(a, b)
 
 // Returns from the calling function if `expr` (a Status or a Result) is an error.
-#define MR_TRY(expr)                                                                      \
-  do {                                                                                    \
-    if (::millrace::Status mr_status = ::millrace::internal_result::to_status(expr);      \
-        !mr_status.ok())                                                                  \
-      return mr_status;                                                                   \
+#define MR_TRY(expr)                                                                 \
+  do {                                                                               \
+    if (::millrace::Status mr_status = ::millrace::internal_result::to_status(expr); \
+        !mr_status.ok())                                                             \
+      return mr_status;                                                              \
   } while (false)
 
 // Declares `decl` from the value of `expr`, or returns its error: MR_ASSIGN(auto plan, make());
 #define MR_ASSIGN(decl, expr) MR_ASSIGN_INNER(MR_CONCAT(mr_result_, __LINE__), decl, expr)
-#define MR_ASSIGN_INNER(result, decl, expr)      \
-  auto result = (expr);                          \
-  if (!result.ok()) return result.status();      \
+#define MR_ASSIGN_INNER(result, decl, expr) \
+  auto result = (expr);                     \
+  if (!result.ok()) return result.status(); \
   decl = std::move(result).value()

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "absl/functional/any_invocable.h"
+
 #include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
 
@@ -23,7 +24,8 @@ class Runner {
   virtual void post(Task task) = 0;
 };
 
-// The waiting thread as a runner: work posted while `wait` is blocked runs on the thread that waits.
+// The waiting thread as a runner: work posted while `wait` is blocked runs on the thread that
+// waits.
 //
 //   CallerThread caller;
 //   start(..., caller, [&] { caller.finish(); });

@@ -17,7 +17,8 @@ class TimerQueue {
   class [[nodiscard]] Timer {
    public:
     Timer() = default;
-    Timer(Timer&& other) noexcept : queue_(std::exchange(other.queue_, nullptr)), key_(other.key_) {}
+    Timer(Timer&& other) noexcept
+        : queue_(std::exchange(other.queue_, nullptr)), key_(other.key_) {}
     Timer& operator=(Timer&& other) noexcept {
       if (this == &other) return *this;
       cancel();

@@ -3,8 +3,9 @@
 //   generate_cc_ops <header.h> <source.cc>
 //
 // One function per op in namespace millrace::ops: inputs first, then attributes that nothing else
-// decides, then a struct of those that have a default. Names are the op's in snake_case; a C++ keyword
-// gets a trailing underscore. Ops whose names begin with "_" belong to the planner and are left out.
+// decides, then a struct of those that have a default. Names are the op's in snake_case; a C++
+// keyword gets a trailing underscore. Ops whose names begin with "_" belong to the planner and are
+// left out.
 #include <cctype>
 #include <cstdio>
 #include <fstream>
@@ -25,9 +26,9 @@ bool is_lower(char c) { return std::islower(static_cast<unsigned char>(c)) != 0;
 std::string snake_case(std::string_view camel) {
   std::string snake;
   for (size_t i = 0; i < camel.size(); ++i) {
-    const bool begins_word = is_upper(camel[i]) && i > 0 && camel[i - 1] != '_' &&
-                             (is_lower(camel[i - 1]) ||
-                              (i + 1 < camel.size() && is_lower(camel[i + 1])));
+    const bool begins_word =
+        is_upper(camel[i]) && i > 0 && camel[i - 1] != '_' &&
+        (is_lower(camel[i - 1]) || (i + 1 < camel.size() && is_lower(camel[i + 1])));
     if (begins_word) snake += '_';
     snake += static_cast<char>(std::tolower(static_cast<unsigned char>(camel[i])));
   }
@@ -36,12 +37,13 @@ std::string snake_case(std::string_view camel) {
 
 std::string identifier(const std::string& name) {
   static const std::set<std::string> kTaken = {
-      "and",    "assert", "auto",   "bool",   "break",  "case",   "catch",   "char",   "class",
-      "const",  "default", "delete", "do",    "double", "else",   "enum",    "exit",   "explicit",
-      "export", "extern", "false",  "float",  "for",    "if",     "inline",  "int",    "long",
-      "new",    "not",    "operator", "options", "or",  "private", "public", "register", "requires",
-      "return", "scope",  "short",  "signed", "static", "struct", "switch",  "template", "this",
-      "throw",  "true",   "try",    "union",  "unsigned", "using", "virtual", "void",  "while", "xor"};
+      "and",     "assert",   "auto",     "bool",     "break",  "case",     "catch",   "char",
+      "class",   "const",    "default",  "delete",   "do",     "double",   "else",    "enum",
+      "exit",    "explicit", "export",   "extern",   "false",  "float",    "for",     "if",
+      "inline",  "int",      "long",     "new",      "not",    "operator", "options", "or",
+      "private", "public",   "register", "requires", "return", "scope",    "short",   "signed",
+      "static",  "struct",   "switch",   "template", "this",   "throw",    "true",    "try",
+      "union",   "unsigned", "using",    "virtual",  "void",   "while",    "xor"};
   return kTaken.contains(name) ? name + "_" : name;
 }
 
@@ -54,7 +56,8 @@ std::string cpp_type(const std::string& kind) {
   if (kind == "shape") return "PartialShape";
   if (kind == "tensor") return "Tensor";
   if (kind == "func") return "FunctionRef";
-  if (kind.starts_with("list(")) return "std::vector<" + cpp_type(kind.substr(5, kind.size() - 6)) + ">";
+  if (kind.starts_with("list("))
+    return "std::vector<" + cpp_type(kind.substr(5, kind.size() - 6)) + ">";
   return "AttrValue";
 }
 
@@ -62,8 +65,8 @@ bool is_list(const ArgDef& arg) { return !arg.number_attr.empty() || !arg.type_l
 
 // What one op's function is made of.
 struct Signature {
-  std::string name;                 // of the function
-  std::string result;               // its type
+  std::string name;    // of the function
+  std::string result;  // its type
   std::vector<const AttrDef*> required, optional;
 };
 
@@ -87,7 +90,8 @@ Signature signature_of(const OpDef& op) {
   return made;
 }
 
-std::string parameters(const OpDef& op, const Signature& signature, std::string_view options_default) {
+std::string parameters(const OpDef& op, const Signature& signature,
+                       std::string_view options_default) {
   std::string text = "const Scope& scope";
   for (const ArgDef& arg : op.inputs)
     str_append(&text, ", const ", is_list(arg) ? "InputList" : "Input", "& ", identifier(arg.name));
@@ -124,7 +128,8 @@ void declare(std::ostream& out, const OpDef& op) {
   if (op.outputs.size() > 1) {
     out << "struct " << signature.result << " {\n  Operation op;\n";
     for (const ArgDef& arg : op.outputs)
-      out << "  " << (is_list(arg) ? "std::vector<Output> " : "Output ") << identifier(arg.name) << ";\n";
+      out << "  " << (is_list(arg) ? "std::vector<Output> " : "Output ") << identifier(arg.name)
+          << ";\n";
     out << "};\n";
   }
   comment(out, op.doc);
@@ -134,12 +139,14 @@ void declare(std::ostream& out, const OpDef& op) {
 
 void define(std::ostream& out, const OpDef& op) {
   const Signature signature = signature_of(op);
-  out << signature.result << " " << signature.name << "(" << parameters(op, signature, "") << ") {\n"
+  out << signature.result << " " << signature.name << "(" << parameters(op, signature, "")
+      << ") {\n"
       << "  Attrs attrs;\n";
   for (const AttrDef* attr : signature.required)
     out << "  attrs.set(\"" << attr->name << "\", std::move(" << identifier(attr->name) << "));\n";
   for (const AttrDef* attr : signature.optional)
-    out << "  set_attr(attrs, \"" << attr->name << "\", options." << identifier(attr->name) << ");\n";
+    out << "  set_attr(attrs, \"" << attr->name << "\", options." << identifier(attr->name)
+        << ");\n";
   out << "  const Operation made = call_op(scope, \"" << op.name << "\", {";
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const std::string name = identifier(op.inputs[i].name);
@@ -161,7 +168,8 @@ void define(std::ostream& out, const OpDef& op) {
   out << "}\n\n";
 }
 
-constexpr std::string_view kHeaderOpening = R"(// One function per op. Generated from the op registry; change the op instead.
+constexpr std::string_view kHeaderOpening =
+    R"(// One function per op. Generated from the op registry; change the op instead.
 //
 // Inputs may be outputs, tensors or literals (input.h). What an op takes besides its inputs and has a
 // default for is in a struct: ops::fifo_queue(scope, {DType::string}, {.capacity = 10}).
@@ -178,7 +186,8 @@ namespace millrace::ops {
 
 )";
 
-constexpr std::string_view kSourceOpening = R"(// Generated from the op registry; change the op instead.
+constexpr std::string_view kSourceOpening =
+    R"(// Generated from the op registry; change the op instead.
 #include "millrace/api/ops.h"
 
 #include <utility>

@@ -25,8 +25,8 @@ namespace millrace {
 
 // One device of a task, as GetStatus reports it.
 struct DeviceAttributes {
-  std::string name;  // full: /job:worker/replica:0/task:0/device:CPU:0
-  std::string type;  // "CPU"
+  std::string name;          // full: /job:worker/replica:0/task:0/device:CPU:0
+  std::string type;          // "CPU"
   int64_t memory_limit = 0;  // bytes
   uint64_t incarnation = 0;  // random, not zero, drawn when the device was made
   std::string description = {};
@@ -39,8 +39,8 @@ struct SessionOptions {
   std::vector<std::string> device_filters = {};  // partial device names; empty: the whole cluster
   bool allow_soft_placement = false;
   bool log_device_placement = false;
-  bool isolate_session_state = false;       // private containers for this session
-  bool disable_optimizer = false;           // no folding, no merging of equal nodes
+  bool isolate_session_state = false;              // private containers for this session
+  bool disable_optimizer = false;                  // no folding, no merging of equal nodes
   std::chrono::milliseconds operation_timeout{0};  // 0: none
   // A cluster sent by the client (ConfigProto.cluster_def); empty: the server's own.
   ClusterSpec cluster = {};
@@ -54,7 +54,7 @@ enum class Trace : uint8_t { off, on };
 
 struct RunOptions {
   Trace trace = Trace::off;
-  std::chrono::milliseconds timeout{0};     // 0: the session's operation_timeout
+  std::chrono::milliseconds timeout{0};  // 0: the session's operation_timeout
   bool output_partition_graphs = false;
 };
 
@@ -103,14 +103,14 @@ struct NamedTensor {
 
 struct RunStepRequest {
   std::string session_handle;
-  std::vector<NamedTensor> feeds;      // "node:0"
-  std::vector<std::string> fetches;    // "node:0", no duplicates
-  std::vector<std::string> targets;    // "node"
+  std::vector<NamedTensor> feeds;    // "node:0"
+  std::vector<std::string> fetches;  // "node:0", no duplicates
+  std::vector<std::string> targets;  // "node"
   RunOptions options;
-  std::string partial_run_handle;      // not empty: one leg of a partial run
+  std::string partial_run_handle;  // not empty: one leg of a partial run
 };
 struct RunStepReply {
-  std::vector<Tensor> tensors;         // in the order of fetches
+  std::vector<Tensor> tensors;  // in the order of fetches
   RunMetadata metadata;
 };
 
@@ -132,7 +132,7 @@ struct ListDevicesReply {
   std::vector<DeviceAttributes> local, remote;
 };
 struct ResetRequest {
-  std::vector<std::string> containers;      // empty: the default container
+  std::vector<std::string> containers;  // empty: the default container
   std::vector<std::string> device_filters;
 };
 
@@ -147,7 +147,7 @@ struct MakeCallableReply {
 struct RunCallableRequest {
   std::string session_handle;
   int64_t handle = 0;
-  std::vector<Tensor> feeds;   // in the order of MakeCallable
+  std::vector<Tensor> feeds;  // in the order of MakeCallable
 };
 struct RunCallableReply {
   std::vector<Tensor> tensors;
@@ -166,11 +166,11 @@ struct GetStatusReply {
 
 struct CreateWorkerSessionRequest {
   std::string session_handle;
-  TaskName task;                      // who the worker is in this session
-  ClusterSpec cluster;                // empty: the worker's own
+  TaskName task;        // who the worker is in this session
+  ClusterSpec cluster;  // empty: the worker's own
   bool isolate_session_state = false;
-  std::string master_task;            // "/job:worker/replica:0/task:0"; may be empty
-  uint64_t master_incarnation = 0;    // 0: unknown
+  std::string master_task;          // "/job:worker/replica:0/task:0"; may be empty
+  uint64_t master_incarnation = 0;  // 0: unknown
 };
 struct DeleteWorkerSessionRequest {
   std::string session_handle;
@@ -211,7 +211,7 @@ struct RunGraphRequest {
   bool record_partition_graphs = false;
   bool is_partial = false;
   bool is_last_partial_run = false;
-  int64_t request_id = 0;      // random; 0: repeats are not recognised
+  int64_t request_id = 0;  // random; 0: repeats are not recognised
 };
 struct RunGraphReply {
   std::vector<Delivery> values;  // for keys->receive, in its order

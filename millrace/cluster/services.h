@@ -1,8 +1,9 @@
 // The two services of a task, as interfaces: what a client asks of a master, and what masters and
 // peers ask of a worker.
 //
-// The task's own master and worker implement them; transport/grpc implements them again for tasks in
-// other processes. Callers can't tell which they have: this is the one path from client to kernel.
+// The task's own master and worker implement them; transport/grpc implements them again for tasks
+// in other processes. Callers can't tell which they have: this is the one path from client to
+// kernel.
 //
 // Every call is answered once through its Done, maybe inside the call. Any thread may call; a call
 // that has to wait holds no thread, except where Call::waiting lets it use the caller's.

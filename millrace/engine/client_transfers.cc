@@ -32,7 +32,8 @@ class FetchKernel final : public Kernel {
   Status run(KernelContext& context) override {
     const std::span<Delivery> fetches = context.step().fetches;
     if (slot_ >= fetches.size())
-      return internal("the step has room for ", fetches.size(), " fetches and fetches number ", slot_);
+      return internal("the step has room for ", fetches.size(), " fetches and fetches number ",
+                      slot_);
     fetches[slot_].is_dead = context.input_is_dead();
     if (!context.input_is_dead()) fetches[slot_].tensor = context.take_input(0);
     return {};

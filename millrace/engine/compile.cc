@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/base/hash.h"
 #include "millrace/engine/client_transfers.h"
 #include "millrace/engine/compiled_layout.h"
@@ -17,7 +18,10 @@ class Compiler {
  public:
   Compiler(const Graph& graph, const DeviceContext& device, KernelCache& kernels,
            ClientTransfers transfers)
-      : graph_(graph), device_(device), cache_(kernels), transfers_(transfers),
+      : graph_(graph),
+        device_(device),
+        cache_(kernels),
+        transfers_(transfers),
         layout_(std::make_unique<Layout>()) {}
 
   Result<std::unique_ptr<const Layout>> compile() && {
@@ -80,9 +84,8 @@ class Compiler {
     if (parallel < 1)
       return invalid("Enter '", node.name, "' has parallel_iterations = ", parallel,
                      "; at least 1 is needed");
-    frame.parallel_iterations =
-        std::max(frame.parallel_iterations,
-                 static_cast<uint32_t>(std::min<int64_t>(parallel, UINT32_MAX)));
+    frame.parallel_iterations = std::max(
+        frame.parallel_iterations, static_cast<uint32_t>(std::min<int64_t>(parallel, UINT32_MAX)));
     return {};
   }
 
@@ -104,7 +107,8 @@ class Compiler {
                       .role = node.op->role,
                       .cost = node.op->cost,
                       .flags = flags_of(node)};
-    to.output_types.insert(to.output_types.end(), node.output_types.begin(), node.output_types.end());
+    to.output_types.insert(to.output_types.end(), node.output_types.begin(),
+                           node.output_types.end());
     to.num_inputs += node.inputs.size();
     to.most_outputs = std::max(to.most_outputs, node.output_types.size());
 
@@ -210,8 +214,7 @@ class Compiler {
                           .outputs = outputs,
                           .device = device_.name};
     auto made = node.op->cpu(spec);
-    if (!made.ok())
-      return made.status().then(str_cat("\n\t [[{{node ", node.name, "}}]]"));
+    if (!made.ok()) return made.status().then(str_cat("\n\t [[{{node ", node.name, "}}]]"));
     return made;
   }
 

@@ -1,9 +1,9 @@
 // CompiledGraph: one device's partition, made ready to run many times.
 //
 // Kernels are made, edges are resolved to array indices, and the number of inputs that each node
-// waits for is known, so that a step does no lookup and no planning. Immutable once made: any number
-// of steps run on it at once. It keeps its kernels; stateful ones are shared through KernelCache
-// with the other graphs of the session.
+// waits for is known, so that a step does no lookup and no planning. Immutable once made: any
+// number of steps run on it at once. It keeps its kernels; stateful ones are shared through
+// KernelCache with the other graphs of the session.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/base/mutex.h"
 #include "millrace/base/result.h"
 #include "millrace/graph/graph.h"

@@ -26,19 +26,19 @@ struct CompiledGraph::Layout {
   // One consumer of one output, or (slot == kControl) of the fact that the node has run.
   struct Edge {
     uint32_t consumer;
-    uint32_t slot;          // of all inputs, not of the consumer's
+    uint32_t slot;  // of all inputs, not of the consumer's
     uint32_t output : 30;
-    uint32_t is_last : 1;   // the last consumer of this output may take it
+    uint32_t is_last : 1;  // the last consumer of this output may take it
     uint32_t to_merge : 1;
   };
 
   enum Flag : uint8_t {
     kAsync = 1,
-    kTransfer = 2,          // runs on dead inputs, too, and carries death along
-    kIgnoresDeath = 4,      // runs as if its dead inputs were alive
-    kReadsRefs = 8,         // some of its inputs come from references
+    kTransfer = 2,      // runs on dead inputs, too, and carries death along
+    kIgnoresDeath = 4,  // runs as if its dead inputs were alive
+    kReadsRefs = 8,     // some of its inputs come from references
     kMayBeUninitialized = 16,
-    kLoopConstant = 32,     // an Enter whose value is there in every iteration
+    kLoopConstant = 32,  // an Enter whose value is there in every iteration
   };
 
   // What the executor needs to run a node: one cache line.
@@ -61,15 +61,15 @@ struct CompiledGraph::Layout {
     uint32_t first_node = 0, num_nodes = 0;
     uint32_t first_input = 0, num_inputs = 0;
     uint32_t parent = 0;
-    uint32_t num_enters = 0;         // Enter nodes that lead into it
+    uint32_t num_enters = 0;  // Enter nodes that lead into it
     uint32_t parallel_iterations = 1;
     uint64_t name_hash = 0;
   };
 
   std::vector<Node> nodes;
   std::vector<Edge> edges;
-  std::vector<Arrivals> arrivals;        // by node, before anything has arrived
-  std::vector<uint32_t> sources;         // nodes of the root frame without inputs, first to run last
+  std::vector<Arrivals> arrivals;  // by node, before anything has arrived
+  std::vector<uint32_t> sources;   // nodes of the root frame without inputs, first to run last
   std::vector<Frame> frames;
   size_t num_inputs = 0;
   size_t most_outputs = 0;
@@ -78,7 +78,7 @@ struct CompiledGraph::Layout {
   std::vector<uint32_t> producers;
   std::vector<bool> expects_ref;
 
-  std::vector<const OpDef*> ops;         // by node; for traces
+  std::vector<const OpDef*> ops;  // by node; for traces
   std::vector<std::string> feed_keys, fetch_keys;
   bool uses_rendezvous = false;
 

@@ -1,12 +1,12 @@
 // Runs one step of a CompiledGraph.
 //
 // Dataflow by counting: a node is ready when all its inputs are there; ready nodes run at once on
-// the thread that made them ready, the last made ready first. Work is shared with the pool only when
-// two nodes worth sharing are ready together: ops of cost `heavy`, and ops of cost `by_size` with
-// more than 64 KiB of inputs. An asynchronous kernel holds no thread: when it answers, the step
-// continues on `StepArgs::runner`. The first error cancels the step: nodes that have not started are
-// not run, waiting ones are cancelled, and `done` gets that error once nothing of the step is left
-// running, so everything the step borrowed may go then.
+// the thread that made them ready, the last made ready first. Work is shared with the pool only
+// when two nodes worth sharing are ready together: ops of cost `heavy`, and ops of cost `by_size`
+// with more than 64 KiB of inputs. An asynchronous kernel holds no thread: when it answers, the
+// step continues on `StepArgs::runner`. The first error cancels the step: nodes that have not
+// started are not run, waiting ones are cancelled, and `done` gets that error once nothing of the
+// step is left running, so everything the step borrowed may go then.
 //
 // Errors. A kernel's error gets "\n\t [[{{node NAME}}]]" appended; UNAVAILABLE from anything but a
 // transfer becomes INTERNAL, because clients take it for a lost worker. CANCELLED and ABORTED after
@@ -26,9 +26,9 @@
 namespace millrace {
 
 struct StepArgs {
-  StepContext context;      // must stay valid until `done`
-  Runner* runner = nullptr; // where the step goes on after a wait; never null
-  Runner* pool = nullptr;   // shares heavy work; null: everything on `runner`
+  StepContext context;         // must stay valid until `done`
+  Runner* runner = nullptr;    // where the step goes on after a wait; never null
+  Runner* pool = nullptr;      // shares heavy work; null: everything on `runner`
   TraceSink* trace = nullptr;  // null: no timing
 };
 

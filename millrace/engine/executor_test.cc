@@ -24,8 +24,7 @@ TEST_CASE("a value flows to all its consumers and is computed once") {
 
 TEST_CASE("control edges order nodes that share no data") {
   Lab lab;
-  const auto outcome = lab.run(
-      "x = Const(1) a = Log(x) ^b b = Log(x) ^c c = Log(x) ^d d = Log(x)");
+  const auto outcome = lab.run("x = Const(1) a = Log(x) ^b b = Log(x) ^c c = Log(x) ^d d = Log(x)");
   CHECK(outcome.status.ok());
   CHECK(lab.log() == std::vector<std::string>{"d", "c", "b", "a"});
 }
@@ -38,11 +37,11 @@ TEST_CASE("an empty graph is a step that is over at once") {
 TEST_CASE("feeds and fetches are slots, and a step may be run again with other feeds") {
   Lab lab;
   const std::string device = lab.device.name;
-  const auto graph = lab.compile(str_cat("f = _Recv(tensor_type=int32, tensor_name=\"f:0\", send_device=\"",
-                                         device, "\", recv_device=\"", device,
-                                         "\", send_device_incarnation=1, client_terminated=true)",
-                                         "y = Add(f, f)"),
-                                 {"y"});
+  const auto graph = lab.compile(
+      str_cat("f = _Recv(tensor_type=int32, tensor_name=\"f:0\", send_device=\"", device,
+              "\", recv_device=\"", device,
+              "\", send_device_incarnation=1, client_terminated=true)", "y = Add(f, f)"),
+      {"y"});
   REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
   CHECK((*graph)->feed_keys() ==
         std::vector{str_cat(device, ";0000000000000001;", device, ";f:0;0:0")});
@@ -56,8 +55,7 @@ TEST_CASE("feeds and fetches are slots, and a step may be run again with other f
 
 TEST_CASE("the branch that is not taken runs no kernels, and Merge gives the other one's value") {
   Lab lab;
-  const std::string branches =
-      "no = Log(s:0) yes = Log(s:1) m = Merge(no, yes) after = Log(v) ^no";
+  const std::string branches = "no = Log(s:0) yes = Log(s:1) m = Merge(no, yes) after = Log(v) ^no";
   const auto taken = lab.run(conditional(true) + branches, {"m", "m:1", "no"});
   CHECK(taken.status.ok());
   CHECK(taken.value("m") == number(5));
@@ -81,7 +79,8 @@ TEST_CASE("a Merge of dead inputs is dead, whatever its control inputs are") {
 
 TEST_CASE("a ControlTrigger runs although what it waits for is dead") {
   Lab lab;
-  CHECK(lab.run(conditional(false) + "a = Log(s:1) t = ControlTrigger() ^a b = Log(v) ^t").status.ok());
+  CHECK(lab.run(conditional(false) + "a = Log(s:1) t = ControlTrigger() ^a b = Log(v) ^t")
+            .status.ok());
   CHECK(lab.log() == std::vector<std::string>{"b"});
 }
 
@@ -101,8 +100,8 @@ TEST_CASE("transfers run on dead inputs and carry death along") {
 
 TEST_CASE("a reference is read when its consumer starts") {
   Lab lab;
-  const auto outcome = lab.run(
-      "w = Variable() one = Const(1) a = Assign(w, one) y = Add(w, w) ^a", {"y"});
+  const auto outcome =
+      lab.run("w = Variable() one = Const(1) a = Assign(w, one) y = Add(w, w) ^a", {"y"});
   CHECK(outcome.status.ok());
   CHECK(outcome.value("y") == number(2));
 }
@@ -199,7 +198,8 @@ TEST_CASE("a step that was cancelled before it started runs nothing") {
   cancellation.cancel(cancelled("too late"));
   Status status;
   CallerThread caller;
-  run_step(graph, {.context = {.device = &lab.device, .cancellation = &cancellation}, .runner = &caller},
+  run_step(graph,
+           {.context = {.device = &lab.device, .cancellation = &cancellation}, .runner = &caller},
            Done<void>([&](Status s) { status = std::move(s); }));
   CHECK(status == cancelled("too late"));
   CHECK(lab.log().size() == 1);
@@ -208,8 +208,7 @@ TEST_CASE("a step that was cancelled before it started runs nothing") {
 TEST_CASE("two dear nodes that are ready together run at the same time") {
   Lab lab;
   ThreadPool pool(2);
-  const auto outcome =
-      lab.run("c = Const(3) a = Meet(c) b = Meet(c) y = Add(a, b)", {"y"}, &pool);
+  const auto outcome = lab.run("c = Const(3) a = Meet(c) b = Meet(c) y = Add(a, b)", {"y"}, &pool);
   CHECK(outcome.status.ok());
   CHECK(outcome.value("y") == number(6));
 }
@@ -231,11 +230,15 @@ TEST_CASE("an op without a kernel here is refused when compiled, with the node's
 TEST_CASE("a chain of 100,000 nodes neither recurses nor forgets one") {
   Lab lab;
   Graph graph(lab.ops);
-  NodeId last = graph.add({.name = "one", .op = "Const", .attrs = {{"value", number(1)}, {"dtype", DType::i32}}})
+  NodeId last = graph
+                    .add({.name = "one",
+                          .op = "Const",
+                          .attrs = {{"value", number(1)}, {"dtype", DType::i32}}})
                     .value();
   const NodeId one = last;
   for (int i = 0; i < 100'000; ++i)
-    last = graph.add({.name = str_cat("n", i), .op = "Add", .inputs = {{last, 0}, {one, 0}}}).value();
+    last =
+        graph.add({.name = str_cat("n", i), .op = "Add", .inputs = {{last, 0}, {one, 0}}}).value();
   auto text_free = CompiledGraph::compile(graph, lab.device, lab.kernels, ClientTransfers::by_slot);
   REQUIRE(text_free.ok());
   CHECK(lab.start(*text_free)->wait().status.ok());
@@ -271,9 +274,11 @@ TEST_CASE("answers that come from many threads at once are all counted") {
   ThreadPool pool(2);
   for (int round = 0; round < 50; ++round) {
     std::string text;
-    for (int i = 0; i < 8; ++i) str_append(&text, "w", i, " = Wait() l", i, " = Add(w", i, ", w", i, ") ");
-    str_append(&text, "s1 = Add(l0, l1) s2 = Add(l2, l3) s3 = Add(l4, l5) s4 = Add(l6, l7) "
-                      "t1 = Add(s1, s2) t2 = Add(s3, s4) y = Add(t1, t2)");
+    for (int i = 0; i < 8; ++i)
+      str_append(&text, "w", i, " = Wait() l", i, " = Add(w", i, ", w", i, ") ");
+    str_append(&text,
+               "s1 = Add(l0, l1) s2 = Add(l2, l3) s3 = Add(l4, l5) s4 = Add(l6, l7) "
+               "t1 = Add(s1, s2) t2 = Add(s3, s4) y = Add(t1, t2)");
     auto step = lab.start(lab.compile(text, {"y"}).value(), {}, &pool);
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {

@@ -17,7 +17,9 @@ class FlatFlow {
   using Ready = uint32_t;  // the node's number
 
   explicit FlatFlow(const Layout& layout)
-      : layout_(layout), arrivals_(layout.arrivals), values_(layout.num_inputs),
+      : layout_(layout),
+        arrivals_(layout.arrivals),
+        values_(layout.num_inputs),
         ready_(std::make_unique<uint32_t[]>(layout.nodes.size())) {}
 
   void begin();
@@ -38,11 +40,11 @@ class FlatFlow {
 
  private:
   const Layout& layout_;
-  std::vector<Arrivals> arrivals_;   // by node
-  std::vector<Value> values_;        // by input
+  std::vector<Arrivals> arrivals_;  // by node
+  std::vector<Value> values_;       // by input
   std::unique_ptr<uint32_t[]> ready_;
   size_t num_ready_ = 0;
-  size_t turns_ = 0;                 // nodes that were taken
+  size_t turns_ = 0;  // nodes that were taken
 };
 
 }  // namespace millrace

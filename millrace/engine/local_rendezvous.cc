@@ -21,7 +21,9 @@ struct LocalRendezvous::Waiter {
 };
 
 LocalRendezvous::LocalRendezvous(const Clock* clock) : clock_(clock) {}
-LocalRendezvous::~LocalRendezvous() { abort(millrace::aborted("the step's rendezvous was dropped")); }
+LocalRendezvous::~LocalRendezvous() {
+  abort(millrace::aborted("the step's rendezvous was dropped"));
+}
 
 Status LocalRendezvous::send(std::string_view key, Delivery delivery) {
   std::unique_ptr<Waiter> waiter;
@@ -94,7 +96,8 @@ void LocalRendezvous::give_up(Waiter* waiter, const Status& why) {
     if (channel == channels_.end()) return;
     auto* waiters = std::get_if<Waiters>(&channel->second);
     if (waiters == nullptr) return;
-    const auto it = std::ranges::find_if(*waiters, [&](const auto& w) { return w.get() == waiter; });
+    const auto it =
+        std::ranges::find_if(*waiters, [&](const auto& w) { return w.get() == waiter; });
     if (it == waiters->end()) return;
     found = std::move(*it);
     waiters->erase(it);

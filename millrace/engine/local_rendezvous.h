@@ -1,8 +1,8 @@
 // LocalRendezvous: a Rendezvous within one process.
 //
-// Any thread may call. Answers are given with no lock held, on the thread that brought the value, the
-// abort or the cancellation. A channel that holds neither values nor receivers takes no memory, so a
-// loop may use a new key in each iteration.
+// Any thread may call. Answers are given with no lock held, on the thread that brought the value,
+// the abort or the cancellation. A channel that holds neither values nor receivers takes no memory,
+// so a loop may use a new key in each iteration.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
 #include "millrace/op/rendezvous.h"
@@ -47,8 +48,8 @@ class LocalRendezvous final : public Rendezvous {
   using Waiters = absl::InlinedVector<std::unique_ptr<Waiter>, 1>;
   using Channel = std::variant<Values, Waiters>;  // first in, first out; never empty
 
-  // The value at the head of the channel, taken away, or the abort's reason; nullopt if the receiver
-  // has to wait.
+  // The value at the head of the channel, taken away, or the abort's reason; nullopt if the
+  // receiver has to wait.
   std::optional<Result<Delivery>> pop(std::string_view key) MR_REQUIRES(mutex_);
   void give_up(Waiter* waiter, const Status& why);
 

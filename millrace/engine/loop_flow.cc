@@ -11,9 +11,9 @@ namespace millrace {
 struct LoopFlow::Iteration {
   Frame* frame = nullptr;
   int64_t number = 0;
-  size_t active = 0;                // nodes that are ready or running
-  std::vector<Arrivals> arrivals;   // by node of the frame
-  std::vector<Value> values;        // by input of the frame
+  size_t active = 0;                                     // nodes that are ready or running
+  std::vector<Arrivals> arrivals;                        // by node of the frame
+  std::vector<Value> values;                             // by input of the frame
   absl::InlinedVector<std::unique_ptr<Frame>, 1> inner;  // open frames
 };
 
@@ -27,14 +27,14 @@ struct LoopFlow::Frame {
 
   const Layout::Frame* layout = nullptr;
   uint32_t layout_index = 0;
-  uint64_t id = 0;                  // TensorFlow's: equal on all tasks of a loop that spans them
-  Iteration* around = nullptr;      // null for the root
+  uint64_t id = 0;              // TensorFlow's: equal on all tasks of a loop that spans them
+  Iteration* around = nullptr;  // null for the root
   uint32_t enters_to_come = 0;
-  int64_t newest = -1;              // number of the last iteration that was started
+  int64_t newest = -1;  // number of the last iteration that was started
   std::deque<std::unique_ptr<Iteration>> iterations;  // under way, oldest first, numbers in a row
   std::vector<Kept> constants;
-  std::vector<Kept> waiting;        // NextIterations that wait for an iteration to end
-  std::vector<uint32_t> dead_exits; // of the newest iteration
+  std::vector<Kept> waiting;         // NextIterations that wait for an iteration to end
+  std::vector<uint32_t> dead_exits;  // of the newest iteration
 };
 
 LoopFlow::LoopFlow(const Layout& layout)
@@ -66,12 +66,20 @@ FrameIteration LoopFlow::where(Ready ready) const {
 void LoopFlow::propagate(Ready ready, Value* outputs, const KernelContext* context, Deaths deaths) {
   const Layout::Node& from = node(ready);
   Iteration& here = *ready.iteration;
-  const bool is_dead = deaths == Deaths::all || (from.num_outputs > 0 && context->output_is_dead(0));
+  const bool is_dead =
+      deaths == Deaths::all || (from.num_outputs > 0 && context->output_is_dead(0));
   switch (from.role) {
-    case Role::enter: enter(from, here, outputs, is_dead); break;
-    case Role::exit: exit(ready, outputs, is_dead); break;
-    case Role::next_iteration: next_iteration(from, here, outputs, is_dead); break;
-    default: deliver(from, here, outputs, context, deaths);
+    case Role::enter:
+      enter(from, here, outputs, is_dead);
+      break;
+    case Role::exit:
+      exit(ready, outputs, is_dead);
+      break;
+    case Role::next_iteration:
+      next_iteration(from, here, outputs, is_dead);
+      break;
+    default:
+      deliver(from, here, outputs, context, deaths);
   }
   for (Value *input = inputs(ready), *end = input + from.num_inputs; input != end; ++input)
     renew(*input);
@@ -92,7 +100,8 @@ void LoopFlow::enter(const Layout::Node& from, Iteration& here, Value* outputs, 
       deliver_copy(from, *iteration, frame.constants.back().value, is_dead);
   } else {
     // Iteration 0 stays until all Enters have come.
-    deliver(from, *frame.iterations.front(), outputs, nullptr, is_dead ? Deaths::all : Deaths::as_said);
+    deliver(from, *frame.iterations.front(), outputs, nullptr,
+            is_dead ? Deaths::all : Deaths::as_said);
   }
   // If nothing was delivered the frame may be over already.
   settle(&frame);
@@ -107,7 +116,8 @@ void LoopFlow::exit(Ready ready, Value* outputs, bool is_dead) {
   }
 }
 
-void LoopFlow::next_iteration(const Layout::Node& from, Iteration& here, Value* outputs, bool is_dead) {
+void LoopFlow::next_iteration(const Layout::Node& from, Iteration& here, Value* outputs,
+                              bool is_dead) {
   if (is_dead) return;
   Frame& frame = *here.frame;
   if (here.number < frame.newest) {
@@ -125,12 +135,13 @@ void LoopFlow::deliver(const Layout::Node& from, Iteration& to, Value* outputs,
   const Layout::Frame& frame = *to.frame->layout;
   Value* values = to.values.data();
   for (const Layout::Edge& edge : layout_.edges_of(from)) {
-    const bool is_dead = deaths == Deaths::all ||
-                         (context != nullptr && edge.slot != Layout::kControl &&
-                          context->output_is_dead(static_cast<int>(edge.output)));
+    const bool is_dead =
+        deaths == Deaths::all || (context != nullptr && edge.slot != Layout::kControl &&
+                                  context->output_is_dead(static_cast<int>(edge.output)));
     Arrivals& arrivals = to.arrivals[edge.consumer - frame.first_node];
-    const bool is_ready = is_dead ? deliver_death(edge, arrivals, from.role == Role::enter)
-                                  : deliver_value(edge, arrivals, values, frame.first_input, outputs);
+    const bool is_ready = is_dead
+                              ? deliver_death(edge, arrivals, from.role == Role::enter)
+                              : deliver_value(edge, arrivals, values, frame.first_input, outputs);
     if (is_ready) push(to, edge.consumer);
   }
 }

@@ -1,17 +1,17 @@
 // LoopFlow: the dataflow of a graph with loops. Private to this room; see step_driver.h.
 //
-// Each time a loop is reached, in one iteration of what is around it, it runs in a frame of its own;
-// a frame has iterations, and every node of the loop has its turn once in each of them, dead or
-// alive. Values move between iterations in three ways only:
+// Each time a loop is reached, in one iteration of what is around it, it runs in a frame of its
+// own; a frame has iterations, and every node of the loop has its turn once in each of them, dead
+// or alive. Values move between iterations in three ways only:
 //
 //   Enter          into iteration 0 of the inner frame; a loop constant into every iteration
 //   NextIteration  into the next iteration of the same frame; a dead one stops, which ends the loop
 //   Exit           out into the iteration around the frame; a dead one only if the loop ends so
 //
 // At most parallel_iterations of a frame are under way: a NextIteration that would start one more
-// waits until the oldest has ended. Iterations end in order: the oldest, when nothing in it is ready
-// or running and no inner frame is open; a frame, when all its Enters have come and no iteration is
-// left. Iterations and frames that have ended are kept for the next ones.
+// waits until the oldest has ended. Iterations end in order: the oldest, when nothing in it is
+// ready or running and no inner frame is open; a frame, when all its Enters have come and no
+// iteration is left. Iterations and frames that have ended are kept for the next ones.
 #pragma once
 
 #include <deque>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/engine/node_run.h"
 
 namespace millrace {
@@ -59,8 +60,8 @@ class LoopFlow {
   void next_iteration(const Layout::Node& from, Iteration& here, Value* outputs, bool is_dead);
 
   // To all consumers of `from`, in iteration `to`.
-  void deliver(const Layout::Node& from, Iteration& to, Value* outputs, const KernelContext* context,
-               Deaths deaths);
+  void deliver(const Layout::Node& from, Iteration& to, Value* outputs,
+               const KernelContext* context, Deaths deaths);
   void deliver_copy(const Layout::Node& from, Iteration& to, const Value& value, bool is_dead);
   void push(Iteration& iteration, uint32_t node);
 

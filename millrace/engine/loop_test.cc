@@ -10,11 +10,11 @@ namespace {
 // i from `first` while i < `limit`, by one. "i" is the value inside, "out" the one after the loop.
 std::string counting(const std::string& prefix, const std::string& first, const std::string& limit,
                      int parallel_iterations = 10) {
-  const std::string frame = str_cat("frame_name=\"", prefix, "frame\", parallel_iterations=",
-                                    parallel_iterations);
+  const std::string frame =
+      str_cat("frame_name=\"", prefix, "frame\", parallel_iterations=", parallel_iterations);
   std::string text = str_cat(
-      "$e = Enter(", first, ", ", frame, ") $lim = Enter(", limit, ", is_constant=true, ", frame, ") ",
-      "$one_ = Const(1) $one = Enter($one_, is_constant=true, ", frame, ") ",
+      "$e = Enter(", first, ", ", frame, ") $lim = Enter(", limit, ", is_constant=true, ", frame,
+      ") ", "$one_ = Const(1) $one = Enter($one_, is_constant=true, ", frame, ") ",
       "$m = Merge($e, $n) $less = Less($m, $lim) $cond = LoopCond($less) $s = Switch($m, $cond) ",
       "$i = Identity($s:1) $next = Add($i, $one) $n = NextIteration($next, T=int32) ",
       "$out = Exit($s:0) ");
@@ -32,9 +32,8 @@ TEST_CASE("a loop runs until its condition is false and its Exit gives the last 
 
 TEST_CASE("a loop whose condition is false at once does not run its body") {
   Lab lab;
-  const auto outcome = lab.run("c = Const(3) two = Const(2) " + counting("a_", "c", "two") +
-                                   " l = Log(a_i)",
-                               {"a_out"});
+  const auto outcome = lab.run(
+      "c = Const(3) two = Const(2) " + counting("a_", "c", "two") + " l = Log(a_i)", {"a_out"});
   CHECK(outcome.value("a_out") == number(3));
   CHECK(lab.log().empty());
 }
@@ -52,7 +51,8 @@ TEST_CASE("many iterations run in bounded state, one after the other or a few at
 TEST_CASE("a step with a loop may be run again, at once and by several threads") {
   Lab lab;
   const auto graph =
-      lab.compile("zero = Const(0) lim = Const(50) " + counting("a_", "zero", "lim"), {"a_out"}).value();
+      lab.compile("zero = Const(0) lim = Const(50) " + counting("a_", "zero", "lim"), {"a_out"})
+          .value();
   CHECK(graph->has_frames());
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
@@ -74,9 +74,11 @@ std::string nested() {
          "tout = Exit(ts:0) tb = Identity(ts:1) "
          // The inner loop counts from the sum to the sum + i.
          "lim = Add(tb, o_i) " +
-         "ie = Enter(tb, frame_name=\"inner\") ilim = Enter(lim, is_constant=true, frame_name=\"inner\") "
+         "ie = Enter(tb, frame_name=\"inner\") ilim = Enter(lim, is_constant=true, "
+         "frame_name=\"inner\") "
          "ione = Enter(o_one, is_constant=true, frame_name=\"inner\") "
-         "im = Merge(ie, inx) iless = Less(im, ilim) icond = LoopCond(iless) is = Switch(im, icond) "
+         "im = Merge(ie, inx) iless = Less(im, ilim) icond = LoopCond(iless) is = Switch(im, "
+         "icond) "
          "ib = Identity(is:1) inext = Add(ib, ione) inx = NextIteration(inext, T=int32) "
          "iout = Exit(is:0) tn = NextIteration(iout, T=int32)";
 }
@@ -92,12 +94,11 @@ TEST_CASE("an inner loop runs anew in each iteration of the outer one") {
 TEST_CASE("a loop on the branch that is not taken is dead, and so is what comes after it") {
   Lab lab;
   for (const char* taken : {"true", "false"}) {
-    const auto outcome = lab.run(str_cat("p = Const(", taken,
-                                         ") zero = Const(0) ten = Const(10) s = Switch(zero, p) ",
-                                         "l = Switch(ten, p) ") +
-                                     counting("a_", "s:1", "l:1") +
-                                     "m = Merge(a_out, s:0) y = Log(a_out)",
-                                 {"m", "y"});
+    const auto outcome = lab.run(
+        str_cat("p = Const(", taken, ") zero = Const(0) ten = Const(10) s = Switch(zero, p) ",
+                "l = Switch(ten, p) ") +
+            counting("a_", "s:1", "l:1") + "m = Merge(a_out, s:0) y = Log(a_out)",
+        {"m", "y"});
     CHECK_MESSAGE(outcome.status.ok(), outcome.status.to_string());
     const bool runs = std::string_view(taken) == "true";
     CHECK(outcome.value("m") == number(runs ? 10 : 0));
@@ -133,17 +134,17 @@ TEST_CASE("an error inside a loop ends it") {
 
 TEST_CASE("an endless loop ends when its step is cancelled") {
   Lab lab;
-  const auto graph =
-      lab.compile("zero = Const(0) many = Const(2147483647) " + counting("a_", "zero", "many") +
-                  "l = Log(a_i)")
-          .value();
+  const auto graph = lab.compile("zero = Const(0) many = Const(2147483647) " +
+                                 counting("a_", "zero", "many") + "l = Log(a_i)")
+                         .value();
   ThreadPool pool(1);
   std::unique_ptr<Lab::Step> step;
   Cancellation cancellation;
   CallerThread caller;
   Status status;
   std::thread runner([&] {
-    run_step(graph, {.context = {.device = &lab.device, .cancellation = &cancellation}, .runner = &caller},
+    run_step(graph,
+             {.context = {.device = &lab.device, .cancellation = &cancellation}, .runner = &caller},
              Done<void>([&](Status s) { status = std::move(s); }));
   });
   while (lab.log().empty()) std::this_thread::yield();
@@ -157,7 +158,9 @@ TEST_CASE("frames have TensorFlow's ids, equal on every task of a loop") {
   Lab lab;
   std::vector<std::pair<uint64_t, int64_t>> seen;
   REQUIRE(lab.ops
-              .add({.name = "Where", .doc = {}, .signature = "x: int32 -> y: int32",
+              .add({.name = "Where",
+                    .doc = {},
+                    .signature = "x: int32 -> y: int32",
                     .cpu = kernel([&](KernelContext& c) -> Status {
                       seen.emplace_back(c.where().frame, c.where().iteration);
                       c.set_output(0, c.input(0));

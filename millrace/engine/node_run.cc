@@ -33,8 +33,9 @@ Status read_refs(const Layout& layout, const Layout::Node& node, Value* inputs) 
 Status bad_output(const Layout::Node& node, uint32_t output, const Value& value) {
   const ArgType& declared = node.output_types[output];
   if (declared.is_ref || value.ref != nullptr) {
-    return internal("Output ", output, " is declared as ", declared.is_ref ? "a reference" : "a tensor",
-                    " and the kernel gave ", value.ref ? "a reference" : "none");
+    return internal("Output ", output, " is declared as ",
+                    declared.is_ref ? "a reference" : "a tensor", " and the kernel gave ",
+                    value.ref ? "a reference" : "none");
   }
   if (!value.tensor.has_value()) return internal("Missing ", output, "-th output from ", node.name);
   return internal("Output ", output, " of type ", dtype_name(value.tensor.dtype()),

@@ -30,10 +30,10 @@ inline void put(Value& empty, const Value& value) {
   std::construct_at(&empty, value);
 }
 
-// One edge's arrival at its consumer: true if it made the consumer ready. `values` are the inputs of
-// the iteration, which begin with input number `first_input`.
-inline bool deliver_value(const CompiledGraph::Layout::Edge& edge, Arrivals& arrivals, Value* values,
-                          uint32_t first_input, Value* outputs) {
+// One edge's arrival at its consumer: true if it made the consumer ready. `values` are the inputs
+// of the iteration, which begin with input number `first_input`.
+inline bool deliver_value(const CompiledGraph::Layout::Edge& edge, Arrivals& arrivals,
+                          Value* values, uint32_t first_input, Value* outputs) {
   if (edge.slot == CompiledGraph::Layout::kControl)
     return edge.to_merge ? arrivals.merge_control() : arrivals.value();
   if (edge.to_merge && arrivals.has_value()) return false;
@@ -46,7 +46,8 @@ inline bool deliver_value(const CompiledGraph::Layout::Edge& edge, Arrivals& arr
   }
   return edge.to_merge ? arrivals.merge_value() : arrivals.value();
 }
-// A Merge that heads a loop is dead when the loop is not entered; its back edges bring nothing then.
+// A Merge that heads a loop is dead when the loop is not entered; its back edges bring nothing
+// then.
 inline bool deliver_death(const CompiledGraph::Layout::Edge& edge, Arrivals& arrivals,
                           bool from_enter) {
   if (!edge.to_merge) return arrivals.death();
@@ -61,8 +62,8 @@ inline bool deliver_death(const CompiledGraph::Layout::Edge& edge, Arrivals& arr
 Status read_refs(const CompiledGraph::Layout& layout, const CompiledGraph::Layout::Node& node,
                  Value* inputs);
 
-// Errors: INTERNAL if an output that is not dead is missing or has another type than declared; peers
-// and feeds are not to be believed.
+// Errors: INTERNAL if an output that is not dead is missing or has another type than declared;
+// peers and feeds are not to be believed.
 Status bad_output(const CompiledGraph::Layout::Node& node, uint32_t output, const Value& value);
 inline Status check_outputs(const CompiledGraph::Layout::Node& node, const KernelContext& context,
                             const Value* outputs) {

@@ -1,8 +1,8 @@
-#include "millrace/engine/local_rendezvous.h"
+#include <thread>
 
 #include <doctest/doctest.h>
 
-#include <thread>
+#include "millrace/engine/local_rendezvous.h"
 
 namespace millrace {
 namespace {

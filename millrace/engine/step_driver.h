@@ -1,22 +1,24 @@
 // StepDriver: one step as it runs. Private to this room.
 //
-// A step belongs to one thread at a time, its owner, which does all the book-keeping and runs what is
-// cheap; so counters are plain numbers and a step that nobody shares pays for no atomic and no lock.
-// Nodes that run elsewhere, on the pool or asynchronously, are Detached records; when one has ended it
-// goes to the inbox, whose owner collects it. The owner lets the step go when it has nothing left to
-// do, or while it runs a long kernel itself with others under way; whoever then delivers a record
-// finds the step without an owner and becomes it: a pool thread goes on right there, an asynchronous
-// answer has the step go on at StepArgs::runner. So nobody ever waits for the owner.
+// A step belongs to one thread at a time, its owner, which does all the book-keeping and runs what
+// is cheap; so counters are plain numbers and a step that nobody shares pays for no atomic and no
+// lock. Nodes that run elsewhere, on the pool or asynchronously, are Detached records; when one has
+// ended it goes to the inbox, whose owner collects it. The owner lets the step go when it has
+// nothing left to do, or while it runs a long kernel itself with others under way; whoever then
+// delivers a record finds the step without an owner and becomes it: a pool thread goes on right
+// there, an asynchronous answer has the step go on at StepArgs::runner. So nobody ever waits for
+// the owner.
 //
-// What differs between graphs with and without loops is the Flow: it knows which nodes are ready, in
-// which iteration they run, where their inputs are, and what their outputs make ready. It provides
+// What differs between graphs with and without loops is the Flow: it knows which nodes are ready,
+// in which iteration they run, where their inputs are, and what their outputs make ready. It
+// provides
 //
 //   Ready                           a ready node; small and trivial
 //   begin()                         resets and makes the sources ready
 //   bool pop(Ready*)                takes a ready node
 //   node(Ready), is_dead(Ready), inputs(Ready), where(Ready)
-//   propagate(Ready, outputs, context, Deaths)   delivers the outputs; takes inputs and outputs away
-//   Status end()                    when nothing is left: OK if every node had its turn
+//   propagate(Ready, outputs, context, Deaths)   delivers the outputs; takes inputs and outputs
+//   away Status end()                    when nothing is left: OK if every node had its turn
 //   abandon()                       forgets what is ready; the step is failing
 //   clear()                         drops all values
 #pragma once
@@ -27,6 +29,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/engine/compiled_layout.h"
 #include "millrace/engine/executor.h"
 #include "millrace/engine/node_run.h"
@@ -60,7 +63,9 @@ class StepDriver final : public PooledStep {
     enum class Phase : uint8_t { starting, away, ended };
 
     Detached(StepDriver* driver, Ready ready)
-        : driver(driver), ready(ready), outputs(driver->flow_.node(ready).num_outputs),
+        : driver(driver),
+          ready(ready),
+          outputs(driver->flow_.node(ready).num_outputs),
           context(driver->context_of(ready, {outputs.data(), outputs.size()})),
           start_micros(driver->trace_time()) {}
 
@@ -306,10 +311,10 @@ class StepDriver final : public PooledStep {
   StepArgs args_;  // constant while the step runs
   Done<void> done_;
   Flow flow_;
-  std::vector<Value> scratch_;      // outputs of the node that the owner runs
-  Status status_;                   // the first error
-  std::optional<Ready> held_;       // worth sharing, should there be a second one
-  size_t under_way_ = 0;            // Detached nodes that have not been collected
+  std::vector<Value> scratch_;  // outputs of the node that the owner runs
+  Status status_;               // the first error
+  std::optional<Ready> held_;   // worth sharing, should there be a second one
+  size_t under_way_ = 0;        // Detached nodes that have not been collected
 
   // Records that have ended, newest first; null: none; nobody(): the step has no owner.
   std::atomic<Detached*> inbox_{nullptr};

@@ -74,31 +74,39 @@ Status assign(KernelContext& context) {
   return {};
 }
 
-
 Status add_ops(Lab& lab) {
   OpRegistry& ops = lab.ops;
   MR_TRY(register_control_flow(ops));
   MR_TRY(register_transfer(ops));
   MR_TRY(register_identity(ops));
-  MR_TRY(ops.add({.name = "Add", .doc = {}, .signature = "x: int32, y: int32 -> z: int32",
+  MR_TRY(ops.add({.name = "Add",
+                  .doc = {},
+                  .signature = "x: int32, y: int32 -> z: int32",
                   .cpu = kernel([](KernelContext& c) -> Status {
-                    c.set_output(0, number(c.input(0).item<int32_t>() + c.input(1).item<int32_t>()));
+                    c.set_output(0,
+                                 number(c.input(0).item<int32_t>() + c.input(1).item<int32_t>()));
                     return {};
                   })}));
-  MR_TRY(ops.add({.name = "Less", .doc = {}, .signature = "x: int32, y: int32 -> z: bool",
+  MR_TRY(ops.add({.name = "Less",
+                  .doc = {},
+                  .signature = "x: int32, y: int32 -> z: bool",
                   .cpu = kernel([](KernelContext& c) -> Status {
                     c.set_output(0, Tensor::scalar<bool>(c.input(0).item<int32_t>() <
                                                          c.input(1).item<int32_t>()));
                     return {};
                   })}));
-  MR_TRY(ops.add({.name = "Log", .doc = {}, .signature = "x: int32 -> y: int32",
+  MR_TRY(ops.add({.name = "Log",
+                  .doc = {},
+                  .signature = "x: int32 -> y: int32",
                   .cpu = kernel([&lab](KernelContext& c) -> Status {
                     MutexLock lock(lab.mutex);
                     lab.log_.emplace_back(c.node_name());
                     c.set_output(0, c.input(0));
                     return {};
                   })}));
-  MR_TRY(ops.add({.name = "Fail", .doc = {}, .signature = "-> | code: int = 3, message: string = 'no'",
+  MR_TRY(ops.add({.name = "Fail",
+                  .doc = {},
+                  .signature = "-> | code: int = 3, message: string = 'no'",
                   .cpu = [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
                     MR_ASSIGN(const int64_t code, spec.attrs.integer("code"));
                     MR_ASSIGN(const std::string message, spec.attrs.string("message"));
@@ -106,24 +114,39 @@ Status add_ops(Lab& lab) {
                       return Status(static_cast<Code>(code), message);
                     })(spec);
                   }}));
-  MR_TRY(ops.add({.name = "Wait", .doc = {}, .signature = "-> y: int32",
+  MR_TRY(ops.add({.name = "Wait",
+                  .doc = {},
+                  .signature = "-> y: int32",
                   .cpu = [&lab](const KernelSpec&) -> Result<std::unique_ptr<Kernel>> {
                     return std::unique_ptr<Kernel>(std::make_unique<WaitKernel>(&lab));
                   }}));
-  MR_TRY(ops.add({.name = "Drop", .doc = {}, .signature = "->",
+  MR_TRY(ops.add({.name = "Drop",
+                  .doc = {},
+                  .signature = "->",
                   .cpu = [](const KernelSpec&) -> Result<std::unique_ptr<Kernel>> {
                     return std::unique_ptr<Kernel>(std::make_unique<DropKernel>());
                   }}));
-  MR_TRY(ops.add({.name = "Meet", .doc = {}, .signature = "x: int32 -> y: int32",
+  MR_TRY(ops.add({.name = "Meet",
+                  .doc = {},
+                  .signature = "x: int32 -> y: int32",
                   .cpu = kernel([&lab](KernelContext& c) { return meet(lab, c); }),
                   .cost = Cost::heavy}));
-  MR_TRY(ops.add({.name = "Variable", .doc = {}, .signature = "-> ref: ref(int32)",
+  MR_TRY(ops.add({.name = "Variable",
+                  .doc = {},
+                  .signature = "-> ref: ref(int32)",
                   .cpu = kernel([&lab](KernelContext& c) { return variable(lab, c); })}));
-  MR_TRY(ops.add({.name = "Assign", .doc = {}, .signature = "ref: ref(int32), value: int32 -> out: ref(int32)",
-                  .cpu = kernel(assign), .allows_uninitialized_input = true}));
-  MR_TRY(ops.add({.name = "Nothing", .doc = {}, .signature = "-> y: int32",
+  MR_TRY(ops.add({.name = "Assign",
+                  .doc = {},
+                  .signature = "ref: ref(int32), value: int32 -> out: ref(int32)",
+                  .cpu = kernel(assign),
+                  .allows_uninitialized_input = true}));
+  MR_TRY(ops.add({.name = "Nothing",
+                  .doc = {},
+                  .signature = "-> y: int32",
                   .cpu = kernel([](KernelContext&) -> Status { return {}; })}));
-  return ops.add({.name = "Float", .doc = {}, .signature = "-> y: int32",
+  return ops.add({.name = "Float",
+                  .doc = {},
+                  .signature = "-> y: int32",
                   .cpu = kernel([](KernelContext& c) -> Status {
                     c.set_output(0, Tensor::scalar(1.5f));
                     return {};

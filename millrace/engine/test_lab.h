@@ -14,11 +14,11 @@
 //   Nothing()         declares an output and gives none; Float() gives a float one
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <map>
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "millrace/base/thread_pool.h"
 #include "millrace/engine/executor.h"
@@ -55,8 +55,8 @@ class Lab {
     Outcome outcome_;
   };
 
-  Result<std::shared_ptr<const CompiledGraph>> compile(const std::string& text,
-                                                       const std::vector<std::string>& fetches = {});
+  Result<std::shared_ptr<const CompiledGraph>> compile(
+      const std::string& text, const std::vector<std::string>& fetches = {});
   std::unique_ptr<Step> start(std::shared_ptr<const CompiledGraph> graph,
                               std::vector<Tensor> feeds = {}, Runner* pool = nullptr);
   Outcome run(const std::string& text, const std::vector<std::string>& fetches = {},

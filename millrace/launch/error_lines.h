@@ -3,7 +3,8 @@
 // A line looks like an error if it has one of the marks that programs use: "Error", "FATAL",
 // "Exception", "terminate called", a status code such as UNAVAILABLE. If no line does, the last
 // that went to standard error has to do. A line that ends with the name of a task ("… From
-// /job:files/replica:0/task:0:") only says who failed; what failed is on the next one, which joins it.
+// /job:files/replica:0/task:0:") only says who failed; what failed is on the next one, which joins
+// it.
 #pragma once
 
 #include <string>

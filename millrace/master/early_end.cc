@@ -9,9 +9,8 @@ namespace {
 
 Cancellation::Registration on_pool(Cancellation& cancellation, Runner& pool,
                                    const EarlyEnd::Stop& stop) {
-  return cancellation.on_cancel([&pool, stop](const Status& why) {
-    pool.post([stop, why] { stop(why); });
-  });
+  return cancellation.on_cancel(
+      [&pool, stop](const Status& why) { pool.post([stop, why] { stop(why); }); });
 }
 
 }  // namespace
@@ -36,8 +35,7 @@ EarlyEnd EarlyEnd::or_stopping(MasterContext& context, const Call& call, std::st
   return made;
 }
 
-std::optional<Clock::Time> EarlyEnd::deadline(const Call& call,
-                                              std::chrono::milliseconds timeout) {
+std::optional<Clock::Time> EarlyEnd::deadline(const Call& call, std::chrono::milliseconds timeout) {
   // A timeout beyond what the clock can count is none.
   if (timeout.count() <= 0 || timeout > std::chrono::hours(24 * 365 * 100)) return call.deadline;
   const Clock::Time own = Clock::real().now() + timeout;

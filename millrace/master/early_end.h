@@ -2,9 +2,9 @@
 // stops.
 //
 // Owned by the operation, which makes it with a `stop` function that holds the operation weakly.
-// `stop` runs on the pool, never inside somebody's cancellation or on the timer's thread, so it may do
-// whatever ending the operation takes. It may come after the operation ended, and more than once.
-// Any thread may destroy it.
+// `stop` runs on the pool, never inside somebody's cancellation or on the timer's thread, so it may
+// do whatever ending the operation takes. It may come after the operation ended, and more than
+// once. Any thread may destroy it.
 #pragma once
 
 #include <functional>

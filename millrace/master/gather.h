@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-// `count` Dones (at least one); when all have been called, `finish` gets their outcomes in order, on
-// the thread of the last one.
+// `count` Dones (at least one); when all have been called, `finish` gets their outcomes in order,
+// on the thread of the last one.
 template <class T>
 std::vector<Done<T>> gather(size_t count,
                             absl::AnyInvocable<void(std::vector<Outcome<T>>)> finish) {

@@ -196,8 +196,7 @@ void Master::list_devices(ListDevicesRequest request, Call call, Done<ListDevice
     }
     return;
   }
-  auto membership =
-      resolve_membership(context_.options.cluster, context_.options.own_task, {}, "");
+  auto membership = resolve_membership(context_.options.cluster, context_.options.own_task, {}, "");
   if (!membership.ok()) {
     done(membership.status());
     return;
@@ -240,9 +239,8 @@ void Master::reset(ResetRequest request, Call call, Done<void> done) {
   }
   // Sessions end when their containers are gone, so that no step of theirs makes new ones.
   auto answers = gather<void>(
-      workers.size(),
-      [sessions = take_all(), token = context_.in_flight.enter(), done = std::move(done)](
-          const std::vector<Status>& outcomes) mutable {
+      workers.size(), [sessions = take_all(), token = context_.in_flight.enter(),
+                       done = std::move(done)](const std::vector<Status>& outcomes) mutable {
         for (const SessionPtr& session : sessions) {
           session->close(cancelled("Step was cancelled because the session was reset."),
                          Done<void>([](Status) {}));

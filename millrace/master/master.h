@@ -1,8 +1,8 @@
 // Master: the master service of one task.
 //
 // Clients create sessions on it, extend their graphs and run steps; it decides which task does what
-// and gathers the answers. One per server, next to the task's worker; a session on target "" has one
-// of its own. It has no threads: it works on those of its callers, of answers, and of the pool.
+// and gathers the answers. One per server, next to the task's worker; a session on target "" has
+// one of its own. It has no threads: it works on those of its callers, of answers, and of the pool.
 //
 // Any thread may call. Every call is answered, at the latest when the master stops.
 #pragma once
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/cluster/services.h"
 #include "millrace/master/master_options.h"
 

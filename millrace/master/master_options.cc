@@ -6,8 +6,8 @@ namespace millrace {
 
 namespace {
 
-// A bijection that scatters neighbours (the finaliser of splitmix64): ids of one master are distinct
-// before they are cut to 57 bits, and look random to others.
+// A bijection that scatters neighbours (the finaliser of splitmix64): ids of one master are
+// distinct before they are cut to 57 bits, and look random to others.
 uint64_t scatter(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -22,13 +22,16 @@ MasterContext::MasterContext(MasterOptions given)
 int64_t MasterContext::next_step_id() {
   constexpr uint64_t kMask = (uint64_t{1} << 57) - 1;
   for (;;) {
-    const uint64_t id = scatter(step_seed_ + steps_.fetch_add(1, std::memory_order_relaxed)) & kMask;
+    const uint64_t id =
+        scatter(step_seed_ + steps_.fetch_add(1, std::memory_order_relaxed)) & kMask;
     if (id != 0) return static_cast<int64_t>(id);
   }
 }
 
 Call MasterContext::cleanup_call() {
-  return {.cancellation = &stopping, .runner = nullptr, .waiting = false,
+  return {.cancellation = &stopping,
+          .runner = nullptr,
+          .waiting = false,
           .deadline = now() + options.cleanup_timeout};
 }
 

@@ -20,17 +20,18 @@ namespace millrace {
 
 struct MasterOptions {
   TaskName own_task;
-  ClusterSpec cluster;      // who there is besides; contains own_task
+  ClusterSpec cluster;  // who there is besides; contains own_task
   // All outlive the master.
   const OpRegistry& ops;
   Random& random;
   TimerQueue& timers;
-  Runner& pool;             // where work goes on whose caller does not wait
-  WorkerDirectory& workers; // reaches every task of `cluster`, the own one by pointer
+  Runner& pool;              // where work goes on whose caller does not wait
+  WorkerDirectory& workers;  // reaches every task of `cluster`, the own one by pointer
   SessionOptions defaults = {};
   // How often a call that waits for tasks says which ones are still missing.
   std::chrono::milliseconds reminder_interval{10'000};
-  // The most that a call may take whose answer nobody needs (cleaning up after a step or a session).
+  // The most that a call may take whose answer nobody needs (cleaning up after a step or a
+  // session).
   std::chrono::milliseconds cleanup_timeout{10'000};
 };
 

@@ -17,7 +17,8 @@ Status check_run_options(const RunOptions& options) {
   return invalid("timeout_in_ms is ", options.timeout.count(), "; it must be 0 (none) or more");
 }
 
-// A client that waits for a step to be prepared, which others may wait for, too: it may leave early.
+// A client that waits for a step to be prepared, which others may wait for, too: it may leave
+// early.
 class Waiting : public std::enable_shared_from_this<Waiting> {
  public:
   explicit Waiting(Done<PlanCache::Ordered> done) : done_(std::move(done)) {}
@@ -50,9 +51,13 @@ class Waiting : public std::enable_shared_from_this<Waiting> {
 }  // namespace
 
 MasterSession::MasterSession(MasterContext& context, Parts parts)
-    : context_(context), token_(context.in_flight.enter()), handle_(std::move(parts.handle)),
-      options_(std::move(parts.options)), membership_(std::move(parts.membership)),
-      members_(std::move(parts.members)), graph_(std::move(parts.graph)),
+    : context_(context),
+      token_(context.in_flight.enter()),
+      handle_(std::move(parts.handle)),
+      options_(std::move(parts.options)),
+      membership_(std::move(parts.membership)),
+      members_(std::move(parts.members)),
+      graph_(std::move(parts.graph)),
       plans_([this](const StepRequestNames& names, Done<PlanCache::Prepared> done) {
         plan_and_register(names, std::move(done));
       }) {
@@ -123,10 +128,9 @@ void MasterSession::plan_and_register(const StepRequestNames& names,
   // Cancelled when the session closes, so it must live until this is done.
   register_step({handle_, members_, membership_.self}, names, std::move(plan).value(),
                 {.cancellation = &closing_},
-                Done<PlanCache::Prepared>([self = shared_from_this(), done = std::move(done)](
-                                              Result<PlanCache::Prepared> step) mutable {
-                  done(std::move(step));
-                }));
+                Done<PlanCache::Prepared>(
+                    [self = shared_from_this(), done = std::move(done)](
+                        Result<PlanCache::Prepared> step) mutable { done(std::move(step)); }));
 }
 
 void MasterSession::run_step(RunStepRequest request, const Call& call, Done<RunStepReply> done) {
@@ -160,16 +164,16 @@ void MasterSession::run_step(RunStepRequest request, const Call& call, Done<RunS
     return;
   }
   prepare(names_of(request), limited,
-          Done<PlanCache::Ordered>([self = shared_from_this(), feeds = std::move(feeds),
-                                    options = request.options, limited,
-                                    done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
-            if (!step.ok()) {
-              done(step.status());
-              return;
-            }
-            StepRun::start(self, std::move(step).value(), std::move(feeds), options, limited,
-                           std::move(done));
-          }));
+          Done<PlanCache::Ordered>(
+              [self = shared_from_this(), feeds = std::move(feeds), options = request.options,
+               limited, done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
+                if (!step.ok()) {
+                  done(step.status());
+                  return;
+                }
+                StepRun::start(self, std::move(step).value(), std::move(feeds), options, limited,
+                               std::move(done));
+              }));
 }
 
 void MasterSession::make_callable(MakeCallableRequest request, const Call& call,
@@ -178,22 +182,23 @@ void MasterSession::make_callable(MakeCallableRequest request, const Call& call,
     done(std::move(fault));
     return;
   }
-  prepare({std::move(request.feeds), std::move(request.fetches), std::move(request.targets)},
-          within(call, {}),
-          Done<PlanCache::Ordered>([self = shared_from_this(), options = request.options,
-                                    done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
-            if (!step.ok()) {
-              done(step.status());
-              return;
-            }
-            MakeCallableReply reply;
-            {
-              MutexLock lock(self->mutex_);
-              self->callables_.push_back({std::move(step).value(), options});
-              reply.handle = static_cast<int64_t>(self->callables_.size());
-            }
-            done(reply);
-          }));
+  prepare(
+      {std::move(request.feeds), std::move(request.fetches), std::move(request.targets)},
+      within(call, {}),
+      Done<PlanCache::Ordered>([self = shared_from_this(), options = request.options,
+                                done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
+        if (!step.ok()) {
+          done(step.status());
+          return;
+        }
+        MakeCallableReply reply;
+        {
+          MutexLock lock(self->mutex_);
+          self->callables_.push_back({std::move(step).value(), options});
+          reply.handle = static_cast<int64_t>(self->callables_.size());
+        }
+        done(reply);
+      }));
 }
 
 void MasterSession::run_callable(RunCallableRequest request, const Call& call,
@@ -233,8 +238,8 @@ void MasterSession::partial_run_setup(PartialRunSetupRequest request, const Call
   StepRequestNames names{std::move(request.feeds), std::move(request.fetches),
                          std::move(request.targets)};
   prepare(names, within(call, {}),
-          Done<PlanCache::Ordered>([self = shared_from_this(),
-                                    done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
+          Done<PlanCache::Ordered>([self = shared_from_this(), done = std::move(done)](
+                                       Result<PlanCache::Ordered> step) mutable {
             if (!step.ok()) {
               done(step.status());
               return;
@@ -249,8 +254,8 @@ void MasterSession::partial_run_setup(PartialRunSetupRequest request, const Call
                 reply.partial_run_handle = str_cat(self->next_partial_run_++);
                 self->partial_runs_.emplace(
                     reply.partial_run_handle,
-                    std::make_shared<PartialRun>(self, reply.partial_run_handle,
-                                                 (*step)->step, self->graph_->placed()));
+                    std::make_shared<PartialRun>(self, reply.partial_run_handle, (*step)->step,
+                                                 self->graph_->placed()));
               }
             }
             if (fault.ok()) {
@@ -318,8 +323,9 @@ void MasterSession::delete_worker_sessions() {
   }
   if (!done) return;
   const Call call = context_.cleanup_call();
-  auto answers = gather<void>(members_.size(), [self = shared_from_this(), done = std::move(done)](
-                                                   std::vector<Status>) mutable { done(Status()); });
+  auto answers =
+      gather<void>(members_.size(), [self = shared_from_this(), done = std::move(done)](
+                                        std::vector<Status>) mutable { done(Status()); });
   for (size_t i = 0; i < members_.size(); ++i)
     members_[i].worker->delete_worker_session({handle_}, call, std::move(answers[i]));
 }

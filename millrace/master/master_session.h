@@ -1,9 +1,9 @@
 // MasterSession: one client session as its master keeps it.
 //
 // Holds the session's graph, the members it was created with, the plans made so far, callables and
-// partial runs, and the steps in flight. Made by create_session (session_creation.h) once all members
-// have answered; closed once. Any thread; any number of steps at the same time, also while the graph
-// is being extended.
+// partial runs, and the steps in flight. Made by create_session (session_creation.h) once all
+// members have answered; closed once. Any thread; any number of steps at the same time, also while
+// the graph is being extended.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/cluster/services.h"
 #include "millrace/master/master_options.h"
 #include "millrace/master/plan_cache.h"
@@ -81,12 +82,11 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
   Cancellation closing_;  // of planning that is under way
 
   Mutex mutex_;
-  Status closed_ MR_GUARDED_BY(mutex_);         // why; OK while open
+  Status closed_ MR_GUARDED_BY(mutex_);  // why; OK while open
   Done<void> close_done_ MR_GUARDED_BY(mutex_);
-  RunningStep running_ MR_GUARDED_BY(mutex_);   // head of a ring
+  RunningStep running_ MR_GUARDED_BY(mutex_);              // head of a ring
   std::vector<Callable> callables_ MR_GUARDED_BY(mutex_);  // by handle - 1
-  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs_
-      MR_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs_ MR_GUARDED_BY(mutex_);
   int64_t next_partial_run_ MR_GUARDED_BY(mutex_) = 1;
 };
 

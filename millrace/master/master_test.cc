@@ -1,5 +1,5 @@
-// A master and its workers as transcripts: the commands of a test on one side, what the master says to
-// whom on the other. Workers are played by the test; everything runs on its thread.
+// A master and its workers as transcripts: the commands of a test on one side, what the master says
+// to whom on the other. Workers are played by the test; everything runs on its thread.
 //
 //   tasks a b              /job:a is the master's own task; all are up
 //   down b | up b          b does not answer GetStatus | answers it now
@@ -14,11 +14,11 @@
 //   call f:0=3 -> x:0      makes a callable and runs it
 #include "millrace/master/master.h"
 
-#include <doctest/doctest.h>
-
 #include <deque>
 #include <map>
 #include <sstream>
+
+#include <doctest/doctest.h>
 
 #include "millrace/graph/import.h"
 #include "millrace/graph/text.h"
@@ -114,7 +114,9 @@ struct Play final : WorkerDirectory {
   }
 
   void say(const std::string& text) { out << text << '\n'; }
-  int step(int64_t id) { return steps.try_emplace(id, static_cast<int>(steps.size()) + 1).first->second; }
+  int step(int64_t id) {
+    return steps.try_emplace(id, static_cast<int>(steps.size()) + 1).first->second;
+  }
 
   void start_master() {
     if (master) return;
@@ -128,7 +130,8 @@ struct Play final : WorkerDirectory {
                                                     .reminder_interval = reminder_interval});
   }
 
-  void answer(const std::string& name, const std::string& method, const Status& status, float value) {
+  void answer(const std::string& name, const std::string& method, const Status& status,
+              float value) {
     for (auto held = calls.begin(); held != calls.end(); ++held) {
       if (held->worker != name || held->method != method) continue;
       auto answer = std::move(held->answer);
@@ -148,7 +151,8 @@ struct Play final : WorkerDirectory {
         std::string text = outcome.status().to_string();
         if constexpr (requires { outcome->tensors; }) {
           if (outcome.ok())
-            for (const Tensor& tensor : outcome->tensors) str_append(&text, " ", tensor.to_string());
+            for (const Tensor& tensor : outcome->tensors)
+              str_append(&text, " ", tensor.to_string());
         }
         if constexpr (requires { outcome->partial_run_handle; })
           if (outcome.ok()) partial_handle = outcome->partial_run_handle;
@@ -187,15 +191,16 @@ void PlayedWorker::answer(const std::string& method, Call call, Done<T> done, Ou
   }
   auto shared = std::make_shared<Done<T>>(std::move(done));
   Play::Held call_held{name_, method, [shared, outcome](const Status& status, float value) mutable {
-    if (!status.ok()) {
-      (*shared)(status);
-      return;
-    }
-    if constexpr (std::is_same_v<T, RunGraphReply>) {
-      for (Delivery& delivery : outcome->values) delivery.tensor = Tensor::scalar(value);
-    }
-    (*shared)(std::move(outcome));
-  }};
+                         if (!status.ok()) {
+                           (*shared)(status);
+                           return;
+                         }
+                         if constexpr (std::is_same_v<T, RunGraphReply>) {
+                           for (Delivery& delivery : outcome->values)
+                             delivery.tensor = Tensor::scalar(value);
+                         }
+                         (*shared)(std::move(outcome));
+                       }};
   if (call.cancellation != nullptr) {
     call_held.registration = call.cancellation->on_cancel([this, method](const Status& why) {
       play_.say(str_cat("master -> ", name_, " cancel ", method, ": ", why.to_string()));
@@ -212,8 +217,8 @@ void PlayedWorker::get_status(WhenDown when, Call call, Done<GetStatusReply> don
     return;
   }
   GetStatusReply reply;
-  reply.devices.push_back({.name = DeviceName::on({name_, 0, 0}).to_string(), .type = "CPU",
-                           .incarnation = 17});
+  reply.devices.push_back(
+      {.name = DeviceName::on({name_, 0, 0}).to_string(), .type = "CPU", .incarnation = 17});
   answer<GetStatusReply>("GetStatus", call, std::move(done), std::move(reply));
 }
 void PlayedWorker::create_worker_session(CreateWorkerSessionRequest, Call call, Done<void> done) {
@@ -301,7 +306,8 @@ void perform(Play& play, std::istringstream& words, const std::string& verb) {
     request.graph = export_graph(play.graph);
     play.num_sent = play.graph.size();
     while (words >> word) request.options.device_filters.push_back(word);
-    play.master->create_session(std::move(request), call, play.client<CreateSessionReply>("session"));
+    play.master->create_session(std::move(request), call,
+                                play.client<CreateSessionReply>("session"));
   } else if (verb == "extend") {
     ExtendSessionRequest request{play.handle, export_graph(play.graph), 0};
     words >> request.current_graph_version;
@@ -359,7 +365,8 @@ void perform(Play& play, std::istringstream& words, const std::string& verb) {
         request.fetches.push_back(word);
       }
     }
-    play.master->make_callable(std::move(request), call, play.client<MakeCallableReply>("callable"));
+    play.master->make_callable(std::move(request), call,
+                               play.client<MakeCallableReply>("callable"));
     play.pool.run_all();
     play.master->run_callable({play.handle, play.callable, std::move(feeds)}, call,
                               play.client<RunCallableReply>("values"));
@@ -404,13 +411,15 @@ std::string run(const std::string& script) {
   play.master->stop(unavailable("end of play"));
   play.pool.run_all();
   while (!play.calls.empty()) {
-    play.answer(play.calls.front().worker, play.calls.front().method, cancelled("end").as_consequence(), 0);
+    play.answer(play.calls.front().worker, play.calls.front().method,
+                cancelled("end").as_consequence(), 0);
     play.pool.run_all();
   }
   return text;
 }
 
-TEST_CASE("a step runs where its nodes are; others first, the own part last; then it is cleaned up") {
+TEST_CASE(
+    "a step runs where its nodes are; others first, the own part last; then it is cleaned up") {
   CHECK(run("tasks a b\n"
             "graph x = Placeholder(dtype=float) @ /job:b\n"
             "graph y = Neg(x) @ /job:b\n"
@@ -453,7 +462,8 @@ TEST_CASE("a step on the own task alone is one message, and repeated steps plan 
         "client <- step OK float[] 2\n");
 }
 
-TEST_CASE("a session waits for tasks that are not there yet, but only for those its filters allow") {
+TEST_CASE(
+    "a session waits for tasks that are not there yet, but only for those its filters allow") {
   CHECK(run("tasks a b c\n"
             "down b\n"
             "down c\n"
@@ -478,9 +488,10 @@ TEST_CASE("now and then the master looks who is missing, and why") {
   play.pool.run_all();
   CHECK(play.out.str().ends_with("client <- session OK\n"));
 
-  CHECK(reminder("CreateSession", {{"ps", 0, 0}, "ps0:2222"}, unavailable("connection refused")) ==
-        "CreateSession still waiting for response from worker: /job:ps/replica:0/task:0 at ps0:2222 "
-        "(UNAVAILABLE: connection refused)");
+  CHECK(
+      reminder("CreateSession", {{"ps", 0, 0}, "ps0:2222"}, unavailable("connection refused")) ==
+      "CreateSession still waiting for response from worker: /job:ps/replica:0/task:0 at ps0:2222 "
+      "(UNAVAILABLE: connection refused)");
 }
 
 TEST_CASE("a client that goes away while tasks are missing is not waited for") {
@@ -527,11 +538,11 @@ constexpr const char* kTwoTasksSay =
     "master -> b RunGraph b1 step=1\n"
     "master -> a RunGraph a1 step=1 receive=1\n";
 
-TEST_CASE("a worker that dies mid-step fails the step with its own name, once, and all is cleaned up") {
-  CHECK(run(std::string(kTwoTasks) +
-            "run y:0\n"
-            "answer b RunGraph UNAVAILABLE stopped answering\n"
-            "answer a RunGraph ~CANCELLED stopped\n") ==
+TEST_CASE(
+    "a worker that dies mid-step fails the step with its own name, once, and all is cleaned up") {
+  CHECK(run(std::string(kTwoTasks) + "run y:0\n"
+                                     "answer b RunGraph UNAVAILABLE stopped answering\n"
+                                     "answer a RunGraph ~CANCELLED stopped\n") ==
         std::string(kTwoTasksSay) +
             "master -> a cancel RunGraph: UNAVAILABLE: From /job:b/replica:0/task:0:\n"
             "stopped answering\n"
@@ -542,11 +553,10 @@ TEST_CASE("a worker that dies mid-step fails the step with its own name, once, a
 }
 
 TEST_CASE("a client that goes away cancels its step everywhere") {
-  CHECK(run(std::string(kTwoTasks) +
-            "run y:0\n"
-            "cancel\n"
-            "answer a RunGraph ~CANCELLED stopped\n"
-            "answer b RunGraph ~CANCELLED stopped\n") ==
+  CHECK(run(std::string(kTwoTasks) + "run y:0\n"
+                                     "cancel\n"
+                                     "answer a RunGraph ~CANCELLED stopped\n"
+                                     "answer b RunGraph ~CANCELLED stopped\n") ==
         std::string(kTwoTasksSay) +
             "master -> b cancel RunGraph: CANCELLED: client went away\n"
             "master -> a cancel RunGraph: CANCELLED: client went away\n"
@@ -556,15 +566,14 @@ TEST_CASE("a client that goes away cancels its step everywhere") {
 }
 
 TEST_CASE("closing a session ends its steps and waits for them and their clean-up") {
-  CHECK(run(std::string(kTwoTasks) +
-            "hold b CleanupGraph\n"
-            "run y:0\n"
-            "close\n"
-            "answer a RunGraph ~CANCELLED stopped\n"
-            "answer b RunGraph ~CANCELLED stopped\n"
-            "answer b CleanupGraph OK\n"
-            "run y:0\n"
-            "close\n")
+  CHECK(run(std::string(kTwoTasks) + "hold b CleanupGraph\n"
+                                     "run y:0\n"
+                                     "close\n"
+                                     "answer a RunGraph ~CANCELLED stopped\n"
+                                     "answer b RunGraph ~CANCELLED stopped\n"
+                                     "answer b CleanupGraph OK\n"
+                                     "run y:0\n"
+                                     "close\n")
             .substr(std::string(kTwoTasksSay).size())
             .starts_with(
                 "master -> b cancel RunGraph: CANCELLED: Step was cancelled by an explicit call to "
@@ -656,12 +665,11 @@ TEST_CASE("a partial run goes leg by leg and checks what each may fetch") {
       "client <- session OK\n"
       "master -> a RegisterGraph nodes=6\n"
       "client <- setup OK\n";
-  CHECK(run(start +
-            "leg f:0=1 -> y:0\n"
-            "answer a RunGraph OK -1\n"
-            "leg g:0=5 -> z:0\n"
-            "answer a RunGraph OK 4\n"
-            "leg g:0=5 -> z:0\n") ==
+  CHECK(run(start + "leg f:0=1 -> y:0\n"
+                    "answer a RunGraph OK -1\n"
+                    "leg g:0=5 -> z:0\n"
+                    "answer a RunGraph OK 4\n"
+                    "leg g:0=5 -> z:0\n") ==
         says +
             "master -> a RunGraph a1 step=1 send=float[] 1 receive=1 leg\n"
             "client <- leg OK float[] -1\n"
@@ -670,11 +678,12 @@ TEST_CASE("a partial run goes leg by leg and checks what each may fetch") {
             "client <- leg OK float[] 4\n"
             "client <- leg INVALID_ARGUMENT: Must run PartialRunSetup before performing partial "
             "runs\n");
-  CHECK(run(start + "leg f:0=1 -> z:0\n")
-            .substr(says.size())
-            .starts_with("master -> a CleanupGraph step=1\n"
-                         "client <- leg INVALID_ARGUMENT: Fetch z:0 can't be computed from the feeds "
-                         "that have been fed so far: g:0 is missing."));
+  CHECK(
+      run(start + "leg f:0=1 -> z:0\n")
+          .substr(says.size())
+          .starts_with("master -> a CleanupGraph step=1\n"
+                       "client <- leg INVALID_ARGUMENT: Fetch z:0 can't be computed from the feeds "
+                       "that have been fed so far: g:0 is missing."));
 }
 
 TEST_CASE("reset drops containers everywhere and ends all sessions") {

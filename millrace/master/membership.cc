@@ -26,9 +26,11 @@ Result<TaskName> find_self(const ClusterSpec& sent, const TaskName& own_task,
     if (listed == address) found.push_back(task);
   }
   if (found.empty()) {
-    return invalid("The master (current machine) is not included in the provided cluster_def. The "
-                   "session was opened at '", target, "'; the cluster is ", sent.to_string(),
-                   ". Write the master's address there as in the session's target.");
+    return invalid(
+        "The master (current machine) is not included in the provided cluster_def. The "
+        "session was opened at '",
+        target, "'; the cluster is ", sent.to_string(),
+        ". Write the master's address there as in the session's target.");
   }
   if (found.size() > 1) {
     return invalid("the provided cluster_def has the master's address '", address, "' for both ",
@@ -36,9 +38,10 @@ Result<TaskName> find_self(const ClusterSpec& sent, const TaskName& own_task,
                    "; every task needs an address of its own");
   }
   if (found.front() == own_task) {
-    return invalid("the provided cluster_def calls the master ", own_task.to_string(),
-                   ", using the job and task index to be the same names that were provided when the "
-                   "server booted; choose another job name for a cluster that is sent along");
+    return invalid(
+        "the provided cluster_def calls the master ", own_task.to_string(),
+        ", using the job and task index to be the same names that were provided when the "
+        "server booted; choose another job name for a cluster that is sent along");
   }
   return found.front();
 }
@@ -97,12 +100,14 @@ SessionOptions merge_options(const SessionOptions& defaults, SessionOptions aske
 
 Status check_options(const SessionOptions& options) {
   if (options.use_per_session_threads) {
-    return invalid("Distributed session does not support use_per_session_threads: the threads "
-                   "belong to the server");
+    return invalid(
+        "Distributed session does not support use_per_session_threads: the threads "
+        "belong to the server");
   }
   if (options.names_thread_pools) {
-    return invalid("Distributed session does not support session thread pool options "
-                   "(session_inter_op_thread_pool): the threads belong to the server");
+    return invalid(
+        "Distributed session does not support session thread pool options "
+        "(session_inter_op_thread_pool): the threads belong to the server");
   }
   if (options.operation_timeout.count() < 0) {
     return invalid("operation_timeout_in_ms is ", options.operation_timeout.count(),
@@ -127,9 +132,10 @@ Status check_identity(const Member& expected, std::span<const DeviceAttributes> 
                                ") reports no devices, so nothing can run there");
   }
   if (found.empty()) return {};
-  return failed_precondition("expected ", expected.task.to_string(), " at ", expected.address,
-                             ", but ", *found.begin(), " answers there: the cluster of this server "
-                             "and that of the other one do not agree, or two programs share a port");
+  return failed_precondition(
+      "expected ", expected.task.to_string(), " at ", expected.address, ", but ", *found.begin(),
+      " answers there: the cluster of this server "
+      "and that of the other one do not agree, or two programs share a port");
 }
 
 Result<std::vector<DeviceAttributes>> renamed(std::vector<DeviceAttributes> devices,

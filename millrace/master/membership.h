@@ -1,8 +1,8 @@
 // Membership: which tasks take part in a session, and under which names.
 //
-// Decided when a session is created, from the server's own cluster or from one that the client sends
-// along, and from the client's device filters. A session waits for its members and for nobody else.
-// Pure functions from values to values.
+// Decided when a session is created, from the server's own cluster or from one that the client
+// sends along, and from the client's device filters. A session waits for its members and for nobody
+// else. Pure functions from values to values.
 #pragma once
 
 #include <span>
@@ -64,8 +64,8 @@ Status check_options(const SessionOptions& options);
 // Errors: FAILED_PRECONDITION naming the address, who was expected and who answered.
 Status check_identity(const Member& expected, std::span<const DeviceAttributes> devices);
 
-// Devices of a member under the names they have in the session. In a sent cluster a task is renamed;
-// elsewhere nothing changes.
+// Devices of a member under the names they have in the session. In a sent cluster a task is
+// renamed; elsewhere nothing changes.
 Result<std::vector<DeviceAttributes>> renamed(std::vector<DeviceAttributes> devices,
                                               const TaskName& task);
 

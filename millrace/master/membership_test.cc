@@ -32,8 +32,8 @@ TEST_CASE("without filters every task takes part") {
 }
 
 TEST_CASE("with filters only the tasks that pass one take part, and always the master's own") {
-  const auto made =
-      resolve_membership(word_count(), kMap1, {.device_filters = {"/job:reduce", "/job:map/task:7"}}, "");
+  const auto made = resolve_membership(word_count(), kMap1,
+                                       {.device_filters = {"/job:reduce", "/job:map/task:7"}}, "");
   CHECK(members(made.value()) ==
         "/job:map/replica:0/task:1 h3:2222\n"
         "/job:reduce/replica:0/task:0 h1:2222\n");
@@ -79,8 +79,9 @@ TEST_CASE("the wrong task at an address is named, and so is the right one") {
       {.name = "/job:worker/replica:0/task:2/device:CPU:0", .type = "CPU"}};
   const Status status = check_identity(expected, devices);
   CHECK(status.code() == Code::failed_precondition);
-  CHECK(status.message().starts_with("expected /job:ps/replica:0/task:0 at h9:2222, but "
-                                     "/job:worker/replica:0/task:2 answers there"));
+  CHECK(
+      status.message().starts_with("expected /job:ps/replica:0/task:0 at h9:2222, but "
+                                   "/job:worker/replica:0/task:2 answers there"));
   CHECK(check_identity({{"worker", 0, 2}, "h9:2222"}, devices).ok());
   CHECK(!check_identity(expected, {}).ok());
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/master/master_session.h"
 #include "millrace/master/step_run.h"
 
@@ -42,10 +43,12 @@ Result<std::vector<std::string>> feeds_needed(const Graph& graph, const std::str
 }
 
 PartialRun::PartialRun(std::shared_ptr<MasterSession> session, std::string handle,
-                       std::shared_ptr<const PreparedStep> step,
-                       std::shared_ptr<const Graph> graph)
-    : session_(session), handle_(std::move(handle)), step_(std::move(step)),
-      graph_(std::move(graph)), step_id_(session->context().next_step_id()),
+                       std::shared_ptr<const PreparedStep> step, std::shared_ptr<const Graph> graph)
+    : session_(session),
+      handle_(std::move(handle)),
+      step_(std::move(step)),
+      graph_(std::move(graph)),
+      step_id_(session->context().next_step_id()),
       feeds_to_come_(step_->feeds.begin(), step_->feeds.end()),
       fetches_to_go_(step_->fetches.begin(), step_->fetches.end()) {}
 
@@ -66,10 +69,9 @@ void PartialRun::run_leg(RunStepRequest request, const Call& call, Done<RunStepR
     if (is_last || !reply.ok()) self->end(session);
     done(std::move(reply));
   });
-  StepRun::start(session, leg->step, std::move(leg->feeds), request.options, call,
-                 std::move(finish),
-                 {.step_id = step_id_,
-                  .kind = leg->is_last ? StepLeg::Kind::last_leg : StepLeg::Kind::leg});
+  StepRun::start(
+      session, leg->step, std::move(leg->feeds), request.options, call, std::move(finish),
+      {.step_id = step_id_, .kind = leg->is_last ? StepLeg::Kind::last_leg : StepLeg::Kind::leg});
 }
 
 Result<PartialRun::Leg> PartialRun::book(RunStepRequest& request) {
@@ -77,7 +79,8 @@ Result<PartialRun::Leg> PartialRun::book(RunStepRequest& request) {
   Leg leg;
   MutexLock lock(mutex_);
   if (!names.targets.empty())
-    return invalid("a partial run takes its targets at setup; this leg names '", names.targets[0], "'");
+    return invalid("a partial run takes its targets at setup; this leg names '", names.targets[0],
+                   "'");
   for (const std::string& feed : names.feeds) {
     if (feeds_to_come_.erase(feed) > 0) continue;
     if (std::binary_search(step_->feeds.begin(), step_->feeds.end(), feed))
@@ -103,8 +106,9 @@ Status PartialRun::check_fetch(const std::string& fetch) {
   MR_ASSIGN(const std::vector<std::string> needed, feeds_needed(*graph_, fetch, step_->feeds));
   for (const std::string& feed : needed) {
     if (feeds_to_come_.contains(feed)) {
-      return invalid("Fetch ", fetch, " can't be computed from the feeds that have been fed so far: ",
-                     feed, " is missing.");
+      return invalid("Fetch ", fetch,
+                     " can't be computed from the feeds that have been fed so far: ", feed,
+                     " is missing.");
     }
   }
   return {};
@@ -141,7 +145,8 @@ std::shared_ptr<const OrderedStep> PartialRun::leg_step(const StepRequestNames& 
     part.keys = std::move(keys);
     step->parts.push_back(std::move(part));
   }
-  for (const PreparedPart& part : step->parts) step->tracked.push_back({part.worker_name, part.where});
+  for (const PreparedPart& part : step->parts)
+    step->tracked.push_back({part.worker_name, part.where});
   return std::make_shared<const OrderedStep>(in_order_of(std::move(step), names));
 }
 

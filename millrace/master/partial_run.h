@@ -1,8 +1,9 @@
 // PartialRun: a step that is fed and fetched in several legs.
 //
-// The step starts at all its workers with the first leg and waits for feeds where it needs them. Each
-// leg brings feeds that were announced at setup and takes fetches that they suffice for. It is over
-// when everything announced has come and gone, or when a leg fails. Any thread; legs may overlap.
+// The step starts at all its workers with the first leg and waits for feeds where it needs them.
+// Each leg brings feeds that were announced at setup and takes fetches that they suffice for. It is
+// over when everything announced has come and gone, or when a leg fails. Any thread; legs may
+// overlap.
 #pragma once
 
 #include <memory>
@@ -53,8 +54,8 @@ class PartialRun final : public std::enable_shared_from_this<PartialRun> {
   std::set<std::string, std::less<>> fetches_to_go_ MR_GUARDED_BY(mutex_);
 };
 
-// Which of `feeds` a fetch depends on: those met on the way from it to its inputs, beyond which a run
-// does not look. Errors: those of find_endpoint.
+// Which of `feeds` a fetch depends on: those met on the way from it to its inputs, beyond which a
+// run does not look. Errors: those of find_endpoint.
 Result<std::vector<std::string>> feeds_needed(const Graph& graph, const std::string& fetch,
                                               const std::vector<std::string>& feeds);
 

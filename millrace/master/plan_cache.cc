@@ -20,20 +20,21 @@ void PlanCache::get(const StepRequestNames& names, Done<Ordered> done) {
     done(sorted.status());
     return;
   }
-  get_canonical(*sorted, Done<Prepared>([this, names, done = std::move(done)](
-                                            Result<Prepared> prepared) mutable {
-                  if (!prepared.ok()) {
-                    done(prepared.status());
-                    return;
-                  }
-                  auto made = std::make_shared<const OrderedStep>(
-                      in_order_of(std::move(prepared).value(), names));
-                  {
-                    MutexLock lock(mutex_);
-                    ordered_.emplace(cache_key(names), made);
-                  }
-                  done(std::move(made));
-                }));
+  get_canonical(
+      *sorted,
+      Done<Prepared>([this, names, done = std::move(done)](Result<Prepared> prepared) mutable {
+        if (!prepared.ok()) {
+          done(prepared.status());
+          return;
+        }
+        auto made =
+            std::make_shared<const OrderedStep>(in_order_of(std::move(prepared).value(), names));
+        {
+          MutexLock lock(mutex_);
+          ordered_.emplace(cache_key(names), made);
+        }
+        done(std::move(made));
+      }));
 }
 
 void PlanCache::get_canonical(const StepRequestNames& names, Done<Prepared> done) {

@@ -1,9 +1,9 @@
 // PlanCache: the prepared steps of one session, by feeds, fetches and targets.
 //
-// A step is prepared once, however many clients ask for it at the same time; all of them get the one
-// that was made, or its error. Errors are not kept: the next one to ask tries again. What is kept is
-// never invalidated: extending a graph does not change what a step over its older nodes does. Any
-// thread.
+// A step is prepared once, however many clients ask for it at the same time; all of them get the
+// one that was made, or its error. Errors are not kept: the next one to ask tries again. What is
+// kept is never invalidated: extending a graph does not change what a step over its older nodes
+// does. Any thread.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/base/done.h"
 #include "millrace/base/mutex.h"
 #include "millrace/master/prepared_step.h"

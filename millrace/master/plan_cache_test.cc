@@ -81,7 +81,8 @@ TEST_CASE("nothing to do, a feed given twice and a feed that is fetched are refu
   CHECK(shop.get({{"a:0"}, {}, {}})->step.status().message() ==
         "Must specify at least one target to fetch or execute.");
   CHECK(shop.get({{"a:0", "a:0"}, {"x:0"}, {}})->step.status().code() == Code::invalid_argument);
-  CHECK(shop.get({{"a:0"}, {"a:0"}, {}})->step.status().message() == "a:0 is both fed and fetched.");
+  CHECK(shop.get({{"a:0"}, {"a:0"}, {}})->step.status().message() ==
+        "a:0 is both fed and fetched.");
   CHECK(shop.orders.empty());
 }
 

@@ -35,7 +35,8 @@ Result<StepRequestNames> canonical(const StepRequestNames& names) {
   StepRequestNames sorted = names;
   std::sort(sorted.feeds.begin(), sorted.feeds.end());
   const auto twice = std::adjacent_find(sorted.feeds.begin(), sorted.feeds.end());
-  if (twice != sorted.feeds.end()) return invalid("Feed ", *twice, " is given twice; feed it once.");
+  if (twice != sorted.feeds.end())
+    return invalid("Feed ", *twice, " is given twice; feed it once.");
   sort_unique(sorted.fetches);
   sort_unique(sorted.targets);
   for (const std::string& fetch : sorted.fetches) {

@@ -1,6 +1,6 @@
-// PreparedStep: one way to run a session's graph (these feeds, these fetches, these targets), planned
-// and registered at its workers. Immutable and shared by all its steps, which do no planning, no
-// lookup by name and no string building.
+// PreparedStep: one way to run a session's graph (these feeds, these fetches, these targets),
+// planned and registered at its workers. Immutable and shared by all its steps, which do no
+// planning, no lookup by name and no string building.
 #pragma once
 
 #include <memory>
@@ -54,8 +54,8 @@ struct StepRequestNames {
   std::vector<std::string> feeds, fetches, targets;
 };
 
-// The same, sorted and each name once. Errors: INVALID_ARGUMENT if there is nothing to fetch or run,
-// for a feed that is given twice, and for one that is fetched, too.
+// The same, sorted and each name once. Errors: INVALID_ARGUMENT if there is nothing to fetch or
+// run, for a feed that is given twice, and for one that is fetched, too.
 Result<StepRequestNames> canonical(const StepRequestNames& names);
 // A key that is the same for equal lists only.
 std::string cache_key(const StepRequestNames& names);

@@ -17,7 +17,8 @@ Result<PreparedPart> part_of(const RegistrationSite& site, const PartitionPlan& 
       std::find_if(site.members.begin(), site.members.end(),
                    [&](const Present& present) { return present.member.task == plan.task; });
   if (found == site.members.end())
-    return internal("the plan has a part for ", plan.task.to_string(), ", which is not in the session");
+    return internal("the plan has a part for ", plan.task.to_string(),
+                    ", which is not in the session");
   PreparedPart part;
   part.worker = found->worker;
   part.worker_name = plan.task.to_string();
@@ -79,7 +80,8 @@ void register_step(const RegistrationSite& site, StepRequestNames names, StepPla
     }
     step->parts.push_back(std::move(part).value());
   }
-  for (const PreparedPart& part : step->parts) step->tracked.push_back({part.worker_name, part.where});
+  for (const PreparedPart& part : step->parts)
+    step->tracked.push_back({part.worker_name, part.where});
   step->feeds = std::move(names.feeds);
   step->fetches = std::move(names.fetches);
   step->targets = std::move(names.targets);

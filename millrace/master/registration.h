@@ -1,5 +1,5 @@
-// Registration: hands the partitions of a plan to their workers, and makes of the answers a step that
-// can be run any number of times.
+// Registration: hands the partitions of a plan to their workers, and makes of the answers a step
+// that can be run any number of times.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct RegistrationSite {
   const TaskName& own_task;  // under its name in the session
 };
 
-// `site` is used during the call only; `call` until the answer. If one worker refuses, the others are
-// told to forget what they registered, and its error is returned with its name.
+// `site` is used during the call only; `call` until the answer. If one worker refuses, the others
+// are told to forget what they registered, and its error is returned with its name.
 void register_step(const RegistrationSite& site, StepRequestNames names, StepPlan plan,
                    const Call& call, Done<std::shared_ptr<const PreparedStep>> done);
 

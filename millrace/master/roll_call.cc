@@ -15,7 +15,9 @@ constexpr std::chrono::milliseconds kRetryDelay{200};
 class RollCall : public std::enable_shared_from_this<RollCall> {
  public:
   RollCall(MasterContext& context, std::string_view purpose, Done<std::vector<Present>> done)
-      : context_(context), token_(context.in_flight.enter()), purpose_(purpose),
+      : context_(context),
+        token_(context.in_flight.enter()),
+        purpose_(purpose),
         done_(std::move(done)) {}
 
   void start(const Membership& membership, const Call& call) {
@@ -173,8 +175,9 @@ void call_the_roll(MasterContext& context, const Membership& membership, std::st
 }
 
 std::string reminder(std::string_view purpose, const Member& missing, const Status& diagnosis) {
-  std::string text = str_cat(purpose, " still waiting for response from worker: ",
-                             missing.task.to_string(), " at ", missing.address);
+  std::string text =
+      str_cat(purpose, " still waiting for response from worker: ", missing.task.to_string(),
+              " at ", missing.address);
   if (!diagnosis.ok()) str_append(&text, " (", diagnosis.to_string(), ")");
   return text;
 }

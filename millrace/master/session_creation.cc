@@ -36,7 +36,8 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     limited.deadline = EarlyEnd::deadline(call, parts_.options.operation_timeout);
     early_end_ = EarlyEnd::or_stopping(context_, limited, "the session to be created",
                                        [weak = weak_from_this()](const Status& why) {
-                                         if (auto self = weak.lock()) self->cancellation_.cancel(why);
+                                         if (auto self = weak.lock())
+                                           self->cancellation_.cancel(why);
                                        });
     call_the_roll(context_, parts_.membership, "CreateSession", {.cancellation = &cancellation_},
                   Done<std::vector<Present>>([self = shared_from_this()](auto present) {
@@ -64,7 +65,8 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
       return;
     }
     parts_.members = std::move(present).value();
-    auto graph = SessionGraph::create(std::move(graph_), parts_.membership, parts_.members, parts_.options);
+    auto graph =
+        SessionGraph::create(std::move(graph_), parts_.membership, parts_.members, parts_.options);
     if (!graph.ok()) {
       end(graph.status());
       return;
@@ -75,10 +77,9 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
   }
 
   void create_worker_sessions() {
-    auto answers = gather<void>(parts_.members.size(),
-                                [self = shared_from_this()](std::vector<Status> answers) {
-                                  self->all_created(answers);
-                                });
+    auto answers = gather<void>(
+        parts_.members.size(),
+        [self = shared_from_this()](std::vector<Status> answers) { self->all_created(answers); });
     CreateWorkerSessionRequest request;
     request.session_handle = parts_.handle;
     request.master_task = parts_.membership.self.to_string();

@@ -2,9 +2,9 @@
 // agree to have it.
 //
 // What is wrong with the request itself (options, device filters, a graph that makes no sense) is
-// said before anybody is waited for. Then all members are waited for as long as the client likes, in
-// whatever order they start. If anything fails or the client gives up, members are told to forget the
-// session.
+// said before anybody is waited for. Then all members are waited for as long as the client likes,
+// in whatever order they start. If anything fails or the client gives up, members are told to
+// forget the session.
 #pragma once
 
 #include <memory>

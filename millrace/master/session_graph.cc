@@ -18,8 +18,8 @@ Result<DeviceSet> usable_devices(const Membership& membership,
     for (const DeviceAttributes& device : present.devices) {
       MR_ASSIGN(const DeviceName name, DeviceName::parse(device.name));
       if (!is_own && !membership.filters.allow(name)) continue;
-      entries.push_back({device.name, device.incarnation,
-                         is_own ? Locality::local_to_master : Locality::remote});
+      entries.push_back(
+          {device.name, device.incarnation, is_own ? Locality::local_to_master : Locality::remote});
     }
   }
   return DeviceSet::create(entries);

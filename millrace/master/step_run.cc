@@ -17,7 +17,8 @@ void append(std::vector<T>& all, std::vector<T> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-std::vector<Tensor> in_client_order(const std::vector<Tensor>& tensors, const OrderedStep& ordered) {
+std::vector<Tensor> in_client_order(const std::vector<Tensor>& tensors,
+                                    const OrderedStep& ordered) {
   std::vector<Tensor> in_order;
   in_order.reserve(ordered.fetch_of.size());
   for (const uint32_t fetch : ordered.fetch_of) in_order.push_back(tensors[fetch]);
@@ -40,10 +41,13 @@ void refuse(StepAnswer answer, Status why) {
 
 StepRun::StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<const OrderedStep> ordered,
                  const RunOptions& options, StepAnswer answer, StepLeg leg)
-    : session_(std::move(session)), ordered_(std::move(ordered)), options_(options),
+    : session_(std::move(session)),
+      ordered_(std::move(ordered)),
+      options_(options),
       leg_(leg.step_id != 0 ? leg : StepLeg{session_->context().next_step_id(), leg.kind}),
       answer_(std::move(answer)),
-      tracker_(ordered_->step->tracked), fetched_(ordered_->step->fetches.size()) {}
+      tracker_(ordered_->step->tracked),
+      fetched_(ordered_->step->fetches.size()) {}
 
 StepRun::~StepRun() {
   if (is_listed_) session_->leave(*this);
@@ -77,8 +81,8 @@ void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
                           });
   }
   // The last call may use the caller's thread: nothing is left to start after it.
-  Call part_call{.cancellation = &cancellation_, .runner = call.runner, .waiting = false,
-                 .deadline = {}};
+  Call part_call{
+      .cancellation = &cancellation_, .runner = call.runner, .waiting = false, .deadline = {}};
   for (size_t i = 0; i < parts.size(); ++i) {
     part_call.waiting = call.waiting && i + 1 == parts.size();
     start_part(i, feeds, part_call);

@@ -31,8 +31,8 @@ struct RunningStep {
   RunningStep* next = nullptr;
 };
 
-// Which step the parts run: one of its own, or a leg of a partial run, which shares a step with other
-// legs and leaves the cleaning up to it.
+// Which step the parts run: one of its own, or a leg of a partial run, which shares a step with
+// other legs and leaves the cleaning up to it.
 struct StepLeg {
   int64_t step_id = 0;  // 0: a new step
   enum class Kind : uint8_t { whole_step, leg, last_leg } kind = Kind::whole_step;

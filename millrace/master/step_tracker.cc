@@ -35,9 +35,11 @@ Status from_worker(std::string_view worker, const Status& status) {
   if (status.ok()) return status;
   std::string text = str_cat("From ", worker, ":\n", status.message());
   if (says_restarted(status)) {
-    str_append(&text, "\n", worker, " no longer has this session: it was restarted, or the session was "
-               "closed or reset by somebody else. Its variables and queues may be gone. Create a new "
-               "session and restore or initialise what it needs.");
+    str_append(
+        &text, "\n", worker,
+        " no longer has this session: it was restarted, or the session was "
+        "closed or reset by somebody else. Its variables and queues may be gone. Create a new "
+        "session and restore or initialise what it needs.");
   }
   return with_message(status, std::move(text));
 }
@@ -91,8 +93,9 @@ Status StepTracker::outcome() const {
   Status shown = causes_.front();
   if (num_causes_ > 1) shown = with_message(shown, all_of(causes_, num_causes_));
   if (num_consequences_ == 0) return shown;
-  return shown.then(str_cat(" (", num_consequences_,
-                            num_consequences_ == 1 ? " consequence hidden)" : " consequences hidden)"));
+  return shown.then(
+      str_cat(" (", num_consequences_,
+              num_consequences_ == 1 ? " consequence hidden)" : " consequences hidden)"));
 }
 
 }  // namespace millrace

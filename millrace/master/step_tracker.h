@@ -2,9 +2,9 @@
 //
 // A step runs on several workers, its parts. Events go in (a part answered, somebody wants the step
 // to end); actions come out (cancel the parts that still run, answer the client). The first *cause*
-// of a failure cancels the other parts; what they answer then are consequences, which are counted and
-// not shown. The client is answered once every part has answered, so nothing of the step is left
-// running behind its back; cancelled parts answer soon.
+// of a failure cancels the other parts; what they answer then are consequences, which are counted
+// and not shown. The client is answered once every part has answered, so nothing of the step is
+// left running behind its back; cancelled parts answer soon.
 //
 // Pure: no thread, clock or socket. The caller feeds events one at a time. step_tracker_test.cc
 // drives it with transcripts.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/base/status.h"
 
 namespace millrace {
@@ -61,10 +62,10 @@ class StepTracker {
   std::span<const Part> parts_;
   absl::InlinedVector<bool, 8> answered_;
   size_t pending_;
-  Status stopped_;               // why somebody outside ended the step
-  std::vector<Status> causes_;   // failures of parts, first one first
+  Status stopped_;              // why somebody outside ended the step
+  std::vector<Status> causes_;  // failures of parts, first one first
   size_t num_causes_ = 0;
-  Status consequence_;           // the first one; shown only if there is no cause
+  Status consequence_;  // the first one; shown only if there is no cause
   size_t num_consequences_ = 0;
 };
 

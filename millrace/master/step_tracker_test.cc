@@ -6,10 +6,10 @@
 //   stop CANCELLED why   the client gives up
 #include "millrace/master/step_tracker.h"
 
-#include <doctest/doctest.h>
-
 #include <memory>
 #include <sstream>
+
+#include <doctest/doctest.h>
 
 namespace millrace {
 namespace {
@@ -72,8 +72,7 @@ TEST_CASE("a step ends well when every part has") {
   CHECK(run("parts a b c\n"
             "b OK\n"
             "a OK\n"
-            "c OK\n") ==
-        "client <- OK\n");
+            "c OK\n") == "client <- OK\n");
 }
 
 TEST_CASE("the first cause cancels the others, whose answers are counted and not shown") {
@@ -95,8 +94,7 @@ TEST_CASE("a consequence waits for its cause") {
 TEST_CASE("a consequence is shown if nobody tells its cause") {
   CHECK(run("parts a b\n"
             "a ~CANCELLED recv aborted\n"
-            "b OK\n") ==
-        "client <- CANCELLED: recv aborted\n");
+            "b OK\n") == "client <- CANCELLED: recv aborted\n");
 }
 
 TEST_CASE("a worker that dies fails the step with its own name, once") {
@@ -141,8 +139,7 @@ TEST_CASE("giving up after a failure changes neither the cause nor cancels twice
 TEST_CASE("stopping a finished step does nothing") {
   CHECK(run("parts a\n"
             "a OK\n"
-            "stop CANCELLED late\n") ==
-        "client <- OK\n");
+            "stop CANCELLED late\n") == "client <- OK\n");
 }
 
 TEST_CASE("a kernel's own CANCELLED is a cause") {

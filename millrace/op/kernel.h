@@ -69,12 +69,12 @@ struct DeviceContext {
 struct StepContext {
   int64_t step_id = 0;
   const DeviceContext* device = nullptr;
-  Rendezvous* rendezvous = nullptr;           // null where nothing can be sent (constant folding)
-  Cancellation* cancellation = nullptr;       // never null in a real step
+  Rendezvous* rendezvous = nullptr;         // null where nothing can be sent (constant folding)
+  Cancellation* cancellation = nullptr;     // never null in a real step
   ResourceStore* step_resources = nullptr;  // dropped with the step: stacks, tensor arrays
-  Runner* pool = nullptr;                     // for a kernel that splits its work; may be null
-  std::span<const Tensor> feeds = {};         // by feed slot, for _Feed kernels
-  std::span<Delivery> fetches = {};           // by fetch slot, for _Fetch kernels
+  Runner* pool = nullptr;                   // for a kernel that splits its work; may be null
+  std::span<const Tensor> feeds = {};       // by feed slot, for _Feed kernels
+  std::span<Delivery> fetches = {};         // by fetch slot, for _Fetch kernels
 };
 
 // The frame and iteration a node runs in; (0, 0) outside loops.

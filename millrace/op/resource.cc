@@ -43,7 +43,7 @@ Status ResourceStore::insert(Key key, std::shared_ptr<Resource> resource) {
 }
 
 std::shared_ptr<Resource> ResourceStore::insert_or_get(Key key,
-                                                         std::shared_ptr<Resource> resource) {
+                                                       std::shared_ptr<Resource> resource) {
   MutexLock lock(mutex_);
   return resources_.try_emplace(std::move(key), std::move(resource)).first->second;
 }

@@ -102,7 +102,7 @@ class ResourceStore {
 
 template <class T>
 Result<std::shared_ptr<T>> ResourceStore::find(std::string_view container,
-                                                 std::string_view name) const {
+                                               std::string_view name) const {
   Key key = key_of(typeid(T), container, name);
   if (auto found = lookup(key)) return std::static_pointer_cast<T>(std::move(found));
   return not_found("no resource '", name, "' of type ", T::kTypeName, " in container '",

@@ -48,8 +48,9 @@ TEST_CASE("a merge gives the input that is there, and says which") {
 
 TEST_CASE("references pass through their own forms") {
   Fixture f;
-  const auto variable = f.bench->run(
-      "VariableV2", {}, {.name = "v", .attrs = {{"dtype", DType::f32}, {"shape", PartialShape{2}}}});
+  const auto variable =
+      f.bench->run("VariableV2", {},
+                   {.name = "v", .attrs = {{"dtype", DType::f32}, {"shape", PartialShape{2}}}});
   const Value ref = (*variable)[0];
   const Attrs attrs = {{"T", DType::f32}, {"frame_name", "f"}};
   for (const char* op : {"RefEnter", "RefExit", "RefNextIteration", "RefIdentity"}) {

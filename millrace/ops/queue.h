@@ -87,8 +87,7 @@ class Queue final : public Resource {
     QueueCore::Completion completion;
   };
   using SettledList = absl::InlinedVector<Settled, 2>;
-  void take_waiters(QueueCore::Completions completions, SettledList& settled)
-      MR_REQUIRES(mutex_);
+  void take_waiters(QueueCore::Completions completions, SettledList& settled) MR_REQUIRES(mutex_);
   static void answer_all(SettledList settled);
 
   Status check_element(const QueueElement& element) const;

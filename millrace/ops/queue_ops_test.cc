@@ -156,9 +156,9 @@ TEST_CASE("an element on memory that is lent for a step is copied into the queue
   QueueBench bench;
   const Value handle = bench.handle("FIFOQueueV2", fifo({DType::f32})).value();
   float bytes[] = {1, 2};
-  Tensor lent = Tensor::on_buffer(DType::f32, {2},
-                                  Buffer::borrow_for_step(bytes, sizeof(bytes), nullptr))
-                    .value();
+  Tensor lent =
+      Tensor::on_buffer(DType::f32, {2}, Buffer::borrow_for_step(bytes, sizeof(bytes), nullptr))
+          .value();
   REQUIRE(bench.enqueue(handle, {std::move(lent)}).ok());
   bytes[0] = 7;
   CHECK(bench.dequeue(handle, {DType::f32}).value()[0].tensor == Tensor::vector<float>({1, 2}));

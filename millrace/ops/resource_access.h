@@ -39,8 +39,7 @@ class CachedResource {
  public:
   // The resource of that name. `look_up(manager, name)` is asked if it is not remembered.
   template <class LookUp>
-  Result<std::shared_ptr<T>> get(ResourceStore& manager, const ResourceName& name,
-                                 LookUp look_up) {
+  Result<std::shared_ptr<T>> get(ResourceStore& manager, const ResourceName& name, LookUp look_up) {
     // Asked before looking up: what is dropped in between must not be remembered.
     const uint64_t generation = manager.generation();
     MutexLock lock(mutex_);

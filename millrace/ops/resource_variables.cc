@@ -79,8 +79,7 @@ class AssignKernel final : public Kernel {
   }
 
  private:
-  Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager,
-                                                   const ResourceName& name,
+  Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager, const ResourceName& name,
                                                    const ResourceHandle& handle) const {
     const auto make = [&]() -> Result<std::shared_ptr<Variable>> {
       const bool has_shape = !handle.dtypes_and_shapes.empty();

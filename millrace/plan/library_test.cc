@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "doctest/doctest.h"
+
 #include "millrace/graph/text.h"
 #include "millrace/graph/validate.h"
 #include "millrace/ops/all.h"
@@ -11,8 +12,9 @@ namespace millrace {
 namespace {
 
 DeviceSet worker_and_ps() {
-  return DeviceSet::create({{"/job:worker/replica:0/task:0/device:CPU:0", 1, Locality::local_to_master},
-                            {"/job:ps/replica:0/task:0/device:CPU:0", 2}})
+  return DeviceSet::create(
+             {{"/job:worker/replica:0/task:0/device:CPU:0", 1, Locality::local_to_master},
+              {"/job:ps/replica:0/task:0/device:CPU:0", 2}})
       .value();
 }
 
@@ -84,8 +86,8 @@ TEST_CASE("a constant whose value has another type than it says is refused") {
   FreshNames names("_S");
   const Status status = prepare_graph(*graph, shapes, worker_and_ps(), {});
   if (!status.ok()) return;
-  const auto plan = make_plan(*graph, worker_and_ps(),
-                              {.feeds = {}, .fetches = {"f"}, .targets = {}}, {}, names);
+  const auto plan =
+      make_plan(*graph, worker_and_ps(), {.feeds = {}, .fetches = {"f"}, .targets = {}}, {}, names);
   REQUIRE(plan.ok());
   CHECK(plan->partitions[0].graph.find("f") != nullptr);  // not folded: its kernel will say so
 }

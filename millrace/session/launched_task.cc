@@ -30,8 +30,9 @@ Result<ServerOptions> launched_task(const Environment& environment) {
   MR_ASSIGN(const TfConfig told, TfConfig::from_environment(environment("TF_CONFIG")));
   MR_ASSIGN(RunConfig config, RunConfig::create(told));
   if (config.task_type.empty()) {
-    return invalid("TF_CONFIG does not say which task this process is; start it with `millrace run`, "
-                   "or set TF_CONFIG to a cluster and a task");
+    return invalid(
+        "TF_CONFIG does not say which task this process is; start it with `millrace run`, "
+        "or set TF_CONFIG to a cluster and a task");
   }
   ServerOptions options;
   options.cluster = std::move(config.cluster);

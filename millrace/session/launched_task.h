@@ -21,10 +21,10 @@ using Environment = std::function<const char*(const char* name)>;
 // that names no task; those of choose_socket.
 Result<ServerOptions> launched_task(const Environment& environment);
 
-// Where a server with these options binds: on the socket that the launcher made for its address; else
-// on this machine alone if its address is a loopback one; else on all interfaces. Leaves alone what
-// has been chosen already. The socket is there once: a program that starts more servers, or other
-// programs, unsets the variables (cluster/inherited_socket.h) when options.listen_fd is set.
+// Where a server with these options binds: on the socket that the launcher made for its address;
+// else on this machine alone if its address is a loopback one; else on all interfaces. Leaves alone
+// what has been chosen already. The socket is there once: a program that starts more servers, or
+// other programs, unsets the variables (cluster/inherited_socket.h) when options.listen_fd is set.
 // Errors: NOT_FOUND for a task that is not in the cluster; INVALID_ARGUMENT for a bad variable.
 Status choose_socket(ServerOptions& options, const Environment& environment);
 

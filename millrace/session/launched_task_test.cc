@@ -1,8 +1,8 @@
 #include "millrace/session/launched_task.h"
 
-#include <doctest/doctest.h>
-
 #include <map>
+
+#include <doctest/doctest.h>
 
 namespace millrace {
 namespace {

@@ -1,5 +1,5 @@
-// LocalTask: one task of a cluster in this process: its worker with its devices, and its master. Has no
-// port: Server gives it one, and a session without a target has one to itself.
+// LocalTask: one task of a cluster in this process: its worker with its devices, and its master.
+// Has no port: Server gives it one, and a session without a target has one to itself.
 //
 // Owned by shared_ptr: sessions on it keep it alive. Any thread.
 #pragma once
@@ -15,7 +15,7 @@
 namespace millrace {
 
 struct LocalTaskOptions {
-  TaskName task = {};           // must be in `cluster`
+  TaskName task = {};  // must be in `cluster`
   ClusterSpec cluster = {};
   int cpu_devices = 1;
   SessionOptions default_options = {};  // what sessions get that ask for nothing else

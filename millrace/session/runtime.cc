@@ -23,7 +23,8 @@ std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
 }
 
 Runtime::Runtime(RuntimeOptions options)
-    : ops_(options.ops ? std::move(options.ops) : standard_ops()), random_(make_random()),
+    : ops_(options.ops ? std::move(options.ops) : standard_ops()),
+      random_(make_random()),
       pool_(options.threads) {}
 
 const GrpcThreads& Runtime::grpc_threads() {

@@ -18,8 +18,8 @@ namespace millrace {
 std::shared_ptr<const OpRegistry> standard_ops();
 
 struct RuntimeOptions {
-  int threads = 0;                                   // of the pool; 0: one per processor
-  std::shared_ptr<const OpRegistry> ops = nullptr;   // null: standard_ops()
+  int threads = 0;                                  // of the pool; 0: one per processor
+  std::shared_ptr<const OpRegistry> ops = nullptr;  // null: standard_ops()
 };
 
 class Runtime {

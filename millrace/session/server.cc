@@ -32,7 +32,9 @@ class Server::Running {
  public:
   Running(std::shared_ptr<Runtime> runtime, const ServerOptions& options, TaskName task,
           ClusterSpec cluster, std::string address)
-      : runtime_(std::move(runtime)), name_(std::move(task)), cluster_(std::move(cluster)),
+      : runtime_(std::move(runtime)),
+        name_(std::move(task)),
+        cluster_(std::move(cluster)),
         address_(std::move(address)),
         peers_(runtime_->grpc_threads(), {.keepalive = options.peer_keepalive}) {}
 
@@ -64,9 +66,9 @@ class Server::Running {
     }
     is_stopping_ = true;
     mutex_.unlock();
-    Status status = end(why.ok() ? unavailable(name_.to_string(), " at ", address_,
-                                               " has been stopped")
-                                 : std::move(why));
+    Status status =
+        end(why.ok() ? unavailable(name_.to_string(), " at ", address_, " has been stopped")
+                     : std::move(why));
     mutex_.lock();
     stopped_ = status;
     changed_.notify_all();

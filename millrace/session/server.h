@@ -6,8 +6,9 @@
 //   server->join();
 //
 // It owns the task's devices, what lives on them (variables, queues), its worker and its master. It
-// binds its port before it does anything else, and answers peers and clients from then on until it is
-// stopped. Several servers may run in one process, one after the other or side by side. Any thread.
+// binds its port before it does anything else, and answers peers and clients from then on until it
+// is stopped. Several servers may run in one process, one after the other or side by side. Any
+// thread.
 #pragma once
 
 #include <memory>
@@ -24,8 +25,8 @@ struct ServerOptions {
   ClusterSpec cluster = {};
   std::string job = {};
   int task = 0;
-  // Where to listen: a host name or address of this machine; empty: all interfaces. The port is that
-  // of the task's own entry in the cluster; 0 takes a free one.
+  // Where to listen: a host name or address of this machine; empty: all interfaces. The port is
+  // that of the task's own entry in the cluster; 0 takes a free one.
   std::string bind_host = {};
   // A socket that is bound already, as launchers hand over. It is taken over whatever happens.
   std::optional<int> listen_fd = std::nullopt;

@@ -1,12 +1,13 @@
 // Several servers in one process, talking over real sockets.
 #include "millrace/session/server.h"
 
-#include <doctest/doctest.h>
 #include <dirent.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <netinet/in.h>
 #include <thread>
+
+#include <doctest/doctest.h>
 
 #include "millrace/api/input.h"
 #include "millrace/api/ops.h"
@@ -62,7 +63,8 @@ template <class T>
 std::string text(const Result<T>& result) {
   if (!result.ok()) return result.status().to_string();
   std::string all;
-  for (const Tensor& tensor : *result) str_append(&all, all.empty() ? "" : " | ", tensor.to_string());
+  for (const Tensor& tensor : *result)
+    str_append(&all, all.empty() ? "" : " | ", tensor.to_string());
   return all;
 }
 
@@ -127,7 +129,8 @@ TEST_CASE("a session's nodes run where they are put, and tasks may start in any 
   GraphBuilder builder(runtime()->ops());
   const Scope root = builder.root();
   const Scope reduce = root.device("/job:reduce/task:0");
-  const Output total = ops::variable_v2(reduce.with_name("total"), PartialShape::scalar(), DType::i32);
+  const Output total =
+      ops::variable_v2(reduce.with_name("total"), PartialShape::scalar(), DType::i32);
   const Output init = ops::assign(reduce, total, 0);
   const Output count = ops::placeholder(root, DType::i32);
   const Output add = ops::assign_add(reduce, total, count, {.use_locking = true});
@@ -146,8 +149,10 @@ TEST_CASE("a session's nodes run where they are put, and tasks may start in any 
   early.join();
   CHECK(text(first) == "int32[] 0");
   CHECK(text(session->run({{count.name(), Tensor::scalar(5)}}, {add.name()})) == "int32[] 5");
-  CHECK(session->run({{name.name(), Tensor::scalar(std::string("x.txt"))}}, {},
-                     {.targets = {put.name()}}).ok());
+  CHECK(session
+            ->run({{name.name(), Tensor::scalar(std::string("x.txt"))}}, {},
+                  {.targets = {put.name()}})
+            .ok());
 
   // Another client, at another master, sees the same variable and queue.
   GraphBuilder other(runtime()->ops());
@@ -176,13 +181,15 @@ TEST_CASE("device filters keep a session from waiting for tasks that it does not
   CHECK(session->extend(builder).ok());
   CHECK(text(session->run({}, {x.name()})) == "int32[] 1");
 
-  auto waits = Session::create(a.target(), {.operation_timeout = std::chrono::milliseconds(50)},
-                               runtime()).value();
+  auto waits =
+      Session::create(a.target(), {.operation_timeout = std::chrono::milliseconds(50)}, runtime())
+          .value();
   CHECK(waits->extend(builder).ok());
   CHECK(waits->run({}, {x.name()}).status().code() == Code::deadline_exceeded);
 }
 
-TEST_CASE("a task that dies mid-step ends the step with its name; the next session finds the new one") {
+TEST_CASE(
+    "a task that dies mid-step ends the step with its name; the next session finds the new one") {
   Fleet fleet({"a", "b"});
   Server& a = fleet.start("a");
   fleet.start("b");
@@ -191,7 +198,8 @@ TEST_CASE("a task that dies mid-step ends the step with its name; the next sessi
   const Output queue = ops::fifo_queue(there, {DType::i32}, {.shared_name = "q"});
   const Output taken = ops::queue_dequeue(there, queue, {DType::i32})[0];
   const Output here = ops::identity(builder.root().device("/job:a/task:0"), taken);
-  const Output plain = ops::identity(builder.root().device("/job:a/task:0"), ops::queue_size(there, queue));
+  const Output plain =
+      ops::identity(builder.root().device("/job:a/task:0"), ops::queue_size(there, queue));
   auto session = Session::create(a.target(), {}, runtime()).value();
   CHECK(session->extend(builder).ok());
   CHECK(text(session->run({}, {plain.name()})) == "int32[] 0");
@@ -227,10 +235,9 @@ TEST_CASE("the wrong task at an address is named instead of being used") {
   CHECK(session->extend(builder).ok());
   const Status status = session->run({}, {x.name()}).status();
   CHECK(status.code() == Code::failed_precondition);
-  CHECK(status.message().find(str_cat("expected /job:b/replica:0/task:0 at ",
-                                      fleet.ports["b"]->address(),
-                                      ", but /job:c/replica:0/task:0 answers there")) !=
-        std::string::npos);
+  CHECK(status.message().find(
+            str_cat("expected /job:b/replica:0/task:0 at ", fleet.ports["b"]->address(),
+                    ", but /job:c/replica:0/task:0 answers there")) != std::string::npos);
 }
 
 TEST_CASE("stopping a server ends what waits on it, with the reason, and wakes who joined") {

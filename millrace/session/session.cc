@@ -130,8 +130,10 @@ Result<Callable> Session::make_callable(std::vector<std::string> feeds,
                                         std::vector<std::string> fetches, RunArgs args) {
   const auto deadline = state_->deadline(args.timeout);
   MR_ASSIGN(std::string handle, state_->synchronise(args.cancellation, deadline));
-  MakeCallableRequest request{handle, tensor_names(std::move(feeds)),
-                              tensor_names(std::move(fetches)), std::move(args.targets),
+  MakeCallableRequest request{handle,
+                              tensor_names(std::move(feeds)),
+                              tensor_names(std::move(fetches)),
+                              std::move(args.targets),
                               {args.trace, args.timeout, args.output_partition_graphs}};
   WaitFor<MakeCallableReply> wait(state_->interrupt.get());
   state_->master->make_callable(std::move(request), wait.call(args.cancellation, deadline),
@@ -162,9 +164,8 @@ Status Session::close() {
   }
   if (handle.empty()) return {};
   WaitFor<void> wait;
-  state_->master->close_session({std::move(handle)},
-                                wait.call(nullptr, Clock::real().now() + kClosePatience),
-                                wait.done());
+  state_->master->close_session(
+      {std::move(handle)}, wait.call(nullptr, Clock::real().now() + kClosePatience), wait.done());
   return wait.get();
 }
 
@@ -179,7 +180,9 @@ Status Session::reset(const SessionTarget& target, std::vector<std::string> cont
 
 Callable::Callable(std::shared_ptr<SessionState> state, std::string session_handle, int64_t handle,
                    std::chrono::milliseconds timeout)
-    : state_(std::move(state)), session_handle_(std::move(session_handle)), handle_(handle),
+    : state_(std::move(state)),
+      session_handle_(std::move(session_handle)),
+      handle_(handle),
       timeout_(timeout) {}
 
 Callable& Callable::operator=(Callable&& other) noexcept {

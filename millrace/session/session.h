@@ -6,12 +6,12 @@
 //
 // A session is what a client holds of a master: one in another process ("grpc://host:port"), one in
 // this process (a Server), or, with target "", a master and a worker of its own, a cluster of one
-// without a port. The session at the master is created by the first call that needs it, and what has
-// been given to extend() is sent then and before each later step; so errors in a graph may show up
-// there. If creating fails, the next call tries again.
+// without a port. The session at the master is created by the first call that needs it, and what
+// has been given to extend() is sent then and before each later step; so errors in a graph may show
+// up there. If creating fails, the next call tries again.
 //
-// Any thread may call; any number of runs may go on at the same time. A run blocks its thread, and the
-// step runs on that thread unless there is work to share.
+// Any thread may call; any number of runs may go on at the same time. A run blocks its thread, and
+// the step runs on that thread unless there is work to share.
 #pragma once
 
 #include <chrono>
@@ -53,12 +53,12 @@ class SessionTarget {
 };
 
 struct RunArgs {
-  std::vector<std::string> targets = {};      // nodes to run for their effect
-  std::chrono::milliseconds timeout{0};       // 0: the session's operation_timeout
+  std::vector<std::string> targets = {};  // nodes to run for their effect
+  std::chrono::milliseconds timeout{0};   // 0: the session's operation_timeout
   Trace trace = Trace::off;
   bool output_partition_graphs = false;
-  RunMetadata* metadata = nullptr;            // gets what was traced
-  Cancellation* cancellation = nullptr;       // ends the run early
+  RunMetadata* metadata = nullptr;       // gets what was traced
+  Cancellation* cancellation = nullptr;  // ends the run early
 };
 
 // Runs one step again and again, with all looking up done once. Outlives its session safely: calls
@@ -107,8 +107,7 @@ class Session {
   Status extend(wire::GraphDef graph);
 
   // Values of `fetches` ("node:0", or "node" for output 0), in their order.
-  Result<std::vector<Tensor>> run(Feeds feeds, std::vector<std::string> fetches,
-                                  RunArgs args = {});
+  Result<std::vector<Tensor>> run(Feeds feeds, std::vector<std::string> fetches, RunArgs args = {});
   Result<Callable> make_callable(std::vector<std::string> feeds, std::vector<std::string> fetches,
                                  RunArgs args = {});
 
@@ -125,8 +124,8 @@ class Session {
   // stay. Later calls fail with FAILED_PRECONDITION. A session that was never used closes at once.
   Status close();
 
-  // Drops the variables and queues in `containers` (empty: in the default one) on the whole cluster,
-  // and all sessions of that master.
+  // Drops the variables and queues in `containers` (empty: in the default one) on the whole
+  // cluster, and all sessions of that master.
   static Status reset(const SessionTarget& target, std::vector<std::string> containers = {});
 
  private:

@@ -83,7 +83,8 @@ Result<std::string> SessionState::synchronise(Cancellation* cancellation,
   if (made.empty()) {
     auto reply = create(*this, std::move(request.graph), either, deadline);
     status = reply.status();
-    if (reply.ok()) std::tie(made, version) = std::pair(reply->session_handle, reply->graph_version);
+    if (reply.ok())
+      std::tie(made, version) = std::pair(reply->session_handle, reply->graph_version);
   } else {
     auto reply = millrace::extend(*this, std::move(request), either, deadline);
     status = reply.status();
@@ -97,7 +98,8 @@ Result<std::string> SessionState::synchronise(Cancellation* cancellation,
   handle = made;
   graph_version = version;
   // What was added meanwhile stays for the next time.
-  unsent.nodes.erase(unsent.nodes.begin(), unsent.nodes.begin() + static_cast<ptrdiff_t>(num_nodes));
+  unsent.nodes.erase(unsent.nodes.begin(),
+                     unsent.nodes.begin() + static_cast<ptrdiff_t>(num_nodes));
   has_unsent = !unsent.nodes.empty();
   return made;
 }

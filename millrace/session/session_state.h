@@ -33,7 +33,7 @@ struct SessionState {
   Condition changed;
   bool is_busy MR_GUARDED_BY(mutex) = false;  // somebody creates or extends
   bool is_closed MR_GUARDED_BY(mutex) = false;
-  std::string handle MR_GUARDED_BY(mutex);    // empty: not created yet
+  std::string handle MR_GUARDED_BY(mutex);  // empty: not created yet
   int64_t graph_version MR_GUARDED_BY(mutex) = 0;
   bool has_unsent MR_GUARDED_BY(mutex) = false;
   wire::GraphDef unsent MR_GUARDED_BY(mutex);  // new nodes, and the whole function library

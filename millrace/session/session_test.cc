@@ -1,11 +1,11 @@
 // A session on a cluster of one: the whole path, in one process and without a port.
 #include "millrace/session/session.h"
 
-#include <doctest/doctest.h>
-
 #include <atomic>
 #include <filesystem>
 #include <thread>
+
+#include <doctest/doctest.h>
 
 #include "millrace/api/input.h"
 #include "millrace/api/ops.h"
@@ -39,7 +39,8 @@ std::string text(const Result<T>& result) {
     return result->to_string();
   } else {
     std::string all;
-    for (const Tensor& tensor : *result) str_append(&all, all.empty() ? "" : " | ", tensor.to_string());
+    for (const Tensor& tensor : *result)
+      str_append(&all, all.empty() ? "" : " | ", tensor.to_string());
     return all;
   }
 }
@@ -69,15 +70,15 @@ TEST_CASE("any tensor of the graph may be fed, and what it stands for is not run
 
 TEST_CASE("a variable keeps its value from run to run, and a graph may grow meanwhile") {
   Program program;
-  const Output total = ops::variable_v2(program.root.with_name("total"), PartialShape::scalar(), DType::i32);
+  const Output total =
+      ops::variable_v2(program.root.with_name("total"), PartialShape::scalar(), DType::i32);
   const Output init = ops::assign(program.root, total, 0);
   CHECK(text(program.run(total)).find("Attempting to use uninitialized value total") !=
         std::string::npos);
   CHECK(text(program.run(init)) == "int32[] 0");
   const Output amount = ops::placeholder(program.root, DType::i32);
   const Output added = ops::assign_add(program.root, total, amount, {.use_locking = true});
-  for (int i = 1; i <= 3; ++i)
-    CHECK(program.run(added, {{amount.name(), Tensor::scalar(i)}}).ok());
+  for (int i = 1; i <= 3; ++i) CHECK(program.run(added, {{amount.name(), Tensor::scalar(i)}}).ok());
   CHECK(text(program.run(total)) == "int32[] 6");
 }
 
@@ -193,8 +194,7 @@ TEST_CASE("a run can be cancelled, and closing the session ends the runs that wa
   CHECK(program.sync().ok());
   Cancellation cancellation;
   std::thread canceller([&] { cancellation.cancel(cancelled("changed my mind")); });
-  const Result<Tensor> stopped =
-      program.run(program.dequeue, {}, {.cancellation = &cancellation});
+  const Result<Tensor> stopped = program.run(program.dequeue, {}, {.cancellation = &cancellation});
   canceller.join();
   CHECK(text(stopped) == "CANCELLED: changed my mind");
 
@@ -238,8 +238,9 @@ TEST_CASE("a trace tells when nodes ran") {
   const Output x = ops::placeholder(program.root, DType::f32);
   const Output y = (-x).op().has_value() ? ops::square(program.root.with_name("squared"), x) : x;
   RunMetadata metadata;
-  CHECK(program.run(y, {{x.name(), Tensor::scalar(2.0f)}},
-                    {.trace = Trace::on, .metadata = &metadata}).ok());
+  CHECK(program
+            .run(y, {{x.name(), Tensor::scalar(2.0f)}}, {.trace = Trace::on, .metadata = &metadata})
+            .ok());
   REQUIRE(metadata.traces.size() == 1);
   bool found = false;
   for (const NodeTiming& node : metadata.traces[0].nodes) {
@@ -260,7 +261,8 @@ TEST_CASE("a cluster of one has one device, named as TensorFlow names it") {
 TEST_CASE("two private sessions share nothing") {
   Program one, two;
   for (Program* program : {&one, &two}) {
-    const Output v = ops::variable_v2(program->root.with_name("v"), PartialShape::scalar(), DType::i32);
+    const Output v =
+        ops::variable_v2(program->root.with_name("v"), PartialShape::scalar(), DType::i32);
     CHECK(v.has_value());
     CHECK(program->sync().ok());
   }

@@ -1,4 +1,5 @@
-// WaitFor: makes a blocking call of an asynchronous one. The waiting thread lends itself to the work.
+// WaitFor: makes a blocking call of an asynchronous one. The waiting thread lends itself to the
+// work.
 #pragma once
 
 #include <chrono>
@@ -28,9 +29,11 @@ class WaitFor {
 
   Call call(Cancellation* cancellation = nullptr, std::optional<Clock::Time> deadline = {}) {
     if (interrupt_ == nullptr)
-      return {.cancellation = cancellation, .runner = &caller_, .waiting = true, .deadline = deadline};
+      return {
+          .cancellation = cancellation, .runner = &caller_, .waiting = true, .deadline = deadline};
     if (cancellation != nullptr)
-      forwarded_ = cancellation->on_cancel([this](const Status& why) { interrupted_->cancel(why); });
+      forwarded_ =
+          cancellation->on_cancel([this](const Status& why) { interrupted_->cancel(why); });
     // Not `waiting`: a thread that reads a socket could not ask.
     return {.cancellation = &*interrupted_, .runner = &caller_, .deadline = deadline};
   }

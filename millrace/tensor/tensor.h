@@ -74,8 +74,8 @@ class Tensor {
   void* mutable_data() { return data_; }
   std::string_view bytes() const { return {static_cast<const char*>(data_), num_bytes()}; }
 
-  // True if no other tensor shares the buffer, so that it may be written to or reused. Never true for
-  // memory that is lent for a step.
+  // True if no other tensor shares the buffer, so that it may be written to or reused. Never true
+  // for memory that is lent for a step.
   bool is_sole_owner() const;
   const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
 
@@ -86,8 +86,8 @@ class Tensor {
   Result<Tensor> rows(int64_t begin, int64_t end) const;
   // A copy with a buffer of its own.
   Result<Tensor> clone() const;
-  // What may be kept beyond the step that it came with: this tensor, or a copy if its memory is only
-  // lent (Buffer::borrow_for_step). Errors: RESOURCE_EXHAUSTED.
+  // What may be kept beyond the step that it came with: this tensor, or a copy if its memory is
+  // only lent (Buffer::borrow_for_step). Errors: RESOURCE_EXHAUSTED.
   Result<Tensor> kept() const;
 
   // Same dtype, shape and elements (NaN equals nothing; variants compare by type and metadata).

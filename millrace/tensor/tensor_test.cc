@@ -164,9 +164,10 @@ TEST_CASE("tensors print") {
 TEST_CASE("memory that is lent for a step is never written to, and copied by who keeps it") {
   float bytes[] = {1, 2};
   int released = 0;
-  Tensor lent = Tensor::on_buffer(DType::f32, {2},
-                                  Buffer::borrow_for_step(bytes, sizeof(bytes), [&] { ++released; }))
-                    .value();
+  Tensor lent =
+      Tensor::on_buffer(DType::f32, {2},
+                        Buffer::borrow_for_step(bytes, sizeof(bytes), [&] { ++released; }))
+          .value();
   CHECK(!lent.is_sole_owner());
   const Tensor kept = lent.rows(1, 2).value().kept().value();
   lent = Tensor();

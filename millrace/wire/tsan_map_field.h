@@ -1,8 +1,9 @@
 // In builds with g++'s thread sanitizer this is included before everything else (CMakeLists.txt).
 //
-// There, protobuf's map_field.h gives its classes two more members, which the installed libprotobuf,
-// built without the sanitizer, knows nothing of: whatever the library does to a map then reads and
-// writes the wrong bytes. Seen without the macro, the header describes the library that we link.
+// There, protobuf's map_field.h gives its classes two more members, which the installed
+// libprotobuf, built without the sanitizer, knows nothing of: whatever the library does to a map
+// then reads and writes the wrong bytes. Seen without the macro, the header describes the library
+// that we link.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

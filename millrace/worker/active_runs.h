@@ -1,5 +1,5 @@
-// ActiveRuns: the runs of one session that have not ended, so that they can be stopped and asked what
-// they wait for. An intrusive list: entering and leaving cost no allocation. Any thread.
+// ActiveRuns: the runs of one session that have not ended, so that they can be stopped and asked
+// what they wait for. An intrusive list: entering and leaving cost no allocation. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,13 @@ void keep_cause(Status* kept, Status status) {
 GraphRun::GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
                    std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
                    Done<RunGraphReply> done)
-    : token_(site.in_flight.enter()), site_(site), session_(std::move(session)), graph_(std::move(graph)),
-      request_(std::move(request)), done_(std::move(done)), started_(site.clock.now()),
+    : token_(site.in_flight.enter()),
+      site_(site),
+      session_(std::move(session)),
+      graph_(std::move(graph)),
+      request_(std::move(request)),
+      done_(std::move(done)),
+      started_(site.clock.now()),
       running_(graph_->pieces().size()) {}
 
 GraphRun::~GraphRun() {
@@ -38,7 +43,8 @@ void GraphRun::run(const Call& call) {
   is_listed_ = status.ok();
   if (!status.ok() || graph_->pieces().empty()) return finish(std::move(status));
   if (call.cancellation != nullptr) {
-    from_call_ = call.cancellation->on_cancel([this](const Status& why) { cancellation_.cancel(why); });
+    from_call_ =
+        call.cancellation->on_cancel([this](const Status& why) { cancellation_.cancel(why); });
   }
   Runner& runner = call.runner != nullptr ? *call.runner : site_.pool;
   // The last piece to end may take this with it, and the call.
@@ -154,8 +160,8 @@ Status GraphRun::gather(RunGraphReply* reply) {
   for (size_t i = 0; i < keys.size(); ++i) {
     const Delivery& value = reply->values[i];
     if (!value.is_dead && !value.tensor.has_value())
-      return internal("Failed to fetch outputs for step ", request_.step_id, ": nothing was sent for ",
-                      keys[i]);
+      return internal("Failed to fetch outputs for step ", request_.step_id,
+                      ": nothing was sent for ", keys[i]);
   }
   return {};
 }

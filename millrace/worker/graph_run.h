@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+
+#include "millrace/base/in_flight.h"
 #include "millrace/cluster/services.h"
 #include "millrace/engine/executor.h"
 #include "millrace/worker/active_runs.h"
-#include "millrace/base/in_flight.h"
 #include "millrace/worker/registered_graph.h"
 #include "millrace/worker/step_table.h"
 #include "millrace/worker/trace_collector.h"
@@ -68,8 +69,8 @@ class GraphRun final : public ActiveRun {
   // Set before the first piece starts.
   std::shared_ptr<const RegisteredGraph::KeyMap> map_;
   std::shared_ptr<StepRendezvous> rendezvous_;  // null: nothing can be sent
-  StepTable::Visit visit_;                      // with a rendezvous of its own only if it meets peers
-  std::span<const Tensor> feeds_;               // of the request, or fed_
+  StepTable::Visit visit_;         // with a rendezvous of its own only if it meets peers
+  std::span<const Tensor> feeds_;  // of the request, or fed_
   std::vector<Tensor> fed_;
   std::vector<Delivery> fetches_;
   std::vector<std::unique_ptr<TraceCollector>> traces_;  // by piece; empty: no timing

@@ -51,7 +51,8 @@ Result<size_t> LocalDevices::find_local(const DeviceName& name) const {
 
 Status LocalDevices::unknown(std::string_view name) const {
   std::string known;
-  for (const Device& device : devices_) str_append(&known, known.empty() ? "" : ", ", device.context.name);
+  for (const Device& device : devices_)
+    str_append(&known, known.empty() ? "" : ", ", device.context.name);
   return invalid(name, " unknown device. The devices here are ", known);
 }
 

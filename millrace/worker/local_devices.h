@@ -1,8 +1,9 @@
 // LocalDevices: the devices of one task, as one session sees them.
 //
 // The worker has one set, made when it starts; a session has it as it is, under other names (a
-// cluster that the client sent), with containers of its own (isolated), or both. All of them are the
-// same devices, with the same incarnations. Immutable but for what is in the containers; any thread.
+// cluster that the client sent), with containers of its own (isolated), or both. All of them are
+// the same devices, with the same incarnations. Immutable but for what is in the containers; any
+// thread.
 #pragma once
 
 #include <memory>

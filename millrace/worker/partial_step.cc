@@ -6,8 +6,12 @@ namespace millrace {
 
 PartialStep::PartialStep(const RunSite& site, std::shared_ptr<WorkerSession> session,
                          std::shared_ptr<RegisteredGraph> graph, int64_t step_id)
-    : token_(site.in_flight.enter()), site_(site), session_(std::move(session)), graph_(std::move(graph)),
-      step_id_(step_id), started_(site.clock.now()) {}
+    : token_(site.in_flight.enter()),
+      site_(site),
+      session_(std::move(session)),
+      graph_(std::move(graph)),
+      step_id_(step_id),
+      started_(site.clock.now()) {}
 
 PartialStep::~PartialStep() {
   if (is_listed_) session_->runs().leave(*this);
@@ -42,9 +46,8 @@ void PartialStep::start() {
                                     .pool = &site_.pool},
                         .runner = &site_.pool,
                         .pool = &site_.pool};
-    run_step(pieces_[i], args, Done<void>([self = self()](Status status) {
-               self->piece_ended(std::move(status));
-             }));
+    run_step(pieces_[i], args,
+             Done<void>([self = self()](Status status) { self->piece_ended(std::move(status)); }));
   }
 }
 
@@ -88,7 +91,8 @@ void PartialStep::run_leg(RunGraphRequest request, const Call& call, Done<RunGra
   part_done(leg);
 }
 
-void PartialStep::received(const std::shared_ptr<Leg>& leg, size_t index, Result<Delivery> delivery) {
+void PartialStep::received(const std::shared_ptr<Leg>& leg, size_t index,
+                           Result<Delivery> delivery) {
   {
     MutexLock lock(mutex_);
     --receiving_;
@@ -164,7 +168,8 @@ StepWaits PartialStep::describe_waits(Clock::Time now) const {
                   .graph_handle = graph_->handle(),
                   .age = now - started_,
                   .receives = {}};
-  for (const auto& wait : rendezvous_->waits()) waits.receives.push_back({wait.key, now - wait.since});
+  for (const auto& wait : rendezvous_->waits())
+    waits.receives.push_back({wait.key, now - wait.since});
   return waits;
 }
 
@@ -194,8 +199,8 @@ void PartialSteps::run_leg(const RunSite& site, std::shared_ptr<WorkerSession> s
   if (is_first) step->start();
   const bool is_last = request.is_last_partial_run;
   step->run_leg(std::move(request), call,
-                Done<RunGraphReply>([this, step, step_id, is_last, done = std::move(done)](
-                                        Result<RunGraphReply> reply) mutable {
+                Done<RunGraphReply>([this, step, step_id, is_last,
+                                     done = std::move(done)](Result<RunGraphReply> reply) mutable {
                   if (is_last || !reply.ok()) {
                     MutexLock lock(mutex_);
                     const auto known = steps_.find(step_id);

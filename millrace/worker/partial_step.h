@@ -1,10 +1,10 @@
 // PartialStep: a step whose feeds come and whose fetches go in several requests, its legs.
 //
-// It starts with the first leg. Feeds and fetches go through the step's rendezvous: a leg leaves what
-// it brings, and is answered when what it asks for is there; the last one waits for the step to end
-// as well. A leg that fails, or is cancelled, ends the step. Kept by its session's table until the
-// last leg is answered, the step is cleaned up, or the session is closed. Any thread; legs may
-// overlap.
+// It starts with the first leg. Feeds and fetches go through the step's rendezvous: a leg leaves
+// what it brings, and is answered when what it asks for is there; the last one waits for the step
+// to end as well. A leg that fails, or is cancelled, ends the step. Kept by its session's table
+// until the last leg is answered, the step is cleaned up, or the session is closed. Any thread;
+// legs may overlap.
 #pragma once
 
 #include <memory>
@@ -66,7 +66,7 @@ class PartialStep final : public ActiveRun {
   mutable Mutex mutex_;
   size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces
   bool ended_ MR_GUARDED_BY(mutex_) = false;
-  Status status_ MR_GUARDED_BY(mutex_);       // by keep_cause
+  Status status_ MR_GUARDED_BY(mutex_);         // by keep_cause
   size_t beginning_ MR_GUARDED_BY(mutex_) = 0;  // legs whose receives have not all been made
   size_t receiving_ MR_GUARDED_BY(mutex_) = 0;  // receives of all legs
   std::vector<std::shared_ptr<Leg>> waiting_for_end_ MR_GUARDED_BY(mutex_);

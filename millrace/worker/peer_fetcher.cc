@@ -8,7 +8,9 @@ namespace millrace {
 
 PeerFetcher::PeerFetcher(const TaskName& own_task, ClusterSpec cluster, WorkerDirectory& directory,
                          Random& random)
-    : own_prefix_(own_task.to_string() + "/"), cluster_(std::move(cluster)), directory_(directory),
+    : own_prefix_(own_task.to_string() + "/"),
+      cluster_(std::move(cluster)),
+      directory_(directory),
       random_(random) {}
 
 bool PeerFetcher::is_local(std::string_view key) const {

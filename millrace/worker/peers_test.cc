@@ -1,4 +1,5 @@
-// Several workers: tensors between tasks, and how steps end when somebody fails, goes, or comes late.
+// Several workers: tensors between tasks, and how steps end when somebody fails, goes, or comes
+// late.
 #include <thread>
 
 #include "millrace/worker/test_cluster.h"
@@ -12,8 +13,8 @@ struct Pair {
   std::string sender = cluster.add_graph(
       0, str_cat("a = Add(x, x) s = _Send(a, ", cluster.channel("a", 0, 1), ")"), {"x"});
   std::string receiver = cluster.add_graph(
-      1, str_cat("a = _Recv(tensor_type=int32, ", cluster.channel("a", 0, 1), ") b = Add(a, a)"), {},
-      {"b"});
+      1, str_cat("a = _Recv(tensor_type=int32, ", cluster.channel("a", 0, 1), ") b = Add(a, a)"),
+      {}, {"b"});
 };
 
 TEST_CASE("a tensor goes from one task to another, whichever starts first") {
@@ -76,9 +77,11 @@ TEST_CASE("cleaning up ends those who wait for the step") {
 
 TEST_CASE("a peer that ceases to wait ends the step here a little later") {
   TestCluster cluster(2);
-  const std::string sender = cluster.add_graph(
-      0, str_cat("w = Wait() s = _Send(w, ", cluster.channel("w", 0, 1), ") r = _Recv("
-                 "tensor_type=int32, ", cluster.channel("back", 1, 0), ")"));
+  const std::string sender =
+      cluster.add_graph(0, str_cat("w = Wait() s = _Send(w, ", cluster.channel("w", 0, 1),
+                                   ") r = _Recv("
+                                   "tensor_type=int32, ",
+                                   cluster.channel("back", 1, 0), ")"));
   auto running = cluster.start(0, sender, {.step = 8});
   auto receiving = cluster.receive(0, cluster.key("w", 0, 1), 8);
   receiving->cancellation.cancel(cancelled("the connection broke"));
@@ -110,10 +113,12 @@ TEST_CASE("requests that can't be right are refused in TensorFlow's words") {
             .message()
             .find("unknown device.") != std::string::npos);
   const uint64_t now = cluster.worker(0).devices()[0].incarnation;
-  const Status old = ask(RendezvousKey::make(TestCluster::device(0), 17, TestCluster::device(1), "x").text);
-  CHECK(old == aborted("RecvTensor expects a different device incarnation: 17 vs. ", now,
-                       ". Your worker job (\"/job:worker/replica:0/task:0\") was probably restarted. "
-                       "Check your worker job for the reason why it was restarted."));
+  const Status old =
+      ask(RendezvousKey::make(TestCluster::device(0), 17, TestCluster::device(1), "x").text);
+  CHECK(old ==
+        aborted("RecvTensor expects a different device incarnation: 17 vs. ", now,
+                ". Your worker job (\"/job:worker/replica:0/task:0\") was probably restarted. "
+                "Check your worker job for the reason why it was restarted."));
   CHECK(old.payloads().contains(kWorkerPossiblyRestartedUrl));
 
   auto first = cluster.receive(0, cluster.key("x", 0, 1), 1, 77);
@@ -129,7 +134,8 @@ TEST_CASE("a sender that was restarted is told from the one that was meant") {
   pair.cluster.restart(0);
   const auto outcome = pair.cluster.run(1, pair.receiver, {.fetches = {"b"}});
   CHECK(outcome.status.code() == Code::aborted);
-  CHECK(outcome.status.message().starts_with("RecvTensor expects a different device incarnation: "));
+  CHECK(
+      outcome.status.message().starts_with("RecvTensor expects a different device incarnation: "));
   // Nobody else reports it.
   CHECK_FALSE(outcome.status.is_consequence());
 }
@@ -152,7 +158,8 @@ TEST_CASE("a step that is cancelled withdraws what it asked of its peers") {
   CHECK(receiver->wait().status.code() == Code::cancelled);
   // The peer has forgotten the request: the value is there for the next one who asks.
   CHECK(pair.cluster.run(0, pair.sender, {.feeds = {{"x", number(3)}}, .step = 4}).status.ok());
-  CHECK(pair.cluster.receive(0, pair.cluster.key("a", 0, 1), 4)->wait()->delivery.tensor == number(6));
+  CHECK(pair.cluster.receive(0, pair.cluster.key("a", 0, 1), 4)->wait()->delivery.tensor ==
+        number(6));
 }
 
 TEST_CASE("steps of many threads between two tasks all end well, or all fail when one side does") {
@@ -168,7 +175,8 @@ TEST_CASE("steps of many threads between two tasks all end well, or all fail whe
           receiver->cancellation.cancel(cancelled("enough"));
           if (!receiver->wait().status.ok()) ++right;
         } else {
-          auto sender = pair.cluster.start(0, pair.sender, {.feeds = {{"x", number(i)}}, .step = step});
+          auto sender =
+              pair.cluster.start(0, pair.sender, {.feeds = {{"x", number(i)}}, .step = step});
           if (receiver->wait().value("b") == number(4 * i) && sender->wait().status.ok()) ++right;
         }
         pair.cluster.cleanup(0, step);

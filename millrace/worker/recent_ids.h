@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+
 #include "millrace/base/mutex.h"
 
 namespace millrace {

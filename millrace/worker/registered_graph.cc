@@ -125,8 +125,7 @@ RegisteredGraph::KeyMap RegisteredGraph::make_key_map(std::shared_ptr<const Step
     return KeyMap::kElsewhere;
   };
   for (const std::string& key : keys->send) map.send.push_back(number_of(feed_of_key_, key));
-  for (const std::string& key : keys->receive)
-    map.receive.push_back(number_of(fetch_of_key_, key));
+  for (const std::string& key : keys->receive) map.receive.push_back(number_of(fetch_of_key_, key));
   map.send_in_order = is_in_order(map.send, num_feeds_);
   map.receive_in_order = is_in_order(map.receive, num_fetches_);
   map.keys = std::move(keys);

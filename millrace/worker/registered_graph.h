@@ -1,6 +1,6 @@
 // RegisteredGraph: what a master registered: one compiled graph per device that it uses, and where
-// feeds and fetches go. Immutable but for what is made on demand; any thread may call, any number of
-// steps run it at once.
+// feeds and fetches go. Immutable but for what is made on demand; any thread may call, any number
+// of steps run it at once.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@ class RegisteredGraph {
  public:
   // The part of the graph on one device.
   struct Piece {
-    size_t device = 0;               // in the session's LocalDevices
+    size_t device = 0;  // in the session's LocalDevices
     std::shared_ptr<const Graph> graph;
     std::shared_ptr<const CompiledGraph> compiled;  // feeds and fetches by slot
-    size_t first_feed = 0;           // of the graph's feeds, those of this piece
+    size_t first_feed = 0;                          // of the graph's feeds, those of this piece
     size_t first_fetch = 0;
   };
 
@@ -35,14 +35,14 @@ class RegisteredGraph {
     static constexpr uint32_t kElsewhere = ~uint32_t{0};
     std::shared_ptr<const StepKeys> keys;
     std::vector<uint32_t> send, receive;
-    bool send_in_order = false;      // send is 0, 1, 2 … up to the last feed
+    bool send_in_order = false;  // send is 0, 1, 2 … up to the last feed
     bool receive_in_order = false;
     bool has_elsewhere = false;
   };
 
   // Every node must be on one of `devices`, by its placed or else its requested device. `names` is
-  // the session's. Errors: INVALID_ARGUMENT "<device> unknown device."; those of split_by_device and
-  // CompiledGraph::compile.
+  // the session's. Errors: INVALID_ARGUMENT "<device> unknown device."; those of split_by_device
+  // and CompiledGraph::compile.
   static Result<std::shared_ptr<RegisteredGraph>> create(std::string handle,
                                                          std::shared_ptr<const Graph> graph,
                                                          const LocalDevices& devices,

@@ -29,8 +29,8 @@ Result<SessionTable::SessionPtr> SessionTable::find(const std::string& handle,
   if (!create_called) return legacy_;
   const auto found = sessions_.find(handle);
   if (found != sessions_.end()) return found->second;
-  return aborted("Session handle is not found: ", handle, ". Possibly this worker (\"", worker_name_,
-                 "\") just restarted.")
+  return aborted("Session handle is not found: ", handle, ". Possibly this worker (\"",
+                 worker_name_, "\") just restarted.")
       .with_payload(kWorkerPossiblyRestartedUrl, "");
 }
 
@@ -64,9 +64,8 @@ std::vector<SessionTable::SessionPtr> SessionTable::all() const {
 std::vector<SessionTable::SessionPtr> SessionTable::in_order() const {
   std::vector<SessionPtr> sessions = {legacy_};
   for (const auto& [handle, session] : sessions_) sessions.push_back(session);
-  std::sort(sessions.begin() + 1, sessions.end(), [](const SessionPtr& a, const SessionPtr& b) {
-    return a->handle() < b->handle();
-  });
+  std::sort(sessions.begin() + 1, sessions.end(),
+            [](const SessionPtr& a, const SessionPtr& b) { return a->handle() < b->handle(); });
   return sessions;
 }
 

@@ -93,21 +93,20 @@ TEST_CASE("a master that creates no sessions is served by the legacy one") {
   Graph graph(cluster.lab.ops);
   graph.set_device(graph.add({.name = "n", .op = "NoOp"}).value(), TestCluster::device(0));
   std::string handle;
-  cluster.worker(0).register_graph(
-      {.session_handle = "any",
-       .create_worker_session_called = false,
-       .graph = std::make_shared<const Graph>(std::move(graph))},
-      {}, Done<RegisterGraphReply>([&](Result<RegisterGraphReply> reply) {
-        handle = reply->graph_handle;
-      }));
+  cluster.worker(0).register_graph({.session_handle = "any",
+                                    .create_worker_session_called = false,
+                                    .graph = std::make_shared<const Graph>(std::move(graph))},
+                                   {},
+                                   Done<RegisterGraphReply>([&](Result<RegisterGraphReply> reply) {
+                                     handle = reply->graph_handle;
+                                   }));
   RunGraphRequest request;
   request.create_worker_session_called = false;
   request.graph_handle = handle;
   Status status = internal("not answered");
-  cluster.worker(0).run_graph(std::move(request), {},
-                              Done<RunGraphReply>([&](Result<RunGraphReply> reply) {
-                                status = reply.status();
-                              }));
+  cluster.worker(0).run_graph(
+      std::move(request), {},
+      Done<RunGraphReply>([&](Result<RunGraphReply> reply) { status = reply.status(); }));
   CHECK(status.ok());
 }
 
@@ -118,7 +117,9 @@ struct Mark final : Resource {
 
 // An op that leaves a resource on its device, or fails if there is one.
 void add_mark_op(OpRegistry& ops) {
-  REQUIRE(ops.add({.name = "LeaveMark", .doc = {}, .signature = "->",
+  REQUIRE(ops.add({.name = "LeaveMark",
+                   .doc = {},
+                   .signature = "->",
                    .cpu = kernel([](KernelContext& c) {
                      return c.step().device->resources->add<Mark>("", "mark",
                                                                   std::make_shared<Mark>());
@@ -140,10 +141,9 @@ Status leave_mark(TestCluster& cluster, const std::string& handle, const std::st
         RunGraphRequest request;
         request.session_handle = handle;
         request.graph_handle = registered->graph_handle;
-        cluster.worker(0).run_graph(std::move(request), {},
-                                    Done<RunGraphReply>([&](Result<RunGraphReply> reply) {
-                                      status = reply.status();
-                                    }));
+        cluster.worker(0).run_graph(
+            std::move(request), {},
+            Done<RunGraphReply>([&](Result<RunGraphReply> reply) { status = reply.status(); }));
       }));
   return status;
 }

@@ -61,9 +61,9 @@ void StepBook::forget_if_idle(const Visit& visit, const Entry& entry, Actions* a
 
 void StepBook::on_abort_due(const Visit& visit, Actions* actions) {
   if (find(visit) == nullptr) return;
-  actions->push_back({Action::Kind::abort, visit,
-                      aborted("Step ", visit.step, " cancelled.  Cancelling rendezvous.")
-                          .as_consequence()});
+  actions->push_back(
+      {Action::Kind::abort, visit,
+       aborted("Step ", visit.step, " cancelled.  Cancelling rendezvous.").as_consequence()});
 }
 
 void StepBook::on_cleanup(int64_t step, Actions* actions) {
@@ -82,8 +82,9 @@ void StepBook::on_session_closed(const std::string& session, Actions* actions) {
   std::ranges::sort(steps, {}, &Visit::step);
   for (const Visit& visit : steps) {
     entries_.erase(visit.step);
-    actions->push_back({Action::Kind::abort, visit,
-                        aborted("The session of step ", visit.step, " was closed.").as_consequence()});
+    actions->push_back(
+        {Action::Kind::abort, visit,
+         aborted("The session of step ", visit.step, " was closed.").as_consequence()});
     actions->push_back({Action::Kind::forget, visit});
   }
 }
@@ -104,11 +105,14 @@ std::vector<std::string> StepBook::describe() const {
 
 std::string to_string(const StepBook::Action& action) {
   switch (action.kind) {
-    case StepBook::Action::Kind::open: return str_cat("open ", action.visit.step);
-    case StepBook::Action::Kind::forget: return str_cat("forget ", action.visit.step);
+    case StepBook::Action::Kind::open:
+      return str_cat("open ", action.visit.step);
+    case StepBook::Action::Kind::forget:
+      return str_cat("forget ", action.visit.step);
     case StepBook::Action::Kind::abort:
       return str_cat("abort ", action.visit.step, ": ", action.why.to_string());
-    case StepBook::Action::Kind::abort_later: return str_cat("abort later ", action.visit.step);
+    case StepBook::Action::Kind::abort_later:
+      return str_cat("abort later ", action.visit.step);
   }
   return {};
 }

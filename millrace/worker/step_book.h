@@ -1,8 +1,8 @@
 // StepBook: which steps a worker knows, and what becomes of them. Pure: it says what to do and does
 // nothing; StepTable is the shell around it.
 //
-// A step is known from the first that is heard of it, a run of a graph or a peer that asks for one of
-// its tensors, whichever comes first. A step that was only asked for is forgotten with the last
+// A step is known from the first that is heard of it, a run of a graph or a peer that asks for one
+// of its tensors, whichever comes first. A step that was only asked for is forgotten with the last
 // peer's call: step ids that never run cost nothing. A step that was run is kept until the master
 // cleans it up, because peers may come for its tensors after its own part has ended, or until its
 // session is closed.
@@ -17,6 +17,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/base/status.h"
 
 namespace millrace {
@@ -67,10 +68,10 @@ class StepBook {
  private:
   struct Entry {
     uint64_t opening = 0;
-    std::string session;      // empty: nobody has run it yet
+    std::string session;  // empty: nobody has run it yet
     int running = 0;
     int peers = 0;
-    bool is_doomed = false;   // an abort was decided
+    bool is_doomed = false;  // an abort was decided
   };
 
   Entry& open(int64_t step, Actions* actions);

@@ -10,11 +10,11 @@
 // that is meant: of several, the oldest.
 #include "millrace/worker/step_book.h"
 
-#include <doctest/doctest.h>
-
 #include <deque>
 #include <map>
 #include <sstream>
+
+#include <doctest/doctest.h>
 
 namespace millrace {
 namespace {
@@ -75,7 +75,8 @@ class Script {
 
 std::string run(const std::string& script) { return Script().run(script); }
 
-TEST_CASE("a step is kept after its run has ended, for peers that come late, until it is cleaned up") {
+TEST_CASE(
+    "a step is kept after its run has ended, for peers that come late, until it is cleaned up") {
   CHECK(run("run 7 a \n ended 7 \n peer 7 \n answered 7 \n book \n clean 7 \n book") ==
         "open 7\n"
         "step 7 of session a: 0 running, 0 peers\n"
@@ -123,7 +124,8 @@ TEST_CASE("cleaning up is fine for steps that are not known, twice, and while th
 }
 
 TEST_CASE("what began before a step was cleaned up does not end the step that a late peer opens") {
-  CHECK(run("run 7 a \n peer 7 \n clean 7 \n peer 7 \n answered 7 \n ended 7 \n book \n gone 7 \n book") ==
+  CHECK(run("run 7 a \n peer 7 \n clean 7 \n peer 7 \n answered 7 \n ended 7 \n book \n gone 7 \n "
+            "book") ==
         "open 7\n"
         "abort 7: ABORTED: Cleanup 7\n"
         "forget 7\n"

@@ -14,7 +14,9 @@ struct StepRendezvous::Fetch {
   Cancellation::Registration from_step;
 };
 
-StepRendezvous::~StepRendezvous() { abort(aborted("the step's rendezvous was dropped").as_consequence()); }
+StepRendezvous::~StepRendezvous() {
+  abort(aborted("the step's rendezvous was dropped").as_consequence());
+}
 
 void StepRendezvous::bind(std::shared_ptr<const PeerFetcher> fetcher) {
   MutexLock lock(mutex_);
@@ -25,7 +27,8 @@ Status StepRendezvous::send(std::string_view key, Delivery delivery) {
   return local_.send(key, std::move(delivery));
 }
 
-void StepRendezvous::receive(std::string_view key, Cancellation* cancellation, Done<Delivery> done) {
+void StepRendezvous::receive(std::string_view key, Cancellation* cancellation,
+                             Done<Delivery> done) {
   std::shared_ptr<const PeerFetcher> fetcher;
   {
     MutexLock lock(mutex_);
@@ -62,17 +65,18 @@ void StepRendezvous::fetch(std::string_view key, Cancellation* cancellation, Don
   // `abort` sets the reason before it looks for fetches, so one of the two sees the other.
   if (Status why = local_.aborted(); !why.ok()) fetch->cancellation.cancel(std::move(why));
   // The fetch keeps this alive, as it must be taken out of the list at the end.
-  fetcher->fetch(step_id_, key, &fetch->cancellation,
-                 Done<RecvTensorReply>([self = shared_from_this(), fetch](Result<RecvTensorReply> reply) {
-                   {
-                     MutexLock lock(self->mutex_);
-                     self->fetches_.erase(fetch);
-                   }
-                   fetch->from_step.release();
-                   Done<Delivery> done = std::move(fetch->done);
-                   if (reply.ok()) return done(std::move(reply->delivery));
-                   done(reply.status());
-                 }));
+  fetcher->fetch(
+      step_id_, key, &fetch->cancellation,
+      Done<RecvTensorReply>([self = shared_from_this(), fetch](Result<RecvTensorReply> reply) {
+        {
+          MutexLock lock(self->mutex_);
+          self->fetches_.erase(fetch);
+        }
+        fetch->from_step.release();
+        Done<Delivery> done = std::move(fetch->done);
+        if (reply.ok()) return done(std::move(reply->delivery));
+        done(reply.status());
+      }));
 }
 
 void StepRendezvous::abort(const Status& why) {

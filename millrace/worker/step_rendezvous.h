@@ -1,8 +1,8 @@
 // StepRendezvous: the rendezvous of one step on one task.
 //
-// What this task sends waits here, for kernels of the task and for peers; what comes from other tasks
-// is fetched from them when a kernel asks for it. Peers may come before the step has started here.
-// Aborting it ends the fetches under way. Any thread.
+// What this task sends waits here, for kernels of the task and for peers; what comes from other
+// tasks is fetched from them when a kernel asks for it. Peers may come before the step has started
+// here. Aborting it ends the fetches under way. Any thread.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+
 #include "millrace/engine/local_rendezvous.h"
 #include "millrace/worker/peer_fetcher.h"
 
@@ -18,7 +19,8 @@ namespace millrace {
 class StepRendezvous final : public Rendezvous,
                              public std::enable_shared_from_this<StepRendezvous> {
  public:
-  StepRendezvous(int64_t step_id, const Clock& clock) : step_id_(step_id), clock_(clock), local_(&clock) {}
+  StepRendezvous(int64_t step_id, const Clock& clock)
+      : step_id_(step_id), clock_(clock), local_(&clock) {}
   ~StepRendezvous() override;
 
   // Says how peers are reached; before the first receive. The first one stays.

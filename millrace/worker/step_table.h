@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/base/timer.h"
 #include "millrace/worker/step_book.h"
 #include "millrace/worker/step_rendezvous.h"

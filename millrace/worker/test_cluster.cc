@@ -11,9 +11,9 @@ TaskName task_name(int task) { return {.job = "worker", .replica = 0, .task = ta
 
 }  // namespace
 
-TestCluster::TestCluster(int tasks, int cpus) : cpus_(cpus), has_session_(static_cast<size_t>(tasks)) {
-  for (int i = 0; i < tasks; ++i)
-    REQUIRE(spec.add_task("worker", i, str_cat("test:", i + 1)).ok());
+TestCluster::TestCluster(int tasks, int cpus)
+    : cpus_(cpus), has_session_(static_cast<size_t>(tasks)) {
+  for (int i = 0; i < tasks; ++i) REQUIRE(spec.add_task("worker", i, str_cat("test:", i + 1)).ok());
   for (int i = 0; i < tasks; ++i) workers_.push_back(make_worker(i));
 }
 
@@ -53,8 +53,8 @@ std::string TestCluster::channel(const std::string& name, int from, int to, int 
                                  int to_cpu) {
   const uint64_t incarnation = worker(from).devices()[static_cast<size_t>(from_cpu)].incarnation;
   return str_cat("tensor_name=\"", name, "\", send_device=\"", device(from, from_cpu),
-                 "\", recv_device=\"", device(to, to_cpu), "\", send_device_incarnation=",
-                 static_cast<int64_t>(incarnation));
+                 "\", recv_device=\"", device(to, to_cpu),
+                 "\", send_device_incarnation=", static_cast<int64_t>(incarnation));
 }
 
 std::string TestCluster::key(const std::string& name, int from, int to, int from_cpu, int to_cpu) {
@@ -102,17 +102,18 @@ Result<std::string> TestCluster::try_add_graph(int task, const std::string& text
   }
   MR_ASSIGN(Graph graph, parse_graph(whole, lab.ops));
   for (const Node& node : graph.nodes())
-    if (node.device.empty() && node.requested_device.empty()) graph.set_device(node.id, device(task));
+    if (node.device.empty() && node.requested_device.empty())
+      graph.set_device(node.id, device(task));
   Result<std::string> handle = internal("register_graph was not answered at once");
-  worker(task).register_graph({.session_handle = "s",
-                               .graph = std::make_shared<const Graph>(std::move(graph))},
-                              {}, Done<RegisterGraphReply>([&](Result<RegisterGraphReply> reply) {
-                                if (reply.ok()) {
-                                  handle = reply->graph_handle;
-                                } else {
-                                  handle = reply.status();
-                                }
-                              }));
+  worker(task).register_graph(
+      {.session_handle = "s", .graph = std::make_shared<const Graph>(std::move(graph))}, {},
+      Done<RegisterGraphReply>([&](Result<RegisterGraphReply> reply) {
+        if (reply.ok()) {
+          handle = reply->graph_handle;
+        } else {
+          handle = reply.status();
+        }
+      }));
   return handle;
 }
 
@@ -184,13 +185,14 @@ const Delivery& TestCluster::Running::Outcome::at(const std::string& name) const
 std::unique_ptr<TestCluster::Receiving> TestCluster::receive(int task, const std::string& key,
                                                              int64_t step, int64_t request_id) {
   auto receiving = std::make_unique<Receiving>();
-  worker(task).recv_tensor({.step_id = step, .rendezvous_key = key, .request_id = request_id},
-                           {.cancellation = &receiving->cancellation},
-                           Done<RecvTensorReply>([r = receiving.get()](Result<RecvTensorReply> reply) {
-                             MutexLock lock(r->mutex);
-                             r->reply = std::move(reply);
-                             r->changed.notify_all();
-                           }));
+  worker(task).recv_tensor(
+      {.step_id = step, .rendezvous_key = key, .request_id = request_id},
+      {.cancellation = &receiving->cancellation},
+      Done<RecvTensorReply>([r = receiving.get()](Result<RecvTensorReply> reply) {
+        MutexLock lock(r->mutex);
+        r->reply = std::move(reply);
+        r->changed.notify_all();
+      }));
   return receiving;
 }
 

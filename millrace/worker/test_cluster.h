@@ -4,9 +4,9 @@
 //   const std::string g = cluster.add_graph(0, "c = Const(2) -> $0");
 //   CHECK(cluster.run(0, g, {.fetches = {"c"}}).value("c") == number(2));
 //
-// In texts "$0" is CPU:0 of task 0, "$1.1" CPU:1 of task 1. Nodes without a device are on CPU:0 of the
-// task that gets the graph. `feeds` and `fetches` of add_graph become client-terminated transfers, as
-// a master would add them; channel() writes those between devices. Ops: those of
+// In texts "$0" is CPU:0 of task 0, "$1.1" CPU:1 of task 1. Nodes without a device are on CPU:0 of
+// the task that gets the graph. `feeds` and `fetches` of add_graph become client-terminated
+// transfers, as a master would add them; channel() writes those between devices. Ops: those of
 // engine/test_lab.h.
 #pragma once
 

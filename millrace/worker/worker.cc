@@ -33,14 +33,14 @@ std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest r
   const TaskName& task = is_sent ? request.task : options_.task;
   LocalDevices devices = is_sent ? devices_.renamed(task) : devices_;
   if (request.isolate_session_state) devices = devices.isolated();
-  return std::make_shared<WorkerSession>(WorkerSession::Parts{
-      .handle = std::move(request.session_handle),
-      .master_task = std::move(request.master_task),
-      .master_incarnation = request.master_incarnation,
-      .devices = std::move(devices),
-      .fetcher = std::make_shared<const PeerFetcher>(
-          task, is_sent ? std::move(request.cluster) : options_.cluster, options_.peers,
-          options_.random)});
+  return std::make_shared<WorkerSession>(
+      WorkerSession::Parts{.handle = std::move(request.session_handle),
+                           .master_task = std::move(request.master_task),
+                           .master_incarnation = request.master_incarnation,
+                           .devices = std::move(devices),
+                           .fetcher = std::make_shared<const PeerFetcher>(
+                               task, is_sent ? std::move(request.cluster) : options_.cluster,
+                               options_.peers, options_.random)});
 }
 
 void Worker::close_session(WorkerSession& session, const Status& why) {
@@ -147,9 +147,8 @@ void Worker::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorRe
   if (!request_ids_.is_new(request.request_id))
     return done(repeated("RecvTensor", request.step_id, request.request_id));
   if (Status bad = check_source(request.rendezvous_key); !bad.ok()) return done(std::move(bad));
-  auto waiting = std::make_shared<PeerCall>(
-      PeerCall{in_flight_.enter(), steps_.peer(request.step_id), call.cancellation,
-               std::move(done)});
+  auto waiting = std::make_shared<PeerCall>(PeerCall{
+      in_flight_.enter(), steps_.peer(request.step_id), call.cancellation, std::move(done)});
   StepRendezvous& rendezvous = *waiting->visit.rendezvous;
   // After the step is in the table, so that a stop on another thread finds it there.
   if (Status closed = sessions_.closed(); !closed.ok()) rendezvous.abort(closed);

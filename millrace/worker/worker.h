@@ -1,9 +1,9 @@
 // Worker: the worker service of one task.
 //
-// It owns the task's devices and what lives on them, runs the graphs that masters register, and hands
-// tensors to the workers of other tasks. One per server; a session on target "" has one of its own.
-// It has no threads: it works on those of its callers, on the pool it was given, and on the timer
-// thread where somebody has ceased to wait.
+// It owns the task's devices and what lives on them, runs the graphs that masters register, and
+// hands tensors to the workers of other tasks. One per server; a session on target "" has one of
+// its own. It has no threads: it works on those of its callers, on the pool it was given, and on
+// the timer thread where somebody has ceased to wait.
 //
 // Any thread may call. Every call is answered, at the latest when the worker stops. What
 // Call::deadline says is the caller's to keep: it cancels.

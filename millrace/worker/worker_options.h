@@ -15,13 +15,13 @@ namespace millrace {
 // References must outlive the worker.
 struct WorkerOptions {
   TaskName task;
-  ClusterSpec cluster;       // where peers are; sessions may bring their own
+  ClusterSpec cluster;  // where peers are; sessions may bring their own
   int cpu_devices = 1;
   int64_t memory_limit = 256 << 20;  // bytes, as devices report it; TensorFlow's figure
 
   const Clock& clock;
-  Random& random;            // incarnations and request ids
-  Runner& pool;              // where steps go on that have no runner of their own, and share work
+  Random& random;  // incarnations and request ids
+  Runner& pool;    // where steps go on that have no runner of their own, and share work
   TimerQueue& timers;
   WorkerDirectory& peers;
 

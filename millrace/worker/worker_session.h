@@ -1,6 +1,6 @@
-// WorkerSession: what one master session has on this worker: its view of the devices, its graphs, its
-// stateful kernels, the cluster in which its peers are found. Kept alive by the worker's table and by
-// the steps that run. Any thread.
+// WorkerSession: what one master session has on this worker: its view of the devices, its graphs,
+// its stateful kernels, the cluster in which its peers are found. Kept alive by the worker's table
+// and by the steps that run. Any thread.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "millrace/worker/active_runs.h"
 #include "millrace/worker/local_devices.h"
 #include "millrace/worker/peer_fetcher.h"
@@ -18,8 +19,8 @@ namespace millrace {
 class WorkerSession {
  public:
   struct Parts {
-    std::string handle;          // empty: the legacy session, of masters that create none
-    std::string master_task;     // may be empty
+    std::string handle;       // empty: the legacy session, of masters that create none
+    std::string master_task;  // may be empty
     uint64_t master_incarnation = 0;
     LocalDevices devices;
     std::shared_ptr<const PeerFetcher> fetcher;

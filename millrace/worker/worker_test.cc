@@ -57,9 +57,8 @@ TEST_CASE("a value of a branch that was not taken comes back dead") {
 TEST_CASE("handles that are not known are ABORTED in TensorFlow's words") {
   TestCluster cluster;
   const auto outcome = cluster.run(0, "none", {});
-  CHECK(outcome.status ==
-        aborted("Session handle is not found: s. Possibly this worker "
-                "(\"/job:worker/replica:0/task:0\") just restarted."));
+  CHECK(outcome.status == aborted("Session handle is not found: s. Possibly this worker "
+                                  "(\"/job:worker/replica:0/task:0\") just restarted."));
   CHECK(outcome.status.payloads().contains(kWorkerPossiblyRestartedUrl));
 
   cluster.open_session(0);
@@ -91,19 +90,19 @@ TEST_CASE("a request that comes twice is run once") {
   CHECK(cluster.lab.log().size() == 1);
 }
 
-TEST_CASE("a graph on a device that is not here is refused, and the devices that are here are named") {
+TEST_CASE(
+    "a graph on a device that is not here is refused, and the devices that are here are named") {
   TestCluster cluster(2);
   const auto handle = cluster.try_add_graph(0, "c = Const(2) -> $1");
   CHECK(handle.status().code() == Code::invalid_argument);
-  CHECK(handle.status().message().find("/job:worker/replica:0/task:1/device:CPU:0 unknown device.") !=
-        std::string::npos);
+  CHECK(handle.status().message().find(
+            "/job:worker/replica:0/task:1/device:CPU:0 unknown device.") != std::string::npos);
   CHECK(handle.status().message().find(TestCluster::device(0)) != std::string::npos);
 }
 
 TEST_CASE("a graph that only asks for devices, as from the wire, runs there") {
   TestCluster cluster;
-  const std::string graph =
-      cluster.add_graph(0, "c = Const(2) @ $0 l = Log(c) @ $0", {}, {});
+  const std::string graph = cluster.add_graph(0, "c = Const(2) @ $0 l = Log(c) @ $0", {}, {});
   CHECK(cluster.run(0, graph, {}).status.ok());
   CHECK(cluster.lab.log().size() == 1);
 }
@@ -111,8 +110,9 @@ TEST_CASE("a graph that only asks for devices, as from the wire, runs there") {
 TEST_CASE("a graph on several devices is cut between them") {
   TestCluster cluster(1, 2);
   const std::string graph = cluster.add_graph(
-      0, "a = Const(2) -> $0.1 b = Add(a, x) -> $0.1 c = Log(b) -> $0 d = Add(c, a) -> $0.1 "
-         "last = Log(c) ^d -> $0",
+      0,
+      "a = Const(2) -> $0.1 b = Add(a, x) -> $0.1 c = Log(b) -> $0 d = Add(c, a) -> $0.1 "
+      "last = Log(c) ^d -> $0",
       {"x"}, {"last", "d"});
   for (int i = 0; i < 3; ++i) {
     const auto outcome =
@@ -144,10 +144,8 @@ TEST_CASE("cancelling the call ends a step that waits, as a consequence") {
 
 TEST_CASE("a traced step tells when its nodes ran, by device") {
   TestCluster cluster(1, 2);
-  const std::string graph =
-      cluster.add_graph(0, "a = Const(1) -> $0 b = Const(1) -> $0.1", {}, {});
-  const auto outcome =
-      cluster.run(0, graph, {.trace = Trace::on, .record_partition_graphs = true});
+  const std::string graph = cluster.add_graph(0, "a = Const(1) -> $0 b = Const(1) -> $0.1", {}, {});
+  const auto outcome = cluster.run(0, graph, {.trace = Trace::on, .record_partition_graphs = true});
   REQUIRE(outcome.reply.traces.size() == 2);
   CHECK(outcome.reply.traces[0].device == TestCluster::device(0, 0));
   REQUIRE(outcome.reply.traces[1].nodes.size() == 1);
@@ -160,8 +158,8 @@ TEST_CASE("a traced step tells when its nodes ran, by device") {
 
 TEST_CASE("what runs can be asked what it waits for") {
   TestCluster cluster(2);
-  const std::string graph =
-      cluster.add_graph(0, str_cat("r = _Recv(tensor_type=int32, ", cluster.channel("x", 1, 0), ")"));
+  const std::string graph = cluster.add_graph(
+      0, str_cat("r = _Recv(tensor_type=int32, ", cluster.channel("x", 1, 0), ")"));
   auto running = cluster.start(0, graph, {.step = 5});
   const auto waits = cluster.worker(0).describe_waits();
   REQUIRE(waits.size() == 1);
@@ -199,8 +197,8 @@ TEST_CASE("steps from many threads each get their own answer") {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 200; ++i) {
         const int32_t x = 1000 * t + i;
-        const auto outcome = cluster.run(
-            0, graph, {.feeds = {{"x", number(x)}}, .fetches = {"c"}, .step = x + 1});
+        const auto outcome =
+            cluster.run(0, graph, {.feeds = {{"x", number(x)}}, .fetches = {"c"}, .step = x + 1});
         if (outcome.value("c") == number(5 * x)) ++right;
       }
     });
@@ -216,9 +214,11 @@ const char* const kTwoSums = "ab = Add(a, b) abc = Add(ab, c)";
 TEST_CASE("a partial run takes feeds as they come and gives fetches as they are ready") {
   TestCluster cluster;
   const std::string graph = cluster.add_graph(0, kTwoSums, {"a", "b", "c"}, {"ab", "abc"});
-  const auto first = cluster.run(
-      0, graph,
-      {.feeds = {{"a", number(1)}, {"b", number(2)}}, .fetches = {"ab"}, .step = 3, .leg = Leg::more});
+  const auto first = cluster.run(0, graph,
+                                 {.feeds = {{"a", number(1)}, {"b", number(2)}},
+                                  .fetches = {"ab"},
+                                  .step = 3,
+                                  .leg = Leg::more});
   CHECK(first.value("ab") == number(3));
   const auto last = cluster.run(
       0, graph, {.feeds = {{"c", number(10)}}, .fetches = {"abc"}, .step = 3, .leg = Leg::last});

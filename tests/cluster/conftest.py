@@ -40,7 +40,9 @@ def texts(tmp_path):
     for i in range(22):
         count = 26 + (i * 37) % 68
         path = folder / f"text_{i}.txt"
-        path.write_text(" ".join(f"word{i}_{k}" + ("\n" if k % 9 == 8 else "") for k in range(count)))
+        path.write_text(
+            " ".join(f"word{i}_{k}" + ("\n" if k % 9 == 8 else "") for k in range(count))
+        )
         files.append(path)
         words += len(path.read_text().split())
     list_file = tmp_path / "filenames.txt"
@@ -50,7 +52,9 @@ def texts(tmp_path):
 
 def millrace_command():
     found = shutil.which("millrace")
-    assert found, "no 'millrace' on the path: run this through `make test`, or source build/env.sh first"
+    assert (
+        found
+    ), "no 'millrace' on the path: run this through `make test`, or source build/env.sh first"
     return found
 
 
@@ -75,7 +79,11 @@ def launch():
         start = time.monotonic()
         process = subprocess.Popen(
             [millrace_command(), "run", *options, "--", *map(str, command)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+        )
         try:
             if during:
                 during(process)
@@ -112,7 +120,9 @@ class Task:
         deadline = time.monotonic() + DEADLINE
         while text not in self.output():
             assert time.monotonic() < deadline, f"never printed {text!r}:\n{self.output()}"
-            assert self.process.poll() is None or text in self.output(), f"ended early:\n{self.output()}"
+            assert (
+                self.process.poll() is None or text in self.output()
+            ), f"ended early:\n{self.output()}"
             time.sleep(0.02)
 
     def wait(self):
@@ -141,8 +151,12 @@ class Cluster:
         config = {"cluster": spec or self.spec, "task": {"type": job, "index": index}}
         log = self.folder / f"{job}_{index}_{len(self.tasks)}.log"
         process = subprocess.Popen(
-            [str(c) for c in command], stdout=log.open("wb"), stderr=subprocess.STDOUT, cwd=ROOT,
-            env=dict(os.environ, TF_CONFIG=json.dumps(config), PYTHONUNBUFFERED="1"))
+            [str(c) for c in command],
+            stdout=log.open("wb"),
+            stderr=subprocess.STDOUT,
+            cwd=ROOT,
+            env=dict(os.environ, TF_CONFIG=json.dumps(config), PYTHONUNBUFFERED="1"),
+        )
         task = Task(process, log)
         self.tasks.append(task)
         return task

@@ -28,7 +28,9 @@ def descendants(pid):
 def task_of(pid):
     """'map:0' from a process's TF_CONFIG; None if it has none (or is gone)."""
     try:
-        with open(f"/proc/{pid}/environ", "rb") as environ, open(f"/proc/{pid}/cmdline", "rb") as line:
+        with open(f"/proc/{pid}/environ", "rb") as environ, open(
+            f"/proc/{pid}/cmdline", "rb"
+        ) as line:
             if b"word_count" not in line.read() or line is None:
                 return None
             text = environ.read().decode(errors="replace")
@@ -90,6 +92,8 @@ def test_interrupting_the_launcher_ends_everything(launch, texts, python):
             time.sleep(0.02)
         launcher.send_signal(signal.SIGINT)
 
-    done = launch(JOB, [python, PROGRAM, "--texts", texts.list_file, "--pause", "5"], during=interrupt)
+    done = launch(
+        JOB, [python, PROGRAM, "--texts", texts.list_file, "--pause", "5"], during=interrupt
+    )
     assert done.code == 130
     assert "interrupted" in done.output

@@ -15,7 +15,8 @@ template <class Reply, class Read>
 void ask(Channel& channel, OutgoingRequest request, const Call& call, Read read, Done<Reply> done) {
   request.cancellation = call.cancellation;
   request.deadline = call.deadline;
-  auto finish = [read = std::move(read), done = std::move(done)](Result<ByteBuffer> answer) mutable {
+  auto finish = [read = std::move(read),
+                 done = std::move(done)](Result<ByteBuffer> answer) mutable {
     if (!answer.ok()) return done(std::move(answer).status());
     done(read(to_chunks(**answer)));
   };
@@ -26,7 +27,8 @@ void ask(Channel& channel, OutgoingRequest request, const Call& call, Read read,
 // As above for a reply that decode() reads.
 template <class Reply>
 void ask(Channel& channel, OutgoingRequest request, const Call& call, Done<Reply> done) {
-  auto read = [peer = request.peer, method = request.method](const Chunks& answer) -> Result<Reply> {
+  auto read = [peer = request.peer,
+               method = request.method](const Chunks& answer) -> Result<Reply> {
     Reply reply;
     const Status status = decode(answer, reply);
     if (!status.ok()) return explain_bad_answer(*peer, method, status);
@@ -37,7 +39,8 @@ void ask(Channel& channel, OutgoingRequest request, const Call& call, Done<Reply
 
 // As above for an answer that says nothing but that it is one.
 inline void ask(Channel& channel, OutgoingRequest request, const Call& call, Done<void> done) {
-  ask(channel, std::move(request), call, [](const Chunks&) { return Status(); }, std::move(done));
+  ask(
+      channel, std::move(request), call, [](const Chunks&) { return Status(); }, std::move(done));
 }
 
 }  // namespace millrace::rpc

@@ -61,10 +61,9 @@ CallServer::CallServer(ListeningSocket socket, Methods methods,
       server_(make_server(*queue_, options)),
       port_(socket.port()) {
   for (int i = 0; i < options.calls_expected; ++i) arrived();
-  auto credentials =
-      std::make_shared<ServerCredentials>(grpc_insecure_server_credentials_create());
-  listener_ = std::make_unique<Listener>(
-      std::move(socket), [this, credentials](FileDescriptor connection) {
+  auto credentials = std::make_shared<ServerCredentials>(grpc_insecure_server_credentials_create());
+  listener_ =
+      std::make_unique<Listener>(std::move(socket), [this, credentials](FileDescriptor connection) {
         const CompletionQueue::Use use(*queue_);
         if (use)
           grpc_server_add_channel_from_fd(server_.get(), connection.release(), credentials->get());
@@ -73,7 +72,8 @@ CallServer::CallServer(ListeningSocket socket, Methods methods,
 
 CallServer::~CallServer() {
   if (stopped_) return;
-  const Status stopped = stop(unavailable("the server is being destroyed"), std::chrono::seconds(1));
+  const Status stopped =
+      stop(unavailable("the server is being destroyed"), std::chrono::seconds(1));
   if (!stopped.ok()) log_error(stopped.message());
 }
 

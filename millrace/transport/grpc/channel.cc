@@ -37,7 +37,8 @@ ChannelHandle make_channel(const std::string& address, const Channel::Options& o
 
 }  // namespace
 
-Channel::Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue, Options options)
+Channel::Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue,
+                 Options options)
     : queue_(std::move(queue)), channel_(make_channel(address, options)) {}
 
 Channel::~Channel() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/transport/grpc/core.h"
 
 namespace millrace::rpc {

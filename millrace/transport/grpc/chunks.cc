@@ -87,13 +87,15 @@ Status parse(const Chunks& chunks, std::string_view what, google::protobuf::Mess
 Result<std::string> serialize(const google::protobuf::MessageLite& message) {
   std::string bytes;
   if (message.SerializeToString(&bytes)) return bytes;
-  return internal("a message of ", message.ByteSizeLong(), " bytes is over protobuf's limit of 2 GB");
+  return internal("a message of ", message.ByteSizeLong(),
+                  " bytes is over protobuf's limit of 2 GB");
 }
 
 Status read_tensors(const Chunks& chunks, int field, wire::TensorField kind,
                     MessageWithTensors& out) {
   if (chunks.pieces.size() <= 1)
-    return read_whole(chunks.pieces.empty() ? std::string_view() : chunks.pieces[0], field, kind, out);
+    return read_whole(chunks.pieces.empty() ? std::string_view() : chunks.pieces[0], field, kind,
+                      out);
   wire::TensorExtractor extractor(field, kind, chunks.size);
   for (const std::string_view piece : chunks.pieces) MR_TRY(extractor.add(piece));
   MR_ASSIGN(wire::TensorExtractor::Extracted extracted, extractor.finish());

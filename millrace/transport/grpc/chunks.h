@@ -1,5 +1,5 @@
-// Chunks: the bytes of one message as they lie in memory, and what every codec of this room does with
-// them. Private to this room.
+// Chunks: the bytes of one message as they lie in memory, and what every codec of this room does
+// with them. Private to this room.
 //
 // Codecs know nothing of gRPC: they read Chunks and write wire::Pieces.
 #pragma once
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+
 #include "millrace/base/result.h"
 #include "millrace/wire/tensor_extractor.h"
 
@@ -44,6 +45,7 @@ struct MessageWithTensors {
   std::string scratch;    // what `rest` may refer to, besides the chunks
 };
 // Errors: INVALID_ARGUMENT for malformed bytes or tensors; RESOURCE_EXHAUSTED.
-Status read_tensors(const Chunks& chunks, int field, wire::TensorField kind, MessageWithTensors& out);
+Status read_tensors(const Chunks& chunks, int field, wire::TensorField kind,
+                    MessageWithTensors& out);
 
 }  // namespace millrace::rpc

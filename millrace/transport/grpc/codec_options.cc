@@ -8,7 +8,8 @@ namespace millrace::rpc {
 namespace {
 
 Result<std::chrono::milliseconds> to_timeout(int64_t millis, std::string_view field) {
-  if (millis < 0) return invalid(field, " is ", millis, "; 0 means none, negative ones make no sense");
+  if (millis < 0)
+    return invalid(field, " is ", millis, "; 0 means none, negative ones make no sense");
   return std::chrono::milliseconds(millis);
 }
 
@@ -19,7 +20,8 @@ Result<ClusterSpec> from_proto(const tensorflow::ClusterDef& cluster) {
   for (const tensorflow::JobDef& job : cluster.job()) {
     if (job.tasks().empty()) MR_TRY(spec.add_job(job.name(), {}));
     // The map of a message has no order; errors should be the same each time.
-    for (const auto& [task, address] : std::map<int, std::string>(job.tasks().begin(), job.tasks().end()))
+    for (const auto& [task, address] :
+         std::map<int, std::string>(job.tasks().begin(), job.tasks().end()))
       MR_TRY(spec.add_task(job.name(), task, address));
   }
   return spec;
@@ -72,7 +74,8 @@ void to_proto(const SessionOptions& options, tensorflow::ConfigProto& config) {
 
 Result<RunOptions> from_proto(const tensorflow::RunOptions& message) {
   RunOptions options;
-  options.trace = message.trace_level() == tensorflow::RunOptions::NO_TRACE ? Trace::off : Trace::on;
+  options.trace =
+      message.trace_level() == tensorflow::RunOptions::NO_TRACE ? Trace::off : Trace::on;
   MR_ASSIGN(options.timeout, to_timeout(message.timeout_in_ms(), "timeout_in_ms"));
   options.output_partition_graphs = message.output_partition_graphs();
   return options;

@@ -82,7 +82,8 @@ Status decode(const Chunks& bytes, ReceivedRecvTensor& received) {
   while (reader.next(&part)) {
     if (part.is(request_field::kStepId, WireType::varint))
       request.step_id = static_cast<int64_t>(part.value);
-    if (part.is(request_field::kRendezvousKey, WireType::bytes)) request.rendezvous_key = part.bytes;
+    if (part.is(request_field::kRendezvousKey, WireType::bytes))
+      request.rendezvous_key = part.bytes;
     if (part.is(request_field::kRequestId, WireType::varint))
       request.request_id = static_cast<int64_t>(part.value);
     if (part.is(kTakesParts, WireType::varint))
@@ -91,7 +92,8 @@ Status decode(const Chunks& bytes, ReceivedRecvTensor& received) {
   return reader.status();
 }
 
-Result<std::vector<wire::Pieces>> encode_recv_tensor_reply(const RecvTensorReply& reply, Parts parts) {
+Result<std::vector<wire::Pieces>> encode_recv_tensor_reply(const RecvTensorReply& reply,
+                                                           Parts parts) {
   std::vector<wire::Pieces> messages;
   const Tensor& tensor = reply.delivery.tensor;
   if (!comes_in_parts(reply, parts)) {
@@ -128,7 +130,8 @@ Result<bool> TensorReceiver::begin(const Chunks& message) {
     while (reader.next(&part)) {
       if (part.is(response_field::kSendStartMicros, WireType::varint))
         reply_.send_start_micros = static_cast<int64_t>(part.value);
-      if (part.is(response_field::kRequireAck, WireType::varint)) reply_.require_ack = part.value != 0;
+      if (part.is(response_field::kRequireAck, WireType::varint))
+        reply_.require_ack = part.value != 0;
       if (!part.is(kPartsHead, WireType::bytes)) continue;
       in_parts = true;
       MR_TRY(begin_parts(part.bytes));
@@ -139,7 +142,8 @@ Result<bool> TensorReceiver::begin(const Chunks& message) {
   wire::TensorResponseParser parser(message.size);
   for (const std::string_view piece : message.pieces) MR_TRY(parser.add(piece));
   MR_ASSIGN(wire::TensorResponse response, parser.finish());
-  reply_ = {{std::move(response.tensor), response.is_dead}, response.send_start_micros,
+  reply_ = {{std::move(response.tensor), response.is_dead},
+            response.send_start_micros,
             response.require_ack};
   return false;
 }
@@ -152,7 +156,8 @@ Status TensorReceiver::begin_parts(std::string_view head) {
   while (reader.next(&part)) {
     if (part.is(parts_head::kDType, WireType::varint)) dtype_number = part.as_int32();
     if (!part.is(parts_head::kDim, WireType::varint)) continue;
-    if (dims.size() == static_cast<size_t>(kMaxRank)) return invalid("a tensor of more than 254 dimensions");
+    if (dims.size() == static_cast<size_t>(kMaxRank))
+      return invalid("a tensor of more than 254 dimensions");
     dims.push_back(static_cast<int64_t>(part.value));
   }
   MR_TRY(reader.status());

@@ -1,7 +1,8 @@
 // RecvTensor: one tensor from worker to worker. Private to this room.
 //
-// The answer is TensorFlow's RecvTensorResponse (wire/tensor_response.h). If the caller says that it
-// takes parts, which only Millrace tasks do, a large tensor comes as several messages of one call:
+// The answer is TensorFlow's RecvTensorResponse (wire/tensor_response.h). If the caller says that
+// it takes parts, which only Millrace tasks do, a large tensor comes as several messages of one
+// call:
 //
 //   | RecvTensorResponse without tensor, with a PartsHead |  bytes  |  bytes  |  ...  |
 //
@@ -35,9 +36,10 @@ wire::Pieces encode(const RecvTensorRequest& request, Parts parts);
 // Errors: INVALID_ARGUMENT.
 Status decode(const Chunks& bytes, ReceivedRecvTensor& received);
 
-// The messages of the answer. Errors: INTERNAL, in TensorFlow's words, for a tensor that is too large
-// for one message.
-Result<std::vector<wire::Pieces>> encode_recv_tensor_reply(const RecvTensorReply& reply, Parts parts);
+// The messages of the answer. Errors: INTERNAL, in TensorFlow's words, for a tensor that is too
+// large for one message.
+Result<std::vector<wire::Pieces>> encode_recv_tensor_reply(const RecvTensorReply& reply,
+                                                           Parts parts);
 
 // Puts the messages of an answer together.
 class TensorReceiver {

@@ -23,7 +23,8 @@ namespace executor_options {
 constexpr int kRecordTimeline = 3, kRecordPartitionGraphs = 4;
 }
 namespace response_field {
-constexpr int kReceived = 1, kStepStats = 2, kPartitionGraph = 4, kStatusCode = 5, kStatusMessage = 6;
+constexpr int kReceived = 1, kStepStats = 2, kPartitionGraph = 4, kStatusCode = 5,
+              kStatusMessage = 6;
 }
 
 void put_flag(std::string* out, int field, bool value) {
@@ -48,13 +49,26 @@ void read_number(const wire::Field& part, ReceivedRunGraph& received) {
   RunGraphRequest& request = received.request;
   const bool flag = part.value != 0;
   switch (part.number) {
-    case request_field::kStepId: request.step_id = static_cast<int64_t>(part.value); break;
-    case request_field::kIsPartial: request.is_partial = flag; break;
-    case request_field::kIsLastPartial: request.is_last_partial_run = flag; break;
-    case request_field::kErrorsInBody: received.errors_in_body = flag; break;
-    case request_field::kCreateWorkerSessionCalled: request.create_worker_session_called = flag; break;
-    case request_field::kRequestId: request.request_id = static_cast<int64_t>(part.value); break;
-    default: break;
+    case request_field::kStepId:
+      request.step_id = static_cast<int64_t>(part.value);
+      break;
+    case request_field::kIsPartial:
+      request.is_partial = flag;
+      break;
+    case request_field::kIsLastPartial:
+      request.is_last_partial_run = flag;
+      break;
+    case request_field::kErrorsInBody:
+      received.errors_in_body = flag;
+      break;
+    case request_field::kCreateWorkerSessionCalled:
+      request.create_worker_session_called = flag;
+      break;
+    case request_field::kRequestId:
+      request.request_id = static_cast<int64_t>(part.value);
+      break;
+    default:
+      break;
   }
 }
 
@@ -78,7 +92,8 @@ size_t find_key(const StepKeys& keys, std::string_view name, size_t likely) {
   return at;
 }
 
-Status take_values(std::vector<wire::NamedTensor>& tensors, const StepKeys& keys, RunGraphReply& reply) {
+Status take_values(std::vector<wire::NamedTensor>& tensors, const StepKeys& keys,
+                   RunGraphReply& reply) {
   reply.values.resize(keys.receive.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const size_t at = find_key(keys, tensors[i].name, i);
@@ -95,7 +110,8 @@ Result<wire::Pieces> encode(const RunGraphRequest& request) {
   static const StepKeys kNone;
   const StepKeys& keys = request.keys != nullptr ? *request.keys : kNone;
   if (request.values.size() != keys.send.size())
-    return internal("RunGraph with ", request.values.size(), " values for ", keys.send.size(), " keys");
+    return internal("RunGraph with ", request.values.size(), " values for ", keys.send.size(),
+                    " keys");
   std::string head;
   wire::put_bytes_field(&head, request_field::kGraphHandle, request.graph_handle);
   put_number(&head, request_field::kStepId, request.step_id);
@@ -135,14 +151,21 @@ Status decode(const Chunks& bytes, ReceivedRunGraph& received) {
     if (part.type == WireType::varint) read_number(part, received);
     if (part.type != WireType::bytes) continue;
     switch (part.number) {
-      case request_field::kGraphHandle: request.graph_handle = part.bytes; break;
-      case request_field::kSessionHandle: request.session_handle = part.bytes; break;
-      case request_field::kReceiveKey: keys->receive.emplace_back(part.bytes); break;
+      case request_field::kGraphHandle:
+        request.graph_handle = part.bytes;
+        break;
+      case request_field::kSessionHandle:
+        request.session_handle = part.bytes;
+        break;
+      case request_field::kReceiveKey:
+        keys->receive.emplace_back(part.bytes);
+        break;
       case request_field::kExecutorOptions: {
         MR_TRY(read_executor_options(reader.inside(part), request));
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   request.keys = std::move(keys);
@@ -151,7 +174,8 @@ Status decode(const Chunks& bytes, ReceivedRunGraph& received) {
 
 Result<wire::Pieces> encode(const RunGraphReply& reply, const StepKeys& keys) {
   if (reply.values.size() != keys.receive.size())
-    return internal("RunGraph gave ", reply.values.size(), " values for ", keys.receive.size(), " keys");
+    return internal("RunGraph gave ", reply.values.size(), " values for ", keys.receive.size(),
+                    " keys");
   wire::Pieces message;
   std::string dead;
   MR_ASSIGN(const Tensor dummy, Tensor::allocate(DType::f32, {0}));
@@ -174,7 +198,8 @@ Result<wire::Pieces> encode(const RunGraphReply& reply, const StepKeys& keys) {
   message.append(std::move(tail));
   if (message.size() <= kMaxMessageBytes) return message;
   return error(Code::resource_exhausted, "the values of a step take ", message.size(),
-               " bytes; a message has at most ", kMaxMessageBytes, ": fetch large tensors in parts");
+               " bytes; a message has at most ", kMaxMessageBytes,
+               ": fetch large tensors in parts");
 }
 
 wire::Pieces encode_run_graph_error(const Status& error) {
@@ -197,9 +222,15 @@ Status decode(const Chunks& bytes, const StepKeys& keys, AnsweredRunGraph& answe
     if (part.is(response_field::kStatusCode, WireType::varint)) body.code = part.as_int32();
     if (part.type != WireType::bytes) continue;
     switch (part.number) {
-      case response_field::kStatusMessage: body.message = part.bytes; break;
-      case kErrorDetails: body.details = part.bytes; break;
-      case kDeadValues: dead = part.bytes; break;
+      case response_field::kStatusMessage:
+        body.message = part.bytes;
+        break;
+      case kErrorDetails:
+        body.details = part.bytes;
+        break;
+      case kDeadValues:
+        dead = part.bytes;
+        break;
       case response_field::kStepStats: {
         tensorflow::StepStats stats;
         MR_TRY(parse(Chunks(part.bytes), "StepStats", stats));
@@ -211,7 +242,8 @@ Status decode(const Chunks& bytes, const StepKeys& keys, AnsweredRunGraph& answe
         reply.partition_graphs.push_back(std::move(graph));
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   MR_TRY(reader.status());

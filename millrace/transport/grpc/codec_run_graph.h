@@ -1,8 +1,9 @@
-// RunGraph: what starts a worker's part of a step, with the values that come and go with it. Private
-// to this room.
+// RunGraph: what starts a worker's part of a step, with the values that come and go with it.
+// Private to this room.
 //
 // Tensors as in codec_step.h. A dead value travels as an empty tensor whose place is in a field of
-// our own; a TensorFlow master, which does not know the field, never asks a remote worker for values.
+// our own; a TensorFlow master, which does not know the field, never asks a remote worker for
+// values.
 #pragma once
 
 #include "millrace/cluster/messages.h"

@@ -171,7 +171,8 @@ Status decode(const Chunks& bytes, ListDevicesRequest& request) {
 Result<wire::Pieces> encode(const ListDevicesReply& reply) {
   tensorflow::ListDevicesResponse message;
   for (const DeviceAttributes& device : reply.local) to_proto(device, *message.add_local_device());
-  for (const DeviceAttributes& device : reply.remote) to_proto(device, *message.add_remote_device());
+  for (const DeviceAttributes& device : reply.remote)
+    to_proto(device, *message.add_remote_device());
   return to_pieces(message);
 }
 

@@ -1,5 +1,5 @@
-// Messages of the master service, apart from those that carry tensors (codec_step.h). Private to this
-// room.
+// Messages of the master service, apart from those that carry tensors (codec_step.h). Private to
+// this room.
 //
 // encode() writes the message of TensorFlow's protocol, decode() reads it. Errors of decode():
 // INVALID_ARGUMENT (malformed message, or values that make no sense); RESOURCE_EXHAUSTED. Errors of

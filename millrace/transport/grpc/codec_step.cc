@@ -36,7 +36,8 @@ Code to_code(int number) {
 }
 
 bool has_effect(const RunOptions& options) {
-  return options.trace == Trace::on || options.timeout.count() != 0 || options.output_partition_graphs;
+  return options.trace == Trace::on || options.timeout.count() != 0 ||
+         options.output_partition_graphs;
 }
 
 std::string encode_options(const RunOptions& options) {
@@ -66,13 +67,14 @@ Status append_metadata(wire::Pieces& message, int field, const RunMetadata& meta
 
 Status check_size(const wire::Pieces& message, std::string_view what) {
   if (message.size() <= kMaxMessageBytes) return {};
-  return error(Code::resource_exhausted, what, " has ", message.size(), " bytes; a message has at most ",
-               kMaxMessageBytes, ": fetch large tensors in parts");
+  return error(Code::resource_exhausted, what, " has ", message.size(),
+               " bytes; a message has at most ", kMaxMessageBytes,
+               ": fetch large tensors in parts");
 }
 
 // The tensors in the order of the fetches, in which they normally are.
-Status take_in_order(std::vector<wire::NamedTensor>& tensors, const std::vector<std::string>& fetches,
-                     std::vector<Tensor>& out) {
+Status take_in_order(std::vector<wire::NamedTensor>& tensors,
+                     const std::vector<std::string>& fetches, std::vector<Tensor>& out) {
   out.reserve(fetches.size());
   for (size_t i = 0; i < fetches.size(); ++i) {
     size_t at = i;
@@ -107,8 +109,10 @@ Result<wire::Pieces> encode(const RunStepRequest& request) {
   namespace field = run_step_request;
   std::string head;
   wire::put_bytes_field(&head, field::kSessionHandle, request.session_handle);
-  for (const std::string& fetch : request.fetches) wire::put_bytes_field(&head, field::kFetch, fetch);
-  for (const std::string& target : request.targets) wire::put_bytes_field(&head, field::kTarget, target);
+  for (const std::string& fetch : request.fetches)
+    wire::put_bytes_field(&head, field::kFetch, fetch);
+  for (const std::string& target : request.targets)
+    wire::put_bytes_field(&head, field::kTarget, target);
   if (has_effect(request.options))
     wire::put_bytes_field(&head, field::kOptions, encode_options(request.options));
   if (!request.partial_run_handle.empty())
@@ -139,15 +143,24 @@ Status decode(const Chunks& bytes, ReceivedRunStep& received) {
     }
     if (part.type != WireType::bytes) continue;
     switch (part.number) {
-      case field::kSessionHandle: request.session_handle = part.bytes; break;
-      case field::kFetch: request.fetches.emplace_back(part.bytes); break;
-      case field::kTarget: request.targets.emplace_back(part.bytes); break;
-      case field::kPartialRunHandle: request.partial_run_handle = part.bytes; break;
+      case field::kSessionHandle:
+        request.session_handle = part.bytes;
+        break;
+      case field::kFetch:
+        request.fetches.emplace_back(part.bytes);
+        break;
+      case field::kTarget:
+        request.targets.emplace_back(part.bytes);
+        break;
+      case field::kPartialRunHandle:
+        request.partial_run_handle = part.bytes;
+        break;
       case field::kOptions: {
         MR_ASSIGN(request.options, decode_options(part.bytes));
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   return reader.status();
@@ -156,7 +169,8 @@ Status decode(const Chunks& bytes, ReceivedRunStep& received) {
 Result<wire::Pieces> encode(const RunStepReply& reply, const std::vector<std::string>& fetches) {
   namespace field = run_step_response;
   if (reply.tensors.size() != fetches.size())
-    return internal("a step gave ", reply.tensors.size(), " tensors for ", fetches.size(), " fetches");
+    return internal("a step gave ", reply.tensors.size(), " tensors for ", fetches.size(),
+                    " fetches");
   wire::Pieces message;
   for (size_t i = 0; i < fetches.size(); ++i)
     wire::append_named_tensor(message, field::kTensor, fetches[i], reply.tensors[i]);
@@ -174,7 +188,8 @@ wire::Pieces encode_run_step_error(const Status& error) {
   return message;
 }
 
-Status decode(const Chunks& bytes, const std::vector<std::string>& fetches, AnsweredRunStep& answer) {
+Status decode(const Chunks& bytes, const std::vector<std::string>& fetches,
+              AnsweredRunStep& answer) {
   namespace field = run_step_response;
   MessageWithTensors message;
   MR_TRY(read_tensors(bytes, field::kTensor, wire::TensorField::named, message));
@@ -217,7 +232,8 @@ Status decode(const Chunks& bytes, RunCallableRequest& request) {
   wire::Field part;
   while (reader.next(&part)) {
     if (part.is(field::kSessionHandle, WireType::bytes)) request.session_handle = part.bytes;
-    if (part.is(field::kHandle, WireType::varint)) request.handle = static_cast<int64_t>(part.value);
+    if (part.is(field::kHandle, WireType::varint))
+      request.handle = static_cast<int64_t>(part.value);
   }
   return reader.status();
 }
@@ -225,7 +241,8 @@ Status decode(const Chunks& bytes, RunCallableRequest& request) {
 Result<wire::Pieces> encode(const RunCallableReply& reply) {
   namespace field = run_callable_response;
   wire::Pieces message;
-  for (const Tensor& tensor : reply.tensors) wire::append_tensor_field(message, field::kFetch, tensor);
+  for (const Tensor& tensor : reply.tensors)
+    wire::append_tensor_field(message, field::kFetch, tensor);
   MR_TRY(append_metadata(message, field::kMetadata, reply.metadata));
   MR_TRY(check_size(message, "what the callable fetched"));
   return message;

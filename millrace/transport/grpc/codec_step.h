@@ -35,15 +35,16 @@ struct AnsweredRunStep {
   Status error;
 };
 // Errors: also if a fetch is missing although there is no error.
-Status decode(const Chunks& bytes, const std::vector<std::string>& fetches, AnsweredRunStep& answer);
+Status decode(const Chunks& bytes, const std::vector<std::string>& fetches,
+              AnsweredRunStep& answer);
 
 Result<wire::Pieces> encode(const RunCallableRequest& request);
 Status decode(const Chunks& bytes, RunCallableRequest& request);
 Result<wire::Pieces> encode(const RunCallableReply& reply);
 Status decode(const Chunks& bytes, RunCallableReply& reply);
 
-// An error in the body of a RunStepResponse or RunGraphResponse: code, message, and in a field of our
-// own the payloads. Part of a message being built or read.
+// An error in the body of a RunStepResponse or RunGraphResponse: code, message, and in a field of
+// our own the payloads. Part of a message being built or read.
 struct BodyError {
   int code = 0;
   std::string message;

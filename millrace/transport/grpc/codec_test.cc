@@ -86,15 +86,15 @@ TEST_CASE("RunStepResponse with a value, and with an error") {
 
 TEST_CASE("RunGraphRequest, as TensorFlow lays it out") {
   CHECK(hex(bytes_of(sample_run())) ==
-        "0a 01 67 "                                                  // graph_handle "g"
-        "10 03 "                                                     // step_id 3
-        "22 03 6f 75 74 "                                            // recv_key "out"
-        "2a 02 18 01 "                                               // exec_opts {record_timeline}
-        "42 01 73 "                                                  // session_handle "s"
-        "48 01 "                                                     // store_errors_in_response_body
-        "50 01 "                                                     // create_worker_session_called
-        "58 04 "                                                     // request_id 4
-        "1a 0e 0a 02 69 6e 12 08 08 01 22 04 00 00 80 3f");          // send {"in" 1.0}
+        "0a 01 67 "                                          // graph_handle "g"
+        "10 03 "                                             // step_id 3
+        "22 03 6f 75 74 "                                    // recv_key "out"
+        "2a 02 18 01 "                                       // exec_opts {record_timeline}
+        "42 01 73 "                                          // session_handle "s"
+        "48 01 "                                             // store_errors_in_response_body
+        "50 01 "                                             // create_worker_session_called
+        "58 04 "                                             // request_id 4
+        "1a 0e 0a 02 69 6e 12 08 08 01 22 04 00 00 80 3f");  // send {"in" 1.0}
 }
 
 TEST_CASE("RecvTensorRequest, for TensorFlow and for us") {
@@ -286,11 +286,11 @@ std::vector<Sample> samples() {
                  }});
   RunGraphReply values;
   values.values = {{Tensor(), true}, {Tensor::of<double>({2}, {1, 2}), false}};
-  all.push_back({"RunGraphReply", encode(values, {{}, {"a", "b"}}).value().join(),
-                 [](const Chunks& bytes) {
-                   AnsweredRunGraph answer;
-                   return decode(bytes, StepKeys{{}, {"a", "b"}}, answer);
-                 }});
+  all.push_back(
+      {"RunGraphReply", encode(values, {{}, {"a", "b"}}).value().join(), [](const Chunks& bytes) {
+         AnsweredRunGraph answer;
+         return decode(bytes, StepKeys{{}, {"a", "b"}}, answer);
+       }});
   RecvTensorReply received;
   received.delivery.tensor = Tensor::of<int16_t>({2, 2}, {1, 2, 3, 4});
   all.push_back({"RecvTensorResponse",
@@ -320,15 +320,15 @@ TEST_CASE("no truncated and no damaged message does harm") {
       static_cast<void>(sample.read(cut(std::string_view(sample.bytes).substr(0, length), 5)));
     for (int round = 0; round < 2000; ++round) {
       std::string damaged = sample.bytes;
-      for (int i = 0; i <= round % 3; ++i) damaged[random() % damaged.size()] = static_cast<char>(random());
+      for (int i = 0; i <= round % 3; ++i)
+        damaged[random() % damaged.size()] = static_cast<char>(random());
       const Chunks chunks = round % 2 == 0 ? Chunks(damaged) : cut(damaged, 1 + random() % 9);
       const Status status = sample.read(chunks);
       // Its own fault, whatever it says.
-      const bool blames_message = status.ok() || status.code() == Code::invalid_argument ||
-                                  status.code() == Code::not_found ||
-                                  status.code() == Code::already_exists ||
-                                  status.code() == Code::unimplemented ||
-                                  status.code() == Code::resource_exhausted;
+      const bool blames_message =
+          status.ok() || status.code() == Code::invalid_argument ||
+          status.code() == Code::not_found || status.code() == Code::already_exists ||
+          status.code() == Code::unimplemented || status.code() == Code::resource_exhausted;
       CHECK_MESSAGE(blames_message, status.to_string());
     }
   }

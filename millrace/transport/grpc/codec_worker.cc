@@ -32,7 +32,8 @@ Result<wire::Pieces> encode(const GetStatusReply& reply) {
 Status decode(const Chunks& bytes, GetStatusReply& reply) {
   tensorflow::GetStatusResponse message;
   MR_TRY(parse(bytes, "GetStatusResponse", message));
-  for (const auto& device : message.device_attributes()) reply.devices.push_back(from_proto(device));
+  for (const auto& device : message.device_attributes())
+    reply.devices.push_back(from_proto(device));
   return {};
 }
 
@@ -58,7 +59,8 @@ Status decode(const Chunks& bytes, CreateWorkerSessionRequest& request) {
   MR_TRY(parse(bytes, "CreateWorkerSessionRequest", message));
   request.session_handle = std::move(*message.mutable_session_handle());
   const tensorflow::ServerDef& server = message.server_def();
-  request.task = {.job = server.job_name(), .replica = server.replica(), .task = server.task_index()};
+  request.task = {
+      .job = server.job_name(), .replica = server.replica(), .task = server.task_index()};
   MR_ASSIGN(request.cluster, from_proto(server.cluster()).with("server_def.cluster"));
   request.isolate_session_state = message.isolate_session_state();
   request.master_task = std::move(*message.mutable_master_task());

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+
 #include "millrace/transport/grpc/core.h"
 
 namespace millrace::rpc {

@@ -1,7 +1,7 @@
-// What every way to a master or worker must do, whether it passes pointers or bytes: the request that
-// goes in is the request that arrives, the reply that is given is the reply that comes out, an error
-// stays what it is, and a cancellation gets through. A new transport joins with one more type in
-// TRANSPORTS.
+// What every way to a master or worker must do, whether it passes pointers or bytes: the request
+// that goes in is the request that arrives, the reply that is given is the reply that comes out, an
+// error stays what it is, and a cancellation gets through. A new transport joins with one more type
+// in TRANSPORTS.
 #include <atomic>
 #include <numeric>
 #include <thread>
@@ -169,7 +169,8 @@ TEST_CASE_TEMPLATE("create_session carries the graph and every option", Transpor
 TEST_CASE_TEMPLATE("extend_session carries the graph and its version", Transport, TRANSPORTS) {
   Transport transport;
   ExtendSessionRequest seen;
-  transport.master_behind.on_extend_session = keep(seen, ExtendSessionReply{.new_graph_version = 9});
+  transport.master_behind.on_extend_session =
+      keep(seen, ExtendSessionReply{.new_graph_version = 9});
   ExtendSessionRequest request{"abc", small_graph(), 8};
   const auto reply = ask(transport.master(), &MasterService::extend_session, request);
   REQUIRE(reply.ok());
@@ -265,7 +266,8 @@ TEST_CASE_TEMPLATE("close_session, list_devices and reset arrive", Transport, TR
   CHECK(listed.session_handle == "def");
   check_same(devices->local, two_devices());
   check_same(devices->remote, two_devices());
-  CHECK(ask(transport.master(), &MasterService::reset, ResetRequest{{"c1", "c2"}, {"/job:ps"}}).ok());
+  CHECK(
+      ask(transport.master(), &MasterService::reset, ResetRequest{{"c1", "c2"}, {"/job:ps"}}).ok());
   CHECK(reset.containers == std::vector<std::string>{"c1", "c2"});
   CHECK(reset.device_filters == std::vector<std::string>{"/job:ps"});
 }
@@ -295,7 +297,8 @@ TEST_CASE_TEMPLATE("a callable is made, run and released", Transport, TRANSPORTS
   check_same(reply->metadata, some_metadata());
   CHECK(run.handle == 42);
   CHECK(run.feeds == std::vector<Tensor>{large_tensor(1'000'000)});
-  CHECK(ask(transport.master(), &MasterService::release_callable, ReleaseCallableRequest{"abc", 42}).ok());
+  CHECK(ask(transport.master(), &MasterService::release_callable, ReleaseCallableRequest{"abc", 42})
+            .ok());
   CHECK(released.handle == 42);
 }
 
@@ -462,10 +465,12 @@ void check_same_error(const Status& given, const Status& got) {
   CHECK(got.code() == given.code());
   CHECK(got.message() == given.message());
   CHECK(got.is_consequence() == given.is_consequence());
-  for (const auto& [url, bytes] : given.payloads()) CHECK(got.payloads().find(url)->second == bytes);
+  for (const auto& [url, bytes] : given.payloads())
+    CHECK(got.payloads().find(url)->second == bytes);
 }
 
-TEST_CASE_TEMPLATE("every code, message, payload and consequence comes back", Transport, TRANSPORTS) {
+TEST_CASE_TEMPLATE("every code, message, payload and consequence comes back", Transport,
+                   TRANSPORTS) {
   Transport transport;
   const std::vector<Status> errors = {
       out_of_range("FIFOQueue '_1_q' is closed and has insufficient elements"),
@@ -477,17 +482,17 @@ TEST_CASE_TEMPLATE("every code, message, payload and consequence comes back", Tr
   };
   for (const Status& given : errors) {
     CAPTURE(given.to_string());
-    transport.master_behind.on_run_step = [&](RunStepRequest, const Call&, Done<RunStepReply> done) {
+    transport.master_behind.on_run_step = [&](RunStepRequest, const Call&,
+                                              Done<RunStepReply> done) { done(given); };
+    transport.master_behind.on_run_callable = [&](RunCallableRequest, const Call&,
+                                                  Done<RunCallableReply> done) { done(given); };
+    transport.master_behind.on_reset = [&](ResetRequest, const Call&, Done<void> done) {
       done(given);
     };
-    transport.master_behind.on_run_callable =
-        [&](RunCallableRequest, const Call&, Done<RunCallableReply> done) { done(given); };
-    transport.master_behind.on_reset = [&](ResetRequest, const Call&, Done<void> done) { done(given); };
-    transport.worker_behind.on_run_graph = [&](RunGraphRequest, const Call&, Done<RunGraphReply> done) {
-      done(given);
-    };
-    transport.worker_behind.on_recv_tensor =
-        [&](RecvTensorRequest, const Call&, Done<RecvTensorReply> done) { done(given); };
+    transport.worker_behind.on_run_graph = [&](RunGraphRequest, const Call&,
+                                               Done<RunGraphReply> done) { done(given); };
+    transport.worker_behind.on_recv_tensor = [&](RecvTensorRequest, const Call&,
+                                                 Done<RecvTensorReply> done) { done(given); };
     check_same_error(given, ask(transport.master(), &MasterService::run_step, {}).status());
     check_same_error(given, ask(transport.master(), &MasterService::run_callable, {}).status());
     check_same_error(given, ask(transport.master(), &MasterService::reset, {}));

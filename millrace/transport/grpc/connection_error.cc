@@ -13,12 +13,14 @@ struct Symptom {
 
 // The first that fits.
 constexpr Symptom kSymptoms[] = {
-    {"DNS resolution failed", "its host name can't be resolved; check the cluster definition and DNS"},
+    {"DNS resolution failed",
+     "its host name can't be resolved; check the cluster definition and DNS"},
     {"Connection refused",
      "nothing listens there (connection refused); is the task running, and on that port?"},
     {"No route to host", "there is no route to its host"},
     {"Network is unreachable", "its network can't be reached"},
-    {"http1.x server", "what listens there speaks HTTP/1, not gRPC; is that another service's port?"},
+    {"http1.x server",
+     "what listens there speaks HTTP/1, not gRPC; is that another service's port?"},
     {"settings frame", "what listens there does not speak gRPC; is that another service's port?"},
     {"Settings timeout", "what listens there does not speak gRPC; is that another service's port?"},
     {"connect deadline", "it did not accept a connection in time"},
@@ -60,8 +62,8 @@ Status explain_failure(const Peer& peer, std::string_view method, const CallFail
                  " before the deadline");
   }
   const std::string_view meaning = meaning_of(status.message());
-  return error(code_of(status), peer.to_string(), " can't be called (", short_name(method), "): ",
-               meaning.empty() ? std::string_view(status.message()) : meaning,
+  return error(code_of(status), peer.to_string(), " can't be called (", short_name(method),
+               "): ", meaning.empty() ? std::string_view(status.message()) : meaning,
                meaning.empty() ? "" : str_cat(" [", status.message(), "]"));
 }
 

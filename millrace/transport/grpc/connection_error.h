@@ -1,5 +1,5 @@
-// Errors of our calls, put so that the reader knows which peer they are about and what to do. Private
-// to this room.
+// Errors of our calls, put so that the reader knows which peer they are about and what to do.
+// Private to this room.
 #pragma once
 
 #include <string>
@@ -25,8 +25,9 @@ struct CallFailure {
   Origin origin = Origin::peer;
 };
 
-// Errors that the peer sent keep their code and words, which clients key on. Errors of the connection
-// become UNAVAILABLE (or stay DEADLINE_EXCEEDED and the like) and name the peer and the method.
+// Errors that the peer sent keep their code and words, which clients key on. Errors of the
+// connection become UNAVAILABLE (or stay DEADLINE_EXCEEDED and the like) and name the peer and the
+// method.
 Status explain_failure(const Peer& peer, std::string_view method, const CallFailure& failure);
 
 // For an answer that is no proper message: INTERNAL, naming the peer and the method.

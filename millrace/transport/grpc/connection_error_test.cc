@@ -23,16 +23,21 @@ std::string explained(Status status, Origin origin = Origin::connection) {
 }
 
 TEST_CASE("an error of the connection names the task, the address, the method and the reason") {
-  CHECK(explained(unavailable("failed to connect to all addresses; last error: Connection refused")) ==
-        "UNAVAILABLE: /job:ps/replica:0/task:2 at ps2:2222 can't be called (RunGraph): nothing listens "
-        "there (connection refused); is the task running, and on that port? [failed to connect to all "
+  CHECK(explained(
+            unavailable("failed to connect to all addresses; last error: Connection refused")) ==
+        "UNAVAILABLE: /job:ps/replica:0/task:2 at ps2:2222 can't be called (RunGraph): nothing "
+        "listens "
+        "there (connection refused); is the task running, and on that port? [failed to connect to "
+        "all "
         "addresses; last error: Connection refused]");
   CHECK(explained(unavailable("something new")) ==
-        "UNAVAILABLE: /job:ps/replica:0/task:2 at ps2:2222 can't be called (RunGraph): something new");
+        "UNAVAILABLE: /job:ps/replica:0/task:2 at ps2:2222 can't be called (RunGraph): something "
+        "new");
   CHECK(explained(error(Code::unknown, "Stream removed")).starts_with("UNAVAILABLE: "));
-  CHECK(explained(error(Code::deadline_exceeded, "Deadline Exceeded")) ==
-        "DEADLINE_EXCEEDED: /job:ps/replica:0/task:2 at ps2:2222 did not answer RunGraph before the "
-        "deadline");
+  CHECK(
+      explained(error(Code::deadline_exceeded, "Deadline Exceeded")) ==
+      "DEADLINE_EXCEEDED: /job:ps/replica:0/task:2 at ps2:2222 did not answer RunGraph before the "
+      "deadline");
 }
 
 TEST_CASE("an error that the peer sent keeps its words") {
@@ -48,7 +53,9 @@ Status status_of(std::string_view address) {
   GrpcThreads threads;
   GrpcDirectory directory(threads);
   Answered<GetStatusReply> answered;
-  directory.worker({"worker", 0, 1}, address).value()->get_status(WhenDown::fail, {}, answered.done());
+  directory.worker({"worker", 0, 1}, address)
+      .value()
+      ->get_status(WhenDown::fail, {}, answered.done());
   return answered.wait().status();
 }
 

@@ -1,8 +1,8 @@
 // gRPC's C core as values that clean up after themselves. Private to this room.
 //
-// The C core and not the C++ wrapper around it, for three things that the wrapper does not give: one
-// completion queue for the server and for outgoing calls, so that work goes on where the socket was
-// read; a blocking call whose socket is read by the thread that waits; and messages as slices.
+// The C core and not the C++ wrapper around it, for three things that the wrapper does not give:
+// one completion queue for the server and for outgoing calls, so that work goes on where the socket
+// was read; a blocking call whose socket is read by the thread that waits; and messages as slices.
 #pragma once
 
 #include <cstddef>

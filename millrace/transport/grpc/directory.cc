@@ -17,7 +17,8 @@ Result<std::shared_ptr<WorkerService>> GrpcDirectory::worker(const TaskName& tas
                                                              std::string_view address) {
   MR_ASSIGN(const HostPort parsed, HostPort::parse(address).with(task.to_string()));
   if (parsed.port == 0)
-    return invalid(task.to_string(), " is said to be at ", address, ", but nobody listens on port 0");
+    return invalid(task.to_string(), " is said to be at ", address,
+                   ", but nobody listens on port 0");
   const std::string canonical = parsed.to_string();
   return std::make_shared<rpc::WorkerChannel>(rpc::Peer{task.to_string(), canonical},
                                               channel(canonical));

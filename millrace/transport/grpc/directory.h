@@ -23,8 +23,8 @@ class GrpcDirectory final : public WorkerDirectory {
  public:
   struct Options {
     // How often a silent peer is asked whether it is there; a peer that was cut off without a word
-    // is noticed after this long and 20 seconds. TensorFlow's servers close connections that ask more
-    // often than every five minutes; in a cluster without them 20 s is a good choice.
+    // is noticed after this long and 20 seconds. TensorFlow's servers close connections that ask
+    // more often than every five minutes; in a cluster without them 20 s is a good choice.
     std::chrono::milliseconds keepalive{310'000};
   };
   explicit GrpcDirectory(const GrpcThreads& threads);

@@ -1,7 +1,8 @@
-// A master and a worker that do nothing but write down what they are asked, for tests of transports.
+// A master and a worker that do nothing but write down what they are asked, for tests of
+// transports.
 //
-// Each call goes to a std::function that the test may set; without one it is answered with a default
-// reply. Calls that a test leaves unanswered it keeps itself.
+// Each call goes to a std::function that the test may set; without one it is answered with a
+// default reply. Calls that a test leaves unanswered it keeps itself.
 #pragma once
 
 #include <functional>

@@ -68,13 +68,13 @@ TEST_CASE("bytes that are no message are refused by every method, with its name"
   TestTask task;
   const std::string garbage = "\x0a\xff\xff\xff\xff\x0f this is not a message";
   for (const std::string_view method :
-       {master_method::kCreateSession, master_method::kExtendSession, master_method::kPartialRunSetup,
-        master_method::kRunStep, master_method::kCloseSession, master_method::kListDevices,
-        master_method::kReset, master_method::kMakeCallable, master_method::kRunCallable,
-        master_method::kReleaseCallable, worker_method::kCreateWorkerSession,
-        worker_method::kDeleteWorkerSession, worker_method::kRegisterGraph,
-        worker_method::kDeregisterGraph, worker_method::kRunGraph, worker_method::kCleanupGraph,
-        worker_method::kCleanupAll, worker_method::kRecvTensor}) {
+       {master_method::kCreateSession, master_method::kExtendSession,
+        master_method::kPartialRunSetup, master_method::kRunStep, master_method::kCloseSession,
+        master_method::kListDevices, master_method::kReset, master_method::kMakeCallable,
+        master_method::kRunCallable, master_method::kReleaseCallable,
+        worker_method::kCreateWorkerSession, worker_method::kDeleteWorkerSession,
+        worker_method::kRegisterGraph, worker_method::kDeregisterGraph, worker_method::kRunGraph,
+        worker_method::kCleanupGraph, worker_method::kCleanupAll, worker_method::kRecvTensor}) {
     CAPTURE(method);
     const auto answer = call(task, method, garbage);
     CHECK(answer.status().code() == Code::invalid_argument);
@@ -148,9 +148,9 @@ TEST_CASE("a client that breaks its connection cancels its calls") {
     return str_cat(std::string(1, '\0'), std::string(1, static_cast<char>(name.size())), name,
                    std::string(1, static_cast<char>(value.size())), value);
   };
-  const std::string headers =
-      field(":method", "POST") + field(":scheme", "http") + field(":path", master_method::kRunStep) +
-      field(":authority", "x") + field("content-type", "application/grpc") + field("te", "trailers");
+  const std::string headers = field(":method", "POST") + field(":scheme", "http") +
+                              field(":path", master_method::kRunStep) + field(":authority", "x") +
+                              field("content-type", "application/grpc") + field("te", "trailers");
   const auto frame = [](char type, char flags, char stream, std::string_view payload) {
     std::string bytes(9, '\0');
     bytes[1] = static_cast<char>(payload.size() >> 8);

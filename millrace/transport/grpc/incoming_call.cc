@@ -72,10 +72,9 @@ void IncomingCall::await(grpc_server* server, CallReceiver& receiver,
   const CompletionQueue::Use use(*queue);
   if (!use) return;
   const auto call = std::make_shared<IncomingCall>(receiver, queue, std::move(running));
-  const grpc_call_error failed =
-      grpc_server_request_call(server, &call->arriving_, &call->details_.details,
-                               &call->metadata_.array, queue->get(), queue->get(),
-                               call->arrived_.armed(call));
+  const grpc_call_error failed = grpc_server_request_call(
+      server, &call->arriving_, &call->details_.details, &call->metadata_.array, queue->get(),
+      queue->get(), call->arrived_.armed(call));
   if (failed == GRPC_CALL_OK) return;
   call->arrived_.disarm();
   log_error("gRPC takes no more calls: ", grpc_call_error_to_string(failed));
@@ -134,9 +133,10 @@ void IncomingCall::event_done() {
 
 Status IncomingCall::why_it_ended() const {
   const std::string_view name = short_name(method());
-  const Status why = deadline_ && std::chrono::steady_clock::now() >= *deadline_
-                         ? error(Code::deadline_exceeded, "the caller's deadline for ", name, " passed")
-                         : cancelled("the caller of ", name, " cancelled it or lost its connection");
+  const Status why =
+      deadline_ && std::chrono::steady_clock::now() >= *deadline_
+          ? error(Code::deadline_exceeded, "the caller's deadline for ", name, " passed")
+          : cancelled("the caller of ", name, " cancelled it or lost its connection");
   return why.as_consequence();
 }
 

@@ -44,7 +44,8 @@ void Listener::accept_until_stopped() {
     pollfd waited[] = {{stop_.get(), POLLIN, 0}, {socket_.descriptor().get(), POLLIN, 0}};
     const int ready = ::poll(waited, paused ? 1 : 2, paused ? kPauseMillis : -1);
     if (waited[0].revents != 0) return;
-    if (ready < 0 && errno != EINTR) return log_error("accepting ends: poll: ", std::strerror(errno));
+    if (ready < 0 && errno != EINTR)
+      return log_error("accepting ends: poll: ", std::strerror(errno));
     paused = !paused && ready > 0 && !accept_one();
   }
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/functional/any_invocable.h"
+
 #include "millrace/transport/grpc/listening_socket.h"
 
 namespace millrace::rpc {

@@ -29,7 +29,8 @@ struct Address {
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
   int port() const {
-    if (storage.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port);
+    if (storage.ss_family == AF_INET)
+      return ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port);
     if (storage.ss_family == AF_INET6)
       return ntohs(reinterpret_cast<const sockaddr_in6&>(storage).sin6_port);
     return 0;
@@ -72,7 +73,8 @@ Status bind_error(const std::string& host, int port, int number) {
                    "; stop that process, or choose another port (0 takes a free one)");
     }
     case EADDRNOTAVAIL:
-      return invalid("can't listen on ", where, ": this machine has no interface with that address");
+      return invalid("can't listen on ", where,
+                     ": this machine has no interface with that address");
     case EACCES:
       return error(Code::permission_denied, "can't listen on ", where,
                    ": the system does not allow it; ports below 1024 need privileges");
@@ -124,8 +126,7 @@ Result<ListeningSocket> ListeningSocket::listen(FileDescriptor descriptor) {
   Address bound;
   if (::getsockname(descriptor.get(), bound.get(), &bound.size) != 0 || bound.port() == 0)
     return invalid("socket ", descriptor.get(), " is not bound to a TCP port");
-  if (::listen(descriptor.get(), kBacklog) != 0)
-    return bind_error("", bound.port(), errno);
+  if (::listen(descriptor.get(), kBacklog) != 0) return bind_error("", bound.port(), errno);
   return ListeningSocket(std::move(descriptor), bound.port());
 }
 

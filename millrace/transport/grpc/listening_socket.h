@@ -2,7 +2,8 @@
 //
 // A task binds before anything else: its port is then known (if it asked for any) and held, and can
 // be announced. Connections that come in before a GrpcServer takes the socket over wait in the
-// kernel. A launcher can bind for a task and hand the socket over, so that nobody races for the port.
+// kernel. A launcher can bind for a task and hand the socket over, so that nobody races for the
+// port.
 #pragma once
 
 #include <string>
@@ -17,8 +18,8 @@ class ListeningSocket {
   // Binds `host` (a name, an address, or empty for all interfaces over IPv4) and listens. Port 0
   // takes a free one. Of several addresses of a name the first that can be bound is used, IPv4
   // before IPv6.
-  // Errors: NOT_FOUND for a host that does not resolve; INVALID_ARGUMENT for one that is not of this
-  // machine; ALREADY_EXISTS for a port in use, with the process that has it if /proc tells;
+  // Errors: NOT_FOUND for a host that does not resolve; INVALID_ARGUMENT for one that is not of
+  // this machine; ALREADY_EXISTS for a port in use, with the process that has it if /proc tells;
   // PERMISSION_DENIED.
   static Result<ListeningSocket> bind(const std::string& host, int port);
   // Takes over a bound TCP socket, listening or not.

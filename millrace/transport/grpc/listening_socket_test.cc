@@ -101,9 +101,12 @@ TEST_CASE("a descriptor that is no bound TCP socket is not taken over") {
 
 TEST_CASE("the table of sockets tells who listens") {
   const std::string_view table =
-      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-      "   0: 0100007F:1F90 00000000:0000 01 00000000:00000000 00:00000000 00000000     0        0 111 1\n"
-      "   1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 222 1\n"
+      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
+      "inode\n"
+      "   0: 0100007F:1F90 00000000:0000 01 00000000:00000000 00:00000000 00000000     0        0 "
+      "111 1\n"
+      "   1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 "
+      "222 1\n"
       "   2: broken\n";
   CHECK(rpc::listening_inode(table, 8080) == 222);
   CHECK(rpc::listening_inode(table, 8081) == std::nullopt);

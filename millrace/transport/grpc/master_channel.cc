@@ -49,11 +49,13 @@ Result<std::unique_ptr<GrpcMasterChannel>> GrpcMasterChannel::create(std::string
                                                                      const GrpcThreads& threads) {
   if (!target.starts_with(kScheme))
     return invalid("the target '", target, "' has not the form grpc://host:port");
-  MR_ASSIGN(const HostPort address, HostPort::parse(target.substr(kScheme.size()))
-                                        .with(str_cat("the target '", target, "'")));
-  if (address.port == 0) return invalid("the target '", target, "' names port 0, where nobody listens");
-  return std::unique_ptr<GrpcMasterChannel>(new GrpcMasterChannel(
-      std::make_unique<Connection>(address.to_string(), threads)));
+  MR_ASSIGN(
+      const HostPort address,
+      HostPort::parse(target.substr(kScheme.size())).with(str_cat("the target '", target, "'")));
+  if (address.port == 0)
+    return invalid("the target '", target, "' names port 0, where nobody listens");
+  return std::unique_ptr<GrpcMasterChannel>(
+      new GrpcMasterChannel(std::make_unique<Connection>(address.to_string(), threads)));
 }
 
 GrpcMasterChannel::GrpcMasterChannel(std::unique_ptr<Connection> connection)
@@ -97,8 +99,8 @@ void GrpcMasterChannel::release_callable(ReleaseCallableRequest request, Call ca
 
 void GrpcMasterChannel::run_step(RunStepRequest request, Call call, Done<RunStepReply> done) {
   Result<wire::Pieces> message = rpc::encode(request);
-  auto read = [peer = connection_->peer(),
-               fetches = std::move(request.fetches)](const rpc::Chunks& bytes) -> Result<RunStepReply> {
+  auto read = [peer = connection_->peer(), fetches = std::move(request.fetches)](
+                  const rpc::Chunks& bytes) -> Result<RunStepReply> {
     rpc::AnsweredRunStep answer;
     if (Status status = decode(bytes, fetches, answer); !status.ok())
       return explain_bad_answer(*peer, rpc::master_method::kRunStep, status);

@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include <grpc/byte_buffer_reader.h>
-
 #include "absl/container/inlined_vector.h"
+#include <grpc/byte_buffer_reader.h>
 
 namespace millrace::rpc {
 namespace {
@@ -33,7 +32,8 @@ grpc_slice to_slice(wire::Piece piece) {
 
 ByteBuffer to_byte_buffer(wire::Pieces message) {
   absl::InlinedVector<grpc_slice, 8> slices;
-  for (wire::Piece& piece : std::move(message).pieces()) slices.push_back(to_slice(std::move(piece)));
+  for (wire::Piece& piece : std::move(message).pieces())
+    slices.push_back(to_slice(std::move(piece)));
   ByteBuffer buffer(grpc_raw_byte_buffer_create(slices.data(), slices.size()));
   for (const grpc_slice& slice : slices) grpc_slice_unref(slice);
   return buffer;
@@ -43,7 +43,8 @@ Chunks to_chunks(const grpc_byte_buffer& message) {
   Chunks chunks;
   grpc_byte_buffer_reader reader;
   // It never writes to an uncompressed message, and core has decompressed it if need be.
-  if (grpc_byte_buffer_reader_init(&reader, const_cast<grpc_byte_buffer*>(&message)) == 0) return chunks;
+  if (grpc_byte_buffer_reader_init(&reader, const_cast<grpc_byte_buffer*>(&message)) == 0)
+    return chunks;
   grpc_slice* slice = nullptr;
   while (grpc_byte_buffer_reader_peek(&reader, &slice) != 0) {
     chunks.pieces.push_back(view(*slice));

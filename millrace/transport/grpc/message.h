@@ -1,7 +1,8 @@
 // Messages between our pieces and gRPC's slices. Private to this room.
 //
 // Going out, a large piece becomes a slice on the memory that it already has: a tensor's buffer is
-// kept alive by the slice and is never copied. Coming in, a message is a list of slices, cut anywhere.
+// kept alive by the slice and is never copied. Coming in, a message is a list of slices, cut
+// anywhere.
 #pragma once
 
 #include <string_view>

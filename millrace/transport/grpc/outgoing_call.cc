@@ -49,10 +49,9 @@ OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
       when_down_(request.when_down),
       cancellation_(request.cancellation),
       deadline_(request.deadline),
-      call_(grpc_channel_create_call(
-          channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
-          grpc_slice_from_static_buffer(method_.data(), method_.size()), nullptr,
-          to_timespec(request.deadline), nullptr)),
+      call_(grpc_channel_create_call(channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
+                                     grpc_slice_from_static_buffer(method_.data(), method_.size()),
+                                     nullptr, to_timespec(request.deadline), nullptr)),
       request_(to_byte_buffer(std::move(request.message))) {
   if (cancellation_ != nullptr)
     registration_ = cancellation_->on_cancel([this](const Status&) { cancel(); });

@@ -1,8 +1,8 @@
 // OutgoingCall: one call of ours to a peer. Private to this room.
 //
-// Three ways to wait for it: UnaryCall answers a Done from the queue's threads; call_and_wait blocks
-// and reads the socket on the calling thread, so that nobody has to be woken; StreamedCall hands over
-// each message of an answer that comes in several.
+// Three ways to wait for it: UnaryCall answers a Done from the queue's threads; call_and_wait
+// blocks and reads the socket on the calling thread, so that nobody has to be woken; StreamedCall
+// hands over each message of an answer that comes in several.
 //
 // A cancellation ends a call at once with the cancellation's reason, as a consequence.
 #pragma once
@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "absl/functional/any_invocable.h"
+
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
 #include "millrace/cluster/services.h"

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -85,7 +85,8 @@ std::string port_holder(int port) {
   for (const std::string& name : names_in("/proc")) {
     if (!std::isdigit(static_cast<unsigned char>(name[0]))) continue;
     const std::string process = "/proc/" + name;
-    if (has_socket(process, socket)) return str_cat("process ", name, " (", command_of(process), ")");
+    if (has_socket(process, socket))
+      return str_cat("process ", name, " (", command_of(process), ")");
   }
   return "";
 }

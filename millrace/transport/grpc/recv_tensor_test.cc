@@ -35,7 +35,8 @@ Tensor huge_tensor(size_t size) {
 }
 
 TEST_CASE("a peer that does not take parts gets one message, TensorFlow's") {
-  const auto messages = encode_recv_tensor_reply(reply_with(bytes_tensor(kMinPartedBytes)), Parts::refused);
+  const auto messages =
+      encode_recv_tensor_reply(reply_with(bytes_tensor(kMinPartedBytes)), Parts::refused);
   REQUIRE(messages.ok());
   CHECK(messages->size() == 1);
 }
@@ -102,12 +103,12 @@ TEST_CASE("a head that lies is refused") {
     TensorReceiver receiver;
     return receiver.add(Chunks(head)).status().code();
   };
-  CHECK(refused(head_message(7, {2})) == Code::invalid_argument);     // strings
-  CHECK(refused(head_message(0, {2})) == Code::invalid_argument);     // no type
-  CHECK(refused(head_message(99, {2})) == Code::invalid_argument);    // no type that we know
-  CHECK(refused(head_message(1, {-2})) == Code::invalid_argument);    // negative
+  CHECK(refused(head_message(7, {2})) == Code::invalid_argument);   // strings
+  CHECK(refused(head_message(0, {2})) == Code::invalid_argument);   // no type
+  CHECK(refused(head_message(99, {2})) == Code::invalid_argument);  // no type that we know
+  CHECK(refused(head_message(1, {-2})) == Code::invalid_argument);  // negative
   CHECK(refused(head_message(1, {1 << 30, 1 << 30, 1 << 30})) == Code::invalid_argument);
-  CHECK(refused(head_message(1, {int64_t{1} << 60})) != Code::ok);    // more than there is
+  CHECK(refused(head_message(1, {int64_t{1} << 60})) != Code::ok);  // more than there is
 }
 
 TEST_CASE("parts that are too long, or hold what can't be, are refused") {
@@ -127,9 +128,10 @@ TEST_CASE("more than 2 GB: parts for us, TensorFlow's words for others") {
   CHECK(parts->size() == 2 + (size_t{1} << 31) / kPartBytes);
   const Status refused = encode_recv_tensor_reply(reply_with(tensor), Parts::refused).status();
   CHECK(refused.code() == Code::internal);
-  CHECK(refused.message().starts_with(
-      "Failed to encode tensor to byte buffer: Cannot encode a Tensor that exceeds the 2GB protobuf "
-      "limit"));
+  CHECK(
+      refused.message().starts_with("Failed to encode tensor to byte buffer: Cannot encode a "
+                                    "Tensor that exceeds the 2GB protobuf "
+                                    "limit"));
 }
 
 TEST_CASE("a feed of more than 2 GB is refused before it is sent") {

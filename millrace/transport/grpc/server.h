@@ -1,5 +1,5 @@
-// GrpcServer: a task's master and worker, served to the world over gRPC with TensorFlow's methods and
-// messages.
+// GrpcServer: a task's master and worker, served to the world over gRPC with TensorFlow's methods
+// and messages.
 //
 //   MR_ASSIGN(auto socket, ListeningSocket::bind("", 2222));     // first of all
 //   GrpcThreads threads;
@@ -33,7 +33,8 @@ struct GrpcServerOptions {
 class GrpcServer {
  public:
   // Serves at once. The services, the ops and the threads must live until the server has stopped.
-  static Result<std::unique_ptr<GrpcServer>> start(ListeningSocket socket, const GrpcThreads& threads,
+  static Result<std::unique_ptr<GrpcServer>> start(ListeningSocket socket,
+                                                   const GrpcThreads& threads,
                                                    const OpRegistry& ops, MasterService& master,
                                                    WorkerService& worker,
                                                    GrpcServerOptions options = {});
@@ -42,8 +43,8 @@ class GrpcServer {
 
   int port() const;
 
-  // Refuses connections and new calls, cancels those that run with `why`, and returns when no call is
-  // being handled any more: the services may go then. Answers that come within `grace` are still
+  // Refuses connections and new calls, cancels those that run with `why`, and returns when no call
+  // is being handled any more: the services may go then. Answers that come within `grace` are still
   // sent. Not to be called from a handler.
   // Errors: DEADLINE_EXCEEDED naming the methods if calls are still being handled after twice the
   // grace: the services must stay.

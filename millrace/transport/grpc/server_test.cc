@@ -108,14 +108,15 @@ TEST_CASE("a deadline ends a call at both ends") {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
   const Status status = run_empty_step(*master, {.waiting = true, .deadline = deadline});
   CHECK(status.code() == Code::deadline_exceeded);
-  CHECK(status.message() == "the master at " + task.address() +
-                                " did not answer RunStep before the deadline");
+  CHECK(status.message() ==
+        "the master at " + task.address() + " did not answer RunStep before the deadline");
   const Status why = step.answer_when_cancelled();
   CHECK(step.has_deadline());
   CHECK(why.is_consequence());
 }
 
-TEST_CASE("a client that cancels its call is told its own reason, the service that it was cancelled") {
+TEST_CASE(
+    "a client that cancels its call is told its own reason, the service that it was cancelled") {
   TestTask task;
   WaitingStep step;
   task.master.on_run_step = step.handler();
@@ -192,7 +193,8 @@ TEST_CASE("who calls a stopped server is told where it was") {
                                      " can't be called (DeleteWorkerSession): nothing listens"));
 }
 
-TEST_CASE("stop() does not wait for services that never answer, and their late answers are harmless") {
+TEST_CASE(
+    "stop() does not wait for services that never answer, and their late answers are harmless") {
   TestTask task;
   std::latch arrived(1);
   Done<RunStepReply> owed;
@@ -266,11 +268,12 @@ TEST_CASE("connections that come before the server wait for it") {
   testing::FakeWorker fake_worker;
   GrpcThreads threads;
   const auto master =
-      GrpcMasterChannel::create("grpc://127.0.0.1:" + std::to_string(socket.port()), threads).value();
+      GrpcMasterChannel::create("grpc://127.0.0.1:" + std::to_string(socket.port()), threads)
+          .value();
   Answered<RunStepReply> answered;
   master->run_step({}, {}, answered.done());
-  const auto server = GrpcServer::start(std::move(socket), threads, testing::test_ops(), fake_master,
-                                        fake_worker);
+  const auto server =
+      GrpcServer::start(std::move(socket), threads, testing::test_ops(), fake_master, fake_worker);
   CHECK(answered.wait().ok());
 }
 

@@ -1,5 +1,5 @@
-// The methods that a task serves, by their path: requests are decoded, handed to the task's own master
-// and worker, and what these answer is encoded. Private to this room.
+// The methods that a task serves, by their path: requests are decoded, handed to the task's own
+// master and worker, and what these answer is encoded. Private to this room.
 #pragma once
 
 #include "millrace/cluster/services.h"

@@ -2,15 +2,15 @@
 
 #include "millrace/transport/grpc/codec_session.h"
 #include "millrace/transport/grpc/codec_step.h"
-#include "millrace/transport/grpc/services.h"
 #include "millrace/transport/grpc/serve.h"
+#include "millrace/transport/grpc/services.h"
 #include "millrace/transport/grpc/status_codec.h"
 
 namespace millrace::rpc {
 namespace {
 
-// A client of TensorFlow repeats a step that ends in UNAVAILABLE, with all its effects: such an error
-// goes into the body, or is hidden from clients that do not look there.
+// A client of TensorFlow repeats a step that ends in UNAVAILABLE, with all its effects: such an
+// error goes into the body, or is hidden from clients that do not look there.
 void run_step(MasterService& master, std::shared_ptr<IncomingCall> call) {
   ReceivedRunStep received;
   if (!read_request(*call, received)) return;

@@ -14,11 +14,13 @@ void get_status(WorkerService& worker, std::shared_ptr<IncomingCall> call) {
   worker.get_status(WhenDown::fail, context, answer_to<GetStatusReply>(std::move(call)));
 }
 
-void register_graph(WorkerService& worker, const OpRegistry& ops, std::shared_ptr<IncomingCall> call) {
+void register_graph(WorkerService& worker, const OpRegistry& ops,
+                    std::shared_ptr<IncomingCall> call) {
   RegisterGraphRequest request;
   if (!read_request(*call, request, ops)) return;
   const Call context = call->call();
-  worker.register_graph(std::move(request), context, answer_to<RegisterGraphReply>(std::move(call)));
+  worker.register_graph(std::move(request), context,
+                        answer_to<RegisterGraphReply>(std::move(call)));
 }
 
 void run_graph(WorkerService& worker, std::shared_ptr<IncomingCall> call) {
@@ -44,12 +46,14 @@ void recv_tensor(WorkerService& worker, std::shared_ptr<IncomingCall> call) {
     if (!messages.ok()) return call->answer(std::move(messages).status());
     call->answer_in_parts(std::move(messages).value());
   };
-  worker.recv_tensor(std::move(received.request), context, Done<RecvTensorReply>(std::move(answer)));
+  worker.recv_tensor(std::move(received.request), context,
+                     Done<RecvTensorReply>(std::move(answer)));
 }
 
 }  // namespace
 
-void add_worker_methods(WorkerService& worker, const OpRegistry& ops, CallServer::Methods& methods) {
+void add_worker_methods(WorkerService& worker, const OpRegistry& ops,
+                        CallServer::Methods& methods) {
   namespace method = worker_method;
   methods[method::kGetStatus] = [&worker](std::shared_ptr<IncomingCall> call) {
     get_status(worker, std::move(call));

@@ -32,7 +32,8 @@ bool is_on_this_machine(int descriptor) {
   socklen_t here_size = sizeof(here);
   socklen_t there_size = sizeof(there);
   if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&here), &here_size) != 0) return false;
-  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&there), &there_size) != 0) return false;
+  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&there), &there_size) != 0)
+    return false;
   const std::string_view ip = ip_of(here);
   return !ip.empty() && ip == ip_of(there);
 }

@@ -25,7 +25,8 @@ WireStatus to_wire_status(const Status& status) {
   wire.details = wire::encode_error_details(status);
   if (wire.details.size() > kMaxDetails) {
     const Status bare(status.code(), "");
-    wire.details = wire::encode_error_details(status.is_consequence() ? bare.as_consequence() : bare);
+    wire.details =
+        wire::encode_error_details(status.is_consequence() ? bare.as_consequence() : bare);
   }
   return wire;
 }
@@ -53,7 +54,8 @@ Status hide_unavailable(const Status& status) {
 }
 
 Status show_unavailable(const Status& status) {
-  if (status.code() != Code::aborted || !status.payloads().contains(kWasUnavailableUrl)) return status;
+  if (status.code() != Code::aborted || !status.payloads().contains(kWasUnavailableUrl))
+    return status;
   Status shown(Code::unavailable, status.message());
   for (const auto& [url, bytes] : status.payloads())
     if (url != kWasUnavailableUrl) shown = shown.with_payload(url, bytes);

@@ -1,10 +1,11 @@
 // Errors as gRPC carries them: a code, a short message, and details in a trailer. Private to this
 // room.
 //
-//   | grpc-status: the code | grpc-message: at most 3072 bytes | grpc-status-details-bin: payloads |
+//   | grpc-status: the code | grpc-message: at most 3072 bytes | grpc-status-details-bin: payloads
+//   |
 //
-// A message that was too long ends in " ... [truncated]", as TensorFlow's do. Details that would not
-// fit into the headers are left out, except whether the error is a consequence.
+// A message that was too long ends in " ... [truncated]", as TensorFlow's do. Details that would
+// not fit into the headers are left out, except whether the error is a consequence.
 #pragma once
 
 #include <string>

@@ -52,7 +52,8 @@ TEST_CASE("numbers that are no code are UNKNOWN, details that are none are ignor
 }
 
 TEST_CASE("the prefix of older TensorFlows marks a consequence") {
-  CHECK(from_wire_status({GRPC_STATUS_CANCELLED, "[_Derived_]Step was cancelled", ""}).is_consequence());
+  CHECK(from_wire_status({GRPC_STATUS_CANCELLED, "[_Derived_]Step was cancelled", ""})
+            .is_consequence());
 }
 
 TEST_CASE("UNAVAILABLE is hidden as ABORTED and comes back") {

@@ -21,7 +21,8 @@ template <class T>
 class Answered {
  public:
   Done<T> done() {
-    return Done<T>([promise = promise_](Outcome<T> outcome) { promise->set_value(std::move(outcome)); });
+    return Done<T>(
+        [promise = promise_](Outcome<T> outcome) { promise->set_value(std::move(outcome)); });
   }
   Outcome<T> wait() { return promise_->get_future().get(); }
 

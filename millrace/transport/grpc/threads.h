@@ -1,11 +1,11 @@
-// GrpcThreads: the threads on which gRPC's sockets are read and calls are handled. A fixed number at
-// most, however many peers there are.
+// GrpcThreads: the threads on which gRPC's sockets are read and calls are handled. A fixed number
+// at most, however many peers there are.
 //
-// The thread that reads a request handles it then and there, and the answer to a call made meanwhile
-// comes back on such a thread, too: waking another thread costs more than most calls. Normally one
-// thread leads, that is, waits for events. If what an event set off takes longer than a moment,
-// another thread takes the lead, so that a long step delays others by that moment only; the first
-// one stands by when it comes back. Handlers may compute for long, but must not block.
+// The thread that reads a request handles it then and there, and the answer to a call made
+// meanwhile comes back on such a thread, too: waking another thread costs more than most calls.
+// Normally one thread leads, that is, waits for events. If what an event set off takes longer than
+// a moment, another thread takes the lead, so that a long step delays others by that moment only;
+// the first one stands by when it comes back. Handlers may compute for long, but must not block.
 //
 // One per process is enough: give it to the server and to the directory. It outlives both; channels
 // that live longer answer every call with UNAVAILABLE. Threads start with the first use.

@@ -81,8 +81,8 @@ void WorkerChannel::run_graph(RunGraphRequest request, Call call, Done<RunGraphR
     MR_TRY(answer.error);
     return std::move(answer.reply);
   };
-  rpc::ask(*channel_, to(worker_method::kRunGraph, WhenDown::fail, std::move(message).value()), call,
-           std::move(read), std::move(done));
+  rpc::ask(*channel_, to(worker_method::kRunGraph, WhenDown::fail, std::move(message).value()),
+           call, std::move(read), std::move(done));
 }
 
 void WorkerChannel::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorReply> done) {

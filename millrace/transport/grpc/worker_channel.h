@@ -1,7 +1,7 @@
 // WorkerChannel: the worker of a task elsewhere. Private to this room; GrpcDirectory makes them.
 //
-// Calls that start something fail at once if the task can't be reached; those that clean up wait for
-// it to come back (get_status as asked). A RecvTensor is never given a deadline by us.
+// Calls that start something fail at once if the task can't be reached; those that clean up wait
+// for it to come back (get_status as asked). A RecvTensor is never given a deadline by us.
 #pragma once
 
 #include <memory>

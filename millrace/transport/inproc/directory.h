@@ -1,4 +1,5 @@
-// InprocDirectory: the workers of this process, by task. DirectoryChain: several directories as one.
+// InprocDirectory: the workers of this process, by task. DirectoryChain: several directories as
+// one.
 #pragma once
 
 #include <map>

@@ -47,7 +47,8 @@ TEST_CASE("in a chain the first directory that knows a task wins") {
 }
 
 struct Broken final : WorkerDirectory {
-  Result<std::shared_ptr<WorkerService>> worker(const TaskName&, std::string_view address) override {
+  Result<std::shared_ptr<WorkerService>> worker(const TaskName&,
+                                                std::string_view address) override {
     return invalid("'", address, "' is no address");
   }
 };

@@ -295,7 +295,7 @@ std::pair<int, int> footprint() {
   return {count("/proc/self/fd"), count("/proc/self/task")};
 }
 
-TEST_CASE("servers start and stop again and again without leaving anything behind") {
+TEST_CASE("a thousand servers start, serve and stop without leaving anything behind") {
   GraphBuilder builder(runtime()->ops());
   const Output x = constant(builder.root(), 1);
   const auto cycle = [&] {
@@ -306,12 +306,13 @@ TEST_CASE("servers start and stop again and again without leaving anything behin
     CHECK(session->close().ok());
     CHECK(server->stop().ok());
   };
-  for (int i = 0; i < 5; ++i) cycle();
-  const auto before = footprint();
   for (int i = 0; i < 50; ++i) cycle();
+  const auto before = footprint();
+  for (int i = 0; i < 1000; ++i) cycle();
   const auto after = footprint();
   CHECK(after.first <= before.first + 4);
-  CHECK(after.second <= before.second + 2);
+  // gRPC may still start one or the other of its own threads, of which there is a fixed number.
+  CHECK(after.second <= before.second + 8);
 }
 
 }  // namespace

@@ -18,9 +18,7 @@ import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
-DEADLINE = 60.0  # seconds; a bound on hangs, not a measure of speed
+from bounds import DEADLINE, ROOT
 
 
 @dataclasses.dataclass

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import DEADLINE, ROOT
+from bounds import DEADLINE, ROOT
 
 PROGRAM = ROOT / "examples" / "word_count.py"
 JOB = ["--job", "files=1", "--job", "reduce=1", "--job", "map=2", "--until", "map"]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import ROOT
+from bounds import ROOT
 
 PROGRAM = ROOT / "examples" / "word_count.py"
 

@@ -176,17 +176,15 @@ class StepCutter {
     return {};
   }
 
-  std::string free_name(std::string_view prefix) const {
-    std::string name(prefix);
-    for (int suffix = 1; whole_.find(name) || step_.graph.find(name); ++suffix) {
-      name = str_cat(prefix, "_", suffix);
+  // "_recv_x_0", "_send_y_1"; further ones for the same tensor get ".1", ".2" … at the end, which
+  // no other tensor's name can have: workers keep transfers by name.
+  std::string transfer_name(std::string_view verb, Endpoint source, size_t number) const {
+    const std::string prefix =
+        str_cat("_", verb, "_", whole_[source.node].name, "_", source.output);
+    for (;; ++number) {
+      std::string name = number == 0 ? prefix : str_cat(prefix, ".", number);
+      if (!whole_.find(name) && !step_.graph.find(name)) return name;
     }
-    return name;
-  }
-
-  // "_recv_x_0", "_send_y_1"
-  std::string transfer_name(std::string_view verb, Endpoint source) const {
-    return str_cat("_", verb, "_", whole_[source.node].name, "_", source.output);
   }
 
   Attrs transfer_attrs(const Device& device, std::string tensor_name) const {
@@ -215,13 +213,13 @@ class StepCutter {
     for (size_t i = 0; i < feeds_.size(); ++i) {
       Feed& feed = feeds_[i];
       const std::string name = tensor_name(feed.source);
-      for (Arrival& arrival : feed.arrivals) {
+      for (size_t k = 0; k < feed.arrivals.size(); ++k) {
+        Arrival& arrival = feed.arrivals[k];
         Attrs attrs = transfer_attrs(*arrival.device, name);
         attrs.set("tensor_type", whole_[feed.source.node].output_types[feed.source.output].dtype);
-        MR_ASSIGN(arrival.recv,
-                  step_.graph.add({.name = free_name(transfer_name("recv", feed.source)),
-                                   .op = "_Recv",
-                                   .attrs = std::move(attrs)}));
+        MR_ASSIGN(arrival.recv, step_.graph.add({.name = transfer_name("recv", feed.source, k),
+                                                 .op = "_Recv",
+                                                 .attrs = std::move(attrs)}));
         step_.graph.set_device(arrival.recv, arrival.device->full_name);
         step_.feeds.push_back(transfer(i, step_.graph[arrival.recv], *arrival.device, name));
       }
@@ -256,19 +254,16 @@ class StepCutter {
   }
 
   Status add_sends() {
-    absl::flat_hash_map<Endpoint, int> times;
+    absl::flat_hash_map<Endpoint, size_t> times;
     for (size_t i = 0; i < fetched_.size(); ++i) {
       const Endpoint source = fetched_[i];
       MR_ASSIGN(const Device* const device, device_of(whole_[source.node]));
       // Fetched twice is sent twice, under keys of their own.
-      const int repeat = times[source]++;
-      std::string name = tensor_name(source), node_name = transfer_name("send", source);
-      if (repeat > 0) {
-        str_append(&name, "#", repeat);
-        str_append(&node_name, "_", repeat);
-      }
+      const size_t repeat = times[source]++;
+      const std::string name =
+          repeat == 0 ? tensor_name(source) : str_cat(tensor_name(source), "#", repeat);
       MR_ASSIGN(const NodeId send,
-                step_.graph.add({.name = free_name(node_name),
+                step_.graph.add({.name = transfer_name("send", source, repeat),
                                  .op = "_Send",
                                  .inputs = {{new_ids_[source.node], source.output}},
                                  .attrs = transfer_attrs(*device, name)}));

@@ -5,30 +5,13 @@
 
 #include <pybind11/pybind11.h>
 
-#include "millrace/cluster/host_port.h"
 #include "millrace/cluster/inherited_socket.h"
 #include "millrace/python/status_binding.h"
+#include "millrace/session/launched_task.h"
 
 namespace py = pybind11;
 
 namespace millrace::python {
-namespace {
-
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
-// Where to bind: what a launcher has bound, and this machine alone if the cluster is on it.
-Status choose_socket(ServerOptions& options) {
-  MR_ASSIGN(const std::string address, options.cluster.address({options.job, 0, options.task}));
-  MR_ASSIGN(const HostPort own, HostPort::parse(address));
-  if (is_loopback(own.host)) options.bind_host = own.host;
-  MR_ASSIGN(options.listen_fd, inherited_socket(std::getenv(kListenDescriptorVariable),
-                                                std::getenv(kListenAddressVariable), address));
-  return {};
-}
-
-}  // namespace
 
 ServedTask::~ServedTask() {
   py::gil_scoped_release release;
@@ -37,7 +20,7 @@ ServedTask::~ServedTask() {
 
 void ServedTask::start() {
   if (server_ != nullptr) return;
-  check(choose_socket(options_));
+  check(choose_socket(options_, [](const char* name) { return std::getenv(name); }));
   if (options_.listen_fd) {
     // It is for this server: not for another one, and not for programs that this one starts.
     unsetenv(kListenDescriptorVariable);

@@ -9,6 +9,7 @@ void FlatFlow::begin() {
   std::memcpy(static_cast<void*>(arrivals_.data()), layout_.arrivals.data(),
               arrivals_.size() * sizeof(Arrivals));
   num_ready_ = layout_.sources.size();
+  if (num_ready_ == 0) return;
   std::memcpy(ready_.get(), layout_.sources.data(), num_ready_ * sizeof(uint32_t));
 }
 

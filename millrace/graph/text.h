@@ -5,8 +5,7 @@
 //   x = Placeholder(dtype=float, shape=[2,?])
 //   w = VariableV2(dtype=float, shape=[2,2]) @ /job:ps/task:0
 //   c = Const(3)                          # dtype and value from a tensor literal, see literal.h
-//   y = MatMul(x, w:0, transpose_a=true) ^init ^c @ /job:ps ->
-//   /job:ps/replica:0/task:0/device:CPU:0
+//   y = MatMul(x, w:0, transpose_a=true) ^init ^c -> /job:ps/replica:0/task:0/device:CPU:0
 //
 // A statement is a name, an op, in parentheses its data inputs and then its attributes, `^` before
 // each control input, `@` before the requested device, `->` before the device that it was placed

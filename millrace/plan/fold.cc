@@ -145,8 +145,7 @@ class Folder {
     return {};
   }
 
-  // One on each device where it is needed: a constant is cheaper to keep than to send in every
-  // step.
+  // One on each device where it is needed: a constant is cheaper to keep than to send every time.
   Result<NodeId> constant_for(Endpoint source, NodeId consumer) {
     const std::string_view device = graph_[consumer].device;
     NodeId& constant =

@@ -20,8 +20,8 @@ using SpecId = uint32_t;
 // tasks are always an error.)
 enum class TypeConflict : uint8_t { refuse, clear };
 
-// What both specifications say. Errors: INVALID_ARGUMENT "Cannot merge devices with incompatible
-// …".
+// What both specifications say.
+// Errors: INVALID_ARGUMENT "Cannot merge devices with incompatible …".
 Result<DeviceName> merge_specs(const DeviceName& a, const DeviceName& b, TypeConflict conflict);
 
 class SpecTable {

@@ -5,12 +5,10 @@
 // like any other: passes rewrite it without knowing about feeds.
 //
 //   fed `x:k`      node `_recv_x_k`, client_terminated, on every task that consumes the value: on
-//   the
-//                  device of x if its task is among them, else on that of the task's first
-//                  consumer.
+//                  the device of x if its task is among them, else on that of the first consumer
+//                  there. Further tasks' nodes are `_recv_x_k.1` and so on.
 //   fetched `y:k`  node `_send_y_k`, client_terminated, on the device of y.
-//   key            device;incarnation;device;x:k;0:0, with that device on both sides: whoever
-//   starts
+//   key            device;incarnation;device;x:k;0:0, with that device on both sides: who starts
 //                  the step hands values straight to each task, and takes them straight from it.
 #pragma once
 

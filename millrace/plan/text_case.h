@@ -1,8 +1,8 @@
 // Text tests: files of cases, each a command, a graph that goes in, and the text that comes out.
 //
 //   # What the case shows.
-//   place devices=/job:ps/task:0
-//   w = VariableV2(dtype=float, shape=[])
+//   place devices=worker:2,ps
+//   w = VariableV2(dtype=float, shape=[]) @ /job:ps
 //   ----
 //   w -> /job:ps/replica:0/task:0/device:CPU:0
 //

@@ -1,0 +1,68 @@
+"""TensorFlow beside Millrace: real clients, real servers, in every combination.
+
+These tests run under the interpreter that `tools/tensorflow` makes; `tools/test` does that. When that
+environment can't be had, every test here is skipped with the reason, and `tools/test` says so again at
+the end.
+"""
+
+import os
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+# A proxy for the outside world is none for tasks on this machine; gRPC would ask it.
+os.environ["no_proxy"] = os.environ["NO_PROXY"] = "*"
+
+try:
+    import tensorflow as tf
+except ImportError as error:
+    tf = None
+    REASON = os.environ.get("MILLRACE_NO_TENSORFLOW") or f"TensorFlow is not here: {error}"
+    collect_ignore_glob = ["test_*.py"]  # they import TensorFlow, so they can't even be read
+    if os.environ.get("MILLRACE_NO_TENSORFLOW") is None:
+        REASON += "; run the tests with `make test`, or: $(tools/tensorflow) -m pytest tests/interop"
+
+if tf is not None:
+    from tasks import Cluster, Zygote
+
+    tf.compat.v1.disable_v2_behavior()
+
+
+def pytest_report_header():
+    return f"TensorFlow {tf.__version__}" if tf else f"LEFT OUT, all of them: {REASON}"
+
+
+@pytest.fixture
+def cluster(tmp_path, zygote):
+    """cluster(ps=1, worker=2, tf=["worker:1"]) -> a running Cluster; its tasks end with the test."""
+    made = []
+
+    def start(tf=(), **jobs):
+        made.append(Cluster(tmp_path, jobs, tensorflow=tf, zygote=zygote))
+        made[-1].start_all()
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.stop()
+
+
+@pytest.fixture
+def target(cluster):
+    """The target of a fresh Millrace server: a cluster of one task, /job:worker/task:0."""
+    return cluster(worker=1).target("worker")
+
+
+@pytest.fixture(scope="session")
+def zygote(tmp_path_factory):
+    """Starts TensorFlow servers without paying for the import each time."""
+    with Zygote(tmp_path_factory.mktemp("zygote")) as started:
+        yield started
+
+
+@pytest.fixture
+def graph():
+    """A fresh default graph."""
+    with tf.Graph().as_default() as made:
+        yield made

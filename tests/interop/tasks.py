@@ -107,6 +107,7 @@ class Zygote:
         return json.loads(self._process.stdout.readline())
 
     def start(self, config, log):
+        log.touch()  # whoever waits for the task reads it, maybe before the task writes it
         pid = self._ask(start=config, log=str(log))
 
         def wait(seconds):

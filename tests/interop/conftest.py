@@ -29,17 +29,28 @@ if tf is not None:
     tf.compat.v1.disable_v2_behavior()
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--servers",
+        choices=["millrace", "tensorflow"],
+        default="millrace",
+        help="whose servers stand in for Millrace's; a test that fails on TensorFlow's own is untrue",
+    )
+
+
 def pytest_report_header():
     return f"TensorFlow {tf.__version__}" if tf else f"LEFT OUT, all of them: {REASON}"
 
 
 @pytest.fixture
-def cluster(tmp_path, zygote):
+def cluster(tmp_path, zygote, request):
     """cluster(ps=1, worker=2, tf=["worker:1"]) -> a running Cluster; its tasks end with the test."""
     made = []
 
     def start(tf=(), **jobs):
         made.append(Cluster(tmp_path, jobs, tensorflow=tf, zygote=zygote))
+        if request.config.getoption("servers") == "tensorflow":
+            made[-1].tensorflow = set(made[-1].addresses)
         made[-1].start_all()
         return made[-1]
 

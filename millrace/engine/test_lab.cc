@@ -11,32 +11,47 @@ namespace {
 
 constexpr const char* kDevice = "/job:worker/replica:0/task:0/device:CPU:0";
 
+// Nothing of a wait outlives its answer: the step, with its cancellation, may go right after.
 class WaitKernel final : public Kernel {
  public:
   explicit WaitKernel(Lab* lab) : lab_(lab) {}
   bool is_async() const override { return true; }
   void start(KernelContext& context, Done<void> done) override {
     const std::string name(context.node_name());
+    auto wait = std::make_unique<Lab::Wait>();
+    wait->context = &context;
+    wait->done = std::move(done);
+    wait->registration = context.step().cancellation->on_cancel(
+        [this, name, wait = wait.get()](const Status& why) { give_up(name, wait, why); });
+    Status cancelled;
     {
       MutexLock lock(lab_->mutex);
-      lab_->waiting[name] = &context;
-      lab_->waiting_done[name] = std::move(done);
-      lab_->changed.notify_all();
-    }
-    // The registration ends with the kernel: in these tests after the step.
-    registration_ = context.step().cancellation->on_cancel([this, name](const Status& why) {
-      Done<void> mine;
-      {
-        MutexLock lock(lab_->mutex);
-        mine = std::move(lab_->waiting_done[name]);
+      cancelled = wait->cancelled;
+      if (cancelled.ok()) {
+        lab_->waiting[name] = std::move(wait);
+        lab_->changed.notify_all();
+        return;
       }
-      if (mine) mine(why);
-    });
+    }
+    Lab::end(std::move(wait), cancelled);
   }
 
  private:
+  void give_up(const std::string& name, Lab::Wait* wait, const Status& why) {
+    std::unique_ptr<Lab::Wait> mine;
+    {
+      MutexLock lock(lab_->mutex);
+      // Alive in any case: its registration waits for this callback before it goes.
+      wait->cancelled = why;
+      const auto found = lab_->waiting.find(name);
+      if (found == lab_->waiting.end() || found->second.get() != wait) return;
+      mine = std::move(found->second);
+      lab_->waiting.erase(found);
+    }
+    Lab::end(std::move(mine), why);
+  }
+
   Lab* const lab_;
-  Cancellation::Registration registration_;
 };
 
 class DropKernel final : public Kernel {
@@ -217,14 +232,20 @@ Lab::Outcome Lab::run(const std::string& text, const std::vector<std::string>& f
 }
 
 void Lab::answer(const std::string& node, Result<int32_t> value) {
-  Done<void> done;
+  std::unique_ptr<Wait> mine;
   {
     MutexLock lock(mutex);
-    while (!waiting_done[node]) changed.wait(mutex);
-    if (value.ok()) waiting[node]->set_output(0, number(*value));
-    done = std::move(waiting_done[node]);
+    while (!waiting.contains(node)) changed.wait(mutex);
+    mine = std::move(waiting.extract(node).mapped());
   }
-  done(value.status());
+  if (value.ok()) mine->context->set_output(0, number(*value));
+  end(std::move(mine), value.status());
+}
+
+void Lab::end(std::unique_ptr<Wait> wait, const Status& status) {
+  Done<void> done = std::move(wait->done);
+  wait.reset();
+  done(status);
 }
 
 }  // namespace millrace::testing

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,8 +79,15 @@ class Lab {
   Mutex mutex;
   Condition changed;
   std::vector<std::string> log_ MR_GUARDED_BY(mutex);
-  std::map<std::string, KernelContext*> waiting MR_GUARDED_BY(mutex);
-  std::map<std::string, Done<void>> waiting_done MR_GUARDED_BY(mutex);
+  // A Wait that has started and not been answered.
+  struct Wait {
+    KernelContext* context = nullptr;
+    Done<void> done;
+    Status cancelled;  // guarded by the lab's mutex
+    Cancellation::Registration registration;
+  };
+  std::map<std::string, std::unique_ptr<Wait>> waiting MR_GUARDED_BY(mutex);
+  static void end(std::unique_ptr<Wait> wait, const Status& status);
   int meeting MR_GUARDED_BY(mutex) = 0;
   struct Variable final : Resource {
     Mutex mutex;

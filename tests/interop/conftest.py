@@ -21,9 +21,12 @@ except ImportError as error:
     REASON = os.environ.get("MILLRACE_NO_TENSORFLOW") or f"TensorFlow is not here: {error}"
     collect_ignore_glob = ["test_*.py"]  # they import TensorFlow, so they can't even be read
     if os.environ.get("MILLRACE_NO_TENSORFLOW") is None:
-        REASON += "; run the tests with `make test`, or: $(tools/tensorflow) -m pytest tests/interop"
+        REASON += (
+            "; run the tests with `make test`, or: $(tools/tensorflow) -m pytest tests/interop"
+        )
 
 if tf is not None:
+    from border import Border
     from tasks import Cluster, Zygote
 
     tf.compat.v1.disable_v2_behavior()
@@ -77,3 +80,9 @@ def graph():
     """A fresh default graph."""
     with tf.Graph().as_default() as made:
         yield made
+
+
+@pytest.fixture(params=["millrace", "tensorflow"])
+def border(request, cluster, graph):
+    """A cluster of one task of each kind; the parameter says which is the master."""
+    return Border(cluster(worker=2, tf=["worker:1"]), master=request.param)

@@ -37,6 +37,7 @@ makes no sense.)";
 struct ServeFlags {
   std::string cluster_file;
   std::string bind_host;
+  int cpu_devices = 1;
 };
 
 Result<TaskIdentity> identify(const ServeFlags& flags, const std::vector<std::string>& rest) {
@@ -56,6 +57,7 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
   options.bind_host = flags.bind_host;
   options.job = identity.task.job;
   options.task = identity.task.task;
+  options.cpu_devices = flags.cpu_devices;
   options.cluster = std::move(identity.cluster);
   MR_TRY(choose_socket(options, std::getenv));
   return options;
@@ -103,6 +105,9 @@ void add_serve(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   verb->add_option("--bind", flags->bind_host, "Address of this machine to listen on")
       ->type_name("HOST");
+  verb->add_option("--cpu-devices", flags->cpu_devices, "How many CPU devices the task has (1)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   verb->callback([flags, verb, &invocation] {
     invocation.run = [flags, verb] { return serve(*flags, verb->remaining()); };
   });

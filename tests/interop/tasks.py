@@ -57,12 +57,15 @@ class Task:
         return self._wait(DEADLINE)
 
     def running(self):
-        return self._wait(0) is None
+        return self.exit_code() is None
+
+    def exit_code(self):
+        return self._wait(0)
 
 
-def start_millrace(config, log):
+def start_millrace(config, log, *flags):
     process = subprocess.Popen(
-        [millrace_command(), "serve"],
+        [millrace_command(), "serve", *flags],
         stdin=subprocess.DEVNULL,
         stdout=log.open("wb"),
         stderr=subprocess.STDOUT,
@@ -81,8 +84,9 @@ def start_millrace(config, log):
 class Zygote:
     """A process that has imported TensorFlow, and forks a server for each line that it is sent."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, python=sys.executable):
         self._folder = folder
+        self._python = python  # an interpreter that has TensorFlow
         self._process = None
         self._exits = {}
 
@@ -97,7 +101,7 @@ class Zygote:
     def _ask(self, **request):
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, str(pathlib.Path(__file__).with_name("tf_zygote.py"))],
+                [self._python, str(pathlib.Path(__file__).with_name("tf_zygote.py"))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -1,0 +1,5 @@
+"""Takes its process with it while it is imported."""
+
+import os
+
+os.abort()

@@ -9,6 +9,12 @@
 namespace millrace {
 namespace {
 
+Status check_component(size_t index, const PartialShape& expected, const Shape& got) {
+  if (expected.allows(got)) return {};
+  return invalid("Shape mismatch in tuple component ", index, ". Expected ", expected.to_string(),
+                 ", got ", got.to_string());
+}
+
 std::string types_text(const std::vector<DType>& types) {
   std::string text;
   for (const DType type : types) str_append(&text, text.empty() ? "" : ", ", dtype_name(type));
@@ -76,8 +82,7 @@ void Queue::enqueue(QueueElement element, Cancellation* cancellation, Done<void>
 void Queue::enqueue_many(QueueElement rows, Cancellation* cancellation, Done<void> done) {
   auto elements = split_rows(rows);
   if (!elements.ok()) return done(elements.status());
-  for (const QueueElement& element : *elements)
-    if (Status status = check_element(element); !status.ok()) return done(std::move(status));
+  if (Status status = check_rows(rows); !status.ok()) return done(std::move(status));
   Request request{.kind = Attempt::enqueue, .elements = std::move(*elements)};
   start(std::move(request), cancellation,
         [done = std::move(done)](Status status, QueueBatch) mutable { done(std::move(status)); });
@@ -233,10 +238,18 @@ void Queue::answer_all(SettledList settled) {
 
 Status Queue::check_element(const QueueElement& element) const {
   for (size_t i = 0; i < element.size() && i < spec_.shapes.size(); ++i) {
-    if (!spec_.shapes[i].allows(element[i].shape())) {
-      return invalid("Shape mismatch in tuple component ", i, ". Expected ",
-                     spec_.shapes[i].to_string(), ", got ", element[i].shape().to_string());
-    }
+    MR_TRY(check_component(i, spec_.shapes[i], element[i].shape()));
+  }
+  return {};
+}
+
+Status Queue::check_rows(const QueueElement& rows) const {
+  for (size_t i = 0; i < rows.size() && i < spec_.shapes.size(); ++i) {
+    if (spec_.shapes[i].rank() < 0) continue;
+    absl::InlinedVector<int64_t, 6> dims{rows[i].shape()[0]};
+    dims.insert(dims.end(), spec_.shapes[i].dims().begin(), spec_.shapes[i].dims().end());
+    MR_ASSIGN(const PartialShape expected, PartialShape::create(dims));
+    MR_TRY(check_component(i, expected, rows[i].shape()));
   }
   return {};
 }

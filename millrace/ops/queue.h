@@ -91,6 +91,8 @@ class Queue final : public Resource {
   static void answer_all(SettledList settled);
 
   Status check_element(const QueueElement& element) const;
+  // Elements stacked along a first axis, as split_rows() takes them.
+  Status check_rows(const QueueElement& rows) const;
 
   const QueueSpec spec_;
   const std::string name_;

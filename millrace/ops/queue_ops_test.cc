@@ -136,6 +136,9 @@ TEST_CASE("what does not fit the queue is refused, and says what does") {
         "Signature mismatch, have: resource, float-> expected: resource, int32->");
   CHECK(q.enqueue(handle, {Tensor::vector<int32_t>({1, 2, 3})}).message() ==
         "Shape mismatch in tuple component 0. Expected [2], got [3]");
+  const Tensor rows = Tensor::of<int32_t>({1, 3}, {1, 2, 3});
+  CHECK(q.enqueue(handle, {rows}, "QueueEnqueueManyV2").message() ==
+        "Shape mismatch in tuple component 0. Expected [1,2], got [1,3]");
   const Value shapeless =
       q.handle("FIFOQueueV2", {{"component_types", AttrValue(std::vector<DType>{DType::i32})},
                                {"shared_name", AttrValue("shapeless")}})

@@ -70,12 +70,14 @@ class AssignKernel final : public Kernel {
     }
     Tensor value = context.take_input(1);
     MutexLock lock(variable->mutex());
-    if (validates_shape_ && !variable->declared_shape().allows(value.shape())) {
+    Tensor& held = *variable->tensor();
+    // Held against the value that is there, as TensorFlow does; what is declared binds nobody.
+    if (validates_shape_ && held.has_value() && held.shape() != value.shape()) {
       return invalid("'", context.node_name(),
                      "': Trying to assign to variable with tensor with wrong shape. Expected ",
-                     variable->declared_shape().to_string(), " got ", value.shape().to_string());
+                     held.shape().to_string(), " got ", value.shape().to_string());
     }
-    return store(*variable->tensor(), std::move(value));
+    return store(held, std::move(value));
   }
 
  private:

@@ -174,6 +174,17 @@ TEST_CASE("a resource variable is updated, and what was read stays") {
   CHECK(*f.get("ReadVariableOp", {r}, {{"dtype", DType::f32}}) == floats({2, -2}));
 }
 
+TEST_CASE("an assignment that validates shapes holds them against the value that is there") {
+  Fixture f;
+  const Tensor r = handle(f);
+  const Attrs validating{{"validate_shape", AttrValue(true)}};
+  REQUIRE(f.run("AssignVariableOp", {r, floats({1, 2, 3})}, validating).ok());
+  const Status refused = f.run("AssignVariableOp", {r, floats({1, 2})}, validating);
+  CHECK(refused.code() == Code::invalid_argument);
+  CHECK(refused.message().find("Expected [3] got [2]") != std::string::npos);
+  CHECK(f.run("AssignVariableOp", {r, floats({1, 2})}).ok());
+}
+
 TEST_CASE("wrong types, wrong devices and wrong handles are refused") {
   Fixture f;
   const Tensor r = handle(f);

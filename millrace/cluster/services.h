@@ -21,6 +21,9 @@
 
 namespace millrace {
 
+// Whether a call to a task that can't be reached fails at once or waits for the task to appear.
+enum class WhenDown : uint8_t { fail, wait };
+
 // What accompanies a request without being part of it.
 struct Call {
   // Ends the call early, with its reason. May be null: the call can't be cancelled. Must stay alive
@@ -32,6 +35,8 @@ struct Call {
   // True if the caller blocks anyway: a remote call may then be made on its thread.
   bool waiting = false;
   std::optional<Clock::Time> deadline = std::nullopt;
+  // For calls to a master; those to workers behave as their method says.
+  WhenDown when_down = WhenDown::wait;
 };
 
 class MasterService {
@@ -48,9 +53,6 @@ class MasterService {
   virtual void run_callable(RunCallableRequest, Call, Done<RunCallableReply>) = 0;
   virtual void release_callable(ReleaseCallableRequest, Call, Done<void>) = 0;
 };
-
-// Whether a call to a task that can't be reached fails at once or waits for the task to appear.
-enum class WhenDown : uint8_t { fail, wait };
 
 class WorkerService {
  public:

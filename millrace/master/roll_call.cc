@@ -36,13 +36,14 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
       MutexLock lock(mutex_);
       answered_.resize(present_.size(), false);
       retries_.resize(present_.size());
+      diagnoses_.resize(present_.size());
       missing_ = present_.size();
     }
     early_end_ = EarlyEnd::or_stopping(context_, call, "every task of the cluster to answer",
                                        [weak = weak_from_this()](Status why) {
                                          if (auto self = weak.lock()) self->give_up(std::move(why));
                                        });
-    remind_later();
+    remind_after(context_.options.reminder_interval / 10);
     for (size_t i = 0; i < present_.size(); ++i) ask(i);
   }
 
@@ -97,7 +98,8 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   void give_up(Status why) {
     {
       MutexLock lock(mutex_);
-      if (failure_.ok()) failure_ = why;
+      if (failure_.ok())
+        failure_ = why.code() == Code::deadline_exceeded ? why.then(missing()) : why;
     }
     cancellation_.cancel(why.as_consequence());
   }
@@ -107,13 +109,30 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
     return failure_;
   }
 
-  void remind_later() {
+  // "; not there: /job:ps/replica:0/task:0 at ps0:2222 (why, if somebody has looked)"
+  std::string missing() const MR_REQUIRES(mutex_) {
+    constexpr size_t kNamed = 5;
+    std::string text;
+    size_t count = 0;
+    for (size_t i = 0; i < present_.size(); ++i) {
+      if (answered_[i] || ++count > kNamed) continue;
+      str_append(&text, text.empty() ? "; not there: " : ", ", describe(i));
+    }
+    return count > kNamed ? str_cat(text, " and ", count - kNamed, " more") : text;
+  }
+  std::string describe(size_t index) const MR_REQUIRES(mutex_) {
+    const Member& member = present_[index].member;
+    const Status& why = diagnoses_[index];
+    return str_cat(member.task.to_string(), " at ", member.address,
+                   why.ok() ? "" : str_cat(" (", why.to_string(), ")"));
+  }
+
+  void remind_after(Clock::Duration pause) {
     MutexLock lock(mutex_);
     if (missing_ == 0) return;
-    reminder_ = context_.options.timers.at(
-        context_.now() + context_.options.reminder_interval, [weak = weak_from_this()] {
-          if (auto self = weak.lock()) self->context_.options.pool.post([self] { self->remind(); });
-        });
+    reminder_ = context_.options.timers.at(context_.now() + pause, [weak = weak_from_this()] {
+      if (auto self = weak.lock()) self->context_.options.pool.post([self] { self->remind(); });
+    });
   }
 
   void remind() {
@@ -128,9 +147,11 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
           WhenDown::fail, call,
           Done<GetStatusReply>([self = shared_from_this(), i](Result<GetStatusReply> reply) {
             log_info(reminder(self->purpose_, self->present_[i].member, reply.status()));
+            MutexLock lock(self->mutex_);
+            self->diagnoses_[i] = std::move(reply).status();
           }));
     }
-    remind_later();
+    remind_after(context_.options.reminder_interval);
   }
 
   void end(Status status) {
@@ -161,6 +182,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   Done<std::vector<Present>> done_ MR_GUARDED_BY(mutex_);
   std::vector<bool> answered_ MR_GUARDED_BY(mutex_);
   size_t missing_ MR_GUARDED_BY(mutex_) = 0;
+  std::vector<Status> diagnoses_ MR_GUARDED_BY(mutex_);  // of the last look at each that is missing
   Status failure_ MR_GUARDED_BY(mutex_);
   TimerQueue::Timer reminder_ MR_GUARDED_BY(mutex_);
   std::vector<TimerQueue::Timer> retries_ MR_GUARDED_BY(mutex_);

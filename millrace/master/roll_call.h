@@ -1,9 +1,10 @@
 // Roll call: asks every member of a cluster for its devices and waits until all have answered.
 //
 // Tasks start in any order, so a member that is down is waited for, as long as the caller likes:
-// only the cancellation ends the wait. Every so often a log line names each member that is missing,
-// its address, and what a direct attempt to reach it says. A member that answers under another name
-// ends the roll call at once.
+// only the cancellation ends the wait. Every so often (first after a tenth of the interval) a log
+// line names each member that is missing, its address, and what a direct attempt to reach it says;
+// so does the error when the time is up. A member that answers under another name ends the roll
+// call at once.
 #pragma once
 
 #include <memory>

@@ -1,79 +1,18 @@
 // Several servers in one process, talking over real sockets.
 #include "millrace/session/server.h"
 
-#include <dirent.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <thread>
 
-#include <doctest/doctest.h>
-
-#include "millrace/api/input.h"
-#include "millrace/api/ops.h"
-#include "millrace/session/session.h"
-#include "millrace/transport/grpc/listening_socket.h"
+#include "millrace/base/footprint.h"
+#include "millrace/session/fleet.h"
 
 namespace millrace {
 namespace {
 
-std::shared_ptr<Runtime> runtime() {
-  static const std::shared_ptr<Runtime> kRuntime = Runtime::create({.threads = 2});
-  return kRuntime;
-}
-
-// A socket on a free port, to be handed to a server: the cluster can name the port beforehand.
-class Port {
- public:
-  Port() : socket_(ListeningSocket::bind("localhost", 0).value()) {}
-  int number() const { return socket_.port(); }
-  std::string address() const { return str_cat("localhost:", number()); }
-  // For one server.
-  int hand_over() { return dup(socket_.descriptor().get()); }
-
- private:
-  ListeningSocket socket_;
-};
-
-// Tasks "a:0" and "b:0" … on ports that are held from the beginning, so that they can be started in
-// any order.
-struct Fleet {
-  explicit Fleet(std::vector<std::string> jobs) {
-    for (const std::string& job : jobs) {
-      ports[job] = std::make_unique<Port>();
-      CHECK(cluster.add_job(job, {ports[job]->address()}).ok());
-    }
-  }
-  Server& start(const std::string& job) {
-    ServerOptions options;
-    options.cluster = cluster;
-    options.job = job;
-    options.listen_fd = ports[job]->hand_over();
-    auto server = Server::start(std::move(options), runtime());
-    REQUIRE_MESSAGE(server.ok(), server.status().to_string());
-    servers[job] = std::move(server).value();
-    return *servers[job];
-  }
-  std::map<std::string, std::unique_ptr<Port>> ports;
-  ClusterSpec cluster;
-  std::map<std::string, std::unique_ptr<Server>> servers;
-};
-
-template <class T>
-std::string text(const Result<T>& result) {
-  if (!result.ok()) return result.status().to_string();
-  std::string all;
-  for (const Tensor& tensor : *result)
-    str_append(&all, all.empty() ? "" : " | ", tensor.to_string());
-  return all;
-}
-
-ServerOptions alone() {
-  ServerOptions options;
-  CHECK(options.cluster.add_job("solo", {"localhost:0"}).ok());
-  options.job = "solo";
-  return options;
-}
+using namespace testing;
 
 TEST_CASE("a server on port 0 announces the port it got, and answers there") {
   auto server = Server::start(alone(), runtime());
@@ -283,18 +222,6 @@ TEST_CASE("resetting drops variables and sessions of the whole cluster") {
   CHECK(text(next->run({}, {v.name()})).find("uninitialized") != std::string::npos);
 }
 
-// Descriptors and threads of this process.
-std::pair<int, int> footprint() {
-  const auto count = [](const char* path) {
-    int entries = 0;
-    DIR* folder = opendir(path);
-    while (readdir(folder) != nullptr) ++entries;
-    closedir(folder);
-    return entries;
-  };
-  return {count("/proc/self/fd"), count("/proc/self/task")};
-}
-
 TEST_CASE("a thousand servers start, serve and stop without leaving anything behind") {
   GraphBuilder builder(runtime()->ops());
   const Output x = constant(builder.root(), 1);
@@ -307,12 +234,12 @@ TEST_CASE("a thousand servers start, serve and stop without leaving anything beh
     CHECK(server->stop().ok());
   };
   for (int i = 0; i < 50; ++i) cycle();
-  const auto before = footprint();
+  const Footprint before = Footprint::now();
   for (int i = 0; i < 1000; ++i) cycle();
-  const auto after = footprint();
-  CHECK(after.first <= before.first + 4);
+  const Footprint after = Footprint::now();
+  CHECK(after.descriptors <= before.descriptors + 4);
   // gRPC may still start one or the other of its own threads, of which there is a fixed number.
-  CHECK(after.second <= before.second + 8);
+  CHECK(after.threads <= before.threads + 8);
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ Result<std::vector<Tensor>> run_step(SessionState& state, RunStepRequest request
   request.fetches = tensor_names(std::move(request.fetches));
   request.options = {args.trace, args.timeout, args.output_partition_graphs};
   WaitFor<RunStepReply> wait(state.interrupt.get());
-  state.master->run_step(std::move(request), wait.call(args.cancellation, deadline), wait.done());
+  state.master->run_step(std::move(request),
+                         wait.call(args.cancellation, SessionState::backstop(deadline)),
+                         wait.done());
   MR_ASSIGN(RunStepReply reply, wait.get());
   if (args.metadata != nullptr) *args.metadata = std::move(reply.metadata);
   return std::move(reply.tensors);

@@ -1,21 +1,55 @@
 #include "millrace/session/session_state.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <utility>
 
+#include "millrace/base/log.h"
 #include "millrace/session/wait_for.h"
 
 namespace millrace {
 
 namespace {
 
+// Tells in the log why it takes so long to create a session: asks the master for something that it
+// refuses at once when it is there.
+class Probe {
+ public:
+  explicit Probe(SessionState& state) : state_(state) {}
+  ~Probe() { *is_over_ = true; }
+  void send() {
+    state_.master->list_devices(
+        {"no session, only: are you there?"},
+        {.deadline = Clock::real().now() + std::chrono::seconds(9), .when_down = WhenDown::fail},
+        Done<ListDevicesReply>([is_over = is_over_, target = state_.target](const auto& reply) {
+          if (*is_over) return;
+          const Code code = reply.status().code();
+          const bool is_down = code == Code::unavailable || code == Code::deadline_exceeded;
+          log_info(str_cat("still waiting for the session at ", target, ": ",
+                           is_down ? reply.status().to_string()
+                                   : "the master is up; if it waits for tasks of its cluster, its "
+                                     "log names them"));
+        }));
+  }
+
+ private:
+  SessionState& state_;
+  const std::shared_ptr<std::atomic<bool>> is_over_ = std::make_shared<std::atomic<bool>>(false);
+};
+
 Result<CreateSessionReply> create(SessionState& state, wire::GraphDef graph,
                                   Cancellation& cancellation, std::optional<Clock::Time> deadline) {
   WaitFor<CreateSessionReply> wait(state.interrupt.get());
-  state.master->create_session({std::move(graph), state.options, state.target},
-                               wait.call(&cancellation, deadline), wait.done());
-  return wait.get();
+  // The master knows the session's timeout, not that of the run that needs the session first.
+  constexpr std::chrono::milliseconds kSinceAsked{100};
+  const auto own = state.deadline({});
+  const bool master_knows = own && deadline && *own <= *deadline + kSinceAsked;
+  Call call = wait.call(&cancellation, master_knows ? state.backstop(deadline) : deadline);
+  call.waiting = false;
+  state.master->create_session({std::move(graph), state.options, state.target}, call, wait.done());
+  Probe probe(state);
+  return wait.get([&] { probe.send(); });
 }
 
 Result<ExtendSessionReply> extend(SessionState& state, ExtendSessionRequest request,
@@ -31,6 +65,11 @@ std::optional<Clock::Time> SessionState::deadline(std::chrono::milliseconds time
   if (timeout.count() <= 0) timeout = options.operation_timeout;
   if (timeout.count() <= 0) return std::nullopt;
   return Clock::real().now() + timeout;
+}
+
+std::optional<Clock::Time> SessionState::backstop(std::optional<Clock::Time> deadline) {
+  if (deadline) *deadline += std::chrono::seconds(1);
+  return deadline;
 }
 
 Status SessionState::wait_turn(std::optional<Clock::Time> until) {

@@ -19,6 +19,9 @@ struct SessionState {
   Result<std::string> synchronise(Cancellation* cancellation, std::optional<Clock::Time> deadline);
   // When a call ends that may take `timeout`; 0: the session's own timeout.
   std::optional<Clock::Time> deadline(std::chrono::milliseconds timeout) const;
+  // For a call whose master is told the timeout: it ends the call by itself and can say what it
+  // waited for, so our own deadline is a little later, for a master that does not answer at all.
+  static std::optional<Clock::Time> backstop(std::optional<Clock::Time> deadline);
 
   // Constant after construction.
   std::shared_ptr<Runtime> runtime;

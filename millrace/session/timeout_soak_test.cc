@@ -1,34 +1,15 @@
 // Many steps that time out: each must give back all that it held.
-#include <doctest/doctest.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
+#include <doctest/doctest.h>
+
 #include "millrace/api/ops.h"
+#include "millrace/base/footprint.h"
 #include "millrace/session/session.h"
 
 namespace millrace {
 namespace {
-
-struct Footprint {
-  size_t resident_bytes = 0, threads = 0, descriptors = 0;
-};
-
-size_t entries(const char* folder) {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder),
-                                           std::filesystem::directory_iterator()));
-}
-
-Footprint footprint() {
-  std::ifstream statm("/proc/self/statm");
-  size_t total_pages = 0, resident_pages = 0;
-  statm >> total_pages >> resident_pages;
-  return {resident_pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)), entries("/proc/self/task"),
-          entries("/proc/self/fd")};
-}
 
 TEST_CASE("a hundred thousand steps that time out leave nothing behind") {
   const auto runtime = Runtime::create({.threads = 2});
@@ -54,9 +35,9 @@ TEST_CASE("a hundred thousand steps that time out leave nothing behind") {
     for (std::thread& thread : threads) thread.join();
   };
   time_out(20'000);
-  const Footprint before = footprint();
+  const Footprint before = Footprint::now();
   time_out(80'000);
-  const Footprint after = footprint();
+  const Footprint after = Footprint::now();
   CHECK(otherwise == 0);
   CHECK(after.threads == before.threads);
   CHECK(after.descriptors == before.descriptors);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
+
 #include "millrace/base/done.h"
 #include "millrace/base/runner.h"
 #include "millrace/cluster/services.h"
@@ -44,16 +46,29 @@ class WaitFor {
     });
   }
   Outcome<T> get() {
-    if (interrupt_ != nullptr) wait_and_ask();
+    if (interrupt_ != nullptr) wait_and_look({});
+    caller_.wait();
+    return *std::move(outcome_);
+  }
+  // The same, and calls `remind` while it takes long: after a second, then every ten. For a call
+  // that is not `waiting`: this thread is needed here.
+  Outcome<T> get(absl::FunctionRef<void()> remind) {
+    wait_and_look(remind);
     caller_.wait();
     return *std::move(outcome_);
   }
 
  private:
   // Until the call has ended, or has been told to.
-  void wait_and_ask() {
-    constexpr std::chrono::milliseconds kAskEvery{100};
-    while (!caller_.wait(Clock::real().now() + kAskEvery)) {
+  void wait_and_look(std::optional<absl::FunctionRef<void()>> remind) {
+    constexpr std::chrono::milliseconds kLookEvery{100};
+    Clock::Time remind_at = Clock::real().now() + std::chrono::seconds(1);
+    while (!caller_.wait(Clock::real().now() + kLookEvery)) {
+      if (remind && Clock::real().now() >= remind_at) {
+        (*remind)();
+        remind_at = Clock::real().now() + std::chrono::seconds(10);
+      }
+      if (interrupt_ == nullptr) continue;
       if (Status why = interrupt_->ask(); !why.ok()) {
         interrupted_->cancel(std::move(why));
         return;

@@ -34,7 +34,7 @@ class GrpcMasterChannel::Connection {
     rpc::OutgoingRequest request{.peer = peer_,
                                  .method = method,
                                  .message = std::move(message).value(),
-                                 .when_down = WhenDown::wait};
+                                 .when_down = call.when_down};
     rpc::ask(channel_, std::move(request), call, std::move(read)..., std::move(done));
   }
 

@@ -145,8 +145,7 @@ TEST_CASE("a feed of more than 2 GB is refused before it is sent") {
   CHECK(status.message().starts_with("the message of RunStep has 21474"));
 }
 
-// Takes 2 GB of memory: run with --no-skip.
-TEST_CASE("a tensor of more than 2 GB goes from task to task" * doctest::skip()) {
+TEST_CASE("a tensor of more than 2 GB goes from task to task") {
   testing::TestTask task;
   const Tensor sent = huge_tensor((size_t{1} << 31) + 5);
   task.worker.on_recv_tensor = [&](RecvTensorRequest, const Call&, Done<RecvTensorReply> done) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <latch>
 #include <thread>
 
+#include "millrace/base/footprint.h"
 #include "millrace/transport/grpc/test_task.h"
 
 namespace millrace {
@@ -13,12 +13,6 @@ namespace {
 
 using testing::Answered;
 using testing::TestTask;
-
-size_t count_entries(const char* folder) {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
-}
-size_t open_descriptors() { return count_entries("/proc/self/fd"); }
-size_t threads_of_process() { return count_entries("/proc/self/task"); }
 
 Status run_empty_step(MasterService& master, Call call = {.waiting = true}) {
   Answered<RunStepReply> answered;
@@ -332,11 +326,11 @@ TEST_CASE("a thousand servers leave no thread and no descriptor behind") {
     REQUIRE((*server)->stop(aborted("done")).ok());
   };
   for (int i = 0; i < 20; ++i) one_life(true);
-  const size_t descriptors = open_descriptors();
-  const size_t thread_count = threads_of_process();
+  const size_t descriptors = Footprint::now().descriptors;
+  const size_t thread_count = Footprint::now().threads;
   for (int i = 0; i < 1000; ++i) one_life(i % 10 == 0);
-  CHECK(open_descriptors() <= descriptors + 4);
-  CHECK(threads_of_process() <= thread_count + 2);
+  CHECK(Footprint::now().descriptors <= descriptors + 4);
+  CHECK(Footprint::now().threads <= thread_count + 2);
 }
 
 TEST_CASE("threads come and go with all that belongs to them") {
@@ -345,9 +339,9 @@ TEST_CASE("threads come and go with all that belongs to them") {
     REQUIRE(run_empty_step(*task.master_channel()).ok());
   };
   for (int i = 0; i < 5; ++i) one_life();
-  const size_t descriptors = open_descriptors();
+  const size_t descriptors = Footprint::now().descriptors;
   for (int i = 0; i < 50; ++i) one_life();
-  CHECK(open_descriptors() <= descriptors + 4);
+  CHECK(Footprint::now().descriptors <= descriptors + 4);
 }
 
 }  // namespace

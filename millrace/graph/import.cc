@@ -4,6 +4,8 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "millrace/graph/unknown_ops.h"
+
 namespace millrace {
 namespace {
 
@@ -128,44 +130,23 @@ class Importer {
            std::ranges::find(def_.functions, op, &wire::FunctionDef::name) != def_.functions.end();
   }
 
-  // All ops of the graph that we do not know, with some of the nodes that use each.
+  // All ops of the graph that we do not know.
   Status unknown_ops() const {
-    constexpr size_t kMostOps = 10, kMostNodes = 3;
-    std::vector<std::pair<std::string_view, std::vector<std::string_view>>> unknown;
+    std::vector<UnknownOp> unknown;
     absl::flat_hash_map<absl::string_view, size_t> seen;
     for (const wire::NodeDef& node : def_.nodes) {
       if (graph_.ops().find(node.op)) continue;
       const auto [at, is_new] = seen.emplace(node.op, unknown.size());
-      if (is_new) unknown.emplace_back(node.op, std::vector<std::string_view>());
-      unknown[at->second].second.push_back(node.name);
+      if (is_new) unknown.push_back({node.op, {}});
+      unknown[at->second].nodes.push_back(node.name);
     }
     if (unknown.empty()) return {};
-    if (is_function(std::string(unknown[0].first))) {
-      return unimplemented("Node '", unknown[0].second[0], "' calls the function '",
-                           unknown[0].first,
+    if (is_function(std::string(unknown[0].op))) {
+      return unimplemented("Node '", unknown[0].nodes[0], "' calls the function '", unknown[0].op,
                            "'; this server does not run functions yet. Build the ",
                            "graph without tf.function and with v1 control flow");
     }
-    std::string text;
-    for (size_t i = 0; i < std::min(unknown.size(), kMostOps); ++i) {
-      const auto& [op, nodes] = unknown[i];
-      str_append(&text, i ? "; " : "", "Op type not registered '", op.substr(0, 100), "'");
-      std::string hint;
-      for (const std::string& known : graph_.ops().suggestions(op)) {
-        str_append(&hint, hint.empty() ? " (did you mean " : ", ", known);
-      }
-      str_append(&text, hint, hint.empty() ? ", used by " : "), used by ");
-      for (size_t k = 0; k < std::min(nodes.size(), kMostNodes); ++k) {
-        str_append(&text, k ? ", '" : "'", nodes[k].substr(0, 100), "'");
-      }
-      if (nodes.size() > kMostNodes) {
-        str_append(&text, " and ", nodes.size() - kMostNodes, " more nodes");
-      }
-    }
-    if (unknown.size() > kMostOps) {
-      str_append(&text, "; and ", unknown.size() - kMostOps, " more ops");
-    }
-    return not_found(text);
+    return not_found(unknown_ops_text(graph_.ops(), unknown));
   }
 
   // Nothing calls a function yet, so a later definition just replaces an earlier one.

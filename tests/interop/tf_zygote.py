@@ -4,6 +4,7 @@ Requests are JSON lines on the standard input: {"start": TF_CONFIG, "log": path}
 {"poll": pid} its exit code (negative: a signal) or null. Ends, with all its servers, at end of input.
 """
 
+import ctypes
 import json
 import os
 import signal
@@ -11,9 +12,13 @@ import sys
 
 import tensorflow as tf
 
+PR_SET_PDEATHSIG = 1
+
 
 def serve(config, log):
     os.setpgid(0, 0)
+    # A time limit may kill the parent, which then can't end its servers.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(output, 1)
     os.dup2(output, 2)

@@ -1,12 +1,9 @@
 // Nodes per second of the executor alone: a chain and a fan of 1,000 NoOps, one thread, no pool.
 //
-// The baseline is what the counting itself costs: the same graph walked with plain counters and one
-// virtual call per node, no kernel contexts, no values, no errors.
+// The baseline is what the counting itself costs.
 #include "millrace/engine/executor.h"
 
-#include <memory>
-#include <vector>
-
+#include "bench/bare_walk.h"
 #include "bench/harness.h"
 
 #include "millrace/base/runner.h"
@@ -40,39 +37,6 @@ Graph fan(const OpRegistry& ops) {
         .value();
   return graph;
 }
-
-// The floor: counters, a stack, one virtual call per node.
-class BareWalk {
- public:
-  explicit BareWalk(const Graph& graph)
-      : waits_(graph.size()), pending_(graph.size()), fan_out_(graph) {
-    for (const Node& node : graph.nodes())
-      waits_[node.id] = static_cast<int>(node.control_inputs.size());
-  }
-  void run() {
-    pending_ = waits_;
-    for (NodeId id = 0; id < waits_.size(); ++id)
-      if (waits_[id] == 0) ready_.push_back(id);
-    while (!ready_.empty()) {
-      const NodeId id = ready_.back();
-      ready_.pop_back();
-      visit_->node(id);
-      for (const FanOut::Edge& edge : fan_out_.of(id))
-        if (--pending_[edge.consumer] == 0) ready_.push_back(edge.consumer);
-    }
-  }
-
- private:
-  struct Visit {
-    virtual ~Visit() = default;
-    virtual void node(NodeId id) { last = id; }
-    volatile NodeId last = 0;
-  };
-  std::vector<int> waits_, pending_;
-  std::vector<NodeId> ready_;
-  FanOut fan_out_;
-  std::unique_ptr<Visit> visit_ = std::make_unique<Visit>();
-};
 
 void measure(const char* name, const Graph& graph) {
   DeviceContext device{.name = "/job:localhost/replica:0/task:0/device:CPU:0", .incarnation = 1};

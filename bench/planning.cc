@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "bench/harness.h"
+#include "bench/layered_graph.h"
 #include "bench/must.h"
 
 #include "millrace/engine/compiled_graph.h"
@@ -19,31 +20,6 @@
 
 namespace millrace::bench {
 namespace {
-
-// Layers of additions, a hundred nodes wide, on two tasks in turn: every node is needed, none can
-// be folded, and one edge in a hundred crosses.
-std::string graph_bytes(int nodes) {
-  constexpr int kWidth = 100;
-  wire::GraphDef graph;
-  const auto name = [](int i) { return "node_" + std::to_string(i); };
-  for (int i = 0; i < nodes; ++i) {
-    const int layer = i / kWidth;
-    wire::NodeDef node;
-    node.name = name(i);
-    node.device = layer % 2 == 0 ? "/job:worker/task:0" : "/job:worker/task:1";
-    if (layer == 0) {
-      node.op = "Placeholder";
-      node.attrs = {{"dtype", DType::f32}, {"shape", PartialShape::scalar()}};
-    } else {
-      node.op = "AddV2";
-      node.inputs = {name(i - kWidth), name(i % kWidth == 0 ? i - kWidth : i - 1)};
-      node.attrs = {{"T", DType::f32}};
-      if (i % kWidth != 0) node.device = "/job:worker/task:0";
-    }
-    graph.nodes.push_back(std::move(node));
-  }
-  return wire::serialize_graph_def(graph);
-}
 
 StepSignature whole_step(int nodes) {
   StepSignature signature;
@@ -82,7 +58,7 @@ int main() {
   if (!register_all_ops(ops).ok()) return 1;
   double smallest_per_node = 0;
   for (const int nodes : {1000, 10000, 100000, 1000000}) {
-    const std::string bytes = graph_bytes(nodes);
+    const std::string bytes = layered_graph(nodes);
     const int rounds = nodes > 100000 ? 3 : 7;
     const Pair pair = time_in_turn(
         rounds, 1, [&] { plan_cold(bytes, ops, nodes); },

@@ -14,16 +14,19 @@ namespace {
 class EchoReactor final : public grpc::ServerGenericBidiReactor {
  public:
   EchoReactor(std::string method, const grpc::ByteBuffer& payload)
-      : echo_(method == "/raw/Echo"), payload_(payload) {
+      : method_(std::move(method)), payload_(payload) {
     StartRead(&request_);
   }
   void OnReadDone(bool) override {
-    StartWriteAndFinish(echo_ ? &request_ : &payload_, {}, grpc::Status::OK);
+    if (method_ == "/raw/Echo") payload_ = request_;
+    if (method_ == "/raw/Take") payload_ = grpc::ByteBuffer(&nothing_, 1);
+    StartWriteAndFinish(&payload_, {}, grpc::Status::OK);
   }
   void OnDone() override { delete this; }
 
  private:
-  const bool echo_;
+  const std::string method_;
+  const grpc::Slice nothing_;
   grpc::ByteBuffer payload_;
   grpc::ByteBuffer request_;
 };
@@ -90,6 +93,43 @@ grpc::ByteBuffer RawClient::call(const std::string& method, const grpc::ByteBuff
     std::exit(1);
   }
   return reply;
+}
+
+RawFanOut::RawFanOut(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses)
+    stubs_.push_back(std::make_unique<grpc::GenericStub>(grpc::CreateCustomChannel(
+        address, grpc::InsecureChannelCredentials(), client_arguments())));
+}
+
+void RawFanOut::call(const std::string& method, const grpc::ByteBuffer& request, int at_once,
+                     const std::function<void(const grpc::ByteBuffer&)>& use) {
+  struct Waiting {
+    grpc::ClientContext context;
+    grpc::ByteBuffer reply;
+    grpc::Status status;
+    std::unique_ptr<grpc::GenericClientAsyncResponseReader> call;
+  };
+  std::vector<std::unique_ptr<Waiting>> waiting;
+  for (int i = 0; i < at_once; ++i)
+    for (const auto& stub : stubs_) {
+      Waiting& one = *waiting.emplace_back(std::make_unique<Waiting>());
+      one.context.set_wait_for_ready(true);
+      one.call = stub->PrepareUnaryCall(&one.context, method, request, &queue_);
+      one.call->StartCall();
+      one.call->Finish(&one.reply, &one.status, &one);
+    }
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    void* tag = nullptr;
+    bool ok = false;
+    queue_.Next(&tag, &ok);
+    const auto& done = *static_cast<Waiting*>(tag);
+    if (!done.status.ok()) {
+      std::fprintf(stderr, "raw call %s: %s\n", method.c_str(),
+                   done.status.error_message().c_str());
+      std::exit(1);
+    }
+    use(done.reply);
+  }
 }
 
 }  // namespace millrace::bench

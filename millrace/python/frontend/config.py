@@ -113,6 +113,7 @@ class Experimental(_Fields):
     _defaults = {
         "share_session_state_in_clusterspec_propagation": False,
         "collective_group_leader": "",
+        "executor_type": "",
     }
 
 

@@ -1,0 +1,97 @@
+"""B17: what a large graph costs: to build, to send and run for the first time, to extend, to keep."""
+
+import time
+
+from measure import Figure, Limit, microseconds, milliseconds, once
+from native import Native
+
+TITLE = "B17 graph building"
+WIDTH = 100
+
+
+def tasks(scale):
+    return 2
+
+
+def sizes(scale):
+    return scale.pick(
+        quick=[10, 1000], normal=[10, 1000, 100_000], full=[10, 1000, 100_000, 1_000_000]
+    )
+
+
+def layers(tf, count):
+    """Additions in layers of a hundred, on two tasks in turn; an edge in a hundred crosses."""
+    with tf.device("/job:worker/task:0"):
+        nodes = [tf.placeholder(tf.float32, []) for _ in range(min(WIDTH, count // 2))]
+        first = list(nodes)
+    width = len(first)
+    while len(nodes) < count:
+        before = nodes[-width:]
+        other = f"/job:worker/task:{len(nodes) // width % 2}"
+        with tf.device(other):
+            nodes.append(tf.raw_ops.AddV2(x=before[0], y=before[0]))
+        with tf.device("/job:worker/task:0"):
+            for i in range(1, min(width, count - len(nodes) + 1)):
+                nodes.append(tf.raw_ops.AddV2(x=before[i], y=nodes[-1]))
+    return first, nodes[-width:]
+
+
+def resident(pid):
+    """Bytes of memory that the process has for itself."""
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
+        return sum(int(line.split()[1]) for line in rollup if line.startswith("Private")) * 1024
+
+
+def figures(tf, cluster, scale):
+    target = cluster.target("worker:0")
+    for count in sizes(scale):
+        text = f"{count:,} nodes: "
+        with tf.Graph().as_default():
+            start = time.perf_counter()
+            first, last = layers(tf, count)
+            built = (time.perf_counter() - start) / count * 1e6
+            with tf.device("/job:worker/task:0"):
+                whole = tf.group(*last)
+                small = tf.raw_ops.AddV2(x=tf.constant(1.0), y=tf.constant(2.0)).op
+            fed = {node: 1.0 for node in first}
+            yield Figure(text + "building in Python, per node", "us", once(built))
+
+            def first_run(whole=whole, fed=fed, graph=tf.get_default_graph()):
+                with tf.Session(target, graph=graph) as session:
+                    session.run(whole, fed)
+
+            before = resident(cluster.pids["worker:0"])
+            session = tf.Session(target)
+            session.run(whole, fed)
+            grown = (resident(cluster.pids["worker:0"]) - before) / count
+            if count >= 100_000:
+                yield Figure(text + "memory of the master, per node", "B", once(grown))
+            yield Figure(text + "create, run all of it, close", "ms", milliseconds(first_run))
+            yield Figure(
+                text + "run all of it again", "ms", milliseconds(session_run(session, whole, fed))
+            )
+            yield Figure(text + "add a node and run it", "ms", milliseconds(extend(tf, session)))
+            three = microseconds(session.make_callable(small))
+            yield Figure(text + "run three nodes of it again", "us", three)
+
+
+def session_run(session, fetch, fed):
+    return lambda: session.run(fetch, fed)
+
+
+def extend(tf, session):
+    graph = tf.get_default_graph()
+
+    def call():
+        with graph.as_default(), tf.device("/job:worker/task:0"):
+            node = tf.raw_ops.NoOp()
+        session.run(node)
+
+    return call
+
+
+def limits(scale):
+    for count in sizes(scale):
+        parse = Native("parse", "--count", count)
+        name = f"{count:,} nodes: create, run all of it, close"
+        yield Limit(name, "protobuf parse of it", milliseconds(parse))

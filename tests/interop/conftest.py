@@ -68,6 +68,26 @@ def target(cluster):
     return cluster(worker=1).target("worker")
 
 
+@pytest.fixture
+def connect(cluster):
+    """connect(target, ...) -> a session; it ends with the test, before the tasks do.
+
+    For tests that can't say `with`: the client waits without end to close a session whose task is gone.
+    """
+    made = []
+
+    def start(*arguments, **named):
+        made.append(tf.compat.v1.Session(*arguments, **named))
+        return made[-1]
+
+    yield start
+    for each in made:
+        try:
+            each.close()
+        except tf.errors.AbortedError:
+            pass  # the server has forgotten it
+
+
 @pytest.fixture(scope="session")
 def zygote(tmp_path_factory):
     """Starts TensorFlow servers without paying for the import each time."""

@@ -167,7 +167,7 @@ Status register_sums(OpRegistry& ops) {
   MR_TRY(add_row(ops, {.name = "Add",
                        .doc = "The sum x + y.",
                        .types = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, "
-                                "uint16, uint32, uint64, complex64, complex128, string}",
+                                "complex64, complex128, string}",
                        .cpu = cpu::binary<AddTypes>(plus),
                        .examples = {"[1 2], [3 4] -> [4 6] | T = float",
                                     "['a' 'b'], 'c' -> ['ac' 'bc'] | T = string"}}));

@@ -249,9 +249,8 @@ Status register_sequences(OpRegistry& ops) {
   MR_TRY(ops.add({
       .name = "Range",
       .doc = "start, start + delta, and so on, up to before limit.",
-      .signature =
-          "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx | Tidx: {bfloat16, half, "
-          "float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64} = int32",
+      .signature = "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx | Tidx: {bfloat16, half, "
+                   "float, double, int8, int16, int32, int64, uint16, uint32} = int32",
       .infer = infer_range,
       .cpu = make_range,
       .examples = {"2, 9, 3 -> [2 5 8]", "5, 0, -2 -> [5 3 1] | Tidx = int32", "3, 3, 1 -> []"},

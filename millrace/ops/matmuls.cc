@@ -238,15 +238,20 @@ Status register_matmuls(OpRegistry& ops) {
                    "[[1 3] [2 4]], [[5 6]] -> [[17] [39]] | transpose_a = true, transpose_b = true",
                    "[[1] [2] [3] [4] [5]], [[2 1]] -> [[2 1] [4 2] [6 3] [8 4] [10 5]]"},
   }));
-  for (const char* name : {"BatchMatMul", "BatchMatMulV2"}) {
+  // The first version lacks the small integers.
+  const std::pair<const char*, const char*> versions[] = {
+      {"BatchMatMul", "{bfloat16, half, float, double, int32, int64, complex64, complex128}"},
+      {"BatchMatMulV2",
+       "{bfloat16, half, float, double, int16, int32, int64, uint8, uint16, "
+       "uint32, uint64, complex64, complex128}"}};
+  for (const auto& [name, types] : versions) {
     MR_TRY(ops.add({
         .name = name,
         .doc = "The products of the matrices in the last two axes, either of which may be replaced "
                "by its adjoint first; the other axes broadcast.",
-        .signature = "x: T, y: T -> output: T | T: {bfloat16, half, float, double, int16, int32, "
-                     "int64, uint8, uint16, uint32, uint64, complex64, complex128}, "
-                     "adj_x: bool = false, adj_y: bool = false, grad_x: bool = false, "
-                     "grad_y: bool = false",
+        .signature = str_cat("x: T, y: T -> output: T | T: ", types,
+                             ", adj_x: bool = false, adj_y: bool = false, grad_x: bool = false, "
+                             "grad_y: bool = false"),
         .infer = infer_product(kBatchMatMul),
         .cpu = product_kernel(kBatchMatMul),
         .cost = Cost::heavy,

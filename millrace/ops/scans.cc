@@ -138,14 +138,15 @@ Result<std::unique_ptr<Kernel>> make_cumsum(const KernelSpec& spec) {
 }
 
 template <class Better>
-Status add_arg_best(OpRegistry& ops, std::string name, std::string doc, std::string example) {
+Status add_arg_best(OpRegistry& ops, std::string name, std::string doc, std::string_view indices,
+                    std::string example) {
   return ops.add({
       .name = std::move(name),
       .doc = std::move(doc),
-      .signature = "input: T, dimension: Tidx -> output: output_type | T: {bfloat16, half, float, "
-                   "double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool}, "
-                   "Tidx: {int16, int32, int64} = int32, "
-                   "output_type: {int16, uint16, int32, int64} = int64",
+      .signature = str_cat(
+          "input: T, dimension: Tidx -> output: output_type | T: {bfloat16, half, float, double, "
+          "int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool}, ",
+          indices),
       .infer = infer_arg_best,
       .cpu = make_arg_best<Better>,
       .examples = {std::move(example)},
@@ -156,8 +157,11 @@ Status add_arg_best(OpRegistry& ops, std::string name, std::string doc, std::str
 
 Status register_scans(OpRegistry& ops) {
   MR_TRY(add_arg_best<Larger>(ops, "ArgMax", "The index of the largest element along an axis.",
+                              "Tidx: {int16, int32, int64} = int32, "
+                              "output_type: {int16, uint16, int32, int64} = int64",
                               "[[1 0 0] [0 1 1]], 1 -> [0 1]"));
   MR_TRY(add_arg_best<Smaller>(ops, "ArgMin", "The index of the smallest element along an axis.",
+                               "Tidx: {int32, int64} = int32, output_type: {int32, int64} = int64",
                                "[[1 0 0] [0 1 1]], 0 -> [1 0 0]"));
   return ops.add({
       .name = "Cumsum",

@@ -4,6 +4,7 @@ import dataclasses
 import faulthandler
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -71,6 +72,7 @@ def _attempt(trial, name, folder, routes, deaths=lambda: []):
         code = 70  # for what can't be told in any other way
         try:
             os.setpgid(0, 0)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             code = _run(trial, name, folder, routes, deaths)
         finally:
             os._exit(code)
@@ -139,6 +141,28 @@ def _run(trial, name, folder, routes, deaths):
     return 0
 
 
+_ABOUT_DEFINITIONS = re.compile(
+    r"^Graph execution error:\n|^Detected at node .*\n|^ +File .*\n|^ +\^+\n|^\s*\n"
+    r"|^Original stack trace for (?s:.*)",
+    re.MULTILINE,
+)
+
+
+def plain(message):
+    """An error's message without TensorFlow's account of where the client built the node."""
+    return _ABOUT_DEFINITIONS.sub("", message + "\n").strip()
+
+
+def where(trace):
+    """The frames of a traceback that lie neither in the judge nor in what all tests go through."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(trace)
+        if "/unittest/" not in frame.filename and "/judge/" not in frame.filename
+    ]
+    return "".join(traceback.format_list(frames))
+
+
 class _Result(unittest.TestResult):
     def __init__(self):
         super().__init__()
@@ -149,9 +173,9 @@ class _Result(unittest.TestResult):
 
     def note(self, error):
         self._wrong = True
-        text = str(error[1]).strip() or "no message"
+        text = plain(str(error[1])) or "no message"
         self.reasons.append(f"{error[0].__name__}: {text}")
-        self.trace = "".join(traceback.format_exception(*error))
+        self.trace = where(error[2])
 
     def addError(self, test, error):
         self.note(error)

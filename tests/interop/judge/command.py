@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import traceback
@@ -30,7 +31,8 @@ Examples:
 A file that lies in a checkout of TensorFlow (…/tensorflow/python/…) finds the modules there that the
 wheel lacks; --tensorflow names a checkout for files that lie elsewhere.
 
-Exit codes: 0 nothing failed by us, 1 something failed by us, 2 usage, or a module can't be loaded.
+Exit codes: 0 nothing failed by us, 1 something failed by us, 2 usage, or a module can't be loaded;
+130 Ctrl-C ended it, and what was judged before is told.
 """
 
 
@@ -80,17 +82,8 @@ def parse(arguments):
     return options
 
 
-def _prepare():
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
-    # A proxy for the outside world is none for tasks on this machine; gRPC would ask it.
-    os.environ["no_proxy"] = os.environ["NO_PROXY"] = "*"
-    os.environ.pop("TF_CONFIG", None)
-
-
 def run(options):
     """Judges every module, each in a process of its own; returns the exit code."""
-    _prepare()
     import tensorflow  # once: all else is forked from here
 
     if options.v1:
@@ -98,6 +91,7 @@ def run(options):
 
     from judge import report, verdict
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     modules, refused = [], []
     with tempfile.TemporaryDirectory(prefix="judge_") as folder:
         for path in options.files:
@@ -107,6 +101,9 @@ def run(options):
                 print(f"{path}: not loaded: {answer['reason']}", flush=True)
             else:
                 modules.append(answer)
+            if answer.get("interrupted"):
+                print("interrupted; this is what was judged so far", flush=True)
+                break
     if not options.list:
         report.print_summary(modules, refused)
     if options.json:
@@ -118,7 +115,8 @@ def run(options):
         }
         pathlib.Path(options.json).write_text(json.dumps(whole, indent=1) + "\n")
     failed = any(t["verdict"] == verdict.FAILED for m in modules for t in m["tests"])
-    return 2 if refused else 1 if failed else 0
+    interrupted = any(module.get("interrupted") for module in modules)
+    return 130 if interrupted else 2 if refused else 1 if failed else 0
 
 
 def _host(path, options, answer):
@@ -131,18 +129,24 @@ def _host(path, options, answer):
         try:
             answer.write_text(json.dumps(_judge(path, options)))
             code = 0
-        except KeyboardInterrupt:
-            pass
         except BaseException:
             traceback.print_exc()  # a defect of the judge
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    code = os.waitstatus_to_exitcode(_wait(pid))
     if code:
         return {"reason": f"the process that judged it ended with {code}"}
     return json.loads(answer.read_text())
+
+
+def _wait(pid):
+    while True:
+        try:
+            return os.waitpid(pid, 0)[1]
+        except KeyboardInterrupt:  # the host ends what is under way, and tells what it knows
+            os.kill(pid, signal.SIGINT)
 
 
 def _judge(path, options):
@@ -155,4 +159,7 @@ def _judge(path, options):
         judge_module(pathlib.Path(path).resolve(), options, report)
     except CannotLoad as error:
         return {"reason": str(error)}
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return report.as_json() | {"interrupted": True}
     return report.as_json()

@@ -81,7 +81,7 @@ def _print_failures(modules):
             if theirs:
                 print(f"  on TensorFlow: {theirs['outcome']}")
             if ours["trace"]:
-                lines = ours["trace"].rstrip().split("\n")[-25:]
+                lines = ours["trace"].rstrip().split("\n")[-12:]
                 print(textwrap.indent("\n".join(lines), "    | "))
 
 

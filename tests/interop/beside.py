@@ -1,0 +1,29 @@
+"""For programs of this folder: runs them under the interpreter that has TensorFlow."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def tensorflow(program):
+    """Starts `program`, the one that is running, again beside TensorFlow, unless it is already."""
+    tool = ROOT / "tools" / "tensorflow"
+    found = subprocess.run([tool, "--check"], capture_output=True, text=True)
+    if found.returncode:
+        print(f"{program}: {found.stderr.strip()}", file=sys.stderr)
+        sys.exit(2)
+    python = found.stdout.strip()
+    if pathlib.Path(sys.prefix) != pathlib.Path(python).parents[1]:
+        os.execv(python, [python, *sys.argv])
+
+
+def quiet():
+    """What TensorFlow reads when it is imported, and what gRPC reads: no chatter, no proxy."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    # A proxy for the outside world is none for tasks on this machine; gRPC would ask it.
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = "*"
+    os.environ.pop("TF_CONFIG", None)

@@ -29,6 +29,15 @@ class Border:
     def target(self):
         return self.cluster.target(self.master)
 
+    @staticmethod
+    def task_name(device):
+        """As messages have it."""
+        return device.replace("/task", "/replica:0/task")
+
+    def only_here(self):
+        """A config for sessions that leave the other task alone."""
+        return as_written(device_filters=[self.here])
+
     def session(self, config=None):
         """A session whose steps end in an error before a hang would be one."""
         config = config or as_written()

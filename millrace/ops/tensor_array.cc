@@ -1,5 +1,7 @@
 #include "millrace/ops/tensor_array.h"
 
+#include <algorithm>
+
 #include "millrace/ops/binary.h"
 
 namespace millrace {
@@ -42,9 +44,8 @@ Status TensorArray::check(int64_t index) const {
 
 Status TensorArray::check_value(int64_t index, const Tensor& value) {
   if (value.dtype() != options_.dtype) {
-    return invalid("TensorArray ", options_.name, ": Could not write to TensorArray index ", index,
-                   " because the value dtype is ", dtype_name(value.dtype()),
-                   " but TensorArray dtype is ", dtype_name(options_.dtype), ".");
+    return invalid("TensorArray dtype is ", dtype_name(options_.dtype),
+                   " but Op is trying to write dtype ", dtype_name(value.dtype()), ".");
   }
   if (!element_shape_.allows(value.shape())) {
     return invalid("TensorArray ", options_.name, ": Could not write to TensorArray index ", index,
@@ -77,22 +78,28 @@ Status TensorArray::write(int64_t index, Tensor value) {
     return invalid("TensorArray ", options_.name, ": Could not write to TensorArray index ", index,
                    " because it has already been read.");
   }
-  if (element.was_written && options_.is_gradient) return add(element, value);
+  if (element.was_written && options_.is_gradient) return add(index, value);
   if (element.was_written) {
     return invalid("TensorArray ", options_.name, ": Could not write to TensorArray index ", index,
                    " because it has already been written to.");
   }
+  element.shape = value.shape();
   element.value = std::move(value);
   element.was_written = true;
   return {};
 }
 
-Status TensorArray::add(Element& element, const Tensor& value) const {
+Status TensorArray::add(int64_t index, const Tensor& value) {
+  Element& element = elements_[index];
+  if (element.value.shape() != value.shape()) {
+    return invalid("TensorArray ", options_.name, ": Could not aggregate to TensorArray index ",
+                   index, " because the existing shape is ", element.value.shape().to_string(),
+                   " but the new input shape is ", value.shape().to_string(), ".");
+  }
   const cpu::BinaryLoop loop = addition_loop(options_.dtype);
-  if (loop == nullptr || element.value.shape() != value.shape()) {
-    return invalid("TensorArray ", options_.name, ": gradients ", element.value.shape().to_string(),
-                   " and ", value.shape().to_string(), " of type ", dtype_name(options_.dtype),
-                   " can't be added up");
+  if (loop == nullptr) {
+    return invalid("TensorArray ", options_.name, ": gradients of type ",
+                   dtype_name(options_.dtype), " can't be added up");
   }
   MR_ASSIGN(Tensor sum, Tensor::allocate(options_.dtype, value.shape()));
   loop(element.value.data(), 1, value.data(), 1, sum.mutable_data(), sum.num_elements());
@@ -100,9 +107,37 @@ Status TensorArray::add(Element& element, const Tensor& value) const {
   return {};
 }
 
-Result<Tensor> TensorArray::read(int64_t index) {
+void TensorArray::take_shapes_of(const TensorArray& source) {
+  std::vector<std::optional<Shape>> shapes;
+  int64_t pieces = 0;
+  {
+    MutexLock lock(source.mutex_);
+    for (const Element& element : source.elements_) shapes.push_back(element.shape);
+    pieces = source.pieces_;
+  }
+  MutexLock lock(mutex_);
+  elements_.resize(std::max(elements_.size(), shapes.size()));
+  for (size_t i = 0; i < shapes.size(); ++i) elements_[i].shape = shapes[i];
+  pieces_ = pieces;
+}
+
+int64_t TensorArray::join_size() const {
+  MutexLock lock(mutex_);
+  return options_.is_gradient ? pieces_ : size_;
+}
+
+void TensorArray::note_pieces(int64_t count) {
+  MutexLock lock(mutex_);
+  if (!options_.is_gradient) pieces_ = count;
+}
+
+Result<Tensor> TensorArray::read(int64_t index, DType dtype) {
   MutexLock lock(mutex_);
   MR_TRY(check(index));
+  if (dtype != options_.dtype) {
+    return invalid("TensorArray dtype is ", dtype_name(options_.dtype), " but Op requested dtype ",
+                   dtype_name(dtype), ".");
+  }
   if (index >= size_) {
     return invalid("TensorArray ", options_.name, ": Tried to read from index ", index,
                    " but array size is: ", size_);
@@ -115,13 +150,15 @@ Result<Tensor> TensorArray::read(int64_t index) {
                    "clear_after_read = false?).");
   }
   if (!element.was_written) {
-    const auto shape = element_shape_.to_shape();
-    if (!options_.is_gradient || !shape) {
+    const auto shape = element.shape ? element.shape : element_shape_.to_shape();
+    if (!shape) {
       return invalid(
           "TensorArray ", options_.name, ": Could not read from TensorArray index ", index,
           ". Furthermore, the element shape is not fully defined: ", element_shape_.to_string(),
           ". It is possible you are working with a resizeable TensorArray and "
-          "stop_gradients is not allowing the gradients to be written.");
+          "stop_gradients is not allowing the gradients to be written. If you set the full "
+          "element_shape property on the forward TensorArray, the proper all-zeros tensor will be "
+          "returned instead of incurring this error.");
     }
     MR_ASSIGN(element.value, Tensor::zeros(options_.dtype, *shape));
     element.was_written = true;

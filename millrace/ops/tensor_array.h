@@ -1,9 +1,11 @@
 // TensorArray: an array of tensors that lives as long as a step; what loops read from and write to.
 //
-// Each element is written once. The array of gradients that belongs to it is the exception: what is
-// written there twice is added up, and what was never written reads as zeros. Thread-safe.
+// Each element is written once; what was never written reads as zeros, if its shape is known. The
+// array of gradients that belongs to it is an exception: what is written there twice is added up,
+// and its elements have the shapes of those whose gradients they are. Thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +40,15 @@ class TensorArray final : public Resource {
   // Errors: INVALID_ARGUMENT for an index past the end of an array that does not grow, an element
   // that was written or read before, a wrong type or shape.
   Status write(int64_t index, Tensor value);
-  // Errors: INVALID_ARGUMENT for an index that was not written, or was read and forgotten.
-  Result<Tensor> read(int64_t index);
+  // Errors: INVALID_ARGUMENT for an index that was not written and whose shape is not known, or
+  // that was read and forgotten; for another type than the array's.
+  Result<Tensor> read(int64_t index, DType dtype);
+  // An array of gradients has elements like those that `source` holds now.
+  void take_shapes_of(const TensorArray& source);
+  // How many elements, from the first, are to be joined: of an array of gradients, as many as
+  // pieces were put into the array that it belongs to, even if that went on growing.
+  int64_t join_size() const;
+  void note_pieces(int64_t count);
   // What is known of the elements' shape.
   PartialShape element_shape() const;
   // Forgets all elements; every later read and write fails.
@@ -50,13 +59,14 @@ class TensorArray final : public Resource {
  private:
   struct Element {
     Tensor value;  // has no value before it is written, and after it was forgotten
+    std::optional<Shape> shape;
     bool was_written = false;
     bool was_read = false;
   };
 
   Status check(int64_t index) const MR_REQUIRES(mutex_);
   Status check_value(int64_t index, const Tensor& value) MR_REQUIRES(mutex_);
-  Status add(Element& element, const Tensor& value) const;
+  Status add(int64_t index, const Tensor& value) MR_REQUIRES(mutex_);
 
   const TensorArrayOptions options_;
   mutable Mutex mutex_;
@@ -64,6 +74,7 @@ class TensorArray final : public Resource {
   PartialShape element_shape_ MR_GUARDED_BY(mutex_);
   // As long as the highest index that was written or read needs.
   std::vector<Element> elements_ MR_GUARDED_BY(mutex_);
+  int64_t pieces_ MR_GUARDED_BY(mutex_) = 0;
   bool closed_ MR_GUARDED_BY(mutex_) = false;
 };
 

@@ -102,6 +102,58 @@ TEST_CASE("gradients that are written twice add up, and those never written are 
   CHECK(*f.read(1) == Tensor::vector<float>({0, 0}));
 }
 
+TEST_CASE("what was never written reads as zeros if its shape is known") {
+  Fixture f;
+  f.make(2);
+  CHECK(f.read(0).status().message().find("not fully defined") != std::string::npos);
+  f.make(2, {{"element_shape", PartialShape{2}}});
+  CHECK(*f.read(0) == Tensor::vector<float>({0, 0}));
+  f.make(2, {{"identical_element_shapes", true}});
+  REQUIRE(f.write(1, Tensor::scalar(1.0f)).ok());
+  CHECK(*f.read(0) == Tensor::scalar(0.0f));
+}
+
+TEST_CASE(
+    "the gradients of pieces are joined as the pieces were, whatever was written after them") {
+  Fixture f;
+  f.make(1, {{"dynamic_size", true}});
+  const Tensor value = Tensor::vector<float>({1, 2, 3});
+  const Tensor lengths = Tensor::vector<int64_t>({1, 2});
+  REQUIRE(f.run("TensorArraySplitV3", {f.handle, value, lengths, kFlow}).ok());
+  REQUIRE(f.write(2, Tensor::vector<float>({4})).ok());
+  f.handle = *f.run("TensorArrayGradV3", {f.handle, kFlow}, {{"source", "gradients"}});
+  REQUIRE(f.write(0, Tensor::vector<float>({5})).ok());
+  CHECK(*f.run("TensorArrayConcatV3", {f.handle, kFlow}, {{"dtype", DType::f32}}) ==
+        Tensor::vector<float>({5, 0, 0}));
+}
+
+TEST_CASE("nothing joined is empty if the shape of the elements is known") {
+  Fixture f;
+  f.make(0);
+  CHECK(f.run("TensorArrayConcatV3", {f.handle, kFlow}, {{"dtype", DType::f32}}).status().code() ==
+        Code::invalid_argument);
+  CHECK(f.run("TensorArrayConcatV3", {f.handle, kFlow},
+              {{"dtype", DType::f32}, {"element_shape_except0", PartialShape{5}}})
+            ->shape() == Shape{0, 5});
+}
+
+TEST_CASE("pieces that do not make up the value, or more than the array holds, are refused") {
+  Fixture f;
+  f.make(2);
+  const auto split = [&](Tensor lengths) {
+    return f
+        .run("TensorArraySplitV3",
+             {f.handle, Tensor::vector<float>({1, 2, 3}), std::move(lengths), kFlow})
+        .status()
+        .message();
+  };
+  CHECK(split(Tensor::scalar<int64_t>(3)) == "Expected lengths to be a vector, received shape: []");
+  CHECK(split(Tensor::vector<int64_t>({-1, 4})) == "lengths[0] is -1, below 0");
+  CHECK(split(Tensor::vector<int64_t>({INT64_MAX, 4})).find("overflows") != std::string::npos);
+  CHECK(split(Tensor::vector<int64_t>({1})).find("sum of lengths is 1") != std::string::npos);
+  CHECK(split(Tensor::vector<int64_t>({3})).find("(2 vs. 1)") != std::string::npos);
+}
+
 TEST_CASE("elements of another type or shape are refused, and so is a closed array") {
   Fixture f;
   f.make(2, {{"identical_element_shapes", true}});

@@ -1,5 +1,7 @@
 #include "millrace/ops/tensor_arrays.h"
 
+#include <limits>
+
 #include "millrace/op/infer.h"
 #include "millrace/ops/arguments.h"
 #include "millrace/ops/resource_access.h"
@@ -40,7 +42,7 @@ class ArrayKernel final : public Kernel {
     MR_ASSIGN(const int64_t size, read_integer(context.input(0), "TensorArray size"));
     ResourceStore& resources = *context.step().step_resources;
     TensorArrayOptions options = options_;
-    options.name = resources.private_name(options_.name);
+    options.name = str_cat(options_.name, resources.private_name(""));
     const ResourceName name{std::string(kContainer), options.name};
     MR_ASSIGN(std::shared_ptr<TensorArray> array, TensorArray::create(std::move(options), size));
     MR_TRY(resources.add(name.container, name.name, std::move(array)));
@@ -67,7 +69,9 @@ KernelFactory gradient_array() {
         options.grows = false;
         options.forgets_what_was_read = false;
         options.is_gradient = true;
-        return TensorArray::create(std::move(options), array->size());
+        auto gradients = TensorArray::create(std::move(options), array->size());
+        if (gradients.ok()) (*gradients)->take_shapes_of(*array);
+        return gradients;
       };
       MR_TRY(context.step().step_resources->find_or_create<TensorArray>(name.container, name.name,
                                                                         make));
@@ -91,11 +95,7 @@ Status write_element(KernelContext& context) {
 Status read_element(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
   MR_ASSIGN(const int64_t index, read_integer(context.input(1), "TensorArray index"));
-  MR_ASSIGN(Tensor value, array->read(index));
-  if (value.dtype() != context.output_dtype(0)) {
-    return invalid("TensorArray dtype is ", dtype_name(value.dtype()), " but Op is trying to read ",
-                   dtype_name(context.output_dtype(0)), ".");
-  }
+  MR_ASSIGN(Tensor value, array->read(index, context.output_dtype(0)));
   context.set_output(0, std::move(value));
   return {};
 }
@@ -118,11 +118,7 @@ Result<std::vector<Tensor>> read_all(TensorArray& array, std::span<const int64_t
                                      DType dtype) {
   std::vector<Tensor> elements;
   for (const int64_t index : indices) {
-    MR_ASSIGN(Tensor element, array.read(index));
-    if (element.dtype() != dtype) {
-      return invalid("TensorArray dtype is ", dtype_name(element.dtype()),
-                     " but Op is trying to read ", dtype_name(dtype), ".");
-    }
+    MR_ASSIGN(Tensor element, array.read(index, dtype));
     elements.push_back(std::move(element));
   }
   return elements;
@@ -200,22 +196,42 @@ Status scatter_elements(KernelContext& context) {
     MR_ASSIGN(Tensor element, rows.reshaped(each));
     MR_TRY(array->write(indices[i], std::move(element)));
   }
+  array->note_pieces(array->size());
   set_flow(context, 0);
   return {};
 }
 
-Status concat_elements(KernelContext& context) {
+// What there is to join of no elements.
+Status concat_nothing(KernelContext& context, const PartialShape& each) {
+  const auto known = each.to_shape();
+  if (!known) {
+    return invalid("TensorArray has size zero, but element_shape_except0 ", each.to_string(),
+                   " is not fully defined. Currently only static shapes are supported when "
+                   "concatenating zero-size TensorArrays.");
+  }
+  std::vector<int64_t> dims(known->dims().begin(), known->dims().end());
+  dims.insert(dims.begin(), 0);
+  MR_ASSIGN(const Shape shape, Shape::create(dims));
+  MR_ASSIGN(Tensor output, context.allocate(0, shape));
+  context.set_output(0, std::move(output));
+  context.set_output(1, Tensor::vector<int64_t>(std::span<const int64_t>()));
+  return {};
+}
+
+Status concat_elements(KernelContext& context, const PartialShape& except0) {
   MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
-  std::vector<int64_t> indices(static_cast<size_t>(array->size()));
+  std::vector<int64_t> indices(static_cast<size_t>(array->join_size()));
   for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i);
   MR_ASSIGN(const std::vector<Tensor> elements, read_all(*array, indices, context.output_dtype(0)));
-  if (elements.empty())
-    return invalid("TensorArray ", array->options().name, " has no elements to concatenate");
+  if (elements.empty()) return concat_nothing(context, except0);
   std::vector<int64_t> dims(elements[0].shape().dims().begin(), elements[0].shape().dims().end());
   std::vector<int64_t> lengths;
   int64_t total = 0;
   for (const Tensor& element : elements) {
-    MR_TRY(check_has_rows(element));
+    if (element.shape().rank() == 0) {
+      return invalid("Concat saw a scalar shape at index ", lengths.size(),
+                     " but requires at least vectors.  Did you mean to call pack?");
+    }
     dims[0] = element.shape().dim(0);
     if (!std::equal(dims.begin(), dims.end(), element.shape().dims().begin(),
                     element.shape().dims().end())) {
@@ -237,25 +253,56 @@ Status concat_elements(KernelContext& context) {
   return {};
 }
 
+// Pieces of these lengths must make up a whole of this shape.
+Status check_lengths(std::span<const int64_t> lengths, const Shape& whole) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 0) return invalid("lengths[", i, "] is ", lengths[i], ", below 0");
+    if (lengths[i] > std::numeric_limits<int64_t>::max() - sum) {
+      return invalid("the sum of lengths overflows at lengths[", i, "] = ", lengths[i]);
+    }
+    sum += lengths[i];
+  }
+  if (sum == whole.dim(0)) return {};
+  return invalid("Expected sum of lengths to be equal to values.shape[0], but sum of lengths is ",
+                 sum, " and value's shape is: ", whole.to_string());
+}
+
+KernelFactory joining() {
+  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(PartialShape except0, spec.attrs.shape("element_shape_except0"));
+    return kernel([except0 = std::move(except0)](KernelContext& context) {
+      return concat_elements(context, except0);
+    })(spec);
+  };
+}
+
 Status split_elements(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
   const Tensor& value = context.input(1);
-  MR_TRY(check_has_rows(value));
+  if (context.input(2).shape().rank() != 1) {
+    return invalid("Expected lengths to be a vector, received shape: ",
+                   context.input(2).shape().to_string());
+  }
+  if (value.shape().rank() == 0) {
+    return invalid("Expected value to be at least a vector, but received shape: ",
+                   value.shape().to_string());
+  }
   MR_ASSIGN(const std::vector<int64_t> lengths, read_integers(context.input(2), "lengths"));
+  MR_TRY(check_lengths(lengths, value.shape()));
+  const auto count = static_cast<int64_t>(lengths.size());
+  if (count != array->size() && !(array->options().grows && count > array->size())) {
+    return invalid("TensorArray's size is not equal to the size of lengths (", array->size(),
+                   " vs. ", count,
+                   "), and the TensorArray is not marked as dynamically resizeable");
+  }
   int64_t begin = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] < 0 || lengths[i] > value.shape().dim(0) - begin) {
-      return invalid("Expected sum of lengths to be equal to values.shape[0], ",
-                     value.shape().dim(0), ", but element ", i, " has length ", lengths[i]);
-    }
     MR_ASSIGN(Tensor rows, own_rows(value, begin, begin + lengths[i]));
     MR_TRY(array->write(static_cast<int64_t>(i), std::move(rows)));
     begin += lengths[i];
   }
-  if (begin != value.shape().dim(0)) {
-    return invalid("Expected sum of lengths to be equal to values.shape[0], but sum of lengths is ",
-                   begin, " and value's shape is: ", value.shape().to_string());
-  }
+  array->note_pieces(array->size());
   set_flow(context, 0);
   return {};
 }
@@ -311,7 +358,7 @@ Status register_tensor_arrays(OpRegistry& ops) {
   MR_TRY(ops.add(array_op("TensorArrayConcatV3", "All elements one after another along axis 0.",
                           "handle: resource, flow_in: float -> value: dtype, lengths: int64 | "
                           "dtype: type, element_shape_except0: shape = ?",
-                          infer_concat, kernel(concat_elements))));
+                          infer_concat, joining())));
   MR_TRY(ops.add(array_op("TensorArraySplitV3", "Puts pieces of value of the given lengths.",
                           "handle: resource, value: T, lengths: int64, flow_in: float -> "
                           "flow_out: float | T: type",

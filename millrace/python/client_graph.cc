@@ -11,6 +11,9 @@
 namespace millrace::python {
 namespace {
 
+// Every input of a new node is looked at, so a look must cost the same however long the chain.
+constexpr int kMaxIdentities = 64;
+
 // A scalar or vector of int32 or int64, as the node's attribute "out_type" says.
 std::optional<Tensor> index_tensor(const Node& node, std::span<const int64_t> values,
                                    const Shape& shape) {
@@ -97,8 +100,17 @@ void ClientGraph::replace_shape(Endpoint output, PartialShape shape) {
   shapes_[output.node][output.output] = std::move(shape);
 }
 
+Endpoint ClientGraph::behind_identities(Endpoint output) const {
+  for (int passed = 0; passed < kMaxIdentities; ++passed) {
+    const Node& node = graph_[output.node];
+    if (node.op->name != "Identity" || !node.control_inputs.empty()) break;
+    output = node.inputs[0];
+  }
+  return output;
+}
+
 std::optional<Tensor> ClientGraph::constant(Endpoint output) const {
-  const Node& node = graph_[output.node];
+  const Node& node = graph_[behind_identities(output).node];
   const std::string_view op = node.op->name;
   if (op == "Const") {
     const AttrValue* value = node.attrs.find("value");
@@ -106,7 +118,6 @@ std::optional<Tensor> ClientGraph::constant(Endpoint output) const {
     return tensor ? std::optional(*tensor) : std::nullopt;
   }
   if (node.inputs.size() != 1 || !node.control_inputs.empty()) return std::nullopt;
-  if (op == "Identity") return constant(node.inputs[0]);
   if (op != "Shape" && op != "Size" && op != "Rank") return std::nullopt;
   const PartialShape& input = shape(node.inputs[0]);
   if (op == "Rank") {

@@ -51,12 +51,13 @@ class ClientGraph {
   void replace_shape(Endpoint output, PartialShape shape);
 
   // The value of an output if it is known without running anything: constants, and shapes, sizes
-  // and ranks of what has a known shape. No value otherwise.
+  // and ranks of what has a known shape, also behind a few identities. No value otherwise.
   std::optional<Tensor> constant(Endpoint output) const;
 
  private:
   Status check_endpoint(Endpoint output) const;
   Result<std::vector<PartialShape>> infer(const Graph::NewNode& node) const;
+  Endpoint behind_identities(Endpoint output) const;
 
   Graph graph_;
   std::vector<absl::InlinedVector<PartialShape, 1>> shapes_;  // by node, by output

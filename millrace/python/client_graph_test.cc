@@ -43,6 +43,12 @@ struct Ops {
         registry
             .add({.name = "Rank", .doc = "", .signature = "input: T -> output: int32 | T: type"})
             .ok());
+    REQUIRE(registry
+                .add({.name = "Identity",
+                      .doc = "",
+                      .signature = "input: T -> output: T | T: type",
+                      .infer = infer::same_as_input})
+                .ok());
   }
 };
 
@@ -111,6 +117,24 @@ TEST_CASE("constants, and the shapes and ranks of what has a known one, have val
       {.name = "r", .op = "Rank", .inputs = {{unknown, 0}}, .attrs = {{"T", DType::f32}}});
   CHECK(*graph.constant({*rank, 0}) == Tensor::scalar<int32_t>(2));
   CHECK(!graph.constant({x, 0}));
+}
+
+TEST_CASE("a constant is known behind an identity, but a chain of any length is not walked") {
+  Ops ops;
+  ClientGraph graph(ops.registry);
+  const auto constant = graph.add(
+      {.name = "c", .op = "Const", .attrs = {{"value", Tensor::scalar(7)}, {"dtype", DType::i32}}});
+  NodeId last = *constant;
+  for (int i = 0; i < 200000; ++i) {
+    const auto next = graph.add({.name = "i" + std::to_string(i),
+                                 .op = "Identity",
+                                 .inputs = {{last, 0}},
+                                 .attrs = {{"T", DType::i32}}});
+    REQUIRE(next.ok());
+    last = *next;
+    if (i == 1) CHECK(*graph.constant({last, 0}) == Tensor::scalar(7));
+  }
+  CHECK(!graph.constant({last, 0}));
 }
 
 TEST_CASE("what the program knows of a shape is merged with what was inferred") {

@@ -55,10 +55,26 @@ TEST_CASE("axes and indices out of range are named with the range") {
   CHECK(message("Transpose", {floats({1, 2}), ints({0, 1})}) ==
         "transpose expects a vector of size 1. But input(1) is a vector of size 2");
   CHECK(message("Transpose", {Tensor::of<float>({1, 2}, {1, 2}), ints({1, 1})}) ==
-        "perm names axis 1 twice");
+        "0 is missing from {1,1}.");
+  CHECK(message("Transpose", {floats({1, 2}), ints({3})}) == "3 is out of range [0 .. 1)");
   CHECK(message("InvertPermutation", {ints({1, 1})}) == "1 is duplicated in the input.");
   CHECK(message("Slice", {floats({1, 2}), ints({3}), ints({0})}) ==
         "Expected begin[0] in [0, 2], but got 3");
+  CHECK(message("Slice", {floats({1, 2}), one(0), ints({1})}) ==
+        "Expected begin and size arguments to be 1-D tensors of size 1, but got shapes [] and [1] "
+        "instead.");
+  CHECK(message("Tile", {floats({1, 2}), one(2)}) ==
+        "Expected multiples to be 1-D, but got shape []");
+  CHECK(message("RandomUniform", {one(2)}, {{"dtype", DType::f32}}) ==
+        "shape must be a vector of {int32,int64}, got shape []");
+  CHECK(message("ConcatV2", {one(2), one(3), one(0)}, {{"N", 2}}) ==
+        "Can't concatenate scalars (use tf.stack instead)");
+  CHECK(message("ConcatV2", {ints({2}), one(3), one(0)}, {{"N", 2}}) ==
+        "Can't concatenate scalars (use tf.stack instead)");
+  CHECK(message("Reshape", {floats({1}), Tensor::vector<int32_t>(std::vector<int32_t>(254, 1))}) ==
+        "too many dimensions: must be < 254, but received 254");
+  CHECK(message("Split", {ints({}), floats({1, 2})}, {{"num_split", 2}}) ==
+        "split_dim_tensor must have exactly one element, but has shape [0]");
   CHECK(message("ExpandDims", {floats({1, 2}), one(2)}) ==
         "ExpandDims' dim is 2; for a tensor of rank 2 it must be in [-2, 2)");
   CHECK(message("SplitV", {floats({1, 2}), Tensor::vector<int64_t>({-1, -1}), one(0)},
@@ -117,6 +133,15 @@ TEST_CASE("checks say what they found") {
 TEST_CASE("texts that are no numbers, and formats that are none, are shown") {
   CHECK(message("StringToNumber", {Tensor::scalar(std::string("1x"))}) ==
         "StringToNumberOp could not correctly convert string: 1x");
+  CHECK(message("StringToNumber", {Tensor::scalar(std::string("--1"))}) != "");
+  CHECK(message("StringToNumber", {Tensor::scalar(std::string("0x"))}) != "");
+  CHECK(message("StringSplit",
+                {Tensor::vector<std::string>({"a b"}), Tensor::vector<std::string>({" "})}) ==
+        "delimiter must be a scalar, got shape: [1]");
+  CHECK(message("AsString", {ints({1})}, {{"shortest", true}}) ==
+        "scientific and shortest format not supported for datatype int32");
+  CHECK(message("AsString", {ints({1})}, {{"precision", 0}}) ==
+        "precision not supported for datatype int32");
   CHECK(message("AsString", {ints({1})}, {{"fill", "x"}}) == "Fill argument not supported: 'x'");
   CHECK(message("AsString", {ints({1})}, {{"width", 1 << 30}}) != "");
 }

@@ -21,7 +21,8 @@ Result<Tensor> filled(const Tensor& value, const Shape& shape) {
 
 Status fill(KernelContext& context) {
   MR_ASSIGN(const Shape shape, read_shape(context.input(0), "dims"));
-  if (!context.input(1).shape().is_scalar())
+  // A vector of one has always passed for a scalar.
+  if (context.input(1).num_elements() != 1 || context.input(1).shape().rank() > 1)
     return invalid("value must be a scalar, got shape ", context.input(1).shape().to_string());
   MR_ASSIGN(Tensor output, filled(context.input(1), shape));
   context.set_output(0, std::move(output));

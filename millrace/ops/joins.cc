@@ -34,6 +34,7 @@ struct Columns {
 // --- Concat ---
 
 Status check_joinable(const Shape& first, const Shape& other, int slot, int axis) {
+  if (other.is_scalar()) return invalid("Can't concatenate scalars (use tf.stack instead)");
   if (other.rank() != first.rank()) {
     return invalid("ConcatOp : Ranks of all input tensors should match: shape[0] = ",
                    first.to_string(), " vs. shape[", slot, "] = ", other.to_string());
@@ -51,6 +52,7 @@ Status check_joinable(const Shape& first, const Shape& other, int slot, int axis
 Status concat(KernelContext& context, int axis_slot, int begin, int end) {
   const Shape first = context.input(begin).shape();
   MR_ASSIGN(const int64_t wanted, read_integer(context.input(axis_slot), "ConcatOp : the axis"));
+  if (first.is_scalar()) return invalid("Can't concatenate scalars (use tf.stack instead)");
   MR_ASSIGN(const int axis, resolve_axis(wanted, first.rank(), "ConcatOp : the axis"));
   std::vector<int64_t> dims(first.dims().begin(), first.dims().end());
   dims[axis] = 0;
@@ -235,10 +237,18 @@ Status cut(KernelContext& context, const Tensor& value, int axis, std::span<cons
   return {};
 }
 
+Result<int> read_split_axis(const Tensor& tensor, int rank) {
+  if (tensor.num_elements() != 1) {
+    return invalid("split_dim_tensor must have exactly one element, but has shape ",
+                   tensor.shape().to_string());
+  }
+  MR_ASSIGN(const int64_t wanted, read_integer(tensor, "split_dim"));
+  return resolve_axis(wanted, rank, "split_dim");
+}
+
 Status split(KernelContext& context) {
   const Tensor& value = context.input(1);
-  MR_ASSIGN(const int64_t wanted, read_integer(context.input(0), "split_dim"));
-  MR_ASSIGN(const int axis, resolve_axis(wanted, value.shape().rank(), "split_dim"));
+  MR_ASSIGN(const int axis, read_split_axis(context.input(0), value.shape().rank()));
   const int64_t dim = value.shape().dim(axis);
   if (dim % context.num_outputs() != 0) {
     return invalid(
@@ -278,8 +288,7 @@ Status complete_sizes(std::vector<int64_t>& sizes, int64_t dim) {
 Status split_v(KernelContext& context) {
   const Tensor& value = context.input(0);
   MR_ASSIGN(std::vector<int64_t> sizes, read_integers(context.input(1), "size_splits"));
-  MR_ASSIGN(const int64_t wanted, read_integer(context.input(2), "split_dim"));
-  MR_ASSIGN(const int axis, resolve_axis(wanted, value.shape().rank(), "split_dim"));
+  MR_ASSIGN(const int axis, read_split_axis(context.input(2), value.shape().rank()));
   if (sizes.size() != static_cast<size_t>(context.num_outputs())) {
     return invalid("size_splits has ", sizes.size(), " sizes; num_split is ",
                    context.num_outputs());

@@ -16,9 +16,19 @@ Result<std::vector<int>> read_permutation(std::span<const int64_t> perm, int ran
     return invalid("transpose expects a vector of size ", rank,
                    ". But input(1) is a vector of size ", perm.size());
   }
-  MR_TRY(resolve_axes(perm, rank, "perm"));
   std::vector<int> axes;
-  for (const int64_t axis : perm) axes.push_back(static_cast<int>(axis < 0 ? axis + rank : axis));
+  std::vector<bool> named(rank, false);
+  for (const int64_t axis : perm) {
+    if (axis < -rank || axis >= rank) return invalid(axis, " is out of range [0 .. ", rank, ")");
+    axes.push_back(static_cast<int>(axis < 0 ? axis + rank : axis));
+    named[axes.back()] = true;
+  }
+  for (int axis = 0; axis < rank; ++axis) {
+    if (named[axis]) continue;
+    std::string told;
+    for (const int each : axes) str_append(&told, told.empty() ? "" : ",", each);
+    return invalid(axis, " is missing from {", told, "}.");
+  }
   return axes;
 }
 
@@ -99,6 +109,10 @@ Result<std::vector<int64_t>> tiled_dims(const PartialShape& input,
 
 Status tile(KernelContext& context) {
   const Tensor& input = context.input(0);
+  if (context.input(1).shape().rank() != 1) {
+    return invalid("Expected multiples to be 1-D, but got shape ",
+                   context.input(1).shape().to_string());
+  }
   MR_ASSIGN(const std::vector<int64_t> multiples, read_integers(context.input(1), "multiples"));
   MR_ASSIGN(const std::vector<int64_t> dims, tiled_dims(input.shape(), multiples));
   MR_ASSIGN(const Shape shape, Shape::create(dims));

@@ -44,12 +44,20 @@ double draw_truncated(RandomBits& bits) {
   }
 }
 
+Result<Shape> wanted_shape(KernelContext& context) {
+  if (context.input(0).shape().rank() != 1) {
+    return invalid("shape must be a vector of {int32,int64}, got shape ",
+                   context.input(0).shape().to_string());
+  }
+  return read_shape(context.input(0), "shape");
+}
+
 class RandomKernel final : public Kernel {
  public:
   RandomKernel(std::unique_ptr<RandomStream> stream, Draw draw, DrawLoop loop)
       : stream_(std::move(stream)), draw_(draw), loop_(loop) {}
   Status run(KernelContext& context) override {
-    MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
+    MR_ASSIGN(const Shape shape, wanted_shape(context));
     MR_ASSIGN(Tensor output, context.allocate(0, shape));
     loop_(draw_, stream_->next_run(), output);
     context.set_output(0, std::move(output));
@@ -84,7 +92,7 @@ class RandomIntKernel final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<RandomIntKernel>(std::move(stream)));
   }
   Status run(KernelContext& context) override {
-    MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
+    MR_ASSIGN(const Shape shape, wanted_shape(context));
     MR_ASSIGN(const int64_t low, read_integer(context.input(1), "minval"));
     MR_ASSIGN(const int64_t high, read_integer(context.input(2), "maxval"));
     if (low >= high) return invalid("Need minval < maxval, got ", low, " >= ", high);

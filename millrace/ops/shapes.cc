@@ -74,6 +74,9 @@ Result<Shape> reshaped(const Shape& from, std::vector<int64_t> dims) {
 
 Status reshape(KernelContext& context) {
   MR_ASSIGN(std::vector<int64_t> dims, read_integers(context.input(1), "sizes input"));
+  if (std::ssize(dims) >= kMaxRank) {
+    return invalid("too many dimensions: must be < ", kMaxRank, ", but received ", dims.size());
+  }
   MR_ASSIGN(const Shape shape, reshaped(context.input(0).shape(), std::move(dims)));
   MR_ASSIGN(Tensor output, context.take_input(0).reshaped(shape));
   context.set_output(0, std::move(output));

@@ -44,6 +44,11 @@ Result<std::vector<int64_t>> slice_sizes(const AnyShape& input, std::span<const 
 
 Status slice(KernelContext& context) {
   const Tensor& input = context.input(0);
+  if (context.input(1).shape().rank() != 1 || context.input(2).shape().rank() != 1) {
+    return invalid("Expected begin and size arguments to be 1-D tensors of size ",
+                   input.shape().rank(), ", but got shapes ", context.input(1).shape().to_string(),
+                   " and ", context.input(2).shape().to_string(), " instead.");
+  }
   MR_ASSIGN(const std::vector<int64_t> begin, read_integers(context.input(1), "begin"));
   MR_ASSIGN(std::vector<int64_t> wanted, read_integers(context.input(2), "size"));
   MR_ASSIGN(const std::vector<int64_t> sizes, slice_sizes(input.shape(), begin, std::move(wanted)));

@@ -2,8 +2,12 @@
 
 #include <charconv>
 #include <cmath>
+#include <concepts>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/charconv.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 
 #include "millrace/op/infer.h"
 #include "millrace/ops/arguments.h"
@@ -95,7 +99,22 @@ KernelFactory measuring() {
 
 // --- StringToNumber ---
 
-template <class T>
+// What is too large for the type is infinite, and what is too small zero.
+template <std::floating_point T>
+bool parse(std::string_view text, T& number) {
+  absl::string_view digits = absl::StripAsciiWhitespace(to_absl(text));
+  const bool is_negative = absl::ConsumePrefix(&digits, "-");
+  if (!is_negative) absl::ConsumePrefix(&digits, "+");
+  const bool is_hex = absl::ConsumePrefix(&digits, "0x") || absl::ConsumePrefix(&digits, "0X");
+  if (absl::StartsWith(digits, "-")) return false;
+  const auto [stop, problem] =
+      absl::from_chars(digits.data(), digits.data() + digits.size(), number,
+                       is_hex ? absl::chars_format::hex : absl::chars_format::general);
+  if (is_negative) number = -number;
+  return problem != std::errc::invalid_argument && stop == digits.data() + digits.size();
+}
+
+template <std::integral T>
 bool parse(std::string_view text, T& number) {
   const absl::string_view stripped = absl::StripAsciiWhitespace(to_absl(text));
   text = {stripped.data(), stripped.size()};
@@ -141,6 +160,15 @@ Result<std::unique_ptr<Kernel>> make_as_string(const KernelSpec& spec) {
   MR_ASSIGN(format.fill, spec.attrs.string("fill"));
   MR_ASSIGN(const bool scientific, spec.attrs.boolean("scientific"));
   MR_ASSIGN(const bool shortest, spec.attrs.boolean("shortest"));
+  const DType dtype = spec.inputs[0].dtype;
+  if (!is_floating(dtype) && !is_complex(dtype) && dtype != DType::string) {
+    if (scientific || shortest) {
+      return invalid("scientific and shortest format not supported for datatype ",
+                     dtype_name(dtype));
+    }
+    if (format.precision >= 0)
+      return invalid("precision not supported for datatype ", dtype_name(dtype));
+  }
   if (scientific && shortest) return invalid("Cannot select both scientific and shortest notation");
   format.notation = scientific ? Notation::scientific
                     : shortest ? Notation::shortest
@@ -224,7 +252,7 @@ Status split_rows_of(KernelContext& context, Cut cut) {
 }
 
 Result<std::string> scalar_text(const Tensor& tensor, std::string_view what) {
-  if (tensor.num_elements() != 1)
+  if (!tensor.shape().is_scalar())
     return invalid(what, " must be a scalar, got shape: ", tensor.shape().to_string());
   return tensor.item<std::string>();
 }
@@ -312,7 +340,8 @@ Status register_strings(OpRegistry& ops) {
                    "out_type: {float, double, int32, int64, uint32, uint64} = float",
       .infer = infer::same_as_input,
       .cpu = make_string_to_number,
-      .examples = {"['12' ' 7 '] -> [12 7]", "['-1.5e1'] -> [-15] | out_type = double"},
+      .examples = {"['12' ' 7 '] -> [12 7]", "['-1.5e1'] -> [-15] | out_type = double",
+                   "['-0xF' '1e-999' '1e999'] -> [-15 0 inf] | out_type = float"},
   }));
   MR_TRY(ops.add({
       .name = "AsString",

@@ -49,6 +49,10 @@ class Task:
             assert time.monotonic() < deadline, f"never served:\n{self.output()}"
             time.sleep(0.01)
 
+    def wait(self):
+        """The exit code, negative for a signal; None if it still runs after a long time."""
+        return self._wait(DEADLINE)
+
     def kill(self, number=signal.SIGKILL):
         try:
             os.kill(self.pid, number)
@@ -82,7 +86,7 @@ def start_millrace(config, log, *flags):
 
 
 class Zygote:
-    """A process that has imported TensorFlow, and forks a server for each line that it is sent."""
+    """A process that has imported TensorFlow, and forks a server or a program for each line it is sent."""
 
     def __init__(self, folder, python=sys.executable):
         self._folder = folder
@@ -111,8 +115,16 @@ class Zygote:
         return json.loads(self._process.stdout.readline())
 
     def start(self, config, log):
+        """A server of TensorFlow."""
+        return self._task(log, start=config)
+
+    def run(self, command, config, log):
+        """A Python program, [path, argument, …], which finds TensorFlow imported already."""
+        return self._task(log, start=config, run=[str(each) for each in command])
+
+    def _task(self, log, **request):
         log.touch()  # whoever waits for the task reads it, maybe before the task writes it
-        pid = self._ask(start=config, log=str(log))
+        pid = self._ask(log=str(log), **request)
 
         def wait(seconds):
             deadline = time.monotonic() + seconds

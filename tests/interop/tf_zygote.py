@@ -1,21 +1,26 @@
-"""Imports TensorFlow once, then forks a server for each request line.
+"""Imports TensorFlow once, then forks a server or a program for each request line.
 
-Requests are JSON lines on the standard input: {"start": TF_CONFIG, "log": path} answers the pid,
-{"poll": pid} its exit code (negative: a signal) or null. Ends, with all its servers, at end of input.
+Requests are JSON lines on the standard input: {"start": TF_CONFIG, "log": path} starts a server and
+answers its pid; so does {"run": [program, argument, …], "start": TF_CONFIG, "log": path} with a Python
+program; {"poll": pid} answers an exit code (negative: a signal) or null. Ends, with all that it
+started, at end of input.
 """
 
 import ctypes
 import json
 import os
+import runpy
 import signal
 import sys
+import traceback
 
 import tensorflow as tf
 
 PR_SET_PDEATHSIG = 1
 
 
-def serve(config, log):
+def begin(log):
+    """Makes the forked process one of its own, which prints to `log`."""
     os.setpgid(0, 0)
     # A time limit may kill the parent, which then can't end its servers.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -23,6 +28,9 @@ def serve(config, log):
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+
+def serve(config):
     indices = {
         job: {int(i): a for i, a in tasks.items()} if isinstance(tasks, dict) else tasks
         for job, tasks in config["cluster"].items()
@@ -34,6 +42,37 @@ def serve(config, log):
     )
     print("serving", server.target, flush=True)
     server.join()
+
+
+def run(command, config):
+    """Runs a program as its interpreter would; returns its exit code."""
+    os.environ["TF_CONFIG"] = json.dumps(config)
+    sys.argv = command
+    try:
+        runpy.run_path(command[0], run_name="__main__")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def fork(request):
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            begin(request["log"])
+            if "run" in request:
+                code = run(request["run"], request["start"])
+            else:
+                serve(request["start"])
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    return pid
 
 
 def poll(pid):
@@ -48,12 +87,7 @@ def main():
         if "poll" in request:
             answer = poll(request["poll"])
         else:
-            answer = os.fork()
-            if answer == 0:
-                try:
-                    serve(request["start"], request["log"])
-                finally:
-                    os._exit(1)
+            answer = fork(request)
             started.append(answer)
         print(json.dumps(answer), flush=True)
     for pid in started:

@@ -44,6 +44,11 @@ class Border:
         config.operation_timeout_in_ms = config.operation_timeout_in_ms or 60_000
         return tf1.Session(self.target, config=config)
 
+    def start_again(self, task):
+        """Kills a task if it runs, and starts it."""
+        self.cluster.tasks[task].kill()
+        self.cluster.start(task)
+
     def from_there(self, tensor):
         """A tensor that was there, here."""
         with tf.device(self.here):

@@ -9,6 +9,7 @@ import time
 import interpreters
 
 DEADLINE = 180.0  # seconds; a bound on hangs
+QUIET = 1.5  # seconds after which a process has taken notice that nothing more comes
 WATCHED = 1.0  # seconds for which an idle process is watched
 
 
@@ -84,6 +85,7 @@ def millrace_serve(index, addresses):
 
 
 def of_idle_process(pid):
+    time.sleep(QUIET)
     before = _sleeps(pid)
     time.sleep(WATCHED)
     status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")

@@ -1,6 +1,7 @@
 #include "millrace/ops/all.h"
 
 #include "millrace/ops/binary.h"
+#include "millrace/ops/broadcasts.h"
 #include "millrace/ops/casts.h"
 #include "millrace/ops/checks.h"
 #include "millrace/ops/control_flow.h"
@@ -39,6 +40,7 @@ Status register_all_ops(OpRegistry& ops) {
   MR_TRY(register_ref_variables(ops));
   MR_TRY(register_resource_variables(ops));
   MR_TRY(register_shapes(ops));
+  MR_TRY(register_broadcasts(ops));
   MR_TRY(register_joins(ops));
   MR_TRY(register_slices(ops));
   MR_TRY(register_layout(ops));

@@ -75,6 +75,14 @@ TEST_CASE("axes and indices out of range are named with the range") {
         "too many dimensions: must be < 254, but received 254");
   CHECK(message("Split", {ints({}), floats({1, 2})}, {{"num_split", 2}}) ==
         "split_dim_tensor must have exactly one element, but has shape [0]");
+  CHECK(message("BroadcastArgs", {ints({2}), ints({3})}) == "Incompatible shapes: [2] vs. [3]");
+  CHECK(message("BroadcastGradientArgs", {one(2), ints({3})}) == "In[0] must be a vector.[]");
+  CHECK(
+      message("ConcatOffset", {one(1), ints({2, 3}), ints({1, 4})}, {{"N", 2}}) ==
+      "All dimensions except 1 must match. Input 1 has shape [1,4] and doesn't match input 0 with "
+      "shape [2,3].");
+  CHECK(message("ConcatOffset", {one(0), one(2), one(2)}, {{"N", 2}}) != "");
+  CHECK(message("ConcatOffset", {one(0), ints({2}), ints({2, 2})}, {{"N", 2}}) != "");
   CHECK(message("ExpandDims", {floats({1, 2}), one(2)}) ==
         "ExpandDims' dim is 2; for a tensor of rank 2 it must be in [-2, 2)");
   CHECK(message("SplitV", {floats({1, 2}), Tensor::vector<int64_t>({-1, -1}), one(0)},

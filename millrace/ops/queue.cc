@@ -64,7 +64,9 @@ Status Queue::check_same(const QueueSpec& other) const {
     return invalid("Shared queue '", name_, "' has min_after_dequeue ", spec_.min_after_dequeue,
                    " but requested min_after_dequeue was ", other.min_after_dequeue, ".");
   }
-  if (other.seed != spec_.seed || other.seed2 != spec_.seed2) {
+  // Who gives no seeds takes those that are there.
+  const bool has_seeds = other.seed != 0 || other.seed2 != 0;
+  if (has_seeds && (other.seed != spec_.seed || other.seed2 != spec_.seed2)) {
     return invalid("Shared queue '", name_, "' has random seeds (", spec_.seed, ", ", spec_.seed2,
                    ") but requested seeds are (", other.seed, ", ", other.seed2, ").");
   }

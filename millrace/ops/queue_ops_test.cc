@@ -81,6 +81,19 @@ TEST_CASE("a second handle that asks for something else is refused with both val
         "Expected FIFOQueue, found PaddingFIFOQueueV2");
 }
 
+TEST_CASE("a second handle may leave the seeds to the first, and not ask for others") {
+  QueueBench q;
+  const auto with_seed = [&](int seed) {
+    Attrs attrs = fifo({DType::i32});
+    attrs.set("seed", seed);
+    return q.handle("RandomShuffleQueueV2", std::move(attrs)).status();
+  };
+  REQUIRE(with_seed(7).ok());
+  CHECK(with_seed(0).ok());
+  CHECK(with_seed(8).message() ==
+        "Shared queue 'names' has random seeds (7, 0) but requested seeds are (8, 0).");
+}
+
 TEST_CASE("a waiting dequeue is answered by the enqueue that satisfies it") {
   QueueBench q;
   const Value handle = q.handle("FIFOQueueV2", fifo({DType::i32})).value();

@@ -95,7 +95,9 @@ class RandomIntKernel final : public Kernel {
     MR_ASSIGN(const Shape shape, wanted_shape(context));
     MR_ASSIGN(const int64_t low, read_integer(context.input(1), "minval"));
     MR_ASSIGN(const int64_t high, read_integer(context.input(2), "maxval"));
-    if (low >= high) return invalid("Need minval < maxval, got ", low, " >= ", high);
+    // Of nothing, any range will do.
+    if (shape.num_elements() > 0 && low >= high)
+      return invalid("Need minval < maxval, got ", low, " >= ", high);
     MR_ASSIGN(Tensor output, context.allocate(0, shape));
     const uint64_t width = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
     RandomBits bits = stream_->next_run();

@@ -85,6 +85,15 @@ TEST_CASE("integers reach both ends of the widest range and stay inside a narrow
   CHECK(draw(3, 3).status().message() == "Need minval < maxval, got 3 >= 3");
 }
 
+TEST_CASE("of no integers, any range will do") {
+  Fixture f;
+  const auto drawn = run_op(
+      f.ops, "RandomUniformInt",
+      {Tensor::vector<int32_t>({2, 0}), Tensor::scalar<int64_t>(3), Tensor::scalar<int64_t>(3)},
+      {{"seed", 5}});
+  CHECK((*drawn)[0].shape() == Shape{2, 0});
+}
+
 TEST_CASE("a shuffle keeps every row and moves some") {
   Fixture f;
   std::vector<int32_t> rows(100);

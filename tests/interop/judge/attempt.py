@@ -154,13 +154,11 @@ def plain(message):
 
 
 def where(trace):
-    """The frames of a traceback that lie neither in the judge nor in what all tests go through."""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(trace)
-        if "/unittest/" not in frame.filename and "/judge/" not in frame.filename
-    ]
-    return "".join(traceback.format_list(frames))
+    """The frames of a traceback that are the module's own, or all if there are none."""
+    frames = traceback.extract_tb(trace)
+    shared = ("/unittest/", "/interop/judge/attempt.py", "/site-packages/", "/contextlib.py")
+    own = [f for f in frames if not any(part in f.filename for part in shared)]
+    return "".join(traceback.format_list(own or frames))
 
 
 class _Result(unittest.TestResult):

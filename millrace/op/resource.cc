@@ -34,6 +34,10 @@ std::shared_ptr<Resource> ResourceStore::lookup(const Key& key) const {
   return found == resources_.end() ? nullptr : found->second;
 }
 
+Status ResourceStore::missing(const Key& key, std::string_view type_name) {
+  return not_found("Resource ", key.container, "/", key.name, "/", type_name, " does not exist.");
+}
+
 Status ResourceStore::insert(Key key, std::shared_ptr<Resource> resource) {
   MutexLock lock(mutex_);
   const auto [at, is_new] = resources_.try_emplace(key, std::move(resource));
@@ -48,13 +52,12 @@ std::shared_ptr<Resource> ResourceStore::insert_or_get(Key key,
   return resources_.try_emplace(std::move(key), std::move(resource)).first->second;
 }
 
-Status ResourceStore::erase(const Key& key) {
+Status ResourceStore::erase(const Key& key, std::string_view type_name) {
   std::shared_ptr<Resource> dropped;
   {
     MutexLock lock(mutex_);
     auto found = resources_.find(key);
-    if (found == resources_.end())
-      return not_found("no resource '", key.name, "' in container '", key.container, "'");
+    if (found == resources_.end()) return missing(key, type_name);
     dropped = std::move(found->second);
     resources_.erase(found);
   }
@@ -65,7 +68,7 @@ Status ResourceStore::erase(const Key& key) {
 }
 
 void ResourceStore::clear(std::string_view container, const Status& why) {
-  if (container.empty()) container = kDefaultContainer;
+  if (container.empty()) container = default_container_;
   std::vector<std::shared_ptr<Resource>> dropped;
   {
     MutexLock lock(mutex_);

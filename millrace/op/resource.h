@@ -17,9 +17,6 @@
 
 namespace millrace {
 
-// The container of resources that name none.
-inline constexpr std::string_view kDefaultContainer = "localhost";
-
 class Resource {
  public:
   virtual ~Resource() = default;
@@ -33,12 +30,18 @@ class Resource {
 // the shared_ptr and asks `generation()` whether anything was dropped since.
 class ResourceStore {
  public:
-  ResourceStore() = default;
+  // `default_container` is where resources are that name no container: TensorFlow's servers call it
+  // by the job of their task.
+  explicit ResourceStore(std::string default_container = "localhost")
+      : default_container_(std::move(default_container)) {}
   ~ResourceStore();
 
-  // `container` empty means kDefaultContainer. The name space is per C++ type: a queue and a
+  const std::string& default_container() const { return default_container_; }
+
+  // `container` empty means the default one. The name space is per C++ type: a queue and a
   // variable of one name are different things.
-  // Errors: NOT_FOUND naming container, name and type.
+  // Errors: NOT_FOUND "Resource <container>/<name>/<type> does not exist.", as TensorFlow's
+  // clients know it.
   template <class T>
   Result<std::shared_ptr<T>> find(std::string_view container, std::string_view name) const;
   // Finds, or makes with `create` (called with no lock held; of two racing makers one wins).
@@ -54,7 +57,7 @@ class ResourceStore {
   // Drops one. Errors: NOT_FOUND.
   template <class T>
   Status remove(std::string_view container, std::string_view name) {
-    return erase(key_of(typeid(T), container, name));
+    return erase(key_of(typeid(T), container, name), T::kTypeName);
   }
   // Drops a whole container, closing what is in it. Unknown containers are fine.
   void clear(std::string_view container, const Status& why);
@@ -84,15 +87,18 @@ class ResourceStore {
       return H::combine(std::move(h), key.type, key.container, key.name);
     }
   };
-  static Key key_of(const std::type_info& type, std::string_view container, std::string_view name) {
-    return {type.hash_code(), std::string(container.empty() ? kDefaultContainer : container),
+  Key key_of(const std::type_info& type, std::string_view container, std::string_view name) const {
+    return {type.hash_code(), std::string(container.empty() ? default_container_ : container),
             std::string(name)};
   }
+  static Status missing(const Key& key, std::string_view type_name);
   std::shared_ptr<Resource> lookup(const Key& key) const;
   Status insert(Key key, std::shared_ptr<Resource> resource);
   // Keeps the one that is there if another was faster; returns whichever is kept.
   std::shared_ptr<Resource> insert_or_get(Key key, std::shared_ptr<Resource> resource);
-  Status erase(const Key& key);
+  Status erase(const Key& key, std::string_view type_name);
+
+  const std::string default_container_;
 
   mutable Mutex mutex_;
   absl::flat_hash_map<Key, std::shared_ptr<Resource>> resources_ MR_GUARDED_BY(mutex_);
@@ -105,8 +111,7 @@ Result<std::shared_ptr<T>> ResourceStore::find(std::string_view container,
                                                std::string_view name) const {
   Key key = key_of(typeid(T), container, name);
   if (auto found = lookup(key)) return std::static_pointer_cast<T>(std::move(found));
-  return not_found("no resource '", name, "' of type ", T::kTypeName, " in container '",
-                   key.container, "'");
+  return missing(key, T::kTypeName);
 }
 
 template <class T>

@@ -26,8 +26,20 @@ TEST_CASE("a resource is found by container and name, and no container means loc
   REQUIRE(resources.add("", "b", box).ok());
   CHECK(resources.find<Box>("localhost", "b").value() == box);
   CHECK(resources.find<Box>("other", "b").status().message() ==
-        "no resource 'b' of type Box in container 'other'");
+        "Resource other/b/Box does not exist.");
   CHECK(resources.add("localhost", "b", box).code() == Code::already_exists);
+}
+
+TEST_CASE("a store that was told so has its default container under another name") {
+  ResourceStore resources("worker");
+  auto box = std::make_shared<Box>();
+  REQUIRE(resources.add("", "b", box).ok());
+  CHECK(resources.find<Box>("worker", "b").value() == box);
+  CHECK(resources.find<Box>("localhost", "b").status().code() == Code::not_found);
+  resources.clear("localhost", cancelled("reset"));
+  CHECK(resources.size() == 1);
+  resources.clear("", cancelled("reset"));
+  CHECK(resources.size() == 0);
 }
 
 TEST_CASE("things of two types may have one name") {

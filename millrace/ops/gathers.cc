@@ -82,7 +82,7 @@ class ResourceGatherKernel final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<ResourceGatherKernel>(batch_dims));
   }
   Status run(KernelContext& context) override {
-    MR_ASSIGN(const Tensor params, variable_.read(context));
+    MR_ASSIGN(const Tensor params, variable_.value(context, context.output_dtype(0)));
     MR_ASSIGN(Tensor output, gather(params, context.input(1), batch_dims_, batch_dims_));
     context.set_output(0, std::move(output));
     return {};

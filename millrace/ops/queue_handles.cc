@@ -63,7 +63,6 @@ class QueueHandleKernel final : public Kernel {
     MR_ASSIGN(made->queue_spec_, spec_of(spec));
     MR_ASSIGN(made->container_, spec.attrs.string("container"));
     MR_ASSIGN(made->name_, spec.attrs.string("shared_name"));
-    if (made->container_.empty()) made->container_ = kDefaultContainer;
     made->is_private_ = made->name_.empty();
     made->node_name_ = spec.node_name;
     made->gives_ref_ = spec.outputs[0].is_ref;
@@ -94,6 +93,7 @@ class QueueHandleKernel final : public Kernel {
   Status find(ResourceStore& resources) MR_REQUIRES(mutex_) {
     resources_ = &resources;
     const uint64_t generation = resources.generation();
+    if (container_.empty()) container_ = resources.default_container();
     if (is_private_ && name_.empty()) name_ = resources.private_name(node_name_);
     const auto make = [this]() -> Result<std::shared_ptr<Queue>> {
       return std::make_shared<Queue>(queue_spec_, name_, order_of(queue_spec_));
@@ -109,12 +109,12 @@ class QueueHandleKernel final : public Kernel {
   }
 
   QueueSpec queue_spec_;
-  std::string container_, node_name_;
+  std::string node_name_;
   bool is_private_ = false;
   bool gives_ref_ = false;
 
   Mutex mutex_;
-  std::string name_;  // of a private queue: chosen with the first run
+  std::string container_, name_;  // those that the node leaves open: chosen with the first run
   ResourceStore* resources_ = nullptr;
   uint64_t generation_ MR_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<Queue> queue_;

@@ -5,7 +5,6 @@ namespace millrace {
 Result<ResourceName> resource_name_of(const KernelSpec& spec) {
   MR_ASSIGN(std::string container, spec.attrs.string("container"));
   MR_ASSIGN(std::string name, spec.attrs.string("shared_name"));
-  if (container.empty()) container = kDefaultContainer;
   if (name.empty()) name = spec.node_name;
   return ResourceName{std::move(container), std::move(name)};
 }
@@ -14,7 +13,8 @@ ResourceHandle make_handle(KernelContext& context, const ResourceName& name,
                            std::string_view type_name) {
   ResourceHandle handle;
   handle.device = context.step().device->name;
-  handle.container = name.container;
+  const std::string& fallback = context.step().device->resources->default_container();
+  handle.container = name.container.empty() ? fallback : name.container;
   handle.name = name.name;
   handle.type_name = type_name;
   return handle;

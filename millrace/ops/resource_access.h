@@ -15,7 +15,7 @@
 namespace millrace {
 
 struct ResourceName {
-  std::string container, name;
+  std::string container, name;  // no container: the default one of the device
   friend bool operator==(const ResourceName&, const ResourceName&) = default;
 };
 

@@ -8,9 +8,14 @@ namespace millrace {
 
 class VariableHandle {
  public:
-  // Errors: FAILED_PRECONDITION in the words that TensorFlow's clients look for, if there is none.
+  // Errors: NOT_FOUND if there is none, be it that it was never initialised.
   Result<std::shared_ptr<Variable>> find(KernelContext& context);
-  // The value as it is now. Errors: as `find`.
+  // The value as it is now. Errors: as `find`; FAILED_PRECONDITION if it has none yet,
+  // INVALID_ARGUMENT if it is of another dtype.
+  Result<Tensor> value(KernelContext& context, DType dtype);
+  // The value for output 0 of a kernel that only reads. A variable that is not there is a
+  // FAILED_PRECONDITION here, in the words by which TensorFlow's clients tell that it is
+  // uninitialised; other errors as for `value`.
   Result<Tensor> read(KernelContext& context);
   // Calls change(tensor) with the lock held on a variable that has a value of the given dtype.
   template <class Change>
@@ -27,8 +32,5 @@ class VariableHandle {
 
   CachedResource<Variable> cached_;
 };
-
-// FAILED_PRECONDITION "Could not find variable <name>. …"
-Status no_variable(const ResourceName& name);
 
 }  // namespace millrace

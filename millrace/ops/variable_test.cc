@@ -163,6 +163,18 @@ TEST_CASE("a resource variable exists from its first assignment on") {
   CHECK(*f.get("VariableShape", {r}) == Tensor::vector<int32_t>({2}));
 }
 
+TEST_CASE("what updates or gathers from a resource variable that is not there does not find it") {
+  Fixture f;
+  const Tensor r = handle(f);
+  const Tensor rows = Tensor::vector<int32_t>({0});
+  const Status missing = not_found("Resource localhost/r/Variable does not exist.");
+  CHECK(f.run("AssignAddVariableOp", {r, floats({1, 1})}) == missing);
+  CHECK(f.run("ResourceScatterAdd", {r, rows, floats({1})}) == missing);
+  CHECK(f.get("ResourceGather", {r, rows}, {{"dtype", DType::f32}}).status() == missing);
+  CHECK(f.get("VariableShape", {r}).status() == missing);
+  CHECK(f.run("DestroyResourceOp", {r}, {{"ignore_lookup_error", false}}) == missing);
+}
+
 TEST_CASE("a resource variable is updated, and what was read stays") {
   Fixture f;
   const Tensor r = handle(f);

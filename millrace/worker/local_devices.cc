@@ -5,7 +5,7 @@ namespace millrace {
 LocalDevices LocalDevices::create(const TaskName& task, int cpus, Random& random) {
   LocalDevices made;
   for (int id = 0; id < cpus; ++id) {
-    auto resources = std::make_shared<ResourceStore>();
+    auto resources = std::make_shared<ResourceStore>(task.job);
     const DeviceName name = DeviceName::on(task, "CPU", id);
     made.devices_.push_back({.name = name,
                              .context = {.name = name.to_string(),
@@ -28,7 +28,7 @@ LocalDevices LocalDevices::renamed(const TaskName& task) const {
 LocalDevices LocalDevices::isolated() const {
   LocalDevices made = *this;
   for (Device& device : made.devices_) {
-    device.resources = std::make_shared<ResourceStore>();
+    device.resources = std::make_shared<ResourceStore>(device.resources->default_container());
     device.context.resources = device.resources.get();
   }
   return made;
@@ -70,7 +70,7 @@ std::vector<DeviceAttributes> LocalDevices::attributes(int64_t memory_limit) con
 
 void LocalDevices::clear(const std::vector<std::string>& containers, const Status& why) {
   for (const Device& device : devices_) {
-    if (containers.empty()) device.resources->clear(kDefaultContainer, why);
+    if (containers.empty()) device.resources->clear("", why);
     for (const std::string& container : containers) device.resources->clear(container, why);
   }
 }

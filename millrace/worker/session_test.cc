@@ -168,6 +168,22 @@ TEST_CASE("sessions share containers unless one is isolated, and a reset clears 
   CHECK(leave_mark(cluster, "alone", device).code() == Code::already_exists);
 }
 
+TEST_CASE("the default container bears the name of the task's job") {
+  TestCluster cluster;
+  add_mark_op(cluster.lab.ops);
+  CHECK(open(cluster.worker(0), session("a")).ok());
+  CHECK(leave_mark(cluster, "a", TestCluster::device(0)).ok());
+  const auto reset = [&](std::string container) {
+    return outcome_of([&](Done<void> done) {
+      cluster.worker(0).cleanup_all({.containers = {std::move(container)}}, {}, std::move(done));
+    });
+  };
+  REQUIRE(reset("localhost").ok());
+  CHECK(leave_mark(cluster, "a", TestCluster::device(0)).code() == Code::already_exists);
+  REQUIRE(reset("worker").ok());
+  CHECK(leave_mark(cluster, "a", TestCluster::device(0)).ok());
+}
+
 TEST_CASE("in a cluster that the client sent, the task has the name that it has there") {
   TestCluster cluster;
   add_mark_op(cluster.lab.ops);

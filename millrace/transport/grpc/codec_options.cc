@@ -61,8 +61,10 @@ void to_proto(const SessionOptions& options, tensorflow::ConfigProto& config) {
   config.set_log_device_placement(options.log_device_placement);
   config.set_isolate_session_state(options.isolate_session_state);
   if (options.disable_optimizer) {
-    config.mutable_graph_options()->mutable_optimizer_options()->set_opt_level(
-        tensorflow::OptimizerOptions::L0);
+    // TensorFlow has two sets of passes, each with a switch of its own.
+    tensorflow::GraphOptions& graph = *config.mutable_graph_options();
+    graph.mutable_optimizer_options()->set_opt_level(tensorflow::OptimizerOptions::L0);
+    graph.mutable_rewrite_options()->set_disable_meta_optimizer(true);
   }
   config.set_operation_timeout_in_ms(options.operation_timeout.count());
   if (!options.cluster.empty()) to_proto(options.cluster, *config.mutable_cluster_def());

@@ -4,11 +4,13 @@
 #include <doctest/doctest.h>
 
 #include "millrace/graph/test_ops.h"
+#include "millrace/transport/grpc/codec_options.h"
 #include "millrace/transport/grpc/codec_recv_tensor.h"
 #include "millrace/transport/grpc/codec_run_graph.h"
 #include "millrace/transport/grpc/codec_session.h"
 #include "millrace/transport/grpc/codec_step.h"
 #include "millrace/transport/grpc/codec_worker.h"
+#include "millrace/wire/config.pb.h"
 #include "millrace/wire/master.pb.h"
 #include "millrace/wire/worker.pb.h"
 
@@ -150,6 +152,16 @@ TEST_CASE("a session that asks for what servers refuse is passed on as such") {
   CHECK(request.options.use_per_session_threads);
   CHECK(request.options.names_thread_pools);
   CHECK(request.graph.nodes.empty());
+}
+
+TEST_CASE("a session without rewriting turns off both kinds of a TensorFlow server's passes") {
+  tensorflow::ConfigProto config;
+  SessionOptions options;
+  options.disable_optimizer = true;
+  to_proto(options, config);
+  const tensorflow::GraphOptions& graph = config.graph_options();
+  CHECK(graph.optimizer_options().opt_level() == tensorflow::OptimizerOptions::L0);
+  CHECK(graph.rewrite_options().disable_meta_optimizer());
 }
 
 TEST_CASE("a cluster definition that makes no sense is refused with its place") {

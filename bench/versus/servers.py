@@ -43,4 +43,5 @@ class Servers:
 
 def zygote(folder):
     folder.mkdir(parents=True)
-    return Zygote(folder, python=interpreters.python("tensorflow"))
+    log = (folder / "zygote.log").open("wb")
+    return Zygote(folder, python=interpreters.python("tensorflow"), stderr=log)

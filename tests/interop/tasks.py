@@ -88,9 +88,10 @@ def start_millrace(config, log, *flags):
 class Zygote:
     """A process that has imported TensorFlow, and forks a server or a program for each line it is sent."""
 
-    def __init__(self, folder, python=sys.executable):
+    def __init__(self, folder, python=sys.executable, stderr=None):
         self._folder = folder
         self._python = python  # an interpreter that has TensorFlow
+        self._stderr = stderr  # where what TensorFlow says at its import goes; None: on ours
         self._process = None
         self._exits = {}
 
@@ -108,6 +109,7 @@ class Zygote:
                 [self._python, str(pathlib.Path(__file__).with_name("tf_zygote.py"))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=self._stderr,
                 text=True,
             )
         self._process.stdin.write(json.dumps(request) + "\n")

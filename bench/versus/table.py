@@ -4,7 +4,7 @@ import json
 import re
 import statistics
 
-from rounds import CELLS
+from rounds import CELLS, Benchmark, Row
 
 BEGIN = "<!-- begin: written by bench/versus_tensorflow -->"
 END = "<!-- end: written by bench/versus_tensorflow -->"
@@ -62,24 +62,47 @@ def markdown(benchmarks):
     )
 
 
-def json_lines(benchmarks, versions):
-    yield json.dumps({"versions": versions})
+def json_lines(benchmarks, run):
+    """The run's description, then a line per figure and failure."""
+    yield json.dumps({"run": run})
     for benchmark in benchmarks:
         for row in benchmark.rows:
-            cells = {f"{client} on {servers}": v for (client, servers), v in row.cells.items()}
             yield json.dumps(
                 {
                     "benchmark": benchmark.title,
                     "figure": row.name,
                     "unit": row.unit,
                     "better": "more" if row.more_is_better else "less",
-                    "cells": cells,
+                    "cells": {" on ".join(cell): samples for cell, samples in row.cells.items()},
                     "limits": row.limits,
                     "ours_against_tensorflow": row.ratio(),
                 }
             )
         for failure in benchmark.failures:
-            yield json.dumps({"failure": failure})
+            yield json.dumps({"benchmark": benchmark.title, "failure": failure})
+
+
+def from_json_lines(lines):
+    """(Benchmarks, the run's description), as json_lines wrote them."""
+    benchmarks, run = {}, {}
+    for line in map(json.loads, lines):
+        if "run" in line:
+            run = line["run"]
+            continue
+        title = line["benchmark"]
+        benchmark = benchmarks.setdefault(title, Benchmark(title, [], []))
+        if "failure" in line:
+            benchmark.failures.append(line["failure"])
+            continue
+        cells = {tuple(name.split(" on ")): samples for name, samples in line["cells"].items()}
+        benchmark.rows.append(Row(title, line["figure"], line["unit"], cells, line["limits"]))
+    return list(benchmarks.values()), run
+
+
+def described(run):
+    """The run in a sentence: the command, then versions and machine."""
+    told = [f"`{run['command']}`, {run['rounds']} rounds in {run['minutes']:.0f} minutes"]
+    return "; ".join(told + [f"{name} {value}" for name, value in run["versions"].items()]) + "."
 
 
 def write_into(path, text):

@@ -25,7 +25,7 @@ def test_one_command_measures_both_clients_on_both_kinds_of_servers_and_the_limi
     done = versus("--quick", "--json", "b2")
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert lines[0]["versions"]["TensorFlow"].startswith("2.")
+    assert lines[0]["run"]["versions"]["TensorFlow"].startswith("2.")
     figures = {line["figure"]: line for line in lines[1:]}
     assert set(figures["fetch 4 B"]["cells"]) == {
         "tensorflow on tensorflow",

@@ -101,7 +101,7 @@ def from_json_lines(lines):
 
 def described(run):
     """The run in a sentence: the command, then versions and machine."""
-    told = [f"`{run['command']}`, {run['rounds']} rounds in {run['minutes']:.0f} minutes"]
+    told = [f"`{run['command']}`; rounds: {run['rounds']}; minutes: {run['minutes']:.0f}"]
     return "; ".join(told + [f"{name} {value}" for name, value in run["versions"].items()]) + "."
 
 

@@ -1,5 +1,7 @@
 """Measures one benchmark: every figure in every cell in turn, round after round."""
 
+import os
+import pathlib
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -25,6 +27,7 @@ class Row:
     unit: str
     cells: dict = field(default_factory=dict)
     limits: dict = field(default_factory=dict)
+    busy: dict = field(default_factory=dict)  # processors in use by client and servers, by cell
 
     @property
     def more_is_better(self):
@@ -74,25 +77,59 @@ def measure(program, options, folder, zygote, progress):
     return made
 
 
+@dataclass
+class _Place:
+    """Where a figure, or a limit of it, is measured."""
+
+    row: Row
+    child: Child
+    cell: str
+    index: int
+    samples: list
+    pids: list
+    busy: list = field(default_factory=list)
+
+    def sample(self, seconds):
+        """The value, and how many processors were in use meanwhile."""
+        start, used = time.monotonic(), _processor_seconds(self.pids)
+        request = {"sample": self.cell, "figure": self.index, "seconds": seconds}
+        value = self.child.ask(SAMPLE_DEADLINE, **request)["value"]
+        used = _processor_seconds(self.pids) - used
+        return value, used / (time.monotonic() - start)
+
+
+def _processor_seconds(pids):
+    """Processor time that these processes have used so far."""
+    ticks = 0
+    for pid in pids:
+        try:
+            stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            continue
+        ticks += sum(map(int, stat.rpartition(")")[2].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def _open_cells(made, children, servers, cells):
-    """Sets the program up in every cell. Gives (row, where its samples go, child, cell, index)."""
+    """Sets the program up in every cell, and its limits: the _Places."""
     opened = []
     rows = {}
     for client, kind in cells:
-        cell = f"{client}_on_{kind}"
+        child, cell, tasks = children[client], f"{client}_on_{kind}", servers.tasks(kind)
         try:
-            answer = children[client].ask(
-                OPEN_DEADLINE, open=cell, kind=kind, tasks=servers.tasks(kind)
-            )
+            answer = child.ask(OPEN_DEADLINE, open=cell, kind=kind, tasks=tasks)
         except ChildFailed as failure:
             made.failures.append(f"{made.title}, {cell}: {failure}")
             continue
+        pids = [child.pid, *(pid for _, pid in tasks.values())]
         for index, (name, unit) in enumerate(answer["figures"]):
             if name not in rows:
                 rows[name] = Row(made.title, name, unit)
                 made.rows.append(rows[name])
-            samples = rows[name].cells[client, kind] = []
-            opened.append((rows[name], samples, children[client], cell, index))
+            place = _Place(rows[name], child, cell, index, [], pids)
+            rows[name].cells[client, kind] = place.samples
+            rows[name].busy[client, kind] = place.busy
+            opened.append(place)
     try:
         answer = children["none"].ask(OPEN_DEADLINE, open="limits")
     except ChildFailed as failure:
@@ -100,8 +137,9 @@ def _open_cells(made, children, servers, cells):
         return opened
     for index, (name, label) in enumerate(answer["limits"]):
         if name in rows:
-            samples = rows[name].limits[label] = []
-            opened.append((rows[name], samples, children["none"], "limits", index))
+            place = _Place(rows[name], children["none"], "limits", index, [], [])
+            rows[name].limits[label] = place.samples
+            opened.append(place)
     return opened
 
 
@@ -110,22 +148,16 @@ def _run_rounds(made, opened, options, progress):
     first = 0 if options.rounds > 1 else 1
     for number in range(first, options.rounds + 1):
         for row in made.rows:
-            places = [place for place in opened if place[0] is row]
+            places = [place for place in opened if place.row is row]
             turn = number % max(1, len(places))
             for place in places[turn:] + places[:turn]:
                 progress(f"{made.title}: round {number} of {options.rounds}: {row.name}")
-                if not _sample(made, place, options, counted=number > 0):
+                try:
+                    value, busy = place.sample(options.seconds)
+                except ChildFailed as failure:
+                    made.failures.append(f"{made.title}, {row.name}, {place.cell}: {failure}")
                     opened.remove(place)
-
-
-def _sample(made, place, options, counted):
-    """Takes one sample; False, with the reason among the failures, if that can't be had."""
-    row, samples, child, cell, index = place
-    try:
-        answer = child.ask(SAMPLE_DEADLINE, sample=cell, figure=index, seconds=options.seconds)
-    except ChildFailed as failure:
-        made.failures.append(f"{row.benchmark}, {row.name}, {cell}: {failure}")
-        return False
-    if counted and answer["value"] is not None:
-        samples.append(answer["value"])
-    return True
+                    continue
+                if number > 0 and value is not None:
+                    place.samples.append(value)
+                    place.busy.append(busy)

@@ -62,6 +62,14 @@ def markdown(benchmarks):
     )
 
 
+def _by_name(cells):
+    return {" on ".join(cell): samples for cell, samples in cells.items()}
+
+
+def _by_cell(names):
+    return {tuple(name.split(" on ")): samples for name, samples in names.items()}
+
+
 def json_lines(benchmarks, run):
     """The run's description, then a line per figure and failure."""
     yield json.dumps({"run": run})
@@ -73,8 +81,9 @@ def json_lines(benchmarks, run):
                     "figure": row.name,
                     "unit": row.unit,
                     "better": "more" if row.more_is_better else "less",
-                    "cells": {" on ".join(cell): samples for cell, samples in row.cells.items()},
+                    "cells": _by_name(row.cells),
                     "limits": row.limits,
+                    "processors_busy": _by_name(row.busy),
                     "ours_against_tensorflow": row.ratio(),
                 }
             )
@@ -94,8 +103,9 @@ def from_json_lines(lines):
         if "failure" in line:
             benchmark.failures.append(line["failure"])
             continue
-        cells = {tuple(name.split(" on ")): samples for name, samples in line["cells"].items()}
-        benchmark.rows.append(Row(title, line["figure"], line["unit"], cells, line["limits"]))
+        cells, busy = _by_cell(line["cells"]), _by_cell(line["processors_busy"])
+        row = Row(title, line["figure"], line["unit"], cells, line["limits"], busy)
+        benchmark.rows.append(row)
     return list(benchmarks.values()), run
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -21,14 +22,20 @@ def millrace_command():
 
 
 def free_ports(count):
-    """Ports nobody listens on now. They are of the range that outgoing connections don't use."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Ports nobody listens on now, of the range that outgoing connections don't use."""
+    limits = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+    first_outgoing = int(limits.split()[0])
+    ports = set()
+    while len(ports) < count:
+        port = random.randrange(10_000, first_outgoing)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            ports.add(port)
+    return list(ports)
 
 
 class Task:

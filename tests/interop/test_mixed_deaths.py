@@ -119,8 +119,12 @@ def test_after_a_restart_the_old_session_is_aborted_and_a_new_one_works(border, 
     session.run([lost.initializer, kept.initializer])
     assert session.run(total) == 3
     border.start_again(border.other)
+    # TensorFlow's masters may put the end of their own part of the step before its cause.
+    restarted = tf.errors.AbortedError
+    if border.master in border.cluster.tensorflow:
+        restarted = (tf.errors.AbortedError, tf.errors.CancelledError)
     for _ in range(2):
-        with pytest.raises(tf.errors.AbortedError) as caught:
+        with pytest.raises(restarted, match="restarted") as caught:
             run_until_answered(session, total)
         assert border.task_name(border.there) in caught.value.message
     with border.session() as another:

@@ -68,6 +68,8 @@ def fork(request):
                 code = run(request["run"], request["start"])
             else:
                 serve(request["start"])
+        except BaseException:
+            traceback.print_exc()  # whoever waits for the task shows its log
         finally:
             sys.stdout.flush()
             sys.stderr.flush()

@@ -4,6 +4,7 @@
 
 #include "millrace/base/log.h"
 #include "millrace/transport/grpc/call_server.h"
+#include "millrace/transport/grpc/receive_memory.h"
 #include "millrace/transport/grpc/services.h"
 
 namespace millrace {
@@ -34,6 +35,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(ListeningSocket socket,
                                                       const OpRegistry& ops, MasterService& master,
                                                       WorkerService& worker,
                                                       GrpcServerOptions options) {
+  rpc::keep_receive_memory();
   auto running = std::make_unique<Running>(std::move(socket), threads,
                                            all_methods(master, worker, ops), options);
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(running)));

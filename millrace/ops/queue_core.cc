@@ -85,7 +85,7 @@ void QueueCore::settle(Completions& completions) {
 
 QueueCore::Progress QueueCore::advance(Enqueue& attempt) {
   Progress progress = Progress::none;
-  while (attempt.done < attempt.elements.size() && order_->size() < capacity_) {
+  while (attempt.done < attempt.elements.size() && has_room()) {
     order_->push(std::move(attempt.elements[attempt.done++]));
     progress = Progress::some;
   }
@@ -96,6 +96,7 @@ QueueCore::Progress QueueCore::advance(Dequeue& attempt, Completions& completion
   const bool is_last_chance = closed_ && enqueues_.empty();
   if (is_last_chance && order_->size() < attempt.count - attempt.taken.size())
     return run_short(attempt, completions);
+  if (order_->prefers_some() && available() < attempt.count) return Progress::none;
   Progress progress = Progress::none;
   for (size_t n = available(); n > 0 && attempt.taken.size() < attempt.count; --n) {
     attempt.taken.push_back(order_->pop());
@@ -133,6 +134,11 @@ void QueueCore::give_back(Dequeue& attempt) {
 size_t QueueCore::available() const {
   const size_t reserve = closed_ ? 0 : order_->reserve();
   return order_->size() > reserve ? order_->size() - reserve : 0;
+}
+
+bool QueueCore::has_room() const {
+  if (order_->size() < capacity_) return true;
+  return order_->prefers_some() && !dequeues_.empty() && order_->size() < dequeues_.front().count;
 }
 
 std::string QueueCore::description() const {

@@ -3,7 +3,9 @@
 // Attempts to enqueue or dequeue go in with a ticket; whatever is settled by a call comes out as
 // completions, at once or at a later call. Attempts of one kind are served first come first served:
 // a later one waits behind an earlier one even if it could be satisfied. An attempt for several
-// elements makes progress one element at a time, so it may ask for more than the capacity.
+// elements makes progress one element at a time, so it may ask for more than the capacity. In an
+// order that chooses among all that is there, elements of one dequeue leave together, once there
+// are enough; then the capacity gives way to what the first waiting dequeue asks for.
 //
 //   closed:  enqueues are refused (CANCELLED); those that wait already still go in as room appears,
 //            unless they are cancelled with the close; a dequeue that can't be satisfied any more
@@ -41,6 +43,8 @@ class QueueOrder {
   virtual void restore(QueueElement element) = 0;
   // How many elements must stay behind while the queue is open.
   virtual size_t reserve() const { return 0; }
+  // Whether a later element may have to leave before an earlier one.
+  virtual bool prefers_some() const { return false; }
 };
 
 std::unique_ptr<QueueOrder> fifo_order();
@@ -110,6 +114,7 @@ class QueueCore {
   Progress run_short(Dequeue& attempt, Completions& completions);
   void give_back(Dequeue& attempt);
   size_t available() const;
+  bool has_room() const;
 
   const std::string kind_, name_;
   const size_t capacity_;

@@ -200,6 +200,24 @@ TEST_CASE("a priority queue gives the least first, and equals in order of arriva
   CHECK(queue("dequeue b: 3") == "b -> 1 2 3");
 }
 
+TEST_CASE("what leaves a priority queue together is the least of all that is there by then") {
+  Transcript t(10, priority_order());
+  CHECK(t("enqueue a: 5 6") == "a ok");
+  CHECK(t("dequeue b: 4") == "");
+  CHECK(t("enqueue c: 7") == "c ok");
+  CHECK(t("enqueue d: 1 2") == "d ok; b -> 1 2 5 6");
+  CHECK(t("dequeue_up_to e: 2") == "");
+  CHECK(t("close") == "e -> 7");
+}
+
+TEST_CASE("a priority queue makes room for the batch that is waited for") {
+  Transcript t(2, priority_order());
+  CHECK(t("enqueue a: 5 6 7") == "");
+  CHECK(t("dequeue b: 4") == "a ok");
+  CHECK(t("enqueue c: 1 2") == "b -> 1 5 6 7; c ok");
+  CHECK(t.size() == 1);
+}
+
 TEST_CASE("a shuffling queue keeps its reserve until it is closed") {
   Transcript queue(10, shuffled_order(2, 1, 2));
   CHECK(queue("enqueue a: 5 5 5") == "a ok");

@@ -52,6 +52,7 @@ class PriorityOrder final : public QueueOrder {
     heap_.pop_back();
     return std::move(last.element);
   }
+  bool prefers_some() const override { return true; }
   // Before all that arrived with the same priority.
   void restore(QueueElement element) override { insert(--first_restored_, std::move(element)); }
 

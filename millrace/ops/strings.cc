@@ -110,6 +110,7 @@ bool parse(std::string_view text, T& number) {
   const auto [stop, problem] =
       absl::from_chars(digits.data(), digits.data() + digits.size(), number,
                        is_hex ? absl::chars_format::hex : absl::chars_format::general);
+  if (problem == std::errc::result_out_of_range && number > T(1)) number = HUGE_VAL;
   if (is_negative) number = -number;
   return problem != std::errc::invalid_argument && stop == digits.data() + digits.size();
 }

@@ -15,10 +15,11 @@ def tasks(scale):
 
 
 def sizes(scale):
+    common = [4, KIB, 4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB]
     return scale.pick(
         quick=[4, MIB],
-        normal=[4, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB],
-        full=[4, KIB, 4 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB],
+        normal=common,
+        full=[*common[:4], 256 * KIB, *common[4:], 256 * MIB, KIB * MIB],
     )
 
 

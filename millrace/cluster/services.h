@@ -21,9 +21,6 @@
 
 namespace millrace {
 
-// Whether a call to a task that can't be reached fails at once or waits for the task to appear.
-enum class WhenDown : uint8_t { fail, wait };
-
 // What accompanies a request without being part of it.
 struct Call {
   // Ends the call early, with its reason. May be null: the call can't be cancelled. Must stay alive
@@ -35,10 +32,11 @@ struct Call {
   // True if the caller blocks anyway: a remote call may then be made on its thread.
   bool waiting = false;
   std::optional<Clock::Time> deadline = std::nullopt;
-  // For calls to a master; those to workers behave as their method says.
-  WhenDown when_down = WhenDown::wait;
 };
 
+// A master that can't be reached is waited for by create_session and reset, because tasks start in
+// any order. The other calls are about a session, which ends with its master: they fail with
+// UNAVAILABLE.
 class MasterService {
  public:
   virtual ~MasterService() = default;
@@ -53,6 +51,9 @@ class MasterService {
   virtual void run_callable(RunCallableRequest, Call, Done<RunCallableReply>) = 0;
   virtual void release_callable(ReleaseCallableRequest, Call, Done<void>) = 0;
 };
+
+// Whether a call to a task that can't be reached fails at once or waits for the task to appear.
+enum class WhenDown : uint8_t { fail, wait };
 
 class WorkerService {
  public:

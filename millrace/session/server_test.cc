@@ -183,18 +183,20 @@ TEST_CASE("stopping a server ends what waits on it, with the reason, and wakes w
   auto server = Server::start(alone(), runtime()).value();
   GraphBuilder builder(runtime()->ops());
   const Output queue = ops::fifo_queue(builder.root(), {DType::i32});
-  const Output taken = ops::queue_dequeue(builder.root(), queue, {DType::i32})[0];
+  const Output began = ops::fifo_queue(builder.root(), {DType::i32}, {.shared_name = "began"});
+  const Operation says = ops::queue_enqueue(builder.root(), began, {constant(builder.root(), 1)});
+  const Output taken = ops::queue_dequeue(builder.root().after({says}), queue, {DType::i32})[0];
+  const Output has_begun = ops::queue_dequeue(builder.root(), began, {DType::i32})[0];
   auto session = Session::create(server->target(), {}, runtime()).value();
   auto inside = Session::create(*server).value();
   CHECK(session->extend(builder).ok());
   CHECK(inside->extend(builder).ok());
-  CHECK(session->list_devices().ok());
-  CHECK(inside->list_devices().ok());
   Result<std::vector<Tensor>> one = internal("not run"), two = internal("not run");
   std::thread waits_outside([&] { one = session->run({}, {taken.name()}); });
   std::thread waits_inside([&] { two = inside->run({}, {taken.name()}); });
   std::thread joins([&] { CHECK(server->join()); });
   CHECK(!server->join(Clock::real().now()));
+  for (int step = 0; step < 2; ++step) CHECK(inside->run({}, {has_begun.name()}).ok());
   CHECK(server->stop(unavailable("maintenance")).ok());
   CHECK(server->stop().ok());
   waits_outside.join();
@@ -202,6 +204,10 @@ TEST_CASE("stopping a server ends what waits on it, with the reason, and wakes w
   joins.join();
   CHECK(one.status().message().find("maintenance") != std::string::npos);
   CHECK(text(two) == "UNAVAILABLE: maintenance");
+  // What comes now is not waited for: the session is gone with the server.
+  const Status late = session->run({}, {taken.name()}).status();
+  CHECK(late.code() == Code::unavailable);
+  CHECK(late.message().find("the master at localhost:") != std::string::npos);
 }
 
 TEST_CASE("resetting drops variables and sessions of the whole cluster") {

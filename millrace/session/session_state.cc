@@ -21,7 +21,7 @@ class Probe {
   void send() {
     state_.master->list_devices(
         {"no session, only: are you there?"},
-        {.deadline = Clock::real().now() + std::chrono::seconds(9), .when_down = WhenDown::fail},
+        {.deadline = Clock::real().now() + std::chrono::seconds(9)},
         Done<ListDevicesReply>([is_over = is_over_, target = state_.target](const auto& reply) {
           if (*is_over) return;
           const Code code = reply.status().code();

@@ -204,7 +204,7 @@ void IncomingCall::send_status(const Status& status) {
   ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
   ops[1].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
   auto& sent = ops[1].data.send_status_from_server;
-  sent.status = wire.code;
+  sent.status = static_cast<grpc_status_code>(wire.code);
   sent.status_details = &message_slice;
   sent.trailing_metadata_count = wire.details.empty() ? 0 : 1;
   sent.trailing_metadata = &trailer;

@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::string_view kScheme = "grpc://";
 
+WhenDown when_down(std::string_view method) {
+  const bool may_come_up =
+      method == rpc::master_method::kCreateSession || method == rpc::master_method::kReset;
+  return may_come_up ? WhenDown::wait : WhenDown::fail;
+}
+
 }  // namespace
 
 class GrpcMasterChannel::Connection {
@@ -34,7 +40,7 @@ class GrpcMasterChannel::Connection {
     rpc::OutgoingRequest request{.peer = peer_,
                                  .method = method,
                                  .message = std::move(message).value(),
-                                 .when_down = call.when_down};
+                                 .when_down = when_down(method)};
     rpc::ask(channel_, std::move(request), call, std::move(read)..., std::move(done));
   }
 

@@ -1,8 +1,10 @@
 // GrpcMasterChannel: the master of a task elsewhere, for a client.
 //
-// Connects with the first call. Every call waits until the task is there, as TensorFlow's clients
-// do: a deadline or a cancellation ends it earlier. With Call::waiting the call is made on the
-// caller's own thread and is answered before it returns. A step is never repeated.
+// Connects with the first call. create_session and reset wait until the task is there; a deadline
+// or a cancellation ends them earlier. Calls about a session fail at once if it is gone
+// (TensorFlow's clients wait for ever for a session that can't come back). With Call::waiting the
+// call is made on the caller's own thread and is answered before it returns. A step is never
+// repeated.
 //
 // Any thread may call. Calls that run when the channel goes are finished and answered.
 #pragma once

@@ -1,6 +1,7 @@
 #include "millrace/transport/grpc/outgoing_call.h"
 
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <span>
 #include <string>
@@ -93,12 +94,13 @@ void OutgoingCall::cancel() { grpc_call_cancel(call_.get(), nullptr); }
 
 Status OutgoingCall::outcome() {
   registration_.release();
-  if (code_ == GRPC_STATUS_OK) return {};
+  const int code = std::bit_cast<int>(code_);
+  if (code == GRPC_STATUS_OK) return {};
   using Origin = CallFailure::Origin;
   if (cancellation_ != nullptr && cancellation_->cancelled())
     return cancellation_->reason().as_consequence();
   const Status status = from_wire_status(
-      {code_, std::string(view(text_.get())), std::string(find_details(trailers_.array))});
+      {code, std::string(view(text_.get())), std::string(find_details(trailers_.array))});
   // gRPC itself ends a call at its deadline, in words as if the peer had done it.
   const bool by_deadline = status.code() == Code::deadline_exceeded && deadline_ &&
                            std::chrono::steady_clock::now() >= *deadline_;

@@ -19,7 +19,7 @@ bool is_code(int number) { return number > 0 && number <= static_cast<int>(Code:
 WireStatus to_wire_status(const Status& status) {
   WireStatus wire;
   if (status.ok()) return wire;
-  wire.code = static_cast<grpc_status_code>(status.code());
+  wire.code = static_cast<int>(status.code());
   wire.message = status.message().substr(0, kMaxMessageText);
   if (wire.message.size() < status.message().size()) wire.message += kTruncated;
   wire.details = wire::encode_error_details(status);

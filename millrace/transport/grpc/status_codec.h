@@ -21,7 +21,7 @@ inline constexpr size_t kMaxMessageText = 3072;
 inline constexpr size_t kMaxDetails = 4096;
 
 struct WireStatus {
-  grpc_status_code code = GRPC_STATUS_OK;
+  int code = GRPC_STATUS_OK;  // a peer may send any number, which gRPC's enum does not hold
   std::string message;
   std::string details;  // empty: no trailer
 };

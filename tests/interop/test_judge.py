@@ -103,7 +103,7 @@ def test_a_test_that_hangs_on_millrace_is_ended_and_the_others_go_on(judged, ver
     "name, told",
     [
         ("Failing.test_on_every_server", "in process as well: AssertionError"),
-        ("Failing.test_hangs_on_every_server", "in process as well: hung"),
+        ("Failing.test_hangs_on_every_server", "hung: the time limit ended it"),
         ("Failing.test_kills_its_process", "in process as well: crashed"),
         ("Failing.test_needs_threads_of_its_own_process", "it passes in process only"),
         ("SettingUp.test_never_begins", "ValueError: it was never set up"),

@@ -28,7 +28,8 @@ def _in_child(work):
             answer = {"reason": str(error)}
         except BaseException:
             answer = {"reason": traceback.format_exc().strip().split("\n")[-1]}
-        os.write(writer, json.dumps(answer).encode())
+        with os.fdopen(writer, "w") as pipe:
+            pipe.write(json.dumps(answer))
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
@@ -59,11 +60,13 @@ def _judged(trial, name):
     if ours.outcome == "passed":
         return verdict.of_passed(ours), {"millrace": ours}
     attempts = {"millrace": ours}
-    attempts["tensorflow"] = yield from attempt.on_tensorflow(trial, name, ours.cpu_devices)
-    if attempts["tensorflow"].outcome in ("passed", "skipped"):
-        if not ours.missing_ops():
+    theirs = yield from attempt.on_tensorflow(trial, name, ours.cpu_devices)
+    attempts["tensorflow"] = theirs
+    # What hangs tells no more by hanging again.
+    if theirs.outcome in ("passed", "skipped"):
+        if ours.outcome != "hung" and not ours.missing_ops():
             attempts["again"] = yield from attempt.on_millrace(trial, name)
-    else:
+    elif theirs.outcome != "hung":
         attempts["in_process"] = yield from attempt.in_process(trial, name)
     given = [attempts.get(key) for key in ("tensorflow", "in_process", "again")]
     return verdict.of_failed(ours, *given), attempts

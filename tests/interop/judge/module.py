@@ -38,7 +38,7 @@ def _reason(path, error):
     text = str(error).strip().split("\n")[0] or "no message"
     where = f" (line {line})" if line else ""
     hint = ""
-    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("tensorflow"):
+    if isinstance(error, ImportError) and (error.name or "").startswith("tensorflow"):
         hint = "; TensorFlow's wheel has no such module: is it one that only tests use?"
         if not checkout_of(path):
             hint += " A file that lies in a checkout of TensorFlow finds the checkout's modules."
@@ -73,7 +73,8 @@ def _execute_as_program(source, path, module):
         if isinstance(statement, ast.If) and "__name__" in ast.dump(statement.test):
             body += statement.body
     code = compile(ast.Module(body, type_ignores=[]), str(path), "exec")
-    with _no_runner(), contextlib.suppress(SystemExit):
+    as_main = mock.patch.dict(sys.modules, {"__main__": module})
+    with as_main, _no_runner(), contextlib.suppress(SystemExit):
         exec(code, module.__dict__)
 
 
@@ -82,16 +83,19 @@ def _no_runner():
     """In it, the ways in which a test module runs its tests do nothing."""
     from absl import app
     from absl.testing import absltest
+    from tensorflow.python.platform import app as tf_app
     from tensorflow.python.platform import googletest
 
-    def run(main, argv=None, **_):
-        main(argv or sys.argv)
+    def run(main=None, argv=None, **_):
+        if main:
+            main(argv or sys.argv)
 
     with contextlib.ExitStack() as stack:
         runners = [(unittest, "main"), (absltest, "main"), (googletest, "main")]
         for home, name in [*runners, (googletest, "absltest_main")]:
             stack.enter_context(mock.patch.object(home, name, lambda *_, **__: None))
-        stack.enter_context(mock.patch.object(app, "run", run))
+        for home, name in [(app, "run"), (tf_app, "_run")]:
+            stack.enter_context(mock.patch.object(home, name, run))
         yield
 
 

@@ -62,6 +62,8 @@ def of_failed(ours, theirs, in_process, again):
         return Verdict(FAILED, detail)
     if not ours.used_servers and not theirs.used_servers:
         return Verdict(NOT_APPLICABLE, f"it fails without any server: {_told(ours)}")
+    if in_process is None:
+        return Verdict(FAILS_TOO, _told(theirs))
     where = "it passes in process only" if in_process.outcome == "passed" else "in process as well"
     return Verdict(FAILS_TOO, f"{where}: {_told(theirs)}")
 

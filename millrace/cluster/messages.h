@@ -58,13 +58,21 @@ struct RunOptions {
   bool output_partition_graphs = false;
 };
 
-// When a node ran, in microseconds since the Unix epoch.
+// What a node put out, without the value.
+struct OutputTrace {
+  int slot = 0;
+  DType dtype = DType::invalid;
+  Shape shape;
+  friend bool operator==(const OutputTrace&, const OutputTrace&) = default;
+};
+// When a node ran, in microseconds since the Unix epoch, and what it made.
 struct NodeTiming {
   std::string node_name;
   std::string op;
   int64_t start_micros = 0;
   int64_t end_micros = 0;
   uint32_t thread = 0;
+  std::vector<OutputTrace> outputs = {};
 };
 struct DeviceTrace {
   std::string device;

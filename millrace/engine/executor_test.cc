@@ -293,12 +293,15 @@ TEST_CASE("answers that come from many threads at once are all counted") {
   }
 }
 
-TEST_CASE("a trace has every node that ran, and none that was dead") {
+TEST_CASE("a trace has every node that ran and what it made, and none that was dead") {
   struct Sink final : TraceSink {
     int64_t now_micros() override { return ++now; }
-    void node_ran(std::string_view name, std::string_view op, int64_t start, int64_t end) override {
+    void node_ran(std::string_view name, std::string_view op, std::span<const Value> outputs,
+                  int64_t start, int64_t end) override {
       CHECK(start < end);
       ran.push_back(str_cat(name, ":", op));
+      for (const Value& output : outputs)
+        str_append(&ran.back(), output.tensor.has_value() ? "1" : "0");
     }
     int64_t now = 0;
     std::vector<std::string> ran;
@@ -306,7 +309,7 @@ TEST_CASE("a trace has every node that ran, and none that was dead") {
   Lab lab;
   lab.trace = &sink;
   CHECK(lab.run(conditional(false) + "a = Log(s:1) b = Log(s:0)").status.ok());
-  CHECK(sink.ran == std::vector<std::string>{"p:Const", "v:Const", "s:Switch", "b:Log"});
+  CHECK(sink.ran == std::vector<std::string>{"p:Const1", "v:Const1", "s:Switch10", "b:Log1"});
 }
 
 }  // namespace

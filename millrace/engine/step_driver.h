@@ -212,7 +212,7 @@ class StepDriver final : public PooledStep {
 
   void ended(Ready ready, KernelContext& context, Value* outputs, Status status, int64_t start) {
     const Node& node = flow_.node(ready);
-    if (args_.trace != nullptr) trace(node, start);
+    if (args_.trace != nullptr) trace(node, {outputs, node.num_outputs}, start);
     if (status.ok()) status = check_outputs(node, context, outputs);
     if (!status.ok()) fail(at_node(std::move(status), node));
     if (!status_.ok()) {
@@ -299,9 +299,9 @@ class StepDriver final : public PooledStep {
   }
 
   int64_t trace_time() const { return args_.trace == nullptr ? 0 : args_.trace->now_micros(); }
-  void trace(const Node& node, int64_t start) {
+  void trace(const Node& node, std::span<const Value> outputs, int64_t start) {
     const OpDef* op = layout_.ops[static_cast<size_t>(&node - layout_.nodes.data())];
-    args_.trace->node_ran(node.name, op->name, start, args_.trace->now_micros());
+    args_.trace->node_ran(node.name, op->name, outputs, start, args_.trace->now_micros());
   }
 
   const Layout& layout_;

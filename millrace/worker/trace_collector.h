@@ -18,8 +18,8 @@ class TraceCollector final : public TraceSink {
       : clock_(clock), device_(std::move(device)) {}
 
   int64_t now_micros() override { return clock_.wall_micros(); }
-  void node_ran(std::string_view node_name, std::string_view op, int64_t start_micros,
-                int64_t end_micros) override;
+  void node_ran(std::string_view node_name, std::string_view op, std::span<const Value> outputs,
+                int64_t start_micros, int64_t end_micros) override;
   // What was gathered; leaves nothing.
   DeviceTrace take();
 

@@ -152,7 +152,7 @@ TEST_CASE("cancelling the call ends a step that waits, as a consequence") {
   CHECK(outcome.status.is_consequence());
 }
 
-TEST_CASE("a traced step tells when its nodes ran, by device") {
+TEST_CASE("a traced step tells when its nodes ran and what they made, by device") {
   TestCluster cluster(1, 2);
   const std::string graph = cluster.add_graph(0, "a = Const(1) -> $0 b = Const(1) -> $0.1", {}, {});
   const auto outcome = cluster.run(0, graph, {.trace = Trace::on, .record_partition_graphs = true});
@@ -163,6 +163,7 @@ TEST_CASE("a traced step tells when its nodes ran, by device") {
   CHECK(timing.node_name == "b");
   CHECK(timing.op == "Const");
   CHECK(timing.start_micros <= timing.end_micros);
+  CHECK(timing.outputs == std::vector<OutputTrace>{{0, DType::i32, Shape{}}});
   CHECK(outcome.reply.partition_graphs.size() == 2);
 }
 

@@ -1,5 +1,6 @@
 #include "millrace/transport/grpc/codec_trace.h"
 
+#include <optional>
 #include <utility>
 
 #include "millrace/transport/grpc/chunks.h"
@@ -18,12 +19,35 @@ std::string op_of(std::string_view label) {
   return std::string(label.substr(begin + kIsA.size(), end - begin - kIsA.size()));
 }
 
+// Nothing of an output whose dtype or shape is none of ours: a trace is no reason to fail a step.
+std::optional<OutputTrace> from_proto(const tensorflow::NodeOutput& output) {
+  const tensorflow::TensorDescription& description = output.tensor_description();
+  const std::optional<DType> dtype = dtype_from_number(description.dtype());
+  std::vector<int64_t> dims;
+  for (const auto& dim : description.shape().dim()) dims.push_back(dim.size());
+  Result<Shape> shape = Shape::create(dims);
+  if (!dtype.has_value() || !shape.ok()) return std::nullopt;
+  return OutputTrace{.slot = output.slot(), .dtype = *dtype, .shape = *std::move(shape)};
+}
+
 NodeTiming from_proto(const tensorflow::NodeExecStats& stats) {
-  return {.node_name = stats.node_name(),
-          .op = op_of(stats.timeline_label()),
-          .start_micros = stats.all_start_micros(),
-          .end_micros = stats.all_start_micros() + stats.all_end_rel_micros(),
-          .thread = stats.thread_id()};
+  NodeTiming timing{.node_name = stats.node_name(),
+                    .op = op_of(stats.timeline_label()),
+                    .start_micros = stats.all_start_micros(),
+                    .end_micros = stats.all_start_micros() + stats.all_end_rel_micros(),
+                    .thread = stats.thread_id()};
+  for (const tensorflow::NodeOutput& output : stats.output())
+    if (std::optional<OutputTrace> known = from_proto(output))
+      timing.outputs.push_back(*std::move(known));
+  return timing;
+}
+
+void to_proto(const OutputTrace& output, tensorflow::NodeOutput& message) {
+  message.set_slot(output.slot);
+  tensorflow::TensorDescription& description = *message.mutable_tensor_description();
+  description.set_dtype(static_cast<tensorflow::DataType>(output.dtype));
+  for (const int64_t dim : output.shape.dims())
+    description.mutable_shape()->add_dim()->set_size(dim);
 }
 
 void to_proto(const NodeTiming& timing, tensorflow::NodeExecStats& stats) {
@@ -35,6 +59,7 @@ void to_proto(const NodeTiming& timing, tensorflow::NodeExecStats& stats) {
   stats.set_op_end_rel_micros(took);
   stats.set_all_end_rel_micros(took);
   stats.set_thread_id(timing.thread);
+  for (const OutputTrace& output : timing.outputs) to_proto(output, *stats.add_output());
 }
 
 }  // namespace

@@ -92,7 +92,12 @@ inline RunMetadata some_metadata() {
   RunMetadata metadata;
   DeviceTrace& trace = metadata.traces.emplace_back();
   trace.device = "/job:worker/replica:0/task:0/device:CPU:0";
-  trace.nodes.push_back({"x/sum", "Add", 1'700'000'000'000'000, 1'700'000'000'000'042, 7});
+  trace.nodes.push_back({"x/sum",
+                         "Add",
+                         1'700'000'000'000'000,
+                         1'700'000'000'000'042,
+                         7,
+                         {{0, DType::f32, Shape{2, 3}}, {2, DType::string, Shape{}}}});
   metadata.partition_graphs.push_back(small_graph());
   return metadata;
 }
@@ -110,6 +115,7 @@ inline void check_same(const RunMetadata& a, const RunMetadata& b) {
       CHECK(left.start_micros == right.start_micros);
       CHECK(left.end_micros == right.end_micros);
       CHECK(left.thread == right.thread);
+      CHECK(left.outputs == right.outputs);
     }
   }
   REQUIRE(a.partition_graphs.size() == b.partition_graphs.size());

@@ -73,6 +73,13 @@ TEST_CASE("all unknown ops are told at once, with nodes that use them") {
         "more nodes; Op type not registered 'Warp', used by 'b'");
 }
 
+TEST_CASE("an op that graph rewriting made is refused with how to switch that off") {
+  CHECK(why(import_graph(def_of({node("a", "_FusedMatMul")}), test_ops()))
+            .find("rewrite_options.disable_meta_optimizer") != std::string::npos);
+  CHECK(why(import_graph(def_of({node("a", "FusedMatMul")}), test_ops())).find("rewrite_options") ==
+        std::string::npos);
+}
+
 TEST_CASE("fifty unknown ops are all told by name") {
   std::vector<NodeDef> nodes;
   for (int i = 0; i < 50; ++i) nodes.push_back(node(str_cat("n", i), str_cat("Unknown", i)));
@@ -85,7 +92,7 @@ TEST_CASE("fifty unknown ops are all told by name") {
 TEST_CASE("any number of unknown ops, of any length, makes a message that is sent whole") {
   std::vector<NodeDef> nodes;
   for (int i = 0; i < 1000; ++i) {
-    const std::string name = str_cat("n", i, std::string(5000, 'x'));
+    const std::string name = str_cat("_n", i, std::string(5000, 'x'));
     nodes.push_back(node(name, name));
   }
   const std::string text = why(import_graph(def_of(nodes), test_ops()));

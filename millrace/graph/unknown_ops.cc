@@ -27,6 +27,9 @@ std::string with_nodes(const OpRegistry& ops, const UnknownOp& unknown) {
   return text;
 }
 
+// No program writes these: TensorFlow's master puts them for several ops of the client's graph.
+bool comes_of_rewriting(const UnknownOp& unknown) { return unknown.op.starts_with('_'); }
+
 }  // namespace
 
 std::string unknown_ops_text(const OpRegistry& ops, std::span<const UnknownOp> unknown) {
@@ -44,6 +47,11 @@ std::string unknown_ops_text(const OpRegistry& ops, std::span<const UnknownOp> u
     before = ", '";
   }
   if (told < unknown.size()) str_append(&text, "; and ", unknown.size() - told, " more ops");
+  if (std::ranges::any_of(unknown, comes_of_rewriting)) {
+    text +=
+        "; ops whose names begin with '_' come of rewriting graphs: set "
+        "graph_options.rewrite_options.disable_meta_optimizer in the session's ConfigProto";
+  }
   return text;
 }
 

@@ -20,7 +20,7 @@ struct UnknownOp {
 };
 
 // Clients look for "Op type not registered '<op>'", which stands before each op told with its
-// nodes.
+// nodes. If a master's graph rewriting made some of them, the text tells how to do without it.
 std::string unknown_ops_text(const OpRegistry& ops, std::span<const UnknownOp> unknown);
 
 }  // namespace millrace

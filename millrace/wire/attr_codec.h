@@ -38,8 +38,8 @@ class AttrContext {
 
 // An AttrValue message. `depth` counts the functions around it.
 Status read_attr_value(Reader reader, AttrContext& context, int depth, AttrValue* out);
-// One entry of a map<string, AttrValue>, appended. Once all are there, only the last of each name
-// counts.
+// One entry of a map<string, AttrValue>, appended; a remark (a name that begins with `_`) that
+// can't be read is left out. Once all are there, only the last of each name counts.
 Status read_attr_entry(Reader reader, AttrContext& context, int depth, Attrs* out);
 void keep_last_of_equal_names(Attrs* attrs);
 

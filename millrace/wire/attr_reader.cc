@@ -23,6 +23,10 @@ Status read_type(const Field& field, DType* out) {
   return {};
 }
 
+// Attributes that annotate a node and bind nobody. Masters write there what no op may have, such as
+// sizes below -1 in shapes, which number the unknown sizes.
+bool is_remark(std::string_view name) { return name.starts_with('_') && name != "_class"; }
+
 Status read_func(Reader reader, AttrContext& context, int depth, FunctionRef* out) {
   if (depth > kMaxDepth)
     return reader.malformed(reader.remaining(), "functions nested more than 100 deep");
@@ -235,8 +239,13 @@ Status read_attr_entry(Reader reader, AttrContext& context, int depth, Attrs* ou
     attr.second = recent->value;
     return {};
   }
-  if (Status status = read_attr_value(*value, context, depth, &attr.second); !status.ok())
+  if (Status status = read_attr_value(*value, context, depth, &attr.second); !status.ok()) {
+    if (is_remark(name) && status.code() == Code::invalid_argument) {
+      out->pop_back();
+      return {};
+    }
     return status.with(str_cat("attribute '", name, "'"));
+  }
   if (recent != nullptr) *recent = {value->remaining(), attr.second};
   return {};
 }

@@ -117,6 +117,23 @@ TEST_CASE("of several attributes with one name the last wins") {
   CHECK(*graph.nodes[0].attr("k") == AttrValue(2));
 }
 
+TEST_CASE("a remark that can't be read is left out, an attribute of the op is not") {
+  constexpr char kNumbered[] = "value { list { shape { dim { size: -3 } } } }";
+  constexpr char kNewType[] = "value { type: 77 }";
+  for (const std::string value : {kNumbered, kNewType}) {
+    const auto node = [&](std::string name) {
+      return bytes_of("node { name: 'x' op: 'Relu' attr { key: '" + name + "' " + value +
+                      " } attr { key: 'T' value { type: DT_FLOAT } } }");
+    };
+    const auto read = parse_graph_def(node("_input_shapes"));
+    REQUIRE_MESSAGE(read.ok(), read.status().to_string());
+    CHECK(read->nodes[0].attr("_input_shapes") == nullptr);
+    CHECK(*read->nodes[0].attr("T") == AttrValue(DType::f32));
+    CHECK(parse_graph_def(node("shapes")).status().code() == Code::invalid_argument);
+    CHECK(parse_graph_def(node("_class")).status().code() == Code::invalid_argument);
+  }
+}
+
 TEST_CASE("a node with very many equal attributes is read in reasonable time") {
   std::string bytes;
   {

@@ -1,7 +1,9 @@
 """The judge of `run_tf_module`, on modules in TensorFlow's shape whose outcome is known."""
 
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -152,6 +154,32 @@ def test_a_filter_chooses_tests_and_nothing_that_failed_is_exit_code_0():
 def test_something_failed_by_us_is_exit_code_1():
     done = run_judge("--filter", "*dislikes*", SAMPLES / "only_us_sample.py")
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+def processes_of_session(leader):
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(folder.name)) == leader and int(folder.name) != leader:
+                yield folder.name
+        except ProcessLookupError:
+            pass
+
+
+def test_an_interrupted_judge_tells_what_it_knows_and_leaves_no_process_behind():
+    command = [sys.executable, HERE / "run_tf_module", "--filter", "*s_on_millrace", "--jobs", "1"]
+    judge = subprocess.Popen(
+        [*map(str, command), str(SAMPLES / "only_us_sample.py")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert "1 of 3 tests" in judge.stdout.readline()
+    judge.send_signal(signal.SIGTERM)
+    said, _ = judge.communicate(timeout=60)
+    assert judge.returncode == 130
+    assert "interrupted; this is what was judged so far" in said
+    assert list(processes_of_session(judge.pid)) == []
 
 
 @pytest.mark.parametrize(

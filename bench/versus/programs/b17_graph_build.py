@@ -57,52 +57,47 @@ def resident(pid):
 
 
 def figures(tf, cluster, scale):
-    target = cluster.target("worker:0")
     for count in sizes(scale):
-        text = text_of(count)
-        options = config(tf, count)
         with tf.Graph().as_default():
-            start = time.perf_counter()
-            first, last = layers(tf, count)
-            built = (time.perf_counter() - start) / count * 1e6
-            with tf.device("/job:worker/task:0"):
-                whole = tf.add_n(last)
-                small = tf.raw_ops.AddV2(x=tf.constant(1.0), y=tf.constant(2.0)).op
-            fed = {node: 1.0 for node in first}
-            yield Figure(text + "building in Python, per node", "us", once(built))
-
-            def first_run(whole=whole, fed=fed, options=options, graph=tf.get_default_graph()):
-                with tf.Session(target, graph=graph, config=options) as session:
-                    session.run(whole, fed)
-
-            before = resident(cluster.pids["worker:0"])
-            session = tf.Session(target, config=options)
-            session.run(whole, fed)
-            grown = (resident(cluster.pids["worker:0"]) - before) / count
-            if count >= 100_000:
-                yield Figure(text + "memory of the master, per node", "B", once(grown))
-            yield Figure(text + "create, run all of it, close", "ms", milliseconds(first_run))
-            yield Figure(
-                text + "run all of it again", "ms", milliseconds(session_run(session, whole, fed))
-            )
-            yield Figure(text + "add a node and run it", "ms", milliseconds(extend(tf, session)))
-            three = microseconds(session.make_callable(small))
-            yield Figure(text + "run three nodes of it again", "us", three)
+            yield from figures_of_size(tf, cluster, count)
 
 
-def session_run(session, fetch, fed):
-    return lambda: session.run(fetch, fed)
+def figures_of_size(tf, cluster, count):
+    text, options = text_of(count), config(tf, count)
+    graph, target = tf.get_default_graph(), cluster.target("worker:0")
+    start = time.perf_counter()
+    first, last = layers(tf, count)
+    built = (time.perf_counter() - start) / count * 1e6
+    with tf.device("/job:worker/task:0"):
+        whole = tf.add_n(last)
+        small = tf.raw_ops.AddV2(x=tf.constant(1.0), y=tf.constant(2.0)).op
+    fed = {node: 1.0 for node in first}
+    yield Figure(text + "building in Python, per node", "us", once(built))
 
+    before = resident(cluster.pids["worker:0"])
+    session = tf.Session(target, config=options)
+    session.run(whole, fed)
+    grown = (resident(cluster.pids["worker:0"]) - before) / count
+    if count >= 100_000:
+        yield Figure(text + "memory of the master, per node", "B", once(grown))
 
-def extend(tf, session):
-    graph = tf.get_default_graph()
+    def run_first():
+        with tf.Session(target, graph=graph, config=options) as another:
+            another.run(whole, fed)
 
-    def call():
+    def run_again():
+        session.run(whole, fed)
+
+    def extend_and_run():
         with graph.as_default(), tf.device("/job:worker/task:0"):
             node = tf.raw_ops.NoOp()
         session.run(node)
 
-    return call
+    yield Figure(text + "create, run all of it, close", "ms", milliseconds(run_first))
+    yield Figure(text + "run all of it again", "ms", milliseconds(run_again))
+    yield Figure(text + "add a node and run it", "ms", milliseconds(extend_and_run))
+    three = microseconds(session.make_callable(small))
+    yield Figure(text + "run three nodes of it again", "us", three)
 
 
 def limits(scale):

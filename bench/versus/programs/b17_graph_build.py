@@ -57,6 +57,8 @@ def resident(pid):
 
 
 def figures(tf, cluster, scale):
+    with tf.Graph().as_default():
+        layers(tf, 10)  # loads what is loaded at the first use
     for count in sizes(scale):
         with tf.Graph().as_default():
             yield from figures_of_size(tf, cluster, count)

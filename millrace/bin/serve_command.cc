@@ -1,5 +1,6 @@
 #include <poll.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -38,6 +39,7 @@ struct ServeFlags {
   std::string cluster_file;
   std::string bind_host;
   int cpu_devices = 1;
+  int operation_timeout_ms = 0;
 };
 
 Result<TaskIdentity> identify(const ServeFlags& flags, const std::vector<std::string>& rest) {
@@ -58,6 +60,7 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
   options.job = identity.task.job;
   options.task = identity.task.task;
   options.cpu_devices = flags.cpu_devices;
+  options.default_options.operation_timeout = std::chrono::milliseconds(flags.operation_timeout_ms);
   options.cluster = std::move(identity.cluster);
   MR_TRY(choose_socket(options, std::getenv));
   return options;
@@ -106,6 +109,10 @@ void add_serve(CLI::App& app, Invocation& invocation) {
   verb->add_option("--bind", flags->bind_host, "Address of this machine to listen on")
       ->type_name("HOST");
   verb->add_option("--cpu-devices", flags->cpu_devices, "How many CPU devices the task has (1)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--operation-timeout-ms", flags->operation_timeout_ms,
+                   "Ends steps of sessions that set no limit of their own (none)")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   verb->callback([flags, verb, &invocation] {

@@ -75,6 +75,7 @@ def test_a_test_that_passes_on_millrace_has_passed(verdict, name):
         "Servers.test_variables_are_shared_by_sessions_of_a_target",
         "Servers.test_a_local_cluster",
         "Servers.test_devices_that_the_server_is_configured_to_have",
+        "Servers.test_a_time_limit_that_the_server_is_configured_to_have",
         "Servers.test_a_port_that_is_taken",
         "WithoutTarget.test_variables_are_a_sessions_own",
         "WithoutTarget.test_devices_that_the_session_asks_for",

@@ -20,7 +20,7 @@ class MillraceServers:
     def target(self, cpu_devices):
         if cpu_devices not in self._alone:
             config = {"cluster": _ALONE, "task": {"type": "localhost", "index": 0}}
-            self._alone[cpu_devices] = self._start(config, cpu_devices)
+            self._alone[cpu_devices] = self._start(config, f"--cpu-devices={cpu_devices}")
         return self._alone[cpu_devices].target
 
     def start(self, definition):
@@ -31,17 +31,20 @@ class MillraceServers:
             job.name: {str(i): a for i, a in job.tasks.items()} for job in definition.cluster.job
         }
         task = {"type": definition.job_name, "index": definition.task_index}
-        cpu_devices = max(1, definition.default_session_config.device_count.get("CPU", 1))
+        defaults = definition.default_session_config
+        flags = [f"--cpu-devices={max(1, defaults.device_count.get('CPU', 1))}"]
+        if defaults.operation_timeout_in_ms > 0:
+            flags.append(f"--operation-timeout-ms={defaults.operation_timeout_in_ms}")
         try:
-            return self._start({"cluster": jobs, "task": task}, cpu_devices)
+            return self._start({"cluster": jobs, "task": task}, *flags)
         except CannotServe as error:
             if error.exit_code == 2:
                 raise errors.InvalidArgumentError(None, None, str(error))
             raise errors.UnknownError(None, None, f"Could not start gRPC server: {error}")
 
-    def _start(self, config, cpu_devices):
+    def _start(self, config, *flags):
         log = self._folder / f"server_{len(self._started)}.log"
-        server = _Millrace(tasks.start_millrace(config, log, f"--cpu-devices={cpu_devices}"))
+        server = _Millrace(tasks.start_millrace(config, log, *flags))
         self._started.append(server)
         return server
 

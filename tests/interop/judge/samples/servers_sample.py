@@ -46,6 +46,16 @@ class Servers(test.TestCase):
         with v1.Session(server.target) as session:
             self.assertEqual(len(session.list_devices()), 3)
 
+    def test_a_time_limit_that_the_server_is_configured_to_have(self):
+        config = config_pb2.ConfigProto(operation_timeout_in_ms=200)
+        server = tf.distribute.Server({"local": ["localhost:0"]}, config=config)
+        with tf.Graph().as_default():
+            nothing = v1.FIFOQueue(1, tf.int32).dequeue()
+            no_limit = config_pb2.ConfigProto()
+            with v1.Session(server.target, config=no_limit) as session:
+                with self.assertRaises(tf.errors.DeadlineExceededError):
+                    session.run(nothing)
+
     def test_a_port_that_is_taken(self):
         port = self._server.target.rsplit(":", 1)[1]
         with self.assertRaises(tf.errors.UnknownError):

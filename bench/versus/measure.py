@@ -31,7 +31,11 @@ class Seconds:
         self._last = None  # of a call, in the sample before
 
     def __call__(self, seconds):
-        if self._last is None or self._last < seconds / 5:
+        if self._last is None:
+            self._last = self._calls_for(0)
+            if self._last > seconds:
+                return self._last  # long, and this is the round that warms up
+        if self._last < seconds / 5:
             self._calls_for(seconds / 5)
         self._last = self._calls_for(seconds)
         return self._last

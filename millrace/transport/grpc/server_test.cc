@@ -250,8 +250,8 @@ TEST_CASE("a client that is there first waits for its master") {
   const int port = first.server->port();
   const auto master = first.master_channel();
   first.server.reset();
-  Answered<RunStepReply> answered;
-  master->run_step({}, {}, answered.done());
+  Answered<CreateSessionReply> answered;
+  master->create_session({}, {}, answered.done());
   first.serve(port);
   CHECK(answered.wait().ok());
 }

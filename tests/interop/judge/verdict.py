@@ -10,6 +10,7 @@ NEEDS_OP = "needs an op that we lack"
 NOT_APPLICABLE = "not applicable"
 ALL = (PASSED, FAILED, FAILS_TOO, NEEDS_OP, NOT_APPLICABLE)
 
+_EAGER_SERVICES = "/tensorflow.eager.EagerService/"  # answered with UNIMPLEMENTED
 _MISSING_OP = re.compile(r"Op type not registered '([^']+)'")
 
 
@@ -53,6 +54,10 @@ def of_passed(ours):
 def of_failed(ours, theirs, in_process, again):
     """`theirs`: on a TensorFlow server; `in_process`, `again` (on ours): None if not needed."""
     if theirs.outcome in ("passed", "skipped"):
+        if _EAGER_SERVICES in ours.reason:
+            return Verdict(
+                NOT_APPLICABLE, "eager only: it has ops run by a server's eager services"
+            )
         ops = ours.missing_ops()
         if ops and not ours.dead_servers:
             return Verdict(NEEDS_OP, ", ".join(ops), ops)

@@ -56,6 +56,12 @@ class Servers(test.TestCase):
                 with self.assertRaises(tf.errors.DeadlineExceededError):
                     session.run(nothing)
 
+    def test_ops_that_run_eagerly_on_a_server(self):
+        workers, _ = test_util.create_local_cluster(num_workers=1, num_ps=0)
+        tf.config.experimental_connect_to_host(workers[0].target)
+        with tf.device("/job:worker/task:0"):
+            self.assertEqual((tf.constant(3) + 1).numpy(), 4)
+
     def test_a_port_that_is_taken(self):
         port = self._server.target.rsplit(":", 1)[1]
         with self.assertRaises(tf.errors.UnknownError):

@@ -5,7 +5,7 @@
 // One function per op in namespace millrace::ops: inputs first, then attributes that nothing else
 // decides, then a struct of those that have a default. Names are the op's in snake_case; a C++
 // keyword gets a trailing underscore. Ops whose names begin with "_" belong to the planner and are
-// left out.
+// left out, and so are those that call functions: graphs made here have none.
 #include <cctype>
 #include <cstdio>
 #include <fstream>
@@ -221,7 +221,7 @@ int generate(const char* header_path, const char* source_path) {
   header << kHeaderOpening;
   source << kSourceOpening;
   for (const OpDef* op : ops.all()) {
-    if (op->name.starts_with("_")) continue;
+    if (op->name.starts_with("_") || calls_functions(op->role)) continue;
     declare(header, *op);
     define(source, *op);
   }

@@ -118,12 +118,10 @@ class KernelContext {
   void set_output_ref(int slot, TensorRef ref) {
     outputs_[slot].ref = std::make_unique<TensorRef>(std::move(ref));
   }
-  // Says that an output is dead (Switch, Recv).
-  void set_output_dead(int slot) { dead_outputs_ |= uint64_t{1} << slot; }
-  void set_all_outputs_dead() { all_dead_ = true; }
-  bool output_is_dead(int slot) const {
-    return all_dead_ || (slot < 64 && (dead_outputs_ >> slot & 1) != 0);
-  }
+  // Says which outputs are dead (Switch, Recv): all, or all but one.
+  void set_all_outputs_dead() { alive_ = kNone; }
+  void set_other_outputs_dead(int slot) { alive_ = slot; }
+  bool output_is_dead(int slot) const { return alive_ != kAll && alive_ != slot; }
 
   // A new tensor for output `slot`, of the output's dtype.
   Result<Tensor> allocate(int slot, const Shape& shape) const {
@@ -141,8 +139,8 @@ class KernelContext {
   std::span<const ArgType> output_types_;
   FrameIteration where_;
   bool input_is_dead_;
-  bool all_dead_ = false;
-  uint64_t dead_outputs_ = 0;
+  static constexpr int kAll = -1, kNone = -2;
+  int alive_ = kAll;  // or the only one that is
 };
 
 class Kernel {

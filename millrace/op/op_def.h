@@ -72,7 +72,17 @@ enum class Role : uint8_t {
   // Transfers: never skipped, because the other end waits; they carry death along.
   send,
   receive,
+  // Attributes name functions, whose bodies planning puts in the node's place.
+  call,
+  conditional,
+  selection,
+  loop,
+  function_gradient,  // known so that it can be refused
 };
+
+inline bool calls_functions(Role role) {
+  return role >= Role::call && role <= Role::function_gradient;
+}
 
 using InferFn = std::function<Status(InferContext&)>;
 using KernelFactory = std::function<Result<std::unique_ptr<Kernel>>(const KernelSpec&)>;

@@ -6,11 +6,13 @@
 #include "millrace/ops/checks.h"
 #include "millrace/ops/control_flow.h"
 #include "millrace/ops/fills.h"
+#include "millrace/ops/functional.h"
 #include "millrace/ops/gathers.h"
 #include "millrace/ops/identity.h"
 #include "millrace/ops/joins.h"
 #include "millrace/ops/layout.h"
 #include "millrace/ops/matmuls.h"
+#include "millrace/ops/optionals.h"
 #include "millrace/ops/queues.h"
 #include "millrace/ops/random.h"
 #include "millrace/ops/reductions.h"
@@ -23,6 +25,7 @@
 #include "millrace/ops/slices.h"
 #include "millrace/ops/strings.h"
 #include "millrace/ops/tensor_arrays.h"
+#include "millrace/ops/tensor_lists.h"
 #include "millrace/ops/transfer.h"
 #include "millrace/ops/unary.h"
 
@@ -30,6 +33,7 @@ namespace millrace {
 
 Status register_all_ops(OpRegistry& ops) {
   MR_TRY(register_control_flow(ops));
+  MR_TRY(register_functional(ops));
   MR_TRY(register_transfer(ops));
   MR_TRY(register_identity(ops));
   MR_TRY(register_unary(ops));
@@ -57,6 +61,8 @@ Status register_all_ops(OpRegistry& ops) {
   MR_TRY(register_resources(ops));
   MR_TRY(register_tensor_arrays(ops));
   MR_TRY(register_stacks(ops));
+  MR_TRY(register_tensor_lists(ops));
+  MR_TRY(register_optionals(ops));
   return {};
 }
 

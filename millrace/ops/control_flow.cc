@@ -3,6 +3,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/forward.h"
+#include "millrace/tensor/visit_dtype.h"
 
 namespace millrace {
 namespace {
@@ -16,7 +17,41 @@ Status run_switch(KernelContext& context) {
   }
   const int taken = predicate.item<bool>() ? 1 : 0;
   forward(context, 0, taken);
-  context.set_output_dead(1 - taken);
+  context.set_other_outputs_dead(taken);
+  return {};
+}
+
+Status run_switch_n(KernelContext& context) {
+  const Tensor& index = context.input(1);
+  if (index.num_elements() != 1) {
+    return invalid("_SwitchN '", context.node_name(),
+                   "': output_index must be a scalar, but has shape ", index.shape().to_string());
+  }
+  const int last = context.num_outputs() - 1;
+  const int32_t wanted = index.item<int32_t>();
+  const int taken = wanted < 0 || wanted > last ? last : wanted;
+  forward(context, 0, taken);
+  context.set_other_outputs_dead(taken);
+  return {};
+}
+
+// What programs count as true: a number other than 0, a text that is not empty; of anything but a
+// scalar, that it has elements.
+Status run_to_bool(KernelContext& context) {
+  const Tensor& input = context.input(0);
+  bool is_true = input.num_elements() > 0;
+  if (input.shape().rank() == 0) {
+    visit_dtype(input.dtype(), [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::is_same_v<T, std::string>) {
+        is_true = !input.item<T>().empty();
+      } else if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Half>) {
+        is_true = static_cast<float>(input.item<T>()) != 0;
+      } else if constexpr (!std::is_same_v<T, ResourceHandle> && !std::is_same_v<T, Variant>) {
+        is_true = input.item<T>() != T();
+      }
+    });
+  }
+  context.set_output(0, Tensor::scalar(is_true));
   return {};
 }
 
@@ -33,6 +68,13 @@ Status run_merge(KernelContext& context) {
 Status infer_switch(InferContext& context) {
   context.set_output(0, context.input(0));
   context.set_output(1, context.input(0));
+  return {};
+}
+
+Status infer_switch_n(InferContext& context) {
+  for (int slot = 0; slot < context.num_outputs(); ++slot) {
+    context.set_output(slot, context.input(0));
+  }
   return {};
 }
 
@@ -93,6 +135,31 @@ Status register_branches(OpRegistry& ops) {
       .foldable = false,
       .allows_uninitialized_input = true,
       .cost = Cost::cheap,
+  }));
+  MR_TRY(ops.add({
+      .name = "_SwitchN",
+      .doc =
+          "Forwards data to the output that output_index counts to from 0, the last one if there "
+          "is no such output; the others are dead.",
+      .signature = "data: T, output_index: int32 -> outputs: num_outs*T | num_outs: int >= 1, "
+                   "T: type",
+      .infer = infer_switch_n,
+      .cpu = kernel(run_switch_n),
+      .role = Role::switch_,
+      .foldable = false,
+      .cost = Cost::cheap,
+  }));
+  MR_TRY(ops.add({
+      .name = "ToBool",
+      .doc =
+          "Whether a number is not 0, a text not empty; of anything but a scalar, whether it has "
+          "elements.",
+      .signature = "input: T -> output: bool | T: {bool, float, double, half, bfloat16, int8, "
+                   "int16, int32, int64, uint8, uint16, uint32, uint64, string}",
+      .infer = infer::scalar,
+      .cpu = kernel(run_to_bool),
+      .cost = Cost::cheap,
+      .examples = {"3 -> true", "[0 0] -> true"},
   }));
   MR_TRY(ops.add({
       .name = "Merge",

@@ -246,7 +246,8 @@ std::string wrapper_module(const OpRegistry& ops) {
       "from millrace.apply import apply_op as _apply\n";
   std::string table = "\n\nBY_OP = {\n";
   for (const OpDef* op : ops.all()) {
-    if (op->name.starts_with('_')) continue;
+    // Graphs made here have no functions to call.
+    if (op->name.starts_with('_') || calls_functions(op->role)) continue;
     str_append(&made, "\n\n", wrapper_source(*op));
     str_append(&table, "    ", quoted(op->name), ": ", function_name(op->name), ",\n");
   }

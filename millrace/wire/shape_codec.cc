@@ -58,6 +58,10 @@ Result<Shape> read_shape(Reader reader) {
 
 void put_shape(std::string* out, int number, const PartialShape& shape) {
   const NestedField nested(out, number);
+  put_shape(out, shape);
+}
+
+void put_shape(std::string* out, const PartialShape& shape) {
   if (!shape.has_rank()) {
     put_varint_field(out, kUnknownRank, 1);
     return;

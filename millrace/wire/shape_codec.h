@@ -1,4 +1,4 @@
-// Shapes and dtypes on the wire. Private to this room.
+// Shapes and dtypes on the wire. For this room, and for values that hold messages in their bytes.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ Result<Shape> read_shape(Reader reader);
 
 // As field `number` of the message being written.
 void put_shape(std::string* out, int number, const PartialShape& shape);
+// As a message of its own.
+void put_shape(std::string* out, const PartialShape& shape);
 
 // A DataType of an attribute or a signature: X for X_REF, DType::invalid for 0. nullopt for a
 // number that is no type.

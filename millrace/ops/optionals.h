@@ -1,0 +1,11 @@
+// Optionals: variants that hold some tensors, or none. Conditionals of control flow v2 keep in them
+// what a gradient needs of the branch that was taken.
+#pragma once
+
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+Status register_optionals(OpRegistry& ops);
+
+}  // namespace millrace

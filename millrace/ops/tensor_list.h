@@ -1,0 +1,44 @@
+// TensorList: a list of tensors that travels as one variant, what loops of control flow v2 keep
+// their values in. A value: ops take one list and give another one; elements share their buffers.
+//
+// As a Variant it has TensorFlow's form, so that lists pass between its tasks and ours:
+//
+//   type_name  "tensorflow::TensorList"
+//   tensors    the elements that are set
+//   metadata   | count of unset elements | their indices … | dtype | most elements | shape |
+//              all but the shape are varints; the shape is a TensorShapeProto up to the end
+#pragma once
+
+#include <vector>
+
+#include "millrace/op/kernel.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace {
+
+struct TensorList {
+  // More would be an attack: an element takes memory before it is set.
+  static constexpr int64_t kMostElements = int64_t{1} << 22;
+
+  DType dtype = DType::invalid;
+  PartialShape element_shape;
+  int64_t most = -1;             // how many elements there may be; -1: any number
+  std::vector<Tensor> elements;  // without a value where not set
+
+  // Errors: INVALID_ARGUMENT if the variant is none of a list.
+  static Result<TensorList> from(Variant variant);
+  Variant to_variant() &&;
+
+  // The list of an input, which is taken away; of `dtype`, unless that is DType::invalid.
+  static Result<TensorList> take(KernelContext& context, int slot, DType dtype);
+  void put(KernelContext& context, int slot) &&;
+};
+
+// The shape that an input says elements have: dims, -1 for unknown, or the scalar -1 for any shape.
+Result<PartialShape> read_element_shape(const Tensor& tensor);
+
+// The shape of elements that are not set: what `asked` and the list and its elements say.
+// Errors: INVALID_ARGUMENT if they contradict each other, or leave a dim open.
+Result<Shape> shape_of_unset(const TensorList& list, const PartialShape& asked);
+
+}  // namespace millrace

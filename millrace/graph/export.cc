@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "millrace/graph/import.h"
+#include "millrace/wire/function_def.h"
 
 namespace millrace {
 namespace {
@@ -38,7 +39,7 @@ wire::GraphDef export_graph(const Graph& graph, ExportOptions options) {
   const GraphVersions& versions = graph.versions();
   def.versions = {versions.producer, versions.min_consumer, versions.bad_consumers};
   if (graph.functions()) {
-    for (const auto& [name, bytes] : *graph.functions()) def.functions.push_back({name, bytes});
+    for (const auto& [name, function] : *graph.functions()) def.functions.push_back(*function);
   }
   return def;
 }

@@ -225,6 +225,23 @@ Status Graph::set_attr(NodeId id, std::string_view name, AttrValue value) {
   return status;
 }
 
+Status Graph::replace(NodeId id, NewNode by) {
+  Node made;
+  made.op = ops_->find(by.op);
+  if (made.op == nullptr) return unknown_op(*ops_, by.op, nodes_[id].name);
+  made.id = id;
+  made.name = nodes_[id].name;
+  made.inputs.assign(by.inputs.begin(), by.inputs.end());
+  drop_repeats(by.control_inputs);
+  made.control_inputs.assign(by.control_inputs.begin(), by.control_inputs.end());
+  made.attrs = std::move(by.attrs);
+  MR_TRY(complete(made));
+  made.requested_device = nodes_[id].requested_device;
+  made.device = nodes_[id].device;
+  nodes_[id] = std::move(made);
+  return {};
+}
+
 void Graph::reserve(size_t count) {
   nodes_.reserve(count);
   by_name_.reserve(count);

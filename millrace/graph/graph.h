@@ -26,6 +26,10 @@
 
 namespace millrace {
 
+namespace wire {
+struct FunctionDef;
+}
+
 using NodeId = uint32_t;
 inline constexpr NodeId kNoNode = ~NodeId{0};
 
@@ -65,8 +69,9 @@ struct GraphVersions {
   std::vector<int> bad_consumers;
 };
 
-// Functions that came with a graph: name -> encoded FunctionDef. Kept, not interpreted.
-using FunctionLibrary = std::map<std::string, std::string, std::less<>>;
+// The functions that came with a graph, by name. What they mean is function.h.
+using FunctionLibrary =
+    std::map<std::string, std::shared_ptr<const wire::FunctionDef>, std::less<>>;
 
 class Graph {
  public:
@@ -121,6 +126,9 @@ class Graph {
   void set_device(NodeId node, std::string_view full_name);
   void set_requested_device(NodeId node, std::string_view device);
   Status set_attr(NodeId node, std::string_view name, AttrValue value);
+  // Makes a node another one, which keeps the id, the name and the requested device; `by` has the
+  // rest. Errors: as `add`. Whether its consumers can do with its new outputs is not checked.
+  Status replace(NodeId node, NewNode by);
 
   // Makes room for `count` nodes in total.
   void reserve(size_t count);

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
-
-#include "millrace/graph/unknown_ops.h"
+#include "millrace/graph/function.h"
+#include "millrace/graph/op_search.h"
 
 namespace millrace {
 namespace {
@@ -33,17 +32,18 @@ class Importer {
       : graph_(graph), def_(def), first_(static_cast<NodeId>(graph.size())) {}
 
   Status run() {
+    MR_TRY(merge_functions());
+    MR_TRY(check_functions());
     graph_.reserve(graph_.size() + def_.nodes.size());
     for (const Node& node : graph_.nodes()) num_outputs_ += node.output_types.size();
     for (const wire::NodeDef& node : def_.nodes) {
       const Status status = add(node);
       if (status.ok()) continue;
       // Only a graph that fails is searched for all its unknown ops.
-      MR_TRY(unknown_ops());
+      MR_TRY(check_ops(def_.nodes, graph_.functions().get(), graph_.ops()));
       return status;
     }
     for (size_t begin = 0; begin < def_.nodes.size(); begin += kBlock) MR_TRY(connect(begin));
-    merge_functions();
     merge_versions();
     return {};
   }
@@ -58,6 +58,12 @@ class Importer {
     Graph::NewNode spec{.name = node.name, .op = node.op, .device = node.device};
     spec.inputs.resize(static_cast<size_t>(num_data));
     spec.attrs = Attrs(node.attrs);
+    if (const wire::FunctionDef* function = function_named(node.op)) {
+      auto call = call_of(*function, spec.attrs);
+      if (!call.ok()) return call.status().with(str_cat("Node '", node.name, "' (", node.op, ")"));
+      spec.op = call->op;
+      spec.attrs = std::move(call->attrs);
+    }
     const Result<NodeId> id = graph_.add_with_back_edges(std::move(spec));
     if (id.ok()) return count_outputs(*id);
     if (id.status().code() != Code::already_exists) return id.status();
@@ -66,6 +72,23 @@ class Importer {
     }
     return invalid("GraphDef argument to Extend includes node '", node.name,
                    "', which was created by a previous call to Create or Extend in this session.");
+  }
+
+  const wire::FunctionDef* function_named(std::string_view op) const {
+    if (!graph_.functions() || graph_.ops().find(op)) return nullptr;
+    return find_function(graph_.functions().get(), op);
+  }
+
+  // Functions that nodes call are searched for unknown ops now: later is when somebody waits for
+  // workers.
+  Status check_functions() const {
+    if (!graph_.functions()) return {};
+    const auto calls = [&](const wire::NodeDef& node) {
+      const OpDef* op = graph_.ops().find(node.op);
+      return op == nullptr || calls_functions(op->role);
+    };
+    if (std::ranges::none_of(def_.nodes, calls)) return {};
+    return check_ops(def_.nodes, graph_.functions().get(), graph_.ops());
   }
 
   // A number in an attribute makes outputs by the million, which cost the sender nothing.
@@ -124,40 +147,16 @@ class Importer {
     return {};
   }
 
-  bool is_function(const std::string& op) const {
-    const auto& known = graph_.functions();
-    return (known && known->contains(op)) ||
-           std::ranges::find(def_.functions, op, &wire::FunctionDef::name) != def_.functions.end();
-  }
-
-  // All ops of the graph that we do not know.
-  Status unknown_ops() const {
-    std::vector<UnknownOp> unknown;
-    absl::flat_hash_map<absl::string_view, size_t> seen;
-    for (const wire::NodeDef& node : def_.nodes) {
-      if (graph_.ops().find(node.op)) continue;
-      const auto [at, is_new] = seen.emplace(node.op, unknown.size());
-      if (is_new) unknown.push_back({node.op, {}});
-      unknown[at->second].nodes.push_back(node.name);
-    }
-    if (unknown.empty()) return {};
-    if (is_function(std::string(unknown[0].op))) {
-      return unimplemented("Node '", unknown[0].nodes[0], "' calls the function '", unknown[0].op,
-                           "'; this server does not run functions yet. Build the ",
-                           "graph without tf.function and with v1 control flow");
-    }
-    return not_found(unknown_ops_text(graph_.ops(), unknown));
-  }
-
-  // Nothing calls a function yet, so a later definition just replaces an earlier one.
-  void merge_functions() {
-    if (def_.functions.empty()) return;
+  // The whole library comes with every extension.
+  Status merge_functions() {
+    if (def_.functions.empty()) return {};
     auto merged = std::make_shared<FunctionLibrary>();
     if (graph_.functions()) *merged = *graph_.functions();
     for (const wire::FunctionDef& function : def_.functions) {
-      (*merged)[function.name] = function.bytes;
+      MR_TRY(add_function(*merged, function, graph_.ops()));
     }
     graph_.set_functions(std::move(merged));
+    return {};
   }
 
   // The first graph with nodes decides; later ones can only ask for more.
@@ -190,8 +189,12 @@ Result<Graph> import_graph(const wire::GraphDef& def, const OpRegistry& ops) {
 Status extend_graph(Graph& graph, const wire::GraphDef& def) {
   MR_TRY(check_versions(def.versions));
   const size_t size = graph.size();
+  const std::shared_ptr<const FunctionLibrary> functions = graph.functions();
   Status status = Importer(graph, def).run();
-  if (!status.ok()) graph.truncate(size);
+  if (!status.ok()) {
+    graph.truncate(size);
+    graph.set_functions(functions);
+  }
   return status;
 }
 

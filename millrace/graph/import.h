@@ -2,8 +2,10 @@
 //
 // Import resolves names to edges and checks each node against its op. Nodes may come in any order,
 // with back edges; names may begin with `_` (graphs from a master have such); attributes that the
-// op does not know are kept, those left out have the op's default. Whether the nodes make sense
-// together is `validate` (validate.h), which the receiver of a graph calls next.
+// op does not know are kept, those left out have the op's default. A node whose op is a function of
+// the library becomes a call of it (function.h). Whether the nodes make sense together is
+// `validate` (validate.h), which the receiver of a graph calls next; whether functions do is seen
+// when their bodies take the place of calls.
 #pragma once
 
 #include "millrace/graph/graph.h"
@@ -16,8 +18,8 @@ inline constexpr int kGraphDefVersion = 2313;
 
 // Errors, all INVALID_ARGUMENT unless said otherwise and naming the node: an unknown op (NOT_FOUND;
 // all of them at once, with nodes that use them), a name used twice, an input that does not exist,
-// a wrong number or type of inputs, a bad attribute, a version that we do not read; UNIMPLEMENTED
-// for a node that calls a function of the library.
+// a wrong number or type of inputs, a bad attribute, a version that we do not read, a function that
+// differs from one of the same name. The unknown ops are also those of functions that are called.
 Result<Graph> import_graph(const wire::GraphDef& def, const OpRegistry& ops);
 
 // Adds the nodes of `def`, which may refer to those that are there. On error `graph` is unchanged.

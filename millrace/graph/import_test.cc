@@ -153,18 +153,6 @@ TEST_CASE("a few nodes can't have outputs by the million") {
   CHECK(import_graph(def_of(nodes), test_ops()).ok());
 }
 
-TEST_CASE("functions are kept, calling one is refused") {
-  GraphDef def = def_of({constant("a", 1)});
-  def.functions = {{"fn", "bytes"}};
-  const auto graph = import_graph(def, test_ops());
-  REQUIRE(graph.ok());
-  CHECK(graph->functions()->at("fn") == "bytes");
-  CHECK(export_graph(*graph).functions.size() == 1);
-  def.nodes.push_back(node("call", "fn", {"a"}));
-  CHECK(why(import_graph(def, test_ops()))
-            .starts_with("UNIMPLEMENTED: Node 'call' calls the function 'fn'"));
-}
-
 TEST_CASE("an extension refers to nodes that are there") {
   Graph graph = graph_of("a = Const(1)");
   REQUIRE(extend_graph(graph, def_of({node("b", "Identity", {"a"}, {{"T", DType::i32}})})).ok());

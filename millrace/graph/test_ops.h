@@ -204,6 +204,34 @@ inline Status add_flow_ops(OpRegistry& ops) {
                     .role = role,
                     .stateful = true});
   };
+  const auto calling = [&](const char* name, const char* signature, Role role) {
+    return ops.add({.name = name,
+                    .doc = {},
+                    .signature = str_cat(signature, "Tin: list(type), Tout: list(type)"),
+                    .role = role,
+                    .stateful = !std::string_view(name).starts_with("P")});
+  };
+  MR_TRY(calling("PartitionedCall", "args: Tin -> output: Tout | f: func, ", Role::call));
+  MR_TRY(calling("StatefulPartitionedCall", "args: Tin -> output: Tout | f: func, ", Role::call));
+  MR_TRY(calling("If",
+                 "cond: Tcond, input: Tin -> output: Tout | Tcond: type, then_branch: func, "
+                 "else_branch: func, ",
+                 Role::conditional));
+  MR_TRY(calling("Case",
+                 "branch_index: int32, input: Tin -> output: Tout | branches: list(func) >= 1, ",
+                 Role::selection));
+  MR_TRY(ops.add({.name = "While",
+                  .doc = {},
+                  .signature = "input: T -> output: T | T: list(type), cond: func, body: func, "
+                               "parallel_iterations: int = 10",
+                  .role = Role::loop,
+                  .stateful = true}));
+  MR_TRY(calling("SymbolicGradient", "input: Tin -> output: Tout | f: func, ",
+                 Role::function_gradient));
+  MR_TRY(add("_SwitchN",
+             "data: T, output_index: int32 -> outputs: num_outs*T | num_outs: int >= 1, T: type",
+             Role::switch_));
+  MR_TRY(add("ToBool", "input: T -> output: bool | T: type", Role::ordinary));
   MR_TRY(transfer("_Send", "tensor: T -> | T: type, ", Role::send));
   return transfer("_Recv", "-> tensor: tensor_type | tensor_type: type, ", Role::receive);
 }

@@ -7,6 +7,15 @@
 //   c = Const(3)                          # dtype and value from a tensor literal, see literal.h
 //   y = MatMul(x, w:0, transpose_a=true) ^init ^c -> /job:ps/replica:0/task:0/device:CPU:0
 //
+// Functions come before the nodes that call them; their inputs and returns name outputs by argument, as in a
+// FunctionDef (wire/function_def.h), and "^" after the returns stands before control outputs:
+//
+//   function twice "x: T -> y: T | T: type" {
+//     sum = Add(x, x, T=$T)
+//     return y = sum:z:0 ^sum
+//   }
+//   z = twice(x)
+//
 // A statement is a name, an op, in parentheses its data inputs and then its attributes, `^` before
 // each control input, `@` before the requested device, `->` before the device that it was placed
 // on. Inputs may be defined further down. Attributes that the inputs decide may be left out.

@@ -2,8 +2,11 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "millrace/graph/function.h"
 #include "millrace/graph/literal.h"
 #include "millrace/graph/text.h"
+#include "millrace/graph/text_function.h"
+#include "millrace/graph/typing.h"
 
 namespace millrace {
 namespace {
@@ -20,6 +23,8 @@ struct Statement {
   std::vector<Reference> inputs, control_inputs;
   Attrs attrs;
   std::string requested_device, device;
+  const wire::FunctionDef* function = nullptr;  // if the op is one
+  std::shared_ptr<const OpDef> signature;       // its
 };
 
 // Statements are read first and made nodes afterwards, since they may refer to later ones.
@@ -30,6 +35,8 @@ class GraphParser {
   Result<Graph> run() && {
     MR_TRY(read_versions());
     while (!cursor_.at_end()) {
+      MR_ASSIGN(const bool was_function, read_function());
+      if (was_function) continue;
       MR_TRY(read_statement());
       const Statement& last = statements_.back();
       const auto id = static_cast<NodeId>(statements_.size() - 1);
@@ -70,6 +77,20 @@ class GraphParser {
     return {};
   }
 
+  // False if what comes is no function.
+  Result<bool> read_function() {
+    const size_t at = cursor_.position();
+    if (!cursor_.take_word("function")) return false;
+    if (cursor_.peek() == '=') return cursor_.rewind(at), false;  // a node of that name
+    MR_ASSIGN(wire::FunctionDef function, parse_function(cursor_, graph_.ops()));
+    auto functions = std::make_shared<FunctionLibrary>();
+    if (graph_.functions()) *functions = *graph_.functions();
+    const Status added = add_function(*functions, std::move(function), graph_.ops());
+    if (!added.ok()) return cursor_.error_at(at, added.message());
+    graph_.set_functions(std::move(functions));
+    return true;
+  }
+
   Status read_statement() {
     Statement statement;
     statement.at = cursor_.position();
@@ -79,6 +100,13 @@ class GraphParser {
     const size_t op_at = cursor_.position();
     statement.op = cursor_.word();
     const OpDef* op = graph_.ops().find(statement.op);
+    if (op == nullptr && graph_.functions()) {
+      statement.function = find_function(graph_.functions().get(), statement.op);
+      if (statement.function) {
+        statement.signature = std::make_shared<const OpDef>(signature_of(*statement.function));
+        op = statement.signature.get();
+      }
+    }
     if (op == nullptr) {
       std::string hint;
       for (const std::string& known : graph_.ops().suggestions(statement.op)) {
@@ -161,10 +189,28 @@ class GraphParser {
       node.inputs.push_back(source < graph_.size() ? Endpoint{source, input.output} : Endpoint{});
     }
     node.attrs = std::move(statement.attrs);
+    if (statement.function) MR_TRY(make_call(statement, node));
     node.device = statement.requested_device;
     const Result<NodeId> id = graph_.add_with_back_edges(std::move(node));
     if (!id.ok()) return cursor_.error_at(statement.at, id.status().message());
     graph_.set_device(*id, statement.device);
+    return {};
+  }
+
+  // A node whose op is a function.
+  Status make_call(const Statement& statement, Graph::NewNode& node) {
+    std::vector<std::optional<ArgType>> given;
+    for (const Endpoint& input : node.inputs) {
+      given.emplace_back();
+      const bool is_there =
+          input.node != kNoNode && input.output < graph_[input.node].num_outputs();
+      if (is_there) given.back() = graph_[input.node].output_types[input.output];
+    }
+    infer_attrs(*statement.signature, given, node.attrs);
+    Result<FunctionCall> call = call_of(*statement.function, node.attrs);
+    if (!call.ok()) return cursor_.error_at(statement.at, call.status().message());
+    node.op = call->op;
+    node.attrs = std::move(call->attrs);
     return {};
   }
 

@@ -2,6 +2,7 @@
 
 #include "millrace/graph/literal.h"
 #include "millrace/graph/text.h"
+#include "millrace/graph/text_function.h"
 #include "millrace/graph/typing.h"
 
 namespace millrace {
@@ -83,6 +84,11 @@ std::string to_text(const Graph& graph, PrintOptions options) {
                " min_consumer=", versions.min_consumer);
     for (int bad : versions.bad_consumers) str_append(&text, " bad_consumer=", bad);
     text += '\n';
+  }
+  if (graph.functions()) {
+    for (const auto& [name, function] : *graph.functions()) {
+      str_append(&text, print_function(*function), "\n");
+    }
   }
   for (const Node& node : graph.nodes()) str_append(&text, to_text(graph, node, options), "\n");
   return text;

@@ -39,6 +39,9 @@ Status read_func(Reader reader, AttrContext& context, int depth, FunctionRef* ou
     }
   }
   keep_last_of_equal_names(&out->attrs);
+  // A map has no order, and functions are compared.
+  std::ranges::sort(
+      out->attrs, {}, [](const auto& attr) -> const auto& { return attr.first; });
   return reader.status();
 }
 

@@ -45,7 +45,17 @@ std::string typed_list_tensor() {
 std::string sample_graph() {
   GraphDef graph;
   graph.versions = {2313, 12, {7}};
-  graph.functions.push_back({"f", testing::from_hex("0a 03 0a 01 66")});
+  FunctionDef function;
+  function.name = "f";
+  function.inputs = {{.name = "x", .dtype = DType::f32}, {.name = "y", .type_attr = "T"}};
+  function.outputs = {{.name = "z", .dtype = DType::f32, .is_ref = true}};
+  function.signature_attrs = {{"T", "type", DType::i32, 1}};
+  function.nodes = {{"n", "Op", "", {"x", "y:1", "m:out:0", "^n"}, {{"a", AttrPlaceholder{"T"}}}}};
+  function.returns = {{"z", "n:out:0"}};
+  function.control_returns = {{"done", "n"}};
+  function.attrs = {{"_noinline", true}};
+  function.arg_attrs = {{0, {{"hint", "text"}}}};
+  graph.functions.push_back(function);
   NodeDef node{"node", "Op", "/job:ps", {"a", "b:1", "^c"}, {}};
   node.attrs = {{"s", "text"},
                 {"i", -1},

@@ -7,19 +7,17 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/wire/attr_codec.h"
+#include "millrace/wire/function_codec.h"
 #include "millrace/wire/graph.pb.h"
+#include "millrace/wire/node_codec.h"
 #include "millrace/wire/wire_format.h"
 
 namespace millrace::wire {
 namespace {
 
 enum GraphField : uint32_t { kNode = 1, kLibrary = 2, kVersion = 3, kVersions = 4 };
-enum NodeField : uint32_t { kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttr = 5 };
 enum VersionField : uint32_t { kProducer = 1, kMinConsumer = 2, kBadConsumers = 3 };
-// FunctionDefLibrary, FunctionDef, OpDef.
-constexpr int kFunction = 1;
-constexpr int kSignature = 1;
-constexpr int kOpName = 1;
+constexpr int kFunction = 1;  // of a FunctionDefLibrary
 
 // What `total` comes to if the first `sampled` of it came to `measured`, and a little more: too
 // much costs address space only, too little a reallocation.
@@ -48,55 +46,6 @@ void prefer_huge_pages(void* data, size_t size) {
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
-struct Counts {
-  size_t inputs = 0;
-  size_t attrs = 0;
-};
-
-// Only tags and lengths: reading twice is cheaper than letting vectors grow.
-Counts count_fields(Reader reader) {
-  Counts counts;
-  Field field;
-  while (reader.next(&field)) {
-    counts.inputs += field.number == kInput;
-    counts.attrs += field.number == kAttr;
-  }
-  return counts;
-}
-
-Status read_node(Reader reader, AttrContext& context, NodeDef* node) {
-  const Counts counts = count_fields(reader);
-  node->inputs.reserve(counts.inputs);
-  node->attrs.reserve(counts.attrs);
-  Field field;
-  while (reader.next(&field)) {
-    if (field.type != WireType::bytes) continue;
-    switch (field.number) {
-      case kName:
-        node->name.assign(field.bytes);
-        break;
-      case kOp:
-        node->op.assign(field.bytes);
-        break;
-      case kInput:
-        node->inputs.emplace_back(field.bytes);
-        break;
-      case kDevice:
-        node->device.assign(field.bytes);
-        break;
-      case kAttr:
-        if (Status status = read_attr_entry(reader.inside(field), context, 0, &node->attrs);
-            !status.ok())
-          return status.with(str_cat("node '", node->name, "'"));
-        break;
-      default:
-        break;
-    }
-  }
-  keep_last_of_equal_names(&node->attrs);
-  return reader.status();
-}
-
 Status read_versions(Reader reader, VersionDef* versions) {
   Field field;
   while (reader.next(&field)) {
@@ -117,47 +66,13 @@ Status read_versions(Reader reader, VersionDef* versions) {
   return reader.status();
 }
 
-// The bytes of the last field `number`, empty if there is none.
-Status find_bytes(Reader reader, int number, Reader* found) {
-  Field field;
-  while (reader.next(&field)) {
-    if (field.is(static_cast<uint32_t>(number), WireType::bytes)) *found = reader.inside(field);
-  }
-  return reader.status();
-}
-
-Status read_function(Reader reader, FunctionDef* function) {
-  Reader signature("");
-  Reader name("");
-  MR_TRY(find_bytes(reader, kSignature, &signature));
-  MR_TRY(find_bytes(signature, kOpName, &name));
-  function->name = name.remaining();
-  function->bytes = reader.remaining();
-  if (function->name.empty())
-    return reader.malformed(reader.remaining(), "a function without a name");
-  return {};
-}
-
-Status read_library(Reader reader, std::vector<FunctionDef>* functions) {
+Status read_library(Reader reader, AttrContext& context, std::vector<FunctionDef>* functions) {
   Field field;
   while (reader.next(&field)) {
     if (!field.is(kFunction, WireType::bytes)) continue;
-    MR_TRY(read_function(reader.inside(field), &functions->emplace_back()));
+    MR_TRY(read_function(reader.inside(field), context, &functions->emplace_back()));
   }
   return reader.status();
-}
-
-void put_node(std::string* out, const NodeDef& node) {
-  size_t expected = node.name.size() + node.op.size() + node.device.size() + 6;
-  for (const std::string& input : node.inputs) expected += input.size() + 2;
-  for (const auto& [name, value] : node.attrs)
-    expected += name.size() + expected_attr_bytes(value) + 8;
-  const NestedField nested(out, kNode, expected);
-  put_bytes_field(out, kName, node.name);
-  put_bytes_field(out, kOp, node.op);
-  for (const std::string& input : node.inputs) put_bytes_field(out, kInput, input);
-  if (!node.device.empty()) put_bytes_field(out, kDevice, node.device);
-  for (const auto& [name, value] : node.attrs) put_attr_entry(out, kAttr, name, value);
 }
 
 void put_version(std::string* out, int number, int version) {
@@ -177,12 +92,6 @@ void put_versions(std::string* out, const VersionDef& versions) {
 
 }  // namespace
 
-const AttrValue* NodeDef::attr(std::string_view attr_name) const {
-  const auto found = std::find_if(attrs.begin(), attrs.end(),
-                                  [&](const auto& attr) { return attr.first == attr_name; });
-  return found == attrs.end() ? nullptr : &found->second;
-}
-
 Result<GraphDef> parse_graph_def(std::string_view bytes) {
   const Reader start(bytes);
   GraphDef graph;
@@ -197,7 +106,7 @@ Result<GraphDef> parse_graph_def(std::string_view bytes) {
     if (field.is(kNode, WireType::bytes)) {
       MR_TRY(read_node(reader.inside(field), context, &graph.nodes.emplace_back()));
     } else if (field.is(kLibrary, WireType::bytes)) {
-      MR_TRY(read_library(reader.inside(field), &graph.functions));
+      MR_TRY(read_library(reader.inside(field), context, &graph.functions));
     } else if (field.is(kVersions, WireType::bytes)) {
       MR_TRY(read_versions(reader.inside(field), &graph.versions));
     }
@@ -211,14 +120,11 @@ void serialize_graph_def(const GraphDef& graph, std::string* out) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (i == kSample)
       out->reserve(start + extrapolate(graph.nodes.size(), kSample, out->size() - start));
-    put_node(out, graph.nodes[i]);
+    put_node(out, kNode, graph.nodes[i]);
   }
   if (!graph.functions.empty()) {
-    size_t expected = 0;
-    for (const FunctionDef& function : graph.functions) expected += function.bytes.size() + 4;
-    const NestedField library(out, kLibrary, expected);
-    for (const FunctionDef& function : graph.functions)
-      put_bytes_field(out, kFunction, function.bytes);
+    const NestedField library(out, kLibrary);
+    for (const FunctionDef& function : graph.functions) put_function(out, kFunction, function);
   }
   put_versions(out, graph.versions);
 }

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "millrace/base/result.h"
-#include "millrace/tensor/attr_value.h"
+#include "millrace/wire/function_def.h"
+#include "millrace/wire/node_def.h"
 
 namespace tensorflow {
 class GraphDef;
@@ -20,28 +21,10 @@ class GraphDef;
 
 namespace millrace::wire {
 
-struct NodeDef {
-  std::string name;
-  std::string op;
-  std::string device;               // may be partial or empty
-  std::vector<std::string> inputs;  // "node", "node:1", then control inputs "^node"
-  // In the order of the message, each name once.
-  std::vector<std::pair<std::string, AttrValue>> attrs;
-
-  // Null if there is no such attribute.
-  const AttrValue* attr(std::string_view attr_name) const;
-};
-
 struct VersionDef {
   int producer = 0;
   int min_consumer = 0;
   std::vector<int> bad_consumers;
-};
-
-// A function of the library, kept as the bytes of its FunctionDef.
-struct FunctionDef {
-  std::string name;
-  std::string bytes;
 };
 
 struct GraphDef {

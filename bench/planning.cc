@@ -34,9 +34,9 @@ void plan_cold(const std::string& bytes, const OpRegistry& ops, int nodes) {
   const DeviceSet devices = must(DeviceSet::create(
       {{worker + "0/device:CPU:0", 1, Locality::local_to_master}, {worker + "1/device:CPU:0", 2}}));
   Graph graph = must(import_graph(must(wire::parse_graph_def(bytes)), ops));
-  ShapeTable shapes;
+  GraphTables tables;
   FreshNames names("_S");
-  must(prepare_graph(graph, shapes, devices, {}));
+  must(prepare_graph(graph, tables, devices, {}));
   const StepPlan plan = must(make_plan(graph, devices, whole_step(nodes), {}, names));
   size_t planned = 0;
   for (const PartitionPlan& part : plan.partitions) {

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "millrace/ops/control_flow.h"
+#include "millrace/ops/functional.h"
 #include "millrace/ops/identity.h"
 #include "millrace/ops/transfer.h"
 
@@ -92,6 +93,7 @@ Status assign(KernelContext& context) {
 Status add_ops(Lab& lab) {
   OpRegistry& ops = lab.ops;
   MR_TRY(register_control_flow(ops));
+  MR_TRY(register_functional(ops));
   MR_TRY(register_transfer(ops));
   MR_TRY(register_identity(ops));
   MR_TRY(ops.add({.name = "Add",

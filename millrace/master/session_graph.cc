@@ -41,7 +41,7 @@ Result<std::unique_ptr<SessionGraph>> SessionGraph::create(Graph graph,
   MR_ASSIGN(DeviceSet devices, usable_devices(membership, members));
   std::unique_ptr<SessionGraph> made(new SessionGraph(std::move(devices), options));
   MutexLock extending(made->extending_);
-  MR_TRY(prepare_graph(graph, made->shapes_, made->devices_, made->place_options_));
+  MR_TRY(prepare_graph(graph, made->tables_, made->devices_, made->place_options_));
   made->log_placement(graph, 0);
   MutexLock lock(made->mutex_);
   made->placed_ = std::make_shared<const Graph>(std::move(graph));
@@ -67,7 +67,7 @@ Result<int64_t> SessionGraph::extend(const wire::GraphDef& def, int64_t expected
   }
   Graph extended = *current;
   MR_TRY(extend_graph(extended, def));
-  MR_TRY(prepare_graph(extended, shapes_, devices_, place_options_));
+  MR_TRY(prepare_graph(extended, tables_, devices_, place_options_));
   log_placement(extended, current->size());
   MutexLock lock(mutex_);
   placed_ = std::make_shared<const Graph>(std::move(extended));

@@ -48,7 +48,7 @@ class SessionGraph {
   FreshNames names_{"_S"};  // of nodes that plans add; has its own synchronisation
 
   Mutex extending_;  // held while a new graph is made; taken before mutex_
-  ShapeTable shapes_ MR_GUARDED_BY(extending_);
+  GraphTables tables_ MR_GUARDED_BY(extending_);
   mutable Mutex mutex_;
   std::shared_ptr<const Graph> placed_ MR_GUARDED_BY(mutex_);
   int64_t version_ MR_GUARDED_BY(mutex_) = 0;

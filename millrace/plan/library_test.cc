@@ -26,9 +26,9 @@ struct Planned {
     REQUIRE(register_all_ops(ops).ok());
     auto graph = parse_graph(text, ops);
     REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
-    ShapeTable shapes;
+    GraphTables tables;
     FreshNames names("_S");
-    const Status status = prepare_graph(*graph, shapes, worker_and_ps(), {});
+    const Status status = prepare_graph(*graph, tables, worker_and_ps(), {});
     REQUIRE_MESSAGE(status.ok(), status.to_string());
     auto made = make_plan(*graph, worker_and_ps(), signature, {}, names);
     REQUIRE_MESSAGE(made.ok(), made.status().to_string());
@@ -82,9 +82,9 @@ TEST_CASE("a constant whose value has another type than it says is refused") {
   auto graph = parse_graph(
       "d = Const(dtype=int32, value=tensor([1.0, 2.0]))  v = Const(1.0)  f = Fill(d, v)", ops);
   REQUIRE(graph.ok());
-  ShapeTable shapes;
+  GraphTables tables;
   FreshNames names("_S");
-  const Status status = prepare_graph(*graph, shapes, worker_and_ps(), {});
+  const Status status = prepare_graph(*graph, tables, worker_and_ps(), {});
   if (!status.ok()) return;
   const auto plan =
       make_plan(*graph, worker_and_ps(), {.feeds = {}, .fetches = {"f"}, .targets = {}}, {}, names);

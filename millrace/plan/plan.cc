@@ -33,13 +33,17 @@ Status check_loops(const StepGraph& step, const StepSignature& signature) {
 
 }  // namespace
 
-Status prepare_graph(Graph& graph, ShapeTable& shapes, const DeviceSet& devices,
+Status prepare_graph(Graph& graph, GraphTables& tables, const DeviceSet& devices,
                      const PlaceOptions& options) {
-  const size_t known = shapes.size();
+  const size_t known = tables.shapes.size();
   MR_TRY(validate(graph));
-  MR_TRY(extend_shapes(graph, shapes));
-  Status status = place(graph, devices, options);
-  if (!status.ok()) shapes.truncate(known);
+  MR_TRY(lower_functions(graph, tables.stand_ins));
+  Status status = extend_shapes(graph, tables.shapes);
+  if (status.ok()) status = place(graph, devices, options);
+  if (!status.ok()) {
+    tables.shapes.truncate(known);
+    tables.stand_ins.truncate(known);
+  }
   return status;
 }
 

@@ -3,10 +3,10 @@
 // The list of passes, in order:
 //
 //   when the graph is made or grows          when a kind of step is run for the first time
-//   1. validate       graph/validate.h       4. cut_step            step_graph.h
-//   2. infer_shapes   infer_shapes.h         5. fold_constants      fold.h
-//   3. place          place.h                6. merge_equal_nodes   merge_equal.h
-//                                            7. split_by_task       partition.h
+//   1. validate          graph/validate.h    5. cut_step            step_graph.h
+//   2. lower_functions   lower.h             6. fold_constants      fold.h
+//   3. infer_shapes      infer_shapes.h      7. merge_equal_nodes   merge_equal.h
+//   4. place             place.h             8. split_by_task       partition.h
 //
 // A worker that got its part calls split_by_device (partition.h) on it. Everything here is a
 // function of its arguments, but for the numbers in the names of new nodes.
@@ -20,17 +20,24 @@
 #include "millrace/plan/fold.h"
 #include "millrace/plan/fresh_names.h"
 #include "millrace/plan/infer_shapes.h"
+#include "millrace/plan/lower.h"
 #include "millrace/plan/partition.h"
 #include "millrace/plan/place.h"
 #include "millrace/plan/step_graph.h"
 
 namespace millrace {
 
-// Passes 1 to 3, on the whole graph. `shapes` covers the nodes that were there before (none, for a
-// new graph); it must not cover nodes that were taken back since. On error neither is changed:
-// whoever extended the graph then takes the new nodes back with Graph::truncate. Errors: those of
+// What is known of the nodes of a graph that grows.
+struct GraphTables {
+  StandIns stand_ins;
+  ShapeTable shapes;
+};
+
+// Passes 1 to 4, on the whole graph. `tables` cover the nodes that were there before (none, for a
+// new graph); they must not cover nodes that were taken back since. On error they are unchanged,
+// and whoever extended the graph takes the new nodes back with Graph::truncate. Errors: those of
 // the passes.
-Status prepare_graph(Graph& graph, ShapeTable& shapes, const DeviceSet& devices,
+Status prepare_graph(Graph& graph, GraphTables& tables, const DeviceSet& devices,
                      const PlaceOptions& options);
 
 // A feed or fetch of a partition.
@@ -53,11 +60,11 @@ struct StepPlan {
 
 struct PlanOptions {
   enum class Optimize : uint8_t { off, on };
-  Optimize optimize = Optimize::on;  // passes 5 and 6
+  Optimize optimize = Optimize::on;  // passes 6 and 7
   FoldOptions fold = {};
 };
 
-// Passes 4 to 7. `whole` must have been prepared. `names` is the session's; marked "_S".
+// Passes 5 to 8. `whole` must have been prepared. `names` is the session's; marked "_S".
 // Errors: those of the passes; INVALID_ARGUMENT for a feed or fetch inside a while loop.
 Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
                            const StepSignature& signature, const PlanOptions& options,

@@ -25,9 +25,9 @@ std::string keys_text(const char* what, const std::vector<PlanKey>& keys) {
 std::string run_plan(const TextCase& text_case) {
   Graph graph = graph_of(text_case.input);
   const DeviceSet devices = testing::devices_of(text_case);
-  ShapeTable shapes;
-  if (Status status = prepare_graph(graph, shapes, devices, {}); !status.ok()) {
-    CHECK(shapes.size() == 0);
+  GraphTables tables;
+  if (Status status = prepare_graph(graph, tables, devices, {}); !status.ok()) {
+    CHECK(tables.shapes.size() == 0);
     return status.to_string();
   }
   const StepSignature signature{.feeds = text_case.list("feeds"),
@@ -63,39 +63,39 @@ TEST_CASE("a step is planned from the session's graph to the parts of its tasks"
 TEST_CASE("a graph that grows is prepared anew, and old plans stay what they were") {
   Graph graph = graph_of("a = Const(1)  b = Identity(a)");
   const DeviceSet devices = one_worker();
-  ShapeTable shapes;
+  GraphTables tables;
   FreshNames names("_S");
-  REQUIRE(prepare_graph(graph, shapes, devices, {}).ok());
+  REQUIRE(prepare_graph(graph, tables, devices, {}).ok());
   const auto plan =
       make_plan(graph, devices, {.feeds = {}, .fetches = {"b"}, .targets = {}}, {}, names);
   REQUIRE(plan.ok());
   const std::string before = to_text(plan->partitions[0].graph);
 
   REQUIRE(graph.add({.name = "c", .op = "Identity", .inputs = {{1, 0}}}).ok());
-  REQUIRE(prepare_graph(graph, shapes, devices, {}).ok());
-  CHECK(shapes.size() == 3);
+  REQUIRE(prepare_graph(graph, tables, devices, {}).ok());
+  CHECK(tables.shapes.size() == 3);
   CHECK(make_plan(graph, devices, {.feeds = {}, .fetches = {"c"}, .targets = {}}, {}, names).ok());
   CHECK(to_text(plan->partitions[0].graph) == before);
 }
 
-TEST_CASE("an extension that does not fit leaves graph and shapes as they were") {
+TEST_CASE("an extension that does not fit leaves graph and tables as they were") {
   Graph graph = graph_of("a = Const(1)");
-  ShapeTable shapes;
-  REQUIRE(prepare_graph(graph, shapes, one_worker(), {}).ok());
+  GraphTables tables;
+  REQUIRE(prepare_graph(graph, tables, one_worker(), {}).ok());
   REQUIRE(graph.add({.name = "b", .op = "NoOp", .device = "/job:nowhere"}).ok());
-  CHECK(!prepare_graph(graph, shapes, one_worker(), {}).ok());
-  CHECK(shapes.size() == 1);
+  CHECK(!prepare_graph(graph, tables, one_worker(), {}).ok());
+  CHECK(tables.shapes.size() == 1);
   graph.truncate(1);
-  CHECK(prepare_graph(graph, shapes, one_worker(), {}).ok());
+  CHECK(prepare_graph(graph, tables, one_worker(), {}).ok());
 }
 
 TEST_CASE("a feed goes into the slot that its key says, a fetch comes out of its own") {
   Graph graph =
       graph_of("x = Placeholder(dtype=float)  y = Placeholder(dtype=float)  z = Sub(x, y)");
   const DeviceSet devices = one_worker();
-  ShapeTable shapes;
+  GraphTables tables;
   FreshNames names("_S");
-  REQUIRE(prepare_graph(graph, shapes, devices, {}).ok());
+  REQUIRE(prepare_graph(graph, tables, devices, {}).ok());
   const auto plan = make_plan(
       graph, devices, {.feeds = {"y:0", "x:0"}, .fetches = {"z:0"}, .targets = {}}, {}, names);
   REQUIRE(plan.ok());

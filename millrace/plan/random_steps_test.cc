@@ -177,8 +177,8 @@ TEST_CASE("a step computes the same on one task as it was written, and on three 
     CAPTURE(seed);
     Graph graph = RandomGraph(seed).make();
     Dice random(seed);
-    ShapeTable shapes;
-    REQUIRE(prepare_graph(graph, shapes, devices, {}).ok());
+    GraphTables tables;
+    REQUIRE(prepare_graph(graph, tables, devices, {}).ok());
     const StepSignature signature = random_signature(graph, random);
     const auto step = cut_step(graph, devices, signature);
     REQUIRE_MESSAGE(step.ok(), step.status().to_string());
@@ -246,8 +246,8 @@ TEST_CASE("wherever a loop's nodes are, its transfers are in pairs and take thei
     const std::string text = RandomLoop(seed).make();
     CAPTURE(text);
     Graph graph = testing::graph_of(text);
-    ShapeTable shapes;
-    REQUIRE(prepare_graph(graph, shapes, devices, {}).ok());
+    GraphTables tables;
+    REQUIRE(prepare_graph(graph, tables, devices, {}).ok());
     FreshNames names("_S");
     const auto plan =
         make_plan(graph, devices, {.feeds = {}, .fetches = {"result:0"}, .targets = {}}, {}, names);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "millrace/plan/lower.h"
 #include "millrace/plan/partition.h"
 
 namespace millrace {
@@ -66,6 +67,21 @@ class Surveyor {
   Survey survey_;
 };
 
+// Masters lower what calls functions; TensorFlow's may leave some of it to workers.
+Status lower_calls(std::shared_ptr<const Graph>& graph) {
+  const auto calls = [](const Node& node) { return calls_functions(node.op->role); };
+  if (std::ranges::none_of(graph->nodes(), calls)) return {};
+  Graph lowered = *graph;
+  // What is added goes where its call is.
+  for (const Node& node : graph->nodes()) {
+    if (!node.device.empty()) lowered.set_requested_device(node.id, node.device);
+  }
+  StandIns stand_ins;
+  MR_TRY(lower_functions(lowered, stand_ins));
+  graph = std::make_shared<const Graph>(std::move(lowered));
+  return {};
+}
+
 bool is_in_order(const std::vector<uint32_t>& numbers, size_t count) {
   if (numbers.size() != count) return false;
   for (size_t i = 0; i < count; ++i)
@@ -81,6 +97,7 @@ Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(std::string han
                                                                  const SessionKernels& kernels,
                                                                  FreshNames& names) {
   if (graph == nullptr) return invalid("RegisterGraph came without a graph");
+  MR_TRY(lower_calls(graph));
   std::shared_ptr<RegisteredGraph> made(new RegisteredGraph(std::move(handle)));
   MR_ASSIGN(const Survey survey, Surveyor(*graph, devices).survey());
   made->meets_peers_ = survey.meets_peers;

@@ -64,6 +64,20 @@ TEST_CASE("a value of a branch that was not taken comes back dead") {
   CHECK(cluster.run(0, graph, {.fetches = {"s:1"}}).at("s:1").is_dead);
 }
 
+TEST_CASE("a call that a master left in a graph is lowered where it runs") {
+  TestCluster cluster(1, 2);
+  const std::string graph =
+      cluster.add_graph(0,
+                        "function twice \"x: int32 -> y: int32\" { s = Add(x, x) @ /device:CPU:1 "
+                        "return y = s:z:0 } "
+                        "c = PartitionedCall(a, Tout={int32}, f=twice) -> $0",
+                        {"a"}, {"c"});
+  CHECK(cluster.run(0, graph, {.feeds = {{"a", number(4)}}, .fetches = {"c"}}).value("c") ==
+        number(8));
+  CHECK(cluster.try_add_graph(0, "c = PartitionedCall(Tin={}, Tout={}, f=f)").status().message() ==
+        "Node 'c' (PartitionedCall): Function f is not defined: the graph came with 0 functions");
+}
+
 TEST_CASE("handles that are not known are ABORTED in TensorFlow's words") {
   TestCluster cluster;
   const auto outcome = cluster.run(0, "none", {});

@@ -1,0 +1,248 @@
+#include "millrace/plan/inliner.h"
+
+#include <algorithm>
+
+#include "millrace/graph/typing.h"
+#include "millrace/op/device_name.h"
+
+namespace millrace {
+namespace {
+
+bool has_flow(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return node.op->role == Role::switch_ || node.op->role == Role::enter;
+  });
+}
+
+std::vector<ArgType> types_of(const Graph& graph, std::span<const Endpoint> endpoints) {
+  std::vector<ArgType> types;
+  for (const Endpoint& endpoint : endpoints) {
+    types.push_back(
+        {graph[endpoint.node].output_types[static_cast<size_t>(endpoint.output)].dtype});
+  }
+  return types;
+}
+
+bool same_dtypes(std::span<const ArgType> a, std::span<const ArgType> b) {
+  return std::ranges::equal(a, b, {}, &ArgType::dtype, &ArgType::dtype);
+}
+
+// The device that a node of a body asks for, completed by that of the call.
+std::string device_within(std::string_view call, std::string_view node) {
+  if (node.empty() || call.empty()) return std::string(node.empty() ? call : node);
+  const auto outer = DeviceName::parse(call), inner = DeviceName::parse(node);
+  // Placement says what is wrong with a device.
+  if (!outer.ok() || !inner.ok()) return std::string(node);
+  return outer->overridden_by(*inner).to_string();
+}
+
+// One copy of a body: from its nodes to those of the graph.
+class BodyCopy {
+ public:
+  BodyCopy(Graph& graph, const FunctionBody& body, const std::vector<Endpoint>& inputs,
+           std::string prefix, std::string_view device)
+      : graph_(graph),
+        body_(body),
+        inputs_(inputs),
+        prefix_(std::move(prefix)),
+        device_(device),
+        first_(graph.size()) {}
+
+  NodeId id(NodeId in_body) const { return static_cast<NodeId>(first_ + in_body - body_.num_args); }
+  Endpoint endpoint(Endpoint in_body) const {
+    if (in_body.node < body_.num_args) return inputs_[in_body.node];
+    return {id(in_body.node), in_body.output};
+  }
+  size_t name_bytes(const Node& node) const { return prefix_.size() + node.name.size(); }
+
+  Status add(const Node& in_body) {
+    Node node = in_body;
+    node.name = str_cat(prefix_, in_body.name);
+    // Devices of one graph are interned: equal ones have one address.
+    if (in_body.requested_device.data() != last_device_ || merged_device_.empty()) {
+      merged_device_ = device_within(device_, in_body.requested_device);
+      last_device_ = in_body.requested_device.data();
+    }
+    node.requested_device = merged_device_;
+    if (node.op->role == Role::enter) MR_TRY(rename_frame(node));
+    rename_classes(node);
+    return graph_.add_copy(node).status();
+  }
+
+ private:
+  Status rename_frame(Node& node) const {
+    MR_ASSIGN(const std::string frame, node.attr_view().string("frame_name"));
+    node.attrs.set("frame_name", str_cat(prefix_, frame));
+    return {};
+  }
+
+  // "loc:@x" means the copy of x, or what is given for the argument x.
+  void rename_classes(Node& node) const {
+    constexpr std::string_view kPrefix = "loc:@";
+    const AttrValue* value = node.attrs.find("_class");
+    const auto* classes = value ? value->as_list_of<std::string>() : nullptr;
+    if (classes == nullptr) return;
+    std::vector<std::string> renamed = *classes;
+    for (std::string& name : renamed) {
+      if (!name.starts_with(kPrefix)) continue;
+      const Node* named = body_.graph.find(std::string_view(name).substr(kPrefix.size()));
+      if (named == nullptr) continue;
+      name = named->id < body_.num_args ? str_cat(kPrefix, graph_[inputs_[named->id].node].name)
+                                        : str_cat(kPrefix, prefix_, named->name);
+    }
+    node.attrs.set("_class", std::move(renamed));
+  }
+
+  Graph& graph_;
+  const FunctionBody& body_;
+  const std::vector<Endpoint>& inputs_;
+  const std::string prefix_;
+  const std::string device_;
+  const size_t first_;  // the id of the first copy
+  const char* last_device_ = nullptr;
+  std::string merged_device_;
+};
+
+}  // namespace
+
+Inliner::Inliner(Graph& graph, const LowerOptions& options)
+    : graph_(graph), options_(options), has_flow_(millrace::has_flow(graph)), origins_(1) {}
+
+std::string Inliner::name_for(const Caller& caller, std::string_view part) const {
+  const std::string name = str_cat(caller.node.name, "/", part, "/_", graph_.size());
+  return graph_.unique_name(name);
+}
+
+Result<NodeId> Inliner::add(Graph::NewNode node) {
+  MR_ASSIGN(const NodeId id, graph_.add_with_back_edges(std::move(node)));
+  MR_TRY(charge(graph_[id], graph_[id].name.size()));
+  return id;
+}
+
+Result<Endpoint> Inliner::add_identity(const Caller& caller, std::string_view part, Endpoint source,
+                                       std::vector<NodeId> before) {
+  MR_ASSIGN(const NodeId id, add({.name = name_for(caller, part),
+                                  .op = "Identity",
+                                  .inputs = {source},
+                                  .control_inputs = std::move(before),
+                                  .device = graph_[source.node].requested_device}));
+  return Endpoint{id, 0};
+}
+
+Result<NodeId> Inliner::add_no_op(const Caller& caller, std::string_view part,
+                                  std::vector<NodeId> before) {
+  return add({.name = name_for(caller, part),
+              .op = "NoOp",
+              .control_inputs = std::move(before),
+              .device = caller.node.requested_device});
+}
+
+size_t Inliner::origin_of(NodeId node) const {
+  const auto found = origin_of_.find(node);
+  return found == origin_of_.end() ? 0 : found->second;
+}
+
+Status Inliner::charge(const Node& node, size_t name_bytes) {
+  constexpr size_t kPerAttr = 64;
+  bytes_ += sizeof(Node) + name_bytes + node.inputs.size() * sizeof(Endpoint) +
+            node.control_inputs.size() * sizeof(NodeId) + node.attrs.size() * kPerAttr +
+            (node.input_types.size() + node.output_types.size()) * sizeof(ArgType);
+  if (bytes_ <= options_.max_bytes) return {};
+  return error(Code::resource_exhausted, "with function bodies in the place of their calls the ",
+               "graph would be larger than the ", options_.max_bytes,
+               " bytes that are allowed for it; it has ", graph_.size(), " nodes by now");
+}
+
+Result<Inliner::Body> Inliner::body_of(const FunctionRef& function) {
+  const bool is_kept = function.attrs.empty();
+  if (is_kept) {
+    const auto found = bodies_.find(function.name);
+    if (found != bodies_.end()) return found->second;
+  }
+  const FunctionLibrary& library = graph_.functions() ? *graph_.functions() : no_functions_;
+  MR_ASSIGN(FunctionBody made, instantiate(library, function, graph_.ops()));
+  const Body body = std::make_shared<const FunctionBody>(std::move(made));
+  has_flow_ = has_flow_ || millrace::has_flow(body->graph);
+  if (is_kept) bodies_.emplace(function.name, body);
+  return body;
+}
+
+// The origin of what is copied from `function`, called by the caller.
+Result<size_t> Inliner::enter(const Caller& caller, const FunctionRef& function) {
+  std::string chain = function.name;
+  for (size_t at = caller.origin; at != 0; at = origins_[at].parent) {
+    chain = str_cat(origins_[at].function, " -> ", chain);
+    if (origins_[at].function != function.name) continue;
+    return unimplemented("function '", function.name, "' calls itself (", chain,
+                         "); recursive functions are not supported");
+  }
+  const size_t depth = origins_[caller.origin].depth + 1;
+  if (depth > options_.max_depth) {
+    return error(Code::resource_exhausted, "functions call functions more than ",
+                 options_.max_depth, " deep: ", chain.substr(0, 200), " …");
+  }
+  origins_.push_back({function.name, caller.origin, depth});
+  return origins_.size() - 1;
+}
+
+Status Inliner::check(const Call& call, const FunctionBody& body) const {
+  std::vector<ArgType> wanted;
+  for (size_t i = 0; i < body.num_args; ++i) {
+    wanted.push_back(body.graph[static_cast<NodeId>(i)].output_types[0]);
+  }
+  const std::vector<ArgType> given = types_of(graph_, call.inputs);
+  if (!same_dtypes(given, wanted)) {
+    return invalid("function '", call.function.name, "' takes ", type_list_name(wanted),
+                   ", but is given ", type_list_name(given));
+  }
+  const std::vector<ArgType> returned = types_of(body.graph, body.returns);
+  if (!call.outputs || same_dtypes(returned, *call.outputs)) return {};
+  return invalid("function '", call.function.name, "' returns ", type_list_name(returned), ", but ",
+                 type_list_name(*call.outputs), " is expected");
+}
+
+Result<Lowered> Inliner::add_body(const Caller& caller, const Call& call) {
+  MR_ASSIGN(const size_t origin, enter(caller, call.function));
+  MR_ASSIGN(const Body body, body_of(call.function));
+  MR_TRY(check(call, *body));
+  // A control edge that comes from an argument must be dead if the argument is.
+  absl::flat_hash_map<NodeId, NodeId> arg_arrived;
+  const auto nodes = body->graph.nodes().subspan(body->num_args);
+  for (const Node& node : nodes) {
+    for (NodeId before : node.control_inputs) {
+      if (before >= body->num_args || arg_arrived.contains(before)) continue;
+      MR_ASSIGN(const Endpoint arrived,
+                add_identity(caller, "arg", call.inputs[before], std::vector<NodeId>()));
+      arg_arrived.emplace(before, arrived.node);
+    }
+  }
+  BodyCopy copy(graph_, *body, call.inputs, name_for(caller, call.part) + "/",
+                caller.node.requested_device);
+  for (const Node& node : nodes) {
+    MR_TRY(charge(node, copy.name_bytes(node)));
+    MR_TRY(copy.add(node));
+  }
+  Lowered lowered;
+  for (const Node& node : nodes) {
+    const NodeId id = copy.id(node.id);
+    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+      MR_TRY(graph_.set_input(id, static_cast<int>(slot), copy.endpoint(node.inputs[slot])));
+    }
+    std::vector<NodeId> before;
+    for (NodeId control : node.control_inputs) {
+      before.push_back(control < body->num_args ? arg_arrived.at(control) : copy.id(control));
+    }
+    const bool is_call = calls_functions(node.op->role);
+    // A call hands it on to nodes of its body that wait for nothing.
+    const bool waits = !before.empty() || !(node.inputs.empty() || is_call);
+    if (!waits && call.after != kNoNode) before.push_back(call.after);
+    graph_.set_control_inputs(id, std::move(before));
+    if (is_call) origin_of_.emplace(id, origin);
+    if (call.effects == Effects::all && node.op->stateful) lowered.effects.push_back(id);
+  }
+  for (const Endpoint& source : body->returns) lowered.outputs.push_back(copy.endpoint(source));
+  for (NodeId node : body->control_returns) lowered.effects.push_back(copy.id(node));
+  return lowered;
+}
+
+}  // namespace millrace

@@ -1,0 +1,149 @@
+#include "millrace/plan/lower.h"
+
+#include <regex>
+
+#include "doctest/doctest.h"
+
+#include "millrace/graph/test_ops.h"
+#include "millrace/graph/validate.h"
+#include "millrace/plan/text_case.h"
+
+namespace millrace {
+namespace {
+
+using testing::graph_of;
+using testing::test_ops;
+using testing::TextCase;
+
+std::string nodes_text(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes()) str_append(&text, to_text(graph, node), "\n");
+  return text;
+}
+
+std::string run_lower(const TextCase& text_case) {
+  Graph graph = graph_of(text_case.input);
+  REQUIRE(validate(graph).ok());
+  StandIns stand_ins;
+  const Status status = lower_functions(graph, stand_ins);
+  if (!status.ok()) return status.to_string();
+  CHECK(validate(graph).ok());
+  CHECK(stand_ins.size() == graph.size());
+  for (const Node& node : graph.nodes()) CHECK(!calls_functions(node.op->role));
+  return nodes_text(graph);
+}
+
+TEST_CASE("calls give way to what they call") {
+  testing::run_text_cases("lower_call.txt", run_lower);
+}
+TEST_CASE("branches become switches and merges") {
+  testing::run_text_cases("lower_branches.txt", run_lower);
+}
+TEST_CASE("a while becomes a loop") { testing::run_text_cases("lower_while.txt", run_lower); }
+
+std::string why(std::string_view text, const LowerOptions& options = {}) {
+  auto graph = parse_graph(text, test_ops());
+  if (!graph.ok()) return graph.status().to_string();
+  StandIns stand_ins;
+  const Status status = lower_functions(*graph, stand_ins, options);
+  CHECK(stand_ins.size() == (status.ok() ? graph->size() : 0));
+  return status.to_string();
+}
+
+constexpr char kCalls[] =
+    "function f \"x: float -> y: float\" { return y = x }"
+    "function none \"->\" { c = Const(1.0) }"
+    "a = Const(1.0) i = Const(1) p = Const(true) ";
+
+TEST_CASE("a call that does not fit its function says both") {
+  const auto fault = [](std::string_view node) { return why(str_cat(kCalls, node)); };
+  CHECK(fault("c = PartitionedCall(a, Tout={float}, f=g)") ==
+        "NOT_FOUND: Node 'c' (PartitionedCall): Function g is not defined: the graph came with 2 "
+        "functions");
+  CHECK(fault("c = PartitionedCall(i, Tout={float}, f=f)") ==
+        "INVALID_ARGUMENT: Node 'c' (PartitionedCall): function 'f' takes (float), but is given "
+        "(int32)");
+  CHECK(fault("c = PartitionedCall(a, a, Tout={float}, f=f)") ==
+        "INVALID_ARGUMENT: Node 'c' (PartitionedCall): function 'f' takes (float), but is given "
+        "(float, float)");
+  CHECK(
+      fault("c = PartitionedCall(a, Tout={int32}, f=f)") ==
+      "INVALID_ARGUMENT: Node 'c' (PartitionedCall): function 'f' returns (float), but (int32) is "
+      "expected");
+  CHECK(fault("c = If(p, a, Tout={float}, then_branch=f, else_branch=none)") ==
+        "INVALID_ARGUMENT: Node 'c' (If): function 'none' takes (), but is given (float)");
+  CHECK(fault("c = While(a, cond=none, body=f)") ==
+        "INVALID_ARGUMENT: Node 'c' (While): function 'none' takes (), but is given (float)");
+  CHECK(fault("c = While(cond=none, body=none)") ==
+        "INVALID_ARGUMENT: Node 'c' (While): function 'none' returns 0 values, but one is expected "
+        "of a condition");
+  CHECK(fault("c = While(a, cond=f, body=f, parallel_iterations=0)") ==
+        "INVALID_ARGUMENT: Node 'c' (While): parallel_iterations must be > 0, and is 0");
+  CHECK(fault("c = SymbolicGradient(a, a, Tout={float}, f=f)")
+            .starts_with("UNIMPLEMENTED: Node 'c' (SymbolicGradient): gradients of functions"));
+}
+
+TEST_CASE("a function that calls itself is refused with the way round") {
+  CHECK(
+      why("function f \"->\" { g = PartitionedCall(Tin={}, Tout={}, f=g) }"
+          "function g \"->\" { p = Const(true)"
+          "  f = If(p:output:0, Tcond=bool, Tin={}, Tout={}, then_branch=f, else_branch=h) }"
+          "function h \"->\" {}"
+          "a = PartitionedCall(Tin={}, Tout={}, f=f)") ==
+      "UNIMPLEMENTED: Node 'a/call/_1/g/call/_3/f' (If): function 'f' calls itself (f -> g -> f); "
+      "recursive functions are not supported");
+}
+
+TEST_CASE("functions that call functions twice end at a limit, and so does depth") {
+  std::string doubling = "function f0 \"->\" { n = NoOp() }\n";
+  std::string chain = doubling;
+  for (int i = 1; i <= 40; ++i) {
+    const std::string call = str_cat("PartitionedCall(Tin={}, Tout={}, f=f", i - 1, ")");
+    str_append(&doubling, "function f", i, " \"->\" { a = ", call, " b = ", call, " }\n");
+    str_append(&chain, "function f", i, " \"->\" { a = ", call, " }\n");
+  }
+  const std::string_view node = "c = PartitionedCall(Tin={}, Tout={}, f=f40)";
+  CHECK(why(str_cat(doubling, node), {.max_bytes = 1 << 20})
+            .find("RESOURCE_EXHAUSTED: Node 'c/call/_") == 0);
+  CHECK(why(str_cat(chain, node)) == "OK");
+  CHECK(why(str_cat(chain, node), {.max_depth = 40})
+            .find("functions call functions more than 40 deep: f40 -> f39") != std::string::npos);
+}
+
+TEST_CASE("a long chain of calls that pass a value on is one edge in the end") {
+  std::string text = "function f \"x: float -> y: float\" { return y = x }\n";
+  constexpr int kCalls = 20'000;
+  for (int i = 0; i < kCalls; ++i) {  // the last one comes first
+    str_append(&text, "c", i, " = PartitionedCall(c", i + 1, ", Tin={float}, Tout={float}, f=f)\n");
+  }
+  str_append(&text, "c", kCalls, " = Const(1.0)\nlast = Identity(c0, T=float) ^c0\n");
+  Graph graph = graph_of(text);
+  StandIns stand_ins;
+  REQUIRE(lower_functions(graph, stand_ins).ok());
+  CHECK(to_text(graph, *graph.find("last")) ==
+        str_cat("last = Identity(c", kCalls, ") ^c", kCalls));
+}
+
+TEST_CASE("a graph that grows refers to what stands for its calls") {
+  Graph graph = graph_of(
+      "function inc \"x: float -> y: float\" {"
+      "  one = Const(1.0) sum = Add(x, one:output:0, T=float) return y = sum:z:0 }"
+      "a = Const(1.0)  c = PartitionedCall(a, Tout={float}, f=inc)");
+  StandIns stand_ins;
+  REQUIRE(lower_functions(graph, stand_ins).ok());
+  const size_t known = graph.size();
+  const NodeId call = graph.find("c")->id;
+  REQUIRE(
+      graph.add({.name = "d", .op = "Identity", .inputs = {{call, 0}}, .control_inputs = {call}})
+          .ok());
+  REQUIRE(lower_functions(graph, stand_ins).ok());
+  CHECK(to_text(graph, *graph.find("d")).starts_with("d = Identity(c/call/_2/sum)"));
+  stand_ins.truncate(known);
+  graph.truncate(known);
+  CHECK(stand_ins.find(call) != nullptr);
+  stand_ins.truncate(0);
+  CHECK(stand_ins.find(call) == nullptr);
+}
+
+}  // namespace
+}  // namespace millrace

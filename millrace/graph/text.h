@@ -7,8 +7,9 @@
 //   c = Const(3)                          # dtype and value from a tensor literal, see literal.h
 //   y = MatMul(x, w:0, transpose_a=true) ^init ^c -> /job:ps/replica:0/task:0/device:CPU:0
 //
-// Functions come before the nodes that call them; their inputs and returns name outputs by argument, as in a
-// FunctionDef (wire/function_def.h), and "^" after the returns stands before control outputs:
+// Functions come before the nodes that call them; their inputs and returns name outputs by
+// argument, as in a FunctionDef (wire/function_def.h), and "^" after the returns stands before
+// control outputs:
 //
 //   function twice "x: T -> y: T | T: type" {
 //     sum = Add(x, x, T=$T)

@@ -96,6 +96,14 @@ def zygote(tmp_path_factory):
 
 
 @pytest.fixture
+def control_flow_v2():
+    """Conditionals and loops are nodes that call functions, as they are by default today."""
+    tf.compat.v1.enable_control_flow_v2()
+    yield
+    tf.compat.v1.disable_control_flow_v2()
+
+
+@pytest.fixture
 def graph():
     """A fresh default graph."""
     with tf.Graph().as_default() as made:

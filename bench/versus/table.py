@@ -70,7 +70,11 @@ def _by_cell(names):
     return {tuple(name.split(" on ")): samples for name, samples in names.items()}
 
 
-def json_lines(benchmarks, run):
+def json_text(benchmarks, run):
+    return "".join(line + "\n" for line in _json_lines(benchmarks, run))
+
+
+def _json_lines(benchmarks, run):
     """The run's description, then a line per figure and failure."""
     yield json.dumps({"run": run})
     for benchmark in benchmarks:
@@ -92,7 +96,7 @@ def json_lines(benchmarks, run):
 
 
 def from_json_lines(lines):
-    """(Benchmarks, the run's description), as json_lines wrote them."""
+    """(Benchmarks, the run's description), as json_text has them."""
     benchmarks, run = {}, {}
     for line in map(json.loads, lines):
         if "run" in line:

@@ -52,7 +52,8 @@ class Task:
     def wait_until_serving(self):
         deadline = time.monotonic() + DEADLINE
         while "serving" not in self.output():
-            assert self._wait(0) is None, f"ended before it served:\n{self.output()}"
+            code = self._wait(0)
+            assert code is None, f"ended with {code} before it served:\n{self.output()}"
             assert time.monotonic() < deadline, f"never served:\n{self.output()}"
             time.sleep(0.01)
 
@@ -61,10 +62,8 @@ class Task:
         return self._wait(DEADLINE)
 
     def kill(self, number=signal.SIGKILL):
-        try:
+        if self.running():  # else its number may be another process's by now
             os.kill(self.pid, number)
-        except ProcessLookupError:
-            pass
         return self._wait(DEADLINE)
 
     def running(self):
@@ -100,7 +99,6 @@ class Zygote:
         self._python = python  # an interpreter that has TensorFlow
         self._stderr = stderr  # where what TensorFlow says at its import goes; None: on ours
         self._process = None
-        self._exits = {}
 
     def __enter__(self):
         return self
@@ -134,18 +132,19 @@ class Zygote:
     def _task(self, log, **request):
         log.touch()  # whoever waits for the task reads it, maybe before the task writes it
         pid = self._ask(log=str(log), **request)
+        ended = []  # the exit code; not by pid, because the system uses numbers again
 
         def wait(seconds):
             deadline = time.monotonic() + seconds
-            while pid not in self._exits:
+            while not ended:
                 code = self._ask(poll=pid)
                 if code is not None:
-                    self._exits[pid] = code
+                    ended.append(code)
                 elif time.monotonic() >= deadline:
                     return None
                 else:
                     time.sleep(0.01)
-            return self._exits[pid]
+            return ended[0]
 
         return Task(pid, log, wait)
 

@@ -83,20 +83,19 @@ def poll(pid):
 
 
 def main():
-    started = []
+    running = set()
     for line in sys.stdin:
         request = json.loads(line)
         if "poll" in request:
             answer = poll(request["poll"])
+            if answer is not None:
+                running.remove(request["poll"])
         else:
             answer = fork(request)
-            started.append(answer)
+            running.add(answer)
         print(json.dumps(answer), flush=True)
-    for pid in started:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    for pid in running:  # or dead, and not yet asked for: the number is no other's
+        os.kill(pid, signal.SIGKILL)
 
 
 main()

@@ -59,6 +59,7 @@ int numpy_type(DType dtype) {
     case DType::f8_e4m3fnuz:
     case DType::f8_e4m3b11fnuz:
     case DType::f8_e5m2fnuz:
+    case DType::f4_e2m1fn:
       return NPY_UINT8;
     case DType::boolean:
       return NPY_BOOL;

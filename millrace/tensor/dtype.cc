@@ -54,6 +54,7 @@ constexpr std::array<Traits, kMaxDType + 1> kTraits = {{
     {"uint4", 1, Family::integer},
     {"int2", 1, Family::integer},
     {"uint2", 1, Family::integer},
+    {"float4_e2m1fn", 1, Family::floating},
 }};
 
 static_assert(sizeof(bool) == 1 && sizeof(std::complex<float>) == 8 &&

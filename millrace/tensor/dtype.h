@@ -47,8 +47,9 @@ enum class DType : uint8_t {
   u4 = 30,
   i2 = 31,
   u2 = 32,
+  f4_e2m1fn = 33,
 };
-inline constexpr int kMaxDType = 32;
+inline constexpr int kMaxDType = 33;
 inline constexpr int kRefOffset = 100;  // wire number of X_REF minus that of X
 
 // TensorFlow's short name: "float", "int32", "string", "bfloat16" …; "invalid" for no type.

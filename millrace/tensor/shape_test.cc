@@ -81,6 +81,7 @@ TEST_CASE("every dtype has a name, and the name leads back to it") {
   }
   CHECK(dtype_from_name("DT_FLOAT") == DType::f32);
   CHECK(dtype_from_name("DT_FLOAT8_E4M3B11FNUZ") == DType::f8_e4m3b11fnuz);
+  CHECK(dtype_from_name("DT_FLOAT4_E2M1FN") == DType::f4_e2m1fn);
   CHECK(dtype_from_name("float32") == DType::f32);
   CHECK(dtype_from_name("float64") == DType::f64);
   CHECK(dtype_from_name("float16") == DType::f16);
@@ -91,7 +92,7 @@ TEST_CASE("what is no dtype is recognised") {
   CHECK_FALSE(dtype_from_name("FLOAT").has_value());
   CHECK_FALSE(dtype_from_name("").has_value());
   CHECK_FALSE(dtype_from_number(0).has_value());
-  CHECK_FALSE(dtype_from_number(33).has_value());
+  CHECK_FALSE(dtype_from_number(34).has_value());
   CHECK_FALSE(dtype_from_number(101).has_value());
   CHECK_FALSE(dtype_from_number(-1).has_value());
   CHECK(dtype_size(DType::invalid) == 0);

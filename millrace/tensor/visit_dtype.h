@@ -50,6 +50,7 @@ void visit_dtype(DType dtype, Visitor&& visit) {
     case DType::f8_e4m3fnuz:
     case DType::f8_e4m3b11fnuz:
     case DType::f8_e5m2fnuz:
+    case DType::f4_e2m1fn:
       return visit(std::type_identity<uint8_t>());
     case DType::string:
       return visit(std::type_identity<std::string>());

@@ -51,6 +51,7 @@ ListForm list_form(DType dtype) {
     case DType::f8_e4m3fnuz:
     case DType::f8_e4m3b11fnuz:
     case DType::f8_e5m2fnuz:
+    case DType::f4_e2m1fn:
       return {kFloat8Val, WireType::bytes, size};
     default:
       return {kIntVal, WireType::varint, size};

@@ -133,6 +133,10 @@ TEST_CASE("typed lists give the elements of their dtype") {
   proto.set_float8_val("\x3c\x3d");
   CHECK(decode(proto).value().bytes() == "\x3c\x3d");
 
+  proto = proto_of(static_cast<tensorflow::DataType>(33), {2});  // newer than our .proto
+  proto.set_float8_val("\x07\x0f");
+  CHECK(decode(proto).value().bytes() == "\x07\x0f");
+
   proto = proto_of(tensorflow::DT_STRING, {2});
   proto.add_string_val("a"), proto.add_string_val("b");
   CHECK(decode(proto).value() == Tensor::vector<std::string>({"a", "b"}));
@@ -187,8 +191,8 @@ TEST_CASE("what can't be a tensor is refused with the reason") {
   CHECK(error_of(proto_of(tensorflow::DT_FLOAT_REF, {})) ==
         "INVALID_ARGUMENT: a tensor of shape [] has dtype number 101, a reference type; values are "
         "never references");
-  CHECK(error_of(proto_of(static_cast<DataType>(33), {})) ==
-        "INVALID_ARGUMENT: a tensor of shape [] has dtype number 33, which is not known");
+  CHECK(error_of(proto_of(static_cast<DataType>(34), {})) ==
+        "INVALID_ARGUMENT: a tensor of shape [] has dtype number 34, which is not known");
   CHECK(error_of(proto_of(tensorflow::DT_FLOAT, {2, -1})) ==
         "INVALID_ARGUMENT: shape of a tensor: dimension 1 of a shape is -1; sizes start at 0");
   CHECK_FALSE(decode(proto_of(tensorflow::DT_FLOAT, std::vector<int64_t>(255, 1))).ok());

@@ -45,8 +45,9 @@ _TYPES = {
     30: ("uint4", np.uint8),
     31: ("int2", np.int8),
     32: ("uint2", np.uint8),
+    33: ("float4_e2m1fn", np.uint8),
 }
-_FLOATING = {1, 2, 14, 19, 24, 25, 26, 27, 28}
+_FLOATING = {1, 2, 14, 19, 24, 25, 26, 27, 28, 33}
 _INTEGER = {3, 4, 5, 6, 9, 17, 22, 23, 29, 30, 31, 32}
 _UNSIGNED = {4, 17, 22, 23, 30, 32}
 _QUANTIZED = {11, 12, 13, 15, 16}

@@ -34,14 +34,17 @@ class Together:
         self._calls = calls
 
     def __call__(self, seconds):
-        counts = []
+        counts, failures = [], []
         until = time.perf_counter() + seconds
 
         def client(call):
             count = 0
-            while time.perf_counter() < until:
-                call()
-                count += 1
+            try:
+                while time.perf_counter() < until:
+                    call()
+                    count += 1
+            except Exception as failure:
+                failures.append(failure)
             counts.append(count)
 
         threads = [threading.Thread(target=client, args=[call]) for call in self._calls]
@@ -50,8 +53,8 @@ class Together:
             thread.start()
         for thread in threads:
             thread.join()
-        if len(counts) < len(threads):
-            raise RuntimeError("a client failed")
+        if failures:
+            raise failures[0]
         return (time.perf_counter() - start) / sum(counts)
 
 

@@ -40,6 +40,7 @@ Status run_switch_n(KernelContext& context) {
 Status run_to_bool(KernelContext& context) {
   const Tensor& input = context.input(0);
   bool is_true = input.num_elements() > 0;
+  bool has_truth = true;
   if (input.shape().rank() == 0) {
     visit_dtype(input.dtype(), [&]<class T>(std::type_identity<T>) {
       if constexpr (std::is_same_v<T, std::string>) {
@@ -48,9 +49,14 @@ Status run_to_bool(KernelContext& context) {
         is_true = static_cast<float>(input.item<T>()) != 0;
       } else if constexpr (!std::is_same_v<T, ResourceHandle> && !std::is_same_v<T, Variant>) {
         is_true = input.item<T>() != T();
+      } else {
+        has_truth = false;
       }
     });
   }
+  if (!has_truth)
+    return invalid("ToBool '", context.node_name(), "': a ", dtype_name(input.dtype()),
+                   " is neither true nor false");
   context.set_output(0, Tensor::scalar(is_true));
   return {};
 }
@@ -154,8 +160,7 @@ Status register_branches(OpRegistry& ops) {
       .doc =
           "Whether a number is not 0, a text not empty; of anything but a scalar, whether it has "
           "elements.",
-      .signature = "input: T -> output: bool | T: {bool, float, double, half, bfloat16, int8, "
-                   "int16, int32, int64, uint8, uint16, uint32, uint64, string}",
+      .signature = "input: T -> output: bool | T: type",
       .infer = infer::scalar,
       .cpu = kernel(run_to_bool),
       .cost = Cost::cheap,

@@ -340,8 +340,9 @@ Status register_accesses(OpRegistry& ops) {
                          "resize_if_index_out_of_bounds: bool = false",
                          infer_handle, set_item_kernel())));
   MR_TRY(ops.add(list_op("TensorListGetItem", "The element at index; zeros if it is not set.",
-                         "input_handle: variant, index: int32, element_shape: int32 -> "
-                         "item: element_dtype | element_dtype: type",
+                         "input_handle: variant, index: int32, element_shape: Tshape -> "
+                         "item: element_dtype | element_dtype: type, "
+                         "Tshape: {int32, int64} = int32",
                          infer::unknown, list_kernel(get_item))));
   MR_TRY(ops.add(list_op("TensorListStack", "All elements as one tensor, along a new first axis.",
                          "input_handle: variant, element_shape: int32 -> tensor: element_dtype | "

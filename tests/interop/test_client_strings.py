@@ -24,9 +24,10 @@ def test_strings_of_any_bytes_return_as_they_were_fed(target, graph):
 def test_strings_cross_tasks(cluster, graph):
     three = cluster(here=1, there=2)
     x = tf1.placeholder(tf.string, [3, 3])
+    y = x
     for task in ["/job:there/task:0", "/job:there/task:1", "/job:here/task:0"]:
         with tf.device(task):
-            y = tf.identity(x if task.endswith("there/task:0") else y)
+            y = tf.identity(y)
     with tf1.Session(three.target("here")) as session:
         assert session.run(y, {x: STRINGS.reshape(3, 3)}).tolist() == STRINGS.reshape(3, 3).tolist()
 

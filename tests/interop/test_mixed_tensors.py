@@ -5,8 +5,6 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 
-from border import as_written
-
 tf1 = tf.compat.v1
 
 # Handles are no values: test_mixed_state.py has them.

@@ -17,8 +17,8 @@
 //   begin()                         resets and makes the sources ready
 //   bool pop(Ready*)                takes a ready node
 //   node(Ready), is_dead(Ready), inputs(Ready), where(Ready)
-//   propagate(Ready, outputs, context, Deaths)   delivers the outputs; takes inputs and outputs
-//   away Status end()                    when nothing is left: OK if every node had its turn
+//   propagate(Ready, outputs, context, Deaths)   delivers the outputs; inputs and outputs are gone
+//   Status end()                    when nothing is left: OK if every node had its turn
 //   abandon()                       forgets what is ready; the step is failing
 //   clear()                         drops all values
 #pragma once

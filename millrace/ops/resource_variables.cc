@@ -3,6 +3,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/arguments.h"
 #include "millrace/ops/binary.h"
+#include "millrace/ops/stateful_op.h"
 #include "millrace/ops/variable_handle.h"
 
 namespace millrace {
@@ -146,18 +147,6 @@ class ShapeKernel final : public Kernel {
 Status infer_dims(InferContext& context) {
   context.set_output(0, PartialShape::of_rank(1));
   return {};
-}
-
-OpDef stateful_op(std::string name, std::string doc, std::string signature, InferFn infer,
-                  KernelFactory cpu, Cost cost) {
-  return {.name = std::move(name),
-          .doc = std::move(doc),
-          .signature = std::move(signature),
-          .infer = std::move(infer),
-          .cpu = std::move(cpu),
-          .stateful = true,
-          .foldable = false,
-          .cost = cost};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/arguments.h"
 #include "millrace/ops/resource_access.h"
+#include "millrace/ops/stateful_op.h"
 #include "millrace/ops/tensor_arrays.h"
 
 namespace millrace {
@@ -116,14 +117,8 @@ Status infer_push(InferContext& context) {
 
 OpDef stack_op(std::string name, std::string doc, std::string signature, InferFn infer,
                KernelFactory cpu) {
-  return {.name = std::move(name),
-          .doc = std::move(doc),
-          .signature = std::move(signature),
-          .infer = std::move(infer),
-          .cpu = std::move(cpu),
-          .stateful = true,
-          .foldable = false,
-          .cost = Cost::cheap};
+  return stateful_op(std::move(name), std::move(doc), std::move(signature), std::move(infer),
+                     std::move(cpu), Cost::cheap);
 }
 
 }  // namespace

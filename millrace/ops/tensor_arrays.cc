@@ -5,6 +5,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/arguments.h"
 #include "millrace/ops/resource_access.h"
+#include "millrace/ops/stateful_op.h"
 #include "millrace/ops/strided_copy.h"
 #include "millrace/ops/tensor_array.h"
 
@@ -312,63 +313,51 @@ Status infer_concat(InferContext& context) {
   return {};
 }
 
-OpDef array_op(std::string name, std::string doc, std::string signature, InferFn infer,
-               KernelFactory cpu, Cost cost = Cost::by_size) {
-  return {.name = std::move(name),
-          .doc = std::move(doc),
-          .signature = std::move(signature),
-          .infer = std::move(infer),
-          .cpu = std::move(cpu),
-          .stateful = true,
-          .foldable = false,
-          .cost = cost};
-}
-
 }  // namespace
 
 Status register_tensor_arrays(OpRegistry& ops) {
-  MR_TRY(ops.add(array_op(
+  MR_TRY(ops.add(stateful_op(
       "TensorArrayV3", "An array of size tensors, which lives as long as the step.",
       "size: int32 -> handle: resource, flow: float | dtype: type, element_shape: shape = ?, "
       "dynamic_size: bool = false, clear_after_read: bool = true, "
       "identical_element_shapes: bool = false, tensor_array_name: string = ''",
       infer::scalar, kernel_class<ArrayKernel>(), Cost::cheap)));
-  MR_TRY(ops.add(array_op(
+  MR_TRY(ops.add(stateful_op(
       "TensorArrayGradV3",
       "The array of gradients that belongs to an array; source tells those of several losses "
       "apart.",
       "handle: resource, flow_in: float -> grad_handle: resource, flow_out: float | source: string",
       infer::scalar, gradient_array(), Cost::cheap)));
-  MR_TRY(ops.add(array_op("TensorArrayWriteV3", "Puts value into the array at index.",
-                          "handle: resource, index: int32, value: T, flow_in: float -> "
-                          "flow_out: float | T: type",
-                          infer::scalar, kernel(write_element), Cost::cheap)));
-  MR_TRY(ops.add(array_op("TensorArrayReadV3", "The array's element at index.",
-                          "handle: resource, index: int32, flow_in: float -> value: dtype | "
-                          "dtype: type",
-                          infer::unknown, kernel(read_element), Cost::cheap)));
-  MR_TRY(ops.add(array_op("TensorArrayGatherV3", "The elements at indices, stacked.",
-                          "handle: resource, indices: int32, flow_in: float -> value: dtype | "
-                          "dtype: type, element_shape: shape = ?",
-                          infer::unknown, gathering())));
-  MR_TRY(ops.add(array_op("TensorArrayScatterV3", "Puts the rows of value at indices.",
-                          "handle: resource, indices: int32, value: T, flow_in: float -> "
-                          "flow_out: float | T: type",
-                          infer::scalar, kernel(scatter_elements))));
-  MR_TRY(ops.add(array_op("TensorArrayConcatV3", "All elements one after another along axis 0.",
-                          "handle: resource, flow_in: float -> value: dtype, lengths: int64 | "
-                          "dtype: type, element_shape_except0: shape = ?",
-                          infer_concat, joining())));
-  MR_TRY(ops.add(array_op("TensorArraySplitV3", "Puts pieces of value of the given lengths.",
-                          "handle: resource, value: T, lengths: int64, flow_in: float -> "
-                          "flow_out: float | T: type",
-                          infer::scalar, kernel(split_elements))));
-  MR_TRY(ops.add(array_op("TensorArraySizeV3", "How many elements the array has.",
-                          "handle: resource, flow_in: float -> size: int32", infer::scalar,
-                          kernel(array_size), Cost::cheap)));
-  return ops.add(array_op("TensorArrayCloseV3", "Forgets the array before the step ends.",
-                          "handle: resource ->", infer::no_outputs, kernel(close_array),
-                          Cost::cheap));
+  MR_TRY(ops.add(stateful_op("TensorArrayWriteV3", "Puts value into the array at index.",
+                             "handle: resource, index: int32, value: T, flow_in: float -> "
+                             "flow_out: float | T: type",
+                             infer::scalar, kernel(write_element), Cost::cheap)));
+  MR_TRY(ops.add(stateful_op("TensorArrayReadV3", "The array's element at index.",
+                             "handle: resource, index: int32, flow_in: float -> value: dtype | "
+                             "dtype: type",
+                             infer::unknown, kernel(read_element), Cost::cheap)));
+  MR_TRY(ops.add(stateful_op("TensorArrayGatherV3", "The elements at indices, stacked.",
+                             "handle: resource, indices: int32, flow_in: float -> value: dtype | "
+                             "dtype: type, element_shape: shape = ?",
+                             infer::unknown, gathering())));
+  MR_TRY(ops.add(stateful_op("TensorArrayScatterV3", "Puts the rows of value at indices.",
+                             "handle: resource, indices: int32, value: T, flow_in: float -> "
+                             "flow_out: float | T: type",
+                             infer::scalar, kernel(scatter_elements))));
+  MR_TRY(ops.add(stateful_op("TensorArrayConcatV3", "All elements one after another along axis 0.",
+                             "handle: resource, flow_in: float -> value: dtype, lengths: int64 | "
+                             "dtype: type, element_shape_except0: shape = ?",
+                             infer_concat, joining())));
+  MR_TRY(ops.add(stateful_op("TensorArraySplitV3", "Puts pieces of value of the given lengths.",
+                             "handle: resource, value: T, lengths: int64, flow_in: float -> "
+                             "flow_out: float | T: type",
+                             infer::scalar, kernel(split_elements))));
+  MR_TRY(ops.add(stateful_op("TensorArraySizeV3", "How many elements the array has.",
+                             "handle: resource, flow_in: float -> size: int32", infer::scalar,
+                             kernel(array_size), Cost::cheap)));
+  return ops.add(stateful_op("TensorArrayCloseV3", "Forgets the array before the step ends.",
+                             "handle: resource ->", infer::no_outputs, kernel(close_array),
+                             Cost::cheap));
 }
 
 }  // namespace millrace

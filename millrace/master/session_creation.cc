@@ -92,10 +92,12 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
       request.cluster = parts_.membership.cluster;
       request.isolate_session_state |= !parts_.options.share_state_in_sent_cluster;
     }
-    for (size_t i = 0; i < parts_.members.size(); ++i) {
-      request.task = parts_.members[i].member.task;
-      parts_.members[i].worker->create_worker_session(request, {.cancellation = &cancellation_},
-                                                      std::move(answers[i]));
+    // The last answer moves parts_ away, perhaps before the last call returns.
+    const std::vector<Present> members = parts_.members;
+    for (size_t i = 0; i < members.size(); ++i) {
+      request.task = members[i].member.task;
+      members[i].worker->create_worker_session(request, {.cancellation = &cancellation_},
+                                               std::move(answers[i]));
     }
   }
 

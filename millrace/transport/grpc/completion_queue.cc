@@ -4,6 +4,16 @@
 
 namespace millrace::rpc {
 
+grpc_call_error start_batch(grpc_call* call, std::span<const grpc_op> ops, void* tag) {
+  const InsideGrpc inside;
+  return grpc_call_start_batch(call, ops.data(), ops.size(), tag, nullptr);
+}
+
+void wait_for(grpc_completion_queue* queue, void* tag) {
+  const InsideGrpc inside;
+  grpc_completion_queue_pluck(queue, tag, gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
+}
+
 CompletionQueue::CompletionQueue(absl::AnyInvocable<void()> on_first_use)
     : queue_(grpc_completion_queue_create_for_next(nullptr)),
       on_first_use_(std::move(on_first_use)) {}
@@ -17,6 +27,14 @@ bool CompletionQueue::begin() {
   }
   std::call_once(started_, [this] { on_first_use_(); });
   return true;
+}
+
+grpc_event CompletionQueue::next() {
+  const InsideGrpc inside;
+  const grpc_event event =
+      grpc_completion_queue_next(queue_.get(), gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
+  if (event.type == GRPC_OP_COMPLETE) take_over(event.tag);
+  return event;
 }
 
 void CompletionQueue::close() {

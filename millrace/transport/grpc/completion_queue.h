@@ -8,11 +8,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
 
 #include "millrace/transport/grpc/core.h"
+#include "millrace/transport/grpc/handover.h"
 
 namespace millrace::rpc {
 
@@ -36,7 +38,9 @@ class MemberEvent final : public Event {
   // The tag for the operation. One operation at a time.
   void* armed(std::shared_ptr<Owner> owner) {
     owner_ = std::move(owner);
-    return static_cast<Event*>(this);
+    Event* const tag = this;
+    hand_over(tag);
+    return tag;
   }
   void disarm() { owner_.reset(); }
   void happened(bool ok) override {
@@ -48,6 +52,13 @@ class MemberEvent final : public Event {
   const Member member_;
   std::shared_ptr<Owner> owner_;
 };
+
+// Starts `ops` on `call`; `tag` comes out of the call's queue once they have finished, unless the
+// result is an error.
+grpc_call_error start_batch(grpc_call* call, std::span<const grpc_op> ops, void* tag);
+
+// Blocks until `tag` comes out of `queue`, one for plucking.
+void wait_for(grpc_completion_queue* queue, void* tag);
 
 class CompletionQueue {
  public:
@@ -72,6 +83,8 @@ class CompletionQueue {
 
   // Valid as long as this.
   grpc_completion_queue* get() const { return queue_.get(); }
+  // Waits for what happens next. A tag is an Event, which is the caller's from now on.
+  grpc_event next();
   // Refuses further operations and lets readers see the end once all that run have finished.
   void close();
 

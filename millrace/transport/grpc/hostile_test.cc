@@ -135,12 +135,14 @@ TEST_CASE("connections that say nothing, or stop in the middle, do not disturb o
 
 TEST_CASE("a client that breaks its connection cancels its calls") {
   TestTask task;
+  std::promise<void> arrived;
   std::promise<Status> ended;
   Done<RunStepReply> owed;
   Cancellation::Registration registration;
   task.master.on_run_step = [&](RunStepRequest, const Call& call, Done<RunStepReply> done) {
     owed = std::move(done);
     registration = call.cancellation->on_cancel([&](const Status& why) { ended.set_value(why); });
+    arrived.set_value();
   };
   // The call as bytes, so that the connection can be cut under it: preface, empty SETTINGS, HEADERS
   // of stream 1 (literals without indexing), DATA of an empty message that ends the stream.
@@ -167,7 +169,7 @@ TEST_CASE("a client that breaks its connection cancels its calls") {
     // Only once the call is there: its answer to the SETTINGS says that the server reads.
     pollfd waited{connection.get(), POLLIN, 0};
     REQUIRE(::poll(&waited, 1, -1) == 1);
-    while (!owed) std::this_thread::yield();
+    arrived.get_future().wait();
   }
   const Status why = ended.get_future().get();
   CHECK(why == cancelled("the caller of RunStep cancelled it or lost its connection"));

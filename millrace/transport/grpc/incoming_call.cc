@@ -160,8 +160,7 @@ void IncomingCall::answer_in_parts(std::vector<wire::Pieces> parts) {
 bool IncomingCall::start(std::span<const grpc_op> ops, MemberEvent<IncomingCall>& event) {
   const CompletionQueue::Use use(*queue_);
   if (!use) return false;
-  const grpc_call_error failed = grpc_call_start_batch(call_.get(), ops.data(), ops.size(),
-                                                       event.armed(shared_from_this()), nullptr);
+  const grpc_call_error failed = start_batch(call_.get(), ops, event.armed(shared_from_this()));
   if (failed == GRPC_CALL_OK) return true;
   event.disarm();
   log_error("gRPC refuses to go on with ", method(), ": ", grpc_call_error_to_string(failed));

@@ -5,6 +5,8 @@
 #include "absl/container/inlined_vector.h"
 #include <grpc/byte_buffer_reader.h>
 
+#include "millrace/transport/grpc/handover.h"
+
 namespace millrace::rpc {
 namespace {
 
@@ -14,9 +16,14 @@ constexpr size_t kMinOwnSlice = 1024;
 template <class Owner>
 grpc_slice slice_owned_by(Owner owner, std::string_view bytes) {
   auto* kept = new Owner(std::move(owner));
+  hand_over(kept);
   return grpc_slice_new_with_user_data(
       const_cast<char*>(bytes.data()), bytes.size(),
-      [](void* held) { delete static_cast<Owner*>(held); }, kept);
+      [](void* held) {
+        take_over(held);
+        delete static_cast<Owner*>(held);
+      },
+      kept);
 }
 
 grpc_slice to_slice(wire::Piece piece) {

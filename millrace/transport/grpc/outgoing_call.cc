@@ -11,7 +11,6 @@
 
 #include "millrace/transport/grpc/message.h"
 #include "millrace/transport/grpc/methods.h"
-#include "millrace/transport/grpc/status_codec.h"
 
 namespace millrace::rpc {
 namespace {
@@ -92,15 +91,19 @@ void OutgoingCall::fill_status_op(grpc_op& op) {
 
 void OutgoingCall::cancel() { grpc_call_cancel(call_.get(), nullptr); }
 
+WireStatus OutgoingCall::received_status() const {
+  const InsideGrpc inside;
+  return {std::bit_cast<int>(code_), std::string(view(text_.get())),
+          std::string(find_details(trailers_.array))};
+}
+
 Status OutgoingCall::outcome() {
   registration_.release();
-  const int code = std::bit_cast<int>(code_);
-  if (code == GRPC_STATUS_OK) return {};
+  if (code_ == GRPC_STATUS_OK) return {};
   using Origin = CallFailure::Origin;
   if (cancellation_ != nullptr && cancellation_->cancelled())
     return cancellation_->reason().as_consequence();
-  const Status status = from_wire_status(
-      {code, std::string(view(text_.get())), std::string(find_details(trailers_.array))});
+  const Status status = from_wire_status(received_status());
   // gRPC itself ends a call at its deadline, in words as if the peer had done it.
   const bool by_deadline = status.code() == Code::deadline_exceeded && deadline_ &&
                            std::chrono::steady_clock::now() >= *deadline_;
@@ -135,8 +138,7 @@ class UnaryCall {
     size_t count = call_.fill_request_ops(ops);
     call_.fill_message_op(ops[count++]);
     call_.fill_status_op(ops[count++]);
-    const grpc_call_error failed =
-        grpc_call_start_batch(call_.get(), ops, count, finished_.armed(self), nullptr);
+    const grpc_call_error failed = start_batch(call_.get(), {ops, count}, finished_.armed(self));
     if (failed == GRPC_CALL_OK) return;
     finished_.disarm();
     done_(call_.refused(failed));
@@ -164,18 +166,17 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
   void start() {
     grpc_op status_op{};
     call_.fill_status_op(status_op);
-    if (!start_batch({&status_op, 1}, status_arrived_)) one_finished();
+    if (!started({&status_op, 1}, status_arrived_)) one_finished();
     grpc_op ops[OutgoingCall::kMaxOps] = {};
     size_t count = call_.fill_request_ops(ops);
     call_.fill_message_op(ops[count++]);
-    if (!start_batch({ops, count}, message_arrived_)) one_finished();
+    if (!started({ops, count}, message_arrived_)) one_finished();
   }
 
  private:
-  bool start_batch(std::span<const grpc_op> ops, MemberEvent<StreamedCall>& event) {
+  bool started(std::span<const grpc_op> ops, MemberEvent<StreamedCall>& event) {
     const CompletionQueue::Use use(*queue_);
-    if (use && grpc_call_start_batch(call_.get(), ops.data(), ops.size(),
-                                     event.armed(shared_from_this()), nullptr) == GRPC_CALL_OK)
+    if (use && start_batch(call_.get(), ops, event.armed(shared_from_this())) == GRPC_CALL_OK)
       return true;
     event.disarm();
     if (read_error_.ok()) read_error_ = closed_error();
@@ -195,7 +196,7 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
     if (has_answer_) return one_finished();
     grpc_op op{};
     call_.fill_message_op(op);
-    if (!start_batch({&op, 1}, message_arrived_)) one_finished();
+    if (!started({&op, 1}, message_arrived_)) one_finished();
   }
 
   void on_status(bool) { one_finished(); }
@@ -250,9 +251,9 @@ Result<ByteBuffer> call_and_wait(grpc_channel* channel, grpc_completion_queue* q
   size_t count = call.fill_request_ops(ops);
   call.fill_message_op(ops[count++]);
   call.fill_status_op(ops[count++]);
-  const grpc_call_error failed = grpc_call_start_batch(call.get(), ops, count, &call, nullptr);
+  const grpc_call_error failed = start_batch(call.get(), {ops, count}, &call);
   if (failed != GRPC_CALL_OK) return call.refused(failed);
-  grpc_completion_queue_pluck(queue, &call, gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
+  wait_for(queue, &call);
   return unary_answer(call);
 }
 

@@ -18,6 +18,7 @@
 #include "millrace/cluster/services.h"
 #include "millrace/transport/grpc/completion_queue.h"
 #include "millrace/transport/grpc/connection_error.h"
+#include "millrace/transport/grpc/status_codec.h"
 #include "millrace/wire/pieces.h"
 
 namespace millrace::rpc {
@@ -58,6 +59,8 @@ class OutgoingCall {
   Status refused(grpc_call_error why) const;
 
  private:
+  WireStatus received_status() const;
+
   const std::shared_ptr<const Peer> peer_;
   const std::string_view method_;
   const WhenDown when_down_;

@@ -1,6 +1,7 @@
 #include "millrace/transport/grpc/server.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <latch>
 #include <thread>
@@ -274,7 +275,7 @@ TEST_CASE("connections that come before the server wait for it") {
 TEST_CASE("a step that ends in UNAVAILABLE is not repeated by clients that look at the status") {
   // TensorFlow's clients repeat a call whose gRPC status is UNAVAILABLE.
   TestTask task;
-  int runs = 0;
+  std::atomic<int> runs{0};
   task.master.on_run_callable = [&](RunCallableRequest, const Call&, Done<RunCallableReply> done) {
     ++runs;
     done(unavailable("ps:0 is gone"));

@@ -71,8 +71,7 @@ void GrpcThreads::work() {
 void GrpcThreads::lead() {
   uint64_t beat = beat_.load();
   while (true) {
-    const grpc_event event =
-        grpc_completion_queue_next(queue_->get(), gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
+    const grpc_event event = queue_->next();
     if (event.type == GRPC_QUEUE_SHUTDOWN) {
       MutexLock lock(mutex_);
       ended_ = true;

@@ -1,7 +1,10 @@
-// Nodes per second of the executor alone: a chain and a fan of 1,000 NoOps, one thread, no pool.
+// Nodes per second of the executor alone: a chain and a fan of 1,000 NoOps and a random graph of
+// 100,000; one thread, no pool.
 //
 // The baseline is what the counting itself costs.
 #include "millrace/engine/executor.h"
+
+#include <random>
 
 #include "bench/bare_walk.h"
 #include "bench/harness.h"
@@ -14,8 +17,9 @@ namespace millrace::bench {
 namespace {
 
 constexpr int kNodes = 1000;
+constexpr int kManyNodes = 100'000;
 constexpr int kRounds = 9;
-constexpr int kSteps = 2000;
+constexpr int kNodesPerRound = 2'000'000;
 
 Graph chain(const OpRegistry& ops) {
   Graph graph(ops);
@@ -38,6 +42,22 @@ Graph fan(const OpRegistry& ops) {
   return graph;
 }
 
+// Each node waits for two of the hundred before it: large enough that it matters where things lie.
+Graph random_graph(const OpRegistry& ops) {
+  Graph graph(ops);
+  std::mt19937 random(1);
+  for (int i = 0; i < kManyNodes; ++i) {
+    Graph::NewNode node{.name = "n" + std::to_string(i), .op = "NoOp"};
+    if (i >= 100) {
+      const int first = static_cast<int>(random() % 100), second = static_cast<int>(random() % 100);
+      node.control_inputs = {static_cast<NodeId>(i - 1 - first)};
+      if (second != first) node.control_inputs.push_back(static_cast<NodeId>(i - 1 - second));
+    }
+    (void)graph.add(std::move(node)).value();
+  }
+  return graph;
+}
+
 void measure(const char* name, const Graph& graph) {
   DeviceContext device{.name = "/job:localhost/replica:0/task:0/device:CPU:0", .incarnation = 1};
   ResourceStore resources;
@@ -54,11 +74,12 @@ void measure(const char* name, const Graph& graph) {
     run_step(compiled, args, Done<void>([&](Status status) { failed |= !status.ok(); }));
   };
   BareWalk bare(graph);
-  const Pair pair = time_in_turn(kRounds, kSteps, step, [&] { bare.run(); });
+  const Pair pair = time_in_turn(kRounds, kNodesPerRound / static_cast<int>(graph.size()), step,
+                                 [&] { bare.run(); });
   if (failed) std::exit(1);
 
-  const auto millions_per_second = [](Samples samples) {
-    for (double& value : samples.values) value = kNodes / value / 1e6;
+  const auto millions_per_second = [&](Samples samples) {
+    for (double& value : samples.values) value = static_cast<double>(graph.size()) / value / 1e6;
     return samples;
   };
   report({.name = name,
@@ -79,4 +100,6 @@ int main() {
   millrace::bench::measure("executor, chain of 1,000 no-ops, one thread",
                            millrace::bench::chain(ops));
   millrace::bench::measure("executor, fan of 1,000 no-ops, one thread", millrace::bench::fan(ops));
+  millrace::bench::measure("executor, random graph of 100,000 no-ops, one thread",
+                           millrace::bench::random_graph(ops));
 }

@@ -14,6 +14,49 @@ namespace {
 
 using Layout = CompiledGraph::Layout;
 
+// Nodes run in the order of their numbers if nothing else decides. So what goes to other tasks and
+// comes from them stands as early as it can, and nobody waits for work that is none of theirs:
+// receives first, a send right behind the last of its inputs.
+std::vector<NodeId> with_transfers_early(const Graph& graph, const std::vector<NodeId>& order) {
+  // By node: where it stands; a send has no place of its own but the one behind its last input.
+  std::vector<uint32_t> place(graph.size());
+  absl::flat_hash_map<NodeId, std::vector<NodeId>> sends_behind;
+  std::vector<NodeId> first, rest;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    const Node& node = graph[order[i]];
+    place[node.id] = 2 * i;
+    const bool is_source = node.inputs.empty() && node.control_inputs.empty();
+    if (node.op->role == Role::send && !is_source) {
+      NodeId last = node.inputs.empty() ? node.control_inputs.front() : node.inputs.front().node;
+      for (const Endpoint& input : node.inputs)
+        if (place[input.node] > place[last]) last = input.node;
+      for (NodeId input : node.control_inputs)
+        if (place[input] > place[last]) last = input;
+      place[node.id] = place[last] | 1;
+      sends_behind[last].push_back(node.id);
+    } else if (node.op->role == Role::receive && is_source) {
+      place[node.id] = 0;
+      first.push_back(node.id);
+    } else {
+      rest.push_back(node.id);
+    }
+  }
+  std::vector<NodeId> early;
+  early.reserve(order.size());
+  const auto append = [&](NodeId node) {
+    early.push_back(node);
+    // What is appended may have sends behind it, too.
+    for (size_t next = early.size() - 1; next < early.size(); ++next) {
+      const auto sends = sends_behind.find(early[next]);
+      if (sends != sends_behind.end())
+        early.insert(early.end(), sends->second.begin(), sends->second.end());
+    }
+  };
+  for (NodeId node : first) append(node);
+  for (NodeId node : rest) append(node);
+  return early;
+}
+
 class Compiler {
  public:
   Compiler(const Graph& graph, const DeviceContext& device, KernelCache& kernels,
@@ -40,6 +83,7 @@ class Compiler {
         if (input.node == kNoNode) return invalid("an input of node '", node.name, "' is not set");
     }
     MR_ASSIGN(order_, topological_order(graph_));
+    order_ = with_transfers_early(graph_, order_);
     MR_ASSIGN(loops_, FrameTable::create(graph_));
     if (loops_.has_loops()) {
       std::stable_sort(order_.begin(), order_.end(), [&](NodeId a, NodeId b) {
@@ -68,7 +112,6 @@ class Compiler {
       lay_out(graph_[id]);
       if (graph_[id].op->role == Role::enter) MR_TRY(lay_out_enter(graph_[id]));
     }
-    std::reverse(layout_->sources.begin(), layout_->sources.end());
     return {};
   }
 

@@ -69,7 +69,7 @@ struct CompiledGraph::Layout {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<Arrivals> arrivals;  // by node, before anything has arrived
-  std::vector<uint32_t> sources;   // nodes of the root frame without inputs, first to run last
+  std::vector<uint32_t> sources;   // nodes of the root frame without inputs
   std::vector<Frame> frames;
   size_t num_inputs = 0;
   size_t most_outputs = 0;

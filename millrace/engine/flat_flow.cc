@@ -1,5 +1,7 @@
 #include "millrace/engine/flat_flow.h"
 
+#include <cstring>
+
 namespace millrace {
 
 void FlatFlow::begin() {
@@ -8,9 +10,7 @@ void FlatFlow::begin() {
   if (layout_.nodes.empty()) return;
   std::memcpy(static_cast<void*>(arrivals_.data()), layout_.arrivals.data(),
               arrivals_.size() * sizeof(Arrivals));
-  num_ready_ = layout_.sources.size();
-  if (num_ready_ == 0) return;
-  std::memcpy(ready_.get(), layout_.sources.data(), num_ready_ * sizeof(uint32_t));
+  for (uint32_t source : layout_.sources) ready_.add(source);
 }
 
 void FlatFlow::propagate(Ready ready, Value* outputs, const KernelContext* context, Deaths deaths) {
@@ -22,7 +22,7 @@ void FlatFlow::propagate(Ready ready, Value* outputs, const KernelContext* conte
     Arrivals& arrivals = arrivals_[edge.consumer];
     const bool is_ready = is_dead ? deliver_death(edge, arrivals, false)
                                   : deliver_value(edge, arrivals, values_.data(), 0, outputs);
-    if (is_ready) ready_[num_ready_++] = edge.consumer;
+    if (is_ready) ready_.add(edge.consumer);
   }
   for (Value *input = inputs(ready), *end = input + from.num_inputs; input != end; ++input)
     renew(*input);

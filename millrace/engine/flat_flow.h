@@ -3,11 +3,10 @@
 // Every node has its turn exactly once, so all of the state is arrays of fixed sizes.
 #pragma once
 
-#include <cstring>
-#include <memory>
 #include <vector>
 
 #include "millrace/engine/node_run.h"
+#include "millrace/engine/ready_set.h"
 
 namespace millrace {
 
@@ -20,12 +19,11 @@ class FlatFlow {
       : layout_(layout),
         arrivals_(layout.arrivals),
         values_(layout.num_inputs),
-        ready_(std::make_unique<uint32_t[]>(layout.nodes.size())) {}
+        ready_(layout.nodes.size()) {}
 
   void begin();
   bool pop(Ready* ready) {
-    if (num_ready_ == 0) return false;
-    *ready = ready_[--num_ready_];
+    if (!ready_.take_lowest(ready)) return false;
     ++turns_;
     return true;
   }
@@ -35,15 +33,14 @@ class FlatFlow {
   static FrameIteration where(Ready) { return {}; }
   void propagate(Ready ready, Value* outputs, const KernelContext* context, Deaths deaths);
   Status end() const;
-  void abandon() { num_ready_ = 0; }
+  void abandon() { ready_.clear(); }
   void clear();
 
  private:
   const Layout& layout_;
   std::vector<Arrivals> arrivals_;  // by node
   std::vector<Value> values_;       // by input
-  std::unique_ptr<uint32_t[]> ready_;
-  size_t num_ready_ = 0;
+  ReadySet ready_;
   size_t turns_ = 0;  // nodes that were taken
 };
 

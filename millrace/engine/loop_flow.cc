@@ -46,7 +46,8 @@ void LoopFlow::begin() {
   if (root_ != nullptr) retire(std::move(root_));
   root_ = new_frame(0);
   Iteration& only = add_iteration(*root_);
-  for (uint32_t source : layout_.sources) push(only, source);
+  // What is pushed last is taken first.
+  for (size_t i = layout_.sources.size(); i-- > 0;) push(only, layout_.sources[i]);
 }
 
 bool LoopFlow::is_dead(Ready ready) const {

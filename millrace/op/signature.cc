@@ -138,20 +138,34 @@ class Parser : private Scanner {
       return expect(")", "')' after the kind of a list");
     }
     if (take("{")) return parse_choice(attr);
+    if (const auto types = type_set(peek_name()); !types.empty()) {
+      attr.kind = "type";
+      return parse_types(attr);
+    }
     MR_ASSIGN(const std::string_view kind, name("a kind"));
     const size_t begin = at() - kind.size();
-    for (const auto& [set, types] : kTypeSets) {
-      if (kind != set) continue;
-      attr.kind = "type";
-      attr.allowed_types.assign(types.begin(), types.end());
-      return {};
-    }
     attr.kind = kind;
     for (const std::string_view known : kKinds) {
       if (kind == known) return {};
     }
     return fail(begin,
                 "a kind (type, int, float, bool, string, shape, tensor, func, list(...), {...})");
+  }
+
+  static std::span<const DType> type_set(std::string_view word) {
+    for (const auto& [set, types] : kTypeSets) {
+      if (word == set) return types;
+    }
+    return {};
+  }
+
+  // Adds a type, or a set of them.
+  Status parse_types(AttrDef& attr) {
+    const auto types = type_set(peek_name());
+    attr.allowed_types.insert(attr.allowed_types.end(), types.begin(), types.end());
+    if (!types.empty()) return name("a set of types").status();
+    MR_ASSIGN(attr.allowed_types.emplace_back(), type());
+    return {};
   }
 
   // What follows "{": types or texts to choose from.
@@ -162,7 +176,7 @@ class Parser : private Scanner {
         MR_ASSIGN(attr.allowed_strings.emplace_back(), quoted());
       } else {
         attr.kind = "type";
-        MR_ASSIGN(attr.allowed_types.emplace_back(), type());
+        MR_TRY(parse_types(attr));
       }
     } while (take(","));
     return expect("}", "',' or '}' in a choice");

@@ -6,8 +6,9 @@
 //   type       =  [ NUMBER_ATTR "*" ] ( TYPE | ATTR | "ref(" (TYPE | ATTR) ")" )
 //   attr       =  NAME ":" kind [ ">=" INT ] [ "=" default ]
 //   kind       =  "type" | "int" | "float" | "bool" | "string" | "shape" | "tensor" | "func"
-//              |  "list(" kind ")"  |  "{" TYPE {"," TYPE} "}"  |  "{" 'text' {"," 'text'} "}"
-//              |  "number" | "real" | "floating" | "list({" TYPE … "})"
+//              |  "list(" kind ")"  |  "{" types {"," types} "}"  |  "{" 'text' {"," 'text'} "}"
+//              |  "number" | "real" | "floating" | "list({" types … "})"
+//   types      =  TYPE | "number" | "real" | "floating"
 //   default    =  literal: float, 3, 0.5, true, 'text', [2,?], ? (unknown shape), {} (empty list),
 //                 {float, int32}
 //

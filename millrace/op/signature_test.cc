@@ -49,7 +49,7 @@ TEST_CASE("attributes have kinds, choices and defaults") {
       " g: list(int) = {}, h: list(type) = {float, int32}, i: {int32, int64} = int32,"
       " j: {'first', 'second'} = 'first', k: list(shape) = {}, l: floating, m: number, n: "
       "list({int32, int64}) >= 1,"
-      " o: tensor, p: func, q: shape = [], r: list(string) = {}");
+      " o: tensor, p: func, q: shape = [], r: list(string) = {}, s: {floating, bool}");
   const auto text = [&](int i) { return op.attrs[i].default_value->to_string(); };
   CHECK(text(0) == "-1");
   CHECK(text(1) == "0.5");
@@ -69,6 +69,8 @@ TEST_CASE("attributes have kinds, choices and defaults") {
   CHECK(*op.attrs[13].minimum == 1);
   CHECK_FALSE(op.attrs[14].default_value);
   CHECK(op.attrs[16].default_value->as_shape()->rank() == 0);
+  CHECK(op.attrs[18].allowed_types ==
+        std::vector<DType>{DType::bf16, DType::f16, DType::f32, DType::f64, DType::boolean});
 }
 
 TEST_CASE("an error gives the column and what was expected there") {

@@ -3,6 +3,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/binary.h"
 #include "millrace/ops/elementwise.h"
+#include "millrace/ops/variants.h"
 
 namespace millrace {
 namespace {
@@ -267,11 +268,21 @@ Status register_extremes(OpRegistry& ops) {
   });
 }
 
+Status add_variants(KernelContext& context) {
+  Tensor sum = context.take_input(0);
+  for (int slot = 1; slot < context.num_inputs(); ++slot) {
+    MR_ASSIGN(sum, sum_of_variants(sum, context.input(slot)));
+  }
+  context.set_output(0, std::move(sum));
+  return {};
+}
+
 class AddNKernel final : public Kernel {
  public:
   explicit AddNKernel(cpu::BinaryLoop loop) : loop_(loop) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     const DType dtype = spec.inputs[0].dtype;
+    if (dtype == DType::variant) return kernel(add_variants)(spec);
     const cpu::BinaryLoop loop = addition_loop(dtype);
     if (loop == nullptr) return cpu::no_loop(spec, dtype);
     return std::unique_ptr<Kernel>(std::make_unique<AddNKernel>(loop));
@@ -325,8 +336,8 @@ Status register_arithmetic(OpRegistry& ops) {
   MR_TRY(register_extremes(ops));
   return ops.add({
       .name = "AddN",
-      .doc = "The sum of all inputs, which have one shape.",
-      .signature = "inputs: N*T -> sum: T | N: int >= 1, T: number",
+      .doc = "The sum of all inputs, which have one shape; tensor lists are added by element.",
+      .signature = "inputs: N*T -> sum: T | N: int >= 1, T: {number, variant}",
       .infer = infer_add_n,
       .cpu = kernel_class<AddNKernel>(),
       .commutative = true,

@@ -6,6 +6,7 @@
 #include "millrace/ops/arguments.h"
 #include "millrace/ops/cpu_loops.h"
 #include "millrace/ops/strided_copy.h"
+#include "millrace/ops/variants.h"
 
 namespace millrace {
 namespace {
@@ -42,6 +43,11 @@ Status infer_fill(InferContext& context) {
 }
 
 Status zeros_like(KernelContext& context) {
+  if (context.output_dtype(0) == DType::variant) {
+    MR_ASSIGN(Tensor made, zeros_like_variants(context.input(0)));
+    context.set_output(0, std::move(made));
+    return {};
+  }
   MR_ASSIGN(Tensor output, Tensor::zeros(context.output_dtype(0), context.input(0).shape()));
   context.set_output(0, std::move(output));
   return {};
@@ -281,7 +287,7 @@ Status register_fills(OpRegistry& ops) {
   }));
   MR_TRY(ops.add({
       .name = "ZerosLike",
-      .doc = "Zeros (false, empty strings) in the shape and type of x.",
+      .doc = "Zeros (false, empty strings, lists of zeros) in the shape and type of x.",
       .signature = "x: T -> y: T | T: type",
       .infer = infer::same_as_input,
       .cpu = kernel(zeros_like),

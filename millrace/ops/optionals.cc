@@ -18,7 +18,7 @@ Result<const Variant*> optional_of(const KernelContext& context) {
                    handle.shape().to_string());
   }
   const Variant& held = handle.item<Variant>();
-  if (held.type_name == kTypeName) return &held;
+  if (is_optional(held)) return &held;
   return invalid("'", context.node_name(), "': Input is not an optional, but '",
                  held.type_name.substr(0, 100), "'");
 }
@@ -36,15 +36,15 @@ Status none(KernelContext& context) {
   return {};
 }
 
-Status has_value(KernelContext& context) {
+Status tell_value(KernelContext& context) {
   MR_ASSIGN(const Variant* held, optional_of(context));
-  context.set_output(0, Tensor::scalar(held->metadata == kSome));
+  context.set_output(0, Tensor::scalar(has_value(*held)));
   return {};
 }
 
 Status get_value(KernelContext& context) {
   MR_ASSIGN(const Variant* held, optional_of(context));
-  if (held->metadata != kSome) return invalid("The given optional does not have a value.");
+  if (!has_value(*held)) return invalid("The given optional does not have a value.");
   if (held->tensors.size() != static_cast<size_t>(context.num_outputs())) {
     return invalid("'", context.node_name(), "': the given optional has ", held->tensors.size(),
                    " components, expected ", context.num_outputs());
@@ -82,6 +82,10 @@ OpDef optional_op(std::string name, std::string doc, std::string signature, Infe
 
 }  // namespace
 
+bool is_optional(const Variant& variant) { return variant.type_name == kTypeName; }
+
+bool has_value(const Variant& optional) { return optional.metadata == kSome; }
+
 Status register_optionals(OpRegistry& ops) {
   MR_TRY(ops.add(
       optional_op("OptionalFromValue", "An optional that holds components.",
@@ -90,7 +94,7 @@ Status register_optionals(OpRegistry& ops) {
   MR_TRY(ops.add(optional_op("OptionalNone", "An optional that holds nothing.",
                              "-> optional: variant", infer::scalar, none)));
   MR_TRY(ops.add(optional_op("OptionalHasValue", "Whether an optional holds something.",
-                             "optional: variant -> has_value: bool", infer::scalar, has_value)));
+                             "optional: variant -> has_value: bool", infer::scalar, tell_value)));
   return ops.add(optional_op("OptionalGetValue", "What an optional holds.",
                              "optional: variant -> components: output_types | "
                              "output_types: list(type) >= 1, output_shapes: list(shape) >= 1",

@@ -3,8 +3,12 @@
 #pragma once
 
 #include "millrace/op/registry.h"
+#include "millrace/tensor/resource_handle.h"
 
 namespace millrace {
+
+bool is_optional(const Variant& variant);
+bool has_value(const Variant& optional);
 
 Status register_optionals(OpRegistry& ops);
 

@@ -46,7 +46,8 @@ DType usual(const AttrDef& attr) {
   return std::count(types.begin(), types.end(), DType::f32) != 0 ? DType::f32 : types[0];
 }
 
-// Each type that each attribute allows, the other attributes being as usual.
+// Each type that each attribute allows, the other attributes being as usual. Examples have no
+// values of type variant.
 std::vector<Attrs> variants(const OpDef& op, const Attrs& pinned) {
   Attrs base = pinned;
   std::vector<const AttrDef*> open;
@@ -58,7 +59,7 @@ std::vector<Attrs> variants(const OpDef& op, const Attrs& pinned) {
   std::vector<Attrs> all = {base};
   for (const AttrDef* attr : open) {
     for (const DType type : allowed(*attr)) {
-      if (type == usual(*attr)) continue;
+      if (type == usual(*attr) || type == DType::variant) continue;
       all.push_back(base);
       all.back().set(attr->name, type);
     }

@@ -9,8 +9,6 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view kTypeName = "tensorflow::TensorList";
-
 Status malformed() { return invalid("the variant of a tensor list has malformed metadata"); }
 
 }  // namespace
@@ -73,14 +71,26 @@ Variant TensorList::to_variant() && {
   return variant;
 }
 
+Status TensorList::check_size(int64_t size) {
+  if (size < 0)
+    return invalid("The num_elements to reserve must be a non negative number, but got ", size);
+  if (size <= kMostElements) return {};
+  return error(Code::resource_exhausted, "a tensor list of ", size, " elements; ", kMostElements,
+               " are the most that are supported");
+}
+
+Result<TensorList> TensorList::take_from(Tensor& handles, size_t place) {
+  Variant& held = handles.mutable_flat<Variant>()[place];
+  return from(handles.is_sole_owner() ? std::move(held) : held);
+}
+
 Result<TensorList> TensorList::take(KernelContext& context, int slot, DType dtype) {
   Tensor handle = context.take_input(slot);
   if (handle.num_elements() != 1) {
     return invalid("'", context.node_name(), "': Must be a scalar variant, saw shape ",
                    handle.shape().to_string());
   }
-  Variant& held = handle.mutable_flat<Variant>()[0];
-  MR_ASSIGN(TensorList list, from(handle.is_sole_owner() ? std::move(held) : held));
+  MR_ASSIGN(TensorList list, take_from(handle, 0));
   if (dtype == DType::invalid || list.dtype == dtype) return list;
   return invalid("'", context.node_name(), "': Invalid data types; op elements ", dtype_name(dtype),
                  " but list elements ", dtype_name(list.dtype));
@@ -98,17 +108,30 @@ Result<PartialShape> read_element_shape(const Tensor& tensor) {
                  "; the only scalar that is a shape is -1, which means an unknown one");
 }
 
+Result<PartialShape> merge_element_shapes(const PartialShape& a, const PartialShape& b) {
+  Result<PartialShape> merged = a.merge(b);
+  if (merged.ok()) return merged;
+  if (a.rank() != b.rank())
+    return invalid("Incompatible ranks during merge: ", a.rank(), " vs. ", b.rank());
+  return invalid("Incompatible shapes during merge: ", a.to_string(), " vs. ", b.to_string());
+}
+
+Result<PartialShape> without_first_dim(const PartialShape& shape) {
+  if (!shape.has_rank()) return shape;
+  return PartialShape::create(shape.dims().subspan(1));
+}
+
 Result<Shape> shape_of_unset(const TensorList& list, const PartialShape& asked) {
-  MR_ASSIGN(PartialShape shape, list.element_shape.merge(asked));
+  MR_ASSIGN(PartialShape shape, merge_element_shapes(asked, list.element_shape));
   for (const Tensor& element : list.elements) {
     if (shape.is_fully_known()) break;
     if (element.has_value()) {
-      MR_ASSIGN(shape, shape.merge(element.shape()));
+      MR_ASSIGN(shape, merge_element_shapes(shape, element.shape()));
     }
   }
   if (const auto known = shape.to_shape()) return *known;
-  return invalid("Trying to read an uninitialized element but element_shape is not fully defined",
-                 shape.to_string());
+  return invalid("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
+                 shape.to_string(), " and no list element is set.");
 }
 
 }  // namespace millrace

@@ -17,6 +17,7 @@
 namespace millrace {
 
 struct TensorList {
+  static constexpr std::string_view kTypeName = "tensorflow::TensorList";  // as a variant
   // More would be an attack: an element takes memory before it is set.
   static constexpr int64_t kMostElements = int64_t{1} << 22;
 
@@ -29,6 +30,11 @@ struct TensorList {
   static Result<TensorList> from(Variant variant);
   Variant to_variant() &&;
 
+  // Errors: INVALID_ARGUMENT below 0, RESOURCE_EXHAUSTED above kMostElements.
+  static Status check_size(int64_t size);
+
+  // The list at a place of a tensor of variants, moved out of it if nobody else has the tensor.
+  static Result<TensorList> take_from(Tensor& handles, size_t place);
   // The list of an input, which is taken away; of `dtype`, unless that is DType::invalid.
   static Result<TensorList> take(KernelContext& context, int slot, DType dtype);
   void put(KernelContext& context, int slot) &&;
@@ -36,6 +42,11 @@ struct TensorList {
 
 // The shape that an input says elements have: dims, -1 for unknown, or the scalar -1 for any shape.
 Result<PartialShape> read_element_shape(const Tensor& tensor);
+
+// What both say. Errors: INVALID_ARGUMENT in TensorFlow's words if they contradict each other.
+Result<PartialShape> merge_element_shapes(const PartialShape& a, const PartialShape& b);
+// Requires a rank of at least 1, or none.
+Result<PartialShape> without_first_dim(const PartialShape& shape);
 
 // The shape of elements that are not set: what `asked` and the list and its elements say.
 // Errors: INVALID_ARGUMENT if they contradict each other, or leave a dim open.

@@ -18,7 +18,7 @@ class TimerQueue {
    public:
     Timer() = default;
     Timer(Timer&& other) noexcept
-        : queue_(std::exchange(other.queue_, nullptr)), key_(other.key_) {}
+        : queue_(std::exchange(other.queue_, nullptr)), key_(std::move(other.key_)) {}
     Timer& operator=(Timer&& other) noexcept {
       if (this == &other) return *this;
       cancel();

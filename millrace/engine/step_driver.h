@@ -113,6 +113,10 @@ class StepDriver final : public PooledStep {
       flow_.propagate(ready, nullptr, nullptr, Deaths::all);
       return;
     }
+    if (node.role == Role::nothing && args_.trace == nullptr) {
+      flow_.propagate(ready, nullptr, nullptr, Deaths::as_said);
+      return;
+    }
     if (node.flags & Layout::kReadsRefs) {
       Status status = read_refs(layout_, node, flow_.inputs(ready));
       if (!status.ok()) return fail(at_node(std::move(status), node));

@@ -35,7 +35,7 @@ class StepPool {
   void give(std::unique_ptr<PooledStep> step) {
     PooledStep* none = nullptr;
     if (first_.compare_exchange_strong(none, step.get(), std::memory_order_acq_rel)) {
-      step.release();
+      (void)step.release();  // first_ owns it now
       return;
     }
     MutexLock lock(mutex_);

@@ -77,7 +77,7 @@ class BodyBuilder {
       MR_TRY(claim(arg.name, {.node = static_cast<NodeId>(offsets[i]), .num_arg_tensors = count}));
       const bool is_list = !arg.number_attr.empty() || !arg.type_list_attr.empty();
       for (int k = 0; k < count; ++k) {
-        const DType dtype = types[static_cast<size_t>(offsets[i] + k)].dtype;
+        const DType dtype = types[static_cast<size_t>(offsets[i]) + static_cast<size_t>(k)].dtype;
         MR_TRY(body_.graph.add({.name = is_list ? str_cat(arg.name, ".", k) : arg.name,
                                 .op = "Placeholder",
                                 .attrs = {{"dtype", dtype}, {"shape", PartialShape()}}}));

@@ -37,7 +37,7 @@ class Importer {
     graph_.reserve(graph_.size() + def_.nodes.size());
     for (const Node& node : graph_.nodes()) num_outputs_ += node.output_types.size();
     for (const wire::NodeDef& node : def_.nodes) {
-      const Status status = add(node);
+      Status status = add(node);
       if (status.ok()) continue;
       // Only a graph that fails is searched for all its unknown ops.
       MR_TRY(check_ops(def_.nodes, graph_.functions().get(), graph_.ops()));

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kPipeCapacity = 64 * 1024;
+constexpr size_t kPipeCapacity = size_t{64} * 1024;
 
 }  // namespace
 

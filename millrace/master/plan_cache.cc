@@ -50,7 +50,7 @@ void PlanCache::get_canonical(const StepRequestNames& names, Done<Prepared> done
     }
   }
   if (ready) {
-    done(std::move(ready));
+    done(std::move(ready));  // NOLINT(bugprone-use-after-move): waits only if not ready
     return;
   }
   prepare_(names, Done<Prepared>([this, key = std::move(key)](Result<Prepared> result) {

@@ -237,7 +237,7 @@ std::string run(const std::string& script) {
     perform(play, words, verb);
     play.pool.run_all();
   }
-  const std::string text = play.out.str();
+  std::string text = play.out.str();
   // Whatever the script left open ends with the master.
   for (auto& [name, worker] : play.workers) worker->held.clear();
   play.master->stop(unavailable("end of play"));

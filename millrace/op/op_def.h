@@ -60,6 +60,7 @@ enum class Cost : uint8_t {
 // What the executor and the planning passes must know of an op beyond its kernel.
 enum class Role : uint8_t {
   ordinary,
+  nothing,  // has no inputs and outputs; only its control edges mean something
   // Control flow of TensorFlow 1: which values are dead, and in which frame and iteration nodes
   // run.
   switch_,          // forwards its data to one of its outputs; the other one is dead

@@ -218,6 +218,7 @@ Status register_control_flow(OpRegistry& ops) {
       .signature = "->",
       .infer = infer::no_outputs,
       .cpu = kernel(nothing),
+      .role = Role::nothing,
       .foldable = false,
       .cost = Cost::cheap,
   }));

@@ -76,7 +76,7 @@ TEST_CASE("ops of control flow have the roles by which executors treat them") {
   CHECK(role("ControlTrigger") == Role::control_trigger);
   CHECK(role("_Send") == Role::send);
   CHECK(role("_HostRecv") == Role::receive);
-  CHECK(role("NoOp") == Role::ordinary);
+  CHECK(role("NoOp") == Role::nothing);
 }
 
 }  // namespace

@@ -161,7 +161,8 @@ Result<Padding> read_padding(const PartialShape& input, std::span<const int64_t>
   }
   Padding padding;
   for (int axis = 0; axis < input.rank(); ++axis) {
-    const int64_t before = paddings[2 * axis], after = paddings[2 * axis + 1];
+    const size_t at = 2 * static_cast<size_t>(axis);
+    const int64_t before = paddings[at], after = paddings[at + 1];
     if (before < 0 || after < 0)
       return invalid("Paddings must be non-negative: ", before, " ", after);
     int64_t dim = input.dim(axis);

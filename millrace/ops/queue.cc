@@ -174,7 +174,7 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
       take_waiters(std::move(completions), settled);
     }
   }
-  if (answer) {
+  if (answer) {  // NOLINT(bugprone-use-after-move): what was moved has been settled
     // It has to wait. The cancellation hears of it first: once the attempt is in the queue, it may
     // be answered at any moment, and the cancellation may be gone right after.
     registration =
@@ -182,7 +182,7 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
     MutexLock lock(mutex_);
     waiters_.emplace(ticket, Waiter{std::move(answer), std::move(registration)});
     QueueCore::Completions completions;
-    put(ticket, std::move(request), completions);
+    put(ticket, std::move(request), completions);  // NOLINT(bugprone-use-after-move): likewise
     // A callback that came before found nothing to cancel.
     if (cancellation->cancelled()) core_.cancel(ticket, cancelled_text(kind), completions);
     take_waiters(std::move(completions), settled);

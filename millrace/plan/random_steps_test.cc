@@ -268,7 +268,7 @@ TEST_CASE("wherever a loop's nodes are, its transfers are in pairs and take thei
         }
       }
     }
-    for (const auto& [name, left] : balance) CHECK_MESSAGE(left == 0, name);
+    for (const auto& left : balance) CHECK_MESSAGE(left.second == 0, left.first);
   }
 }
 

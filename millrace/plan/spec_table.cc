@@ -63,7 +63,7 @@ Result<SpecId> SpecTable::merge(SpecId a, SpecId b) {
   const auto known = merged_.find(key);
   if (known != merged_.end()) return known->second;
   const Result<DeviceName> merged = merge_specs(specs_[a], specs_[b], conflict_);
-  const Result<SpecId> id = merged.ok() ? Result<SpecId>(add(*merged)) : merged.status();
+  Result<SpecId> id = merged.ok() ? Result<SpecId>(add(*merged)) : merged.status();
   merged_.emplace(key, id);
   return id;
 }

@@ -114,7 +114,7 @@ std::string kind_of(py::handle value) {
   if (py::isinstance<Tensor>(value)) return "tensor";
   if (is_sequence(value)) {
     const auto items = py::reinterpret_borrow<py::sequence>(value);
-    return "list(" + (items.size() == 0 ? "string" : kind_of(py::object(items[0]))) + ")";
+    return "list(" + (items.empty() ? "string" : kind_of(py::object(items[0]))) + ")";
   }
   return "string";
 }

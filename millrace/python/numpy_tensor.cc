@@ -123,7 +123,7 @@ py::object adopting_array(Tensor tensor, int type) {
   py::object array = checked(PyArray_SimpleNewFromData(
       shape.rank(), const_cast<npy_intp*>(shape.dims().data()), type, owned->mutable_data()));
   py::capsule owner(owned.get(), [](void* held) { delete static_cast<Tensor*>(held); });
-  owned.release();
+  (void)owned.release();  // the capsule's
   if (PyArray_SetBaseObject(as_array(array), owner.release().ptr()) != 0)
     throw py::error_already_set();
   return array;

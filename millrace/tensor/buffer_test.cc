@@ -18,7 +18,7 @@ std::shared_ptr<Buffer> buffer_of(size_t size) { return Buffer::allocate(size).v
 
 TEST_CASE("buffers of any size are aligned and writable") {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{4}, size_t{63}, size_t{4096},
-                            256 * 1024 - size_t{1}, size_t{256} * 1024, 2 * kMiB, 3 * kMiB + 1}) {
+                            size_t{256} * 1024 - 1, size_t{256} * 1024, 2 * kMiB, 3 * kMiB + 1}) {
     CAPTURE(size);
     const auto buffer = buffer_of(size);
     CHECK(buffer->size() == size);

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <google/protobuf/text_format.h>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/wire/graph.pb.h"
 #include "millrace/wire/testing.h"
 #include "millrace/wire/wire_format.h"
@@ -120,8 +121,8 @@ TEST_CASE("a remark that can't be read is left out, an attribute of the op is no
   constexpr char kNewType[] = "value { type: 77 }";
   for (const std::string value : {kNumbered, kNewType}) {
     const auto node = [&](std::string name) {
-      return bytes_of("node { name: 'x' op: 'Relu' attr { key: '" + name + "' " + value +
-                      " } attr { key: 'T' value { type: DT_FLOAT } } }");
+      return bytes_of(str_cat("node { name: 'x' op: 'Relu' attr { key: '", name, "' ", value,
+                              " } attr { key: 'T' value { type: DT_FLOAT } } }"));
     };
     const auto read = parse_graph_def(node("_input_shapes"));
     REQUIRE_MESSAGE(read.ok(), read.status().to_string());

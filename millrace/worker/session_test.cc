@@ -111,7 +111,6 @@ TEST_CASE("a master that creates no sessions is served by the legacy one") {
 }
 
 struct Mark final : Resource {
-  static constexpr const char* kTypeName = "Mark";
   std::string description() const override { return "a mark"; }
 };
 

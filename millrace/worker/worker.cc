@@ -33,14 +33,13 @@ std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest r
   const TaskName& task = is_sent ? request.task : options_.task;
   LocalDevices devices = is_sent ? devices_.renamed(task) : devices_;
   if (request.isolate_session_state) devices = devices.isolated();
-  return std::make_shared<WorkerSession>(
-      WorkerSession::Parts{.handle = std::move(request.session_handle),
-                           .master_task = std::move(request.master_task),
-                           .master_incarnation = request.master_incarnation,
-                           .devices = std::move(devices),
-                           .fetcher = std::make_shared<const PeerFetcher>(
-                               task, is_sent ? std::move(request.cluster) : options_.cluster,
-                               options_.peers, options_.random)});
+  return std::make_shared<WorkerSession>(WorkerSession::Parts{
+      .handle = std::move(request.session_handle),
+      .master_task = std::move(request.master_task),
+      .master_incarnation = request.master_incarnation,
+      .devices = std::move(devices),
+      .fetcher = std::make_shared<const PeerFetcher>(
+          task, is_sent ? request.cluster : options_.cluster, options_.peers, options_.random)});
 }
 
 void Worker::close_session(WorkerSession& session, const Status& why) {

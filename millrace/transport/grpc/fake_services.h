@@ -110,7 +110,7 @@ class FakeWorker final : public WorkerService {
     answer_with(on_run_graph, std::move(request), call, std::move(done));
   }
   void cleanup_graph(CleanupGraphRequest request, Call call, Done<void> done) override {
-    answer_with(on_cleanup_graph, std::move(request), call, std::move(done));
+    answer_with(on_cleanup_graph, request, call, std::move(done));
   }
   void cleanup_all(CleanupAllRequest request, Call call, Done<void> done) override {
     answer_with(on_cleanup_all, std::move(request), call, std::move(done));

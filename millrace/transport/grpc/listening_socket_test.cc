@@ -23,7 +23,7 @@ int bind_by_hand() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+  REQUIRE(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
   return descriptor;
 }
 

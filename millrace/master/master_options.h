@@ -31,8 +31,9 @@ struct MasterOptions {
   // How often a call that waits for tasks says which ones are still missing.
   std::chrono::milliseconds reminder_interval{10'000};
   // The most that a call may take whose answer nobody needs (cleaning up after a step or a
-  // session).
-  std::chrono::milliseconds cleanup_timeout{10'000};
+  // session). Shorter than a client waits for its session to close: one task that hangs must not
+  // make an error of it.
+  std::chrono::milliseconds cleanup_timeout{5'000};
 };
 
 // What the parts of one master refer to. The master owns it and outlives all that is counted by

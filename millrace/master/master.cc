@@ -32,10 +32,8 @@ std::optional<uint64_t> handle_number(const std::string& handle) {
 }
 
 Status no_session(const std::string& handle) {
-  return aborted("Session ", handle, " is not found.");
+  return aborted("Session ", handle, " is not found. Possibly, this master has restarted.");
 }
-
-constexpr std::string_view kMaybeRestarted = " Possibly, this master has restarted.";
 
 }  // namespace
 
@@ -80,7 +78,7 @@ Result<Master::SessionPtr> Master::take(const std::string& handle) {
   const auto number = handle_number(handle);
   MutexLock lock(mutex_);
   const auto found = number ? sessions_.find(*number) : sessions_.end();
-  if (found == sessions_.end()) return no_session(handle).then(kMaybeRestarted);
+  if (found == sessions_.end()) return no_session(handle);
   SessionPtr session = std::move(found->second);
   sessions_.erase(found);
   return session;
@@ -192,7 +190,7 @@ void Master::list_devices(ListDevicesRequest request, Call call, Done<ListDevice
     } else {
       // Clients know this case by INVALID_ARGUMENT; a master that stops says so instead.
       const Status& why = session.status();
-      done(why.code() == Code::aborted ? invalid(why.message(), kMaybeRestarted) : why);
+      done(why.code() == Code::aborted ? invalid(why.message()) : why);
     }
     return;
   }

@@ -323,12 +323,14 @@ TEST_CASE("handles that are not known get the codes that clients act on") {
   play.master->list_devices({play.handle}, {}, play.client<ListDevicesReply>("list"));
   play.master->extend_session({"short", {}, 0}, {}, play.client<ExtendSessionReply>("extend"));
   CHECK(play.out.str() ==
-        "client <- call ABORTED: Session 0123456789abcdef is not found.\n"
+        "client <- call ABORTED: Session 0123456789abcdef is not found. Possibly, this master has "
+        "restarted.\n"
         "client <- close ABORTED: Session 0123456789abcdef is not found. Possibly, this master has "
         "restarted.\n"
         "client <- list INVALID_ARGUMENT: Session 0123456789abcdef is not found. Possibly, this "
         "master has restarted.\n"
-        "client <- extend ABORTED: Session short is not found.\n");
+        "client <- extend ABORTED: Session short is not found. Possibly, this master has "
+        "restarted.\n");
 }
 
 TEST_CASE("a step that takes longer than it may ends with DEADLINE_EXCEEDED, wherever it hangs") {
@@ -357,6 +359,7 @@ TEST_CASE("a step that takes longer than it may ends with DEADLINE_EXCEEDED, whe
   play.pool.wait_and_run();
   CHECK(play.out.str().find("client <- step DEADLINE_EXCEEDED: Timed out waiting for step ") !=
         std::string::npos);
+  CHECK(play.out.str().find("; it fetches x:0; not finished is a\n") != std::string::npos);
   CHECK(play.out.str().find(
             "client <- step DEADLINE_EXCEEDED: Timed out waiting for the step to be planned") !=
         std::string::npos);

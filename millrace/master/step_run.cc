@@ -1,5 +1,8 @@
 #include "millrace/master/step_run.h"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "millrace/master/master_session.h"
@@ -31,6 +34,17 @@ void give(Done<Reply>& done, std::vector<Tensor> tensors, RunMetadata metadata) 
   reply.tensors = std::move(tensors);
   reply.metadata = std::move(metadata);
   done(std::move(reply));
+}
+
+// The first names, for people.
+template <class Names>
+std::string first_of(const Names& names) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMost); ++i)
+    str_append(&text, i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kMost) str_append(&text, " and ", names.size() - kMost, " more");
+  return text;
 }
 
 }  // namespace
@@ -149,9 +163,24 @@ void StepRun::stop(Status why) {
   StepTracker::Actions actions;
   {
     MutexLock lock(mutex_);
+    if (why.code() == Code::deadline_exceeded) why = why.then(what_is_left());
     actions = tracker_.on_stop(std::move(why));
   }
   perform(actions);
+}
+
+std::string StepRun::what_is_left() const {
+  std::vector<std::string_view> tasks;
+  for (size_t i = 0; i < ordered_->step->parts.size(); ++i)
+    if (tracker_.is_pending(i)) tasks.push_back(ordered_->step->parts[i].worker_name);
+  const PreparedStep& step = *ordered_->step;
+  std::string text;
+  for (const auto& [what, names] : {std::pair("; it fetches ", first_of(step.fetches)),
+                                    std::pair("; it runs ", first_of(step.targets)),
+                                    std::pair("; not finished is ", first_of(tasks))}) {
+    if (!names.empty()) str_append(&text, what, names);
+  }
+  return text;
 }
 
 void StepRun::perform(const StepTracker::Actions& actions) {

@@ -66,6 +66,9 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
   void run(std::vector<Tensor> feeds, const Call& call);
   void start_part(size_t index, std::vector<Tensor>& feeds, const Call& call);
   void replied(size_t index, Result<RunGraphReply> reply);
+  // For the error of a step that takes too long: what it is to do, and which tasks still work on
+  // it.
+  std::string what_is_left() const MR_REQUIRES(mutex_);
   Status keep(const PreparedPart& part, RunGraphReply reply) MR_REQUIRES(mutex_);
   void perform(const StepTracker::Actions& actions);
   void answer();

@@ -1,5 +1,7 @@
 #include "millrace/transport/grpc/connection_error.h"
 
+#include <algorithm>
+
 #include "millrace/transport/grpc/methods.h"
 #include "millrace/transport/grpc/status_codec.h"
 
@@ -39,6 +41,14 @@ std::string_view meaning_of(std::string_view text) {
   return {};
 }
 
+// A connection that breaks under a call is reported as if the peer had said so, in these very
+// words.
+bool is_said_by_grpc(const Status& status) {
+  constexpr std::string_view kWords[] = {"Socket closed", "Stream removed", "GOAWAY received",
+                                         "Connection reset by peer", "Broken pipe"};
+  return std::ranges::find(kWords, status.message()) != std::end(kWords);
+}
+
 // A dropped connection is UNKNOWN to gRPC at times.
 Code code_of(const Status& status) {
   return status.code() == Code::unknown && status.message() == "Stream removed" ? Code::unavailable
@@ -52,7 +62,7 @@ std::string Peer::to_string() const { return str_cat(name, " at ", address); }
 Status explain_failure(const Peer& peer, std::string_view method, const CallFailure& failure) {
   using Origin = CallFailure::Origin;
   const Status& status = failure.status;
-  if (failure.origin == Origin::peer) {
+  if (failure.origin == Origin::peer && !is_said_by_grpc(status)) {
     if (status.code() != Code::unimplemented) return show_unavailable(status);
     return status.then(str_cat(" (", peer.to_string(), " does not know ", method,
                                "; is it a TensorFlow or Millrace task?)"));

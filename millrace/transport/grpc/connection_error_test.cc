@@ -40,6 +40,13 @@ TEST_CASE("an error of the connection names the task, the address, the method an
       "deadline");
 }
 
+TEST_CASE(
+    "a connection that breaks under a call is told as such, whoever is said to have said it") {
+  CHECK(explained(unavailable("Socket closed"), Origin::peer) ==
+        "UNAVAILABLE: /job:ps/replica:0/task:2 at ps2:2222 can't be called (RunGraph): the "
+        "connection broke; the task has probably ended or been restarted [Socket closed]");
+}
+
 TEST_CASE("an error that the peer sent keeps its words") {
   CHECK(explained(out_of_range("end of input"), Origin::peer) == "OUT_OF_RANGE: end of input");
   CHECK(explained(unavailable("Socket closed, says the kernel"), Origin::peer) ==

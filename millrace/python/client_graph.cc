@@ -50,33 +50,32 @@ Status ClientGraph::check_endpoint(Endpoint output) const {
   return {};
 }
 
-Result<std::vector<PartialShape>> ClientGraph::infer(const Graph::NewNode& node) const {
-  const OpDef* op = graph_.ops().find(node.op);
-  if (op == nullptr || op->infer == nullptr) return std::vector<PartialShape>();
-  const Attrs& attrs = node.attrs;
-  MR_ASSIGN(auto types, resolve_args(*op, op->outputs, attrs));
+Result<std::vector<PartialShape>> ClientGraph::infer(const Node& node) const {
+  if (node.op->infer == nullptr) return std::vector<PartialShape>();
   std::vector<PartialShape> inputs;
   std::vector<std::optional<Tensor>> values;
   for (const Endpoint input : node.inputs) {
-    MR_TRY(check_endpoint(input));
     inputs.push_back(shape(input));
     values.push_back(constant(input));
   }
   std::vector<const Tensor*> constants;
   for (const auto& value : values) constants.push_back(value ? &*value : nullptr);
-  InferContext context({*op, attrs}, inputs, constants, static_cast<int>(types.size()));
-  MR_TRY(op->infer(context));
+  InferContext context(node.attr_view(), inputs, constants, node.num_outputs());
+  MR_TRY(node.op->infer(context));
   return std::move(context).take_outputs();
 }
 
-Result<NodeId> ClientGraph::add(Graph::NewNode node) {
-  for (const Endpoint input : node.inputs) MR_TRY(check_endpoint(input));
+Result<NodeId> ClientGraph::add(Graph::NewNode spec) {
+  // Shape rules trust that a node has the inputs and attributes that its op declares.
+  MR_ASSIGN(const NodeId id, graph_.add(std::move(spec)));
+  const Node& node = graph_[id];
   auto inferred = infer(node);
   if (!inferred.ok()) {
-    return inferred.status().with(str_cat(node.op, " '", node.name, "'"));
+    Status status = inferred.status().with(str_cat(node.op->name, " '", node.name, "'"));
+    graph_.truncate(id);
+    return status;
   }
-  MR_ASSIGN(const NodeId id, graph_.add(std::move(node)));
-  auto& shapes = shapes_.emplace_back(graph_[id].num_outputs());
+  auto& shapes = shapes_.emplace_back(node.num_outputs());
   const size_t known = std::min(shapes.size(), inferred->size());
   for (size_t i = 0; i < known; ++i) shapes[i] = std::move((*inferred)[i]);
   return id;
@@ -93,6 +92,12 @@ Status ClientGraph::merge_shape(Endpoint output, const PartialShape& more) {
   MR_TRY(check_endpoint(output));
   MR_ASSIGN(PartialShape merged, shape(output).merge(more));
   shapes_[output.node][output.output] = std::move(merged);
+  return {};
+}
+
+Status ClientGraph::set_attr(NodeId node, std::string_view name, AttrValue value) {
+  MR_TRY(graph_.set_attr(node, name, std::move(value)));
+  shapes_[node].resize(graph_[node].num_outputs());
   return {};
 }
 
@@ -113,9 +118,8 @@ std::optional<Tensor> ClientGraph::constant(Endpoint output) const {
   const Node& node = graph_[behind_identities(output).node];
   const std::string_view op = node.op->name;
   if (op == "Const") {
-    const AttrValue* value = node.attrs.find("value");
-    const Tensor* tensor = value ? value->as_tensor() : nullptr;
-    return tensor ? std::optional(*tensor) : std::nullopt;
+    const Tensor* value = constant_value(node);
+    return value ? std::optional(*value) : std::nullopt;
   }
   if (node.inputs.size() != 1 || !node.control_inputs.empty()) return std::nullopt;
   if (op != "Shape" && op != "Size" && op != "Rank") return std::nullopt;

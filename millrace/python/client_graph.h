@@ -28,7 +28,7 @@ class ClientGraph {
 
   const Graph& graph() const { return graph_; }
 
-  // Infers the outputs' shapes, then adds the node. Nothing is added on errors.
+  // Adds the node and infers its outputs' shapes. Nothing is added on errors.
   // Errors: those of Graph::add; INVALID_ARGUMENT of the op's shape rule, with op and node name.
   Result<NodeId> add(Graph::NewNode node);
   // Replaces an input, typically one of a Merge whose loop is now complete. Shapes stay as they
@@ -39,9 +39,8 @@ class ClientGraph {
   void set_requested_device(NodeId node, std::string_view device) {
     graph_.set_requested_device(node, device);
   }
-  Status set_attr(NodeId node, std::string_view name, AttrValue value) {
-    return graph_.set_attr(node, name, std::move(value));
-  }
+  // Outputs that the node has from then on have unknown shapes.
+  Status set_attr(NodeId node, std::string_view name, AttrValue value);
 
   // What is known of an output's shape.
   const PartialShape& shape(Endpoint output) const { return shapes_[output.node][output.output]; }
@@ -56,7 +55,7 @@ class ClientGraph {
 
  private:
   Status check_endpoint(Endpoint output) const;
-  Result<std::vector<PartialShape>> infer(const Graph::NewNode& node) const;
+  Result<std::vector<PartialShape>> infer(const Node& node) const;
   Endpoint behind_identities(Endpoint output) const;
 
   Graph graph_;

@@ -1,5 +1,7 @@
 #include "millrace/python/client_graph.h"
 
+#include <limits>
+
 #include <doctest/doctest.h>
 
 #include "millrace/op/infer.h"
@@ -33,6 +35,18 @@ struct Ops {
                       .signature = "x: T, y: T -> z: T | T: type",
                       .infer = infer::broadcast})
                 .ok());
+    REQUIRE(registry
+                .add({.name = "AddN",
+                      .doc = "",
+                      .signature = "inputs: N*T -> sum: T | N: int >= 1, T: type",
+                      .infer = infer::same_as_input})
+                .ok());
+    REQUIRE(
+        registry
+            .add({.name = "Split",
+                  .doc = "",
+                  .signature = "value: T -> output: num_split*T | num_split: int >= 1, T: type"})
+            .ok());
     REQUIRE(registry
                 .add({.name = "Shape",
                       .doc = "",
@@ -93,6 +107,50 @@ TEST_CASE("inputs that are not there are refused") {
         {.name = "z", .op = "Add", .inputs = {{x, 0}, wrong}, .attrs = {{"T", DType::f32}}});
     CHECK(z.status().code() == Code::invalid_argument);
   }
+}
+
+TEST_CASE("a wrong number of inputs is refused before the shape rule sees it") {
+  Ops ops;
+  ClientGraph graph(ops.registry);
+  const auto x = graph.add({.name = "x", .op = "Identity", .attrs = {{"T", DType::f32}}});
+  CHECK(x.status().message() == "Node 'x' (Identity) takes 1 inputs (float), but has 0");
+  for (const int64_t count : {int64_t{0}, int64_t{-7}, std::numeric_limits<int64_t>::max()}) {
+    const auto sum =
+        graph.add({.name = "sum", .op = "AddN", .attrs = {{"T", DType::f32}, {"N", count}}});
+    CHECK(sum.status().code() == Code::invalid_argument);
+  }
+  CHECK(graph.graph().empty());
+}
+
+TEST_CASE("the name of a refused node is free again") {
+  Ops ops;
+  ClientGraph graph(ops.registry);
+  const NodeId x = placeholder(graph, "x", {2});
+  const NodeId y = placeholder(graph, "y", {3});
+  CHECK(!graph.add({.name = "z", .op = "Add", .inputs = {{x, 0}, {y, 0}}}).ok());
+  const auto z = graph.add({.name = "z", .op = "Add", .inputs = {{x, 0}, {x, 0}}});
+  REQUIRE(z.ok());
+  CHECK(graph.shape({*z, 0}) == PartialShape{2});
+}
+
+TEST_CASE("a constant of another type than it says has no value") {
+  Ops ops;
+  ClientGraph graph(ops.registry);
+  const auto constant = graph.add(
+      {.name = "c", .op = "Const", .attrs = {{"value", Tensor::scalar(7)}, {"dtype", DType::f32}}});
+  REQUIRE(constant.ok());
+  CHECK(!graph.constant({*constant, 0}));
+}
+
+TEST_CASE("outputs that a changed attribute adds have unknown shapes") {
+  Ops ops;
+  ClientGraph graph(ops.registry);
+  const NodeId x = placeholder(graph, "x", {2});
+  const auto split = graph.add(
+      {.name = "s", .op = "Split", .inputs = {{x, 0}}, .attrs = {{"num_split", int64_t{1}}}});
+  REQUIRE(split.ok());
+  REQUIRE(graph.set_attr(*split, "num_split", int64_t{9}).ok());
+  CHECK(!graph.shape({*split, 8}).has_rank());
 }
 
 TEST_CASE("constants, and the shapes and ranks of what has a known one, have values") {

@@ -27,6 +27,7 @@ Status from_value(KernelContext& context) {
   Variant made{std::string(kTypeName), kSome, {}};
   for (int slot = 0; slot < context.num_inputs(); ++slot)
     made.tensors.push_back(context.take_input(slot));
+  MR_TRY(made.settle());
   context.set_output(0, Tensor::scalar(std::move(made)));
   return {};
 }

@@ -50,7 +50,7 @@ Result<TensorList> TensorList::from(Variant variant) {
   return list;
 }
 
-Variant TensorList::to_variant() && {
+Result<Variant> TensorList::to_variant() && {
   Variant variant;
   variant.type_name = kTypeName;
   std::string unset;
@@ -68,6 +68,7 @@ Variant TensorList::to_variant() && {
   wire::put_varint(&variant.metadata, static_cast<uint64_t>(dtype));
   wire::put_varint(&variant.metadata, static_cast<uint64_t>(most));
   wire::put_shape(&variant.metadata, element_shape);
+  MR_TRY(variant.settle());
   return variant;
 }
 
@@ -96,8 +97,10 @@ Result<TensorList> TensorList::take(KernelContext& context, int slot, DType dtyp
                  " but list elements ", dtype_name(list.dtype));
 }
 
-void TensorList::put(KernelContext& context, int slot) && {
-  context.set_output(slot, Tensor::scalar(std::move(*this).to_variant()));
+Status TensorList::put(KernelContext& context, int slot) && {
+  MR_ASSIGN(Variant variant, std::move(*this).to_variant());
+  context.set_output(slot, Tensor::scalar(std::move(variant)));
+  return {};
 }
 
 Result<PartialShape> read_element_shape(const Tensor& tensor) {

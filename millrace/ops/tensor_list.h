@@ -28,7 +28,8 @@ struct TensorList {
 
   // Errors: INVALID_ARGUMENT if the variant is none of a list.
   static Result<TensorList> from(Variant variant);
-  Variant to_variant() &&;
+  // Errors: INVALID_ARGUMENT if lists lie too deep in each other.
+  Result<Variant> to_variant() &&;
 
   // Errors: INVALID_ARGUMENT below 0, RESOURCE_EXHAUSTED above kMostElements.
   static Status check_size(int64_t size);
@@ -37,7 +38,7 @@ struct TensorList {
   static Result<TensorList> take_from(Tensor& handles, size_t place);
   // The list of an input, which is taken away; of `dtype`, unless that is DType::invalid.
   static Result<TensorList> take(KernelContext& context, int slot, DType dtype);
-  void put(KernelContext& context, int slot) &&;
+  Status put(KernelContext& context, int slot) &&;
 };
 
 // The shape that an input says elements have: dims, -1 for unknown, or the scalar -1 for any shape.

@@ -36,8 +36,7 @@ Status from_tensor(KernelContext& context, DType dtype) {
   TensorList list{.dtype = dtype, .element_shape = {}, .most = -1, .elements = {}};
   MR_ASSIGN(list.element_shape, read_element_shape(context.input(1)));
   MR_ASSIGN(list.elements, rows_of(context.input(0), list.element_shape));
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 // Sets elements; the list grows as far as an index demands.
@@ -73,8 +72,7 @@ Status scatter(KernelContext& context, DType dtype, int64_t wanted) {
   MR_TRY(TensorList::check_size(size));
   list.elements.resize(static_cast<size_t>(size));
   MR_TRY(set_rows(list, indices, std::move(rows)));
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 Status scatter_by_indices(KernelContext& context, DType dtype) {
@@ -104,8 +102,7 @@ Status scatter_into(KernelContext& context, DType dtype) {
   MR_ASSIGN(TensorList list, TensorList::take(context, 0, dtype));
   MR_ASSIGN(std::vector<Tensor> rows, rows_of(tensor, list.element_shape));
   MR_TRY(set_rows(list, indices, std::move(rows)));
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 // Consecutive rows of a tensor, `lengths` of them for each element.
@@ -147,8 +144,7 @@ Status split(KernelContext& context, DType dtype) {
   if (begin != size) {
     return invalid("Unused values in tensor. Length of tensor: ", size, " Values used: ", begin);
   }
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 // Lists that come as a vector get a row each.
@@ -181,7 +177,7 @@ Status push_back_batch(KernelContext& context, DType dtype) {
     }
     MR_TRY(TensorList::check_size(static_cast<int64_t>(list.elements.size()) + 1));
     list.elements.push_back(std::move(rows[i]));
-    made.mutable_flat<Variant>()[i] = std::move(list).to_variant();
+    MR_ASSIGN(made.mutable_flat<Variant>()[i], std::move(list).to_variant());
   }
   context.set_output(0, std::move(made));
   return {};

@@ -226,7 +226,7 @@ TEST_CASE("a list has the bytes that TensorFlow gives it") {
   TensorList list{
       .dtype = DType::f32, .element_shape = {2, kUnknownDim}, .most = -1, .elements = {}};
   list.elements = {Tensor(), Tensor::scalar(1.0f), Tensor()};
-  const Variant variant = std::move(list).to_variant();
+  const Variant variant = std::move(list).to_variant().value();
   CHECK(variant.type_name == "tensorflow::TensorList");
   CHECK(variant.tensors.size() == 1);
   // two unset: 0 and 2; float; -1; dims 2 and -1
@@ -269,7 +269,7 @@ TEST_CASE("broken variants are refused") {
   };
   TensorList list{.dtype = DType::f32, .element_shape = {}, .most = 3, .elements = {}};
   list.elements.resize(2);
-  const Variant good = std::move(list).to_variant();
+  const Variant good = std::move(list).to_variant().value();
   REQUIRE(TensorList::from(good).ok());
   for (size_t length = 0; length + 2 < good.metadata.size(); ++length) {
     CHECK_FALSE(fault(good.metadata.substr(0, length)).ok());

@@ -32,8 +32,7 @@ Status empty_list(KernelContext& context, DType dtype) {
   TensorList list{.dtype = dtype, .element_shape = {}, .most = -1, .elements = {}};
   MR_ASSIGN(list.element_shape, read_element_shape(context.input(0)));
   MR_ASSIGN(list.most, read_integer(context.input(1), "max_num_elements"));
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 Status reserve(KernelContext& context, DType dtype) {
@@ -42,8 +41,7 @@ Status reserve(KernelContext& context, DType dtype) {
   MR_ASSIGN(const int64_t size, read_integer(context.input(1), "num_elements"));
   MR_TRY(TensorList::check_size(size));
   list.elements.resize(static_cast<size_t>(size));
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 Status push_back(KernelContext& context, DType dtype) {
@@ -56,8 +54,7 @@ Status push_back(KernelContext& context, DType dtype) {
   }
   MR_TRY(TensorList::check_size(size + 1));
   list.elements.push_back(context.take_input(1));
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 Status pop_back(KernelContext& context, DType dtype) {
@@ -66,7 +63,7 @@ Status pop_back(KernelContext& context, DType dtype) {
   if (list.elements.empty()) return invalid("Trying to pop from an empty list.");
   MR_ASSIGN(Tensor last, element_of(list, static_cast<int64_t>(list.elements.size()) - 1, asked));
   list.elements.pop_back();
-  std::move(list).put(context, 0);
+  MR_TRY(std::move(list).put(context, 0));
   context.set_output(1, std::move(last));
   return {};
 }
@@ -84,8 +81,7 @@ Status set_item(KernelContext& context, DType dtype, Beyond beyond) {
   MR_TRY(TensorList::check_size(index + 1));
   if (index >= size) list.elements.resize(static_cast<size_t>(index) + 1);
   list.elements[static_cast<size_t>(index)] = context.take_input(2);
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 KernelFactory set_item_kernel() {
@@ -123,8 +119,7 @@ Status resize(KernelContext& context, DType) {
   MR_TRY(TensorList::check_size(size));
   MR_ASSIGN(TensorList list, TensorList::take(context, 0, DType::invalid));
   list.elements.resize(static_cast<size_t>(size));
-  std::move(list).put(context, 0);
-  return {};
+  return std::move(list).put(context, 0);
 }
 
 Status element_shape(KernelContext& context, DType) {
@@ -161,7 +156,7 @@ Status concat_lists(KernelContext& context, DType dtype) {
     }
     MR_TRY(TensorList::check_size(static_cast<int64_t>(a.elements.size() + b.elements.size())));
     std::ranges::move(b.elements, std::back_inserter(a.elements));
-    made.mutable_flat<Variant>()[i] = std::move(a).to_variant();
+    MR_ASSIGN(made.mutable_flat<Variant>()[i], std::move(a).to_variant());
   }
   context.set_output(0, std::move(made));
   return {};

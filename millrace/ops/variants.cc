@@ -7,30 +7,20 @@
 namespace millrace {
 namespace {
 
-// Lists of lists are two deep in programs; a graph can be written that makes them deeper than the
-// stack.
-constexpr int kDeepest = 100;
-
 Status refuse(const Variant& variant, std::string_view wanted) {
   return invalid("there is no ", wanted, " for a variant of type '",
                  variant.type_name.substr(0, 100), "', only for tensor lists and optionals");
 }
 
-Status check_depth(int depth) {
-  if (depth <= kDeepest) return {};
-  return invalid("variants lie more than ", kDeepest, " deep in each other");
-}
-
 // --- zeros ---
 
-Result<Tensor> zeros_like(const Tensor& tensor, int depth);
+Result<Tensor> zeros_like(const Tensor& tensor);
 
-Result<Variant> zeros_like(const Variant& variant, int depth) {
-  MR_TRY(check_depth(depth));
+Result<Variant> zeros_like(const Variant& variant) {
   if (variant.type_name == TensorList::kTypeName) {
     MR_ASSIGN(TensorList list, TensorList::from(variant));
     for (Tensor& element : list.elements) {
-      MR_ASSIGN(element, zeros_like(element, depth + 1));
+      MR_ASSIGN(element, zeros_like(element));
     }
     list.most = -1;
     return std::move(list).to_variant();
@@ -38,27 +28,27 @@ Result<Variant> zeros_like(const Variant& variant, int depth) {
   if (!is_optional(variant)) return refuse(variant, "ZerosLike");
   Variant made = variant;
   for (Tensor& component : made.tensors) {
-    MR_ASSIGN(component, zeros_like(component, depth + 1));
+    MR_ASSIGN(component, zeros_like(component));
   }
   return made;
 }
 
-Result<Tensor> zeros_like(const Tensor& tensor, int depth) {
+Result<Tensor> zeros_like(const Tensor& tensor) {
   if (!tensor.has_value()) return tensor;
   if (tensor.dtype() != DType::variant) return Tensor::zeros(tensor.dtype(), tensor.shape());
   MR_ASSIGN(Tensor made, Tensor::allocate(DType::variant, tensor.shape()));
   const auto from = tensor.flat<Variant>();
   for (size_t i = 0; i < from.size(); ++i) {
-    MR_ASSIGN(made.mutable_flat<Variant>()[i], zeros_like(from[i], depth));
+    MR_ASSIGN(made.mutable_flat<Variant>()[i], zeros_like(from[i]));
   }
   return made;
 }
 
 // --- sums ---
 
-Result<Tensor> sum(const Tensor& a, const Tensor& b, int depth);
+Result<Tensor> sum(const Tensor& a, const Tensor& b);
 
-Result<TensorList> sum(TensorList a, const TensorList& b, int depth) {
+Result<TensorList> sum(TensorList a, const TensorList& b) {
   if (a.dtype != b.dtype) {
     return invalid("Trying to add two lists of tensors of different dtypes. One is ",
                    dtype_name(a.dtype), " and the other is ", dtype_name(b.dtype));
@@ -75,12 +65,12 @@ Result<TensorList> sum(TensorList a, const TensorList& b, int depth) {
   a.element_shape = *std::move(shape);
   a.most = -1;
   for (size_t i = 0; i < a.elements.size(); ++i) {
-    MR_ASSIGN(a.elements[i], sum(a.elements[i], b.elements[i], depth + 1));
+    MR_ASSIGN(a.elements[i], sum(a.elements[i], b.elements[i]));
   }
   return a;
 }
 
-Result<Variant> sum_of_optionals(const Variant& a, const Variant& b, int depth) {
+Result<Variant> sum_of_optionals(const Variant& a, const Variant& b) {
   if (has_value(a) != has_value(b))
     return invalid("Cannot add optionals because one has a value and the other doesn't.");
   if (a.tensors.size() != b.tensors.size()) {
@@ -89,13 +79,13 @@ Result<Variant> sum_of_optionals(const Variant& a, const Variant& b, int depth) 
   }
   Variant made = a;
   for (size_t i = 0; i < made.tensors.size(); ++i) {
-    MR_ASSIGN(made.tensors[i], sum(a.tensors[i], b.tensors[i], depth + 1));
+    MR_ASSIGN(made.tensors[i], sum(a.tensors[i], b.tensors[i]));
   }
+  MR_TRY(made.settle());
   return made;
 }
 
-Result<Variant> sum(const Variant& a, const Variant& b, int depth) {
-  MR_TRY(check_depth(depth));
+Result<Variant> sum(const Variant& a, const Variant& b) {
   if (a.type_name != b.type_name) {
     return invalid("Trying to add variants of different types, '", a.type_name.substr(0, 100),
                    "' and '", b.type_name.substr(0, 100), "'");
@@ -103,13 +93,13 @@ Result<Variant> sum(const Variant& a, const Variant& b, int depth) {
   if (a.type_name == TensorList::kTypeName) {
     MR_ASSIGN(TensorList first, TensorList::from(a));
     MR_ASSIGN(const TensorList second, TensorList::from(b));
-    MR_ASSIGN(TensorList made, sum(std::move(first), second, depth));
+    MR_ASSIGN(TensorList made, sum(std::move(first), second));
     return std::move(made).to_variant();
   }
-  return is_optional(a) ? sum_of_optionals(a, b, depth) : refuse(a, "sum");
+  return is_optional(a) ? sum_of_optionals(a, b) : refuse(a, "sum");
 }
 
-Result<Tensor> sum(const Tensor& a, const Tensor& b, int depth) {
+Result<Tensor> sum(const Tensor& a, const Tensor& b) {
   if (!a.has_value()) return b;
   if (!b.has_value()) return a;
   if (a.dtype() != b.dtype()) {
@@ -124,7 +114,7 @@ Result<Tensor> sum(const Tensor& a, const Tensor& b, int depth) {
   if (a.dtype() == DType::variant) {
     const auto first = a.flat<Variant>(), second = b.flat<Variant>();
     for (size_t i = 0; i < first.size(); ++i) {
-      MR_ASSIGN(made.mutable_flat<Variant>()[i], sum(first[i], second[i], depth));
+      MR_ASSIGN(made.mutable_flat<Variant>()[i], sum(first[i], second[i]));
     }
     return made;
   }
@@ -137,8 +127,8 @@ Result<Tensor> sum(const Tensor& a, const Tensor& b, int depth) {
 
 }  // namespace
 
-Result<Tensor> zeros_like_variants(const Tensor& variants) { return zeros_like(variants, 0); }
+Result<Tensor> zeros_like_variants(const Tensor& variants) { return zeros_like(variants); }
 
-Result<Tensor> sum_of_variants(const Tensor& a, const Tensor& b) { return sum(a, b, 0); }
+Result<Tensor> sum_of_variants(const Tensor& a, const Tensor& b) { return sum(a, b); }
 
 }  // namespace millrace

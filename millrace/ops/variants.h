@@ -8,7 +8,7 @@
 namespace millrace {
 
 // The same list or optional, with zeros for what it holds; what is not set stays so.
-// Errors: INVALID_ARGUMENT for variants of other types, and for those that lie too deep in others.
+// Errors: INVALID_ARGUMENT for variants of other types.
 Result<Tensor> zeros_like_variants(const Tensor& variants);
 
 // Element by element the lists or optionals that hold the sums of what `a` and `b` hold; an element

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/base/status.h"
 #include "millrace/tensor/dtype.h"
 #include "millrace/tensor/shape.h"
 
@@ -27,12 +28,20 @@ struct ResourceHandle {
 
 class Tensor;
 
-// TensorFlow's VariantTensorDataProto as a value.
+// TensorFlow's VariantTensorDataProto as a value. Its tensors may hold variants again, but not
+// deeper than what goes through them has a stack for; a loop could put lists into lists for ever.
 class Variant {
  public:
+  static constexpr int kMostNested = 60;
+
   std::string type_name;
   std::string metadata;
   std::vector<Tensor> tensors;
+  int nesting = 0;  // of the variants in `tensors`: 0 if there are none
+
+  // Counts `nesting`; for whoever has put tensors into it, before anybody else sees it.
+  // Errors: INVALID_ARGUMENT beyond kMostNested.
+  Status settle();
 };
 
 }  // namespace millrace

@@ -88,7 +88,8 @@ Status read_object(Reader reader, const Context& context, Variant* out) {
       out->tensors.push_back(std::move(tensor));
     }
   }
-  return reader.status();
+  MR_TRY(reader.status());
+  return out->settle();
 }
 
 std::string encode_object(const ResourceHandle& value) {

@@ -55,6 +55,13 @@ void drop_repeats(std::vector<NodeId>& ids) {
   ids.resize(kept);
 }
 
+// TensorFlow's client adds outputs to these when it takes a gradient. A session that has been sent
+// the node by then keeps it as it was.
+bool grows_by_gradients(const Node& node) {
+  return node.op->role == Role::conditional || node.op->role == Role::loop ||
+         node.attrs.find(kLoweredFrom) != nullptr;
+}
+
 }  // namespace
 
 Graph::Graph(const Graph& other)
@@ -163,7 +170,10 @@ Status Graph::check_source(const Node& node, int slot, Endpoint source) const {
   if (source.output < 0 || source.output >= producer.num_outputs()) {
     return invalid("Node '", node.name, "': Connecting to invalid output ", source.output,
                    " of source node ", producer.name, " which has ", producer.num_outputs(),
-                   " outputs.");
+                   " outputs.",
+                   grows_by_gradients(producer)
+                       ? " Try using tf.compat.v1.experimental.output_all_intermediates(True)."
+                       : "");
   }
   const ArgType have = producer.output_types[source.output];
   if (fits(have, node.input_types[slot])) return {};

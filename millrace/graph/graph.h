@@ -62,6 +62,9 @@ struct Node {
   int num_outputs() const { return static_cast<int>(output_types.size()); }
 };
 
+// On a node that stands where a conditional or a loop was (plan/lower.h): the op that it was.
+inline constexpr std::string_view kLoweredFrom = "_lowered_from";
+
 // TensorFlow's GraphDef versions, passed on unchanged.
 struct GraphVersions {
   int producer = 0;

@@ -129,7 +129,12 @@ Result<std::unique_ptr<Kernel>> make_cumsum(const KernelSpec& spec) {
   return kernel([loop, options](KernelContext& context) -> Status {
     const Tensor& input = context.input(0);
     MR_ASSIGN(const int64_t wanted, read_integer(context.input(1), "axis"));
-    MR_ASSIGN(const int axis, resolve_axis(wanted, input.shape().rank(), "axis"));
+    const int rank = input.shape().rank();
+    if (wanted < -rank || wanted >= rank) {
+      return invalid("ScanOp: Expected scan axis in the range [", -rank, ", ", rank, "), but got ",
+                     wanted);
+    }
+    MR_ASSIGN(const int axis, resolve_axis(wanted, rank, "axis"));
     MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
     loop(input.data(), output.mutable_data(), AlongAxis(input.shape(), axis), options);
     context.set_output(0, std::move(output));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/graph/frames.h"
 #include "millrace/graph/typing.h"
 #include "millrace/op/device_name.h"
 
@@ -25,6 +26,26 @@ std::vector<ArgType> types_of(const Graph& graph, std::span<const Endpoint> endp
 
 bool same_dtypes(std::span<const ArgType> a, std::span<const ArgType> b) {
   return std::ranges::equal(a, b, {}, &ArgType::dtype, &ArgType::dtype);
+}
+
+// What of a body has state. What is inside of a loop can't be waited for; its loop's exits can.
+Result<std::vector<NodeId>> nodes_with_state(const FunctionBody& body) {
+  MR_ASSIGN(const FrameTable frames, FrameTable::create(body.graph));
+  std::vector<NodeId> found;
+  std::vector<bool> is_loop_with_state(frames.frames().size());
+  for (const Node& node : body.graph.nodes().subspan(body.num_args)) {
+    if (!node.op->stateful) continue;
+    uint32_t frame = frames.of_outputs(node);
+    if (frame == FrameTable::kRoot) found.push_back(node.id);
+    while (frames.frames()[frame].parent != FrameTable::kRoot)
+      frame = frames.frames()[frame].parent;
+    is_loop_with_state[frame] = frame != FrameTable::kRoot;
+  }
+  for (const Node& node : body.graph.nodes()) {
+    if (node.op->role == Role::exit && is_loop_with_state[frames.of(node.id)])
+      found.push_back(node.id);
+  }
+  return found;
 }
 
 // The device that a node of a body asks for, completed by that of the call.
@@ -238,10 +259,22 @@ Result<Lowered> Inliner::add_body(const Caller& caller, const Call& call) {
     if (!waits && call.after != kNoNode) before.push_back(call.after);
     graph_.set_control_inputs(id, std::move(before));
     if (is_call) origin_of_.emplace(id, origin);
-    if (call.effects == Effects::all && node.op->stateful) lowered.effects.push_back(id);
+  }
+  if (call.effects == Effects::all) {
+    MR_ASSIGN(const auto with_state, nodes_with_state(*body));
+    for (NodeId node : with_state) lowered.effects.push_back(copy.id(node));
   }
   for (const Endpoint& source : body->returns) lowered.outputs.push_back(copy.endpoint(source));
   for (NodeId node : body->control_returns) lowered.effects.push_back(copy.id(node));
+  if (call.effects == Effects::all && !lowered.effects.empty() && millrace::has_flow(body->graph)) {
+    // Effects in a branch that is not taken are dead, and the call is not.
+    MR_ASSIGN(const NodeId settled, add({.name = name_for(caller, "settled"),
+                                         .op = "ControlTrigger",
+                                         .control_inputs = std::move(lowered.effects),
+                                         .device = caller.node.requested_device}));
+    lowered.effects = {settled};
+    if (call.after != kNoNode) lowered.effects.push_back(call.after);
+  }
   return lowered;
 }
 

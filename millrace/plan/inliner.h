@@ -43,7 +43,8 @@ class Inliner {
                                 std::vector<NodeId> before);
   Result<NodeId> add_no_op(const Caller& caller, std::string_view part, std::vector<NodeId> before);
 
-  // What of a body counts as its effect: its control outputs, or all that has state as well.
+  // What of a body counts as its effect: its control outputs, or all that has state as well, as far
+  // as the body's own conditionals come to it.
   enum class Effects : uint8_t { declared, all };
   struct Call {
     std::string_view part;  // of the caller: "then"; names the copies

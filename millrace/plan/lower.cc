@@ -181,6 +181,9 @@ class Lowering {
     if (id >= num_original_) {
       left.control_inputs = resolve_all(effects_.at(id));
     } else {
+      const OpDef& op = *graph_[id].op;
+      if (op.role == Role::conditional || op.role == Role::loop)
+        left.attrs.set(kLoweredFrom, op.name);
       made.done = resolve(made.done);
       const bool is_waited_for =
           std::ranges::find(made.outputs, made.done, &Endpoint::node) != made.outputs.end();

@@ -75,8 +75,8 @@ TEST_CASE("a call that does not fit its function says both") {
   CHECK(fault("c = While(a, cond=none, body=f)") ==
         "INVALID_ARGUMENT: Node 'c' (While): function 'none' takes (), but is given (float)");
   CHECK(fault("c = While(cond=none, body=none)") ==
-        "INVALID_ARGUMENT: Node 'c' (While): function 'none' returns 0 values, but one is expected "
-        "of a condition");
+        "INVALID_ARGUMENT: Node 'c' (While): function 'none' is a condition: Expected a single "
+        "scalar return value, got 0 tensors.");
   CHECK(fault("c = While(a, cond=f, body=f, parallel_iterations=0)") ==
         "INVALID_ARGUMENT: Node 'c' (While): parallel_iterations must be > 0, and is 0");
   CHECK(fault("c = SymbolicGradient(a, a, Tout={float}, f=f)")
@@ -143,6 +143,24 @@ TEST_CASE("a graph that grows refers to what stands for its calls") {
   CHECK(stand_ins.find(call) != nullptr);
   stand_ins.truncate(0);
   CHECK(stand_ins.find(call) == nullptr);
+}
+
+TEST_CASE("who wants an output that a conditional did not have is told how to have it") {
+  Graph graph = graph_of(
+      "function f \"x: float -> y: float\" { return y = x }"
+      "a = Const(1.0)  p = Const(true)  c = If(p, a, Tout={float}, then_branch=f, else_branch=f)");
+  constexpr std::string_view kWords =
+      "INVALID_ARGUMENT: Node 'd': Connecting to invalid output 1 of source node c which has 1 "
+      "outputs. Try using tf.compat.v1.experimental.output_all_intermediates(True).";
+  const auto asked = [&] {
+    return graph.add({.name = "d", .op = "Identity", .inputs = {{graph.find("c")->id, 1}}})
+        .status()
+        .to_string();
+  };
+  CHECK(asked() == kWords);
+  StandIns stand_ins;
+  REQUIRE(lower_functions(graph, stand_ins).ok());
+  CHECK(asked() == kWords);
 }
 
 }  // namespace

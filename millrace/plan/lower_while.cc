@@ -120,8 +120,9 @@ class LoopBuilder {
                                                         .after = variables_[0].merge,
                                                         .effects = effects_}));
     if (cond.outputs.size() != 1) {
-      return invalid("function '", function.name, "' returns ", cond.outputs.size(),
-                     " values, but one is expected of a condition");
+      return invalid("function '", function.name,
+                     "' is a condition: Expected a single scalar return value, got ",
+                     cond.outputs.size(), " tensors.");
     }
     MR_ASSIGN(const Endpoint goes_on, as_bool(inliner_, caller_, cond.outputs[0]));
     MR_ASSIGN(loop_cond_, inliner_.add({.name = inliner_.name_for(caller_, "loop_cond"),

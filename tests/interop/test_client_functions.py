@@ -2,6 +2,7 @@
 
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import function
 
 tf1 = tf.compat.v1
 pytestmark = pytest.mark.usefixtures("control_flow_v2")
@@ -299,6 +300,25 @@ def test_a_queue_is_drained_by_a_loop(target, graph):
     with tf1.Session(target) as session:
         session.run(fill)
         assert session.run(total) == 10
+
+
+def test_a_function_does_what_its_own_conditionals_take(target, graph):
+    @function.Defun(tf.float32)
+    def checked(x):
+        pass_on, refuse = tf1.raw_ops.Switch(data=x, pred=x > 10)
+        with tf1.control_dependencies([tf.identity(refuse)]):
+            refusal = tf1.raw_ops.Assert(condition=tf.constant(False), data=[x])
+        with tf1.control_dependencies([refusal]):
+            refused = tf.identity(refuse)
+        return tf1.raw_ops.Merge(inputs=[pass_on, refused]).output
+
+    x = tf1.placeholder(tf.float32, [])
+    y = checked(x)
+    with tf1.Session(target) as session:
+        assert session.run(y, {x: 1}) == 1
+        with pytest.raises(tf.errors.InvalidArgumentError, match="assertion failed"):
+            session.run(y, {x: 100})
+        assert session.run(y, {x: 2}) == 2
 
 
 def test_an_error_in_a_body_says_what_it_is(target, graph):

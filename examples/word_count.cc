@@ -15,14 +15,13 @@
 
 using namespace millrace;
 
-int64_t words_in(const std::string& path) {
+Result<int64_t> words_in(const std::string& path) {
   std::ifstream file(path);
   int64_t count = 0;
   for (std::string word; file >> word;) ++count;
+  if (!file.eof()) return not_found("can't read the text '", path, "'");
   return count;
 }
-
-Clock::Time after(std::chrono::milliseconds pause) { return Clock::real().now() + pause; }
 
 Status run(const std::string& list_of_texts) {
   MR_ASSIGN(const ServerOptions task, launched_task(std::getenv));
@@ -34,55 +33,50 @@ Status run(const std::string& list_of_texts) {
   GraphBuilder graph(server->runtime()->ops());
   const Scope files = graph.root().device("/job:files/task:0");
   const Scope reduce = graph.root().device("/job:reduce/task:0");
-  const Output paths =
-      ops::fifo_queue(files, {DType::string}, {.capacity = 10, .shared_name = "paths"});
-  const Output total =
+  const auto paths = ops::fifo_queue(files, {DType::string}, {.shared_name = "paths"});
+  const auto total =
       ops::variable_v2(reduce.with_name("total"), PartialShape::scalar(), DType::i64);
+  const auto path = ops::placeholder(files, DType::string);
+  const auto put = ops::queue_enqueue(files, paths, {path});
+  const auto end = ops::queue_close(files, paths);
+  const auto take = ops::queue_dequeue(files, paths, {DType::string})[0];
+  const auto zero = ops::assign(reduce, total, 0);
+  const auto count = ops::placeholder(reduce, DType::i64);
+  const auto add = ops::assign_add(reduce, total, count, {.use_locking = true});
   // Holds one element fewer than there are map tasks: who finds it empty is the last.
-  const Output others = ops::fifo_queue(reduce, {DType::boolean}, {.shared_name = "others"});
-  const Output path = ops::placeholder(graph.root(), DType::string);
-  const Output count = ops::placeholder(graph.root(), DType::i64);
-  const Operation put = ops::queue_enqueue(files, paths, {path});
-  const Operation end = ops::queue_close(files, paths);
-  const Output take = ops::queue_dequeue(files, paths, {DType::string})[0];
-  const Output zero = ops::assign(reduce, total, 0);
-  const Output add = ops::assign_add(reduce, total, count, {.use_locking = true});
-  const Operation add_other = ops::queue_enqueue(reduce, others, {true});
-  const Operation end_others = ops::queue_close(reduce, others);
-  const Output is_not_last = ops::queue_dequeue(reduce, others, {DType::boolean})[0];
+  const auto others = ops::fifo_queue(reduce, {DType::i32}, {.shared_name = "others"});
+  const std::vector<int> all_but_one(std::max(task.cluster.num_tasks("map"), 1) - 1);
+  const auto fill = ops::queue_enqueue_many(reduce, others, {all_but_one});
+  const auto filled = ops::queue_close(reduce.after({fill}), others);
+  const auto take_other = ops::queue_dequeue(reduce, others, {DType::i32})[0];
   MR_TRY(session->extend(graph));
 
   if (task.job == "files") {
+    // Before the first path, so that a map task that has one finds all that it needs.
+    MR_TRY(session->run({}, {}, {.targets = {zero.op().name(), filled.name()}}));
     std::ifstream lines(list_of_texts);
-    for (std::string line; std::getline(lines, line);)
+    for (std::string line; lines >> std::ws && std::getline(lines, line);)
       MR_TRY(session->run({{path.name(), Tensor::scalar(line)}}, {}, {.targets = {put.name()}}));
+    if (!lines.eof()) return not_found("can't read the list of texts '", list_of_texts, "'");
     MR_TRY(session->run({}, {}, {.targets = {end.name()}}));
-    server->join();
-  } else if (task.job == "reduce") {
-    MR_TRY(session->run({}, {zero.name()}));
-    for (int map = 1; map < task.cluster.num_tasks("map"); ++map)
-      MR_TRY(session->run({}, {}, {.targets = {add_other.name()}}));
-    MR_TRY(session->run({}, {}, {.targets = {end_others.name()}}));
-    while (!server->join(after(std::chrono::seconds(2)))) {
-      MR_ASSIGN(const auto values, session->run({}, {total.name()}));
-      std::cout << values[0].item<int64_t>() << " words so far" << std::endl;
-    }
-  } else {
-    while (session->run({}, {total.name()}).status().code() == Code::failed_precondition)
-      server->join(after(std::chrono::milliseconds(50)));  // `reduce` has not begun yet
-    for (;;) {
-      const auto taken = session->run({}, {take.name()});
-      if (taken.status().code() == Code::out_of_range) break;
-      MR_TRY(taken);
-      const std::string file = (*taken)[0].item<std::string>();
-      const int64_t words = words_in(file);
-      MR_TRY(session->run({{count.name(), Tensor::scalar(words)}}, {add.name()}));
-      std::cout << words << " words in " << file << std::endl;
-    }
-    if (session->run({}, {is_not_last.name()}).status().code() != Code::out_of_range) return {};
-    MR_ASSIGN(const auto values, session->run({}, {total.name()}));
-    std::cout << "total: " << values[0].item<int64_t>() << " words" << std::endl;
   }
+  if (task.job == "files" || task.job == "reduce") {
+    server->join();
+    return {};
+  }
+
+  for (;;) {
+    const auto taken = session->run({}, {take.name()});
+    if (taken.status().code() == Code::out_of_range) break;
+    MR_TRY(taken);
+    const std::string text = (*taken)[0].item<std::string>();
+    MR_ASSIGN(const int64_t words, words_in(text));
+    MR_TRY(session->run({{count.name(), Tensor::scalar(words)}}, {add.name()}));
+    std::cout << words << " words in " << text << std::endl;
+  }
+  if (session->run({}, {take_other.name()}).status().code() != Code::out_of_range) return {};
+  MR_ASSIGN(const auto values, session->run({}, {total.name()}));
+  std::cout << "total: " << values[0].item<int64_t>() << " words" << std::endl;
   return {};
 }
 

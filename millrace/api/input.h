@@ -1,8 +1,8 @@
 // Input: what may stand where an op takes a value: an output of another node, a tensor, or a
 // literal.
 //
-//   ops::add(scope, x, 1)                    // 1 becomes a constant of x's type
-//   ops::enqueue(scope, queue, {"a.txt"s})   // a string constant
+//   ops::add(scope, x, 1)                         // 1 becomes a constant of x's type
+//   ops::queue_enqueue(scope, queue, {"a.txt"})   // a string constant
 //
 // A literal has no type of its own if the op ties it to another input; alone, int literals are
 // int32 and floating ones float, as in the Python front-end. A value that its type can't hold is an

@@ -21,13 +21,38 @@ def test_the_total_is_exact_whatever_the_number_of_mappers(launch, texts, python
     assert done.total() == texts.words
 
 
-def test_the_cpp_program_counts_the_same(launch, texts):
+@pytest.fixture
+def cpp_program():
     program = ROOT / "build" / "bin" / "word_count"
     if not program.exists():
         pytest.skip(f"{program} is missing: build the examples (make build)")
-    done = launch(jobs(2), [program, texts.list_file])
+    return program
+
+
+@pytest.mark.parametrize("mappers", [1, 2, 8])
+def test_the_cpp_program_counts_the_same(launch, texts, cpp_program, mappers):
+    done = launch(jobs(mappers), [cpp_program, texts.list_file])
     assert done.code == 0, done.output
     assert done.total() == texts.words
+
+
+@pytest.mark.parametrize("missing", ["list", "text"])
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_input_that_is_missing_fails_the_job_with_its_name(
+    launch, texts, python, request, language, missing
+):
+    if missing == "list":
+        texts.list_file.unlink()
+    else:
+        texts.files[3].unlink()
+    command = [python, PROGRAM, "--texts"]
+    if language == "cpp":
+        command = [request.getfixturevalue("cpp_program")]
+    done = launch(jobs(2), [*command, texts.list_file])
+    assert done.code == 1, done.output
+    culprit = texts.list_file if missing == "list" else texts.files[3]
+    assert re.search(rf"last error: .*{culprit}", done.output), done.output
+    assert "total:" not in done.output
 
 
 def test_every_process_ends_by_itself_and_its_reason_is_reported(launch, texts, python):

@@ -359,7 +359,8 @@ TEST_CASE("a step that takes longer than it may ends with DEADLINE_EXCEEDED, whe
   play.pool.wait_and_run();
   CHECK(play.out.str().find("client <- step DEADLINE_EXCEEDED: Timed out waiting for step ") !=
         std::string::npos);
-  CHECK(play.out.str().find("; it fetches x:0; not finished is a\n") != std::string::npos);
+  CHECK(play.out.str().find("; it fetches x:0; not finished is /job:a/replica:0/task:0\n") !=
+        std::string::npos);
   CHECK(play.out.str().find(
             "client <- step DEADLINE_EXCEEDED: Timed out waiting for the step to be planned") !=
         std::string::npos);

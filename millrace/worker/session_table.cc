@@ -43,6 +43,11 @@ SessionTable::SessionPtr SessionTable::take(const std::string& handle) {
   return session;
 }
 
+bool SessionTable::empty() const {
+  MutexLock lock(mutex_);
+  return sessions_.empty();
+}
+
 std::vector<SessionTable::SessionPtr> SessionTable::close(const Status& why) {
   MutexLock lock(mutex_);
   if (closed_.ok()) closed_ = why;

@@ -29,6 +29,8 @@ class SessionTable {
   Result<SessionPtr> find(const std::string& handle, bool create_called) const;
   // Null if there is none.
   SessionPtr take(const std::string& handle);
+  // True if there is no session but the legacy one.
+  bool empty() const;
   // Refuses everything from now on with `why`. Returns what was there, the legacy session first.
   std::vector<SessionPtr> close(const Status& why);
   Status closed() const;

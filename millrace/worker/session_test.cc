@@ -60,6 +60,24 @@ TEST_CASE("a session needs a handle, and a repeated one changes nothing") {
   CHECK(probe(cluster, "b").code() == Code::aborted);
 }
 
+TEST_CASE("with the last session the memory goes that was kept for its steps") {
+  TestCluster cluster;
+  const auto close = [&](const std::string& handle) {
+    return outcome_of([&](Done<void> done) {
+      cluster.worker(0).delete_worker_session({.session_handle = handle}, {}, std::move(done));
+    });
+  };
+  REQUIRE(close("s").ok());  // the lab's own
+  REQUIRE(open(cluster.worker(0), session("a")).ok());
+  REQUIRE(open(cluster.worker(0), session("b")).ok());
+  REQUIRE(Buffer::allocate(size_t{1} << 20).ok());
+  CHECK(cached_block_bytes() > 0);
+  CHECK(close("a").ok());
+  CHECK(cached_block_bytes() > 0);
+  CHECK(close("b").ok());
+  CHECK(cached_block_bytes() == 0);
+}
+
 TEST_CASE("a deleted session is gone, and deleting is fine for one that is not known") {
   TestCluster cluster;
   const auto remove = [&](const std::string& handle) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/tensor/buffer.h"
+
 namespace millrace {
 namespace {
 
@@ -71,8 +73,12 @@ void Worker::create_worker_session(CreateWorkerSessionRequest request, Call, Don
 }
 
 void Worker::delete_worker_session(DeleteWorkerSessionRequest request, Call, Done<void> done) {
-  if (const auto session = sessions_.take(request.session_handle))
+  if (auto session = sessions_.take(request.session_handle)) {
     close_session(*session, cancelled("session ", request.session_handle, " was closed"));
+    session.reset();
+    // Nobody is left who would soon use again what was kept.
+    if (sessions_.empty()) release_cached_blocks();
+  }
   done(Status());
 }
 

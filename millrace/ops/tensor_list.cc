@@ -11,35 +11,23 @@ namespace {
 
 Status malformed() { return invalid("the variant of a tensor list has malformed metadata"); }
 
-}  // namespace
-
-Result<TensorList> TensorList::from(Variant variant) {
-  if (variant.type_name != kTypeName) {
-    return invalid("Input handle is not a list. Saw: '", variant.type_name.substr(0, 100), "'");
-  }
-  wire::Reader reader(variant.metadata);
-  uint64_t num_unset = 0;
-  if (!reader.next_varint(&num_unset) || num_unset > variant.metadata.size()) return malformed();
-  TensorList list;
-  const size_t size = variant.tensors.size() + static_cast<size_t>(num_unset);
-  if (size > static_cast<size_t>(kMostElements)) return malformed();
-  list.elements.resize(size);
-  size_t next = 0;  // the element to be set
-  size_t taken = 0;
-  const auto set_up_to = [&](uint64_t end) {
-    for (; next < end && taken < variant.tensors.size(); ++next) {
-      list.elements[next] = std::move(variant.tensors[taken++]);
-    }
-    return next == end;
-  };
-  for (uint64_t i = 0; i < num_unset; ++i) {
+// What the metadata says before dtype, most and shape: which elements are not set.
+Result<std::vector<size_t>> read_unset(wire::Reader& reader, const Variant& variant) {
+  uint64_t count = 0;
+  if (!reader.next_varint(&count) || count > variant.metadata.size()) return malformed();
+  const uint64_t size = variant.tensors.size() + count;
+  if (size > static_cast<uint64_t>(TensorList::kMostElements)) return malformed();
+  std::vector<size_t> unset;
+  for (uint64_t i = 0; i < count; ++i) {
     uint64_t index = 0;
-    if (!reader.next_varint(&index) || index >= size || index < next || !set_up_to(index)) {
-      return malformed();
-    }
-    ++next;
+    if (!reader.next_varint(&index) || index >= size) return malformed();
+    if (!unset.empty() && index <= unset.back()) return malformed();
+    unset.push_back(static_cast<size_t>(index));
   }
-  if (!set_up_to(size)) return malformed();
+  return unset;
+}
+
+Status read_rest(wire::Reader& reader, TensorList& list) {
   uint64_t dtype = 0, most = 0;
   if (!reader.next_varint(&dtype) || !reader.next_varint(&most)) return malformed();
   const auto known = wire::dtype_or_ref_from_number(dtype);
@@ -47,6 +35,49 @@ Result<TensorList> TensorList::from(Variant variant) {
   list.dtype = *known;
   list.most = static_cast<int32_t>(most);
   MR_ASSIGN(list.element_shape, wire::read_partial_shape(wire::Reader(reader.remaining())));
+  return {};
+}
+
+Status check_is_list(const Variant& variant) {
+  if (variant.type_name == TensorList::kTypeName) return {};
+  return invalid("Input handle is not a list. Saw: '", variant.type_name.substr(0, 100), "'");
+}
+
+Status check_scalar(const KernelContext& context, const Tensor& handle) {
+  if (handle.num_elements() == 1) return {};
+  return invalid("'", context.node_name(), "': Must be a scalar variant, saw shape ",
+                 handle.shape().to_string());
+}
+
+Status check_dtype(const KernelContext& context, const TensorList& list, DType dtype) {
+  if (dtype == DType::invalid || list.dtype == dtype) return {};
+  return invalid("'", context.node_name(), "': Invalid data types; op elements ", dtype_name(dtype),
+                 " but list elements ", dtype_name(list.dtype));
+}
+
+}  // namespace
+
+Result<TensorList> TensorList::from(Variant variant) {
+  MR_TRY(check_is_list(variant));
+  wire::Reader reader(variant.metadata);
+  TensorList list;
+  MR_ASSIGN(const auto unset, read_unset(reader, variant));
+  MR_TRY(read_rest(reader, list));
+  list.is_all_set = unset.empty();
+  if (list.is_all_set) {
+    list.elements = std::move(variant.tensors);
+    return list;
+  }
+  list.elements.resize(variant.tensors.size() + unset.size());
+  auto next_unset = unset.begin();
+  auto next_set = variant.tensors.begin();
+  for (size_t i = 0; i < list.elements.size(); ++i) {
+    if (next_unset != unset.end() && *next_unset == i) {
+      ++next_unset;
+    } else {
+      list.elements[i] = std::move(*next_set++);
+    }
+  }
   return list;
 }
 
@@ -55,7 +86,8 @@ Result<Variant> TensorList::to_variant() && {
   variant.type_name = kTypeName;
   std::string unset;
   uint64_t num_unset = 0;
-  for (size_t i = 0; i < elements.size(); ++i) {
+  if (is_all_set) variant.tensors = std::move(elements);
+  for (size_t i = 0; !is_all_set && i < elements.size(); ++i) {
     if (elements[i].has_value()) {
       variant.tensors.push_back(std::move(elements[i]));
     } else {
@@ -68,7 +100,7 @@ Result<Variant> TensorList::to_variant() && {
   wire::put_varint(&variant.metadata, static_cast<uint64_t>(dtype));
   wire::put_varint(&variant.metadata, static_cast<uint64_t>(most));
   wire::put_shape(&variant.metadata, element_shape);
-  MR_TRY(variant.settle());
+  if (dtype == DType::variant) MR_TRY(variant.settle());
   return variant;
 }
 
@@ -85,16 +117,31 @@ Result<TensorList> TensorList::take_from(Tensor& handles, size_t place) {
   return from(handles.is_sole_owner() ? std::move(held) : held);
 }
 
+Result<const std::vector<Tensor>*> TensorList::peek(const KernelContext& context, int slot,
+                                                    DType dtype) {
+  const Tensor& handle = context.input(slot);
+  MR_TRY(check_scalar(context, handle));
+  const Variant& variant = handle.item<Variant>();
+  MR_TRY(check_is_list(variant));
+  wire::Reader reader(variant.metadata);
+  TensorList list;
+  MR_ASSIGN(const auto unset, read_unset(reader, variant));
+  MR_TRY(read_rest(reader, list));
+  MR_TRY(check_dtype(context, list, dtype));
+  return unset.empty() ? &variant.tensors : nullptr;
+}
+
 Result<TensorList> TensorList::take(KernelContext& context, int slot, DType dtype) {
   Tensor handle = context.take_input(slot);
-  if (handle.num_elements() != 1) {
-    return invalid("'", context.node_name(), "': Must be a scalar variant, saw shape ",
-                   handle.shape().to_string());
-  }
+  MR_TRY(check_scalar(context, handle));
   MR_ASSIGN(TensorList list, take_from(handle, 0));
-  if (dtype == DType::invalid || list.dtype == dtype) return list;
-  return invalid("'", context.node_name(), "': Invalid data types; op elements ", dtype_name(dtype),
-                 " but list elements ", dtype_name(list.dtype));
+  MR_TRY(check_dtype(context, list, dtype));
+  return list;
+}
+
+void TensorList::resize(int64_t size) {
+  if (size > static_cast<int64_t>(elements.size())) is_all_set = false;
+  elements.resize(static_cast<size_t>(size));
 }
 
 Status TensorList::put(KernelContext& context, int slot) && {

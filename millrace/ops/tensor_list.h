@@ -25,6 +25,12 @@ struct TensorList {
   PartialShape element_shape;
   int64_t most = -1;             // how many elements there may be; -1: any number
   std::vector<Tensor> elements;  // without a value where not set
+  // True only if no element is without a value: then nobody looks for them, and to push to a long
+  // list or to pop from it costs no more than with a short one.
+  bool is_all_set = false;
+
+  // Adds elements that are not set, or takes some away.
+  void resize(int64_t size);
 
   // Errors: INVALID_ARGUMENT if the variant is none of a list.
   static Result<TensorList> from(Variant variant);
@@ -36,6 +42,10 @@ struct TensorList {
 
   // The list at a place of a tensor of variants, moved out of it if nobody else has the tensor.
   static Result<TensorList> take_from(Tensor& handles, size_t place);
+  // The elements of an input if all are set, without a copy of the list; null if some are not.
+  // Errors: as of `take`.
+  static Result<const std::vector<Tensor>*> peek(const KernelContext& context, int slot,
+                                                 DType dtype);
   // The list of an input, which is taken away; of `dtype`, unless that is DType::invalid.
   static Result<TensorList> take(KernelContext& context, int slot, DType dtype);
   Status put(KernelContext& context, int slot) &&;

@@ -43,8 +43,7 @@ Status from_tensor(KernelContext& context, DType dtype) {
 Status set_rows(TensorList& list, std::span<const int64_t> indices, std::vector<Tensor> rows) {
   const int64_t last = indices.empty() ? -1 : std::ranges::max(indices);
   MR_TRY(TensorList::check_size(last + 1));
-  if (last >= static_cast<int64_t>(list.elements.size()))
-    list.elements.resize(static_cast<size_t>(last) + 1);
+  if (last >= static_cast<int64_t>(list.elements.size())) list.resize(last + 1);
   for (size_t i = 0; i < indices.size(); ++i)
     list.elements[static_cast<size_t>(indices[i])] = std::move(rows[i]);
   return {};
@@ -70,7 +69,7 @@ Status scatter(KernelContext& context, DType dtype, int64_t wanted) {
   }
   const int64_t size = std::max<int64_t>(wanted, 0);
   MR_TRY(TensorList::check_size(size));
-  list.elements.resize(static_cast<size_t>(size));
+  list.resize(size);
   MR_TRY(set_rows(list, indices, std::move(rows)));
   return std::move(list).put(context, 0);
 }

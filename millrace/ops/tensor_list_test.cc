@@ -262,6 +262,30 @@ TEST_CASE("an optional holds what it was made from, or nothing") {
   CHECK_FALSE(run("OptionalGetValue", {(*run("OptionalFromValue", {integer(2)}))[0]}).ok());
 }
 
+TEST_CASE("a list whose elements are all set moves as it is, until one is added that is not") {
+  Fixture f;
+  const Tensor rows = Tensor::vector<float>({1, 2, 3});
+  const Tensor list = f.one("TensorListFromTensor", {rows, kAnyShape});
+  const Tensor* const elements = list.item<Variant>().tensors.data();
+  Variant moved = list.item<Variant>();
+  const Tensor* const copied = moved.tensors.data();
+  REQUIRE(copied != elements);
+  auto read = TensorList::from(std::move(moved));
+  REQUIRE(read.ok());
+  CHECK(read->is_all_set);
+  const Variant again = (*std::move(read)).to_variant().value();
+  CHECK(again.tensors.data() == copied);
+  CHECK(again.metadata == list.item<Variant>().metadata);
+  const Tensor longer = f.one("TensorListResize", {Tensor::scalar(again), integer(4)});
+  CHECK(f.one("TensorListStack", {longer, kAnyShape}) == Tensor::vector<float>({1, 2, 3, 0}));
+  CHECK(f.one("TensorListGetItem", {longer, integer(3), kAnyShape}) == Tensor::scalar(0.0f));
+  const Tensor both = f.one("TensorListConcatLists", {list, longer});
+  CHECK(f.one("TensorListStack", {both, kAnyShape}) ==
+        Tensor::vector<float>({1, 2, 3, 1, 2, 3, 0}));
+  const Tensor shorter = f.one("TensorListResize", {longer, integer(2)});
+  CHECK(f.one("TensorListStack", {shorter, kAnyShape}) == Tensor::vector<float>({1, 2}));
+}
+
 TEST_CASE("broken variants are refused") {
   Fixture f;
   const auto fault = [](std::string metadata, std::vector<Tensor> tensors = {}) {

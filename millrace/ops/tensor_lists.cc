@@ -40,7 +40,7 @@ Status reserve(KernelContext& context, DType dtype) {
   MR_ASSIGN(list.element_shape, read_element_shape(context.input(0)));
   MR_ASSIGN(const int64_t size, read_integer(context.input(1), "num_elements"));
   MR_TRY(TensorList::check_size(size));
-  list.elements.resize(static_cast<size_t>(size));
+  list.resize(size);
   return std::move(list).put(context, 0);
 }
 
@@ -79,7 +79,7 @@ Status set_item(KernelContext& context, DType dtype, Beyond beyond) {
   }
   MR_TRY(check_element(list, context.input(2), "set"));
   MR_TRY(TensorList::check_size(index + 1));
-  if (index >= size) list.elements.resize(static_cast<size_t>(index) + 1);
+  if (index >= size) list.resize(index + 1);
   list.elements[static_cast<size_t>(index)] = context.take_input(2);
   return std::move(list).put(context, 0);
 }
@@ -97,6 +97,14 @@ KernelFactory set_item_kernel() {
 Status get_item(KernelContext& context, DType dtype) {
   MR_ASSIGN(const int64_t index, read_integer(context.input(1), "index"));
   MR_ASSIGN(const PartialShape asked, read_element_shape(context.input(2)));
+  MR_ASSIGN(const auto* elements, TensorList::peek(context, 0, dtype));
+  if (elements != nullptr && index >= 0 && index < static_cast<int64_t>(elements->size())) {
+    const Tensor& element = (*elements)[static_cast<size_t>(index)];
+    if (asked.allows(element.shape())) {
+      context.set_output(0, element);
+      return {};
+    }
+  }
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, dtype));
   if (index < 0 || index >= static_cast<int64_t>(list.elements.size())) {
     return invalid("Trying to access element ", index, " in a list with ", list.elements.size(),
@@ -118,7 +126,7 @@ Status resize(KernelContext& context, DType) {
   if (size < 0) return invalid("TensorListSlice expects size to be non-negative. Got: ", size);
   MR_TRY(TensorList::check_size(size));
   MR_ASSIGN(TensorList list, TensorList::take(context, 0, DType::invalid));
-  list.elements.resize(static_cast<size_t>(size));
+  list.resize(size);
   return std::move(list).put(context, 0);
 }
 
@@ -156,6 +164,7 @@ Status concat_lists(KernelContext& context, DType dtype) {
     }
     MR_TRY(TensorList::check_size(static_cast<int64_t>(a.elements.size() + b.elements.size())));
     std::ranges::move(b.elements, std::back_inserter(a.elements));
+    a.is_all_set = a.is_all_set && b.is_all_set;
     MR_ASSIGN(made.mutable_flat<Variant>()[i], std::move(a).to_variant());
   }
   context.set_output(0, std::move(made));

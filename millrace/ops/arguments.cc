@@ -64,6 +64,18 @@ Result<Shape> read_shape(const Tensor& tensor, std::string_view what) {
   return Shape::create(dims).with(what);
 }
 
+Status infer_shape_of(InferContext& context, std::string_view what) {
+  if (const Tensor* dims = context.constant(0)) {
+    MR_ASSIGN(const Shape shape, read_shape(*dims, what));
+    context.set_output(0, shape);
+    return {};
+  }
+  const PartialShape& dims = context.input(0);
+  if (dims.rank() == 1 && dims.dim(0) != kUnknownDim && dims.dim(0) <= kMaxRank)
+    context.set_output(0, PartialShape::of_rank(static_cast<int>(dims.dim(0))));
+  return {};
+}
+
 Result<PartialShape> read_partial_shape(const Tensor& tensor, std::string_view what) {
   MR_ASSIGN(const std::vector<int64_t> dims, read_integers(tensor, what));
   return PartialShape::create(dims).with(what);

@@ -30,18 +30,6 @@ Status fill(KernelContext& context) {
   return {};
 }
 
-Status infer_fill(InferContext& context) {
-  if (const Tensor* dims = context.constant(0)) {
-    MR_ASSIGN(const Shape shape, read_shape(*dims, "dims"));
-    context.set_output(0, shape);
-    return {};
-  }
-  const PartialShape& dims = context.input(0);
-  if (dims.rank() == 1 && dims.dim(0) != kUnknownDim && dims.dim(0) <= kMaxRank)
-    context.set_output(0, PartialShape::of_rank(static_cast<int>(dims.dim(0))));
-  return {};
-}
-
 Status zeros_like(KernelContext& context) {
   if (context.output_dtype(0) == DType::variant) {
     MR_ASSIGN(Tensor made, zeros_like_variants(context.input(0)));
@@ -281,7 +269,7 @@ Status register_fills(OpRegistry& ops) {
       .doc = "A tensor of shape dims with value everywhere.",
       .signature =
           "dims: index_type, value: T -> output: T | T: type, index_type: {int32, int64} = int32",
-      .infer = infer_fill,
+      .infer = [](InferContext& context) { return infer_shape_of(context, "dims"); },
       .cpu = kernel(fill),
       .examples = {"[2 3], 7 -> [[7 7 7] [7 7 7]]", "[], 7 -> 7"},
   }));

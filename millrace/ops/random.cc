@@ -145,17 +145,7 @@ class ShuffleKernel final : public Kernel {
   const std::unique_ptr<RandomStream> stream_;
 };
 
-Status infer_shape_argument(InferContext& context) {
-  if (const Tensor* dims = context.constant(0)) {
-    MR_ASSIGN(const Shape shape, read_shape(*dims, "shape"));
-    context.set_output(0, shape);
-    return {};
-  }
-  const PartialShape& dims = context.input(0);
-  if (dims.rank() == 1 && dims.dim(0) != kUnknownDim && dims.dim(0) <= kMaxRank)
-    context.set_output(0, PartialShape::of_rank(static_cast<int>(dims.dim(0))));
-  return {};
-}
+Status infer_shape_argument(InferContext& context) { return infer_shape_of(context, "shape"); }
 
 Status add_distribution(OpRegistry& ops, std::string name, std::string doc, Draw draw) {
   return ops.add({

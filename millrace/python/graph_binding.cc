@@ -1,6 +1,9 @@
 // GraphCore: the C++ half of a front-end graph. Nodes are known by number, outputs by (node,
 // index), types by their number (plus 100 for references).
+#include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "millrace/python/bindings.h"
 #include "millrace/python/client_graph.h"
 #include "millrace/python/graph_core.h"
+#include "millrace/python/importable_nodes.h"
 #include "millrace/python/numpy_tensor.h"
 #include "millrace/python/status_binding.h"
 
@@ -80,15 +84,32 @@ py::bytes graph_def(const GraphCore& core, NodeId first) {
   return wire::serialize_graph_def(core.export_from(first));
 }
 
-// (name, op, device, inputs, {attribute: (kind, value)}) of each node of a GraphDef.
-py::list graph_def_nodes(std::string_view bytes) {
+// (name, op, device, inputs, {attribute: (kind, value)}) of each node.
+py::list nodes_to_python(std::span<const wire::NodeDef> nodes) {
   py::list made;
-  for (const wire::NodeDef& node : check_argument(wire::parse_graph_def(bytes)).nodes) {
+  for (const wire::NodeDef& node : nodes) {
     py::dict attrs;
     for (const auto& [name, value] : node.attrs) attrs[py::str(name)] = attr_to_python(value);
     made.append(py::make_tuple(node.name, node.op, node.device, node.inputs, attrs));
   }
   return made;
+}
+
+wire::GraphDef parsed(const py::bytes& data) {
+  return check_argument(wire::parse_graph_def(std::string_view(data)));
+}
+
+// The nodes of a GraphDef that this program may take over, in an order to add them. `mapped` has
+// (name, node that is read instead, type of its output) of inputs that come from elsewhere.
+py::list nodes_to_import(const OpLibrary& library, const py::bytes& data,
+                         const std::vector<std::tuple<std::string, std::string, int>>& mapped) {
+  std::vector<MappedInput> inputs;
+  for (const auto& [name, source, type] : mapped)
+    inputs.push_back({name, source, {static_cast<DType>(type % kRefOffset), type >= kRefOffset}});
+  auto nodes = importable_nodes(parsed(data), inputs, library.ops());
+  // To TensorFlow's programs, an op that is not there is no wrong value.
+  if (nodes.status().code() == Code::not_found) throw_error(nodes.status());
+  return nodes_to_python(check_argument(std::move(nodes)));
 }
 
 py::object find(const GraphCore& core, const std::string& name) {
@@ -99,7 +120,10 @@ py::object find(const GraphCore& core, const std::string& name) {
 }  // namespace
 
 void bind_graph(py::module_& module) {
-  module.def("graph_def_nodes", [](const py::bytes& data) { return graph_def_nodes(data); });
+  module.def("check_graph_def", [](const py::bytes& data) { parsed(data); });
+  module.def("graph_def_nodes",
+             [](const py::bytes& data) { return nodes_to_python(parsed(data).nodes); });
+  module.def("nodes_to_import", &nodes_to_import);
   py::class_<GraphCore, std::shared_ptr<GraphCore>>(module, "GraphCore")
       .def(py::init([](std::shared_ptr<OpLibrary> library) {
         return std::make_shared<GraphCore>(std::move(library));

@@ -56,10 +56,10 @@ def _add(graph, spec, values, attrs, name):
         graph._name_stack = scope
     for key, value in attrs.items():
         if value is not None:
-            decided[key] = _attr_value(spec, key, value)
+            decided[key] = plain_attr(spec, key, value)
         elif key in spec.attrs and spec.attrs[key].kind == "shape" and key not in decided:
             decided[key] = None  # an unknown shape is a value
-    operation = graph.create_op(spec.name, inputs, decided, full_name)
+    operation = graph._add_node(spec.name, inputs, decided, full_name)
     return _result(spec, operation, decided)
 
 
@@ -187,7 +187,8 @@ class _Inputs:
             )
 
 
-def _attr_value(spec, key, value):
+def plain_attr(spec, key, value):
+    """An attribute as the C++ side takes it (attr_conversion.h), from what a program may write."""
     attr = spec.attrs.get(key)
     if attr is None:
         return value

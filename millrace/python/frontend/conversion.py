@@ -32,7 +32,7 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     made = tensor_values.make_constant(value, dtype, shape)
     graph = get_default_graph()
     attrs = {"value": made, "dtype": made.dtype}
-    return graph.create_op("Const", [], attrs, graph.op_name(name, "Const")).outputs[0]
+    return graph._add_node("Const", [], attrs, graph.op_name(name, "Const")).outputs[0]
 
 
 def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
@@ -76,7 +76,7 @@ def convert(value, dtype=None, name=None, as_ref=False, hint=None):
         if _holds_tensors(value):
             return _stacked(value, dtype, name)
         value = _plain(value)
-    if dtype is None and hint is not None:
+    if dtype is None and hint is not None and not tensor_values.would_wrap(value, hint):
         try:
             return constant(value, hint, name=name or "Const")
         except (TypeError, ValueError):
@@ -93,9 +93,7 @@ def _known_size(dimension):
 def _known_dims(shape):
     if not shape.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {shape}")
-    return np.array(
-        shape.as_list(), dtype=np.int64 if max(shape._dims, default=0) > 2**31 - 1 else np.int32
-    )
+    return shape.as_list()
 
 
 def _holds_tensors(items):

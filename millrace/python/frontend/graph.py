@@ -29,8 +29,48 @@ class Graph(GraphScopes, GraphCollections):
 
     # ---- Making nodes ----------------------------------------------------------------------------
 
-    def create_op(self, op_type, inputs, attrs, name):
-        """Adds a node.
+    def create_op(
+        self,
+        op_type,
+        inputs,
+        dtypes=None,
+        input_types=None,
+        name=None,
+        attrs=None,
+        op_def=None,
+        compute_shapes=True,
+        compute_device=True,
+    ):
+        """Adds a node of any op, by the op's name.
+
+        Args:
+          op_type: the name of the op.
+          inputs: Tensors of this graph, in slot order.
+          name: a name for the node; None for the op's.
+          attrs: {attribute: value} as op wrappers take them; those that the inputs decide may be left
+            out.
+          dtypes, input_types, op_def, compute_shapes, compute_device: accepted; types and shapes are
+            what the op makes of its inputs and attributes.
+
+        Returns:
+          the Operation.
+
+        Raises:
+          TypeError: if an input is no Tensor; ValueError: if there is no such op, or it refuses these
+            inputs or attributes; RuntimeError: if the graph is finalized.
+        """
+        from millrace.apply import plain_attr
+        from millrace.op_library import specs
+
+        for index, tensor in enumerate(inputs):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"Input #{index} is not a tensor: {tensor!r}")
+        spec = specs[op_type]
+        plain = {key: plain_attr(spec, key, value) for key, value in (attrs or {}).items()}
+        return self._add_node(op_type, inputs, plain, self.op_name(name, op_type))
+
+    def _add_node(self, op_type, inputs, attrs, name):
+        """Adds a node for what makes nodes in this package.
 
         Args:
           op_type: the name of the op.
@@ -42,8 +82,7 @@ class Graph(GraphScopes, GraphCollections):
           the Operation.
 
         Raises:
-          ValueError: if the op refuses these inputs or attributes; RuntimeError if the graph is
-            finalized.
+          as create_op.
         """
         with self._lock:
             if self._finalized:

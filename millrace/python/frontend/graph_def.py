@@ -26,7 +26,7 @@ class GraphDef:
 
     def ParseFromString(self, data):
         """Takes over bytes. ValueError if they are no GraphDef."""
-        _millrace.graph_def_nodes(data)
+        _millrace.check_graph_def(data)
         self._data, self._nodes = bytes(data), None
 
     @property
@@ -82,10 +82,14 @@ def import_graph_def(
       the Operations and Tensors of return_elements.
 
     Raises:
-      ValueError: if a node is not valid here, or a name is not in it.
+      ValueError: if the nodes make no graph (a server would refuse them in the same words), or a name
+        is not in it.
+      tf.errors.NotFoundError: if an op is not known here.
     """
     from millrace.graph_import import import_nodes
 
     if isinstance(graph_def, bytes):
-        graph_def = GraphDef.FromString(graph_def)
-    return import_nodes(graph_def, dict(input_map or {}), return_elements, name)
+        graph_def = GraphDef(graph_def)
+    if not hasattr(graph_def, "SerializeToString"):
+        raise TypeError(f"graph_def must be a GraphDef or its bytes, got {graph_def!r}")
+    return import_nodes(graph_def.SerializeToString(), dict(input_map or {}), return_elements, name)

@@ -43,6 +43,17 @@ def wrap(array, dtype):
     return made
 
 
+def would_wrap(array, dtype):
+    """True for NumPy's integers of which some are outside of what an integer DType holds."""
+    return (
+        isinstance(array, (np.ndarray, np.generic))
+        and array.dtype.kind in "iu"
+        and dtype.is_integer
+        and array.size > 0
+        and not dtype.min <= array.min() <= array.max() <= dtype.max
+    )
+
+
 def to_array(value, dtype=None):
     """(array, DType): a dense NumPy array that `make_tensor` takes as it is."""
     if dtype is not None:

@@ -69,7 +69,32 @@ def test_an_operation_of_another_graph_is_refused(graph):
     with pytest.raises(ValueError, match="not an element of this graph"):
         graph.as_graph_element(other)
     with pytest.raises(ValueError, match="same graph"):
-        graph.create_op("Neg", [other], {"T": 3}, "neg")
+        graph.create_op("Neg", [other])
+
+
+def test_a_node_is_made_of_the_op_s_name_and_its_inputs(graph):
+    x = tf.constant([1, 2], name="x")
+    negated = graph.create_op("Neg", [x], [tf.int32])
+    assert (negated.name, negated.type) == ("Neg", "Neg")
+    assert negated.outputs[0].dtype == tf.int32
+    assert graph.create_op("Neg", [x]).name == "Neg_1"
+    fed = graph.create_op(
+        "Placeholder", [], [tf.float32], name="fed", attrs={"dtype": tf.float32, "shape": [2, None]}
+    )
+    assert fed.name == "fed" and fed.outputs[0].shape.as_list() == [2, None]
+    with tf.name_scope("scope") as scope:
+        assert graph.create_op("Neg", [x], name=scope).name == "scope"
+
+
+def test_a_node_that_cannot_be_made_says_why(graph):
+    with pytest.raises(TypeError, match="Input #1 is not a tensor: 5"):
+        graph.create_op("Add", [tf.constant(1), 5])
+    with pytest.raises(ValueError, match="'N' of op AddN is 0"):
+        graph.create_op("AddN", [], [tf.int32], attrs={"T": tf.int32})
+    with pytest.raises(ValueError, match="takes 1 inputs"):
+        graph.create_op("Identity", [], [tf.int32], attrs={"T": tf.int32})
+    with pytest.raises(ValueError, match="There is no op named 'Nge'"):
+        graph.create_op("Nge", [])
 
 
 def test_a_node_goes_where_its_inputs_are():

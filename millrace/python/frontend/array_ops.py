@@ -74,8 +74,7 @@ def shape(input, name=None, out_type=dtypes.int32):
     """The shape as a vector; a constant if it is known."""
     tensor = convert(input)
     if tensor.shape.is_fully_defined():
-        dims = np.array(tensor.shape.as_list(), dtype=dtypes.as_dtype(out_type).as_numpy_dtype)
-        return constant(dims, out_type, name=name or "Shape")
+        return constant(tensor.shape.as_list(), out_type, name=name or "Shape")
     return gen_ops.shape(tensor, out_type=out_type, name=name)
 
 
@@ -163,9 +162,11 @@ def unstack(value, num=None, axis=0, name="unstack"):
     value = convert(value)
     if num is None:
         dims = value.shape._dims
+        if dims is not None and not -len(dims) <= axis < len(dims):
+            raise ValueError(f"Argument `axis` = {axis} not in range [{-len(dims)}, {len(dims)})")
         num = dims[axis] if dims is not None else None
         if num is None:
-            raise ValueError(f"Cannot infer num from shape {value.shape}")
+            raise ValueError(f"Cannot infer argument `num` from shape {value.shape}")
     return gen_ops.unpack(value, num=num, axis=axis, name=name)
 
 
@@ -243,8 +244,6 @@ def where(condition, x=None, y=None, name=None):
 
 def fill(dims, value, name=None):
     """A Tensor of this shape with one value."""
-    if isinstance(dims, TensorShape):
-        dims = np.array(dims.as_list(), dtype=np.int32)
     return gen_ops.fill(dims, value, name=name)
 
 
@@ -267,7 +266,7 @@ def _filled(shape, dtype, name, default_name, number):
                 dims = as_shape(shape)
                 if dims.is_fully_defined() and dims.num_elements() < 1000:
                     return constant(value, dtype, shape=dims, name=scope)
-                shape = np.array(dims.as_list(), dtype=np.int32)
+                shape = dims.as_list()
             except (TypeError, ValueError):
                 pass  # Tensors among the sizes
         shape = convert(shape, hint=dtypes.int32)

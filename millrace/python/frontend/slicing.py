@@ -76,4 +76,5 @@ def _index_type(bounds):
     for bound in bounds:
         if not isinstance(bound, int):
             return bound.dtype.base_dtype
-    return dtypes.int32
+    fits = all(dtypes.int32.min <= bound <= dtypes.int32.max for bound in bounds)
+    return dtypes.int32 if fits else dtypes.int64

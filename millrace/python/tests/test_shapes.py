@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import millrace as tf
@@ -63,3 +64,31 @@ def test_sizes_below_zero_are_refused():
         TensorShape([-2])
     with pytest.raises(ValueError):
         tf.Dimension(-1)
+
+
+@pytest.mark.parametrize("given", [list, np.array, TensorShape, tf.constant])
+def test_sizes_above_32_bits_stay_what_they_are(given):
+    size = 2**32 + 3
+    shape = given([size])
+    x = tf.placeholder(tf.float32)
+    for made in (tf.zeros(shape), tf.ones(shape), tf.fill(shape, 1.0), tf.reshape(x, shape)):
+        assert made.shape.as_list() == [size]
+    assert tf.random_uniform(shape).shape.as_list() == [size]
+    assert tf.placeholder(tf.float32, [size])[size - 1].shape.as_list() == []
+
+
+def test_small_sizes_make_shapes_of_32_bits():
+    x = tf.placeholder(tf.float32)
+    for shape in ([3], np.array([3]), TensorShape([3])):
+        assert tf.reshape(x, shape).op.inputs[1].dtype == tf.int32
+
+
+def test_the_shape_of_something_large_needs_a_type_that_holds_it():
+    x = tf.placeholder(tf.float32, [2**32 + 3])
+    with pytest.raises(TypeError, match="Expected int32"):
+        tf.shape(x)
+    with pytest.raises(TypeError, match="Expected int32"):
+        tf.size(x)
+    with pytest.raises(TypeError, match="Expected int32"):
+        tf.convert_to_tensor(x.shape, tf.int32)
+    assert tf.shape(x, out_type=tf.int64).dtype == tf.int64

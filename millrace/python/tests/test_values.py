@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import millrace as tf
 from millrace import _millrace, dtypes, tensor_values
 
 
@@ -61,3 +62,18 @@ def test_numbers_find_the_narrowest_usual_type():
     assert tensor_values.to_array([np.float64(1.0)])[1] == dtypes.float64
     with pytest.raises(ValueError):
         tensor_values.to_array(2**70)
+
+
+@pytest.mark.parametrize(
+    "value, dtype",
+    [
+        (2**40, tf.int32),
+        ([2**40], tf.int32),
+        (-1, tf.uint8),
+        ([[300]], tf.int8),
+        (2**63, tf.int64),
+    ],
+)
+def test_numbers_that_a_type_does_not_hold_are_refused(value, dtype):
+    with pytest.raises(TypeError, match=f"Expected {dtype.name}, got .* outside of"):
+        tf.constant(value, dtype)

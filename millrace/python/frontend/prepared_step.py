@@ -24,15 +24,21 @@ def convert_feed(value, dtype_number):
     if dtype == dtypes.string:
         return tensor_values.to_array(value, dtype)[0]
     kind = dtype.as_numpy_dtype
-    if isinstance(value, int) and dtype.is_integer and not dtype.min <= value <= dtype.max:
-        raise TypeError(
-            f"Type of feed value {value} with type int is not compatible with Tensor type "
-            f"{dtype.name}. Try explicitly setting the type of the feed tensor to a larger type "
-            "(e.g. int64)."
-        )
     try:
+        if isinstance(value, int):
+            outside = dtype.is_integer and not dtype.min <= value <= dtype.max
+        else:
+            outside = isinstance(value, (list, tuple)) and tensor_values.would_wrap(
+                np.asarray(value), dtype
+            )
+        if outside:
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value).__name__} is not compatible with "
+                f"Tensor type {dtype.name}. Try explicitly setting the type of the feed tensor to a "
+                "larger type (e.g. int64)."
+            )
         return np.require(np.asarray(value, dtype=kind), requirements=("C", "A"))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ValueError(
             f"Cannot feed {value!r} for a Tensor of type {dtype.name}: {error}"
         ) from None
@@ -41,11 +47,12 @@ def convert_feed(value, dtype_number):
 class PreparedStep:
     """A combination of fetches and feeds that is ready to run."""
 
-    __slots__ = ("prepared", "fetches", "fed", "run")
+    __slots__ = ("prepared", "fetches", "feeds", "fed", "run")
 
-    def __init__(self, prepared, fetches, fed):
+    def __init__(self, prepared, fetches, fed, feeds):
         self.prepared = prepared
         self.fetches = fetches
+        self.feeds = feeds  # the Tensors that are fed
         self.fed = (
             fed  # fetched Tensors that are fed: position among the fetches -> among the feeds
         )
@@ -60,7 +67,8 @@ class PreparedStep:
         return self.fetches.result(self._with_fed(self.prepared.run(values), values))
 
     def _run_nothing(self, values):
-        return self.fetches.result(self._with_fed([], values))
+        made = [_fed_value(value, tensor) for value, tensor in zip(values, self.feeds)]
+        return self.fetches.result([made[self.fed[i]] for i in range(len(self.fed))])
 
     def _with_fed(self, fetched, values):
         if not self.fed:
@@ -79,4 +87,9 @@ def _fed_value(value, tensor):
     if made is None:
         number = tensor.dtype.base_dtype.as_datatype_enum
         made = _millrace.make_tensor(convert_feed(value, number), number)
+    if not tensor.shape.is_compatible_with(made.shape):
+        raise ValueError(
+            f"Cannot feed value of shape {made.shape} for Tensor '{tensor.name}', "
+            f"which has shape '{tensor.shape}'"
+        )
     return made.numpy()

@@ -66,14 +66,17 @@ class BaseSession:
         """
         if options is not None or run_metadata is not None:
             return self._run_with_options(fetches, feed_dict, options, run_metadata)
+        step, values = None, ()
         try:
             if feed_dict:
-                step = self._steps[(cache_key(fetches), *feed_dict)]
+                step = self._steps.get((cache_key(fetches), *feed_dict))
                 values = list(feed_dict.values())
             else:
-                step = self._steps[cache_key(fetches)]
-                values = ()
-        except (KeyError, TypeError):
+                step = self._steps.get(cache_key(fetches))
+        except TypeError:
+            pass  # something that cannot be a key
+        # Not inside of `except`: an error would be shown as one that came of the other.
+        if step is None:
             step, values = self._prepared(fetches, feed_dict)
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
@@ -110,13 +113,13 @@ class BaseSession:
         fetched = [tensor.name for i, tensor in enumerate(parsed.tensors) if i not in fed]
         targets = [operation.name for operation in parsed.operations]
         if not fetched and not targets:
-            return PreparedStep(None, parsed, fed)
+            return PreparedStep(None, parsed, fed, tensors)
         self._send_graph()
         try:
             prepared = self._core.prepare(feed_specs(tensors), fetched, targets, convert_feed)
         except errors.OpError as error:
             raise self._explained(error) from None
-        return PreparedStep(prepared, parsed, fed)
+        return PreparedStep(prepared, parsed, fed, tensors)
 
     def _feeds(self, feed_dict):
         """(Tensors, values) of a feed_dict."""

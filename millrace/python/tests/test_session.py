@@ -158,6 +158,28 @@ def test_feeds_that_do_not_fit_say_why(session, value, error, words):
         session.run(x + 1, {x: value})
 
 
+def test_a_feed_that_is_itself_fetched_must_have_the_shape(session):
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    y = tf.placeholder(tf.float32, [2], name="y")
+    words = r"Cannot feed value of shape \(2, 4\) for Tensor 'x:0', which has shape '\(\?, 3\)'"
+    with pytest.raises(ValueError, match=words):
+        session.run(x, {x: np.zeros((2, 4))})
+    with pytest.raises(ValueError, match=r"Cannot feed value of shape \(3,\) for Tensor 'y:0'"):
+        session.run(x, {x: np.zeros((2, 3)), y: np.zeros(3)})
+    assert session.run([x, x], {y: [1, 2], x: np.zeros((5, 3))})[1].shape == (5, 3)
+
+
+def test_what_a_first_run_raises_is_not_the_end_of_a_chain(session):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with pytest.raises(ValueError) as caught:
+        session.run(x + 1, {x: [1, 2, 3]})
+    assert caught.value.__context__ is None
+    session.close()
+    with pytest.raises(RuntimeError) as caught:
+        session.run(x * 2)
+    assert caught.value.__context__ is None
+
+
 def test_feeding_a_tensor_is_refused(session):
     x = tf.placeholder(tf.float32)
     with pytest.raises(TypeError, match="cannot be a tf.Tensor object"):
@@ -168,6 +190,10 @@ def test_integers_that_do_not_fit_the_type_are_refused(session):
     x = tf.placeholder(tf.int32)
     with pytest.raises(TypeError, match="larger type"):
         session.run(tf.identity(x), {x: 2**40})
+    with pytest.raises(TypeError, match="larger type"):
+        session.run(tf.identity(x), {x: [[1], [-(2**40)]]})
+    with pytest.raises(ValueError, match="Cannot feed"):
+        session.run(tf.identity(x), {x: [2**70]})
 
 
 def test_feeding_what_is_no_tensor_is_refused(session):

@@ -7,6 +7,9 @@ from millrace import errors, targets
 # "[[{{node x}}]]", as runtimes end their messages; "[[Node: x = ", as old ones did.
 _NODE = re.compile(r"\[\[(?:Node: )?(?:\{\{node )?([^\} ]*)(?:\}\})?\s*=*")
 
+# What a master says whose session knows no device of the job that a node asks for.
+_HINT = " This session is local; did you mean Session(server.target)?"
+
 
 def with_operation(error, graph, is_local=False):
     """The same error with the Operation of `graph` that its message names.
@@ -18,7 +21,7 @@ def with_operation(error, graph, is_local=False):
     """
     message = error.message
     if is_local and isinstance(error, errors.InvalidArgumentError):
-        message += _advice(message)
+        message = _with_target(message)
     operation = None
     found = _NODE.search(message)
     if found:
@@ -31,14 +34,13 @@ def with_operation(error, graph, is_local=False):
     return made
 
 
-def _advice(message):
-    """What to try if a local session is asked for a device of another task."""
-    if "explicitly assigned to" not in message:
-        return ""
+def _with_target(message):
+    """The message with the target that its hint means, if a server runs in this process."""
     running = targets.running_servers()
     if not running:
-        return ""
-    return (
-        "\n\t This session is local: it knows the devices of this process only. Did you mean "
-        f"tf.Session(server.target), {running[0]!r}?"
+        return message
+    return message.replace(
+        _HINT,
+        " This session is local: it knows the devices of this process only. Did you mean "
+        f"tf.Session(server.target), {running[0]!r}?",
     )

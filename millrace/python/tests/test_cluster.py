@@ -184,8 +184,10 @@ def test_a_local_session_that_wants_another_task_is_told_of_the_server():
     with tf.device("/job:local/task:0"):
         c = tf.constant(1)
     with tf.Session() as session:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="Did you mean tf.Session"):
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
             session.run(c)
+    assert "Did you mean tf.Session(server.target), 'grpc://localhost:" in caught.value.message
+    assert caught.value.message.count("This session is local") == 1
     with tf.Session(server.target) as session:
         assert session.run(c) == 1
     server.stop()

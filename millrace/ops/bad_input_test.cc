@@ -51,6 +51,9 @@ TEST_CASE("axes and indices out of range are named with the range") {
         "indices[0,1] = -1 is not in [0, 2)");
   CHECK(message("Sum", {floats({1, 2}), one(2)}) ==
         "Invalid reduction dimension (2 for input with 1 dimension(s)");
+  CHECK(message("Cumsum", {floats({1, 2}), one(1)}) ==
+        "ScanOp: Expected scan axis in the range [-1, 1), but got 1");
+  CHECK(message("Cumsum", {floats({1, 2}), ints({0})}) == "ScanOp: axis must be a scalar, not [1]");
   CHECK(message("ArgMax", {floats({}), one(0)}) == "Reduction axis 0 is empty in shape [0]");
   CHECK(message("Transpose", {floats({1, 2}), ints({0, 1})}) ==
         "transpose expects a vector of size 1. But input(1) is a vector of size 2");

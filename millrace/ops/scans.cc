@@ -128,6 +128,9 @@ Result<std::unique_ptr<Kernel>> make_cumsum(const KernelSpec& spec) {
   MR_ASSIGN(options.reverse, spec.attrs.boolean("reverse"));
   return kernel([loop, options](KernelContext& context) -> Status {
     const Tensor& input = context.input(0);
+    if (context.input(1).shape().rank() != 0) {
+      return invalid("ScanOp: axis must be a scalar, not ", context.input(1).shape().to_string());
+    }
     MR_ASSIGN(const int64_t wanted, read_integer(context.input(1), "axis"));
     const int rank = input.shape().rank();
     if (wanted < -rank || wanted >= rank) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "millrace/base/port_holder.h"
 #include "millrace/cluster/host_port.h"
 
 namespace millrace {
@@ -28,9 +29,12 @@ Result<AddressList> resolve(const std::string& host, int port) {
 
 Status bind_error(const std::string& host, int port, int fault) {
   std::string address = HostPort{host, port}.to_string();
-  if (fault == EADDRINUSE)
-    return error(Code::already_exists, "port ", port, " of ", host,
-                 " is in use; choose others with --ports, or none for free ones");
+  if (fault == EADDRINUSE) {
+    std::string holder = port_holder(port);
+    return error(Code::already_exists, "port ", port, " of ", host, " is in use",
+                 holder.empty() ? "" : str_cat(" by ", holder),
+                 "; stop that process, or choose others with --ports, or none for free ones");
+  }
   if (fault == EADDRNOTAVAIL)
     return invalid("can't listen on ", address, ": '", host, "' is not an address of this machine");
   return unavailable("can't listen on ", address, ": ", strerror(fault));

@@ -14,7 +14,7 @@ namespace millrace {
 class HeldPort {
  public:
   // `port` 0: a free one. Errors: INVALID_ARGUMENT if the host can't be resolved or is not of this
-  // machine; ALREADY_EXISTS if the port is in use; otherwise what the system says.
+  // machine; ALREADY_EXISTS if the port is in use, with who has it; otherwise what the system says.
   static Result<HeldPort> bind(const std::string& host, int port);
 
   int port() const { return port_; }

@@ -26,16 +26,30 @@ Result<ListeningSocket> listen(const ServerOptions& options, const HostPort& own
   return socket;
 }
 
+// Says where it really listens if that is not what the cluster calls it.
+void tell_address(const TaskName& task, const ServerOptions& options, const HostPort& own,
+                  const std::string& bound) {
+  const std::string address = own.to_string();
+  if (options.bind_host == own.host || bound == address)
+    return log_info(task.to_string(), " listens on ", address);
+  log_info(task.to_string(), " listens on ", bound, "; the cluster calls it ", address);
+  if (may_be_of_this_machine(own.host)) return;
+  log_warning(own.host, ", which the cluster calls ", task.job, ":", task.task,
+              " by, is not an address of this machine; unless it is forwarded here, peers won't ",
+              "find this task");
+}
+
 }  // namespace
 
 class Server::Running {
  public:
   Running(std::shared_ptr<Runtime> runtime, const ServerOptions& options, TaskName task,
-          ClusterSpec cluster, std::string address)
+          ClusterSpec cluster, std::string address, std::string bound_address)
       : runtime_(std::move(runtime)),
         name_(std::move(task)),
         cluster_(std::move(cluster)),
         address_(std::move(address)),
+        bound_address_(std::move(bound_address)),
         peers_(runtime_->grpc_threads(), {.keepalive = options.peer_keepalive}) {}
 
   ~Running() {
@@ -54,7 +68,6 @@ class Server::Running {
     MR_ASSIGN(server_, GrpcServer::start(std::move(socket), runtime_->grpc_threads(),
                                          runtime_->ops(), task_->master(), task_->worker(),
                                          {.keepalive = options.client_keepalive}));
-    log_info(name_.to_string(), " listens on ", address_);
     return {};
   }
 
@@ -91,6 +104,7 @@ class Server::Running {
   const TaskName name_;
   const ClusterSpec cluster_;
   const std::string address_;
+  const std::string bound_address_;
   GrpcDirectory peers_;
   std::shared_ptr<LocalTask> task_;     // set by serve()
   std::unique_ptr<GrpcServer> server_;  // set by serve(); handlers use the task
@@ -121,9 +135,11 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
   address = own.to_string();
   MR_TRY(options.cluster.move_task(task, address));
   if (!runtime) runtime = Runtime::create();
-  auto running = std::make_unique<Running>(std::move(runtime), options, task,
-                                           std::move(options.cluster), std::move(address));
+  auto running =
+      std::make_unique<Running>(std::move(runtime), options, task, std::move(options.cluster),
+                                std::move(address), socket.address());
   MR_TRY(running->serve(options, std::move(socket)));
+  tell_address(task, options, own, running->bound_address_);
   return std::unique_ptr<Server>(new Server(std::move(running)));
 }
 
@@ -132,6 +148,7 @@ Server::~Server() = default;
 
 std::string Server::target() const { return str_cat("grpc://", running_->address_); }
 const std::string& Server::address() const { return running_->address_; }
+const std::string& Server::bound_address() const { return running_->bound_address_; }
 const TaskName& Server::task() const { return running_->name_; }
 const ClusterSpec& Server::cluster() const { return running_->cluster_; }
 const std::shared_ptr<Runtime>& Server::runtime() const { return running_->runtime_; }

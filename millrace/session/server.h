@@ -52,6 +52,8 @@ class Server {
   std::string target() const;
   // "host:port" as the cluster knows it, with the port that was really bound.
   const std::string& address() const;
+  // "host:port" of the socket, as numbers: "0.0.0.0:2222" if it listens on all interfaces.
+  const std::string& bound_address() const;
   const TaskName& task() const;
   const ClusterSpec& cluster() const;
 

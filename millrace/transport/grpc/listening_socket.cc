@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/transport/grpc/port_holder.h"
+#include "millrace/base/port_holder.h"
+#include "millrace/cluster/host_port.h"
 
 namespace millrace {
 namespace {
@@ -37,6 +38,8 @@ struct Address {
   }
 };
 
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
 Result<std::vector<Address>> resolve(const std::string& host, int port) {
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -49,7 +52,7 @@ Result<std::vector<Address>> resolve(const std::string& host, int port) {
     return not_found("can't listen on host '", host, "': ", gai_strerror(failed),
                      "; give an address of this machine, or a name that resolves to one");
   }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
+  const AddressList owned(found, &freeaddrinfo);
   std::vector<Address> addresses;
   for (const int family : {AF_INET, AF_INET6}) {
     for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
@@ -67,7 +70,7 @@ Status bind_error(const std::string& host, int port, int number) {
   const std::string where = str_cat(host.empty() ? "0.0.0.0" : host, ":", port);
   switch (number) {
     case EADDRINUSE: {
-      const std::string holder = rpc::port_holder(port);
+      const std::string holder = port_holder(port);
       return error(Code::already_exists, "can't listen on ", where, ": the port is in use",
                    holder.empty() ? "" : str_cat(" by ", holder),
                    "; stop that process, or choose another port (0 takes a free one)");
@@ -122,12 +125,33 @@ Result<ListeningSocket> ListeningSocket::adopt(int number) {
   return listen(std::move(descriptor));
 }
 
+std::string ListeningSocket::address() const {
+  Address bound;
+  char host[NI_MAXHOST];
+  if (::getsockname(descriptor_.get(), bound.get(), &bound.size) != 0 ||
+      ::getnameinfo(bound.get(), bound.size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST) != 0)
+    return str_cat("port ", port_);
+  return HostPort{host, port_}.to_string();
+}
+
 Result<ListeningSocket> ListeningSocket::listen(FileDescriptor descriptor) {
   Address bound;
   if (::getsockname(descriptor.get(), bound.get(), &bound.size) != 0 || bound.port() == 0)
     return invalid("socket ", descriptor.get(), " is not bound to a TCP port");
   if (::listen(descriptor.get(), kBacklog) != 0) return bind_error("", bound.port(), errno);
   return ListeningSocket(std::move(descriptor), bound.port());
+}
+
+bool may_be_of_this_machine(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return true;
+  const AddressList owned(found, &freeaddrinfo);
+  const FileDescriptor descriptor(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return !descriptor || ::bind(descriptor.get(), found->ai_addr, found->ai_addrlen) == 0 ||
+         errno != EADDRNOTAVAIL;
 }
 
 }  // namespace millrace

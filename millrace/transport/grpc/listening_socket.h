@@ -27,6 +27,8 @@ class ListeningSocket {
   static Result<ListeningSocket> adopt(int descriptor);
 
   int port() const { return port_; }
+  // Where it is bound, as numbers: "127.0.0.1:40123", "0.0.0.0:2222", "[::]:2222".
+  std::string address() const;
   const rpc::FileDescriptor& descriptor() const { return descriptor_; }
   void close() { descriptor_.close(); }
 
@@ -38,5 +40,9 @@ class ListeningSocket {
   rpc::FileDescriptor descriptor_;
   int port_;
 };
+
+// False if `host` is an address, written as numbers, that no interface of this machine has. Names
+// are not looked up.
+bool may_be_of_this_machine(const std::string& host);
 
 }  // namespace millrace

@@ -6,8 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/transport/grpc/port_holder.h"
-
 namespace millrace {
 namespace {
 
@@ -25,6 +23,19 @@ int bind_by_hand() {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   REQUIRE(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
   return descriptor;
+}
+
+TEST_CASE("an address of another machine is told from those of this one") {
+  CHECK(may_be_of_this_machine("127.0.0.1"));
+  CHECK(may_be_of_this_machine("a.name.is.not.looked.up.invalid"));
+  CHECK(!may_be_of_this_machine("192.0.2.1"));
+}
+
+TEST_CASE("a socket knows where it is bound") {
+  const auto local = ListeningSocket::bind("localhost", 0).value();
+  CHECK(local.address() == str_cat("127.0.0.1:", local.port()));
+  const auto open = ListeningSocket::bind("", 0).value();
+  CHECK(open.address() == str_cat("0.0.0.0:", open.port()));
 }
 
 TEST_CASE("port 0 takes a free port and tells which") {
@@ -97,20 +108,6 @@ TEST_CASE("a descriptor that is no bound TCP socket is not taken over") {
   REQUIRE(::pipe(ends) == 0);
   CHECK(ListeningSocket::adopt(ends[0]).status().code() == Code::invalid_argument);
   ::close(ends[1]);
-}
-
-TEST_CASE("the table of sockets tells who listens") {
-  const std::string_view table =
-      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
-      "inode\n"
-      "   0: 0100007F:1F90 00000000:0000 01 00000000:00000000 00:00000000 00000000     0        0 "
-      "111 1\n"
-      "   1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 "
-      "222 1\n"
-      "   2: broken\n";
-  CHECK(rpc::listening_inode(table, 8080) == 222);
-  CHECK(rpc::listening_inode(table, 8081) == std::nullopt);
-  CHECK(rpc::listening_inode("", 8080) == std::nullopt);
 }
 
 }  // namespace

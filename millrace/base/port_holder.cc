@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/port_holder.h"
+#include "millrace/base/port_holder.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 #include "millrace/base/str_cat.h"
 
-namespace millrace::rpc {
+namespace millrace {
 namespace {
 
 // Columns of /proc/net/tcp: "0: 0100007F:1F90 00000000:0000 0A … inode".
@@ -91,4 +91,4 @@ std::string port_holder(int port) {
   return "";
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace

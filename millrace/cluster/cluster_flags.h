@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "millrace/base/result.h"
 #include "millrace/cluster/tf_config.h"
@@ -15,9 +16,11 @@
 namespace millrace {
 
 // `flags` as on a command line, "--name=value" or "--name" "value", "--ps-hosts" or "--ps_hosts".
+// `others`, "--bind, --cluster-file", are the program's own flags, for messages that list what is
+// allowed.
 // Errors: INVALID_ARGUMENT for a flag that is none of these, a value that is missing or bad, a flag
-// given twice (for hosts, ALREADY_EXISTS). Whether the task is in the cluster is RunConfig's to
-// check.
-Result<TfConfig> read_cluster_flags(std::span<const std::string> flags);
+// given twice. Whether the task is in the cluster is RunConfig's to check.
+Result<TfConfig> read_cluster_flags(std::span<const std::string> flags,
+                                    std::string_view others = "");
 
 }  // namespace millrace

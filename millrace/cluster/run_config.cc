@@ -22,7 +22,7 @@ Status check_type(const TfConfig& config) {
     str_append(&jobs, jobs.empty() ? "" : ", ", job);
     if (!tasks.empty()) example = job;
   }
-  return invalid("TF_CONFIG: $.task.type: found ", json_quoted(config.task_type.substr(0, 80)),
+  return invalid("$.task.type: found ", json_quoted(config.task_type.substr(0, 80)),
                  ", which is no job of the cluster; allowed: ", jobs,
                  "; for example: ", example_task(example, 0));
 }
@@ -32,11 +32,11 @@ Status check_index(const TfConfig& config, int index) {
   if (cluster.has_task(config.task_type, index)) return {};
   const ClusterSpec::Tasks& tasks = cluster.jobs().find(config.task_type)->second;
   if (tasks.empty())
-    return invalid("TF_CONFIG: $.task: found ", config.task_type, ":", index, ", but $.cluster.",
+    return invalid("$.task: found ", config.task_type, ":", index, ", but $.cluster.",
                    config.task_type,
                    " has no tasks; allowed: a task of the cluster; for example: \"",
                    config.task_type, "\": [\"localhost:2222\"]");
-  return invalid("TF_CONFIG: $.task.index: found ", index,
+  return invalid("$.task.index: found ", index,
                  "; allowed: ", cluster.task_indices(config.task_type),
                  "; for example: ", example_task(config.task_type, tasks.begin()->first));
 }
@@ -56,6 +56,11 @@ std::string default_master(const TfConfig& config, int index) {
 
 }  // namespace
 
+Status check_task(const TfConfig& config) {
+  MR_TRY(check_type(config));
+  return check_index(config, config.task_index.value_or(0));
+}
+
 Result<RunConfig> RunConfig::create(const TfConfig& config, const RunConfigOptions& options) {
   RunConfig run;
   run.cluster = config.cluster;
@@ -63,10 +68,7 @@ Result<RunConfig> RunConfig::create(const TfConfig& config, const RunConfigOptio
   run.task_index = config.task_index.value_or(0);
   run.environment = config.environment;
   bool names_task = !config.task_type.empty() && !config.cluster.empty();
-  if (names_task && !is_outside_evaluator(config)) {
-    MR_TRY(check_type(config));
-    MR_TRY(check_index(config, run.task_index));
-  }
+  if (names_task && !is_outside_evaluator(config)) MR_TRY(check_task(config).with("TF_CONFIG"));
   run.master = config.master.empty() ? default_master(config, run.task_index) : config.master;
   if (options.master) run.master = *options.master;
 

@@ -15,6 +15,11 @@
 
 namespace millrace {
 
+// Errors: INVALID_ARGUMENT with the JSON path, what was found and what is allowed, if `config`
+// names a task that is not in its cluster. Where the JSON came from ("TF_CONFIG") is the caller's
+// to add.
+Status check_task(const TfConfig& config);
+
 // What the program says itself; it wins over TF_CONFIG.
 struct RunConfigOptions {
   std::optional<std::string> master = std::nullopt;

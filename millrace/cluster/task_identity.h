@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/base/result.h"
@@ -23,6 +24,7 @@ struct TaskSources {
   const char* tf_config = nullptr;  // the variable's value; null if it is not set
   std::optional<ClusterFile> file = std::nullopt;
   std::span<const std::string> flags = {};  // see cluster_flags.h
+  std::string_view other_flags = {};        // the program's own, for messages: "--bind, --verbose"
 };
 
 struct TaskIdentity {
@@ -32,7 +34,8 @@ struct TaskIdentity {
 };
 
 // A cluster of one task needs no task to be named. Errors: INVALID_ARGUMENT if a source can't be
-// read, if none names a cluster, if two do by flags and file, or if the task is not in the cluster.
+// read, if none names a cluster, if two do by flags and file, or if the task is not in the cluster;
+// for what JSON says, with the path in it.
 Result<TaskIdentity> identify_task(const TaskSources& sources);
 
 }  // namespace millrace

@@ -12,7 +12,7 @@ constexpr const char* kConfig =
 
 Result<TaskIdentity> identify(const char* tf_config, std::optional<std::string> file,
                               std::vector<std::string> flags) {
-  TaskSources sources{.tf_config = tf_config, .flags = flags};
+  TaskSources sources{.tf_config = tf_config, .flags = flags, .other_flags = "--bind"};
   if (file) sources.file = ClusterFile{"c.json", *file};
   return identify_task(sources);
 }
@@ -55,11 +55,25 @@ TEST_CASE("a process that can't know who it is is told what is missing") {
   };
   for (const Row& row : std::vector<Row>{
            {nullptr, {}, {}, "set TF_CONFIG, name a cluster file"},
-           {"{}", {}, {"--job_name=ps"}, "nothing says which cluster"},
+           {" ", {}, {"--job_name=ps"}, "nothing says which cluster"},
+           {"{}", {}, {"--job_name=ps"}, "TF_CONFIG: $.cluster: found no task;"},
+           {R"({"Cluster": {"ps": ["a:1"]}})", {}, {}, "found no task ($.Cluster is not read;"},
+           {nullptr, R"({"ps": []})", {}, "c.json: $.cluster: found no task"},
+           {nullptr, {}, {"--ps_hosts="}, "--ps_hosts names no host"},
+           {R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "sp"}})",
+            {},
+            {},
+            R"(TF_CONFIG: $.task.type: found "sp")"},
+           {nullptr,
+            R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "ps", "index": 1}})",
+            {},
+            "c.json: $.task.index: found 1; allowed: 0"},
            {nullptr, R"({"ps": ["a:1", "b:1"]})", {}, "nothing says which task this is"},
            {nullptr, R"({"ps": ["a:1"]})", {"--ps_hosts=a:1"}, "given twice"},
            {kConfig, {}, {"--job_name=wroker"}, "its jobs are ps, worker"},
            {kConfig, {}, {"--task_index=2"}, "tasks of job 'worker': 0-1"},
+           {kConfig, {}, {"--bogus"}, "unknown flag --bogus; allowed: --<job>_hosts"},
+           {kConfig, {}, {"--bogus"}, "--task_index, --bind"},
            {"{", {}, {}, "TF_CONFIG: not JSON"},
        }) {
     Status status = identify(row.tf_config, row.file, row.flags).status();

@@ -24,10 +24,13 @@ Status misfit(std::string_view path, const ordered_json& found, std::string_view
                  "; for example: ", example);
 }
 
+constexpr int kHighestIndex = 999'999'999;
+constexpr size_t kMostDigits = 9;
+
 // The index that a key or a string spells; nothing if it is none.
 std::optional<int> index_of(std::string_view digits) {
   bool numeric =
-      !digits.empty() && digits.size() <= 9 &&
+      !digits.empty() && digits.size() <= kMostDigits &&
       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!numeric) return {};
   return std::stoi(std::string(digits));
@@ -78,8 +81,8 @@ Status read_sparse_job(ClusterSpec& cluster, const std::string& job, const order
     std::optional<int> index = index_of(key);
     if (!index)
       return invalid(entry, ": found the task index ", json_quoted(key.substr(0, 40)),
-                     "; allowed: a string of digits; for example: ", json_quoted(job),
-                     R"(: {"3": "localhost:2222"})");
+                     "; allowed: a string of digits, \"0\" to \"", kHighestIndex,
+                     "\"; for example: ", json_quoted(job), R"(: {"3": "localhost:2222"})");
     MR_TRY(add_task(cluster, job, *index, value, entry));
   }
   return {};
@@ -119,7 +122,7 @@ Status read_index(const ordered_json& value, std::optional<int>* index) {
   if (value.is_number_integer() || value.is_number_unsigned()) *index = index_of(value.dump());
   if (value.is_string()) *index = index_of(value.get_ref<const std::string&>());
   if (index->has_value()) return {};
-  return misfit("$.task.index", value, "a number from 0", kTaskExample);
+  return misfit("$.task.index", value, str_cat("a number from 0 to ", kHighestIndex), kTaskExample);
 }
 
 void note_unknown(TfConfig* config, std::string_view path, std::string_view key,

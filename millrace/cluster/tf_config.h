@@ -10,8 +10,8 @@
 //
 // All errors are INVALID_ARGUMENT and give the JSON path, what was found, what is allowed and an
 // example that is right:
-//   TF_CONFIG: $.task.index: found the string "one"; allowed: a number from 0; for example:
-//   "task": {"type": "worker", "index": 0}
+//   TF_CONFIG: $.task.index: found the string "one"; allowed: a number from 0 to 999999999; for
+//   example: "task": {"type": "worker", "index": 0}
 #pragma once
 
 #include <optional>

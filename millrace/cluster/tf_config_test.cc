@@ -206,10 +206,12 @@ TEST_CASE("bad flags are told what is allowed") {
         Row{{"--ps_hosts=a:1", "--ps_hosts=b:1"}, "given twice"},
         Row{{"--job_name=a/b"}, "not a job name"}, Row{{"--task_index=x"}, "a number from 0"},
         Row{{"--task_index=0", "--task-index=0"}, "given twice"},
-        Row{{"--hosts=a:1"}, "unknown flag --hosts"}, Row{{"--_hosts=a:1"}, "unknown flag"},
+        Row{{"--hosts=a:1"}, "unknown flag --hosts"}, Row{{"--bogus"}, "unknown flag --bogus;"},
+        Row{{"--task_index=99999999999"}, "0 to 2147483647"}, Row{{"--_hosts=a:1"}, "unknown flag"},
         Row{{"--"}, "is no flag"}}) {
     Status status = read_cluster_flags(row.flags).status();
     CAPTURE(status.message());
+    CHECK(status.code() == Code::invalid_argument);
     CHECK_MESSAGE(mentions(status, row.told), row.told);
   }
 }

@@ -37,13 +37,14 @@ ExitReason with_lines(ExitKind kind, std::string text, const ExitFacts& facts) {
 }
 
 ExitReason classify_code(int code, SentSignal sent, const ExitFacts& facts) {
+  bool expected = code == 0 || (sent != SentSignal::none && code == kShellSignalBase + SIGTERM);
+  // Even after the signal: it may have come when the task was ending of that already.
+  if (!expected && tells_end_of_input(facts.last_error_line))
+    return with_lines(ExitKind::input_exhausted, "input exhausted", facts);
   if (sent != SentSignal::none) {
-    bool expected = code == 0 || code == kShellSignalBase + SIGTERM;
     return {.kind = ExitKind::stopped, .text = expected ? "" : str_cat("exit code ", code)};
   }
   if (code == 0) return {.kind = ExitKind::completed, .text = "completed"};
-  if (tells_end_of_input(facts.last_error_line))
-    return with_lines(ExitKind::input_exhausted, "input exhausted", facts);
   if (tells_out_of_memory(facts.last_error_line))
     return with_lines(ExitKind::out_of_memory, str_cat("out of memory (exit code ", code, ")"),
                       facts);

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "millrace/launch/peer_lines.h"
+
 namespace millrace {
 namespace {
 
@@ -32,21 +34,46 @@ TaskOutput::Pipe TaskOutput::read(int pipe, Stream stream) {
 void TaskOutput::finish() {
   out_.finish(sink(Stream::out));
   err_.finish(sink(Stream::err));
+  for (Stream stream : {Stream::out, Stream::err}) {
+    std::string rest = std::exchange(unlogged(stream), "");
+    write_log(rest, stream);
+  }
 }
 
 void TaskOutput::take(std::string_view bytes, Stream stream) {
-  copy_to_log(bytes);
+  copy_to_log(bytes, stream);
   splitter(stream).feed(bytes, sink(stream));
 }
 
 LineSplitter::Sink TaskOutput::sink(Stream stream) {
   return [this, stream](std::string_view line) {
     errors_.note(stream, line);
+    if (tells_of_waiting(line)) waiting_ = line;
     console_->line(task_, stream, line);
   };
 }
 
-void TaskOutput::copy_to_log(std::string_view bytes) {
+void TaskOutput::copy_to_log(std::string_view bytes, Stream stream) {
+  std::string& start = unlogged(stream);
+  size_t whole = bytes.rfind('\n') + 1;  // 0 if there is no line end
+  if (whole != 0 || start.size() + bytes.size() > kPipeCapacity) {
+    if (whole == 0) whole = bytes.size();
+    write_log(std::exchange(start, ""), stream);
+    write_log(bytes.substr(0, whole), stream);
+    bytes.remove_prefix(whole);
+  }
+  start += bytes;
+}
+
+void TaskOutput::write_log(std::string_view bytes, Stream stream) {
+  if (bytes.empty()) return;
+  if (stream != log_stream_ && log_end_ != '\n') write_log("\n");
+  log_stream_ = stream;
+  log_end_ = bytes.back();
+  write_log(bytes);
+}
+
+void TaskOutput::write_log(std::string_view bytes) {
   while (log_.is_open() && !bytes.empty()) {
     ssize_t size = write(log_.number(), bytes.data(), bytes.size());
     if (size > 0) bytes.remove_prefix(static_cast<size_t>(size));

@@ -2,7 +2,10 @@
 // end, and copied to its log file. Part of local_run. Single-threaded.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "millrace/base/result.h"
 #include "millrace/launch/descriptor.h"
@@ -26,10 +29,16 @@ class TaskOutput {
   void finish();
 
   const ErrorLines& errors() const { return errors_; }
+  // The last line since the last call that tells of waiting (peer_lines.h), if any.
+  std::optional<std::string> take_waiting() { return std::exchange(waiting_, std::nullopt); }
 
  private:
   void take(std::string_view bytes, Stream stream);
-  void copy_to_log(std::string_view bytes);
+  // Whole lines where they are not too long, so that those of both streams stay apart.
+  void copy_to_log(std::string_view bytes, Stream stream);
+  void write_log(std::string_view bytes, Stream stream);
+  void write_log(std::string_view bytes);
+  std::string& unlogged(Stream stream) { return unlogged_[static_cast<size_t>(stream)]; }
   LineSplitter& splitter(Stream stream) { return stream == Stream::out ? out_ : err_; }
   LineSplitter::Sink sink(Stream stream);
 
@@ -38,8 +47,12 @@ class TaskOutput {
   LineSplitter out_;
   LineSplitter err_;
   ErrorLines errors_;
+  std::optional<std::string> waiting_;
   Descriptor log_;
   std::string log_path_;
+  std::array<std::string, 2> unlogged_;  // by Stream: the start of a line
+  Stream log_stream_ = Stream::out;      // who wrote to the log last
+  char log_end_ = '\n';                  // and which byte
 };
 
 }  // namespace millrace

@@ -178,8 +178,10 @@ class LocalRun {
   }
 
   void read_outputs() {
-    for (Task& task : tasks_)
-      if (task.process) read_output(task);
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      if (tasks_[i].process) read_output(tasks_[i]);
+      if (auto line = tasks_[i].output.take_waiting()) tell(TaskWaits{i, std::move(*line)});
+    }
   }
 
   void read_output(Task& task) {

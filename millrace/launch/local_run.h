@@ -14,8 +14,8 @@
 namespace millrace {
 
 struct LocalRunOptions {
-  // Where each task's output goes as well, byte by byte: <directory>/map_1.log. Made if it is
-  // missing. Empty: nowhere.
+  // Where each task's output goes as well, with all its bytes: <directory>/map_1.log. Lines of
+  // standard output and error stay apart. Made if it is missing. Empty: nowhere.
   std::string log_directory = {};
 };
 

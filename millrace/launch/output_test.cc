@@ -8,6 +8,7 @@
 #include "millrace/launch/exit_reason.h"
 #include "millrace/launch/job_report.h"
 #include "millrace/launch/line_splitter.h"
+#include "millrace/launch/peer_lines.h"
 
 namespace millrace {
 namespace {
@@ -75,6 +76,19 @@ TEST_CASE("an error that begins with the name of a task goes on in the next line
         "millrace.errors.OutOfRangeError: From /job:files/replica:0/task:0: "
         "FIFOQueue 'q' is closed and has insufficient elements");
   CHECK(lines.first() == lines.last());
+}
+
+TEST_CASE("a line that tells of waiting is known, and for whom") {
+  const std::string_view line =
+      "20:14:42.680 I CreateSession still waiting for response from worker: "
+      "/job:map/replica:0/task:1 at 127.0.0.1:58929 (UNAVAILABLE: nothing listens there)";
+  CHECK(tells_of_waiting(line));
+  CHECK(!tells_of_waiting("still waiting for the session at grpc://127.0.0.1:48083"));
+  CHECK(names_task(line, "map:1"));
+  CHECK(names_task("From /job:map/replica:0/task:10 and /job:map/replica:0/task:1", "map:1"));
+  CHECK(!names_task("From /job:map/replica:0/task:10:", "map:1"));
+  CHECK(!names_task(line, "map:0"));
+  CHECK(!names_task(line, "map"));
 }
 
 TEST_CASE("every end has its reason") {

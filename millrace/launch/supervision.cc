@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/peer_lines.h"
 
 namespace millrace {
 namespace {
@@ -19,6 +20,10 @@ int blame_rank(const ExitReason& reason) {
   if (looks_like_consequence(reason)) return 2;
   return reason.kind == ExitKind::failed ? 1 : 0;
 }
+
+constexpr std::string_view kHowToOutlast =
+    "a session begins when all its tasks are there; let tasks serve until the others are done "
+    "(server.join()), or leave them out of the session (device_filters)";
 
 // What stands in the table after "stopped: …".
 std::string with_manner(std::string text, const std::string& manner) {
@@ -40,6 +45,7 @@ std::vector<SupervisionAction> Supervision::on(const SupervisionEvent& event, Cl
   if (finished_) return actions;
   if (const auto* task = std::get_if<TaskStarted>(&event)) started(*task, now);
   if (const auto* ends = std::get_if<TasksEnded>(&event)) ended(*ends, now, actions);
+  if (const auto* line = std::get_if<TaskWaits>(&event)) waits(*line, now, actions);
   if (const auto* signal = std::get_if<Interrupted>(&event)) interrupted(*signal, now, actions);
   if (std::holds_alternative<TimePassed>(event)) time_passed(now, actions);
   finish_if_done(now, actions);
@@ -80,6 +86,19 @@ void Supervision::ended(const TasksEnded& event, Clock::Time now, Actions& actio
   actions.emplace_back(
       Say{str_cat(failed->name, " failed: ", failed->reason.text, line.empty() ? "" : ": ", line)});
   stop(StopCause::failed, "", now, actions);
+}
+
+void Supervision::waits(const TaskWaits& event, Clock::Time now, Actions& actions) {
+  const Task& task = tasks_.at(event.task);
+  if (stop_ || !task.decides || task.phase != Phase::running) return;
+  for (const Task& peer : tasks_) {
+    if (peer.phase != Phase::ended || now - peer.ended < kStaleLines) continue;
+    if (!names_task(event.line, peer.name)) continue;
+    std::string text =
+        str_cat(task.name, " waits for ", peer.name, ", which has ended (", peer.reason.text, ")");
+    actions.emplace_back(Say{str_cat(text, ": ", kHowToOutlast)});
+    return stop(StopCause::waits, text, now, actions);
+  }
 }
 
 void Supervision::interrupted(const Interrupted& event, Clock::Time now, Actions& actions) {
@@ -180,11 +199,26 @@ std::string Supervision::why_stopped() const {
       return "interrupted";
     case StopCause::time_limit:
       return str_cat("stopped: time limit of ", stop_reason_);
+    case StopCause::waits:
+      return "stopped: waiting was in vain";
     case StopCause::failed:
       break;
   }
   const Task* task = culprit();
   return str_cat("stopped: ", task == nullptr ? "another task" : task->name, " failed");
+}
+
+std::string Supervision::cause_of_failure() const {
+  const Task* task = culprit();
+  if (task == nullptr) return "";
+  std::string cause = str_cat(task->name, ": ", task->reason.text);
+  if (!looks_like_consequence(task->reason)) return cause;
+  for (const Task& peer : tasks_)
+    if (peer.phase == Phase::ended && is_success(peer.reason.kind) && peer.ended <= task->ended &&
+        names_task(task->reason.last_error_line, peer.name))
+      return str_cat(cause, "; ", peer.name, " had ended (", peer.reason.text,
+                     "): ", kHowToOutlast);
+  return cause;
 }
 
 JobReport Supervision::report() const {
@@ -195,8 +229,8 @@ JobReport Supervision::report() const {
   report.end = stop_ == StopCause::interrupted ? JobEnd::interrupted : JobEnd::failed;
   if (stop_ == StopCause::interrupted) report.cause = str_cat("interrupted by ", stop_reason_);
   if (stop_ == StopCause::time_limit) report.cause = str_cat("time limit of ", stop_reason_);
-  if (const Task* task = culprit(); task != nullptr && stop_ == StopCause::failed)
-    report.cause = str_cat(task->name, ": ", task->reason.text);
+  if (stop_ == StopCause::waits) report.cause = str_cat(stop_reason_, ": ", kHowToOutlast);
+  if (stop_ == StopCause::failed) report.cause = cause_of_failure();
   return report;
 }
 

@@ -6,9 +6,10 @@
 //   running ─ a task failed, interrupt, ─────►      │ after the grace time
 //            time limit                          SIGKILL to the rest ─► kPatience later ─► finished
 //
-// A task that ends well, or that ran out of input, ends nothing else. When several tasks failed,
-// the report blames the one that looks like the cause: a task that a signal killed before one with
-// an exit code, any of them before a task that only tells that a peer went away.
+// A task that ends well, or that ran out of input, ends nothing else, until a task whose success
+// counts waits for it: a session that needs a task that has ended will never begin. When several
+// tasks failed, the report blames the one that looks like the cause: a task that a signal killed
+// before one with an exit code, any of them before a task that only tells that a peer went away.
 //
 // Single-threaded: whoever launches owns it.
 #pragma once
@@ -37,6 +38,9 @@ struct SupervisionLimits {
 // How long a launcher waits for processes that SIGKILL does not end (they hang in the kernel).
 inline constexpr Clock::Duration kPatience = std::chrono::seconds(10);
 
+// A task that has ended for less may have been there when another one wrote that it waits for it.
+inline constexpr Clock::Duration kStaleLines = std::chrono::seconds(2);
+
 struct TaskStarted {
   size_t task;
 };
@@ -49,13 +53,18 @@ struct TaskEnded {
 struct TasksEnded {
   std::vector<TaskEnded> ends;
 };
+// A task wrote that it waits for another one: tells_of_waiting(line). Told again and again.
+struct TaskWaits {
+  size_t task;
+  std::string line;
+};
 // Somebody wants the job to end; the second time, at once.
 struct Interrupted {
   std::string by;  // "SIGINT (signal 2)"
 };
 // The time that wake_at() named has come.
 struct TimePassed {};
-using SupervisionEvent = std::variant<TaskStarted, TasksEnded, Interrupted, TimePassed>;
+using SupervisionEvent = std::variant<TaskStarted, TasksEnded, TaskWaits, Interrupted, TimePassed>;
 
 // SIGTERM to all processes of the task.
 struct Terminate {
@@ -101,11 +110,12 @@ class Supervision {
     Clock::Time ended = {};
     std::optional<int64_t> peak_memory = std::nullopt;
   };
-  enum class StopCause { finished, failed, interrupted, time_limit };
+  enum class StopCause { finished, failed, waits, interrupted, time_limit };
   using Actions = std::vector<SupervisionAction>;
 
   void started(const TaskStarted& event, Clock::Time now);
   void ended(const TasksEnded& event, Clock::Time now, Actions& actions);
+  void waits(const TaskWaits& event, Clock::Time now, Actions& actions);
   void interrupted(const Interrupted& event, Clock::Time now, Actions& actions);
   void time_passed(Clock::Time now, Actions& actions);
   void stop(StopCause cause, std::string why, Clock::Time now, Actions& actions);
@@ -113,6 +123,7 @@ class Supervision {
   void finish_if_done(Clock::Time now, Actions& actions);
   bool has_succeeded() const;
   const Task* culprit() const;
+  std::string cause_of_failure() const;
   std::string why_stopped() const;
   TaskReport report(const Task& task) const;
 
@@ -120,7 +131,7 @@ class Supervision {
   const Clock::Time start_;
   std::vector<Task> tasks_;
   std::optional<StopCause> stop_;
-  std::string stop_reason_;  // for people; who interrupted, which time limit
+  std::string stop_reason_;  // for people; who interrupted, who waits, which limit
   std::optional<Clock::Time> kill_at_;
   std::optional<Clock::Time> give_up_at_;
   bool finished_ = false;

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "millrace/bin/verbs.h"
+#include "millrace/bin/whole_number.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/tf_config.h"
 #include "millrace/launch/config_script.h"
@@ -96,7 +97,7 @@ void add_config(CLI::App& app, Invocation& invocation) {
           ->type_name("NAME=COUNT")
           ->allow_extra_args(false);
   CLI::Option* file =
-      verb->add_option("--cluster", flags->cluster_file, "JSON: a cluster, or a whole TF_CONFIG")
+      verb->add_option(kClusterFlags, flags->cluster_file, "JSON: a cluster, or a whole TF_CONFIG")
           ->type_name("FILE")
           ->excludes(jobs);
   verb->add_option("--out", flags->directory, "Where to write")
@@ -108,7 +109,7 @@ void add_config(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option("--ports", flags->first_port, "First port; the tasks get this and the following")
       ->type_name("PORT")
-      ->check(CLI::Range(1, 65535))
+      ->check(whole_number(1, 65535))
       ->excludes(file)
       ->capture_default_str();
   verb->callback([flags, jobs, file, &invocation] {

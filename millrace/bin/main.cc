@@ -12,6 +12,7 @@ int main_of(int argc, char** argv) {
   CLI::App app("Runs programs that span processes, and the tasks that they are made of.",
                "millrace");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "millrace " MILLRACE_VERSION, "Print the version and exit");
   app.footer("millrace VERB --help tells more, with examples and exit codes.");
 
   // All after "--" belongs to the command that `run` starts, whatever it looks like.

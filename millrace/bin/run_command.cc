@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 
 #include "millrace/bin/verbs.h"
+#include "millrace/bin/whole_number.h"
 #include "millrace/launch/local_run.h"
+#include "millrace/launch/plan.h"
 
 namespace millrace {
 namespace {
@@ -24,6 +26,15 @@ Examples:
   millrace run --job worker=2 --release-ports -- ./a_program_that_binds_its_port_itself
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 the command line makes no sense, 130 interrupted.)";
+
+// CLI11 does not know of what follows "--".
+class RunFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    return usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND [ARGUMENT...]");
+  }
+};
 
 // The flags as they stand on the command line.
 struct RunFlags {
@@ -64,7 +75,20 @@ Result<JobSpec> job_of(const RunFlags& flags, const std::vector<std::string>& co
   return job;
 }
 
-int run(const RunFlags& flags, const std::vector<std::string>& command) {
+// What stands before "--" and is no flag of ours; most often the command, without its "--".
+Status check_extras(const std::vector<std::string>& extras) {
+  if (extras.empty()) return {};
+  if (extras[0].starts_with("-"))
+    return invalid("unknown flag ", extras[0], "; millrace run --help lists those there are");
+  std::string text;
+  for (const std::string& extra : extras) str_append(&text, " ", shell_quoted(extra));
+  return invalid("'", extras[0], "' was not expected; write the command after '--': --",
+                 text.substr(0, 200));
+}
+
+int run(const RunFlags& flags, const std::vector<std::string>& extras,
+        const std::vector<std::string>& command) {
+  if (Status status = check_extras(extras); !status.ok()) return complain("run", status);
   Result<JobSpec> job = job_of(flags, command);
   if (!job.ok()) return complain("run", job.status());
   if (flags.dry_run) {
@@ -84,6 +108,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* verb = app.add_subcommand("run", "Run a cluster of tasks on this machine");
   verb->footer(kFooter);
+  verb->formatter(std::make_shared<RunFormatter>());
+  verb->prefix_command();  // from the first word that is no flag of ours: check_extras() explains
   verb->add_option("--job", flags->jobs, "A job and how many tasks it has; may be repeated")
       ->type_name("NAME=COUNT")
       ->required()
@@ -109,13 +135,15 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option("--ports", flags->first_port, "First port; the tasks get this and the following")
       ->type_name("PORT")
-      ->check(CLI::Range(1, 65535));
+      ->check(whole_number(1, 65535));
   verb->add_flag(
       "--release-ports", flags->release_ports,
       "Free each port just before its task starts: for programs that bind it themselves");
   verb->add_flag("--dry-run", flags->dry_run, "Print what would be started, and start nothing");
-  verb->callback([flags, &invocation] {
-    invocation.run = [flags, &invocation] { return run(*flags, invocation.command); };
+  verb->callback([flags, verb, &invocation] {
+    invocation.run = [flags, verb, &invocation] {
+      return run(*flags, verb->remaining(), invocation.command);
+    };
   });
 }
 

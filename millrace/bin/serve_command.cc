@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
 
 #include "millrace/bin/verbs.h"
+#include "millrace/bin/whole_number.h"
 #include "millrace/cluster/task_identity.h"
 #include "millrace/launch/exit_reason.h"
 #include "millrace/launch/local_signals.h"
@@ -21,8 +23,9 @@ namespace {
 
 constexpr const char* kFooter =
     R"(Serves until SIGTERM or Ctrl-C: clients and other tasks put their graphs on it. Prints one line when it
-answers: "serving JOB:INDEX at HOST:PORT". The cluster and the task come from flags, from a file, or
-from TF_CONFIG; --job_name and --task_index choose another task of it.
+answers: "serving JOB:INDEX at HOST:PORT", its address in the cluster, or with --bind the one it is
+bound to. The cluster and the task come from flags, from a file, or from TF_CONFIG; --job_name and
+--task_index choose another task of it.
 
 It listens on loopback only if its address in the cluster is a loopback address, else on all
 interfaces; --bind chooses one. Port 0 takes a free one.
@@ -30,10 +33,13 @@ interfaces; --bind chooses one. Port 0 takes a free one.
 Examples:
   TF_CONFIG='{"cluster": {"ps": ["localhost:2222"]}, "task": {"type": "ps", "index": 0}}' millrace serve
   millrace serve --ps_hosts=a:2222 --worker_hosts=b:2222,c:2222 --job_name=worker --task_index=1
-  millrace serve --cluster-file cluster.json --job_name=ps
+  millrace serve --cluster cluster.json --job_name=ps
 
 Exit codes: 0 it was asked to stop, 1 it could not serve or stop, 2 the cluster or the command line
 makes no sense.)";
+
+constexpr int kMostDevices = 4096;
+constexpr const char* kOtherFlags = "--cluster, --bind, --cpu-devices, --operation-timeout-ms";
 
 struct ServeFlags {
   std::string cluster_file;
@@ -43,7 +49,8 @@ struct ServeFlags {
 };
 
 Result<TaskIdentity> identify(const ServeFlags& flags, const std::vector<std::string>& rest) {
-  TaskSources sources{.tf_config = std::getenv("TF_CONFIG"), .flags = rest};
+  TaskSources sources{
+      .tf_config = std::getenv("TF_CONFIG"), .flags = rest, .other_flags = kOtherFlags};
   if (!flags.cluster_file.empty()) {
     std::ifstream file(flags.cluster_file, std::ios::binary);
     std::stringstream text;
@@ -75,6 +82,11 @@ int wait_for_signal(std::unique_ptr<SignalWatch> signals) {
   }
 }
 
+// A host that can't be looked up is as wrong on the command line as one of another machine.
+Status start_error(const Status& status) {
+  return status.code() == Code::not_found ? invalid(status.message()) : status;
+}
+
 int serve(const ServeFlags& flags, const std::vector<std::string>& rest) {
   Result<TaskIdentity> identity = identify(flags, rest);
   if (!identity.ok()) return complain("serve", identity.status());
@@ -85,10 +97,11 @@ int serve(const ServeFlags& flags, const std::vector<std::string>& rest) {
   // Before the server's threads are there, which then leave the signals to this one.
   auto signals = std::make_unique<SignalWatch>();
   Result<std::unique_ptr<Server>> started = Server::start(std::move(*options));
-  if (!started.ok()) return complain("serve", started.status());
+  if (!started.ok()) return complain("serve", start_error(started.status()));
   Server& server = **started;
   std::string name = str_cat(server.task().job, ":", server.task().task);
-  std::cout << "serving " << name << " at " << server.address() << std::endl;
+  const std::string& address = flags.bind_host.empty() ? server.address() : server.bound_address();
+  std::cout << "serving " << name << " at " << address << std::endl;
 
   std::string reason = signal_text(wait_for_signal(std::move(signals)));
   Status stopped = server.stop(unavailable(server.task().to_string(), " was stopped by ", reason));
@@ -104,17 +117,17 @@ void add_serve(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("serve", "Serve as one task of a cluster");
   verb->footer(kFooter);
   verb->allow_extras();  // --<job>_hosts, --job_name, --task_index: read_cluster_flags() knows them
-  verb->add_option("--cluster-file", flags->cluster_file, "JSON: a cluster, or a whole TF_CONFIG")
+  verb->add_option(kClusterFlags, flags->cluster_file, "JSON: a cluster, or a whole TF_CONFIG")
       ->type_name("FILE");
   verb->add_option("--bind", flags->bind_host, "Address of this machine to listen on")
       ->type_name("HOST");
   verb->add_option("--cpu-devices", flags->cpu_devices, "How many CPU devices the task has (1)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, kMostDevices));
   verb->add_option("--operation-timeout-ms", flags->operation_timeout_ms,
                    "Ends steps of sessions that set no limit of their own (none)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, std::numeric_limits<int>::max()));
   verb->callback([flags, verb, &invocation] {
     invocation.run = [flags, verb] { return serve(*flags, verb->remaining()); };
   });

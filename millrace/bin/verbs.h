@@ -20,6 +20,9 @@ inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kMisused = 2;
 
+// The flag that names a file with the cluster, in all its spellings.
+inline constexpr const char* kClusterFlags = "--cluster,--cluster-file,--cluster_file";
+
 // What stood on the command line after "--", and what the verb that was chosen will do.
 struct Invocation {
   std::vector<std::string> command = {};

@@ -50,9 +50,10 @@ def test_one_script_per_task_makes_a_shell_into_it(config, tmp_path):
     assert text == json.dumps(told, indent=2)
 
 
-def test_a_cluster_file_may_be_sparse(config, tmp_path):
+@pytest.mark.parametrize("flag", ["--cluster", "--cluster-file", "--cluster_file"])
+def test_a_cluster_file_may_be_sparse(config, tmp_path, flag):
     (tmp_path / "c.json").write_text('{"ps": ["a:1"], "worker": {"3": "b:1"}}')
-    assert config("--cluster", "c.json").returncode == 0
+    assert config(flag, "c.json").returncode == 0
     told = json.loads(sourced(tmp_path / "config_worker_3.sh"))
     assert told["cluster"] == {"ps": ["a:1"], "worker": {"3": "b:1"}}
     assert told["task"] == {"type": "worker", "index": 3}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -118,11 +119,32 @@ sys.stderr.buffer.write(bytes(range(256)) + b"end")
     for index in range(2):
         assert done.stdout.count(f"worker:{index} | {index} {'x' * 90}\n") == 50_000
         log = (tmp_path / "logs" / f"worker_{index}.log").read_bytes()
-        assert log.count(b"\n") == 50_000 + 1
-        assert bytes(range(256)) + b"end" in log
+        assert log.count(b"%d %s\n" % (index, b"x" * 90)) == 50_000
+        assert log.count(b"y") >= 1_000_000
+        for line in (bytes(range(256)) + b"end").split(b"\n"):
+            assert line in log
     assert done.stdout.count("y") >= 2_000_000
     assert max(map(len, done.stdout.splitlines())) < 20_000
     assert "\x00\x01" in done.stderr
+
+
+def test_a_log_keeps_the_lines_of_both_streams_apart(run, tmp_path):
+    script = "printf out; echo error >&2; echo put; printf tail; printf 'the end' >&2"
+    assert run("--job", "worker=1", "--log-dir", str(tmp_path / "logs"), sh=script).returncode == 0
+    lines = (tmp_path / "logs" / "worker_0.log").read_text().splitlines()
+    assert sorted(lines) == ["error", "output", "tail", "the end"]
+
+
+def test_a_task_that_waits_for_one_that_has_ended_fails_the_job(run):
+    line = "CreateSession still waiting for response from worker: /job:worker/replica:0/task:1"
+    waiting = only("worker", 0, f"while :; do echo '{line} at' >&2; sleep 0.3; done")
+    done = run("--job", "worker=2", sh=waiting)
+    assert done.returncode == 1
+    assert "worker:0 waits for worker:1, which has ended (completed): " in done.stderr
+    assert reasons(done.stdout) == {
+        "worker:0": "stopped: waiting was in vain",
+        "worker:1": "completed",
+    }
 
 
 def test_the_port_is_held_for_the_task(run):
@@ -185,7 +207,9 @@ def test_what_a_dry_run_prints_can_be_run_by_a_shell(run):
         (["--job", "worker", "--cwd", "/no/such"], "no such directory"),
         (["--job", "worker", "--timeout", "soon"], "is no duration"),
         (["--job", "worker", "--host", "192.0.2.1"], "not an address of this machine"),
-        (["--job", "worker", "--ports", "70000"], "70000"),
+        (["--job", "worker", "--ports", "70000"], "'70000' is not allowed; write a whole number"),
+        (["--job", "worker", "sh", "-c", "a b"], "write the command after '--': -- sh -c 'a b'"),
+        (["--job", "worker", "serve"], "after '--': -- serve"),
         ([], "--job is required"),
         (["--job", "worker", "--frobnicate"], "--frobnicate"),
     ],
@@ -194,6 +218,18 @@ def test_a_command_line_that_makes_no_sense_is_exit_code_2(run, flags, told):
     done = run(*flags, sh="true")
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
+
+
+def test_the_help_shows_where_the_command_goes(millrace):
+    done = subprocess.run([millrace, "run", "--help"], capture_output=True, text=True)
+    assert "run [OPTIONS] -- COMMAND [ARGUMENT...]\n" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["version", "--version"])
+def test_it_tells_its_version(millrace, command):
+    done = subprocess.run([millrace, command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"millrace \d+\.\d+\.\d+\n", done.stdout)
 
 
 def test_a_port_in_use_is_told_before_anything_starts(run):
@@ -205,7 +241,7 @@ def test_a_port_in_use_is_told_before_anything_starts(run):
         port = other.getsockname()[1]
         done = run("--job", "worker=1", "--ports", str(port), sh="echo started")
     assert done.returncode == 1
-    assert f"port {port} of 127.0.0.1 is in use" in done.stderr
+    assert f"port {port} of 127.0.0.1 is in use by process {os.getpid()} (" in done.stderr
     assert "started" not in done.stdout
 
 

@@ -66,6 +66,8 @@ def test_it_says_when_it_serves_and_why_it_ends(serve, number):
         (["--ps_hosts=localhost:0", "--job_name=ps"], "ps:0"),
         (["--map_hosts", "[::1]:0,[::1]:0", "--job-name", "map", "--task-index", "1"], "map:1"),
         (["--cluster-file", "c.json", "--job_name=worker", "--task_index=1"], "worker:1"),
+        (["--cluster", "c.json", "--job_name=ps"], "ps:0"),
+        (["--cluster_file=c.json", "--job_name=ps"], "ps:0"),
     ],
 )
 def test_flags_or_a_file_may_say_who_it_is(serve, tmp_path, flags, task):
@@ -80,7 +82,15 @@ def test_flags_or_a_file_may_say_who_it_is(serve, tmp_path, flags, task):
         ([], "{'cluster': 1}", 2, "double quotes"),
         ([], json.dumps({"cluster": CLUSTER}), 2, "which task this is"),
         (["--job_name=wroker"], json.dumps({"cluster": CLUSTER}), 2, "its jobs are ps, worker"),
-        (["--frobnicate"], None, 2, "--frobnicate"),
+        ([], '{"Cluster": {"ps": ["a:1"]}}', 2, "$.Cluster is not read"),
+        ([], '{"cluster": {"ps": ["a:1"]}, "task": {"type": "w"}}', 2, "TF_CONFIG: $.task.type"),
+        (["--frobnicate"], None, 2, "unknown flag --frobnicate; allowed: "),
+        (["--frobnicate=5"], None, 2, "--cluster, --bind, --cpu-devices, --operation-timeout-ms"),
+        (["--ps_hosts=a:1", "--ps_hosts=b:1"], None, 2, "--ps_hosts is given twice"),
+        (["--cpu-devices", "0"], None, 2, "write a whole number from 1 to 4096"),
+        (["--cpu-devices", "2000000"], None, 2, "write a whole number from 1 to 4096"),
+        (["--operation-timeout-ms", "-5"], None, 2, "write a whole number from 1 to 2147483647"),
+        (["--ps_hosts=127.0.0.1:0", "--bind", "nosuch.invalid"], None, 2, "nosuch.invalid"),
         (["--cluster-file", "none.json"], None, 1, "can't read 'none.json'"),
         (["--ps_hosts=127.0.0.1:0", "--bind", "192.0.2.1"], None, 2, "192.0.2.1"),
     ],
@@ -90,6 +100,20 @@ def test_what_can_not_be_served_is_told(serve, flags, tf_config, code, told):
     output, errors = server.communicate(timeout=PATIENCE)
     assert (server.returncode, output) == (code, "")
     assert told in errors
+
+
+def test_with_bind_it_tells_the_address_that_it_is_bound_to(serve):
+    line = serve("--ps_hosts=localhost:0", "--bind", "127.0.0.9").stdout.readline()
+    assert line.startswith("serving ps:0 at 127.0.0.9:")
+
+
+def test_it_warns_of_an_address_in_the_cluster_that_is_not_of_this_machine(serve):
+    server = serve("--ps_hosts=192.0.2.1:0")
+    port = port_of(server.stdout.readline(), "ps:0")
+    server.terminate()
+    _, errors = server.communicate(timeout=PATIENCE)
+    assert f"listens on 0.0.0.0:{port}; the cluster calls it 192.0.2.1:{port}" in errors
+    assert "192.0.2.1, which the cluster calls ps:0 by, is not an address of this machine" in errors
 
 
 def test_a_port_in_use_is_told_with_its_process(serve):

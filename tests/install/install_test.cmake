@@ -8,6 +8,15 @@ function(run)
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${build}" --prefix "${prefix}")
+# Whoever uses Millrace need not have what its tests are made of.
+file(GLOB_RECURSE headers "${prefix}/include/*.h")
+foreach(header IN LISTS headers)
+  file(STRINGS "${header}" found REGEX "#include.*doctest|#include \"millrace/.*(testing|test_[a-z]+|fleet|fake_[a-z]+)\\.h\"")
+  if(found)
+    message(FATAL_ERROR "${header} is for tests only, and was installed: ${found}")
+  endif()
+endforeach()
+
 run("${CMAKE_COMMAND}" -G Ninja -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${consumer}"
     "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${compiler}"
     "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}")

@@ -107,6 +107,7 @@ from millrace.init_ops import (
     variance_scaling_initializer,
     zeros_initializer,
 )
+from millrace.string_ops import string_split
 from millrace.variable_scope import (
     AUTO_REUSE,
     VariableScope,

@@ -345,3 +345,22 @@ def test_random_values_repeat_with_a_seed():
 def test_a_shuffle_keeps_what_it_shuffles(session):
     shuffled = session.run(tf.random_shuffle(np.arange(100), seed=1))
     assert sorted(shuffled) == list(range(100)) and list(shuffled) != list(range(100))
+
+
+def test_unstacking_needs_an_axis_that_is_there():
+    with pytest.raises(ValueError, match=r"Argument `axis` = 0 not in range \[0, 0\)"):
+        tf.unstack(tf.constant(1))
+    with pytest.raises(ValueError, match=r"Argument `axis` = -3 not in range \[-2, 2\)"):
+        tf.unstack(tf.zeros([2, 3]), axis=-3)
+    with pytest.raises(ValueError, match="Cannot infer argument `num` from shape"):
+        tf.unstack(tf.placeholder(tf.float32))
+
+
+def test_strings_are_split_at_spaces_unless_told_otherwise(check):
+    def pieces(*arguments, **named):
+        return tf.string_split(*arguments, **named).values
+
+    check(pieces(["a b", " c,d"]), [b"a", b"b", b"c,d"])
+    check(pieces(["a b", " c,d"], " ,"), [b"a", b"b", b"c", b"d"])
+    check(pieces(["a  b"], delimiter=" ", skip_empty=False), [b"a", b"", b"b"])
+    check(pieces(input=["ab"], sep=""), [b"a", b"b"])

@@ -29,6 +29,11 @@ Result<QueueSpec> spec_of(const KernelSpec& spec) {
     return invalid(queue.op, " '", spec.node_name, "': ", queue.shapes.size(), " shapes for ",
                    queue.types.size(), " component types; give one shape each, or none");
   }
+  if (queue.capacity == 0 && queue.kind() != kRandomShuffle) {
+    return invalid(queue.op, " '", spec.node_name,
+                   "': a capacity of 0 has no room for any element; "
+                   "give at least 1, or -1 for no limit");
+  }
   if (queue.min_after_dequeue < 0 ||
       (queue.capacity >= 0 && queue.min_after_dequeue >= queue.capacity)) {
     return invalid("min_after_dequeue ", queue.min_after_dequeue, " must be >= 0 and < capacity ",

@@ -70,6 +70,18 @@ TEST_CASE("handles of one shared name are one queue") {
   CHECK(q.dequeue(b, {DType::string}).value()[0].tensor == Tensor::scalar<std::string>("x"));
 }
 
+TEST_CASE("a queue without room for any element is refused") {
+  QueueBench q;
+  CHECK(
+      q.handle("FIFOQueueV2", fifo({DType::i32}, {}, 0))
+          .status()
+          .message()
+          .find(
+              "a capacity of 0 has no room for any element; give at least 1, or -1 for no limit") !=
+      std::string::npos);
+  CHECK(q.handle("FIFOQueueV2", fifo({DType::i32}, {}, -1)).ok());
+}
+
 TEST_CASE("a second handle that asks for something else is refused with both values") {
   QueueBench q;
   REQUIRE(q.handle("FIFOQueueV2", fifo({DType::i32}, {}, 3)).ok());

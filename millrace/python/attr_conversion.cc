@@ -183,6 +183,10 @@ Result<Attrs> attrs_from_python(const OpDef& op, const py::dict& values) {
   for (const auto& [key, value] : values) {
     if (value.is_none() && op.find_attr(std::string(py::str(key))) == nullptr) continue;
     const std::string name = py::str(key);
+    if (py::isinstance<AttrValue>(value)) {
+      entries.emplace_back(name, value.cast<AttrValue>());
+      continue;
+    }
     const AttrDef* attr = op.find_attr(name);
     if (value.is_none() && attr->kind != "shape") continue;
     auto converted = attr_from_python(attr ? attr->kind : kind_of(value), value);

@@ -10,6 +10,9 @@
 //   func        (name, {attribute: value}), or a name        (name, {attribute: (kind, value)})
 //   list(…)     a sequence                                   a list
 //
+// A node that is passed on, and may have attributes that its op does not know, keeps them as opaque
+// values instead: AttrValue of this module, whose kind is exact and whose `plain()` is the above.
+//
 // All functions need the GIL.
 #pragma once
 
@@ -29,7 +32,8 @@ Result<AttrValue> attr_from_python(std::string_view kind, pybind11::handle value
 pybind11::object attr_to_python(const AttrValue& value);
 
 // The attributes of a node of `op`: kinds come from the op, and for attributes that it does not
-// know (such as "_class") from the values. None as a value leaves the attribute out.
+// know (such as "_class") from the values. None as a value leaves the attribute out; an AttrValue
+// is taken as it is.
 Result<Attrs> attrs_from_python(const OpDef& op, const pybind11::dict& values);
 
 // None, or a tuple in which None stands for an unknown dimension.

@@ -84,12 +84,13 @@ py::bytes graph_def(const GraphCore& core, NodeId first) {
   return wire::serialize_graph_def(core.export_from(first));
 }
 
-// (name, op, device, inputs, {attribute: (kind, value)}) of each node.
-py::list nodes_to_python(std::span<const wire::NodeDef> nodes) {
+// (name, op, device, inputs, {attribute: what `convert` makes of it}) of each node.
+py::list nodes_to_python(std::span<const wire::NodeDef> nodes,
+                         py::object (*convert)(const AttrValue&)) {
   py::list made;
   for (const wire::NodeDef& node : nodes) {
     py::dict attrs;
-    for (const auto& [name, value] : node.attrs) attrs[py::str(name)] = attr_to_python(value);
+    for (const auto& [name, value] : node.attrs) attrs[py::str(name)] = convert(value);
     made.append(py::make_tuple(node.name, node.op, node.device, node.inputs, attrs));
   }
   return made;
@@ -109,7 +110,8 @@ py::list nodes_to_import(const OpLibrary& library, const py::bytes& data,
   auto nodes = importable_nodes(parsed(data), inputs, library.ops());
   // To TensorFlow's programs, an op that is not there is no wrong value.
   if (nodes.status().code() == Code::not_found) throw_error(nodes.status());
-  return nodes_to_python(check_argument(std::move(nodes)));
+  return nodes_to_python(check_argument(std::move(nodes)),
+                         [](const AttrValue& value) { return py::cast(value); });
 }
 
 py::object find(const GraphCore& core, const std::string& name) {
@@ -120,9 +122,12 @@ py::object find(const GraphCore& core, const std::string& name) {
 }  // namespace
 
 void bind_graph(py::module_& module) {
+  py::class_<AttrValue>(module, "AttrValue", "An attribute of a node as it is; immutable.")
+      .def("plain", &attr_to_python, "(kind, plain value)");
   module.def("check_graph_def", [](const py::bytes& data) { parsed(data); });
-  module.def("graph_def_nodes",
-             [](const py::bytes& data) { return nodes_to_python(parsed(data).nodes); });
+  module.def("graph_def_nodes", [](const py::bytes& data) {
+    return nodes_to_python(parsed(data).nodes, &attr_to_python);
+  });
   module.def("nodes_to_import", &nodes_to_import);
   py::class_<GraphCore, std::shared_ptr<GraphCore>>(module, "GraphCore")
       .def(py::init([](std::shared_ptr<OpLibrary> library) {

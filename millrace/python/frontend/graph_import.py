@@ -75,16 +75,19 @@ class _Import:
 
     def _attrs(self, attrs):
         """The attributes, with colocation pointing into the scope that the nodes go to."""
-        attrs = {key: value for key, (_, value) in attrs.items()}
-        if "_class" in attrs and self._scope:
-            prefix = b"loc:@"
-            attrs["_class"] = [
-                prefix + self._scope.encode() + group[len(prefix) :]
-                if group.startswith(prefix)
-                else group
-                for group in attrs["_class"]
-            ]
-        return attrs
+        if "_class" not in attrs or not self._scope:
+            return attrs
+        kind, groups = attrs["_class"].plain()
+        if kind != "list(string)":
+            return attrs
+        prefix = b"loc:@"
+        moved = [
+            prefix + self._scope.encode() + group[len(prefix) :]
+            if group.startswith(prefix)
+            else group
+            for group in groups
+        ]
+        return {**attrs, "_class": moved}
 
     def _tensor(self, text):
         """What a node reads; None for a node that is still to come."""

@@ -147,6 +147,30 @@ def test_a_mapped_input_may_be_a_variable_and_a_plain_value():
         assert session.run(a) == 7
 
 
+def test_attributes_that_the_op_does_not_know_stay_what_they_are():
+    as_list_of_shapes = field(1, field(7, field(2, b"\x08\x05")))
+    data = node(
+        "z", "Placeholder", dtype=as_type(INT32), _type=as_type(FLOAT), _shapes=as_list_of_shapes
+    )
+    with tf.Graph().as_default() as graph:
+        (z,) = tf.import_graph_def(data, name="", return_elements=["z"])
+        assert z.get_attr("_type") == tf.float32
+        assert z.get_attr("_shapes") == [tf.TensorShape([5])]
+        again = tf.GraphDef.FromString(graph.as_graph_def().SerializeToString()).node[0]
+    assert again.attr["_type"] == ("type", FLOAT)
+    assert again.attr["_shapes"] == ("list(shape)", [(5,)])
+
+
+def test_what_stands_together_in_a_graph_def_does_so_in_its_scope():
+    with tf.Graph().as_default() as other:
+        tf.constant(1, name="c")
+        with tf.colocate_with(other.get_operation_by_name("c")):
+            tf.constant(2, name="d")
+        data = other.as_graph_def().SerializeToString()
+    (d,) = tf.import_graph_def(data, name="in", return_elements=["d"])
+    assert d.colocation_groups() == [b"loc:@in/c"]
+
+
 def test_only_a_graph_def_is_imported():
     with pytest.raises(TypeError, match="graph_def must be a GraphDef"):
         tf.import_graph_def(5)

@@ -65,10 +65,12 @@ void ErrorLines::note(Stream stream, std::string_view line) {
     return;
   }
   bool indented = text.data() != line.data();
+  if (!indented) followed_ = true;
   // What a C++ exception says is indented, but is the best that there is.
   if (text.starts_with("what():") || (looks_like_error(text) && !indented)) {
     if (first_.empty()) first_ = text;
     last_ = text;
+    followed_ = false;
     last_goes_on_ = names_a_task_only(text);
   } else if (stream == Stream::err) {
     last_on_err_ = text;

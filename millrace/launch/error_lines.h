@@ -23,12 +23,15 @@ class ErrorLines {
   // Empty if there was none.
   const std::string& first() const { return first_; }
   const std::string& last() const { return last_.empty() ? last_on_err_ : last_; }
+  // True if last() is an error and nothing but its indented notes has followed: last words.
+  bool ends_with_error() const { return !last_.empty() && !followed_; }
 
  private:
   std::string first_;
   std::string last_;
   std::string last_on_err_;
   bool last_goes_on_ = false;
+  bool followed_ = false;
 };
 
 }  // namespace millrace

@@ -60,7 +60,12 @@ ExitReason classify_code(int code, SentSignal sent, const ExitFacts& facts) {
 }
 
 ExitReason classify_signal(int signal, SentSignal sent, const ExitFacts& facts) {
-  if (sent != SentSignal::none && signal == SIGTERM) return {.kind = ExitKind::stopped};
+  if (sent != SentSignal::none && signal == SIGTERM) {
+    // It was ending of that already; an interpreter takes a while to.
+    if (facts.ends_with_error && tells_end_of_input(facts.last_error_line))
+      return with_lines(ExitKind::input_exhausted, "input exhausted", facts);
+    return {.kind = ExitKind::stopped};
+  }
   if (sent == SentSignal::kill && signal == SIGKILL)
     return {.kind = ExitKind::stopped, .text = "SIGKILL was needed"};
   bool aborted_for_memory = signal == SIGABRT && tells_out_of_memory(facts.last_error_line);

@@ -26,6 +26,7 @@ struct ExitFacts {
   bool out_of_memory_kill = false;
   std::string first_error_line = {};
   std::string last_error_line = {};
+  bool ends_with_error = false;  // the last error line is the last line, but for notes
 };
 
 // The strongest signal that the launcher had sent before.

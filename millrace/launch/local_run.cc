@@ -210,7 +210,8 @@ class LocalRun {
   ExitFacts facts_of(const ProcessEnd& end, const ErrorLines& errors) {
     ExitFacts facts{.start_error = end.start_error,
                     .first_error_line = errors.first(),
-                    .last_error_line = errors.last()};
+                    .last_error_line = errors.last(),
+                    .ends_with_error = errors.ends_with_error()};
     if (WIFSIGNALED(end.wait_status)) facts.signal = WTERMSIG(end.wait_status);
     if (WIFEXITED(end.wait_status)) facts.code = WEXITSTATUS(end.wait_status);
     bool was_killed = facts.signal == SIGKILL || facts.code == 128 + SIGKILL;

@@ -76,6 +76,13 @@ TEST_CASE("an error that begins with the name of a task goes on in the next line
         "millrace.errors.OutOfRangeError: From /job:files/replica:0/task:0: "
         "FIFOQueue 'q' is closed and has insufficient elements");
   CHECK(lines.first() == lines.last());
+  CHECK(lines.ends_with_error());
+}
+
+TEST_CASE("an error is a task's last words if only its notes follow") {
+  CHECK(errors_of({"Traceback:", "ValueError: bad", "", "\t [[node x]]"}).ends_with_error());
+  CHECK(!errors_of({"ValueError: bad", "going on"}).ends_with_error());
+  CHECK(!errors_of({"giving up"}).ends_with_error());
 }
 
 TEST_CASE("a line that tells of waiting is known, and for whom") {

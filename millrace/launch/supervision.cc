@@ -214,7 +214,7 @@ std::string Supervision::cause_of_failure() const {
   std::string cause = str_cat(task->name, ": ", task->reason.text);
   if (!looks_like_consequence(task->reason)) return cause;
   for (const Task& peer : tasks_)
-    if (peer.phase == Phase::ended && is_success(peer.reason.kind) && peer.ended <= task->ended &&
+    if (peer.phase == Phase::ended && is_success(peer.reason.kind) &&
         names_task(task->reason.last_error_line, peer.name))
       return str_cat(cause, "; ", peer.name, " had ended (", peer.reason.text,
                      "): ", kHowToOutlast);

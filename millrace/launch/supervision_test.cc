@@ -75,6 +75,7 @@ class Story {
     facts.start_error = field(text, "cannot").value_or("");
     facts.last_error_line = field(text, "last").value_or("");
     facts.first_error_line = field(text, "first").value_or(facts.last_error_line);
+    facts.ends_with_error = !facts.last_error_line.empty();
     facts.out_of_memory_kill = text.ends_with(" oom");
     return {index(text.substr(5, text.find(' ', 5) - 5)), facts};
   }

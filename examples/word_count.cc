@@ -9,6 +9,7 @@
 // last map task prints the total. Tasks may start in any order.
 #include <millrace/millrace.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -47,13 +48,13 @@ Status run(const std::string& list_of_texts) {
   const auto others = ops::fifo_queue(reduce, {DType::i32}, {.shared_name = "others"});
   const std::vector<int> all_but_one(std::max(task.cluster.num_tasks("map"), 1) - 1);
   const auto fill = ops::queue_enqueue_many(reduce, others, {all_but_one});
-  const auto filled = ops::queue_close(reduce.after({fill}), others);
+  const auto prepare = ops::queue_close(reduce.after({zero.op(), fill}), others);
   const auto take_other = ops::queue_dequeue(reduce, others, {DType::i32})[0];
   MR_TRY(session->extend(graph));
 
   if (task.job == "files") {
     // Before the first path, so that a map task that has one finds all that it needs.
-    MR_TRY(session->run({}, {}, {.targets = {zero.op().name(), filled.name()}}));
+    MR_TRY(session->run({}, {}, {.targets = {prepare.name()}}));
     std::ifstream lines(list_of_texts);
     for (std::string line; lines >> std::ws && std::getline(lines, line);)
       MR_TRY(session->run({{path.name(), Tensor::scalar(line)}}, {}, {.targets = {put.name()}}));

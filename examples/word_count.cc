@@ -24,14 +24,12 @@ Result<int64_t> words_in(const std::string& path) {
   return count;
 }
 
-Status run(const std::string& list_of_texts) {
-  MR_ASSIGN(const ServerOptions task, launched_task(std::getenv));
-  MR_ASSIGN(const auto server, Server::start(task));
+Status run(Server& server, const ServerOptions& task, const std::string& list_of_texts) {
   // A map task must not wait for its siblings: one that came late would find the first ones gone.
   MR_ASSIGN(const auto session,
-            Session::create(*server, {.device_filters = {"/job:files", "/job:reduce"}}));
+            Session::create(server, {.device_filters = {"/job:files", "/job:reduce"}}));
 
-  GraphBuilder graph(server->runtime()->ops());
+  GraphBuilder graph(server.runtime()->ops());
   const Scope files = graph.root().device("/job:files/task:0");
   const Scope reduce = graph.root().device("/job:reduce/task:0");
   const auto paths = ops::fifo_queue(files, {DType::string}, {.shared_name = "paths"});
@@ -62,7 +60,7 @@ Status run(const std::string& list_of_texts) {
     MR_TRY(session->run({}, {}, {.targets = {end.name()}}));
   }
   if (task.job == "files" || task.job == "reduce") {
-    server->join();
+    server.join();
     return {};
   }
 
@@ -82,7 +80,11 @@ Status run(const std::string& list_of_texts) {
 }
 
 int main(int argc, char** argv) {
-  const Status status = run(argc > 1 ? argv[1] : "filenames.txt");
+  const auto task = launched_task(std::getenv);
+  const auto server = task.ok() ? Server::start(*task) : task.status();
+  const Status status =
+      server.ok() ? run(**server, *task, argc > 1 ? argv[1] : "filenames.txt") : server.status();
+  // Said before the server goes, which ends what the other tasks do with it.
   if (!status.ok()) std::cerr << status.to_string() << std::endl;
   return status.ok() ? 0 : 1;
 }

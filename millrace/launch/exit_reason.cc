@@ -42,7 +42,8 @@ ExitReason classify_code(int code, SentSignal sent, const ExitFacts& facts) {
   if (!expected && tells_end_of_input(facts.last_error_line))
     return with_lines(ExitKind::input_exhausted, "input exhausted", facts);
   if (sent != SentSignal::none) {
-    return {.kind = ExitKind::stopped, .text = expected ? "" : str_cat("exit code ", code)};
+    if (expected) return {.kind = ExitKind::stopped};
+    return with_lines(ExitKind::stopped, str_cat("exit code ", code), facts);
   }
   if (code == 0) return {.kind = ExitKind::completed, .text = "completed"};
   if (tells_out_of_memory(facts.last_error_line))
@@ -64,6 +65,7 @@ ExitReason classify_signal(int signal, SentSignal sent, const ExitFacts& facts) 
     // It was ending of that already; an interpreter takes a while to.
     if (facts.ends_with_error && tells_end_of_input(facts.last_error_line))
       return with_lines(ExitKind::input_exhausted, "input exhausted", facts);
+    if (facts.ends_with_error) return with_lines(ExitKind::stopped, "", facts);
     return {.kind = ExitKind::stopped};
   }
   if (sent == SentSignal::kill && signal == SIGKILL)
@@ -91,7 +93,7 @@ bool is_success(ExitKind kind) {
 bool is_failure(ExitKind kind) { return !is_success(kind) && kind != ExitKind::stopped; }
 
 bool looks_like_consequence(const ExitReason& reason) {
-  return reason.kind == ExitKind::failed &&
+  return (reason.kind == ExitKind::failed || reason.kind == ExitKind::stopped) &&
          has_any(reason.last_error_line, {"UNAVAILABLE", "UnavailableError", "CANCELLED",
                                           "CancelledError", "ABORTED", "AbortedError"});
 }

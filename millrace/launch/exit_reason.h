@@ -45,7 +45,9 @@ enum class ExitKind {
 struct ExitReason {
   ExitKind kind = ExitKind::completed;
   std::string text = {};  // "exit code 3"; for `stopped`, how it went: "" or "SIGKILL after 5 s"
-  std::string first_error_line = {};  // empty unless it failed
+  // Empty unless it failed. A task that was stopped has them if it ended with a code of its own or
+  // an error was its last word: it may have failed before it heard of that.
+  std::string first_error_line = {};
   std::string last_error_line = {};
 };
 
@@ -57,7 +59,7 @@ ExitReason classify(const ExitFacts& facts, SentSignal sent);
 bool is_success(ExitKind kind);
 // The job can't succeed because of it.
 bool is_failure(ExitKind kind);
-// True if the failure tells of another one (a peer that went away, a cancelled step).
+// True if the error tells of another one (a peer that went away, a cancelled step).
 bool looks_like_consequence(const ExitReason& reason);
 
 // "SIGKILL (signal 9)"; "signal 63" for one without a name.

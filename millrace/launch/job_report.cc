@@ -38,9 +38,12 @@ void append_row(const Row& row, const std::array<size_t, kColumns>& widths, std:
   *text += '\n';
 }
 
-void append_error_lines(const TaskReport& task, size_t indent, std::string* text) {
+// Of tasks that failed, and of those that may have been failing when they were told to stop.
+void append_error_lines(const TaskReport& task, JobEnd end, size_t indent, std::string* text) {
   const ExitReason& reason = task.reason;
-  if (!is_failure(reason.kind)) return;
+  const bool may_be_the_cause =
+      reason.kind == ExitKind::stopped && end == JobEnd::failed && !looks_like_consequence(reason);
+  if (!is_failure(reason.kind) && !may_be_the_cause) return;
   auto append = [&](std::string_view what, const std::string& line) {
     if (line.empty()) return;
     text->append(indent, ' ');
@@ -78,7 +81,7 @@ std::string render(const JobReport& report) {
   append_row(title, widths, &text);
   for (const TaskReport& task : report.tasks) {
     append_row(row_of(task), widths, &text);
-    append_error_lines(task, widths[0] + 2, &text);
+    append_error_lines(task, report.end, widths[0] + 2, &text);
   }
   return text + verdict(report) + "\n";
 }

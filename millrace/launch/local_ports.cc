@@ -8,8 +8,8 @@
 #include <cstring>
 #include <memory>
 
-#include "millrace/base/port_holder.h"
 #include "millrace/cluster/host_port.h"
+#include "millrace/cluster/port_holder.h"
 
 namespace millrace {
 namespace {

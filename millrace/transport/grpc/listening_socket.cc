@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/base/port_holder.h"
 #include "millrace/cluster/host_port.h"
+#include "millrace/cluster/port_holder.h"
 
 namespace millrace {
 namespace {

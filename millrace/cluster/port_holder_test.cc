@@ -1,4 +1,4 @@
-#include "millrace/base/port_holder.h"
+#include "millrace/cluster/port_holder.h"
 
 #include <doctest/doctest.h>
 

@@ -323,11 +323,11 @@ void MasterSession::delete_worker_sessions() {
   }
   if (!done) return;
   const Call call = context_.cleanup_call();
-  auto answers =
-      gather<void>(members_.size(), [self = shared_from_this(), done = std::move(done)](
-                                        std::vector<Status>) mutable { done(Status()); });
   // The last answer may end this session, perhaps before the last call returns.
   const auto self = shared_from_this();
+  auto answers =
+      gather<void>(members_.size(),
+                   [self, done = std::move(done)](std::vector<Status>) mutable { done(Status()); });
   for (size_t i = 0; i < members_.size(); ++i)
     members_[i].worker->delete_worker_session({handle_}, call, std::move(answers[i]));
 }

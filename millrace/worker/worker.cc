@@ -73,13 +73,15 @@ void Worker::create_worker_session(CreateWorkerSessionRequest request, Call, Don
 }
 
 void Worker::delete_worker_session(DeleteWorkerSessionRequest request, Call, Done<void> done) {
-  if (auto session = sessions_.take(request.session_handle)) {
+  bool was_last = false;
+  if (const auto session = sessions_.take(request.session_handle)) {
     close_session(*session, cancelled("session ", request.session_handle, " was closed"));
-    session.reset();
-    // Nobody is left who would soon use again what was kept.
-    if (sessions_.empty()) release_cached_blocks();
+    was_last = sessions_.empty();
   }
   done(Status());
+  // Nobody is left who would soon use again what was kept. Takes a while, so the answer comes
+  // first; this worker may be gone by now.
+  if (was_last) release_cached_blocks();
 }
 
 void Worker::register_graph(RegisterGraphRequest request, Call, Done<RegisterGraphReply> done) {

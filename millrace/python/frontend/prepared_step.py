@@ -25,12 +25,11 @@ def convert_feed(value, dtype_number):
         return tensor_values.to_array(value, dtype)[0]
     kind = dtype.as_numpy_dtype
     try:
-        if isinstance(value, int):
-            outside = dtype.is_integer and not dtype.min <= value <= dtype.max
-        else:
-            outside = isinstance(value, (list, tuple)) and tensor_values.would_wrap(
-                np.asarray(value), dtype
-            )
+        outside = False
+        if dtype.is_integer and isinstance(value, int):
+            outside = not dtype.min <= value <= dtype.max
+        elif dtype.is_integer and isinstance(value, (list, tuple)):
+            outside = tensor_values.would_wrap(np.asarray(value), dtype)
         if outside:
             raise TypeError(
                 f"Type of feed value {value} with type {type(value).__name__} is not compatible with "

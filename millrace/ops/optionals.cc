@@ -2,12 +2,12 @@
 
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
+#include "millrace/wire/known_variants.h"
 
 namespace millrace {
 namespace {
 
-// As TensorFlow writes them: the metadata is one byte, whether there is a value.
-constexpr std::string_view kTypeName = "tensorflow::data::Optional";
+constexpr std::string_view kTypeName = wire::kOptionalType;
 const std::string kSome(1, '\1');
 const std::string kNone(1, '\0');
 
@@ -18,7 +18,10 @@ Result<const Variant*> optional_of(const KernelContext& context) {
                    handle.shape().to_string());
   }
   const Variant& held = handle.item<Variant>();
-  if (is_optional(held)) return &held;
+  if (is_optional(held)) {
+    MR_TRY(wire::check_variant(held));
+    return &held;
+  }
   return invalid("'", context.node_name(), "': Input is not an optional, but '",
                  held.type_name.substr(0, 100), "'");
 }
@@ -43,7 +46,8 @@ Status tell_value(KernelContext& context) {
   return {};
 }
 
-Status get_value(KernelContext& context) {
+// What the optional holds is its maker's word; whoever planned the step went by the node's.
+Status get_value(KernelContext& context, std::span<const PartialShape> shapes) {
   MR_ASSIGN(const Variant* held, optional_of(context));
   if (!has_value(*held)) return invalid("The given optional does not have a value.");
   if (held->tensors.size() != static_cast<size_t>(context.num_outputs())) {
@@ -57,9 +61,25 @@ Status get_value(KernelContext& context) {
                      dtype_name(component.dtype()), ", expected ",
                      dtype_name(context.output_dtype(slot)));
     }
+    if (!shapes[static_cast<size_t>(slot)].allows(component.shape())) {
+      return invalid("'", context.node_name(), "': component ", slot, " of the given optional has ",
+                     "shape ", component.shape().to_string(), ", expected ",
+                     shapes[static_cast<size_t>(slot)].to_string());
+    }
     context.set_output(slot, component);
   }
   return {};
+}
+
+Result<std::unique_ptr<Kernel>> make_get_value(const KernelSpec& spec) {
+  MR_ASSIGN(auto shapes, spec.attrs.shapes("output_shapes"));
+  if (shapes.size() != spec.outputs.size()) {
+    return invalid("output_shapes names ", shapes.size(), " shapes for ", spec.outputs.size(),
+                   " components");
+  }
+  return kernel([shapes = std::move(shapes)](KernelContext& context) {
+    return get_value(context, shapes);
+  })(spec);
 }
 
 Status infer_components(InferContext& context) {
@@ -71,12 +91,12 @@ Status infer_components(InferContext& context) {
 }
 
 OpDef optional_op(std::string name, std::string doc, std::string signature, InferFn infer,
-                  Status (*run)(KernelContext&)) {
+                  KernelFactory cpu) {
   return {.name = std::move(name),
           .doc = std::move(doc),
           .signature = std::move(signature),
           .infer = std::move(infer),
-          .cpu = kernel(run),
+          .cpu = std::move(cpu),
           .foldable = false,
           .cost = Cost::cheap};
 }
@@ -91,15 +111,16 @@ Status register_optionals(OpRegistry& ops) {
   MR_TRY(ops.add(
       optional_op("OptionalFromValue", "An optional that holds components.",
                   "components: Toutput_types -> optional: variant | Toutput_types: list(type) >= 1",
-                  infer::scalar, from_value)));
+                  infer::scalar, kernel(from_value))));
   MR_TRY(ops.add(optional_op("OptionalNone", "An optional that holds nothing.",
-                             "-> optional: variant", infer::scalar, none)));
+                             "-> optional: variant", infer::scalar, kernel(none))));
   MR_TRY(ops.add(optional_op("OptionalHasValue", "Whether an optional holds something.",
-                             "optional: variant -> has_value: bool", infer::scalar, tell_value)));
+                             "optional: variant -> has_value: bool", infer::scalar,
+                             kernel(tell_value))));
   return ops.add(optional_op("OptionalGetValue", "What an optional holds.",
                              "optional: variant -> components: output_types | "
                              "output_types: list(type) >= 1, output_shapes: list(shape) >= 1",
-                             infer_components, get_value));
+                             infer_components, make_get_value));
 }
 
 }  // namespace millrace

@@ -3,40 +3,10 @@
 #include <utility>
 
 #include "millrace/ops/arguments.h"
-#include "millrace/wire/shape_codec.h"
-#include "millrace/wire/wire_format.h"
+#include "millrace/wire/known_variants.h"
 
 namespace millrace {
 namespace {
-
-Status malformed() { return invalid("the variant of a tensor list has malformed metadata"); }
-
-// What the metadata says before dtype, most and shape: which elements are not set.
-Result<std::vector<size_t>> read_unset(wire::Reader& reader, const Variant& variant) {
-  uint64_t count = 0;
-  if (!reader.next_varint(&count) || count > variant.metadata.size()) return malformed();
-  const uint64_t size = variant.tensors.size() + count;
-  if (size > static_cast<uint64_t>(TensorList::kMostElements)) return malformed();
-  std::vector<size_t> unset;
-  for (uint64_t i = 0; i < count; ++i) {
-    uint64_t index = 0;
-    if (!reader.next_varint(&index) || index >= size) return malformed();
-    if (!unset.empty() && index <= unset.back()) return malformed();
-    unset.push_back(static_cast<size_t>(index));
-  }
-  return unset;
-}
-
-Status read_rest(wire::Reader& reader, TensorList& list) {
-  uint64_t dtype = 0, most = 0;
-  if (!reader.next_varint(&dtype) || !reader.next_varint(&most)) return malformed();
-  const auto known = wire::dtype_or_ref_from_number(dtype);
-  if (!known) return malformed();
-  list.dtype = *known;
-  list.most = static_cast<int32_t>(most);
-  MR_ASSIGN(list.element_shape, wire::read_partial_shape(wire::Reader(reader.remaining())));
-  return {};
-}
 
 Status check_is_list(const Variant& variant) {
   if (variant.type_name == TensorList::kTypeName) return {};
@@ -49,21 +19,23 @@ Status check_scalar(const KernelContext& context, const Tensor& handle) {
                  handle.shape().to_string());
 }
 
-Status check_dtype(const KernelContext& context, const TensorList& list, DType dtype) {
-  if (dtype == DType::invalid || list.dtype == dtype) return {};
+Status check_dtype(const KernelContext& context, DType of_list, DType dtype) {
+  if (dtype == DType::invalid || of_list == dtype) return {};
   return invalid("'", context.node_name(), "': Invalid data types; op elements ", dtype_name(dtype),
-                 " but list elements ", dtype_name(list.dtype));
+                 " but list elements ", dtype_name(of_list));
 }
 
 }  // namespace
 
 Result<TensorList> TensorList::from(Variant variant) {
   MR_TRY(check_is_list(variant));
-  wire::Reader reader(variant.metadata);
-  TensorList list;
-  MR_ASSIGN(const auto unset, read_unset(reader, variant));
-  MR_TRY(read_rest(reader, list));
-  list.is_all_set = unset.empty();
+  MR_ASSIGN(wire::TensorListMetadata metadata, wire::read_list_metadata(variant));
+  const std::vector<size_t>& unset = metadata.unset;
+  TensorList list{.dtype = metadata.dtype,
+                  .element_shape = std::move(metadata.element_shape),
+                  .most = metadata.most,
+                  .elements = {},
+                  .is_all_set = unset.empty()};
   if (list.is_all_set) {
     list.elements = std::move(variant.tensors);
     return list;
@@ -84,24 +56,23 @@ Result<TensorList> TensorList::from(Variant variant) {
 Result<Variant> TensorList::to_variant() && {
   Variant variant;
   variant.type_name = kTypeName;
-  std::string unset;
-  uint64_t num_unset = 0;
+  wire::TensorListMetadata metadata{
+      .unset = {}, .dtype = dtype, .most = most, .element_shape = element_shape};
   if (is_all_set) variant.tensors = std::move(elements);
   for (size_t i = 0; !is_all_set && i < elements.size(); ++i) {
     if (elements[i].has_value()) {
       variant.tensors.push_back(std::move(elements[i]));
     } else {
-      wire::put_varint(&unset, i);
-      ++num_unset;
+      metadata.unset.push_back(i);
     }
   }
-  wire::put_varint(&variant.metadata, num_unset);
-  variant.metadata += unset;
-  wire::put_varint(&variant.metadata, static_cast<uint64_t>(dtype));
-  wire::put_varint(&variant.metadata, static_cast<uint64_t>(most));
-  wire::put_shape(&variant.metadata, element_shape);
+  variant.metadata = wire::list_metadata(metadata);
   if (dtype == DType::variant) MR_TRY(variant.settle());
   return variant;
+}
+
+Status TensorList::check_element(size_t index) const {
+  return wire::check_list_element(dtype, element_shape, elements[index], index);
 }
 
 Status TensorList::check_size(int64_t size) {
@@ -123,19 +94,16 @@ Result<const std::vector<Tensor>*> TensorList::peek(const KernelContext& context
   MR_TRY(check_scalar(context, handle));
   const Variant& variant = handle.item<Variant>();
   MR_TRY(check_is_list(variant));
-  wire::Reader reader(variant.metadata);
-  TensorList list;
-  MR_ASSIGN(const auto unset, read_unset(reader, variant));
-  MR_TRY(read_rest(reader, list));
-  MR_TRY(check_dtype(context, list, dtype));
-  return unset.empty() ? &variant.tensors : nullptr;
+  MR_ASSIGN(const wire::TensorListMetadata metadata, wire::read_list_metadata(variant));
+  MR_TRY(check_dtype(context, metadata.dtype, dtype));
+  return metadata.unset.empty() ? &variant.tensors : nullptr;
 }
 
 Result<TensorList> TensorList::take(KernelContext& context, int slot, DType dtype) {
   Tensor handle = context.take_input(slot);
   MR_TRY(check_scalar(context, handle));
   MR_ASSIGN(TensorList list, take_from(handle, 0));
-  MR_TRY(check_dtype(context, list, dtype));
+  MR_TRY(check_dtype(context, list.dtype, dtype));
   return list;
 }
 

@@ -1,25 +1,23 @@
 // TensorList: a list of tensors that travels as one variant, what loops of control flow v2 keep
 // their values in. A value: ops take one list and give another one; elements share their buffers.
 //
-// As a Variant it has TensorFlow's form, so that lists pass between its tasks and ours:
-//
-//   type_name  "tensorflow::TensorList"
-//   tensors    the elements that are set
-//   metadata   | count of unset elements | their indices … | dtype | most elements | shape |
-//              all but the shape are varints; the shape is a TensorShapeProto up to the end
+// As a Variant it has TensorFlow's form (wire/known_variants.h), so that lists pass between its
+// tasks and ours. One that came as bytes was checked when it was decoded; one that a program made
+// by hand was not, and lists are read too often to look at every element each time. What uses an
+// element as one of the list's dtype therefore calls check_element first.
 #pragma once
 
 #include <vector>
 
 #include "millrace/op/kernel.h"
 #include "millrace/tensor/tensor.h"
+#include "millrace/wire/known_variants.h"
 
 namespace millrace {
 
 struct TensorList {
-  static constexpr std::string_view kTypeName = "tensorflow::TensorList";  // as a variant
-  // More would be an attack: an element takes memory before it is set.
-  static constexpr int64_t kMostElements = int64_t{1} << 22;
+  static constexpr std::string_view kTypeName = wire::kTensorListType;  // as a variant
+  static constexpr int64_t kMostElements = wire::kMostListElements;
 
   DType dtype = DType::invalid;
   PartialShape element_shape;
@@ -32,7 +30,10 @@ struct TensorList {
   // Adds elements that are not set, or takes some away.
   void resize(int64_t size);
 
-  // Errors: INVALID_ARGUMENT if the variant is none of a list.
+  // Errors: INVALID_ARGUMENT if an element that is set is not of the dtype and shape of the list's.
+  Status check_element(size_t index) const;
+
+  // Errors: INVALID_ARGUMENT if the variant is none of a list. Does not look at the elements.
   static Result<TensorList> from(Variant variant);
   // Errors: INVALID_ARGUMENT if lists lie too deep in each other.
   Result<Variant> to_variant() &&;

@@ -20,7 +20,9 @@ Result<Tensor> joined(const TensorList& list, std::span<const int64_t> indices,
   const int64_t unit = 1;
   int64_t begin = 0;
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Tensor& element = list.elements[static_cast<size_t>(indices[i])];
+    const auto index = static_cast<size_t>(indices[i]);
+    const Tensor& element = list.elements[index];
+    if (element.has_value()) MR_TRY(list.check_element(index));
     if (element.has_value() && sizes[i] > 0)
       copy_box({&sizes[i], 1}, element, {0, {&unit, 1}}, made, {begin, {&unit, 1}});
     begin += sizes[i];

@@ -241,27 +241,6 @@ TEST_CASE("a list has the bytes that TensorFlow gives it") {
   CHECK(again->most == -1);
 }
 
-TEST_CASE("an optional holds what it was made from, or nothing") {
-  Fixture f;
-  const auto run = [&](std::string_view op, std::vector<Value> inputs) {
-    return f.bench->run(op, std::move(inputs),
-                        {.attrs = {{"output_types", std::vector<DType>{DType::f32, DType::i32}},
-                                   {"output_shapes", std::vector<PartialShape>{{}, {}}}}});
-  };
-  const auto some = run("OptionalFromValue", {Tensor::scalar(1.5f), integer(2)});
-  REQUIRE_MESSAGE(some.ok(), some.status().to_string());
-  const auto nothing = run("OptionalNone", {});
-  CHECK((*run("OptionalHasValue", {(*some)[0]}))[0].tensor == Tensor::scalar(true));
-  CHECK((*run("OptionalHasValue", {(*nothing)[0]}))[0].tensor == Tensor::scalar(false));
-  const auto got = run("OptionalGetValue", {(*some)[0]});
-  CHECK((*got)[0].tensor == Tensor::scalar(1.5f));
-  CHECK((*got)[1].tensor == integer(2));
-  CHECK(run("OptionalGetValue", {(*nothing)[0]}).status().message().find("does not have a value") !=
-        std::string::npos);
-  CHECK_FALSE(run("OptionalGetValue", {Tensor::scalar(Variant{"x", "", {}})}).ok());
-  CHECK_FALSE(run("OptionalGetValue", {(*run("OptionalFromValue", {integer(2)}))[0]}).ok());
-}
-
 TEST_CASE("a list whose elements are all set moves as it is, until one is added that is not") {
   Fixture f;
   const Tensor rows = Tensor::vector<float>({1, 2, 3});
@@ -284,6 +263,48 @@ TEST_CASE("a list whose elements are all set moves as it is, until one is added 
         Tensor::vector<float>({1, 2, 3, 1, 2, 3, 0}));
   const Tensor shorter = f.one("TensorListResize", {longer, integer(2)});
   CHECK(f.one("TensorListStack", {shorter, kAnyShape}) == Tensor::vector<float>({1, 2}));
+}
+
+// Metadata that says one thing and tensors that are another, as a program can make them by hand.
+Tensor list_that_lies(DType says, PartialShape element_shape, std::vector<Tensor> holds) {
+  TensorList list{.dtype = says,
+                  .element_shape = std::move(element_shape),
+                  .most = -1,
+                  .elements = std::move(holds),
+                  .is_all_set = true};
+  return Tensor::scalar(std::move(list).to_variant().value());
+}
+
+TEST_CASE("no op takes an element of a list for what it is not") {
+  Fixture f;
+  const Tensor ints = Tensor::vector<int32_t>({0}), longs = Tensor::vector<int64_t>({1});
+  const auto refused = [&](DType says, PartialShape element_shape, Tensor element) {
+    const Tensor list = list_that_lies(says, std::move(element_shape), {std::move(element)});
+    const std::vector<std::pair<std::string_view, std::vector<Value>>> uses = {
+        {"TensorListStack", {list, kAnyShape}},
+        {"TensorListGather", {list, ints, kAnyShape}},
+        {"TensorListConcat", {list}},
+        {"TensorListConcatV2", {list, kAnyShape, longs}},
+        {"TensorListGetItem", {list, integer(0), kAnyShape}},
+        {"TensorListPopBack", {list, kAnyShape}}};
+    for (const auto& [op, inputs] : uses) {
+      CAPTURE(op);
+      const Status status =
+          f.bench->run(op, inputs, {.attrs = {{"element_dtype", says}, {"shape_type", DType::i32}}})
+              .status();
+      CHECK(status.code() == Code::invalid_argument);
+      CHECK_MESSAGE(status.message().find(str_cat("says that its elements are ", dtype_name(says),
+                                                  " of shape ")) != std::string::npos,
+                    status.to_string());
+    }
+  };
+  const Tensor text = Tensor::vector<std::string>({"a text of which a reader would get bytes"});
+  const PartialShape any = PartialShape::unknown();
+  refused(DType::f32, any, text);
+  refused(DType::f32, any, Tensor::vector<Variant>({Variant()}));
+  refused(DType::string, any, Tensor::vector<float>({1}));
+  refused(DType::string, any, Tensor::vector<int64_t>({1}));
+  refused(DType::f64, any, Tensor::zeros(DType::i8, {1}).value());
 }
 
 TEST_CASE("broken variants are refused") {

@@ -23,6 +23,7 @@ Result<Tensor> element_of(const TensorList& list, int64_t index, const PartialSh
     MR_ASSIGN(const Shape shape, shape_of_unset(list, asked));
     return Tensor::zeros(list.dtype, shape);
   }
+  MR_TRY(list.check_element(static_cast<size_t>(index)));
   if (asked.allows(element.shape())) return element;
   return invalid("Incompatible shapes: an element has ", element.shape().to_string(),
                  ", and element_shape is ", asked.to_string());
@@ -100,7 +101,7 @@ Status get_item(KernelContext& context, DType dtype) {
   MR_ASSIGN(const auto* elements, TensorList::peek(context, 0, dtype));
   if (elements != nullptr && index >= 0 && index < static_cast<int64_t>(elements->size())) {
     const Tensor& element = (*elements)[static_cast<size_t>(index)];
-    if (asked.allows(element.shape())) {
+    if (element.dtype() == dtype && asked.allows(element.shape())) {
       context.set_output(0, element);
       return {};
     }

@@ -26,6 +26,7 @@ Result<Variant> zeros_like(const Variant& variant) {
     return std::move(list).to_variant();
   }
   if (!is_optional(variant)) return refuse(variant, "ZerosLike");
+  MR_TRY(wire::check_variant(variant));
   Variant made = variant;
   for (Tensor& component : made.tensors) {
     MR_ASSIGN(component, zeros_like(component));
@@ -71,6 +72,8 @@ Result<TensorList> sum(TensorList a, const TensorList& b) {
 }
 
 Result<Variant> sum_of_optionals(const Variant& a, const Variant& b) {
+  MR_TRY(wire::check_variant(a));
+  MR_TRY(wire::check_variant(b));
   if (has_value(a) != has_value(b))
     return invalid("Cannot add optionals because one has a value and the other doesn't.");
   if (a.tensors.size() != b.tensors.size()) {

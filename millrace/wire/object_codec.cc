@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/wire/known_variants.h"
 #include "millrace/wire/shape_codec.h"
 #include "millrace/wire/tensor_fields.h"
 
@@ -89,6 +90,7 @@ Status read_object(Reader reader, const Context& context, Variant* out) {
     }
   }
   MR_TRY(reader.status());
+  MR_TRY(check_variant(*out));
   return out->settle();
 }
 

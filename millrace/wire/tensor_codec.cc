@@ -225,10 +225,11 @@ Result<TensorHead> read_tensor_head(Reader reader) {
   const auto dtype =
       number <= kMaxDType ? dtype_from_number(static_cast<int>(number)) : std::nullopt;
   if (!dtype) {
+    const bool is_ref = number > kRefOffset && number <= kRefOffset + kMaxDType;
     return invalid("a tensor of shape ", head.shape.to_string(), " has dtype number ", number,
-                   number == 0           ? ", which means none"
-                   : number > kRefOffset ? ", a reference type; values are never references"
-                                         : ", which is not known");
+                   number == 0 ? ", which means none"
+                   : is_ref    ? ", a reference type; values are never references"
+                               : ", which is not known");
   }
   head.dtype = *dtype;
   return head;

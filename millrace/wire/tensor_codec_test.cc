@@ -193,6 +193,8 @@ TEST_CASE("what can't be a tensor is refused with the reason") {
         "never references");
   CHECK(error_of(proto_of(static_cast<DataType>(34), {})) ==
         "INVALID_ARGUMENT: a tensor of shape [] has dtype number 34, which is not known");
+  CHECK(error_of(proto_of(static_cast<DataType>(999), {})) ==
+        "INVALID_ARGUMENT: a tensor of shape [] has dtype number 999, which is not known");
   CHECK(error_of(proto_of(tensorflow::DT_FLOAT, {2, -1})) ==
         "INVALID_ARGUMENT: shape of a tensor: dimension 1 of a shape is -1; sizes start at 0");
   CHECK_FALSE(decode(proto_of(tensorflow::DT_FLOAT, std::vector<int64_t>(255, 1))).ok());

@@ -1,3 +1,4 @@
+// Part of verbs.h: `millrace config`.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -1,3 +1,4 @@
+// Part of verbs.h: `millrace run`.
 #include <iostream>
 #include <memory>
 

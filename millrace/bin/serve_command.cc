@@ -1,3 +1,4 @@
+// Part of verbs.h: `millrace serve`.
 #include <poll.h>
 
 #include <chrono>

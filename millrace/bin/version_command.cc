@@ -1,3 +1,4 @@
+// Part of verbs.h: `millrace version`.
 #include <iostream>
 
 #include <CLI/App.hpp>

@@ -1,4 +1,4 @@
-// CompiledGraph::compile: from a graph to arrays.
+// Part of compiled_graph.h: CompiledGraph::compile, from a graph to arrays.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Attribute values in the graph's text form.
+// Part of literal.h: attribute values in the graph's text form.
 #include <charconv>
 
 #include "millrace/graph/literal.h"

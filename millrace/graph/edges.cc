@@ -1,4 +1,4 @@
-// FanOut, topological_order, and the names of endpoints.
+// Part of graph.h: FanOut, topological_order, and the names of endpoints.
 #include <algorithm>
 
 #include "millrace/graph/graph.h"

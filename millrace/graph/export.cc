@@ -1,3 +1,4 @@
+// Part of import.h: export_graph, from the IR to GraphDef.
 #include <algorithm>
 
 #include "millrace/graph/import.h"

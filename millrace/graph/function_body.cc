@@ -1,4 +1,4 @@
-// instantiate: from the definition of a function to a graph.
+// Part of function.h: instantiate, from the definition of a function to a graph.
 #include <algorithm>
 #include <charconv>
 

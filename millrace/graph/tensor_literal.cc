@@ -1,4 +1,4 @@
-// Tensors in the graph's text form.
+// Part of literal.h: tensors in the graph's text form.
 #include <charconv>
 #include <optional>
 #include <type_traits>

@@ -1,3 +1,4 @@
+// Part of text.h: parse_graph, from text to a graph.
 #include <charconv>
 
 #include "absl/container/flat_hash_map.h"

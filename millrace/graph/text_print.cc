@@ -1,3 +1,4 @@
+// Part of text.h: to_text, from a graph to text.
 #include <algorithm>
 
 #include "millrace/graph/literal.h"

@@ -7,9 +7,11 @@
 //            time limit                          SIGKILL to the rest ─► kPatience later ─► finished
 //
 // A task that ends well, or that ran out of input, ends nothing else, until a task whose success
-// counts waits for it: a session that needs a task that has ended will never begin. When several
-// tasks failed, the report blames the one that looks like the cause: a task that a signal killed
-// before one with an exit code, any of them before a task that only tells that a peer went away.
+// counts waits for it: a session that needs a task that has ended will never begin. To let such a
+// task serve on, the launcher would have to know that its program is over before its process is.
+// When several tasks failed, the report blames the one that looks like the cause: a task that a
+// signal killed before one with an exit code, any of them before a task that only tells that a peer
+// went away.
 //
 // Single-threaded: whoever launches owns it.
 #pragma once

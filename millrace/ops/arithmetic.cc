@@ -1,3 +1,4 @@
+// Part of binary.h: sums, products, quotients, extremes, and AddN.
 #include <cmath>
 
 #include "millrace/op/infer.h"

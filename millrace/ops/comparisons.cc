@@ -1,3 +1,4 @@
+// Part of binary.h: orders, equality and logic.
 #include "millrace/op/infer.h"
 #include "millrace/ops/binary.h"
 #include "millrace/ops/elementwise.h"

@@ -43,8 +43,8 @@ class Queue final : public Resource {
   // Errors: INVALID_ARGUMENT saying how `other` differs.
   Status check_same(const QueueSpec& other) const;
 
-  // Shapes are checked (INVALID_ARGUMENT); types are the caller's promise, see check_signature in
-  // queue_access.h.
+  // Shapes are checked (INVALID_ARGUMENT); types are the caller's promise, which the kernels of
+  // queue_accesses.cc keep.
   void enqueue(QueueElement element, Cancellation* cancellation, Done<void> done);
   // One element per row of the components, which must have as many rows each.
   void enqueue_many(QueueElement rows, Cancellation* cancellation, Done<void> done);

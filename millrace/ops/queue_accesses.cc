@@ -1,4 +1,5 @@
-// The ops that put into, take from, close and measure a queue that they get a handle of.
+// Part of queues.h: the ops that put into, take from, close and measure a queue that they get a
+// handle of.
 #include <utility>
 
 #include "millrace/base/str_cat.h"

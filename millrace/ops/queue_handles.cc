@@ -1,4 +1,5 @@
-// The ops that name a queue: each finds the queue of its name on its device, or makes it.
+// Part of queues.h: the ops that name a queue: each finds the queue of its name on its device, or
+// makes it.
 #include <utility>
 
 #include "millrace/base/str_cat.h"

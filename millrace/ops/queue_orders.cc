@@ -1,3 +1,4 @@
+// Part of queue_core.h: the orders in which queues give their elements.
 #include <algorithm>
 #include <random>
 

@@ -1,3 +1,4 @@
+// Part of tensor_arrays.h: stacks, which loops of TensorFlow 1 push values to.
 #include <vector>
 
 #include "millrace/op/infer.h"

@@ -1,3 +1,4 @@
+// Part of tensor_list_ops.h: elements of a list become one tensor.
 #include <optional>
 
 #include "millrace/ops/arguments.h"

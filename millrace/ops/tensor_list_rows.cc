@@ -1,3 +1,4 @@
+// Part of tensor_list_ops.h: the rows of a tensor become elements of lists.
 #include <algorithm>
 
 #include "millrace/ops/arguments.h"

@@ -1,3 +1,4 @@
+// Part of step_graph.h: cut_step, what a step needs of the whole graph.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,5 @@
-// If and Case: a switch for each input, the bodies of the branches, a merge for each output.
+// Part of lower_forms.h: If and Case are a switch for each input, the bodies of the branches and a
+// merge for each output.
 //
 //   index ----> Switch -> pivot 0 ----> nodes of body 0 that wait for nothing
 //                      -> pivot 1 ----> …

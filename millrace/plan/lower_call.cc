@@ -1,4 +1,4 @@
-// PartitionedCall: the body in the place of the call.
+// Part of lower_forms.h: PartitionedCall is the body in the place of the call.
 #include "millrace/plan/lower_forms.h"
 
 namespace millrace {

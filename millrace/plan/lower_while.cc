@@ -1,4 +1,4 @@
-// While: a loop of TensorFlow 1 around the bodies of its two functions.
+// Part of lower_forms.h: While is a loop of TensorFlow 1 around the bodies of its two functions.
 //
 //   input -> Enter -> Merge -> Switch -> Exit -> output
 //                     ^   |     ^  |

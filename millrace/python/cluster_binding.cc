@@ -1,4 +1,5 @@
-// ClusterSpec, and what TF_CONFIG says: run_config(). Jobs are {name: {task index: address}}.
+// Part of bindings.h: ClusterSpec, and what TF_CONFIG says: run_config(). Jobs are {name: {task
+// index: address}}.
 #include <cstdlib>
 #include <optional>
 #include <string>

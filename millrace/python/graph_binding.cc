@@ -1,5 +1,5 @@
-// GraphCore: the C++ half of a front-end graph. Nodes are known by number, outputs by (node,
-// index), types by their number (plus 100 for references).
+// Part of bindings.h: GraphCore, the C++ half of a front-end graph. Nodes are known by number,
+// outputs by (node, index), types by their number (plus 100 for references).
 #include <span>
 #include <string>
 #include <string_view>

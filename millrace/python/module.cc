@@ -1,4 +1,4 @@
-// The module millrace._millrace: everything of the front-end that is not Python.
+// Part of bindings.h: the module millrace._millrace, all of the front-end that is not Python.
 #include <pybind11/pybind11.h>
 
 #include "millrace/graph/import.h"

@@ -1,4 +1,4 @@
-// OpLibrary: what the front-end must know of an op to apply it.
+// Part of bindings.h: OpLibrary, what the front-end must know of an op to apply it.
 #include <string>
 
 #include <pybind11/stl.h>

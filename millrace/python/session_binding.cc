@@ -1,5 +1,5 @@
-// ServedTask, ClientSession and PreparedStep. Feeds are (name, dtype number, shape) triples, the
-// configuration is a dictionary with the names of SessionOptions.
+// Part of bindings.h: ServedTask, ClientSession and PreparedStep. Feeds are (name, dtype number,
+// shape) triples, the configuration is a dictionary with the names of SessionOptions.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Tensor, make_tensor and what a dtype is: the values of the module.
+// Part of bindings.h: Tensor, make_tensor and what a dtype is: the values of the module.
 #include <string>
 
 #include "millrace/python/attr_conversion.h"

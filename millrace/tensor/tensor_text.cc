@@ -1,3 +1,4 @@
+// Part of tensor.h: Tensor::to_string.
 #include <algorithm>
 #include <charconv>
 #include <complex>

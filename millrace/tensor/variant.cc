@@ -1,3 +1,4 @@
+// Part of resource_handle.h: Variant::settle.
 #include <algorithm>
 
 #include "millrace/tensor/resource_handle.h"

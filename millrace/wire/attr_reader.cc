@@ -1,3 +1,4 @@
+// Part of attr_codec.h: from bytes to attribute values.
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -1,3 +1,4 @@
+// Part of attr_codec.h: from attribute values to bytes.
 #include "millrace/wire/attr_codec.h"
 #include "millrace/wire/attr_fields.h"
 #include "millrace/wire/shape_codec.h"

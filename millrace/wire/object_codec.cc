@@ -1,4 +1,5 @@
-// Elements of tensors that are C++ objects: strings, resource handles, variants.
+// Part of tensor_fields.h: elements of tensors that are C++ objects: strings, resource handles,
+// variants.
 #include <algorithm>
 #include <type_traits>
 #include <utility>

@@ -9,7 +9,7 @@ namespace millrace::rpc {
 enum OwnField : int {
   // RecvTensorRequest, bool: the caller can take a large tensor as several messages.
   kTakesParts = 1001,
-  // RecvTensorResponse, PartsHead (parts.h): no tensor here; it follows as messages.
+  // RecvTensorResponse, PartsHead (codec_recv_tensor.h): no tensor here; it follows as messages.
   kPartsHead = 1002,
   // RunGraphResponse, packed uint32: which of the values of `recv` are dead.
   kDeadValues = 1003,

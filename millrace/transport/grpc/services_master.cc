@@ -1,3 +1,4 @@
+// Part of services.h: the methods of a task's master.
 #include <utility>
 
 #include "millrace/transport/grpc/codec_session.h"

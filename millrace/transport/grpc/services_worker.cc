@@ -1,3 +1,4 @@
+// Part of services.h: the methods of a task's worker.
 #include <utility>
 
 #include "millrace/transport/grpc/codec_recv_tensor.h"

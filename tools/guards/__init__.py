@@ -1,0 +1,1 @@
+"""The checks behind tools/floors: one module each, listed in checks.py."""

@@ -1,0 +1,41 @@
+"""The table of floors, and which room a file belongs to."""
+
+from pathlib import Path
+
+# Lowest first. Rooms of one line do not include each other. millrace.h is the header that names
+# all rooms below it for programs; only doors may include it.
+FLOORS = [
+    ("F0", ["base"]),
+    ("F0", ["tensor"]),
+    ("F1", ["op", "wire", "io"]),
+    ("F2", ["graph", "ops"]),
+    ("F3", ["plan", "autodiff", "api"]),
+    ("F4", ["cluster", "engine"]),
+    ("F5", ["master", "worker"]),
+    ("F6", ["transport/inproc", "transport/grpc"]),
+    ("F7", ["session"]),
+    ("F8", ["train", "launch"]),
+    ("F8", ["millrace.h"]),
+    ("F9", ["bin", "python"]),
+]
+HEIGHT = {room: height for height, (_, rooms) in enumerate(FLOORS) for room in rooms}
+FLOOR = {room: floor for floor, rooms in FLOORS for room in rooms}
+
+
+def room_of(path):
+    """The room that a path inside millrace/ belongs to ("graph/graph.h" -> "graph"), or None."""
+    parts = Path(path).parts
+    for length in range(len(parts), 0, -1):
+        room = "/".join(parts[:length])
+        if room in HEIGHT and (len(parts) > length or room == "millrace.h"):
+            return room
+    return None
+
+
+def room_of_file(file):
+    """The room of a file of the repository ("millrace/graph/graph.h" -> "graph"), or None."""
+    return room_of(Path(*file.parts[1:])) if file.parts[0] == "millrace" else None
+
+
+def below(room):
+    return [other for other, height in HEIGHT.items() if height < HEIGHT[room]]

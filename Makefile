@@ -24,7 +24,7 @@ bench: build ## build, then print the table of benchmarks
 	@tools/setup bench
 	@tools/bench
 
-check: ## format, floors, lint, clang build, tests under sanitizers
+check: ## format, floors, build time, lint, clang build, tests under sanitizers
 	@tools/setup build check
 	@tools/check
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/plan/expanded_size.h"
 #include "millrace/plan/lower_forms.h"
 
 namespace millrace {
@@ -55,6 +56,7 @@ class Lowering {
     const auto calls = [](const Node& node) { return calls_functions(node.op->role); };
     const bool any = std::ranges::any_of(graph_.nodes().subspan(first_), calls);
     if (any) {
+      MR_TRY(check_size());
       Inliner inliner(graph_, options_);
       // Bodies add nodes at the end, and may call functions themselves.
       for (NodeId id = first_; id < graph_.size(); ++id) {
@@ -75,6 +77,25 @@ class Lowering {
   }
 
  private:
+  // Before anything is copied: a graph that is far too large costs no time and memory.
+  Status check_size() const {
+    const FunctionLibrary none;
+    ExpandedSize sizes(graph_.functions() ? *graph_.functions() : none, graph_.ops());
+    const uint64_t most = options_.max_bytes / sizeof(Node);
+    uint64_t nodes = 0;
+    for (NodeId id = first_; id < graph_.size(); ++id) {
+      const Node& node = graph_[id];
+      if (!calls_functions(node.op->role)) continue;
+      nodes += sizes.of_call(node);
+      if (nodes <= most) continue;
+      return error(Code::resource_exhausted, "Node '", node.name, "' (", node.op->name,
+                   "): with function bodies in the place of their calls the graph would have ",
+                   nodes, " nodes more, or still more, and be larger than the ", options_.max_bytes,
+                   " bytes that are allowed for it");
+    }
+    return {};
+  }
+
   Status lower(Inliner& inliner, NodeId id) {
     const Caller caller{graph_[id], inliner.origin_of(id)};
     Result<Lowered> lowered = dispatch(inliner, caller);

@@ -90,6 +90,28 @@ TEST_CASE("impossible shapes are refused when they are seen") {
   CHECK(!large.starts_with("int32"));
 }
 
+TEST_CASE("a tensor that is larger than the machine's memory is refused before it is written") {
+  Served served;
+  const auto constant_of = [](std::string name, Tensor value) {
+    return node(std::move(name), "Const", {},
+                {{"dtype", value.dtype()}, {"value", std::move(value)}});
+  };
+  const auto refused = [](const std::string& text) {
+    CHECK_MESSAGE(text.starts_with("RESOURCE_EXHAUSTED"), text);
+    CHECK_MESSAGE(text.find("no memory for a block of") != std::string::npos, text);
+    CHECK_MESSAGE(text.find("{{node a}}") != std::string::npos, text);
+  };
+  refused(served.run(
+      graph_of({constant_of("w", Tensor::vector<int32_t>({1 << 20, 1 << 20})), one("v"),
+                node("a", "Fill", {"w", "v"}, {{"T", DType::i32}, {"index_type", DType::i32}})}),
+      "a:0"));
+  refused(served.run(graph_of({constant_of("from", Tensor::scalar<int64_t>(0)),
+                               constant_of("to", Tensor::scalar(int64_t{1} << 40)),
+                               constant_of("by", Tensor::scalar<int64_t>(1)),
+                               node("a", "Range", {"from", "to", "by"}, {{"Tidx", DType::i64}})}),
+                     "a:0"));
+}
+
 TEST_CASE("a graph of a million nodes is taken, and one of its nodes is run") {
   Served served;
   std::vector<wire::NodeDef> nodes{one("n0")};

@@ -28,9 +28,14 @@ size_t machine_bound() {
 }  // namespace
 
 BlockCache& BlockCache::instance() {
-  static BlockCache& cache = *new BlockCache(machine_bound());
+  static BlockCache& cache = *new BlockCache(machine_bound(), MemoryBound::of_process());
   return cache;
 }
+
+BlockCache::BlockCache(size_t max_cached, MemoryBound bound)
+    : max_cached_(max_cached),
+      bound_(std::move(bound)),
+      max_in_use_(bound_.bytes - std::min(bound_.bytes / 8, kSpare)) {}
 
 size_t BlockCache::class_size(size_t size) {
   const size_t step = std::bit_floor(std::max(size, kMinBlock)) / 8;
@@ -42,27 +47,33 @@ Result<BlockCache::Block> BlockCache::take(size_t size) {
     return error(Code::resource_exhausted, "a block of ", size,
                  " bytes is more than any machine has");
   const size_t rounded = class_size(size);
+  Blocks evicted;
   {
     MutexLock lock(mutex_);
+    MR_TRY(reserve(rounded));
     const auto found = free_.find(rounded);
     if (found != free_.end()) {
       void* const data = found->second.back().data;
       found->second.pop_back();
       if (found->second.empty()) free_.erase(found);
       cached_ -= rounded;
-      count_in_use(rounded);
+      peak_in_use_ = std::max(peak_in_use_, in_use_);
       ASAN_UNPOISON_MEMORY_REGION(data, rounded);
       return Block{data, rounded, false};
     }
+    evicted = evict(max_in_use_ - in_use_);
   }
+  unmap(evicted);
   Result<Block> made = map(rounded);
   if (!made.ok()) {
     release_all();
     made = map(rounded);
   }
+  MutexLock lock(mutex_);
   if (made.ok()) {
-    MutexLock lock(mutex_);
-    count_in_use(rounded);
+    peak_in_use_ = std::max(peak_in_use_, in_use_);
+  } else {
+    in_use_ -= rounded;
   }
   return made;
 }
@@ -113,9 +124,16 @@ BlockCache::Blocks BlockCache::evict(size_t bound) {
   return evicted;
 }
 
-void BlockCache::count_in_use(size_t size) {
-  in_use_ += size;
-  peak_in_use_ = std::max(peak_in_use_, in_use_);
+// Counts the block before it is there, so that two at once can't both be the last that fits.
+Status BlockCache::reserve(size_t size) {
+  if (size <= max_in_use_ - std::min(max_in_use_, in_use_)) {
+    in_use_ += size;
+    return {};
+  }
+  return error(Code::resource_exhausted, "no memory for a block of ", size,
+               " bytes: large tensors of this process may take ", max_in_use_,
+               " bytes together and take ", in_use_, " now; the limit comes from ", bound_.source,
+               ", ", bound_.bytes, " bytes. Use smaller tensors, or fewer at a time");
 }
 
 Result<BlockCache::Block> BlockCache::map(size_t size) {

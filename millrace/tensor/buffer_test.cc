@@ -112,6 +112,55 @@ TEST_CASE("the cache holds no more than its bound, and drops the oldest blocks f
   CHECK(cache.cached_bytes() == 0);
 }
 
+TEST_CASE("a block that is larger than what the process can have is refused, with the sizes") {
+  BlockCache cache(0, {.bytes = 80 * kMiB, .source = "a group"});
+  const Status status = cache.take(100 * kMiB).status();
+  CHECK(
+      status.to_string() ==
+      "RESOURCE_EXHAUSTED: no memory for a block of 109051904 bytes: large tensors of this process "
+      "may take 73400320 bytes together and take 0 now; the limit comes from a group, 83886080 "
+      "bytes. Use smaller tensors, or fewer at a time");
+  cache.give_back(cache.take(64 * kMiB).value());
+}
+
+TEST_CASE("blocks that are larger together than what the process can have are refused") {
+  BlockCache cache(64 * kMiB, {.bytes = 80 * kMiB, .source = "a group"});
+  const BlockCache::Block a = cache.take(32 * kMiB).value(), b = cache.take(32 * kMiB).value();
+  CHECK(cache.take(8 * kMiB).status().code() == Code::resource_exhausted);
+  cache.give_back(a);
+  CHECK(cache.cached_bytes() == 32 * kMiB);
+  // What is only kept for later gives way.
+  const BlockCache::Block c = cache.take(36 * kMiB).value();
+  CHECK(cache.cached_bytes() == 0);
+  cache.give_back(b);
+  cache.give_back(c);
+  CHECK(cache.cached_bytes() <= 64 * kMiB);
+  cache.release_all();
+}
+
+TEST_CASE("a block that the system does not grant leaves nothing counted") {
+  BlockCache cache(0, {.bytes = size_t{1} << 58, .source = "somebody"});
+  CHECK(cache.take(size_t{1} << 50).status().code() == Code::resource_exhausted);
+  CHECK(cache.take(size_t{1} << 50)
+            .status()
+            .message()
+            .find("no memory for a block of 1125899906842624 "
+                  "bytes: ") != std::string_view::npos);
+  BlockCache small(0, {.bytes = 16 * kMiB, .source = "a group"});
+  for (int i = 0; i < 3; ++i) {
+    const auto block = small.take(14 * kMiB);
+    REQUIRE(block.ok());
+    small.give_back(*block);
+  }
+}
+
+TEST_CASE("large tensors of this process are bounded by what it can have") {
+  const MemoryBound bound = MemoryBound::of_process();
+  const Status status = Buffer::allocate(bound.bytes).status();
+  CHECK(status.code() == Code::resource_exhausted);
+  CHECK_MESSAGE(status.message().find(bound.source) != std::string_view::npos, status.to_string());
+}
+
 TEST_CASE("threads share the cache") {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -251,6 +251,20 @@ TEST_CASE("the limit holds for all tensors inside a variant together") {
         Code::resource_exhausted);
 }
 
+TEST_CASE("messages that declare large tensors and bring nothing are bounded together") {
+  // Zeros, so that nothing of all this is ever written to.
+  const std::string message = proto_of(tensorflow::DT_FLOAT, {(1 << 29) - 1}).SerializeAsString();
+  CHECK(message.size() < 20);
+  std::vector<Tensor> held;
+  Result<Tensor> next = decode_tensor_bytes(message);
+  for (; next.ok() && held.size() < 100'000; next = decode_tensor_bytes(message))
+    held.push_back(*std::move(next));
+  CHECK_MESSAGE(next.status().code() == Code::resource_exhausted, held.size());
+  CHECK(next.status().message().find("no memory for a block of") != std::string_view::npos);
+  held.clear();
+  CHECK(decode_tensor_bytes(proto_of(tensorflow::DT_FLOAT, {1 << 20}).SerializeAsString()).ok());
+}
+
 TEST_CASE("variants inside variants are followed as deep as they may lie, not for ever") {
   Tensor nested = Tensor::scalar(1);
   const auto nest = [&] { nested = Tensor::scalar(Variant{"t", "", {nested}}); };

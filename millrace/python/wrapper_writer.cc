@@ -19,6 +19,23 @@ constexpr std::array<std::string_view, 37> kReserved = {
     "lambda",  "nonlocal", "not",      "or",     "pass", "raise",  "return", "try",
     "while",   "with",     "yield",    "name",   "self"};
 
+// TensorFlow's names for ops whose own names differ; a name here wins over an op of that name. They
+// stand here alone: the front-end's modules take them from the wrappers.
+struct OtherName {
+  std::string_view op;
+  std::string_view name;
+};
+constexpr std::array<OtherName, 8> kOtherNames = {{
+    {"BatchMatMulV2", "batch_matmul"},
+    {"FloorDiv", "floordiv"},
+    {"FloorMod", "floormod"},
+    {"FloorMod", "mod"},
+    {"RealDiv", "realdiv"},
+    {"Reciprocal", "inv"},
+    {"TruncateDiv", "truncatediv"},
+    {"TruncateMod", "truncatemod"},
+}};
+
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
@@ -242,16 +259,22 @@ std::string wrapper_module(const OpRegistry& ops) {
       "\"\"\"One function per op, written from the op registry when Millrace was built.\n\n"
       "Each adds a node to the default graph. Inputs are what tf.convert_to_tensor "
       "takes.\n\"\"\"\n\n"
-      "from millrace import dtypes as _types\n"
-      "from millrace.apply import apply_op as _apply\n";
+      "from millrace._graph.apply import apply_op as _apply\n"
+      "from millrace._values import dtypes as _types\n";
   std::string table = "\n\nBY_OP = {\n";
+  std::string others;
   for (const OpDef* op : ops.all()) {
     // Graphs made here have no functions to call.
     if (op->name.starts_with('_') || calls_functions(op->role)) continue;
+    const std::string name = function_name(op->name);
     str_append(&made, "\n\n", wrapper_source(*op));
-    str_append(&table, "    ", quoted(op->name), ": ", function_name(op->name), ",\n");
+    str_append(&table, "    ", quoted(op->name), ": ", name, ",\n");
+    for (const OtherName& other : kOtherNames)
+      if (other.op == op->name) str_append(&others, other.name, " = ", name, "\n");
   }
-  return made + table + "}\n";
+  return str_cat(made, table, "}\n", others,
+                 "__all__ = [_name for _name in dir() if _name[0] != \"_\" and _name != "
+                 "\"BY_OP\"]\n");
 }
 
 }  // namespace millrace::python

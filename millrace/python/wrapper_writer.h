@@ -5,7 +5,7 @@
 //       return _apply("AssignAdd", (ref, value), {"use_locking": use_locking}, name)
 //
 // Pure: OpDefs in, text out. The build runs it once and puts the module into the package as
-// gen_ops.
+// millrace._gen.ops.
 #pragma once
 
 #include <string>
@@ -26,8 +26,9 @@ std::string python_literal(const AttrValue& value);
 // The wrapper of one op. `op` must have been parsed (OpRegistry::add).
 std::string wrapper_source(const OpDef& op);
 
-// The whole module: wrappers in order of op names, without ops whose name starts with "_", and
-// BY_OP, a dictionary from op name to function.
+// The whole module: wrappers in order of op names, without ops whose name starts with "_"; BY_OP, a
+// dictionary from op name to function; and the names that TensorFlow has for some ops beside their
+// own, such as floordiv for FloorDiv.
 std::string wrapper_module(const OpRegistry& ops);
 
 }  // namespace millrace::python

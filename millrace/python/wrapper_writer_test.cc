@@ -73,5 +73,20 @@ TEST_CASE("ops that are the runtime's own business get no wrapper") {
   CHECK(module.find("\"NoOp\": no_op,") != std::string::npos);
 }
 
+TEST_CASE("an op whose TensorFlow name is another one has both, and its own in BY_OP") {
+  OpRegistry ops;
+  for (const char* name : {"Mod", "FloorMod"})
+    REQUIRE(ops.add({.name = name, .doc = "", .signature = "x: T, y: T -> z: T | T: type"}).ok());
+  const std::string module = wrapper_module(ops);
+  CHECK(module.find("\nfloormod = floor_mod\n") != std::string::npos);
+  // The name of one op may mean another: what BY_OP has under "Mod" is found before that.
+  const size_t by_op = module.find("\"Mod\": mod,");
+  const size_t other = module.find("\nmod = floor_mod\n");
+  REQUIRE(by_op != std::string::npos);
+  REQUIRE(other != std::string::npos);
+  CHECK(by_op < other);
+  CHECK(module.find("realdiv") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::python

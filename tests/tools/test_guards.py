@@ -158,7 +158,11 @@ def test_modules_import_from_lower_layers(faults):
         ),
         ("_graph/a.py", "import millrace._run.b", "_graph imports _run.b, which is above it"),
         ("_graph/a.py", "from .._run import b", "_graph imports _run.b, which is above it"),
-        ("_ops/a.py", "from millrace._flow import c", "_ops imports _flow.c, which is beside it"),
+        (
+            "_state/a.py",
+            "from millrace._cluster import c",
+            "_state imports _cluster.c, which is beside it",
+        ),
         ("_ops/a.py", "from millrace import public", "_ops imports public, which is above it"),
         ("public.py", "import millrace as tf", "imports the package millrace itself"),
         ("public.py", "def f():\n    import sys", "imports sys inside a function"),
@@ -170,7 +174,7 @@ def test_modules_import_from_lower_layers(faults):
     ],
 )
 def test_a_wrong_import_is_named_with_its_line(faults, file, text, said):
-    modules = {"_run/b.py": "", "_flow/c.py": "", "public.py": "", file: "\n" + text + "\n"}
+    modules = {"_run/b.py": "", "_cluster/c.py": "", "public.py": "", file: "\n" + text + "\n"}
     found = faults("frontend", frontend(modules))
     assert len(found) == 1
     line = 1 + len(text.split("\n"))

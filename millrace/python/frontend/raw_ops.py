@@ -1,12 +1,13 @@
 """tf.raw_ops: every op by its own name, with keyword arguments only: tf.raw_ops.AddV2(x=1, y=2)."""
 
-from millrace import gen_ops, op_library
+from millrace._gen import BY_OP
+from millrace._graph.op_library import suggestions
 
 
 def __getattr__(name):
-    function = gen_ops.BY_OP.get(name)
+    function = BY_OP.get(name)
     if function is None:
-        near = ", ".join(op_library._millrace.ops.suggestions(name))
+        near = ", ".join(suggestions(name))
         raise AttributeError(
             f"there is no op '{name}'" + (f"; did you mean {near}?" if near else "")
         )
@@ -20,4 +21,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(gen_ops.BY_OP)
+    return sorted(BY_OP)

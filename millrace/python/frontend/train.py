@@ -1,9 +1,9 @@
 """tf.train: clusters, servers, and what programs on them need."""
 
-from millrace.cluster import ClusterDef, ClusterSpec, JobDef, ServerDef
-from millrace.coordinator import Coordinator, LooperThread
-from millrace.device_setter import replica_device_setter
-from millrace.server import Server
+from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
+from millrace._cluster.device_setter import replica_device_setter
+from millrace._run.coordinator import Coordinator, LooperThread
+from millrace._run.server import Server
 
 __all__ = [
     "ClusterDef",

@@ -40,7 +40,7 @@ def test_an_unknown_op_is_suggested_another():
     with pytest.raises(AttributeError, match="Assign"):
         tf.raw_ops.Asign
     with pytest.raises(ValueError, match="Assign"):
-        from millrace.apply import apply_op
+        from millrace._graph.apply import apply_op
 
         apply_op("Asign", (), {})
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import millrace as tf
-from millrace import targets
+from millrace._run import targets
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import millrace as tf
-from millrace import dtypes
+from millrace._values import dtypes
 
 
 @pytest.mark.parametrize("name", dtypes.ALL)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import millrace as tf
-from millrace import _millrace, dtypes, tensor_values
+from millrace import _millrace
+from millrace._values import dtypes, tensor_values
 
 
 @pytest.mark.parametrize(

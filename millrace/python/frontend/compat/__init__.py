@@ -1,6 +1,8 @@
 """tf.compat: v1 is this package itself."""
 
-import millrace as v1
+from sys import modules as _modules
+
+v1 = _modules["millrace"]
 
 
 def as_bytes(text, encoding="utf-8"):

@@ -1,5 +1,5 @@
 """tf.contrib.learn: RunConfig."""
 
-from millrace.run_config import RunConfig
+from millrace._cluster.run_config import RunConfig
 
 __all__ = ["RunConfig"]

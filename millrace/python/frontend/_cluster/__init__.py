@@ -1,0 +1,1 @@
+"""Which tasks there are and which of them this process is."""

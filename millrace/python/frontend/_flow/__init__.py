@@ -1,0 +1,1 @@
+"""One thing or another, one after another, or again."""

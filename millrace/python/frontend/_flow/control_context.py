@@ -1,0 +1,82 @@
+"""What tf.cond and tf.while_loop have in common: a region of the graph with entrances of its own.
+
+A value from outside enters a region through one node (a Switch, or an Enter), which the region
+remembers. Nodes that read no value hang on the region's pivot, so that they run only when it does.
+"""
+
+from millrace._graph.graph import get_default_graph
+
+
+class ControlContext:
+    """One region. Inside `with context:` new nodes belong to it.
+
+    Attributes:
+      outer: the region around it, or None.
+      pivot: an Operation that runs whenever the region does.
+      is_loop: True if nodes inside run in iterations.
+      kind: how messages call it.
+    """
+
+    is_loop = False
+    kind = ""
+
+    def __init__(self, name):
+        self.graph = get_default_graph()
+        self.name = name
+        self.outer = self.graph._context
+        self.pivot = None
+        self._imported = {}  # Tensor outside -> Tensor inside
+
+    def __enter__(self):
+        self._before = (self.graph._context, self.graph._control_stack)
+        self.graph._context = self
+        # What was to be waited for outside was waited for when the region's pivot was made.
+        self.graph._control_stack = []
+        return self
+
+    def __exit__(self, *unused):
+        self.graph._context, self.graph._control_stack = self._before
+
+    def contains(self, context):
+        """True if `context` is this region or one inside it."""
+        while context is not None:
+            if context is self:
+                return True
+            context = context.outer
+        return False
+
+    def bring(self, tensor):
+        """The Tensor by which nodes of this region read `tensor`.
+
+        Raises:
+          ValueError: if it is made in a region that is not around this one.
+        """
+        context = tensor.op._context
+        if context is self:
+            return tensor
+        known = self._imported.get(tensor)
+        if known is not None:
+            return known
+        if context is self.outer:
+            outside = tensor
+        elif self.outer is not None and not self.contains(context):
+            outside = self.outer.bring(tensor)
+        else:
+            raise ValueError(
+                f"Cannot use '{tensor.name}' here: it is made inside the {context.kind} "
+                f"'{context.name}'; return it from there."
+            )
+        made = self._imported[tensor] = self._import(outside)
+        return made
+
+    def _import(self, tensor):
+        """Makes the node through which a Tensor of the outer region comes in."""
+        raise NotImplementedError
+
+    def admit(self, inputs, control_inputs):
+        """Inputs and control inputs for a node that the program makes inside."""
+        inputs = [self.bring(tensor) for tensor in inputs]
+        control_inputs = [op for op in control_inputs if op._context is self]
+        if not inputs and not control_inputs and self.pivot is not None:
+            control_inputs = [self.pivot]
+        return inputs, control_inputs

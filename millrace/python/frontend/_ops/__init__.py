@@ -1,0 +1,1 @@
+"""Ops whose Python form is more than their wrapper."""

@@ -1,0 +1,90 @@
+"""Random values. A seed for the graph (tf.set_random_seed), for an op, or both, makes them repeat."""
+
+from millrace import _gen as gen_ops
+from millrace._graph.conversion import convert
+from millrace._graph.default_graph import name_scope
+from millrace._graph.graph import get_default_graph
+from millrace._values import dtypes
+from millrace._values.tensor_shape import TensorShape
+
+__all__ = [
+    "random_normal",
+    "random_shuffle",
+    "random_uniform",
+    "set_random_seed",
+    "truncated_normal",
+]
+
+_DEFAULT_GRAPH_SEED = 87654321
+
+
+def set_random_seed(seed):
+    """Sets the seed of the default graph: ops made from now on draw the same numbers in each run."""
+    get_default_graph().seed = seed
+
+
+def get_seed(op_seed):
+    """(seed, seed2) for an op: from its own seed and the graph's; (None, None) draws at random."""
+    graph = get_default_graph()
+    if graph.seed is not None:
+        if op_seed is None:
+            op_seed = graph.version  # ops differ from each other, and repeat from run to run
+        seeds = graph.seed % 2**31, op_seed % 2**31
+    elif op_seed is not None:
+        seeds = _DEFAULT_GRAPH_SEED, op_seed % 2**31
+    else:
+        return None, None
+    # Both zero would mean "at random" to the op.
+    return seeds if seeds != (0, 0) else (0, 2**31 - 1)
+
+
+def _shape(shape):
+    if isinstance(shape, TensorShape):
+        shape = shape.as_list()
+    return convert(shape, name="shape", hint=dtypes.int32)
+
+
+def _seeds(seed):
+    first, second = get_seed(seed)
+    return {"seed": first or 0, "seed2": second or 0}
+
+
+def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
+    """Values from minval up to and without maxval (1 for floating types; needed for integers)."""
+    dtype = dtypes.as_dtype(dtype)
+    if maxval is None:
+        if dtype.is_integer:
+            raise ValueError("Must specify maxval for integer dtype %r" % dtype)
+        maxval = 1
+    with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
+        low = convert(minval, dtype, "min")
+        high = convert(maxval, dtype, "max")
+        if dtype.is_integer:
+            return gen_ops.random_uniform_int(_shape(shape), low, high, **_seeds(seed), name=scope)
+        drawn = gen_ops.random_uniform(_shape(shape), dtype=dtype, **_seeds(seed))
+        return gen_ops.add(gen_ops.mul(drawn, gen_ops.sub(high, low)), low, name=scope)
+
+
+def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+    """Values of a normal distribution."""
+    return _normal(
+        "random_standard_normal", "random_normal", shape, mean, stddev, dtype, seed, name
+    )
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+    """Values of a normal distribution, those beyond two standard deviations drawn again."""
+    return _normal("truncated_normal", "truncated_normal", shape, mean, stddev, dtype, seed, name)
+
+
+def _normal(op, default_name, shape, mean, stddev, dtype, seed, name):
+    with name_scope(name, default_name, [shape, mean, stddev]) as scope:
+        mean = convert(mean, dtypes.as_dtype(dtype), "mean")
+        stddev = convert(stddev, dtypes.as_dtype(dtype), "stddev")
+        drawn = getattr(gen_ops, op)(_shape(shape), dtype=dtype, **_seeds(seed))
+        return gen_ops.add(gen_ops.mul(drawn, stddev), mean, name=scope)
+
+
+def random_shuffle(value, seed=None, name=None):
+    """The slices along the first axis in random order."""
+    return gen_ops.random_shuffle(value, **_seeds(seed), name=name)

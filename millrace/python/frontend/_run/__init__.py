@@ -1,0 +1,1 @@
+"""Running graphs: sessions, servers, and what they are told."""

@@ -1,0 +1,93 @@
+"""What session.run fetches: from a nested structure to flat lists of names, and back to the structure.
+
+A fetch is a Tensor, an Operation, a Variable, the name of one of them, or a list, tuple, namedtuple or
+dictionary of fetches.
+"""
+
+from millrace._graph.graph import _inside_loop
+from millrace._graph.operation import Operation, Tensor
+from millrace._values import structure
+
+
+class Fetches:
+    """The fetches of one call.
+
+    Attributes:
+      tensors: the distinct Tensors whose values are wanted, in the order of the answer.
+      operations: the distinct Operations that are to run.
+      is_single: True if the fetch is one Tensor and nothing else.
+    """
+
+    def __init__(self, graph, fetches):
+        self.tensors = []
+        self.operations = []
+        self._positions = {}
+        self._graph = graph
+        self._shape = self._parse(fetches)
+        self.is_single = isinstance(self._shape, int)
+
+    def _parse(self, fetch):
+        """The fetch with its leaves replaced: by a position in the answer, or by None."""
+        if isinstance(fetch, dict):
+            return type(fetch)((key, self._parse(value)) for key, value in fetch.items())
+        if isinstance(fetch, (list, tuple)):
+            return structure.rebuilt(fetch, [self._parse(item) for item in fetch])
+        element = self._element(fetch)
+        if isinstance(element, Operation):
+            if element not in self.operations:
+                self.operations.append(element)
+            return None
+        position = self._positions.get(element)
+        if position is None:
+            position = self._positions[element] = len(self.tensors)
+            self.tensors.append(element)
+        return position
+
+    def _element(self, fetch):
+        if fetch is None:
+            raise TypeError("Fetch argument None has invalid type <class 'NoneType'>")
+        try:
+            element = self._graph.as_graph_element(fetch)
+        except TypeError as error:
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type {type(fetch).__name__}, must be a string "
+                f"or Tensor. ({error})"
+            ) from None
+        except (ValueError, KeyError) as error:
+            raise ValueError(
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})"
+            ) from None
+        operation = element.op if isinstance(element, Tensor) else element
+        if operation._context is not None and _inside_loop(operation):
+            raise ValueError(
+                f"Operation '{operation.name}' has been marked as not fetchable: it runs inside a "
+                "loop. Return its value from the loop's body."
+            )
+        return element
+
+    def result(self, values):
+        """The fetches with values (those of `tensors`) in place of Tensors, None for Operations."""
+        return self._filled(self._shape, values)
+
+    def _filled(self, shape, values):
+        if isinstance(shape, int):
+            return values[shape]
+        if shape is None:
+            return None
+        if isinstance(shape, dict):
+            return type(shape)((key, self._filled(item, values)) for key, item in shape.items())
+        return structure.rebuilt(shape, [self._filled(item, values) for item in shape])
+
+
+def cache_key(fetches):
+    """Something hashable that is equal for equal fetches; TypeError if there is no such thing."""
+    kind = type(fetches)
+    if kind is Tensor or kind is Operation or kind is str:
+        return fetches
+    if kind is list:
+        return (list, *map(cache_key, fetches))
+    if isinstance(fetches, tuple):
+        return (kind, *map(cache_key, fetches))
+    if isinstance(fetches, dict):
+        return (kind, *fetches, *map(cache_key, fetches.values()))
+    return fetches

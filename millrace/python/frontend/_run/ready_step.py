@@ -1,0 +1,95 @@
+"""A step of a session that is ready to run, and what may be fed to it."""
+
+import numpy as np
+
+from millrace import _millrace
+from millrace._values import dtypes, tensor_values
+
+
+def feed_specs(tensors):
+    """What the C++ side must know of the Tensors that are fed: name, type, shape."""
+    return [
+        (tensor.name, tensor.dtype.base_dtype.as_datatype_enum, tensor.shape._dims)
+        for tensor in tensors
+    ]
+
+
+def convert_feed(value, dtype_number):
+    """What the C++ side calls for a value that needs converting: a NumPy array of that type."""
+    dtype = dtypes.as_dtype(dtype_number)
+    if hasattr(value, "_as_tensor"):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python "
+            "scalars, strings, lists, numpy ndarrays, or TensorHandles."
+        )
+    if dtype == dtypes.string:
+        return tensor_values.to_array(value, dtype)[0]
+    kind = dtype.as_numpy_dtype
+    try:
+        outside = False
+        if dtype.is_integer and isinstance(value, int):
+            outside = not dtype.min <= value <= dtype.max
+        elif dtype.is_integer and isinstance(value, (list, tuple)):
+            outside = tensor_values.would_wrap(np.asarray(value), dtype)
+        if outside:
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value).__name__} is not compatible with "
+                f"Tensor type {dtype.name}. Try explicitly setting the type of the feed tensor to a "
+                "larger type (e.g. int64)."
+            )
+        return np.require(np.asarray(value, dtype=kind), requirements=("C", "A"))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"Cannot feed {value!r} for a Tensor of type {dtype.name}: {error}"
+        ) from None
+
+
+class PreparedStep:
+    """A combination of fetches and feeds that is ready to run."""
+
+    __slots__ = ("prepared", "fetches", "feeds", "fed", "run")
+
+    def __init__(self, prepared, fetches, fed, feeds):
+        self.prepared = prepared
+        self.fetches = fetches
+        self.feeds = feeds  # the Tensors that are fed
+        self.fed = (
+            fed  # fetched Tensors that are fed: position among the fetches -> among the feeds
+        )
+        if prepared is None:
+            self.run = self._run_nothing
+        elif fetches.is_single and not fed:
+            self.run = prepared.run_single
+        else:
+            self.run = self._run_structured
+
+    def _run_structured(self, values):
+        return self.fetches.result(self._with_fed(self.prepared.run(values), values))
+
+    def _run_nothing(self, values):
+        made = [_fed_value(value, tensor) for value, tensor in zip(values, self.feeds)]
+        return self.fetches.result([made[self.fed[i]] for i in range(len(self.fed))])
+
+    def _with_fed(self, fetched, values):
+        if not self.fed:
+            return fetched
+        remaining = iter(fetched)
+        return [
+            _fed_value(values[self.fed[position]], tensor)
+            if position in self.fed
+            else next(remaining)
+            for position, tensor in enumerate(self.fetches.tensors)
+        ]
+
+
+def _fed_value(value, tensor):
+    made = _millrace.make_tensor(value, tensor.dtype.base_dtype.as_datatype_enum)
+    if made is None:
+        number = tensor.dtype.base_dtype.as_datatype_enum
+        made = _millrace.make_tensor(convert_feed(value, number), number)
+    if not tensor.shape.is_compatible_with(made.shape):
+        raise ValueError(
+            f"Cannot feed value of shape {made.shape} for Tensor '{tensor.name}', "
+            f"which has shape '{tensor.shape}'"
+        )
+    return made.numpy()

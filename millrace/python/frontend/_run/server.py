@@ -1,0 +1,146 @@
+"""Server: this process as a task of a cluster."""
+
+import os
+
+from millrace import _millrace
+from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, ServerDef
+from millrace._run import targets
+from millrace._run.config import session_options
+
+
+class Server:
+    """A task of a cluster, serving at its address until it is stopped or the process ends.
+
+    Args:
+      server_or_cluster_def: a ClusterSpec, a dictionary, a ClusterDef, or a ServerDef.
+      job_name: the job of this task. Without it: the cluster's only job, or what TF_CONFIG says.
+      task_index: which task of the job; likewise.
+      protocol: "grpc".
+      config: a tf.ConfigProto: defaults for sessions on this server.
+      start: False to bind nothing until `start` is called.
+
+    Raises:
+      ValueError: if it is not clear which task this is, or the cluster has no such task.
+      tf.errors.OpError: if the address cannot be bound; the message says by whom it is used.
+    """
+
+    def __init__(
+        self,
+        server_or_cluster_def,
+        job_name=None,
+        task_index=None,
+        protocol=None,
+        config=None,
+        start=True,
+    ):
+        definition = _definition(server_or_cluster_def, job_name, task_index, protocol, config)
+        self._definition = definition
+        self._target = None
+        self._core = _millrace.ServedTask(
+            _millrace.ops,
+            ClusterSpec(definition.cluster)._core,
+            definition.job_name,
+            definition.task_index,
+            session_options(definition.default_session_config),
+        )
+        if start:
+            self.start()
+
+    def start(self):
+        """Binds the address and serves."""
+        if self._target is None:
+            self._core.start()
+            # A socket from a launcher is taken now: programs that this one starts must not look for it.
+            os.environ.pop("MILLRACE_LISTEN_FD", None)
+            os.environ.pop("MILLRACE_LISTEN_ADDRESS", None)
+            self._target = self._core.target
+            targets.add_server(self._target, self)
+
+    @property
+    def target(self):
+        """What to make sessions on: "grpc://host:port"."""
+        if self._target is None:
+            raise ValueError("The server has no target before start() is called.")
+        return self._target
+
+    @property
+    def server_def(self):
+        """What it was made from, as a ServerDef."""
+        return self._definition
+
+    def join(self):
+        """Waits until the server stops, which is when the process ends.
+
+        Signals work as ever: Ctrl-C raises KeyboardInterrupt, SIGTERM ends the process.
+        """
+        # In slices: Python looks after signals between them.
+        while not self._core.wait(0.2):
+            pass
+
+    def stop(self):
+        """Stops serving; sessions on it fail from then on."""
+        if self._target is not None:
+            targets.remove_server(self._target)
+        self._core.stop()
+
+    @staticmethod
+    def create_local_server(config=None, start=True):
+        """A server for this process alone, on a free port of this machine."""
+        return Server({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+
+
+def _definition(given, job_name, task_index, protocol, config):
+    """The ServerDef of what Server was given."""
+    if isinstance(given, ServerDef):
+        cluster = ClusterSpec(given.cluster)
+        job_name = given.job_name if job_name is None else job_name
+        task_index = given.task_index if task_index is None else task_index
+        protocol = protocol or given.protocol
+        config = config or given.default_session_config
+    elif isinstance(given, (ClusterSpec, ClusterDef, dict)):
+        cluster = ClusterSpec(given)
+    else:
+        raise TypeError(
+            "`server_or_cluster_def` must be a tf.train.ServerDef, tf.train.ClusterDef, "
+            f"tf.train.ClusterSpec or a dictionary, got {type(given).__name__}"
+        )
+    protocol = protocol or "grpc"
+    if protocol != "grpc":
+        raise ValueError(f"protocol '{protocol}' is not known; there is 'grpc'")
+    job_name, task_index = _identity(cluster, job_name, task_index)
+    return ServerDef(cluster.as_cluster_def(), job_name, task_index, protocol, config)
+
+
+def _identity(cluster, job_name, task_index):
+    """Which task this is: what the program says, else what is the only choice, else TF_CONFIG."""
+    if not cluster:
+        raise ValueError(
+            "the cluster is empty: give Server the jobs and their addresses, or set TF_CONFIG before "
+            "tf.contrib.learn.RunConfig() reads it"
+        )
+    told = {}
+    if (job_name is None or task_index is None) and os.environ.get("TF_CONFIG"):
+        told = _millrace.run_config(os.environ["TF_CONFIG"], None, None)
+    if job_name is None:
+        if len(cluster.jobs) == 1:
+            job_name = cluster.jobs[0]
+        elif told.get("task_type"):
+            job_name = told["task_type"]
+        else:
+            raise ValueError(
+                f"Must specify an explicit `job_name`: the cluster has the jobs {sorted(cluster.jobs)}, "
+                "and TF_CONFIG does not say which of them this process is"
+            )
+    if task_index is None:
+        indices = cluster.task_indices(job_name)
+        if len(indices) == 1:
+            task_index = indices[0]
+        elif told.get("task_type") == job_name:
+            task_index = told["task_index"]
+        else:
+            raise ValueError(
+                f"Must specify an explicit `task_index`: job '{job_name}' has the tasks {indices}, "
+                "and TF_CONFIG does not say which of them this process is"
+            )
+    cluster.task_address(job_name, task_index)
+    return job_name, task_index

@@ -1,0 +1,1 @@
+"""What outlasts a step: variables and queues."""

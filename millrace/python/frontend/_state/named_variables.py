@@ -1,0 +1,300 @@
+"""tf.get_variable and tf.variable_scope: variables by name, made once and shared on request."""
+
+import contextlib
+import enum
+
+from millrace._graph.collections import GraphKeys
+from millrace._graph.default_graph import name_scope
+from millrace._graph.graph import get_default_graph
+from millrace._graph.operation import Tensor
+from millrace._state.initializers import GlorotUniform, Zeros
+from millrace._state.variables import Variable
+from millrace._values import dtypes
+from millrace._values.tensor_shape import TensorShape
+
+
+class _Reuse(enum.Enum):
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = _Reuse.AUTO_REUSE
+
+_INHERITED = ("initializer", "regularizer", "caching_device", "dtype", "constraint", "use_resource")
+
+
+class VariableScope:
+    """Where get_variable looks: a name, whether variables are reused, and defaults for new ones.
+
+    Attributes:
+      name: the prefix of the variables' names.
+      reuse: None or False to make new variables, True to use existing ones, AUTO_REUSE for either.
+      initializer, regularizer, caching_device, dtype, constraint, use_resource: defaults.
+      original_name_scope: the name scope that was opened with it.
+    """
+
+    def __init__(self, name="", reuse=None, original_name_scope="", **defaults):
+        self.name = name
+        self.reuse = reuse
+        self.original_name_scope = original_name_scope
+        for key in _INHERITED:
+            setattr(self, key, defaults.get(key))
+        if self.dtype is None:
+            self.dtype = dtypes.float32
+
+    def reuse_variables(self):
+        self.reuse = True
+
+    def set_initializer(self, initializer):
+        self.initializer = initializer
+
+    def set_dtype(self, dtype):
+        self.dtype = dtype
+
+    def set_use_resource(self, use_resource):
+        self.use_resource = use_resource
+
+    def set_caching_device(self, caching_device):
+        self.caching_device = caching_device
+
+    def get_collection(self, name):
+        return get_default_graph().get_collection(name, self.name + "/" if self.name else None)
+
+    def trainable_variables(self):
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self):
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self):
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def get_variable(self, name, **kwargs):
+        return get_variable(name, _scope=self, **kwargs)
+
+
+class _Store:
+    """The named variables of one graph, and its current scope."""
+
+    def __init__(self):
+        self.variables = {}
+        self.scope = VariableScope()
+        self.default_names = {}  # how often a default name was taken inside a scope
+
+
+def _store():
+    graph = get_default_graph()
+    if not hasattr(graph, "_variable_store"):
+        graph._variable_store = _Store()
+    return graph._variable_store
+
+
+def get_variable_scope():
+    """The current VariableScope."""
+    return _store().scope
+
+
+def get_variable(
+    name,
+    shape=None,
+    dtype=None,
+    initializer=None,
+    regularizer=None,
+    trainable=True,
+    collections=None,
+    caching_device=None,
+    partitioner=None,
+    validate_shape=True,
+    use_resource=None,
+    custom_getter=None,
+    constraint=None,
+    _scope=None,
+    **unused,
+):
+    """The variable of this name in the current scope: an existing one, or a new one.
+
+    Args:
+      name: its name within the scope.
+      shape: the shape; may be left out if `initializer` is a value.
+      dtype: the type; the scope's if None.
+      initializer: a function of (shape, dtype), a value, or None for the scope's, else Glorot's
+        uniform one for floating types and zeros for others.
+      regularizer: a function of the variable whose result joins the regularization losses.
+      trainable: True to add it to the collection of what optimizers change.
+      collections, caching_device, validate_shape, use_resource, constraint: as in tf.Variable.
+      partitioner: must be None: variables are not partitioned.
+
+    Raises:
+      ValueError: if it exists and the scope does not reuse, if it does not exist and the scope
+        reuses, or if type or shape differ from those of the existing one.
+    """
+    if partitioner is not None:
+        raise NotImplementedError("get_variable: variables are not partitioned")
+    store = _store()
+    scope = _scope or store.scope
+    full_name = f"{scope.name}/{name}" if scope.name else name
+    existing = store.variables.get(full_name)
+    if existing is not None:
+        return _reused(existing, full_name, scope.reuse, shape, dtype)
+    if scope.reuse is True:
+        raise ValueError(
+            f"Variable {full_name} does not exist, or was not created with tf.get_variable(). Did "
+            "you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    dtype = dtypes.as_dtype(dtype or scope.dtype).base_dtype
+    with name_scope(None):  # the name is full already
+        made = Variable(
+            _initial_value(full_name, shape, dtype, initializer or scope.initializer),
+            trainable=trainable,
+            collections=collections,
+            validate_shape=validate_shape,
+            caching_device=caching_device or scope.caching_device,
+            name=full_name,
+            dtype=None if isinstance(initializer, Tensor) else dtype,
+            constraint=constraint or scope.constraint,
+            use_resource=scope.use_resource if use_resource is None else use_resource,
+        )
+    store.variables[full_name] = made
+    regularizer = regularizer or scope.regularizer
+    if regularizer is not None:
+        with name_scope(full_name + "/Regularizer/"):
+            loss = regularizer(made)
+        if loss is not None:
+            made.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return made
+
+
+def _reused(variable, name, reuse, shape, dtype):
+    if not reuse:
+        raise ValueError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+            f"reuse=tf.AUTO_REUSE in VarScope? It was made at {variable.op.defined_at}."
+        )
+    if shape is not None and not TensorShape(shape).is_compatible_with(variable.shape):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified shape {TensorShape(shape)} and found "
+            f"shape {variable.shape}."
+        )
+    if dtype is not None and dtypes.as_dtype(dtype).base_dtype != variable.dtype.base_dtype:
+        raise ValueError(
+            f"Trying to share variable {name}, but specified dtype "
+            f"{dtypes.as_dtype(dtype).name} and found dtype {variable.dtype.base_dtype.name}."
+        )
+    return variable
+
+
+def _initial_value(name, shape, dtype, initializer):
+    if initializer is None:
+        initializer = GlorotUniform() if dtype.is_floating else Zeros()
+    if isinstance(initializer, type):
+        initializer = initializer()
+    if not callable(initializer) or isinstance(initializer, Tensor):
+        if shape is not None and isinstance(initializer, Tensor):
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        return initializer
+    shape = TensorShape(shape)
+    if not shape.is_fully_defined():
+        raise ValueError(
+            f"Shape of a new variable ({name}) must be fully defined, but instead was {shape}."
+        )
+    return lambda: initializer(shape.as_list(), dtype=dtype)
+
+
+class variable_scope:
+    """A context in which get_variable prefixes names, and maybe reuses variables.
+
+    Args:
+      name_or_scope: a name, a VariableScope to enter again, or None for `default_name`.
+      default_name: a name that gets _1, _2 ... if it is taken.
+      values: Tensors that decide the graph.
+      initializer, regularizer, caching_device, dtype, constraint, use_resource: defaults for
+        variables made inside.
+      reuse: True, None (inherit) or AUTO_REUSE.
+      auxiliary_name_scope: False to leave the name scope of ops as it is.
+
+    Entering it gives the VariableScope.
+    """
+
+    def __init__(
+        self,
+        name_or_scope,
+        default_name=None,
+        values=None,
+        initializer=None,
+        regularizer=None,
+        caching_device=None,
+        partitioner=None,
+        custom_getter=None,
+        reuse=None,
+        dtype=None,
+        use_resource=None,
+        constraint=None,
+        auxiliary_name_scope=True,
+    ):
+        if name_or_scope is None and default_name is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        if name_or_scope is None and reuse is True:
+            raise ValueError("reuse=True cannot be used without a name_or_scope")
+        self._name_or_scope = name_or_scope
+        self._default_name = default_name
+        self._values = values
+        self._reuse = reuse
+        self._auxiliary = auxiliary_name_scope
+        self._defaults = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "caching_device": caching_device,
+            "dtype": dtype,
+            "constraint": constraint,
+            "use_resource": use_resource,
+        }
+        self._stack = None
+
+    def __enter__(self):
+        self._stack = contextlib.ExitStack()
+        store = _store()
+        outer = store.scope
+        given = self._name_or_scope
+        if isinstance(given, VariableScope):
+            name, inherited = given.name, given
+            last = given.name.rpartition("/")[2]
+            node_scope = last
+        else:
+            last = given if given is not None else self._unused(store, outer)
+            name, inherited = (f"{outer.name}/{last}" if outer.name else last), outer
+            node_scope = last
+        original = outer.original_name_scope
+        if self._auxiliary and node_scope:
+            original = self._stack.enter_context(name_scope(node_scope, values=self._values))
+        made = VariableScope(
+            name,
+            self._reuse if self._reuse is not None else inherited.reuse or outer.reuse,
+            given.original_name_scope if isinstance(given, VariableScope) else original,
+            **{
+                key: value if value is not None else getattr(inherited, key)
+                for key, value in self._defaults.items()
+            },
+        )
+        store.scope = made
+        self._stack.callback(setattr, store, "scope", outer)
+        return made
+
+    def _unused(self, store, outer):
+        key = (outer.name, self._default_name)
+        count = store.default_names.get(key, 0)
+        store.default_names[key] = count + 1
+        return f"{self._default_name}_{count}" if count else self._default_name
+
+    def __exit__(self, *error):
+        return self._stack.__exit__(*error)
+
+
+def get_local_variable(name, *args, collections=None, **kwargs):
+    """get_variable for a variable of this process: not trainable, in LOCAL_VARIABLES."""
+    collections = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
+    kwargs["trainable"] = False
+    return get_variable(name, *args, collections=collections, **kwargs)
+
+
+def no_regularizer(_):
+    """A regularizer that adds nothing: keeps a variable from the scope's."""
+    return None

@@ -1,0 +1,368 @@
+"""Variables: values that live on a task and outlast the steps that change them.
+
+A reference variable (the default, as in TensorFlow 1) is a node whose output refers to its value; a
+resource variable (use_resource=True) is a handle that ops read and write. Both are found by device and
+name, so programs that build the same variable on the same device share one.
+"""
+
+import contextlib
+
+from millrace import _gen as gen_ops
+from millrace._flow.cond_context import cond
+from millrace._graph.collections import GraphKeys
+from millrace._graph.conversion import convert
+from millrace._graph.default_graph import init_scope, name_scope
+from millrace._graph.default_session import session_or_default
+from millrace._graph.graph import get_default_graph
+from millrace._ops.operators import delegate
+from millrace._ops.slicing import strided_slice_of
+from millrace._values import dtypes
+from millrace._values.tensor_shape import TensorShape
+
+
+class Variable:
+    """A value that steps read and change.
+
+    Args:
+      initial_value: what the initializer sets: anything that converts to a Tensor, or a function
+        without arguments that returns it.
+      trainable: True to add it to the collection of what optimizers change.
+      collections: the collections it joins; GLOBAL_VARIABLES if None.
+      validate_shape: False to allow values of any shape.
+      caching_device: a device that keeps a copy for reading within a step.
+      name: its name; "Variable" if None.
+      dtype: its type; that of the initial value if None.
+      expected_shape: accepted; the shape is that of the initial value.
+      constraint: a function of the value that optimizers apply after a change.
+      use_resource: True for a resource variable, False for a reference variable.
+
+    Raises:
+      ValueError: if there is no initial value, or its shape is not known and must be.
+    """
+
+    def __new__(cls, *args, use_resource=None, **kwargs):
+        if cls is Variable:
+            if use_resource is None:
+                use_resource = _Defaults.use_resource
+            cls = ResourceVariable if use_resource else RefVariable
+        return object.__new__(cls)
+
+    def __init__(
+        self,
+        initial_value=None,
+        trainable=True,
+        collections=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        expected_shape=None,
+        import_scope=None,
+        constraint=None,
+        use_resource=None,
+        synchronization=None,
+        aggregation=None,
+        shape=None,
+    ):
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        if collections is None:
+            collections = [GraphKeys.GLOBAL_VARIABLES]
+        if not isinstance(collections, (list, tuple, set)):
+            raise ValueError(f"collections must be a list, got {collections!r}")
+        self._trainable = bool(trainable)
+        self.constraint = constraint
+        self._caching_device = caching_device
+        self.graph = get_default_graph()
+        self._build(
+            initial_value, name, dtype and dtypes.as_dtype(dtype).base_dtype, validate_shape
+        )
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+            collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
+        self.graph.add_to_collections(collections, self)
+
+    def _build(self, initial_value, name, dtype, validate_shape):
+        compute = initial_value if callable(initial_value) else None
+        with init_scope(), name_scope(
+            name, "Variable", [] if compute else [initial_value]
+        ) as scope:
+            own_name = scope[:-1]
+            if compute is None:
+                value = convert(initial_value, dtype, "initial_value")
+                self._make(own_name, value, value.shape, validate_shape, groups=None)
+            else:
+                # The variable is known by name before it exists: its value is computed beside it.
+                groups = [b"loc:@" + own_name.encode()]
+                with name_scope("Initializer"), _colocated_with_name(self.graph, groups):
+                    value = convert(compute(), dtype, "initial_value")
+                self._make(own_name, value, value.shape, validate_shape, groups)
+        self._initial_value = value
+
+    # ---- What it is ------------------------------------------------------------------------------
+
+    @property
+    def name(self):
+        """Its name with ":0" at the end."""
+        return self._handle.name
+
+    @property
+    def op(self):
+        """The Operation that it is."""
+        return self._handle.op
+
+    @property
+    def device(self):
+        return self._handle.device
+
+    @property
+    def trainable(self):
+        return self._trainable
+
+    @property
+    def shape(self):
+        return self._shape
+
+    def get_shape(self):
+        return self._shape
+
+    @property
+    def initial_value(self):
+        """The Tensor that the initializer sets."""
+        return self._initial_value
+
+    @property
+    def initializer(self):
+        """The Operation that sets the initial value."""
+        return self._initializer
+
+    def initialized_value(self):
+        """The value, or the initial one if it has none yet: for initializing others from it."""
+        with init_scope():
+            return cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
+
+    # ---- Its value -------------------------------------------------------------------------------
+
+    def value(self):
+        """The Tensor that reading it gives."""
+        return self._snapshot
+
+    def eval(self, session=None):
+        """The value, from `session` or the default one."""
+        return self._snapshot.eval(session=session)
+
+    def load(self, value, session=None):
+        """Sets the value from the program, without a node in the graph."""
+        session = session_or_default(session, self.graph, "Variable.load()")
+        session.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    def _as_tensor(self, dtype=None, name=None, as_ref=False):
+        made = self._ref() if as_ref else self.value()
+        return made._as_tensor(dtype)
+
+    def __getitem__(self, key):
+        return strided_slice_of(self._as_tensor(), key, variable=self)
+
+    def __iter__(self):
+        raise TypeError("'Variable' object is not iterable.")
+
+    __array_priority__ = 100
+
+    def __hash__(self):
+        return id(self)
+
+    def __eq__(self, other):
+        return self is other
+
+    def to_proto(self, export_scope=None):
+        raise NotImplementedError("variables cannot be written as protocol messages")
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+
+class RefVariable(Variable):
+    """A variable whose node gives out a reference to its value."""
+
+    def _make(self, name, value, shape, validate_shape, groups):
+        if validate_shape and not shape.is_fully_defined():
+            raise ValueError(f"initial_value must have a shape specified: {value!r}")
+        self._shape = shape if validate_shape else TensorShape(None)
+        with _colocated_with_name(self.graph, groups):
+            self._handle = gen_ops.variable_v2(
+                shape=self._shape, dtype=value.dtype.base_dtype, name=name + "/"
+            )
+        with self.graph.colocate_with(self._handle.op):
+            self._initializer = gen_ops.assign(
+                self._handle, value, validate_shape=validate_shape, name="Assign"
+            ).op
+        with _reading(self._caching_device, self._handle.op):
+            self._snapshot = gen_ops.identity(self._handle, name="read")
+
+    @property
+    def dtype(self):
+        return self._handle.dtype
+
+    def _ref(self):
+        return self._handle
+
+    def _as_graph_element(self):
+        return self._handle
+
+    def is_initialized(self, name=None):
+        return is_variable_initialized(self)
+
+    def read_value(self):
+        """A Tensor that reads the variable where control dependencies put it."""
+        return gen_ops.identity(self._handle, name="read")
+
+    def assign(self, value, use_locking=False, name=None, read_value=True):
+        """A node that sets the value; a reference to the variable afterwards."""
+        made = gen_ops.assign(self._handle, value, use_locking=use_locking, name=name)
+        return made if read_value else made.op
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        """A node that adds to the value."""
+        made = gen_ops.assign_add(self._handle, delta, use_locking=use_locking, name=name)
+        return made if read_value else made.op
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        """A node that subtracts from the value."""
+        made = gen_ops.assign_sub(self._handle, delta, use_locking=use_locking, name=name)
+        return made if read_value else made.op
+
+
+class ResourceVariable(Variable):
+    """A variable that ops read and write through a handle."""
+
+    def _make(self, name, value, shape, validate_shape, groups):
+        if validate_shape and not shape.is_fully_defined():
+            raise ValueError(f"initial_value must have a shape specified: {value!r}")
+        self._shape = shape if validate_shape else TensorShape(None)
+        self._dtype = value.dtype.base_dtype
+        with _colocated_with_name(self.graph, groups):
+            self._handle = gen_ops.var_handle_op(
+                dtype=self._dtype, shape=self._shape, shared_name=name, name=name + "/"
+            )
+        with self.graph.colocate_with(self._handle.op):
+            with name_scope("IsInitialized"):
+                self._is_initialized = gen_ops.var_is_initialized_op(self._handle)
+            self._initializer = gen_ops.assign_variable_op(self._handle, value, name="Assign")
+        with name_scope("Read"), _reading(self._caching_device, self._handle.op):
+            self._snapshot = self._read()
+
+    @property
+    def dtype(self):
+        return self._dtype
+
+    @property
+    def handle(self):
+        """The Tensor that refers to the variable."""
+        return self._handle
+
+    def _read(self):
+        made = gen_ops.read_variable_op(self._handle, dtype=self._dtype)
+        made.set_shape(self._shape)
+        return made
+
+    def _ref(self):
+        raise TypeError(f"{self!r} is a resource variable: it has no reference")
+
+    def _as_graph_element(self):
+        return self._snapshot
+
+    def is_initialized(self, name=None):
+        return gen_ops.var_is_initialized_op(self._handle, name=name)
+
+    def value(self):
+        """A Tensor that reads the variable."""
+        if self._caching_device is not None:
+            return self._snapshot
+        with self.graph.colocate_with(None), self.graph.device(self._handle.device or None):
+            return self._read()
+
+    def read_value(self):
+        """A Tensor that reads the variable where control dependencies put it."""
+        with name_scope("Read"):
+            return gen_ops.identity(self._read())
+
+    def _write(self, op, value, name, read_value):
+        value = convert(value, self._dtype, "value")
+        self._shape.assert_is_compatible_with(value.shape)
+        made = getattr(gen_ops, op)(self._handle, value, name=name)
+        if not read_value:
+            return made
+        with self.graph.control_dependencies([made]):
+            return self._read()
+
+    def assign(self, value, use_locking=None, name=None, read_value=True):
+        """A node that sets the value; the value afterwards."""
+        return self._write("assign_variable_op", value, name, read_value)
+
+    def assign_add(self, delta, use_locking=None, name=None, read_value=True):
+        """A node that adds to the value."""
+        return self._write("assign_add_variable_op", delta, name, read_value)
+
+    def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
+        """A node that subtracts from the value."""
+        return self._write("assign_sub_variable_op", delta, name, read_value)
+
+    def sparse_read(self, indices, name=None):
+        """The slices of the value at these indices."""
+        return gen_ops.resource_gather(self._handle, indices, dtype=self._dtype, name=name)
+
+
+delegate(RefVariable)
+delegate(ResourceVariable)
+RefVariable.__getitem__ = ResourceVariable.__getitem__ = Variable.__getitem__
+
+
+class _Defaults:
+    """What kind of variable `tf.Variable` makes unless told."""
+
+    use_resource = False
+
+
+def enable_resource_variables():
+    """Makes resource variables the default."""
+    _Defaults.use_resource = True
+
+
+def disable_resource_variables():
+    """Makes reference variables the default, as they are at the start."""
+    _Defaults.use_resource = False
+
+
+def resource_variables_enabled():
+    return _Defaults.use_resource
+
+
+@contextlib.contextmanager
+def _colocated_with_name(graph, groups):
+    """Nodes made inside carry these colocation groups, whose node may not exist yet."""
+    before = graph._extra_groups
+    graph._extra_groups = groups or ()
+    try:
+        yield
+    finally:
+        graph._extra_groups = before
+
+
+@contextlib.contextmanager
+def _reading(caching_device, op):
+    """Where the node that reads a variable goes: beside it, or to the device that caches."""
+    graph = op.graph
+    if caching_device is None:
+        with graph.colocate_with(op):
+            yield
+    else:
+        device = caching_device(op) if callable(caching_device) else caching_device
+        with graph.colocate_with(None, ignore_existing=True), graph.device(device):
+            yield
+
+
+def is_variable_initialized(variable):
+    """A bool Tensor: whether a variable has a value."""
+    if isinstance(variable, ResourceVariable):
+        return variable.is_initialized()
+    return gen_ops.is_variable_initialized(variable)

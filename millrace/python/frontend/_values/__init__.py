@@ -1,0 +1,1 @@
+"""What graphs are made of, each a value: types, shapes, names of devices, errors, structures."""

@@ -1,0 +1,4 @@
+"""tf.linalg: what is computed of matrices."""
+
+from millrace._ops.arrays import matrix_transpose as transpose
+from millrace._ops.linear_algebra import matmul, tensordot

@@ -1,0 +1,77 @@
+"""The names below millrace: real modules, whatever a program touched before."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import millrace as tf
+
+# A name that each public module has.
+MODULES = {
+    "app": "run",
+    "compat": "as_bytes",
+    "compat.v1": "Session",
+    "contrib": "learn",
+    "contrib.learn": "RunConfig",
+    "debugging": "Assert",
+    "dtypes": "float32",
+    "errors": "NotFoundError",
+    "flags": "DEFINE_string",
+    "gfile": "Open",
+    "initializers": "zeros",
+    "linalg": "tensordot",
+    "logging": "info",
+    "math": "floordiv",
+    "nn": "relu",
+    "queue": "FIFOQueue",
+    "random": "shuffle",
+    "raw_ops": "MatMul",
+    "strings": "join",
+    "train": "Server",
+}
+FORMS = [
+    "import millrace.{module}; millrace.{module}.{name}",
+    "import millrace.{module} as below; below.{name}",
+    "from millrace.{module} import {name}",
+    "import millrace; millrace.{module}.{name}",
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_there_however_it_is_asked_for(module):
+    # Each form in a process of its own, which has touched nothing before; all at once.
+    lines = [form.format(module=module, name=MODULES[module]) for form in FORMS]
+    started = [
+        subprocess.Popen([sys.executable, "-c", line], stderr=subprocess.PIPE, text=True)
+        for line in lines
+    ]
+    for line, process in zip(lines, started):
+        errors = process.communicate(timeout=120)[1]
+        assert process.returncode == 0, f"{line}: {errors}"
+
+
+@pytest.mark.parametrize("module", ["math", "nn", "queue"])
+def test_a_name_below_is_the_function_of_that_name_above(module):
+    below = vars(importlib.import_module(f"millrace.{module}"))
+    names = [name for name in below if not name.startswith("_")]
+    assert names
+    assert [name for name in names if below[name] is not getattr(tf, name)] == []
+
+
+def test_ops_have_the_names_that_tensorflow_gives_them_beside_their_own():
+    assert tf.floordiv is tf.floor_div and tf.math.floordiv is tf.floordiv
+    assert tf.inv is tf.reciprocal
+    # The op Mod truncates; the function tf.mod does not.
+    assert tf.mod is tf.floor_mod
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run([tf.mod(-7, 3), tf.raw_ops.Mod(x=-7, y=3)]) == [2, -1]
+
+
+def test_machinery_is_no_name_of_the_package():
+    public = [name for name in dir(tf) if not name.startswith("_")]
+    modules = [name for name in public if type(getattr(tf, name)) is type(tf)]
+    assert sorted(modules) == sorted(name for name in MODULES if "." not in name)
+    with pytest.raises(AttributeError, match="module 'millrace' has no attribute 'graph'"):
+        tf.graph

@@ -1,35 +1,11 @@
 #include "millrace/api/scope.h"
 
-#include <cctype>
 #include <utility>
 
 #include "millrace/api/build_state.h"
 #include "millrace/op/device_name.h"
 
 namespace millrace {
-
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string made(text);
-  for (char& c : made) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return made;
-}
-
-}  // namespace
-
-std::string BuildState::claim(std::string_view path) {
-  int& uses = claimed[lower(path)];
-  std::string made(path);
-  while (uses > 0) {
-    made = str_cat(path, "_", uses);
-    ++uses;
-    // A node may be called x_1 by its own right.
-    if (claimed.try_emplace(lower(made), 1).second) return made;
-  }
-  uses = 1;
-  return made;
-}
 
 std::string Operation::name() const { return has_value() ? state_->graph[id_].name : ""; }
 
@@ -49,7 +25,7 @@ Scope::Scope(std::shared_ptr<BuildState> state) : state_(std::move(state)) {}
 
 Scope Scope::named(std::string_view prefix) const {
   Scope inner = *this;
-  inner.prefix_ = str_cat(state_->claim(str_cat(prefix_, prefix)), "/");
+  inner.prefix_ = str_cat(state_->names.claim(str_cat(prefix_, prefix)), "/");
   inner.name_.clear();
   return inner;
 }
@@ -113,7 +89,7 @@ void Scope::fail(Status error, std::string_view context) const {
 const OpDef* Scope::find_op(std::string_view op) const { return state_->graph.ops().find(op); }
 
 std::string Scope::unique_name(std::string_view suggestion) const {
-  return state_->claim(str_cat(prefix_, suggestion));
+  return state_->names.claim(str_cat(prefix_, suggestion));
 }
 
 Operation Scope::add(std::string_view op, std::vector<Output> inputs, Attrs attrs) const {

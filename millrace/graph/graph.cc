@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
+#include "millrace/graph/names.h"
 #include "millrace/graph/typing.h"
 
 namespace millrace {
@@ -12,20 +13,6 @@ namespace {
 
 // More nodes than this can't be numbered, and would take hundreds of gigabytes.
 constexpr size_t kMostNodes = kNoNode - 1;
-
-bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-' || c == '/' || c == '>';
-}
-
-Status check_name(std::string_view name) {
-  if (name.empty()) return invalid("a node has no name");
-  const bool starts_well = name[0] != '-' && name[0] != '/' && name[0] != '>';
-  if (starts_well && std::ranges::all_of(name, is_name_char)) return {};
-  return invalid("'", name.substr(0, 200),
-                 "' is no name for a node: allowed are letters, digits and _ . - / >, "
-                 "the first a letter, digit, . or _");
-}
 
 Status unknown_op(const OpRegistry& ops, std::string_view op, std::string_view name) {
   std::string hint;
@@ -103,7 +90,7 @@ Result<NodeId> Graph::add(NewNode node) {
 
 Result<NodeId> Graph::add_with_back_edges(NewNode spec) {
   Node node;
-  MR_TRY(check_name(spec.name));
+  MR_TRY(check_node_name(spec.name));
   node.op = ops_->find(spec.op);
   if (node.op == nullptr) return unknown_op(*ops_, spec.op, spec.name);
   node.name = std::move(spec.name);

@@ -1,5 +1,6 @@
 // Part of bindings.h: GraphCore, the C++ half of a front-end graph. Nodes are known by number,
 // outputs by (node, index), types by their number (plus 100 for references).
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,11 +23,8 @@ namespace py = pybind11;
 namespace millrace::python {
 namespace {
 
-py::tuple type_numbers(const TypeList& types) {
-  py::tuple made(types.size());
-  for (size_t i = 0; i < types.size(); ++i)
-    made[i] = static_cast<int>(types[i].dtype) + (types[i].is_ref ? kRefOffset : 0);
-  return made;
+int type_number(const ArgType& type) {
+  return static_cast<int>(type.dtype) + (type.is_ref ? kRefOffset : 0);
 }
 
 const Node& node_at(const GraphCore& core, NodeId id) {
@@ -42,23 +40,30 @@ Endpoint output_at(const GraphCore& core, NodeId id, int output) {
   return {id, output};
 }
 
-// Adds a node; returns its number and the types of its outputs.
-py::tuple add(GraphCore& core, const std::string& op, std::string name,
-              const std::vector<std::pair<NodeId, int32_t>>& inputs,
-              std::vector<NodeId> control_inputs, const py::dict& attrs,
-              const std::string& device) {
+// Adds a node; returns its number.
+NodeId add(GraphCore& core, const std::string& op, std::string name,
+           const std::vector<std::pair<NodeId, int32_t>>& inputs,
+           std::vector<NodeId> control_inputs, const py::dict& attrs, const std::string& device) {
   Graph::NewNode node{.name = std::move(name), .op = op, .device = device};
   for (const auto& [id, output] : inputs) node.inputs.push_back({id, output});
   node.control_inputs = std::move(control_inputs);
   if (const OpDef* def = core.library->ops().find(op))
     node.attrs = check_argument(attrs_from_python(*def, attrs));
-  const NodeId id = check_argument(core.graph.add(std::move(node)));
-  return py::make_tuple(id, type_numbers(core.graph.graph()[id].output_types));
+  return check_argument(core.graph.add(std::move(node)));
 }
 
 std::vector<std::pair<NodeId, int32_t>> inputs(const GraphCore& core, NodeId id) {
   std::vector<std::pair<NodeId, int32_t>> made;
   for (const Endpoint input : node_at(core, id).inputs) made.emplace_back(input.node, input.output);
+  return made;
+}
+
+// The nodes that read an output, each once, in the order in which they were made.
+std::vector<NodeId> consumers(const GraphCore& core, NodeId id, int output) {
+  const Endpoint wanted = output_at(core, id, output);
+  std::vector<NodeId> made;
+  for (const Node& node : core.graph.graph().nodes())
+    if (std::ranges::find(node.inputs, wanted) != node.inputs.end()) made.push_back(node.id);
   return made;
 }
 
@@ -124,6 +129,8 @@ py::object find(const GraphCore& core, const std::string& name) {
 void bind_graph(py::module_& module) {
   py::class_<AttrValue>(module, "AttrValue", "An attribute of a node as it is; immutable.")
       .def("plain", &attr_to_python, "(kind, plain value)");
+  module.def("is_program_name", &is_program_name);
+  module.def("is_name_part", &is_name_part);
   module.def("check_graph_def", [](const py::bytes& data) { parsed(data); });
   module.def("graph_def_nodes", [](const py::bytes& data) {
     return nodes_to_python(parsed(data).nodes, &attr_to_python);
@@ -136,13 +143,18 @@ void bind_graph(py::module_& module) {
       .def("__len__", [](const GraphCore& core) { return core.graph.graph().size(); })
       .def("add", &add)
       .def("find", &find)
-      .def("node",
-           [](const GraphCore& core, NodeId id) {
-             const Node& node = node_at(core, id);
-             return py::make_tuple(node.name, node.op->name, type_numbers(node.output_types));
+      .def("claim_name", &GraphCore::claim_name)
+      .def("free_name", &GraphCore::free_name)
+      .def("name", [](const GraphCore& core, NodeId id) { return node_at(core, id).name; })
+      .def("type", [](const GraphCore& core, NodeId id) { return node_at(core, id).op->name; })
+      .def("num_outputs",
+           [](const GraphCore& core, NodeId id) { return node_at(core, id).num_outputs(); })
+      .def("output_type",
+           [](const GraphCore& core, NodeId id, int output) {
+             output_at(core, id, output);
+             return type_number(node_at(core, id).output_types[output]);
            })
-      .def("input_types", [](const GraphCore& core,
-                             NodeId id) { return type_numbers(node_at(core, id).input_types); })
+      .def("consumers", &consumers)
       .def("inputs", &inputs)
       .def("control_inputs",
            [](const GraphCore& core, NodeId id) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "millrace/graph/import.h"
+#include "millrace/graph/names.h"
 #include "millrace/python/client_graph.h"
 #include "millrace/python/op_library.h"
 
@@ -20,8 +23,20 @@ struct GraphCore {
     return export_graph(graph.graph(), {.first = first});
   }
 
+  // `name` if no node or scope has it, else name_1, name_2 …; taken from then on.
+  std::string claim_name(std::string_view name) {
+    return names.claim(
+        name, [this](std::string_view text) { return graph.graph().find(text) != nullptr; });
+  }
+  // What claim_name would give.
+  std::string free_name(std::string_view name) const {
+    return names.peek(
+        name, [this](std::string_view text) { return graph.graph().find(text) != nullptr; });
+  }
+
   const std::shared_ptr<OpLibrary> library;
   ClientGraph graph;
+  NameClaims names;
 };
 
 }  // namespace millrace::python

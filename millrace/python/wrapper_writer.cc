@@ -263,18 +263,21 @@ std::string wrapper_module(const OpRegistry& ops) {
       "from millrace._values import dtypes as _types\n";
   std::string table = "\n\nBY_OP = {\n";
   std::string others;
+  std::string all = "__all__ = [\n";
   for (const OpDef* op : ops.all()) {
     // Graphs made here have no functions to call.
     if (op->name.starts_with('_') || calls_functions(op->role)) continue;
     const std::string name = function_name(op->name);
     str_append(&made, "\n\n", wrapper_source(*op));
     str_append(&table, "    ", quoted(op->name), ": ", name, ",\n");
-    for (const OtherName& other : kOtherNames)
-      if (other.op == op->name) str_append(&others, other.name, " = ", name, "\n");
+    str_append(&all, "    ", quoted(name), ",\n");
+    for (const OtherName& other : kOtherNames) {
+      if (other.op != op->name) continue;
+      str_append(&others, other.name, " = ", name, "\n");
+      str_append(&all, "    ", quoted(other.name), ",\n");
+    }
   }
-  return str_cat(made, table, "}\n", others,
-                 "__all__ = [_name for _name in dir() if _name[0] != \"_\" and _name != "
-                 "\"BY_OP\"]\n");
+  return str_cat(made, table, "}\n", others, all, "]\n");
 }
 
 }  // namespace millrace::python

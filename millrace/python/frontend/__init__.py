@@ -15,11 +15,11 @@ import atexit as _atexit
 from importlib import import_module as _import_module
 
 from millrace import _millrace
-from millrace import errors
 from millrace._gen import *
 from millrace._values import dtypes as _dtypes
 from millrace._values.device_spec import DeviceSpec
 from millrace._values.dtypes import DType, as_dtype
+from millrace._values.errors import OpError
 from millrace._values.tensor_shape import Dimension, TensorShape
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import (
@@ -140,12 +140,11 @@ from millrace._run.config import (
 )
 from millrace._run.session import InteractiveSession, Session
 
-OpError = errors.OpError
 newaxis = None
 
 for _name in _dtypes.ALL:
     globals()[_name] = getattr(_dtypes, _name)
-    globals()[_name + "_ref"] = getattr(_dtypes, _name)._as_ref
+    globals()[_name + "_ref"] = getattr(_dtypes, _name).as_reference
 del _name
 
 _operators.install()
@@ -157,7 +156,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app compat contrib debugging dtypes flags gfile initializers linalg logging math nn queue random "
+    "app compat contrib debugging dtypes errors flags gfile initializers linalg logging math nn queue random "
     "raw_ops strings train".split()
 )
 

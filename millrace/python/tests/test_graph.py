@@ -1,3 +1,5 @@
+import threading
+
 import pytest
 
 import millrace as tf
@@ -277,3 +279,71 @@ def test_an_imported_loop_is_a_loop(graph):
 def test_bytes_that_are_no_graph_are_refused():
     with pytest.raises(ValueError):
         tf.GraphDef.FromString(b"\x0a\xff")
+
+
+def test_a_node_gives_the_same_objects_for_as_long_as_somebody_holds_them():
+    graph = tf.get_default_graph()
+    x = tf.constant(1.0, name="x")
+    assert graph.get_tensor_by_name("x:0") is x
+    operation = x.op
+    assert graph.get_operation_by_name("x") is operation and x.op is operation
+    assert operation.outputs[0] is x
+    y = tf.identity(x)
+    assert y.op.inputs[0] is x and x.consumers() == [y.op]
+
+
+def test_tensors_are_found_again_after_the_program_has_let_go_of_them():
+    graph = tf.get_default_graph()
+    with tf.device("/cpu:0"):
+        tf.constant([1, 2], name="x")
+    found = graph.get_operation_by_name("x")
+    assert (found.name, found.type, found.device) == ("x", "Const", "/device:CPU:0")
+    assert found.defined_at[0] == __file__
+    (x,) = found.outputs
+    assert (x.name, x.dtype, x.shape.as_list(), x.value_index) == ("x:0", tf.int32, [2], 0)
+
+
+def test_a_node_that_came_another_way_is_one_of_the_graph():
+    graph = tf.get_default_graph()
+    x = tf.constant(1.0, name="x")
+    # As what builds in C++ adds it: nothing of Python is asked.
+    node = graph.core.add("Neg", "negative", [x.endpoint], [], {}, "")
+    negative = graph.get_tensor_by_name("negative:0")
+    assert negative.op.inputs[0] is x and negative.dtype == tf.float32
+    assert graph.get_operations() == [x.op, negative.op] and graph.version == node + 1
+    assert negative.op.defined_at is None
+    assert tf.identity(x, name="negative").op.name == "negative_1"
+    assert tf.identity(x, name="negative").op.defined_at is not None
+    with tf.Session() as session:
+        assert session.run(negative) == -1
+
+
+def test_a_program_may_not_make_two_objects_of_one_tensor_from_two_threads():
+    graph = tf.get_default_graph()
+    names = [tf.constant(i).name for i in range(200)]
+    found = [[], []]
+    together = threading.Barrier(2)
+
+    def look_up(into):
+        together.wait(30)
+        into.extend(graph.get_tensor_by_name(name) for name in names)
+
+    threads = [threading.Thread(target=look_up, args=(each,)) for each in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(found[0]) == 200 and all(a is b for a, b in zip(*found))
+
+
+@pytest.mark.parametrize("name", ["a\\b", "a b", "-a", "_a", "a\n", "ä"])
+def test_a_name_that_no_node_may_have_is_refused_at_once(name):
+    with pytest.raises(ValueError, match="is not a valid node name"):
+        tf.constant(1, name=name)
+    with pytest.raises(ValueError, match="is not a valid scope name"), tf.name_scope(name):
+        pass
+
+
+def test_inside_of_a_scope_a_name_may_begin_with_any_of_its_signs():
+    with tf.name_scope("outer"), tf.name_scope("_inner"):
+        assert tf.constant(1, name="-x").name == "outer/_inner/-x:0"

@@ -10,24 +10,27 @@ class ClusterSpec:
       cluster: {job: [address, ...]}, {job: {task index: address}}, another ClusterSpec, or a
         cluster_def of one. An address is "host:port".
 
+    Attributes:
+      core: the C++ half.
+
     Raises:
       TypeError: for anything else; ValueError: for a job name or an address that cannot be one.
     """
 
     def __init__(self, cluster):
         if isinstance(cluster, ClusterSpec):
-            self._core = cluster._core
+            self.core = cluster.core
         elif isinstance(cluster, _millrace.ClusterSpec):
-            self._core = cluster
+            self.core = cluster
         elif isinstance(cluster, ClusterDef):
-            self._core = _millrace.ClusterSpec(
+            self.core = _millrace.ClusterSpec(
                 {
                     job.name: {int(index): where for index, where in job.tasks.items()}
                     for job in cluster.job
                 }
             )
         elif isinstance(cluster, dict):
-            self._core = _millrace.ClusterSpec(
+            self.core = _millrace.ClusterSpec(
                 {str(job): _addresses(job, tasks) for job, tasks in cluster.items()}
             )
         else:
@@ -38,16 +41,16 @@ class ClusterSpec:
 
     def as_dict(self):
         """{job: [address, ...]}; {job: {index: address}} for jobs whose indices have gaps."""
-        return {job: _as_listed(tasks) for job, tasks in self._core.jobs().items()}
+        return {job: _as_listed(tasks) for job, tasks in self.core.jobs().items()}
 
     def as_cluster_def(self):
         """The cluster with the fields of TensorFlow's ClusterDef message."""
-        return ClusterDef([JobDef(job, tasks) for job, tasks in self._core.jobs().items()])
+        return ClusterDef([JobDef(job, tasks) for job, tasks in self.core.jobs().items()])
 
     @property
     def jobs(self):
         """The names of the jobs."""
-        return list(self._core.jobs())
+        return list(self.core.jobs())
 
     def num_tasks(self, job_name):
         """How many tasks a job has. ValueError if there is no such job."""
@@ -69,16 +72,16 @@ class ClusterSpec:
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
 
     def _tasks(self, job_name):
-        jobs = self._core.jobs()
+        jobs = self.core.jobs()
         if job_name not in jobs:
             raise ValueError(f"No such job in cluster: {job_name!r}; there are {sorted(jobs)}")
         return jobs[job_name]
 
     def __bool__(self):
-        return bool(self._core.jobs())
+        return bool(self.core.jobs())
 
     def __eq__(self, other):
-        return isinstance(other, ClusterSpec) and self._core == other._core
+        return isinstance(other, ClusterSpec) and self.core == other.core
 
     __hash__ = None
 

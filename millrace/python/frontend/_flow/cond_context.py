@@ -22,7 +22,7 @@ class CondContext(ControlContext):
         self._imported[predicate] = predicate
 
     def _import(self, tensor):
-        switch = gen_ops.ref_switch if tensor.dtype._is_ref_dtype else gen_ops.switch
+        switch = gen_ops.ref_switch if tensor.dtype.is_reference else gen_ops.switch
         graph = self.graph
         with graph.plumbing(self), graph.colocate_with(tensor.op, ignore_existing=True):
             return switch(tensor, self._predicate)[self._branch]
@@ -82,7 +82,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
         (if_true, true_leaves), (if_false, false_leaves) = branches
         structure.assert_same_structure(if_true, if_false, "branches of tf.cond")
         graph = predicate.graph
-        with graph.plumbing(graph._context):
+        with graph.plumbing(graph.context):
             merged = [_merged(pair) for pair in zip(false_leaves, true_leaves)]
         result = structure.pack(if_true, merged)
     if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
@@ -97,6 +97,6 @@ def _merged(pair):
             f"Outputs of true_fn and false_fn must have the same type: {if_true.dtype.name}, "
             f"{if_false.dtype.name}"
         )
-    if all(leaf.dtype._is_ref_dtype for leaf in pair):
+    if all(leaf.dtype.is_reference for leaf in pair):
         return gen_ops.ref_merge(list(pair))[0]
     return gen_ops.merge(list(pair))[0]

@@ -23,19 +23,16 @@ class ControlContext:
     def __init__(self, name):
         self.graph = get_default_graph()
         self.name = name
-        self.outer = self.graph._context
+        self.outer = self.graph.context
         self.pivot = None
         self._imported = {}  # Tensor outside -> Tensor inside
 
     def __enter__(self):
-        self._before = (self.graph._context, self.graph._control_stack)
-        self.graph._context = self
-        # What was to be waited for outside was waited for when the region's pivot was made.
-        self.graph._control_stack = []
+        self._before = self.graph.enter_context(self)
         return self
 
     def __exit__(self, *unused):
-        self.graph._context, self.graph._control_stack = self._before
+        self.graph.leave_context(self._before)
 
     def contains(self, context):
         """True if `context` is this region or one inside it."""
@@ -51,7 +48,7 @@ class ControlContext:
         Raises:
           ValueError: if it is made in a region that is not around this one.
         """
-        context = tensor.op._context
+        context = self.graph.context_of(tensor.endpoint[0])
         if context is self:
             return tensor
         known = self._imported.get(tensor)
@@ -74,9 +71,9 @@ class ControlContext:
         raise NotImplementedError
 
     def admit(self, inputs, control_inputs):
-        """Inputs and control inputs for a node that the program makes inside."""
+        """Inputs and the numbers of control inputs for a node that the program makes inside."""
         inputs = [self.bring(tensor) for tensor in inputs]
-        control_inputs = [op for op in control_inputs if op._context is self]
+        control_inputs = [node for node in control_inputs if self.graph.context_of(node) is self]
         if not inputs and not control_inputs and self.pivot is not None:
-            control_inputs = [self.pivot]
+            control_inputs = [self.pivot.node_id]
         return inputs, control_inputs

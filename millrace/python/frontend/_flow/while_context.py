@@ -25,7 +25,7 @@ class WhileContext(ControlContext):
         return self._enter(tensor, is_constant=True)
 
     def _enter(self, tensor, is_constant):
-        enter = gen_ops.ref_enter if tensor.dtype._is_ref_dtype else gen_ops.enter
+        enter = gen_ops.ref_enter if tensor.dtype.is_reference else gen_ops.enter
         with self.graph.plumbing(self):
             return enter(tensor, is_constant=is_constant, **self._frame)
 
@@ -35,7 +35,7 @@ class WhileContext(ControlContext):
         entered = [self._entered(leaf) for leaf in structure.flatten(loop_vars)]
         if shape_invariants is not None:
             for tensor, shape in zip(entered, shape_invariants, strict=True):
-                graph._core.replace_shape(*tensor._endpoint, as_shape(shape)._dims)
+                graph.replace_shape(tensor, as_shape(shape))
         with graph.plumbing(self):
             # The second input becomes the value of the next iteration once there is one.
             merged = [_merge(tensor) for tensor in entered]
@@ -57,7 +57,7 @@ class WhileContext(ControlContext):
 
     def _entered(self, leaf):
         tensor = convert(leaf)
-        if self.graph._control_stack or tensor.dtype._is_ref_dtype:
+        if self.graph.has_control_dependencies or tensor.dtype.is_reference:
             # The loop starts after what the program waits for, and on a value of its own.
             tensor = gen_ops.identity(tensor)
         if self.outer is not None:
@@ -96,7 +96,7 @@ class WhileContext(ControlContext):
             )
         with self.graph.plumbing(self):
             following = gen_ops.next_iteration(tensor)
-        self.graph._core.set_input(merged.op._id, 1, *following._endpoint)
+        self.graph.set_input(merged.op, 1, following)
 
 
 def _merge(tensor):
@@ -110,11 +110,12 @@ def _switch(graph, tensor, proceed):
 
 def _fits(shape, declared):
     """True if every tensor of `shape` has the declared shape."""
-    if declared._dims is None:
+    wanted, found = declared.plain, shape.plain
+    if wanted is None:
         return True
-    if shape._dims is None or len(shape._dims) != len(declared._dims):
+    if found is None or len(found) != len(wanted):
         return False
-    return all(want is None or want == have for have, want in zip(shape._dims, declared._dims))
+    return all(want is None or want == have for have, want in zip(found, wanted))
 
 
 def while_loop(

@@ -34,11 +34,11 @@ def apply_op(op_name, values, attrs, name=None):
 def _graph_for(values):
     for value in values:
         if type(value) is Tensor:
-            return value.op.graph
+            return value.graph
         if isinstance(value, (list, tuple)):
             for item in value:
                 if type(item) is Tensor:
-                    return item.op.graph
+                    return item.graph
         graph = getattr(value, "graph", None)
         if graph is not None:
             return graph
@@ -47,19 +47,17 @@ def _graph_for(values):
 
 def _add(graph, spec, values, attrs, name):
     full_name = graph.op_name(name, spec.name)
-    scope = graph._name_stack
-    graph._name_stack = full_name  # for constants that have to be made for the inputs
+    scope = graph.swap_name_scope(full_name)  # for constants that have to be made for the inputs
     try:
         inputs, decided = _Inputs(spec, values, attrs).convert()
     finally:
-        graph._name_stack = scope
+        graph.swap_name_scope(scope)
     for key, value in attrs.items():
         if value is not None:
             decided[key] = spec.plain_attr(key, value)
         elif key in spec.attrs and spec.attrs[key].kind == "shape" and key not in decided:
             decided[key] = None  # an unknown shape is a value
-    operation = graph._add_node(spec.name, inputs, decided, full_name)
-    return _result(spec, operation, decided)
+    return _result(graph, graph.add_node(spec.name, inputs, decided, full_name), spec, decided)
 
 
 class _Inputs:
@@ -110,7 +108,7 @@ class _Inputs:
             if not hasattr(value, "_as_tensor"):
                 raise type(error)(f"Input '{arg.name}' of '{op}' Op: {error}") from None
             tensor = convert(value, None, arg.name, arg.is_ref)
-        if arg.is_ref and not tensor.dtype._is_ref_dtype:
+        if arg.is_ref and not tensor.dtype.is_reference:
             raise TypeError(
                 f"'{op}' Op requires that input '{arg.name}' be a mutable tensor "
                 "(e.g.: a tf.Variable)"
@@ -186,13 +184,15 @@ class _Inputs:
             )
 
 
-def _result(spec, operation, decided):
-    outputs = operation.outputs
+def _result(graph, node_id, spec, decided):
+    """What the wrapper of an op returns for the node that it made."""
     if not spec.outputs:
-        return operation
+        return graph.operation(node_id)
     if len(spec.outputs) == 1:
         arg = spec.outputs[0]
-        return outputs if arg.number_attr or arg.type_list_attr else outputs[0]
+        is_list = arg.number_attr or arg.type_list_attr
+        return graph.outputs(node_id) if is_list else graph.tensor(node_id, 0)
+    outputs = graph.outputs(node_id)
     parts = []
     position = 0
     for arg in spec.outputs:
@@ -200,13 +200,13 @@ def _result(spec, operation, decided):
             parts.append(outputs[position])
             position += 1
             continue
-        length = _length(spec, operation, arg, decided)
+        length = _length(spec, arg, decided)
         parts.append(outputs[position : position + length])
         position += length
     return spec.result_type._make(parts)
 
 
-def _length(spec, operation, arg, decided):
+def _length(spec, arg, decided):
     key = arg.number_attr or arg.type_list_attr
     value = decided[key] if key in decided else spec.attrs[key].default[1]
     return value if arg.number_attr else len(value)

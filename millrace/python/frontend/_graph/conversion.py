@@ -32,7 +32,7 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     made = tensor_values.make_constant(value, dtype, shape)
     graph = get_default_graph()
     attrs = {"value": made, "dtype": made.dtype}
-    return graph._add_node("Const", [], attrs, graph.op_name(name, "Const")).outputs[0]
+    return graph.tensor(graph.add_node("Const", [], attrs, graph.op_name(name, "Const")), 0)
 
 
 def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
@@ -126,7 +126,7 @@ def _stacked(items, dtype, name):
     graph = parts[0].graph
     attrs = {"N": len(parts), "T": parts[0].dtype.base_dtype.as_datatype_enum, "axis": 0}
     name = graph.op_name(name or "packed", "Pack")
-    return graph._add_node("Pack", parts, attrs, name).outputs[0]
+    return graph.tensor(graph.add_node("Pack", parts, attrs, name), 0)
 
 
 def dtype_among(items):
@@ -167,7 +167,7 @@ def constant_value(tensor, partial=False):
     """The value of a Tensor as NumPy has it, if it is known without running anything; else None."""
     if not isinstance(tensor, Tensor):
         return None
-    return tensor.graph._core.constant(*tensor._endpoint)
+    return tensor.graph.constant_value(tensor)
 
 
 def convert_n_to_tensor(values, dtype=None, name=None):

@@ -5,27 +5,32 @@ import threading
 
 from millrace import _millrace
 from millrace._graph.collections import GraphCollections
+from millrace._graph.elements import GraphElements
 from millrace._graph.graph_def import GraphDef
 from millrace._graph.op_library import specs
-from millrace._graph.operation import Operation, Tensor, caller
-from millrace._graph.scopes import _VALID_OP_NAME, GraphScopes
+from millrace._graph.operation import Tensor
+from millrace._graph.origins import caller
+from millrace._graph.scopes import GraphScopes
 
 
-class Graph(GraphScopes, GraphCollections):
+class Graph(GraphElements, GraphScopes, GraphCollections):
     """A computation: Operations, and Tensors between them.
 
     Functions such as tf.add put nodes into the default graph; `with graph.as_default():` chooses it.
     One thread at a time may add nodes; any number of threads may run sessions on it.
+
+    Attributes:
+      core: the C++ half, which has the nodes.
     """
 
     def __init__(self):
-        self._core = _millrace.GraphCore(_millrace.ops)
-        self._operations = []  # by number
-        self._by_name = {}
+        self.core = _millrace.GraphCore(_millrace.ops)
         self._finalized = False
         self._sent = 0  # nodes that some session has sent to its master: they can't change any more
         self._seed = None
+        self._own = {}
         self._lock = threading.RLock()
+        self._init_elements()
         self._init_scopes()
         self._init_collections()
 
@@ -66,9 +71,9 @@ class Graph(GraphScopes, GraphCollections):
                 raise TypeError(f"Input #{index} is not a tensor: {tensor!r}")
         spec = specs[op_type]
         plain = {key: spec.plain_attr(key, value) for key, value in (attrs or {}).items()}
-        return self._add_node(op_type, inputs, plain, self.op_name(name, op_type))
+        return self.operation(self.add_node(op_type, inputs, plain, self.op_name(name, op_type)))
 
-    def _add_node(self, op_type, inputs, attrs, name):
+    def add_node(self, op_type, inputs, attrs, name):
         """Adds a node for what makes nodes in this package.
 
         Args:
@@ -78,7 +83,7 @@ class Graph(GraphScopes, GraphCollections):
           name: the node's full name, unique in the graph.
 
         Returns:
-          the Operation.
+          the node's number; `operation` and `tensor` give views on it.
 
         Raises:
           as create_op.
@@ -101,34 +106,65 @@ class Graph(GraphScopes, GraphCollections):
                 attrs = {**attrs, "_class": groups}
             if not self._colocation_stack:
                 device, ask_functions = self._static_device()
-            node_id, output_types = self._core.add(
+            node_id = self.core.add(
                 op_type,
                 name,
-                [tensor._endpoint for tensor in inputs],
-                [op._id for op in before],
+                [tensor.endpoint for tensor in inputs],
+                before,
                 attrs,
                 device,
             )
-            made = Operation(self, node_id, op_type, name, output_types, context, caller())
-            self._operations.append(made)
-            self._by_name[name] = made
+            self._origins.put(node_id, caller())
+            if context is not None:
+                self._contexts[node_id] = context
             if ask_functions:
-                self._apply_device_functions(made)
-            if self._control_stack:
-                self._saw(made)
-            return made
+                self._apply_device_functions(self.operation(node_id))
+            self._saw(node_id)
+            return node_id
 
     def op_name(self, name, op_type):
         """The full name for a new node that the program calls `name` (None: the op's own name)."""
         name = name or op_type
         if name.endswith("/"):  # the name of an open scope stands for itself
             return name[:-1]
-        if not self._name_stack and not _VALID_OP_NAME.match(name):
+        if not self._name_stack and not _millrace.is_program_name(name):
             raise ValueError(f"'{name}' is not a valid node name")
         return self.unique_name(name)
 
+    # ---- Changing nodes --------------------------------------------------------------------------
+
+    def set_device(self, operation, device):
+        """Asks for another device for a node: a DeviceSpec, or None for none.
+
+        Raises:
+          RuntimeError: if a session runs the node already.
+        """
+        self._check_changeable(operation)
+        self.core.set_device(operation.node_id, device.to_string() if device else "")
+
+    def add_control_input(self, operation, before):
+        """Makes a node wait for another. RuntimeError if a session runs it already."""
+        self._check_changeable(operation)
+        self.core.add_control_input(operation.node_id, before.node_id)
+
+    def set_input(self, operation, slot, tensor):
+        """Lets a node read another Tensor: the way back of a loop. Shapes stay as they were."""
+        self.core.set_input(operation.node_id, slot, *tensor.endpoint)
+
+    def replace_shape(self, tensor, shape):
+        """Puts a TensorShape in place of what was inferred: a loop variable whose shape changes."""
+        self.core.replace_shape(*tensor.endpoint, shape.plain)
+
+    def constant_value(self, tensor):
+        """The value as NumPy has it, if it is known without running anything; else None."""
+        return self.core.constant(*tensor.endpoint)
+
+    def mark_sent(self, count):
+        """Told by sessions: the first `count` nodes can't change any more."""
+        self._sent = max(self._sent, count)
+
     def _check_changeable(self, operation):
-        if operation._id < self._sent:
+        if operation.node_id < self._sent:
             raise RuntimeError(
                 f"Operation '{operation.name}' cannot be changed any more: a session already runs it."
             )
@@ -144,87 +180,18 @@ class Graph(GraphScopes, GraphCollections):
     def _unsafe_unfinalize(self):
         self._finalized = False
 
-    # ---- Finding nodes ---------------------------------------------------------------------------
-
-    def get_operations(self):
-        """All Operations, in the order in which they were made."""
-        return list(self._operations)
-
-    def get_operation_by_name(self, name):
-        """Raises KeyError if there is no such Operation."""
-        if not isinstance(name, str):
-            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
-        return self.as_graph_element(name, allow_tensor=False)
-
-    def get_tensor_by_name(self, name):
-        """The Tensor called "node:index". KeyError if there is none, ValueError for another form."""
-        if not isinstance(name, str):
-            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
-        return self.as_graph_element(name, allow_operation=False)
-
-    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
-        """The Tensor or Operation of this graph that `obj` is or names.
-
-        Raises:
-          TypeError: if it is of another type; ValueError: if it is in another graph or a malformed
-            name; KeyError: if nothing has that name.
-        """
-        kinds = " or ".join(
-            kind for kind, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok
-        )
-        if not isinstance(obj, (Tensor, Operation, str)) and hasattr(obj, "_as_graph_element"):
-            obj = obj._as_graph_element()
-        if isinstance(obj, str):
-            return self._named(obj, allow_tensor, allow_operation)
-        if (
-            isinstance(obj, Tensor)
-            and allow_tensor
-            or isinstance(obj, Operation)
-            and allow_operation
-        ):
-            if obj.graph is not self:
-                raise ValueError(f"{obj!r} is not an element of this graph.")
-            return obj
-        raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
-
-    def _named(self, name, allow_tensor, allow_operation):
-        op_name, colon, index = name.partition(":")
-        if colon and allow_tensor:
-            if not op_name or not index.isdecimal():
-                raise ValueError(
-                    f"The name '{name}' looks like a Tensor name, but is not a valid one. Tensor "
-                    'names must be of the form "<op_name>:<output_index>".'
-                )
-            operation = self._by_name.get(op_name)
-            if operation is None:
-                raise KeyError(
-                    f"The name '{name}' refers to a Tensor which does not exist. The operation, "
-                    f"'{op_name}', does not exist in the graph."
-                )
-            if int(index) >= len(operation.outputs):
-                raise KeyError(
-                    f"The name '{name}' refers to a Tensor which does not exist. The operation, "
-                    f"'{op_name}', exists but only has {len(operation.outputs)} outputs."
-                )
-            return operation.outputs[int(index)]
-        if not colon and allow_operation:
-            operation = self._by_name.get(name)
-            if operation is None:
-                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
-            return operation
-        if colon:
-            raise ValueError(f"The name '{name}' appears to refer to a Tensor, not a Operation.")
-        raise ValueError(
-            f"The name '{name}' looks like an (invalid) Operation name, not a Tensor. Tensor names "
-            'must be of the form "<op_name>:<output_index>".'
-        )
-
     # ---- As a whole ------------------------------------------------------------------------------
+
+    def own(self, kind):
+        """The one object of the class `kind` that belongs to this graph, made when first asked for."""
+        if kind not in self._own:
+            self._own[kind] = kind()
+        return self._own[kind]
 
     @property
     def version(self):
         """Grows with each node."""
-        return len(self._operations)
+        return len(self.core)
 
     @property
     def seed(self):
@@ -244,7 +211,7 @@ class Graph(GraphScopes, GraphCollections):
         Returns:
           a GraphDef: `SerializeToString()` gives the bytes, `node` the nodes.
         """
-        return GraphDef(self._core.graph_def(from_version or 0))
+        return GraphDef(self.core.graph_def(from_version or 0))
 
     @contextlib.contextmanager
     def as_default(self):
@@ -265,19 +232,10 @@ class Graph(GraphScopes, GraphCollections):
         """Accepted; a session refuses to fetch what lives inside a loop."""
 
     def is_feedable(self, tensor):
-        return not _inside_loop(tensor.op)
+        return not tensor.op.is_in_loop
 
     def is_fetchable(self, tensor_or_op):
-        return not _inside_loop(getattr(tensor_or_op, "op", tensor_or_op))
-
-
-def _inside_loop(operation):
-    context = operation._context
-    while context is not None:
-        if context.is_loop:
-            return True
-        context = context.outer
-    return False
+        return not getattr(tensor_or_op, "op", tensor_or_op).is_in_loop
 
 
 class _Defaults(threading.local):

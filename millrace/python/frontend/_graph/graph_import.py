@@ -88,7 +88,7 @@ class _Import:
             self._add(*node)
         for operation, slot, text in self._late:
             source = self._tensor(text)
-            self._graph._core.set_input(operation._id, slot, *source._endpoint)
+            self._graph.set_input(operation, slot, source)
         return self._made
 
     def _add(self, name, op, device, texts, attrs):
@@ -103,7 +103,7 @@ class _Import:
         graph = self._graph
         full_name = graph.op_name(self._scope + name + "/" if self._scope else name, op)
         with graph.control_dependencies(before), graph.device(device or None):
-            operation = graph._add_node(op, inputs, self._attrs(attrs), full_name)
+            operation = graph.operation(graph.add_node(op, inputs, self._attrs(attrs), full_name))
         self._made[name] = operation
         self._late.extend((operation, slot, texts[slot]) for slot in late)
 

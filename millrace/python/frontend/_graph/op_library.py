@@ -6,10 +6,31 @@ from millrace import _millrace
 from millrace._values import dtypes, tensor_values
 from millrace._values.tensor_shape import TensorShape
 
-Arg = collections.namedtuple(
-    "Arg", ["name", "dtype", "type_attr", "type_list_attr", "number_attr", "is_ref"]
-)
-Attr = collections.namedtuple("Attr", ["name", "kind", "default", "allowed"])
+
+class Arg:
+    """An input or output argument of an op."""
+
+    __slots__ = ("name", "dtype", "type_attr", "type_list_attr", "number_attr", "is_ref")
+
+    def __init__(self, name, dtype, type_attr, type_list_attr, number_attr, is_ref):
+        self.name = name
+        self.dtype = dtypes.as_dtype(dtype) if dtype else None
+        self.type_attr = type_attr
+        self.type_list_attr = type_list_attr
+        self.number_attr = number_attr
+        self.is_ref = is_ref
+
+
+class Attr:
+    """An attribute of an op; `default` is (kind, plain value) or None."""
+
+    __slots__ = ("name", "kind", "default", "allowed")
+
+    def __init__(self, name, kind, default, allowed):
+        self.name = name
+        self.kind = kind
+        self.default = default
+        self.allowed = allowed
 
 
 class OpSpec:
@@ -18,8 +39,8 @@ class OpSpec:
     def __init__(self, name, description):
         inputs, outputs, attrs, self.is_stateful = description
         self.name = name
-        self.inputs = [_arg(arg) for arg in inputs]
-        self.outputs = [_arg(arg) for arg in outputs]
+        self.inputs = [Arg(*arg) for arg in inputs]
+        self.outputs = [Arg(*arg) for arg in outputs]
         self.attrs = {attr[0]: Attr(*attr) for attr in attrs}
         self.inferred = {
             attr
@@ -47,27 +68,22 @@ def _type_number(value):
     return dtypes.as_dtype(value).base_dtype.as_datatype_enum
 
 
-def _shape_dims(value):
-    return TensorShape(value)._dims
+def _plain_shape(value):
+    return TensorShape(value).plain
 
 
 # From what a program may write to what the C++ side takes, where these differ.
 _PLAIN = {
     "type": _type_number,
     "list(type)": lambda value: [_type_number(item) for item in value],
-    "shape": _shape_dims,
-    "list(shape)": lambda value: [_shape_dims(item) for item in value],
+    "shape": _plain_shape,
+    "list(shape)": lambda value: [_plain_shape(item) for item in value],
     "tensor": tensor_values.make_constant,
     "float": float,
     "list(int)": list,
     "list(float)": list,
     "list(string)": list,
 }
-
-
-def _arg(arg):
-    name, dtype, *rest = arg
-    return Arg(name, dtypes.as_dtype(dtype) if dtype else None, *rest)
 
 
 class _Specs(dict):

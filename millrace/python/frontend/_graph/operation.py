@@ -1,23 +1,8 @@
-"""Operation: a node of a graph, and Tensor: one of its outputs."""
-
-import sys
+"""Operation: a node of a graph, and Tensor: one of its outputs. Views: the graph has the nodes."""
 
 from millrace._graph.default_session import session_or_default
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
-
-_PACKAGE = __name__.partition(".")[0]
-
-
-def caller():
-    """(file, line) of the innermost frame outside of this package."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module != _PACKAGE and not module.startswith(_PACKAGE + "."):
-            return frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back
-    return None
 
 
 class Operation:
@@ -25,44 +10,56 @@ class Operation:
 
     Attributes:
       graph: the Graph that it belongs to.
-      name: its full name, unique in the graph.
-      type: the name of the op ("MatMul").
-      outputs: its Tensors.
-      defined_at: (file, line) of the program that made it, or None.
+      node_id: its number in the graph.
     """
 
-    __slots__ = ("graph", "name", "type", "outputs", "defined_at", "_id", "_context", "__weakref__")
+    __slots__ = ("graph", "node_id", "__weakref__")
 
-    def __init__(self, graph, node_id, op_type, name, output_types, context, defined_at):
+    def __init__(self, graph, node_id):
         self.graph = graph
-        self._id = node_id
-        self.type = op_type
-        self.name = name
-        self.defined_at = defined_at
-        self._context = context
-        self.outputs = [
-            Tensor(self, index, dtypes._BY_NUMBER[number])
-            for index, number in enumerate(output_types)
-        ]
+        self.node_id = node_id
+
+    @property
+    def name(self):
+        """Its full name, unique in the graph."""
+        return self.graph.core.name(self.node_id)
+
+    @property
+    def type(self):
+        """The name of the op ("MatMul")."""
+        return self.graph.core.type(self.node_id)
+
+    @property
+    def outputs(self):
+        """Its Tensors."""
+        return self.graph.outputs(self.node_id)
 
     @property
     def inputs(self):
         """The Tensors that it reads, in order."""
-        operations = self.graph._operations
-        return tuple(
-            operations[node].outputs[output] for node, output in self.graph._core.inputs(self._id)
-        )
+        graph = self.graph
+        return tuple(graph.tensor(*endpoint) for endpoint in graph.core.inputs(self.node_id))
 
     @property
     def control_inputs(self):
         """The Operations that must have run before it."""
-        operations = self.graph._operations
-        return [operations[node] for node in self.graph._core.control_inputs(self._id)]
+        graph = self.graph
+        return [graph.operation(node) for node in graph.core.control_inputs(self.node_id)]
+
+    @property
+    def defined_at(self):
+        """(file, line) of the program that made it, or None."""
+        return self.graph.origin_of(self.node_id)
+
+    @property
+    def control_context(self):
+        """The innermost cond or while_loop that it belongs to, or None."""
+        return self.graph.context_of(self.node_id)
 
     @property
     def device(self):
         """The device that was asked for, maybe only in part; empty if none was."""
-        return self.graph._core.device(self._id)
+        return self.graph.core.device(self.node_id)
 
     @property
     def node_def(self):
@@ -75,14 +72,14 @@ class Operation:
         Raises:
           ValueError: if there is no such attribute.
         """
-        held = self.graph._core.attr(self._id, name)
+        held = self.graph.core.attr(self.node_id, name)
         if held is None:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         return _from_attr(*held)
 
     def colocation_groups(self):
         """What it is colocated with: [b"loc:@name", ...]; its own name if nothing was said."""
-        held = self.graph._core.attr(self._id, "_class")
+        held = self.graph.core.attr(self.node_id, "_class")
         groups = [group for group in held[1] if group.startswith(b"loc:@")] if held else []
         return groups or [b"loc:@" + self.name.encode()]
 
@@ -93,13 +90,22 @@ class Operation:
         """Runs it in `session`, or in the default one."""
         session_or_default(session, self.graph, "Operation.run()").run(self, feed_dict)
 
+    @property
+    def is_in_loop(self):
+        """True if it runs in iterations."""
+        context = self.control_context
+        while context is not None:
+            if context.is_loop:
+                return True
+            context = context.outer
+        return False
+
+    # TensorFlow's names for what the graph does, which programs have found.
     def _set_device(self, device):
-        self.graph._check_changeable(self)
-        self.graph._core.set_device(self._id, device.to_string() if device else "")
+        self.graph.set_device(self, device)
 
     def _add_control_input(self, operation):
-        self.graph._check_changeable(self)
-        self.graph._core.add_control_input(self._id, operation._id)
+        self.graph.add_control_input(self, operation)
 
     def __repr__(self):
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -109,13 +115,13 @@ class NodeDef:
     """A node as plain values. A picture: changing it changes nothing."""
 
     def __init__(self, operation):
-        core = operation.graph._core
+        core = operation.graph.core
         self.name = operation.name
         self.op = operation.type
         self.device = operation.device
         self.input = [_input_name(tensor) for tensor in operation.inputs]
         self.input += ["^" + before.name for before in operation.control_inputs]
-        self.attr = {key: _from_attr(*held) for key, held in core.attrs(operation._id).items()}
+        self.attr = {key: _from_attr(*held) for key, held in core.attrs(operation.node_id).items()}
 
     def __repr__(self):
         return f"NodeDef(name={self.name!r}, op={self.op!r}, device={self.device!r}, " + (
@@ -146,27 +152,38 @@ class Tensor:
 
     It has no value itself. Operators build new nodes; `session.run` fetches the value. Two Tensors are
     equal only if they are the same output, so that they can be keys of a dictionary.
+
+    Attributes:
+      graph: the Graph that it belongs to.
+      dtype: the DType of its elements.
+      endpoint: (number of the node, value_index).
     """
 
-    __slots__ = ("op", "value_index", "dtype", "_endpoint", "_name", "__weakref__")
+    __slots__ = ("graph", "endpoint", "dtype", "__weakref__")
 
     # NumPy's operators leave expressions with a Tensor on the right to the Tensor.
     __array_priority__ = 100
 
-    def __init__(self, op, index, dtype):
-        self.op = op
-        self.value_index = index
+    def __init__(self, graph, endpoint, dtype):
+        self.graph = graph
+        self.endpoint = endpoint
         self.dtype = dtype
-        self._endpoint = (op._id, index)
-        self._name = f"{op.name}:{index}"
 
     @property
-    def graph(self):
-        return self.op.graph
+    def op(self):
+        """The Operation whose output it is."""
+        return self.graph.operation(self.endpoint[0])
+
+    @property
+    def value_index(self):
+        """Which output of `op` it is."""
+        return self.endpoint[1]
 
     @property
     def name(self):
-        return self._name
+        """The name of `op`, ":" and `value_index`."""
+        node_id, index = self.endpoint
+        return f"{self.graph.core.name(node_id)}:{index}"
 
     @property
     def device(self):
@@ -175,20 +192,19 @@ class Tensor:
     @property
     def shape(self):
         """What is known of the shape, as a TensorShape."""
-        return TensorShape._of(self.op.graph._core.shape(*self._endpoint))
+        return TensorShape.of_plain(self.graph.core.shape(*self.endpoint))
 
     def get_shape(self):
         return self.shape
 
     def set_shape(self, shape):
         """Adds what the program knows of the shape. ValueError if it contradicts what is known."""
-        self.op.graph._core.merge_shape(*self._endpoint, TensorShape(shape)._dims)
+        self.graph.core.merge_shape(*self.endpoint, TensorShape(shape).plain)
 
     def consumers(self):
         """The Operations that read it."""
-        return [
-            op for op in self.graph._operations if self._endpoint in op.graph._core.inputs(op._id)
-        ]
+        graph = self.graph
+        return [graph.operation(node) for node in graph.core.consumers(*self.endpoint)]
 
     def eval(self, feed_dict=None, session=None):
         """The value, from `session` or the default one."""
@@ -206,10 +222,10 @@ class Tensor:
         return self
 
     def __repr__(self):
-        return f"<tf.Tensor '{self._name}' shape={self.shape} dtype={self.dtype.name}>"
+        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
     def __str__(self):
-        return f'Tensor("{self._name}", shape={self.shape}, dtype={self.dtype.name})'
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
 
     def __bool__(self):
         raise TypeError(
@@ -220,22 +236,22 @@ class Tensor:
 
     def __len__(self):
         raise TypeError(
-            f"len is not well defined for symbolic Tensors ({self._name}). Please call `x.shape` "
+            f"len is not well defined for symbolic Tensors ({self.name}). Please call `x.shape` "
             "rather than `len(x)` for shape information."
         )
 
     def __iter__(self):
         """The parts along the first dimension, if their number is known."""
-        dims = self.shape._dims
+        dims = self.shape.plain
         if not dims or dims[0] is None:
             raise TypeError(
                 f"Tensor objects are only iterable when the first dimension is known; "
-                f"{self._name} has shape {self.shape}. Use tf.map_fn or tf.unstack."
+                f"{self.name} has shape {self.shape}. Use tf.map_fn or tf.unstack."
             )
         return (self[index] for index in range(dims[0]))
 
     def __array__(self, *unused):
         raise NotImplementedError(
-            f"Cannot convert a symbolic Tensor ({self._name}) to a numpy array: it has no value "
+            f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array: it has no value "
             "until a session runs it."
         )

@@ -1,12 +1,9 @@
 """What surrounds the making of a node: name scopes, devices, control dependencies, colocation."""
 
 import contextlib
-import re
 
+from millrace import _millrace
 from millrace._values.device_spec import DeviceSpec, merged_device
-
-_VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
-_VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
 class GraphScopes:
@@ -14,7 +11,6 @@ class GraphScopes:
 
     def _init_scopes(self):
         self._name_stack = ""
-        self._names_in_use = {}
         self._device_stack = ()  # outermost first; a DeviceSpec, a function, or None for a reset
         self._static_devices = {}  # device stack -> what it says without asking functions
         self._colocation_stack = ()
@@ -32,19 +28,7 @@ class GraphScopes:
         """
         if self._name_stack:
             name = f"{self._name_stack}/{name}"
-        key = name.lower()
-        taken = self._names_in_use.get(key, 0)
-        if mark_as_used:
-            self._names_in_use[key] = taken + 1
-        if taken:
-            base = key
-            while key in self._names_in_use:
-                key = f"{base}_{taken}"
-                taken += 1
-            if mark_as_used:
-                self._names_in_use[key] = 1
-            name = f"{name}_{taken - 1}"
-        return name
+        return self.core.claim_name(name) if mark_as_used else self.core.free_name(name)
 
     @contextlib.contextmanager
     def name_scope(self, name):
@@ -53,8 +37,8 @@ class GraphScopes:
         A name that ends with a slash is that scope itself, entered again; None or "" is the root.
         """
         if name:
-            valid = _VALID_SCOPE_NAME if self._name_stack else _VALID_OP_NAME
-            if not valid.match(name):
+            is_valid = _millrace.is_name_part if self._name_stack else _millrace.is_program_name
+            if not is_valid(name):
                 raise ValueError(f"'{name}' is not a valid scope name")
         before = self._name_stack
         if not name:
@@ -68,6 +52,11 @@ class GraphScopes:
             yield scope + "/" if scope else ""
         finally:
             self._name_stack = before
+
+    def swap_name_scope(self, scope):
+        """Makes `scope`, a full name without a slash at its end, the current one; returns the last."""
+        before, self._name_stack = self._name_stack, scope
+        return before
 
     def get_name_scope(self):
         """The current name scope, without a slash at its end."""
@@ -118,10 +107,10 @@ class GraphScopes:
                 return
             current = DeviceSpec.from_string(operation.device)
             if isinstance(entry, DeviceSpec):
-                operation._set_device(merged_device(entry, current))
+                self.set_device(operation, merged_device(entry, current))
             else:
                 chosen = entry(operation)
-                operation._set_device(DeviceSpec.from_string(str(chosen or "")))
+                self.set_device(operation, DeviceSpec.from_string(str(chosen or "")))
 
     # ---- Colocation ------------------------------------------------------------------------------
 
@@ -154,7 +143,39 @@ class GraphScopes:
             device = op.device or device
         return sorted(groups), device
 
+    @contextlib.contextmanager
+    def colocated_with_names(self, groups):
+        """Nodes made inside carry these colocation groups, whose nodes may not exist yet.
+
+        Args:
+          groups: [b"loc:@name", ...]; None or empty for none.
+        """
+        before = self._extra_groups
+        self._extra_groups = groups or ()
+        try:
+            yield
+        finally:
+            self._extra_groups = before
+
     # ---- Control flow ----------------------------------------------------------------------------
+
+    @property
+    def context(self):
+        """The innermost cond or while_loop that new nodes belong to; None outside of them."""
+        return self._context
+
+    def enter_context(self, context):
+        """Lets new nodes belong to `context`; returns what leave_context takes.
+
+        What was to be waited for outside was waited for when the context's pivot was made.
+        """
+        before = (self._context, self._control_stack)
+        self._context, self._control_stack = context, []
+        return before
+
+    def leave_context(self, before):
+        """Undoes enter_context."""
+        self._context, self._control_stack = before
 
     @contextlib.contextmanager
     def plumbing(self, context):
@@ -183,44 +204,49 @@ class GraphScopes:
         for item in control_inputs:
             element = getattr(item, "_as_graph_element", lambda item=item: item)()
             element = self.as_graph_element(element)
-            wanted.append(getattr(element, "op", element))
+            wanted.append(getattr(element, "op", element).node_id)
         return ControlDependencies(self, wanted, starts_anew=False)
 
+    @property
+    def has_control_dependencies(self):
+        """True where new nodes have to wait for others."""
+        return bool(self._control_stack)
+
     def _control_inputs_for(self, inputs):
-        """Operations that a node with these inputs must wait for, most outer scope first.
+        """The nodes that one with these inputs must wait for, most outer scope first.
 
         A scope says nothing about a node that already depends on one made inside that scope.
         """
         wanted = {}
         for scope in self._control_stack:
-            if not any(tensor.op in scope.seen for tensor in inputs):
-                wanted.update(dict.fromkeys(scope.operations))
+            if not any(tensor.endpoint[0] in scope.seen for tensor in inputs):
+                wanted.update(dict.fromkeys(scope.nodes))
         for tensor in inputs:
-            wanted.pop(tensor.op, None)
+            wanted.pop(tensor.endpoint[0], None)
         return list(wanted)
 
-    def _saw(self, operation):
+    def _saw(self, node_id):
         for scope in self._control_stack:
-            scope.seen.add(operation)
+            scope.seen.add(node_id)
 
 
 class ControlDependencies:
     """One control_dependencies scope."""
 
-    def __init__(self, graph, operations, starts_anew):
-        self.operations = operations
-        self.seen = set()
+    def __init__(self, graph, nodes, starts_anew):
+        self.nodes = nodes  # that are to be waited for
+        self.seen = set()  # nodes made inside
         self._graph = graph
         self._starts_anew = starts_anew
 
     def __enter__(self):
         graph = self._graph
-        self._before = (graph._control_stack, graph._context)
+        self._before = (graph._context, graph._control_stack)
         if self._starts_anew:
-            graph._control_stack, graph._context = [], None
+            graph._context, graph._control_stack = None, []
         else:
             graph._control_stack = graph._control_stack + [self]
         return self
 
     def __exit__(self, *unused):
-        self._graph._control_stack, self._graph._context = self._before
+        self._graph.leave_context(self._before)

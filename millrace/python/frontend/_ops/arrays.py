@@ -162,7 +162,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
     """The parts along an axis, as a list. ValueError if their number is not known."""
     value = convert(value)
     if num is None:
-        dims = value.shape._dims
+        dims = value.shape.plain
         if dims is not None and not -len(dims) <= axis < len(dims):
             raise ValueError(f"Argument `axis` = {axis} not in range [{-len(dims)}, {len(dims)})")
         num = dims[axis] if dims is not None else None

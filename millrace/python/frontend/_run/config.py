@@ -241,5 +241,5 @@ def session_options(config):
         or graph.rewrite_options.disable_meta_optimizer,
     }
     if config.cluster_def is not None:
-        options["cluster"] = ClusterSpec(config.cluster_def)._core
+        options["cluster"] = ClusterSpec(config.cluster_def).core
     return options

@@ -6,7 +6,7 @@ from millrace._run import targets
 from millrace._values import errors
 
 # "[[{{node x}}]]", as runtimes end their messages; "[[Node: x = ", as old ones did.
-_NODE = re.compile(r"\[\[(?:Node: )?(?:\{\{node )?([^\} ]*)(?:\}\})?\s*=*")
+_NODE = r"\[\[(?:Node: )?(?:\{\{node )?([^\} ]*)(?:\}\})?\s*=*"
 
 # What a master says whose session knows no device of the job that a node asks for.
 _HINT = " This session is local; did you mean Session(server.target)?"
@@ -24,9 +24,9 @@ def with_operation(error, graph, is_local=False):
     if is_local and isinstance(error, errors.InvalidArgumentError):
         message = _with_target(message)
     operation = None
-    found = _NODE.search(message)
+    found = re.search(_NODE, message)
     if found:
-        operation = graph._by_name.get(found[1])
+        operation = graph.find_operation(found[1])
     if operation is None and message == error.message:
         return error
     node_def = operation.node_def if operation is not None else None

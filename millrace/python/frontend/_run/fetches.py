@@ -4,7 +4,6 @@ A fetch is a Tensor, an Operation, a Variable, the name of one of them, or a lis
 dictionary of fetches.
 """
 
-from millrace._graph.graph import _inside_loop
 from millrace._graph.operation import Operation, Tensor
 from millrace._values import structure
 
@@ -58,7 +57,7 @@ class Fetches:
                 f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})"
             ) from None
         operation = element.op if isinstance(element, Tensor) else element
-        if operation._context is not None and _inside_loop(operation):
+        if operation.is_in_loop:
             raise ValueError(
                 f"Operation '{operation.name}' has been marked as not fetchable: it runs inside a "
                 "loop. Return its value from the loop's body."

@@ -9,7 +9,7 @@ from millrace._values import dtypes, tensor_values
 def feed_specs(tensors):
     """What the C++ side must know of the Tensors that are fed: name, type, shape."""
     return [
-        (tensor.name, tensor.dtype.base_dtype.as_datatype_enum, tensor.shape._dims)
+        (tensor.name, tensor.dtype.base_dtype.as_datatype_enum, tensor.shape.plain)
         for tensor in tensors
     ]
 

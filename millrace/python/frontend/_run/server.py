@@ -19,6 +19,9 @@ class Server:
       config: a tf.ConfigProto: defaults for sessions on this server.
       start: False to bind nothing until `start` is called.
 
+    Attributes:
+      core: the C++ half.
+
     Raises:
       ValueError: if it is not clear which task this is, or the cluster has no such task.
       tf.errors.OpError: if the address cannot be bound; the message says by whom it is used.
@@ -36,9 +39,9 @@ class Server:
         definition = _definition(server_or_cluster_def, job_name, task_index, protocol, config)
         self._definition = definition
         self._target = None
-        self._core = _millrace.ServedTask(
+        self.core = _millrace.ServedTask(
             _millrace.ops,
-            ClusterSpec(definition.cluster)._core,
+            ClusterSpec(definition.cluster).core,
             definition.job_name,
             definition.task_index,
             session_options(definition.default_session_config),
@@ -49,11 +52,11 @@ class Server:
     def start(self):
         """Binds the address and serves."""
         if self._target is None:
-            self._core.start()
+            self.core.start()
             # A socket from a launcher is taken now: programs that this one starts must not look for it.
             os.environ.pop("MILLRACE_LISTEN_FD", None)
             os.environ.pop("MILLRACE_LISTEN_ADDRESS", None)
-            self._target = self._core.target
+            self._target = self.core.target
             targets.add_server(self._target, self)
 
     @property
@@ -74,14 +77,14 @@ class Server:
         Signals work as ever: Ctrl-C raises KeyboardInterrupt, SIGTERM ends the process.
         """
         # In slices: Python looks after signals between them.
-        while not self._core.wait(0.2):
+        while not self.core.wait(0.2):
             pass
 
     def stop(self):
         """Stops serving; sessions on it fail from then on."""
         if self._target is not None:
             targets.remove_server(self._target)
-        self._core.stop()
+        self.core.stop()
 
     @staticmethod
     def create_local_server(config=None, start=True):

@@ -4,7 +4,7 @@ import threading
 
 from millrace import _millrace
 from millrace._graph import default_session
-from millrace._graph.graph import Graph, _inside_loop, get_default_graph
+from millrace._graph.graph import Graph, get_default_graph
 from millrace._run.config import RunMetadata, fill_metadata, session_options
 from millrace._run.error_context import with_operation
 from millrace._run.fetches import Fetches, cache_key
@@ -29,7 +29,7 @@ class BaseSession:
         self._steps = {}
         self._lock = threading.Lock()
         self._target, master = dialled(target)
-        self._core = _millrace.ClientSession(master, session_options(config), graph._core)
+        self._core = _millrace.ClientSession(master, session_options(config), graph.core)
         add_session(self)
 
     @property
@@ -139,14 +139,14 @@ class BaseSession:
             tensor = self._graph.as_graph_element(key, allow_operation=False)
         except (TypeError, ValueError, KeyError) as error:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
-        if tensor.op._context is not None and _inside_loop(tensor.op):
+        if tensor.op.is_in_loop:
             raise ValueError(f"Tensor {tensor.name} may not be fed: it is inside a loop.")
         return tensor
 
     def _send_graph(self):
         with self._lock:
             self._core.send_new_nodes()
-            self._graph._sent = max(self._graph._sent, self._core.num_sent)
+            self._graph.mark_sent(self._core.num_sent)
 
     def _check_usable(self):
         if self._closed:

@@ -63,7 +63,7 @@ def dialled(target):
         return "", ""
     server = _servers.get(target)
     if server is not None:
-        return target, server._core
+        return target, server.core
     if "://" not in target:
         raise ValueError(
             f"'{target}' is no target: write 'grpc://{target}' for a server, or '' for this process"

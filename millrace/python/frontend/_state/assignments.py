@@ -5,7 +5,7 @@ from millrace._state.variables import Variable
 
 
 def _is_reference(ref):
-    return ref.dtype._is_ref_dtype
+    return ref.dtype.is_reference
 
 
 def assign(ref, value, validate_shape=None, use_locking=None, name=None):

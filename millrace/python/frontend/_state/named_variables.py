@@ -82,10 +82,7 @@ class _Store:
 
 
 def _store():
-    graph = get_default_graph()
-    if not hasattr(graph, "_variable_store"):
-        graph._variable_store = _Store()
-    return graph._variable_store
+    return get_default_graph().own(_Store)
 
 
 def get_variable_scope():

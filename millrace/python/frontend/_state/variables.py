@@ -94,7 +94,7 @@ class Variable:
             else:
                 # The variable is known by name before it exists: its value is computed beside it.
                 groups = [b"loc:@" + own_name.encode()]
-                with name_scope("Initializer"), _colocated_with_name(self.graph, groups):
+                with name_scope("Initializer"), self.graph.colocated_with_names(groups):
                     value = convert(compute(), dtype, "initial_value")
                 self._make(own_name, value, value.shape, validate_shape, groups)
         self._initial_value = value
@@ -188,7 +188,7 @@ class RefVariable(Variable):
         if validate_shape and not shape.is_fully_defined():
             raise ValueError(f"initial_value must have a shape specified: {value!r}")
         self._shape = shape if validate_shape else TensorShape(None)
-        with _colocated_with_name(self.graph, groups):
+        with self.graph.colocated_with_names(groups):
             self._handle = gen_ops.variable_v2(
                 shape=self._shape, dtype=value.dtype.base_dtype, name=name + "/"
             )
@@ -240,7 +240,7 @@ class ResourceVariable(Variable):
             raise ValueError(f"initial_value must have a shape specified: {value!r}")
         self._shape = shape if validate_shape else TensorShape(None)
         self._dtype = value.dtype.base_dtype
-        with _colocated_with_name(self.graph, groups):
+        with self.graph.colocated_with_names(groups):
             self._handle = gen_ops.var_handle_op(
                 dtype=self._dtype, shape=self._shape, shared_name=name, name=name + "/"
             )
@@ -335,17 +335,6 @@ def disable_resource_variables():
 
 def resource_variables_enabled():
     return _Defaults.use_resource
-
-
-@contextlib.contextmanager
-def _colocated_with_name(graph, groups):
-    """Nodes made inside carry these colocation groups, whose node may not exist yet."""
-    before = graph._extra_groups
-    graph._extra_groups = groups or ()
-    try:
-        yield
-    finally:
-        graph._extra_groups = before
 
 
 @contextlib.contextmanager

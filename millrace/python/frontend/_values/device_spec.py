@@ -2,8 +2,8 @@
 
 import re
 
-_PART = re.compile(r"(job|replica|task|device):(.+)", re.IGNORECASE)
-_LEGACY = re.compile(r"(cpu|gpu|tpu):(\d+|\*)", re.IGNORECASE)
+_PART = r"(job|replica|task|device):(.+)"
+_LEGACY = r"(cpu|gpu|tpu):(\d+|\*)"
 
 
 class DeviceSpec:
@@ -39,8 +39,8 @@ class DeviceSpec:
         return self
 
     def _take(self, piece, spec):
-        legacy = _LEGACY.fullmatch(piece)
-        part = _PART.fullmatch(piece)
+        legacy = re.fullmatch(_LEGACY, piece, re.IGNORECASE)
+        part = re.fullmatch(_PART, piece, re.IGNORECASE)
         if legacy:
             self.device_type = legacy[1].upper()
             self.device_index = _index(legacy[2], spec)

@@ -73,11 +73,15 @@ class DType:
     @property
     def name(self):
         name = _TYPES[self._number % _REF][0]
-        return name + "_ref" if self._is_ref_dtype else name
+        return name + "_ref" if self.is_reference else name
 
     @property
-    def _is_ref_dtype(self):
+    def is_reference(self):
+        """True for the type of a variable's own output."""
         return self._number > _REF
+
+    # TensorFlow's name of it, which programs have found.
+    _is_ref_dtype = is_reference
 
     @property
     def base_dtype(self):
@@ -85,8 +89,11 @@ class DType:
         return _BY_NUMBER[self._number % _REF]
 
     @property
-    def _as_ref(self):
+    def as_reference(self):
+        """The type of a variable's own output that has values of this type."""
         return _BY_NUMBER[self._number % _REF + _REF]
+
+    _as_ref = as_reference
 
     @property
     def real_dtype(self):
@@ -225,8 +232,13 @@ _BY_PYTHON_TYPE = {
 _BY_NUMPY = {
     np.dtype(numpy_type): _BY_NUMBER[number]
     for number, (name, numpy_type) in _TYPES.items()
-    if numpy_type is not None and (name == np.dtype(numpy_type).name or name == "string")
+    if numpy_type is not None and (name == numpy_type.__name__.rstrip("_") or name == "string")
 }
+
+
+def of_number(number):
+    """The DType with this number, which must be one."""
+    return _BY_NUMBER[number]
 
 
 def as_dtype(value):

@@ -145,11 +145,16 @@ class TensorShape:
         self._dims = dims
 
     @classmethod
-    def _of(cls, dims):
-        """From None or a tuple of ints and None, unchecked."""
+    def of_plain(cls, dims):
+        """From what `plain` gives, unchecked."""
         made = cls.__new__(cls)
         made._dims = dims
         return made
+
+    @property
+    def plain(self):
+        """A tuple of ints and None, or None: what the C++ side takes and gives for a shape."""
+        return self._dims
 
     @property
     def dims(self):
@@ -198,7 +203,7 @@ class TensorShape:
             return other
         if other._dims is None:
             return self
-        return TensorShape._of(
+        return TensorShape.of_plain(
             tuple(b if a is None else a for a, b in zip(self._dims, other._dims))
         )
 
@@ -206,7 +211,7 @@ class TensorShape:
         other = as_shape(other)
         if self._dims is None or other._dims is None:
             return TensorShape(None)
-        return TensorShape._of(self._dims + other._dims)
+        return TensorShape.of_plain(self._dims + other._dims)
 
     def with_rank(self, rank):
         """This shape, known to have `rank` dimensions. ValueError if it has another number."""
@@ -260,7 +265,7 @@ class TensorShape:
         if self._dims is None:
             return TensorShape(None) if isinstance(key, slice) else Dimension(None)
         if isinstance(key, slice):
-            return TensorShape._of(self._dims[key])
+            return TensorShape.of_plain(self._dims[key])
         return Dimension(self._dims[key])
 
     def __eq__(self, other):

@@ -86,10 +86,29 @@ TEST_CASE("the wrong task at an address is named, and so is the right one") {
   CHECK(!check_identity(expected, {}).ok());
 }
 
+TEST_CASE("a task without devices, or with one that has no full name, is nobody's") {
+  const Member expected{{"ps", 0, 0}, "h9:2222"};
+  CHECK(check_identity(expected, {}).message().find("reports no devices") != std::string::npos);
+  const std::vector<DeviceAttributes> nameless = {{.name = "/job:ps/device:CPU:0", .type = "CPU"}};
+  CHECK(check_identity(expected, nameless)
+            .message()
+            .find("'/job:ps/device:CPU:0', which is no full device name") != std::string::npos);
+}
+
+TEST_CASE("devices are called as their task is in the session") {
+  const auto devices = renamed({{.name = "/job:a/replica:1/task:2/device:CPU:3"}}, {"b", 4, 5});
+  REQUIRE(devices.ok());
+  CHECK(devices->at(0).name == "/job:b/replica:4/task:5/device:CPU:3");
+  CHECK(renamed({{.name = "/job:a/what:1"}}, {"b", 4, 5}).status().code() ==
+        Code::invalid_argument);
+}
+
 TEST_CASE("options that belong to a server are refused from a client") {
   CHECK(check_options({}).ok());
   CHECK(check_options({.use_per_session_threads = true}).code() == Code::invalid_argument);
   CHECK(check_options({.names_thread_pools = true}).code() == Code::invalid_argument);
+  const std::chrono::milliseconds forever(-1);
+  CHECK(check_options({.operation_timeout = forever}).code() == Code::invalid_argument);
 }
 
 TEST_CASE("a server's filters and the client's are joined, and a server's timeout wins") {
@@ -103,6 +122,20 @@ TEST_CASE("a server's filters and the client's are joined, and a server's timeou
   CHECK(merged.device_filters == std::vector<std::string>{"/job:ps", "/job:worker"});
   CHECK(merged.operation_timeout.count() == 5);
   CHECK(merged.allow_soft_placement);
+  CHECK_FALSE(merged.log_device_placement);
+  CHECK(merge_options({}, client).operation_timeout.count() == 9);
+}
+
+TEST_CASE("what a server asks for holds for all its sessions") {
+  const SessionOptions merged = merge_options({.allow_soft_placement = true,
+                                               .log_device_placement = true,
+                                               .isolate_session_state = true,
+                                               .disable_optimizer = true},
+                                              {});
+  CHECK(merged.allow_soft_placement);
+  CHECK(merged.log_device_placement);
+  CHECK(merged.isolate_session_state);
+  CHECK(merged.disable_optimizer);
 }
 
 }  // namespace

@@ -117,6 +117,24 @@ TEST_CASE("two causes are both shown, under the code of the first") {
         "=====================\n");
 }
 
+TEST_CASE("of many causes the first four are shown, and the rest are counted") {
+  CHECK(run("parts a b c d e f\n"
+            "b UNAVAILABLE gone\n"
+            "a INTERNAL one\n"
+            "a INTERNAL one again\n"
+            "c INTERNAL two\n"
+            "d INTERNAL three\n"
+            "e INTERNAL four\n"
+            "f INTERNAL five\n") ==
+        "cancel a c d e f: UNAVAILABLE: From b:\ngone\n"
+        "client <- UNAVAILABLE: 6 root errors:\n"
+        "=====================\nUNAVAILABLE: From b:\ngone\n"
+        "=====================\nINTERNAL: one\n"
+        "=====================\nINTERNAL: From c:\ntwo\n"
+        "=====================\nINTERNAL: From d:\nthree\n"
+        "=====================\nand 2 more\n");
+}
+
 TEST_CASE("a client that gives up cancels all parts and gets its own reason") {
   CHECK(run("parts a b\n"
             "stop DEADLINE_EXCEEDED too late\n"
@@ -134,6 +152,17 @@ TEST_CASE("giving up after a failure changes neither the cause nor cancels twice
             "a CANCELLED stopped\n") ==
         "cancel a: NOT_FOUND: From b:\nno file\n"
         "client <- NOT_FOUND: From b:\nno file (1 consequence hidden)\n");
+}
+
+TEST_CASE("whatever fails after a failure and giving up is counted, and shown as neither") {
+  CHECK(run("parts a b c d\n"
+            "b NOT_FOUND no file\n"
+            "stop CANCELLED closed\n"
+            "a INTERNAL broken\n"
+            "c UNAVAILABLE gone\n"
+            "d ~ABORTED cleanup\n") ==
+        "cancel a c d: NOT_FOUND: From b:\nno file\n"
+        "client <- NOT_FOUND: From b:\nno file (3 consequences hidden)\n");
 }
 
 TEST_CASE("stopping a finished step does nothing") {

@@ -67,10 +67,8 @@ void QueueCore::shut(const Status& why, Completions& completions) {
 void QueueCore::settle(Completions& completions) {
   for (bool progress = true; progress;) {
     progress = false;
-    while (!enqueues_.empty()) {
-      const Progress made = advance(enqueues_.front());
-      progress |= made != Progress::none;
-      if (made != Progress::finished) break;
+    // Whatever goes in here, the dequeues below see.
+    while (!enqueues_.empty() && put_all(enqueues_.front())) {
       completions.push_back({enqueues_.front().ticket, {}, {}});
       enqueues_.pop_front();
     }
@@ -83,13 +81,10 @@ void QueueCore::settle(Completions& completions) {
   }
 }
 
-QueueCore::Progress QueueCore::advance(Enqueue& attempt) {
-  Progress progress = Progress::none;
-  while (attempt.done < attempt.elements.size() && has_room()) {
+bool QueueCore::put_all(Enqueue& attempt) {
+  while (attempt.done < attempt.elements.size() && has_room())
     order_->push(std::move(attempt.elements[attempt.done++]));
-    progress = Progress::some;
-  }
-  return attempt.done == attempt.elements.size() ? Progress::finished : progress;
+  return attempt.done == attempt.elements.size();
 }
 
 QueueCore::Progress QueueCore::advance(Dequeue& attempt, Completions& completions) {

@@ -109,7 +109,8 @@ class QueueCore {
   enum class Progress : uint8_t { none, some, finished };
 
   void settle(Completions& completions);
-  Progress advance(Enqueue& attempt);
+  // Puts in what there is room for; true if that was all.
+  bool put_all(Enqueue& attempt);
   Progress advance(Dequeue& attempt, Completions& completions);
   Progress run_short(Dequeue& attempt, Completions& completions);
   void give_back(Dequeue& attempt);

@@ -102,6 +102,13 @@ TEST_CASE("an empty queue makes a dequeue wait until there is an element") {
   CHECK(queue("enqueue b: 7") == "b ok; a -> 7");
 }
 
+TEST_CASE("a dequeue of no elements is answered at once, and once") {
+  Transcript queue(2);
+  CHECK(queue("dequeue a: 0") == "a ok");
+  CHECK(queue("enqueue b: 1") == "b ok");
+  CHECK(queue.size() == 1);
+}
+
 TEST_CASE("a batch may be larger than the capacity") {
   Transcript queue(2);
   CHECK(queue("dequeue a: 5") == "");
@@ -171,6 +178,15 @@ TEST_CASE("a cancelled dequeue gives back what it took, in order") {
   CHECK(queue("enqueue b: 1 2") == "b ok");
   CHECK(queue("dequeue c: 2") == "");
   CHECK(queue("cancel a") == "a CANCELLED: given up; c -> 1 2");
+}
+
+TEST_CASE("a cancelled dequeue gives back what it took, whatever the order of the queue") {
+  Transcript queue(10, shuffled_order(0, 1, 2));
+  CHECK(queue("dequeue a: 3") == "");
+  CHECK(queue("enqueue b: 7 7") == "b ok");
+  CHECK(queue.size() == 0);
+  CHECK(queue("cancel a") == "a CANCELLED: given up");
+  CHECK(queue.size() == 2);
 }
 
 TEST_CASE("a cancelled enqueue lets those behind it go on") {

@@ -174,6 +174,13 @@ TEST_CASE("lists may be written one by one instead of packed, and in several run
         Tensor::vector<int32_t>({1, 2, 3}));
 }
 
+TEST_CASE("a bool is true by any number but 0, and kept as 1") {
+  // bool[3] with bool_val 2, 0 and 256, whose lowest byte is 0.
+  const auto decoded = decode_tensor_bytes(from_hex("08 0a 12 04 12 02 08 03 5a 04 02 00 80 02"));
+  REQUIRE(decoded.status().to_string() == "OK");
+  CHECK(to_hex(decoded->bytes()) == "01 00 01");
+}
+
 TEST_CASE("an empty tensor needs no content and ignores what there is") {
   TensorProto proto = proto_of(tensorflow::DT_FLOAT, {0, 5});
   proto.set_tensor_content("abc");

@@ -1,8 +1,10 @@
 #include "millrace/base/log.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
@@ -42,14 +44,22 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-struct Name {
+struct Names {
   Mutex mutex;
-  std::string text MR_GUARDED_BY(mutex);
+  std::vector<std::string> all MR_GUARDED_BY(mutex);
 };
 
-Name& name() {
-  static Name instance;
+Names& names() {
+  static Names instance;
   return instance;
+}
+
+// "worker:1: ", or "ps:0+worker:0: " where two tasks share the process.
+std::string prefix() {
+  MutexLock lock(names().mutex);
+  std::string text;
+  for (const std::string& name : names().all) str_append(&text, text.empty() ? "" : "+", name);
+  return text.empty() ? text : text + ": ";
 }
 
 }  // namespace
@@ -57,17 +67,18 @@ Name& name() {
 bool log_enabled(LogLevel level) { return logger().should_log(to_spdlog(level)); }
 
 void log_line(LogLevel level, std::string_view text) {
-  std::string prefix;
-  {
-    MutexLock lock(name().mutex);
-    prefix = name().text;
-  }
-  logger().log(to_spdlog(level), "{}{}", prefix, text);
+  logger().log(to_spdlog(level), "{}{}", prefix(), text);
 }
 
-void set_log_name(std::string_view text) {
-  MutexLock lock(name().mutex);
-  name().text = text.empty() ? std::string() : str_cat(text, ": ");
+LogName::LogName(std::string_view name) : name_(name) {
+  MutexLock lock(names().mutex);
+  names().all.push_back(name_);
+}
+
+LogName::~LogName() {
+  MutexLock lock(names().mutex);
+  auto& all = names().all;
+  all.erase(std::find(all.begin(), all.end(), name_));
 }
 
 }  // namespace millrace

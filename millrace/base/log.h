@@ -6,6 +6,7 @@
 // go to standard error. Kernels and passes do not log: they return Status.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "millrace/base/str_cat.h"
@@ -16,8 +17,19 @@ enum class LogLevel { trace, debug, info, warning, error };
 
 bool log_enabled(LogLevel level);
 void log_line(LogLevel level, std::string_view text);
-// The name that stands in front of every further line of this process ("worker:1").
-void set_log_name(std::string_view name);
+
+// While it lives, its name ("worker:1") stands in front of every line of this process; where a
+// process has several, all of them do, in the order in which they were made. Any thread.
+class LogName {
+ public:
+  explicit LogName(std::string_view name);
+  ~LogName();
+  LogName(const LogName&) = delete;
+  LogName& operator=(const LogName&) = delete;
+
+ private:
+  const std::string name_;
+};
 
 template <class... Parts>
 void log_at(LogLevel level, const Parts&... parts) {

@@ -88,27 +88,33 @@ Status start_error(const Status& status) {
   return status.code() == Code::not_found ? invalid(status.message()) : status;
 }
 
-int serve(const ServeFlags& flags, const std::vector<std::string>& rest) {
-  Result<TaskIdentity> identity = identify(flags, rest);
-  if (!identity.ok()) return complain("serve", identity.status());
-  for (const std::string& note : identity->notes) std::cerr << "millrace serve: " << note << "\n";
-  Result<ServerOptions> options = options_of(flags, std::move(*identity));
-  if (!options.ok()) return complain("serve", options.status());
+Status serve(const ServeFlags& flags, const std::vector<std::string>& rest,
+             const std::shared_ptr<TaskReport>& report) {
+  MR_ASSIGN(TaskIdentity identity, identify(flags, rest));
+  for (const std::string& note : identity.notes) std::cerr << "millrace serve: " << note << "\n";
+  MR_ASSIGN(ServerOptions options, options_of(flags, std::move(identity)));
+  options.report = report;
 
   // Before the server's threads are there, which then leave the signals to this one.
   auto signals = std::make_unique<SignalWatch>();
-  Result<std::unique_ptr<Server>> started = Server::start(std::move(*options));
-  if (!started.ok()) return complain("serve", start_error(started.status()));
+  Result<std::unique_ptr<Server>> started = Server::start(std::move(options));
+  if (!started.ok()) return start_error(started.status());
   Server& server = **started;
-  std::string name = str_cat(server.task().job, ":", server.task().task);
+  const std::string name = short_name(server.task());
   const std::string& address = flags.bind_host.empty() ? server.address() : server.bound_address();
   std::cout << "serving " << name << " at " << address << std::endl;
 
-  std::string reason = signal_text(wait_for_signal(std::move(signals)));
-  Status stopped = server.stop(unavailable(server.task().to_string(), " was stopped by ", reason));
-  if (!stopped.ok()) return complain("serve", stopped);
+  const std::string reason = signal_text(wait_for_signal(std::move(signals)));
+  MR_TRY(server.stop(unavailable(server.task().to_string(), " was stopped by ", reason)));
   std::cout << name << " stopped: " << reason << std::endl;
-  return kDone;
+  return {};
+}
+
+int serve_and_tell(const ServeFlags& flags, const std::vector<std::string>& rest) {
+  const std::shared_ptr<TaskReport> report = take_report(std::getenv);
+  const Status status = serve(flags, rest, report);
+  if (report) report->tell_end(end_of(status));
+  return status.ok() ? kDone : complain("serve", status);
 }
 
 }  // namespace
@@ -130,7 +136,7 @@ void add_serve(CLI::App& app, Invocation& invocation) {
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<int>::max()));
   verb->callback([flags, verb, &invocation] {
-    invocation.run = [flags, verb] { return serve(*flags, verb->remaining()); };
+    invocation.run = [flags, verb] { return serve_and_tell(*flags, verb->remaining()); };
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "millrace/cluster/environment.h"
+
 namespace millrace {
 
 Result<std::optional<int>> inherited_socket(const char* descriptor,

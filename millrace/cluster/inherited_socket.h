@@ -1,4 +1,4 @@
-// How a launcher hands a bound socket to a task: two environment variables.
+// How a launcher hands a bound socket to a task: two environment variables (environment.h).
 //
 //   MILLRACE_LISTEN_FD=3                      the descriptor: bound, not listening
 //   MILLRACE_LISTEN_ADDRESS=127.0.0.1:40123   the address it is bound to, as the cluster spells it
@@ -16,9 +16,6 @@
 #include "millrace/base/result.h"
 
 namespace millrace {
-
-inline constexpr const char* kListenDescriptorVariable = "MILLRACE_LISTEN_FD";
-inline constexpr const char* kListenAddressVariable = "MILLRACE_LISTEN_ADDRESS";
 
 // The descriptor for a server at `address` ("host:port"), from the values of the two variables
 // (null: not set). Nothing if none was handed over, or one for another address. Errors:

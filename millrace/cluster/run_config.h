@@ -28,7 +28,9 @@ struct RunConfigOptions {
 
 struct RunConfig {
   ClusterSpec cluster;
-  std::string task_type;  // empty: none
+  // As TF_CONFIG has it, empty if it names none, as TensorFlow's programs expect; which task a
+  // server of such a program is, which_task() says.
+  std::string task_type;
   int task_index = 0;
   std::string environment = "local";  // "local", "cloud" or whatever was given
   // The session target: "grpc://host:port" of the task itself; empty (in this process) when the

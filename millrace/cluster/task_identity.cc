@@ -2,7 +2,6 @@
 
 #include "millrace/cluster/cluster_flags.h"
 #include "millrace/cluster/run_config.h"
-#include "millrace/cluster/tf_config.h"
 
 namespace millrace {
 namespace {
@@ -44,6 +43,17 @@ Result<Told> read_sources(const TaskSources& sources) {
   return told;
 }
 
+// The job that has all tasks of the cluster; empty if there are several.
+std::string only_job(const ClusterSpec& cluster) {
+  std::string only;
+  for (const auto& [job, tasks] : cluster.jobs()) {
+    if (tasks.empty()) continue;
+    if (!only.empty()) return "";
+    only = job;
+  }
+  return only;
+}
+
 Status no_cluster(const Told& told) {
   constexpr std::string_view kHow =
       "pass --<job>_hosts=host:port,… with --job_name and --task_index";
@@ -62,23 +72,47 @@ Status no_cluster(const Told& told) {
 
 }  // namespace
 
+Result<TaskName> which_task(const ClusterSpec& cluster, const TaskClaim& told,
+                            const TaskClaim& otherwise) {
+  constexpr std::string_view kNobody = "nothing says which task this is: ";
+  std::string job = told.job.empty() ? only_job(cluster) : told.job;
+  if (job.empty()) job = otherwise.job;
+  if (job.empty()) {
+    return invalid(kNobody, "must specify an explicit `job_name`; the cluster is ",
+                   cluster.to_string());
+  }
+  if (told.index) return TaskName{job, 0, *told.index};
+  const auto found = cluster.jobs().find(job);
+  if (found == cluster.jobs().end())
+    return invalid(cluster.address({job, 0, 0}).status().message());
+  if (found->second.size() == 1) return TaskName{job, 0, found->second.begin()->first};
+  if (otherwise.index && otherwise.job == job) return TaskName{job, 0, *otherwise.index};
+  return invalid(kNobody, "must specify an explicit `task_index`; job '", job, "' has the tasks ",
+                 cluster.task_indices(job));
+}
+
+TaskClaim claim_of(const TfConfig& config) {
+  TaskClaim claim{config.task_type, config.task_index};
+  if (!claim.job.empty() && !claim.index) claim.index = 0;
+  return claim;
+}
+
 Result<TaskIdentity> identify_task(const TaskSources& sources) {
   MR_ASSIGN(Told told, read_sources(sources));
   TfConfig& config = told.config;
-  std::vector<TaskName> tasks = config.cluster.tasks();
-  if (tasks.empty()) return no_cluster(told);
-  if (config.task_type.empty()) {
-    if (tasks.size() > 1)
-      return invalid(
-          "nothing says which task this is; pass --job_name and --task_index for one of ",
-          config.cluster.to_string());
-    config.task_type = tasks[0].job;
-    if (!config.task_index) config.task_index = tasks[0].task;
-  }
-  if (!told.flags_name_task) MR_TRY(check_task(config).with(told.cluster_source));
-  TaskName task = {config.task_type, 0, config.task_index.value_or(0)};
-  if (Status found = config.cluster.address(task).status(); !found.ok())
-    return invalid(found.message());
+  if (config.cluster.tasks().empty()) return no_cluster(told);
+  const bool has_source = !told.flags_name_task;
+  if (has_source && !config.task_type.empty()) MR_TRY(check_task(config).with(told.cluster_source));
+  Result<TaskName> found =
+      which_task(config.cluster, {config.task_type, config.task_index}, claim_of(config));
+  if (!found.ok())
+    return found.status().then("; pass --job_name and --task_index, or name it in TF_CONFIG");
+  TaskName task = std::move(*found);
+  config.task_type = task.job;
+  config.task_index = task.task;
+  if (has_source) MR_TRY(check_task(config).with(told.cluster_source));
+  if (Status there = config.cluster.address(task).status(); !there.ok())
+    return invalid(there.message());
   return TaskIdentity{std::move(config.cluster), std::move(task), std::move(config.notes)};
 }
 

@@ -10,6 +10,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/tf_config.h"
 
 namespace millrace {
 
@@ -27,15 +28,32 @@ struct TaskSources {
   std::string_view other_flags = {};        // the program's own, for messages: "--bind, --verbose"
 };
 
+// Who somebody says that this process is; what it does not say is left out.
+struct TaskClaim {
+  std::string job = {};
+  std::optional<int> index = std::nullopt;
+};
+
+// The one answer to "which task of this cluster am I": what `told` says; where it says nothing, the
+// only choice that the cluster leaves (its only job, the job's only task); where there are several,
+// what `otherwise` says. A task that is told with both parts is not looked up. Errors:
+// INVALID_ARGUMENT that names the part that nobody says (`job_name` or `task_index`) and what there
+// is, or a job that is not there.
+Result<TaskName> which_task(const ClusterSpec& cluster, const TaskClaim& told,
+                            const TaskClaim& otherwise = {});
+
+// What TF_CONFIG, a file or flags say of the task: an index that goes without saying is 0.
+TaskClaim claim_of(const TfConfig& config);
+
 struct TaskIdentity {
   ClusterSpec cluster;
   TaskName task;
   std::vector<std::string> notes;  // see TfConfig::notes
 };
 
-// A cluster of one task needs no task to be named. Errors: INVALID_ARGUMENT if a source can't be
-// read, if none names a cluster, if two do by flags and file, or if the task is not in the cluster;
-// for what JSON says, with the path in it.
+// A cluster of one task needs no task to be named (which_task). Errors: INVALID_ARGUMENT if a
+// source can't be read, if none names a cluster, if two do by flags and file, or if the task is not
+// in the cluster; for what JSON says, with the path in it.
 Result<TaskIdentity> identify_task(const TaskSources& sources);
 
 }  // namespace millrace

@@ -83,6 +83,29 @@ TEST_CASE("a process that can't know who it is is told what is missing") {
   }
 }
 
+TEST_CASE("a process is the task that it says, else the only choice, else what TF_CONFIG says") {
+  ClusterSpec solo;
+  CHECK(solo.add_task("solo", 7, "z:1").ok());
+  ClusterSpec two;
+  CHECK(two.add_job("ps", {"a:1"}).ok());
+  CHECK(two.add_job("worker", {"b:1", "c:1"}).ok());
+  const TaskClaim nothing;
+  const TaskClaim worker1{"worker", 1};
+  CHECK(which_task(solo, nothing).value() == TaskName{"solo", 0, 7});
+  CHECK(which_task(solo, nothing, worker1).value() == TaskName{"solo", 0, 7});
+  CHECK(which_task(two, nothing, worker1).value() == TaskName{"worker", 0, 1});
+  CHECK(which_task(two, {"worker", {}}, worker1).value() == TaskName{"worker", 0, 1});
+  CHECK(which_task(two, {"ps", {}}, worker1).value() == TaskName{"ps", 0, 0});
+  CHECK(which_task(two, {"worker", 0}, worker1).value() == TaskName{"worker", 0, 0});
+  const auto missing = [&](const TaskClaim& told) {
+    return which_task(two, told).status().message();
+  };
+  CHECK(missing(nothing).find("explicit `job_name`") != std::string::npos);
+  CHECK(missing({"worker", {}}).find("explicit `task_index`; job 'worker' has the tasks 0-1") !=
+        std::string::npos);
+  CHECK(missing({"chief", {}}).find("its jobs are ps, worker") != std::string::npos);
+}
+
 TEST_CASE("a socket that was handed over is for the server at its address only") {
   CHECK(inherited_socket("3", "a:1", "a:1").value() == 3);
   CHECK(!inherited_socket("3", "a:1", "a:2").value());

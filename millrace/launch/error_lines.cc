@@ -40,6 +40,22 @@ bool looks_like_error(std::string_view line) {
   });
 }
 
+// "20:14:42.680 I map:0: CreateSession still waiting …": a line of Millrace's log below a warning,
+// or of TensorFlow's ("2017-04-10 12:00:00.123456: I tensorflow/…"). Such lines quote errors that
+// are none.
+bool is_information(std::string_view line) {
+  constexpr std::string_view kTime = "00:00:00.000";
+  const size_t colon = line.substr(0, 16).find(':');
+  if (colon == line.npos || colon < 2) return false;
+  std::string_view rest = line.substr(colon - 2);
+  for (size_t i = 0; i < kTime.size(); ++i) {
+    const bool is_digit = i < rest.size() && rest[i] >= '0' && rest[i] <= '9';
+    if (kTime[i] == '0' ? !is_digit : i >= rest.size() || rest[i] != kTime[i]) return false;
+  }
+  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789:", kTime.size()), rest.size()));
+  return rest.starts_with(" I ") || rest.starts_with(" D ") || rest.starts_with(" T ");
+}
+
 // What precedes the outermost message of a Python traceback is indented: source lines, notes.
 std::string_view trimmed(std::string_view line) {
   size_t begin = line.find_first_not_of(" \t");
@@ -56,7 +72,7 @@ bool names_a_task_only(std::string_view line) {
 
 void ErrorLines::note(Stream stream, std::string_view line) {
   std::string_view text = trimmed(line).substr(0, kLongest);
-  if (text.empty()) return;
+  if (text.empty() || is_information(line)) return;
   if (last_goes_on_) {
     const bool is_first = first_ == last_;
     last_ = (last_ + " ").append(text).substr(0, kLongest);

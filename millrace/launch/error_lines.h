@@ -4,7 +4,9 @@
 // "Exception", "terminate called", a status code such as UNAVAILABLE. If no line does, the last
 // that went to standard error has to do. A line that ends with the name of a task ("… From
 // /job:files/replica:0/task:0:") only says who failed; what failed is on the next one, which joins
-// it.
+// it. What a runtime logs for information is passed over.
+//
+// For programs that keep no record of themselves (cluster/task_record.h).
 #pragma once
 
 #include <string>

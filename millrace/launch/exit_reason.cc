@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/error_lines.h"
 
 namespace millrace {
 namespace {
@@ -19,34 +20,52 @@ bool has_any(std::string_view line, std::initializer_list<std::string_view> mark
                      [&](std::string_view mark) { return line.find(mark) != line.npos; });
 }
 
-// OutOfRange alone is no end of input: a bad index has that code too.
-bool tells_end_of_input(std::string_view line) {
-  return has_any(line, {"OutOfRange", "OUT_OF_RANGE"}) &&
-         has_any(line, {"is closed and has insufficient elements", "End of sequence",
-                        "Reached limit of", "reached limit of"});
+bool is_end_of_input(const ExitFacts& facts) {
+  if (facts.told) return facts.told->how == TaskEnds::How::input_exhausted;
+  return has_any(facts.last_error_line, {"OutOfRange", "OUT_OF_RANGE"}) &&
+         tells_end_of_input(facts.last_error_line);
 }
 
-bool tells_out_of_memory(std::string_view line) {
+bool tells_out_of_memory(const ExitFacts& facts) {
+  if (facts.told) return facts.told->code == Code::resource_exhausted;
+  const std::string_view line = facts.last_error_line;
   return line.starts_with("MemoryError") ||
          has_any(line, {"std::bad_alloc", "RESOURCE_EXHAUSTED", "ResourceExhaustedError",
                         "Cannot allocate memory", "_ArrayMemoryError"});
 }
 
 ExitReason with_lines(ExitKind kind, std::string text, const ExitFacts& facts) {
-  return {kind, std::move(text), facts.first_error_line, facts.last_error_line};
+  ExitReason reason{.kind = kind, .text = std::move(text)};
+  if (!facts.told) {
+    reason.first_error_line = facts.first_error_line;
+    reason.last_error_line = facts.last_error_line;
+    return reason;
+  }
+  reason.first_error_line = reason.last_error_line =
+      facts.told->error.substr(0, ErrorLines::kLongest);
+  reason.is_consequence = facts.told->is_consequence;
+  reason.by = facts.told->by;
+  return reason;
+}
+
+// The words of a program that was not asked before it was killed are of something else, unless the
+// last of them is an error.
+ExitReason with_last_words(ExitKind kind, std::string text, const ExitFacts& facts) {
+  if (facts.told || facts.ends_with_error) return with_lines(kind, std::move(text), facts);
+  return {.kind = kind, .text = std::move(text)};
 }
 
 ExitReason classify_code(int code, SentSignal sent, const ExitFacts& facts) {
   bool expected = code == 0 || (sent != SentSignal::none && code == kShellSignalBase + SIGTERM);
   // Even after the signal: it may have come when the task was ending of that already.
-  if (!expected && tells_end_of_input(facts.last_error_line))
+  if (!expected && is_end_of_input(facts))
     return with_lines(ExitKind::input_exhausted, "input exhausted", facts);
   if (sent != SentSignal::none) {
     if (expected) return {.kind = ExitKind::stopped};
     return with_lines(ExitKind::stopped, str_cat("exit code ", code), facts);
   }
   if (code == 0) return {.kind = ExitKind::completed, .text = "completed"};
-  if (tells_out_of_memory(facts.last_error_line))
+  if (tells_out_of_memory(facts))
     return with_lines(ExitKind::out_of_memory, str_cat("out of memory (exit code ", code, ")"),
                       facts);
   int inner = code - kShellSignalBase;
@@ -63,23 +82,31 @@ ExitReason classify_code(int code, SentSignal sent, const ExitFacts& facts) {
 ExitReason classify_signal(int signal, SentSignal sent, const ExitFacts& facts) {
   if (sent != SentSignal::none && signal == SIGTERM) {
     // It was ending of that already; an interpreter takes a while to.
-    if (facts.ends_with_error && tells_end_of_input(facts.last_error_line))
+    const bool had_ended = facts.told || facts.ends_with_error;
+    if (had_ended && is_end_of_input(facts))
       return with_lines(ExitKind::input_exhausted, "input exhausted", facts);
-    if (facts.ends_with_error) return with_lines(ExitKind::stopped, "", facts);
-    return {.kind = ExitKind::stopped};
+    return with_last_words(ExitKind::stopped, "", facts);
   }
   if (sent == SentSignal::kill && signal == SIGKILL)
     return {.kind = ExitKind::stopped, .text = "SIGKILL was needed"};
-  bool aborted_for_memory = signal == SIGABRT && tells_out_of_memory(facts.last_error_line);
-  if (aborted_for_memory || (signal == SIGKILL && facts.out_of_memory_kill))
+  bool aborted_for_memory = signal == SIGABRT && tells_out_of_memory(facts);
+  if (aborted_for_memory)
     return with_lines(ExitKind::out_of_memory, str_cat("out of memory (", signal_text(signal), ")"),
                       facts);
-  return with_lines(ExitKind::killed, str_cat("killed by ", signal_text(signal)), facts);
+  if (signal == SIGKILL && facts.out_of_memory_kill)
+    return with_last_words(ExitKind::out_of_memory,
+                           str_cat("out of memory (", signal_text(signal), ")"), facts);
+  const std::string text = str_cat("killed by ", signal_text(signal));
+  return signal == SIGKILL ? with_last_words(ExitKind::killed, text, facts)
+                           : with_lines(ExitKind::killed, text, facts);
 }
 
 }  // namespace
 
-ExitReason classify(const ExitFacts& facts, SentSignal sent) {
+ExitReason classify(const ExitFacts& given, SentSignal sent) {
+  ExitFacts facts = given;
+  // That it completed says nothing of an exit code that it chose afterwards, or of a crash.
+  if (facts.told && facts.told->how == TaskEnds::How::completed) facts.told.reset();
   if (!facts.start_error.empty())
     return {.kind = ExitKind::not_started, .text = str_cat("could not start: ", facts.start_error)};
   if (facts.signal) return classify_signal(*facts.signal, sent, facts);
@@ -93,6 +120,7 @@ bool is_success(ExitKind kind) {
 bool is_failure(ExitKind kind) { return !is_success(kind) && kind != ExitKind::stopped; }
 
 bool looks_like_consequence(const ExitReason& reason) {
+  if (reason.is_consequence) return *reason.is_consequence;
   return (reason.kind == ExitKind::failed || reason.kind == ExitKind::stopped) &&
          has_any(reason.last_error_line, {"UNAVAILABLE", "UnavailableError", "CANCELLED",
                                           "CancelledError", "ABORTED", "AbortedError"});

@@ -8,12 +8,18 @@
 //   stopped: job finished                        the launcher ended it: no failure
 //   stopped: map:1 failed / interrupted / stopped: time limit of 90 s
 //
+// What a task says of its end itself (cluster/task_record.h) counts; only of programs that say
+// nothing the lines that they wrote are looked through for marks of errors. The exit code always
+// has the last word on whether there was one.
+//
 // Pure: from what the launcher saw to what people read.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "millrace/cluster/task_record.h"
 
 namespace millrace {
 
@@ -27,6 +33,8 @@ struct ExitFacts {
   std::string first_error_line = {};
   std::string last_error_line = {};
   bool ends_with_error = false;  // the last error line is the last line, but for notes
+  // What it said itself, if it keeps a record; the lines are then not looked at.
+  std::optional<TaskEnds> told = std::nullopt;
 };
 
 // The strongest signal that the launcher had sent before.
@@ -49,6 +57,9 @@ struct ExitReason {
   // an error was its last word: it may have failed before it heard of that.
   std::string first_error_line = {};
   std::string last_error_line = {};
+  // If the task said so itself: whether its error tells of another one, and of which task ("ps:0").
+  std::optional<bool> is_consequence = std::nullopt;
+  std::string by = {};
 };
 
 // Ends by the task's own doing are told from those by the launcher's signal: a task that was

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
-#include "millrace/cluster/inherited_socket.h"
 
 namespace millrace {
 namespace {
@@ -55,11 +55,6 @@ Status check_ports(const JobSpec& job) {
   return invalid("ports ", *job.first_port, " to ", last, " are needed; 1 to 65535 are allowed");
 }
 
-// Names that the launcher sets itself, differently for every task.
-bool is_own_variable(std::string_view name) {
-  return name == "TF_CONFIG" || name == kListenDescriptorVariable || name == kListenAddressVariable;
-}
-
 }  // namespace
 
 Status check(const JobSpec& job) {
@@ -72,7 +67,7 @@ Status check(const JobSpec& job) {
   for (const auto& [name, value] : job.environment) {
     if (!is_variable_name(name))
       return invalid("'", name, "' is no name of an environment variable");
-    if (is_own_variable(name))
+    if (is_set_by_launchers(name))
       return invalid("environment variable ", name, " is set for each task by the launcher");
   }
   if (job.grace < milliseconds(0)) return invalid("the grace time is negative");

@@ -37,9 +37,11 @@ void send_failure(int pipe, KeeperReport::Stage stage, int fault) {
   if (getppid() != keeper) _exit(127);  // it died before the line above
   int reports = fcntl(duty.reports, F_DUPFD_CLOEXEC, kAboveInherited);
   int listen = duty.listen < 0 ? -1 : fcntl(duty.listen, F_DUPFD_CLOEXEC, kAboveInherited);
+  int records = fcntl(duty.records, F_DUPFD_CLOEXEC, kAboveInherited);
   dup2(duty.out, STDOUT_FILENO);
   dup2(duty.err, STDERR_FILENO);
   if (listen >= 0) dup2(listen, kListenDescriptor);
+  dup2(records, kReportDescriptor);
   if (duty.directory[0] != '\0' && chdir(duty.directory) != 0) {
     send_failure(reports, KeeperReport::Stage::directory, errno);
     _exit(127);
@@ -56,7 +58,8 @@ void send_failure(int pipe, KeeperReport::Stage stage, int fault) {
 // Closes everything but the descriptors of the duty: pipes of other tasks above all, whose ends
 // would otherwise stay open after the launcher is gone.
 void close_others(const KeeperDuty& duty) {
-  std::array<int, 5> kept = {duty.control, duty.reports, duty.out, duty.err, duty.listen};
+  std::array<int, 6> kept = {duty.control, duty.reports, duty.out,
+                             duty.err,     duty.records, duty.listen};
   std::sort(kept.begin(), kept.end());
   unsigned first = STDERR_FILENO + 1;
   for (int number : kept) {
@@ -166,6 +169,7 @@ void keep_task(const KeeperDuty& duty) {
   setpgid(task, task);  // as the task does itself: whoever is first
   close(duty.out);
   close(duty.err);
+  close(duty.records);
   if (duty.listen >= 0) close(duty.listen);
   Keeper(duty, task, child_signals).run();
   _exit(0);

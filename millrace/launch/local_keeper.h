@@ -44,6 +44,7 @@ struct KeeperDuty {
   int reports;
   int out;
   int err;
+  int records;            // where the task tells about itself
   int listen;             // -1: the task gets no socket
   const char* directory;  // empty: stay
   char* const* argv;

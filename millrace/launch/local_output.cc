@@ -48,7 +48,7 @@ void TaskOutput::take(std::string_view bytes, Stream stream) {
 LineSplitter::Sink TaskOutput::sink(Stream stream) {
   return [this, stream](std::string_view line) {
     errors_.note(stream, line);
-    if (tells_of_waiting(line)) waiting_ = line;
+    if (auto task = waited_for(line)) waiting_ = std::move(task);
     console_->line(task_, stream, line);
   };
 }

@@ -29,7 +29,7 @@ class TaskOutput {
   void finish();
 
   const ErrorLines& errors() const { return errors_; }
-  // The last line since the last call that tells of waiting (peer_lines.h), if any.
+  // The task that the last line since the last call tells of waiting for (peer_lines.h), if any.
   std::optional<std::string> take_waiting() { return std::exchange(waiting_, std::nullopt); }
 
  private:

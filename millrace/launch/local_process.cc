@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <map>
 #include <vector>
 
-#include "millrace/cluster/inherited_socket.h"
+#include "millrace/cluster/environment.h"
 #include "millrace/launch/local_keeper.h"
 
 extern char** environ;
@@ -45,8 +46,9 @@ std::vector<std::string> merged_environment(const std::vector<EnvironmentEntry>&
     if (equals == std::string_view::npos) continue;
     merged.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  // A launcher that is itself a task must not hand its own socket on.
+  // A launcher that is itself a task must not hand its own socket and report on.
   merged.erase(kListenDescriptorVariable);
+  merged.erase(kReportDescriptorVariable);
   for (const auto& [name, value] : own) merged[name] = value;
   std::vector<std::string> entries;
   entries.reserve(merged.size());
@@ -87,6 +89,7 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, HeldPort port,
   MR_ASSIGN(Pipe reports, make_pipe());
   MR_ASSIGN(Pipe out, make_pipe());
   MR_ASSIGN(Pipe err, make_pipe());
+  MR_ASSIGN(Pipe records, make_pipe());
   std::vector<std::string> arguments = plan.argv;
   std::vector<std::string> entries = merged_environment(plan.environment);
   std::vector<char*> argv = pointers(arguments);
@@ -96,6 +99,7 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, HeldPort port,
       .reports = reports.write.number(),
       .out = out.write.number(),
       .err = err.write.number(),
+      .records = records.write.number(),
       .listen = options.ports == PortHandling::inherited ? port.descriptor() : -1,
       .directory = options.directory.c_str(),
       .argv = argv.data(),
@@ -111,38 +115,49 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, HeldPort port,
   never_block(reports.read);
   never_block(out.read);
   never_block(err.read);
-  return TaskProcess(plan.argv[0], options.directory, keeper, std::move(control.write),
-                     std::move(reports.read), std::move(out.read), std::move(err.read));
+  never_block(records.read);
+  return TaskProcess(plan.argv[0], options.directory, keeper,
+                     {.control = std::move(control.write),
+                      .reports = std::move(reports.read),
+                      .out = std::move(out.read),
+                      .err = std::move(err.read),
+                      .records = std::move(records.read)});
 }
 
-TaskProcess::TaskProcess(std::string program, std::string directory, pid_t keeper,
-                         Descriptor control, Descriptor reports, Descriptor out, Descriptor err)
+TaskProcess::TaskProcess(std::string program, std::string directory, pid_t keeper, Pipes pipes)
     : program_(std::move(program)),
       directory_(std::move(directory)),
       keeper_(keeper),
-      control_(std::move(control)),
-      reports_(std::move(reports)),
-      out_(std::move(out)),
-      err_(std::move(err)) {}
+      pipes_(std::move(pipes)) {}
 
 // The control pipe closes with it: the keeper kills what is left.
 TaskProcess::~TaskProcess() = default;
 
 void TaskProcess::terminate() {
-  [[maybe_unused]] ssize_t sent = write(control_.number(), &kTerminateTask, 1);
+  [[maybe_unused]] ssize_t sent = write(pipes_.control.number(), &kTerminateTask, 1);
 }
 
 void TaskProcess::kill() {
-  [[maybe_unused]] ssize_t sent = write(control_.number(), &kKillTask, 1);
+  [[maybe_unused]] ssize_t sent = write(pipes_.control.number(), &kKillTask, 1);
+}
+
+void TaskProcess::read_records(TaskRecords& records) {
+  std::array<char, kLongestRecord> bytes;
+  while (pipes_.records.is_open()) {
+    const ssize_t size = read(pipes_.records.number(), bytes.data(), bytes.size());
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) return pipes_.records.close();
+    records.feed({bytes.data(), static_cast<size_t>(size)});
+  }
 }
 
 std::optional<ProcessEnd> TaskProcess::read_end() {
-  while (reports_.is_open()) {
+  while (pipes_.reports.is_open()) {
     KeeperReport report;
-    ssize_t size = read(reports_.number(), &report, sizeof report);
+    ssize_t size = read(pipes_.reports.number(), &report, sizeof report);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return {};
     if (size != sizeof report) {
-      reports_.close();
+      pipes_.reports.close();
       if (end_read_) return {};
       end_read_ = true;
       return ProcessEnd{.start_error = "", .wait_status = SIGKILL};  // the keeper was killed
@@ -158,9 +173,9 @@ std::optional<ProcessEnd> TaskProcess::read_end() {
 }
 
 void TaskProcess::reap() {
-  control_.close();
+  pipes_.control.close();
   if (keeper_ == 0) return;
-  int options = reports_.is_open() ? WNOHANG : 0;
+  int options = pipes_.reports.is_open() ? WNOHANG : 0;
   while (waitpid(keeper_, nullptr, options) < 0 && errno == EINTR) continue;
   keeper_ = 0;
 }

@@ -16,6 +16,7 @@
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/local_ports.h"
 #include "millrace/launch/plan.h"
+#include "millrace/launch/task_records.h"
 
 namespace millrace {
 
@@ -47,11 +48,15 @@ class TaskProcess {
   void kill();       // SIGKILL to every process below the keeper
 
   // For poll(), all non-blocking; -1 once closed.
-  int reports() const { return reports_.number(); }
-  int out() const { return out_.number(); }
-  int err() const { return err_.number(); }
-  void close_out() { out_.close(); }
-  void close_err() { err_.close(); }
+  int reports() const { return pipes_.reports.number(); }
+  int out() const { return pipes_.out.number(); }
+  int err() const { return pipes_.err.number(); }
+  int records() const { return pipes_.records.number(); }
+  void close_out() { pipes_.out.close(); }
+  void close_err() { pipes_.err.close(); }
+
+  // Feeds what the task has told about itself since, without waiting; closes records() at its end.
+  void read_records(TaskRecords& records);
 
   // What reports() has to tell, read without waiting: nothing yet, or how the task ended. Answers
   // once. When the reports end, every process of the task is gone and reports() is -1.
@@ -62,16 +67,20 @@ class TaskProcess {
   void reap();
 
  private:
-  TaskProcess(std::string program, std::string directory, pid_t keeper, Descriptor control,
-              Descriptor reports, Descriptor out, Descriptor err);
+  // The launcher's ends.
+  struct Pipes {
+    Descriptor control;
+    Descriptor reports;
+    Descriptor out;
+    Descriptor err;
+    Descriptor records;
+  };
+  TaskProcess(std::string program, std::string directory, pid_t keeper, Pipes pipes);
 
   std::string program_;
   std::string directory_;
   pid_t keeper_;  // 0 once reaped
-  Descriptor control_;
-  Descriptor reports_;
-  Descriptor out_;
-  Descriptor err_;
+  Pipes pipes_;
   bool end_read_ = false;
 };
 

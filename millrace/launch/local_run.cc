@@ -23,6 +23,7 @@
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/supervision.h"
+#include "millrace/launch/task_records.h"
 
 namespace millrace {
 namespace {
@@ -66,7 +67,7 @@ void open_standard_streams() {
   close(number);
 }
 
-// Four descriptors per task: a large job needs more than the usual 1024. Returns the limit before.
+// Five descriptors per task: a large job needs more than the usual 1024. Returns the limit before.
 rlimit raise_descriptor_limit() {
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
@@ -133,6 +134,7 @@ class LocalRun {
  private:
   struct Task {
     TaskOutput output;
+    TaskRecords records = {};
     std::optional<TaskProcess> process = std::nullopt;
   };
 
@@ -170,7 +172,8 @@ class LocalRun {
     events_.assign(1, pollfd{signals_.descriptor(), POLLIN, 0});
     for (const Task& task : tasks_) {
       if (!task.process) continue;
-      for (int number : {task.process->reports(), task.process->out(), task.process->err()})
+      for (int number : {task.process->reports(), task.process->out(), task.process->err(),
+                         task.process->records()})
         if (number >= 0) events_.push_back({number, POLLIN, 0});
     }
     auto left = duration_cast<milliseconds>(until - clock_.now()).count() + 1;
@@ -180,13 +183,24 @@ class LocalRun {
   void read_outputs() {
     for (size_t i = 0; i < tasks_.size(); ++i) {
       if (tasks_[i].process) read_output(tasks_[i]);
-      if (auto line = tasks_[i].output.take_waiting()) tell(TaskWaits{i, std::move(*line)});
+      tell_waits(i);
+    }
+  }
+
+  void tell_waits(size_t index) {
+    Task& task = tasks_[index];
+    std::optional<std::string> line = task.output.take_waiting();
+    if (auto others = task.records.take_waits()) {
+      tell(TaskWaits{index, std::move(*others)});
+    } else if (line && !task.records.are_kept()) {
+      tell(TaskWaits{index, {std::move(*line)}});
     }
   }
 
   void read_output(Task& task) {
     using enum TaskOutput::Pipe;
     TaskProcess& process = *task.process;
+    process.read_records(task.records);
     if (process.out() >= 0 && task.output.read(process.out(), Stream::out) == ended)
       process.close_out();
     if (process.err() >= 0 && task.output.read(process.err(), Stream::err) == ended)
@@ -202,16 +216,18 @@ class LocalRun {
       // What it wrote before it ended is in the pipes by now, and says why.
       read_output(tasks_[i]);
       tasks_[i].output.finish();
-      ended.ends.push_back({i, facts_of(*end, tasks_[i].output.errors()), memory_of(*end)});
+      ended.ends.push_back({i, facts_of(*end, tasks_[i]), memory_of(*end)});
     }
     if (!ended.ends.empty()) tell(ended);
   }
 
-  ExitFacts facts_of(const ProcessEnd& end, const ErrorLines& errors) {
+  ExitFacts facts_of(const ProcessEnd& end, const Task& task) {
+    const ErrorLines& errors = task.output.errors();
     ExitFacts facts{.start_error = end.start_error,
                     .first_error_line = errors.first(),
                     .last_error_line = errors.last(),
-                    .ends_with_error = errors.ends_with_error()};
+                    .ends_with_error = errors.ends_with_error(),
+                    .told = task.records.end()};
     if (WIFSIGNALED(end.wait_status)) facts.signal = WTERMSIG(end.wait_status);
     if (WIFEXITED(end.wait_status)) facts.code = WEXITSTATUS(end.wait_status);
     bool was_killed = facts.signal == SIGKILL || facts.code == 128 + SIGKILL;

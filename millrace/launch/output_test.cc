@@ -9,6 +9,7 @@
 #include "millrace/launch/job_report.h"
 #include "millrace/launch/line_splitter.h"
 #include "millrace/launch/peer_lines.h"
+#include "millrace/launch/task_records.h"
 
 namespace millrace {
 namespace {
@@ -89,13 +90,55 @@ TEST_CASE("a line that tells of waiting is known, and for whom") {
   const std::string_view line =
       "20:14:42.680 I CreateSession still waiting for response from worker: "
       "/job:map/replica:0/task:1 at 127.0.0.1:58929 (UNAVAILABLE: nothing listens there)";
-  CHECK(tells_of_waiting(line));
-  CHECK(!tells_of_waiting("still waiting for the session at grpc://127.0.0.1:48083"));
+  CHECK(waited_for(line) == "map:1");
+  CHECK(!waited_for("still waiting for the session at grpc://127.0.0.1:48083"));
+  CHECK(!waited_for("CreateSession still waiting for response from worker: /job:map"));
   CHECK(names_task(line, "map:1"));
   CHECK(names_task("From /job:map/replica:0/task:10 and /job:map/replica:0/task:1", "map:1"));
   CHECK(!names_task("From /job:map/replica:0/task:10:", "map:1"));
   CHECK(!names_task(line, "map:0"));
   CHECK(!names_task(line, "map"));
+}
+
+TEST_CASE("what is logged for information is no error, whatever it quotes") {
+  const Lines information = {
+      "20:14:42.680 I map:0: listens on localhost:2222",
+      "20:14:42.680 I CreateSession still waiting for response from worker: (UNAVAILABLE: nobody)",
+      "2017-04-10 12:00:00.123456: I tensorflow/core/x.cc:1] UNAVAILABLE: nobody"};
+  CHECK(errors_of(information).last().empty());
+  ErrorLines errors = errors_of({"ValueError: bad", information[0]});
+  CHECK(errors.last() == "ValueError: bad");
+  CHECK(errors.ends_with_error());
+  CHECK(errors_of({"20:14:42.680 E map:0: UNAVAILABLE: gone"}).last() ==
+        "20:14:42.680 E map:0: UNAVAILABLE: gone");
+}
+
+TEST_CASE("a task that was killed without warning is not blamed for what it wrote before") {
+  const ExitFacts facts{.signal = 9, .last_error_line = "retrying after UNAVAILABLE: x"};
+  CHECK(classify(facts, SentSignal::none).last_error_line.empty());
+  ExitFacts crash = facts;
+  crash.signal = 11;
+  CHECK(classify(crash, SentSignal::none).last_error_line == facts.last_error_line);
+}
+
+TEST_CASE("the records of a task are kept, those of its last program above all") {
+  const auto ended = [](const char* error) {
+    return to_line({"map:1", TaskEnds{.how = TaskEnds::How::failed, .error = error}});
+  };
+  TaskRecords records;
+  records.feed("no record\n{\"millrace_task\": 2}\n");
+  CHECK(!records.are_kept());
+  const std::string begun = to_line({"", TaskBegan{17}});
+  records.feed(begun.substr(0, 9));
+  records.feed(begun.substr(9));
+  CHECK(records.are_kept());
+  records.feed(ended("first"));
+  CHECK(records.end()->error == "first");
+  records.feed(begun);
+  CHECK(!records.end());
+  records.feed(to_line({"map:1", TaskWaitsFor{"CreateSession", {{"map:7"}, {"ps:0"}}}}));
+  CHECK(records.take_waits() == std::vector<std::string>{"map:7", "ps:0"});
+  CHECK(!records.take_waits());
 }
 
 TEST_CASE("every end has its reason") {

@@ -1,13 +1,24 @@
 #include "millrace/launch/peer_lines.h"
 
-#include <string>
+#include <algorithm>
 
 #include "millrace/base/str_cat.h"
 
 namespace millrace {
 
-bool tells_of_waiting(std::string_view line) {
-  return line.find("CreateSession still waiting for response from worker: ") != line.npos;
+std::optional<std::string> waited_for(std::string_view line) {
+  constexpr std::string_view kWaiting =
+      "CreateSession still waiting for response from worker: /job:";
+  constexpr std::string_view kTask = "/replica:0/task:";
+  const size_t begin = line.find(kWaiting);
+  if (begin == line.npos) return {};
+  line.remove_prefix(begin + kWaiting.size());
+  const size_t job = line.find(kTask);
+  if (job == line.npos) return {};
+  const size_t index = job + kTask.size();
+  const size_t end = std::min(line.find_first_not_of("0123456789", index), line.size());
+  if (end == index) return {};
+  return str_cat(line.substr(0, job), ":", line.substr(index, end - index));
 }
 
 bool names_task(std::string_view line, std::string_view task) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
-#include "millrace/cluster/inherited_socket.h"
 #include "millrace/cluster/tf_config.h"
 
 namespace millrace {
@@ -21,9 +21,10 @@ std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const ClusterSp
   config.task_type = task.task.job;
   config.task_index = task.task.task;
   std::vector<EnvironmentEntry> entries = {
-      {"TF_CONFIG", to_json(config, JsonLayout::one_line)},
+      {kTaskVariable, to_json(config, JsonLayout::one_line)},
       // Python would keep its lines to itself until the end, as it writes to a pipe.
       {"PYTHONUNBUFFERED", "1"},
+      {kReportDescriptorVariable, std::to_string(kReportDescriptor)},
       {kListenAddressVariable, task.address},
   };
   if (job.ports == PortHandling::inherited)

@@ -13,6 +13,8 @@ namespace millrace {
 
 // The descriptor that a task finds its bound socket at (PortHandling::inherited).
 inline constexpr int kListenDescriptor = 3;
+// The descriptor that it writes its record to (cluster/task_record.h).
+inline constexpr int kReportDescriptor = 4;
 
 struct TaskPlan {
   TaskName task;
@@ -21,7 +23,8 @@ struct TaskPlan {
   std::string address;    // "127.0.0.1:40123"
   std::vector<std::string> argv;
   // To set over the launcher's own environment: TF_CONFIG, PYTHONUNBUFFERED=1,
-  // MILLRACE_LISTEN_ADDRESS and, for an inherited port, MILLRACE_LISTEN_FD; then the job's own.
+  // MILLRACE_REPORT_FD, MILLRACE_LISTEN_ADDRESS and, for an inherited port, MILLRACE_LISTEN_FD;
+  // then the job's own.
   std::vector<EnvironmentEntry> environment;
   // True if the job has succeeded when this task and all others that decide have.
   bool decides = false;

@@ -39,6 +39,7 @@ TEST_CASE("every task gets the whole cluster, its identity and its port") {
   CHECK(variable(task, "PYTHONUNBUFFERED") == "1");
   CHECK(variable(task, "MILLRACE_LISTEN_FD") == "3");
   CHECK(variable(task, "MILLRACE_LISTEN_ADDRESS") == "127.0.0.1:4002");
+  CHECK(variable(task, "MILLRACE_REPORT_FD") == "4");
   CHECK(variable(task, "A") == "it's");
 }
 
@@ -61,6 +62,7 @@ TEST_CASE("a plan reads as what a shell would start") {
         R"(TF_CONFIG='{"cluster":{"map":["127.0.0.1:4000"]},"task":{"type":"map","index":0}}' \)"
         "\n"
         "PYTHONUNBUFFERED=1 \\\n"
+        "MILLRACE_REPORT_FD=4 \\\n"
         "MILLRACE_LISTEN_ADDRESS=127.0.0.1:4000 \\\n"
         "MILLRACE_LISTEN_FD=3 \\\n"
         "A='it'\\''s' \\\n"

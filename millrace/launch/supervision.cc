@@ -21,6 +21,10 @@ int blame_rank(const ExitReason& reason) {
   return reason.kind == ExitKind::failed ? 1 : 0;
 }
 
+bool blames(const ExitReason& reason, std::string_view task) {
+  return reason.is_consequence ? reason.by == task : names_task(reason.last_error_line, task);
+}
+
 constexpr std::string_view kHowToOutlast =
     "a session begins when all its tasks are there; let tasks serve until the others are done "
     "(server.join()), or leave them out of the session (device_filters)";
@@ -45,7 +49,7 @@ std::vector<SupervisionAction> Supervision::on(const SupervisionEvent& event, Cl
   if (finished_) return actions;
   if (const auto* task = std::get_if<TaskStarted>(&event)) started(*task, now);
   if (const auto* ends = std::get_if<TasksEnded>(&event)) ended(*ends, now, actions);
-  if (const auto* line = std::get_if<TaskWaits>(&event)) waits(*line, now, actions);
+  if (const auto* waiting = std::get_if<TaskWaits>(&event)) waits(*waiting, now, actions);
   if (const auto* signal = std::get_if<Interrupted>(&event)) interrupted(*signal, now, actions);
   if (std::holds_alternative<TimePassed>(event)) time_passed(now, actions);
   finish_if_done(now, actions);
@@ -92,8 +96,9 @@ void Supervision::waits(const TaskWaits& event, Clock::Time now, Actions& action
   const Task& task = tasks_.at(event.task);
   if (stop_ || !task.decides || task.phase != Phase::running) return;
   for (const Task& peer : tasks_) {
-    if (peer.phase != Phase::ended || now - peer.ended < kStaleLines) continue;
-    if (!names_task(event.line, peer.name)) continue;
+    if (peer.phase != Phase::ended || now - peer.ended < kStaleWaits) continue;
+    if (std::find(event.others.begin(), event.others.end(), peer.name) == event.others.end())
+      continue;
     std::string text =
         str_cat(task.name, " waits for ", peer.name, ", which has ended (", peer.reason.text, ")");
     actions.emplace_back(Say{str_cat(text, ": ", kHowToOutlast)});
@@ -215,7 +220,7 @@ std::string Supervision::cause_of_failure() const {
   if (!looks_like_consequence(task->reason)) return cause;
   for (const Task& peer : tasks_)
     if (peer.phase == Phase::ended && is_success(peer.reason.kind) &&
-        names_task(task->reason.last_error_line, peer.name))
+        blames(task->reason, peer.name))
       return str_cat(cause, "; ", peer.name, " had ended (", peer.reason.text,
                      "): ", kHowToOutlast);
   return cause;

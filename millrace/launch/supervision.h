@@ -40,8 +40,8 @@ struct SupervisionLimits {
 // How long a launcher waits for processes that SIGKILL does not end (they hang in the kernel).
 inline constexpr Clock::Duration kPatience = std::chrono::seconds(10);
 
-// A task that has ended for less may have been there when another one wrote that it waits for it.
-inline constexpr Clock::Duration kStaleLines = std::chrono::seconds(2);
+// A task that has ended for less may have been there when another one said that it waits for it.
+inline constexpr Clock::Duration kStaleWaits = std::chrono::seconds(2);
 
 struct TaskStarted {
   size_t task;
@@ -55,10 +55,10 @@ struct TaskEnded {
 struct TasksEnded {
   std::vector<TaskEnded> ends;
 };
-// A task wrote that it waits for another one: tells_of_waiting(line). Told again and again.
+// A task says that it can't go on before others answer. Told again and again.
 struct TaskWaits {
   size_t task;
-  std::string line;
+  std::vector<std::string> others;  // "map:7"
 };
 // Somebody wants the job to end; the second time, at once.
 struct Interrupted {

@@ -14,6 +14,7 @@
 #include "millrace/base/runner.h"
 #include "millrace/base/timer.h"
 #include "millrace/cluster/services.h"
+#include "millrace/cluster/task_report.h"
 #include "millrace/op/registry.h"
 
 namespace millrace {
@@ -27,6 +28,7 @@ struct MasterOptions {
   TimerQueue& timers;
   Runner& pool;              // where work goes on whose caller does not wait
   WorkerDirectory& workers;  // reaches every task of `cluster`, the own one by pointer
+  std::shared_ptr<TaskReport> report = nullptr;  // where it tells what it waits for
   SessionOptions defaults = {};
   // How often a call that waits for tasks says which ones are still missing.
   std::chrono::milliseconds reminder_interval{10'000};

@@ -136,6 +136,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   }
 
   void remind() {
+    report_missing();
     for (size_t i = 0; i < present_.size(); ++i) {
       {
         MutexLock lock(mutex_);
@@ -152,6 +153,21 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
           }));
     }
     remind_after(context_.options.reminder_interval);
+  }
+
+  void report_missing() {
+    if (!context_.options.report) return;
+    TaskWaitsFor waits{.what = purpose_, .others = {}, .more = 0};
+    {
+      MutexLock lock(mutex_);
+      for (size_t i = 0; i < present_.size(); ++i) {
+        if (answered_[i]) continue;
+        const Member& member = present_[i].member;
+        waits.others.push_back({short_name(member.task), member.address,
+                                diagnoses_[i].ok() ? "" : diagnoses_[i].to_string()});
+      }
+    }
+    if (!waits.others.empty()) context_.options.report->tell(waits);
   }
 
   void end(Status status) {

@@ -1,12 +1,17 @@
-// Part of bindings.h: ClusterSpec, and what TF_CONFIG says: run_config(). Jobs are {name: {task
-// index: address}}.
+// Part of bindings.h: ClusterSpec (jobs are {name: {task index: address}}), what TF_CONFIG says and
+// which task that makes of a server, and where the process tells how it is.
+#include <array>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include <pybind11/stl.h>
 
+#include "millrace/cluster/environment.h"
 #include "millrace/cluster/run_config.h"
+#include "millrace/cluster/task_identity.h"
+#include "millrace/cluster/task_report.h"
 #include "millrace/python/bindings.h"
 #include "millrace/python/status_binding.h"
 
@@ -58,6 +63,41 @@ py::dict run_config(const std::optional<std::string>& tf_config,
   return made;
 }
 
+// Which task a server is: what the program says, else what the cluster leaves no choice of, else
+// TF_CONFIG. Throws ValueError.
+std::pair<std::string, int> task_of(const ClusterSpec& cluster,
+                                    const std::optional<std::string>& job, std::optional<int> index,
+                                    const std::optional<std::string>& tf_config) {
+  TaskClaim otherwise;
+  // A program that says all itself may have a TF_CONFIG that is not for it.
+  if (!job || !index)
+    otherwise = claim_of(
+        check_argument(TfConfig::from_environment(tf_config ? tf_config->c_str() : nullptr)));
+  const TaskName task = check_argument(which_task(cluster, {job.value_or(""), index}, otherwise));
+  return {task.job, task.task};
+}
+
+template <size_t count>
+py::tuple names(const std::array<const char*, count>& variables) {
+  py::tuple made(count);
+  for (size_t i = 0; i < count; ++i) made[i] = variables[i];
+  return made;
+}
+
+// None if neither is given. Throws an OpError.
+std::shared_ptr<TaskReport> open_report(const std::optional<std::string>& descriptor,
+                                        const std::optional<std::string>& file) {
+  return check(
+      TaskReport::open(descriptor ? descriptor->c_str() : nullptr, file ? file->c_str() : nullptr));
+}
+
+// How the program ends: with an error of ours (a code), of its own (code 0), or with none at all.
+void tell_end(TaskReport& report, int code, const std::string& message, bool is_consequence,
+              const std::string& error) {
+  const Status status(static_cast<Code>(code), message);
+  report.tell_end(end_of(is_consequence ? status.as_consequence() : status, error));
+}
+
 }  // namespace
 
 void bind_cluster(py::module_& module) {
@@ -66,6 +106,15 @@ void bind_cluster(py::module_& module) {
       .def("jobs", &jobs_of)
       .def("__str__", &ClusterSpec::to_string)
       .def("__eq__", [](const ClusterSpec& a, const ClusterSpec& b) { return a == b; });
+  module.def("which_task", &task_of, py::arg("cluster"), py::arg("job"), py::arg("index"),
+             py::arg("tf_config"));
+  module.attr("socket_variables") = names(kSocketHandedOver);
+  module.attr("report_variables") = names(kReportHandedOver);
+  py::class_<TaskReport, std::shared_ptr<TaskReport>>(
+      module, "TaskReport", "Where this process tells how it is (docs/task_record.md).")
+      .def_static("open", &open_report, py::arg("descriptor"), py::arg("file"))
+      .def("tell_end", &tell_end, py::arg("code"), py::arg("message"), py::arg("is_consequence"),
+           py::arg("error"));
   module.def("run_config", &run_config, py::arg("tf_config"), py::arg("master"),
              py::arg("model_dir"));
 }

@@ -5,7 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "millrace/cluster/inherited_socket.h"
+#include "millrace/cluster/environment.h"
 #include "millrace/python/status_binding.h"
 #include "millrace/session/launched_task.h"
 
@@ -23,8 +23,7 @@ void ServedTask::start() {
   check(choose_socket(options_, [](const char* name) { return std::getenv(name); }));
   if (options_.listen_fd) {
     // It is for this server: not for another one, and not for programs that this one starts.
-    unsetenv(kListenDescriptorVariable);
-    unsetenv(kListenAddressVariable);
+    for (const char* name : kSocketHandedOver) unsetenv(name);
   }
   Result<std::unique_ptr<Server>> started = [&] {
     py::gil_scoped_release release;

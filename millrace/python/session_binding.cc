@@ -11,6 +11,7 @@
 #include "millrace/python/client_session.h"
 #include "millrace/python/served_task.h"
 #include "millrace/python/status_binding.h"
+#include "millrace/session/targets.h"
 
 namespace py = pybind11;
 
@@ -72,11 +73,13 @@ void reset(const py::object& target, std::vector<std::string> containers) {
 }
 
 std::unique_ptr<ServedTask> served_task(std::shared_ptr<OpLibrary> library, ClusterSpec cluster,
-                                        std::string job, int task, const py::dict& config) {
+                                        std::string job, int task, const py::dict& config,
+                                        std::shared_ptr<TaskReport> report) {
   return std::make_unique<ServedTask>(std::move(library),
                                       ServerOptions{.cluster = std::move(cluster),
                                                     .job = std::move(job),
                                                     .task = task,
+                                                    .report = std::move(report),
                                                     .default_options = session_options(config)});
 }
 
@@ -85,7 +88,7 @@ std::unique_ptr<ServedTask> served_task(std::shared_ptr<OpLibrary> library, Clus
 void bind_session(py::module_& module) {
   py::class_<ServedTask>(module, "ServedTask")
       .def(py::init(&served_task), py::arg("ops"), py::arg("cluster"), py::arg("job"),
-           py::arg("task"), py::arg("config"))
+           py::arg("task"), py::arg("config"), py::arg("report"))
       .def("start", &ServedTask::start)
       .def_property_readonly("target", &ServedTask::target)
       .def("wait", &ServedTask::wait, py::arg("seconds"))
@@ -129,6 +132,7 @@ void bind_session(py::module_& module) {
            })
       .def("list_devices", &device_tuples)
       .def("close", &ClientSession::close);
+  module.def("is_this_process", &is_this_process, py::arg("target"));
   module.def("reset", &reset, py::arg("target"), py::arg("containers"));
 }
 

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "millrace/base/log.h"
+#include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/inherited_socket.h"
-#include "millrace/cluster/run_config.h"
+#include "millrace/cluster/task_identity.h"
 
 namespace millrace {
 
@@ -26,18 +28,23 @@ Status choose_socket(ServerOptions& options, const Environment& environment) {
   return {};
 }
 
+std::shared_ptr<TaskReport> take_report(const Environment& environment) {
+  auto report =
+      TaskReport::open(environment(kReportDescriptorVariable), environment(kReportFileVariable));
+  if (report.ok()) return std::move(*report);
+  log_warning(report.status().message());
+  return nullptr;
+}
+
 Result<ServerOptions> launched_task(const Environment& environment) {
-  MR_ASSIGN(const TfConfig told, TfConfig::from_environment(environment("TF_CONFIG")));
-  MR_ASSIGN(RunConfig config, RunConfig::create(told));
-  if (config.task_type.empty()) {
-    return invalid(
-        "TF_CONFIG does not say which task this process is; start it with `millrace run`, "
-        "or set TF_CONFIG to a cluster and a task");
-  }
+  Result<TaskIdentity> identity = identify_task({.tf_config = environment(kTaskVariable)});
+  if (!identity.ok())
+    return identity.status().then("; or start this program with `millrace run`, which tells it");
   ServerOptions options;
-  options.cluster = std::move(config.cluster);
-  options.job = std::move(config.task_type);
-  options.task = config.task_index;
+  options.report = take_report(environment);
+  options.cluster = std::move(identity->cluster);
+  options.job = std::move(identity->task.job);
+  options.task = identity->task.task;
   MR_TRY(choose_socket(options, environment));
   return options;
 }

@@ -39,6 +39,14 @@ TEST_CASE("the launcher's socket is used by the task that it was made for, and b
   CHECK(!with_socket(kMap1).listen_fd);
 }
 
+TEST_CASE("the only task of a cluster needs not be told which it is") {
+  const auto alone = launched_task(
+      environment({{"TF_CONFIG", R"({"cluster": {"solo": {"3": "localhost:2224"}}})"}}));
+  REQUIRE_MESSAGE(alone.ok(), alone.status().to_string());
+  CHECK(alone->job == "solo");
+  CHECK(alone->task == 3);
+}
+
 TEST_CASE("a process that nobody told who it is gets told how") {
   const Status status = launched_task(environment({})).status();
   CHECK(status.code() == Code::invalid_argument);

@@ -69,6 +69,7 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                                                    .timers = runtime_->timers(),
                                                    .pool = runtime_->pool(),
                                                    .workers = *directory_,
+                                                   .report = std::move(options.report),
                                                    .defaults = std::move(options.default_options)});
 }
 

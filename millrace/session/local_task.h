@@ -8,6 +8,7 @@
 #include <string>
 
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/task_report.h"
 #include "millrace/master/master.h"
 #include "millrace/session/runtime.h"
 #include "millrace/worker/worker.h"
@@ -18,7 +19,8 @@ struct LocalTaskOptions {
   TaskName task = {};  // must be in `cluster`
   ClusterSpec cluster = {};
   int cpu_devices = 1;
-  SessionOptions default_options = {};  // what sessions get that ask for nothing else
+  std::shared_ptr<TaskReport> report = nullptr;  // where its master tells what it waits for
+  SessionOptions default_options = {};           // what sessions get that ask for nothing else
 };
 
 class LocalTask {

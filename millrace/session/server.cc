@@ -30,9 +30,8 @@ Result<ListeningSocket> listen(const ServerOptions& options, const HostPort& own
 void tell_address(const TaskName& task, const ServerOptions& options, const HostPort& own,
                   const std::string& bound) {
   const std::string address = own.to_string();
-  if (options.bind_host == own.host || bound == address)
-    return log_info(task.to_string(), " listens on ", address);
-  log_info(task.to_string(), " listens on ", bound, "; the cluster calls it ", address);
+  if (options.bind_host == own.host || bound == address) return log_info("listens on ", address);
+  log_info("listens on ", bound, "; the cluster calls it ", address);
   if (may_be_of_this_machine(own.host)) return;
   log_warning(own.host, ", which the cluster calls ", task.job, ":", task.task,
               " by, is not an address of this machine; unless it is forwarded here, peers won't ",
@@ -47,6 +46,7 @@ class Server::Running {
           ClusterSpec cluster, std::string address, std::string bound_address)
       : runtime_(std::move(runtime)),
         name_(std::move(task)),
+        log_name_(short_name(name_)),
         cluster_(std::move(cluster)),
         address_(std::move(address)),
         bound_address_(std::move(bound_address)),
@@ -64,6 +64,7 @@ class Server::Running {
     task_options.cluster = cluster_;
     task_options.cpu_devices = options.cpu_devices;
     task_options.default_options = options.default_options;
+    task_options.report = options.report;
     MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), &peers_));
     MR_ASSIGN(server_, GrpcServer::start(std::move(socket), runtime_->grpc_threads(),
                                          runtime_->ops(), task_->master(), task_->worker(),
@@ -102,6 +103,7 @@ class Server::Running {
 
   const std::shared_ptr<Runtime> runtime_;
   const TaskName name_;
+  const LogName log_name_;
   const ClusterSpec cluster_;
   const std::string address_;
   const std::string bound_address_;
@@ -138,7 +140,9 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
   auto running =
       std::make_unique<Running>(std::move(runtime), options, task, std::move(options.cluster),
                                 std::move(address), socket.address());
+  if (options.report) options.report->set_task(task);
   MR_TRY(running->serve(options, std::move(socket)));
+  if (options.report) options.report->tell(TaskServes{running->address_});
   tell_address(task, options, own, running->bound_address_);
   return std::unique_ptr<Server>(new Server(std::move(running)));
 }

@@ -17,6 +17,7 @@
 
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/services.h"
+#include "millrace/cluster/task_report.h"
 #include "millrace/session/runtime.h"
 
 namespace millrace {
@@ -30,6 +31,8 @@ struct ServerOptions {
   std::string bind_host = {};
   // A socket that is bound already, as launchers hand over. It is taken over whatever happens.
   std::optional<int> listen_fd = std::nullopt;
+  // Where it tells that it serves and what it waits for; null: nowhere.
+  std::shared_ptr<TaskReport> report = nullptr;
   SessionOptions default_options = {};  // what sessions get that ask for nothing else
   int cpu_devices = 1;
   // How often a silent peer or client is asked whether it is still there.

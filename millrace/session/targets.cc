@@ -28,7 +28,7 @@ Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runti
   }
   dialled.runtime = runtime ? std::move(runtime) : Runtime::create();
   dialled.target = target.text();
-  if (target.text().empty() || target.text() == "local") {
+  if (is_this_process(target.text())) {
     MR_ASSIGN(std::shared_ptr<LocalTask> task, LocalTask::alone(dialled.runtime));
     Master& master = task->master();
     dialled.master = std::shared_ptr<MasterService>(std::move(task), &master);

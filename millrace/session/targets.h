@@ -3,12 +3,18 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "millrace/cluster/services.h"
 #include "millrace/session/runtime.h"
 #include "millrace/session/session.h"
 
 namespace millrace {
+
+// True for the two ways to say "this process alone": "" and "local".
+constexpr bool is_this_process(std::string_view target) {
+  return target.empty() || target == "local";
+}
 
 struct Dialled {
   std::shared_ptr<Runtime> runtime;
@@ -17,7 +23,7 @@ struct Dialled {
 };
 
 // Contacts nobody yet. `runtime` null: the server's, or a new one.
-// Errors: INVALID_ARGUMENT for a target that is neither "" nor "grpc://host:port".
+// Errors: INVALID_ARGUMENT for a target that is neither of this process nor "grpc://host:port".
 Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runtime);
 
 }  // namespace millrace

@@ -138,6 +138,7 @@ from millrace._run.config import (
     RunMetadata,
     RunOptions,
 )
+from millrace._run import last_words as _last_words
 from millrace._run.session import InteractiveSession, Session
 
 newaxis = None

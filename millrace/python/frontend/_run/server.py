@@ -4,7 +4,7 @@ import os
 
 from millrace import _millrace
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, ServerDef
-from millrace._run import targets
+from millrace._run import last_words, targets
 from millrace._run.config import session_options
 
 
@@ -45,6 +45,7 @@ class Server:
             definition.job_name,
             definition.task_index,
             session_options(definition.default_session_config),
+            last_words.report,
         )
         if start:
             self.start()
@@ -53,9 +54,9 @@ class Server:
         """Binds the address and serves."""
         if self._target is None:
             self.core.start()
-            # A socket from a launcher is taken now: programs that this one starts must not look for it.
-            os.environ.pop("MILLRACE_LISTEN_FD", None)
-            os.environ.pop("MILLRACE_LISTEN_ADDRESS", None)
+            # What a launcher hands over is taken now: programs that this one starts must not look for it.
+            for name in _millrace.socket_variables:
+                os.environ.pop(name, None)
             self._target = self.core.target
             targets.add_server(self._target, self)
 
@@ -121,29 +122,10 @@ def _identity(cluster, job_name, task_index):
             "the cluster is empty: give Server the jobs and their addresses, or set TF_CONFIG before "
             "tf.contrib.learn.RunConfig() reads it"
         )
-    told = {}
-    if (job_name is None or task_index is None) and os.environ.get("TF_CONFIG"):
-        told = _millrace.run_config(os.environ["TF_CONFIG"], None, None)
-    if job_name is None:
-        if len(cluster.jobs) == 1:
-            job_name = cluster.jobs[0]
-        elif told.get("task_type"):
-            job_name = told["task_type"]
-        else:
-            raise ValueError(
-                f"Must specify an explicit `job_name`: the cluster has the jobs {sorted(cluster.jobs)}, "
-                "and TF_CONFIG does not say which of them this process is"
-            )
-    if task_index is None:
-        indices = cluster.task_indices(job_name)
-        if len(indices) == 1:
-            task_index = indices[0]
-        elif told.get("task_type") == job_name:
-            task_index = told["task_index"]
-        else:
-            raise ValueError(
-                f"Must specify an explicit `task_index`: job '{job_name}' has the tasks {indices}, "
-                "and TF_CONFIG does not say which of them this process is"
-            )
+    if job_name is not None:
+        cluster.task_indices(job_name)
+    job_name, task_index = _millrace.which_task(
+        cluster.core, job_name, task_index, os.environ.get("TF_CONFIG")
+    )
     cluster.task_address(job_name, task_index)
     return job_name, task_index

@@ -2,6 +2,7 @@
 
 import weakref
 
+from millrace import _millrace
 from millrace._values.errors import OpError
 
 # target -> Server that runs in this process. Not weak: a server serves until it is stopped or the
@@ -59,7 +60,7 @@ def dialled(target):
     target = getattr(target, "target", target)
     if not isinstance(target, str):
         raise TypeError(f"Target must be a string, but got {target!r}")
-    if target in ("", "local"):
+    if _millrace.is_this_process(target):
         return "", ""
     server = _servers.get(target)
     if server is not None:

@@ -93,8 +93,9 @@ def test_the_log_of_a_part_is_not_judged(build):
     )
 
 
-def test_a_compiler_cache_is_told_and_not_judged(build):
-    result = build(["clock"], [(unit("clock"), 0, 90)], launcher="/usr/bin/ccache ")
+@pytest.mark.parametrize("launcher", ["/usr/bin/ccache ", "/usr/bin/cmake -E env A=b ccache "])
+def test_a_compiler_cache_is_told_and_not_judged(build, launcher):
+    result = build(["clock"], [(unit("clock"), 0, 90)], launcher)
     assert result.returncode == 3
     assert "NOT JUDGED: ccache stood before the compiler" in result.stdout
     assert "--fresh" in result.stdout

@@ -88,26 +88,26 @@ Tensor feed_value(const FeedSpec& spec, py::handle value, const py::object& conv
   return std::move(*tensor);
 }
 
-// ---- PreparedStep ------------------------------------------------------------------------------
+// ---- ReadyStep ------------------------------------------------------------------------------
 
-PreparedStep::~PreparedStep() {
+ReadyStep::~ReadyStep() {
   // Letting the step go takes locks of the master.
   py::gil_scoped_release release;
   callable_.reset();
 }
 
-std::vector<Tensor> PreparedStep::run_tensors(const py::sequence& values) const {
+std::vector<Tensor> ReadyStep::run_tensors(const py::sequence& values) const {
   absl::InlinedVector<Tensor, 4> feeds;
   for (size_t i = 0; i < feeds_.size(); ++i)
     feeds.push_back(feed_value(feeds_[i], values[i], convert_, Lending::for_step));
   return check(waiting(*library_, [&] { return (*callable_)(feeds); }));
 }
 
-py::list PreparedStep::run(const py::sequence& values) const {
+py::list ReadyStep::run(const py::sequence& values) const {
   return values_to_python(run_tensors(values));
 }
 
-py::object PreparedStep::run_single(const py::sequence& values) const {
+py::object ReadyStep::run_single(const py::sequence& values) const {
   std::vector<Tensor> fetched = run_tensors(values);
   return to_numpy(std::move(fetched.front()));
 }
@@ -132,8 +132,8 @@ void ClientSession::send_new_nodes() {
   num_sent_ = size;
 }
 
-PreparedStep ClientSession::prepare(std::vector<FeedSpec> feeds, std::vector<std::string> fetches,
-                                    std::vector<std::string> targets, py::object convert) {
+ReadyStep ClientSession::prepare(std::vector<FeedSpec> feeds, std::vector<std::string> fetches,
+                                 std::vector<std::string> targets, py::object convert) {
   std::vector<std::string> names;
   for (const FeedSpec& feed : feeds) names.push_back(feed.name);
   Callable callable = check(waiting(*core_->library, [&] {

@@ -1,4 +1,4 @@
-// ClientSession: what Python holds of a session, and PreparedStep: a step of it that is run again
+// ClientSession: what Python holds of a session, and ReadyStep: a step of it that is run again
 // and again, with its feeds' types and its fetches known.
 //
 // Conversions happen with the GIL, everything that may wait without it. On the main thread a wait
@@ -31,16 +31,16 @@ struct FeedSpec {
 Tensor feed_value(const FeedSpec& spec, pybind11::handle value, const pybind11::object& convert,
                   Lending lending);
 
-class PreparedStep {
+class ReadyStep {
  public:
-  PreparedStep(std::shared_ptr<OpLibrary> library, Callable callable, std::vector<FeedSpec> feeds,
-               pybind11::object convert)
+  ReadyStep(std::shared_ptr<OpLibrary> library, Callable callable, std::vector<FeedSpec> feeds,
+            pybind11::object convert)
       : library_(std::move(library)),
         callable_(std::move(callable)),
         feeds_(std::move(feeds)),
         convert_(std::move(convert)) {}
-  PreparedStep(PreparedStep&&) = default;
-  ~PreparedStep();
+  ReadyStep(ReadyStep&&) = default;
+  ~ReadyStep();
 
   // Runs the step. Returns the fetched values, one per fetch.
   pybind11::list run(const pybind11::sequence& values) const;
@@ -70,8 +70,8 @@ class ClientSession {
   // How many nodes it was given.
   size_t num_sent() const { return num_sent_; }
 
-  PreparedStep prepare(std::vector<FeedSpec> feeds, std::vector<std::string> fetches,
-                       std::vector<std::string> targets, pybind11::object convert);
+  ReadyStep prepare(std::vector<FeedSpec> feeds, std::vector<std::string> fetches,
+                    std::vector<std::string> targets, pybind11::object convert);
 
   struct RunSettings {
     std::chrono::milliseconds timeout{0};

@@ -1,4 +1,4 @@
-// Part of bindings.h: ServedTask, ClientSession and PreparedStep. Feeds are (name, dtype number,
+// Part of bindings.h: ServedTask, ClientSession and ReadyStep. Feeds are (name, dtype number,
 // shape) triples, the configuration is a dictionary with the names of SessionOptions.
 #include <string>
 #include <utility>
@@ -93,9 +93,9 @@ void bind_session(py::module_& module) {
       .def_property_readonly("target", &ServedTask::target)
       .def("wait", &ServedTask::wait, py::arg("seconds"))
       .def("stop", &ServedTask::stop);
-  py::class_<PreparedStep>(module, "PreparedStep")
-      .def("run", &PreparedStep::run)
-      .def("run_single", &PreparedStep::run_single);
+  py::class_<ReadyStep>(module, "ReadyStep")
+      .def("run", &ReadyStep::run)
+      .def("run_single", &ReadyStep::run_single);
   py::class_<ClientSession>(module, "ClientSession")
       .def(py::init([](const py::object& target, const py::dict& config,
                        std::shared_ptr<GraphCore> core) {

@@ -182,6 +182,35 @@ def test_a_wrong_import_is_named_with_its_line(faults, file, text, said):
     assert said in found[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("def f(graph):\n    return graph.inner._sent\n", "_sent"),
+        ("class A:\n  def f(self):\n    return self._own + self._other._core\n", "_core"),
+    ],
+)
+def test_a_private_name_of_another_file_is_named_with_its_line(faults, text, name):
+    found = faults("frontend", frontend({"_run/a.py": "\n" + text}))
+    line = 1 + text.rstrip("\n").count("\n") + 1
+    assert found == [
+        f"millrace/python/frontend/_run/a.py:{line}: uses {name}, which is private to another file: "
+        "give it a name"
+    ]
+
+
+def test_private_names_may_be_used_by_the_file_that_defines_them(faults):
+    text = """import sys
+class A:
+    __slots__ = ("_slot",)
+    def __init__(self, other):
+        self._kept = other._kept
+        self._mixed = self._of_a_mixin + other._slot
+    def __eq__(self, other):
+        return other._kept == self._kept and sys._getframe(1) and other._as_tensor()
+"""
+    assert faults("frontend", frontend({"_run/a.py": text})) == []
+
+
 def test_a_circle_is_named_with_all_its_modules(faults):
     modules = {
         "_graph/a.py": "from millrace._graph import b\n",

@@ -1,4 +1,5 @@
-"""The Python front-end's modules import only from lower layers, at the top of the file, in no circle."""
+"""The Python front-end's modules import only from lower layers, at the top of the file, in no circle,
+and a name with an underscore is used by the file that defines it."""
 
 import ast
 from pathlib import Path
@@ -20,6 +21,9 @@ LAYERS = [
     ["_cluster", "_state"],
     ["_run"],
 ]
+# Private names that all objects may have: by these they take part where a Tensor is asked for. And
+# what namedtuples have.
+SHARED = ["_as_tensor", "_as_graph_element", "_make"]
 HEIGHT = {package: height for height, packages in enumerate(LAYERS) for package in packages}
 
 
@@ -67,6 +71,41 @@ def _statements(node, inside=False):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child, late
         yield from _statements(child, late)
+
+
+def _is_private(name):
+    return name.startswith("_") and not name.endswith("__")
+
+
+def _own_private_names(syntax):
+    """The private names that a file defines: functions, classes, attributes of self, slots."""
+    for node in ast.walk(syntax):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                yield node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value  # in __slots__
+
+
+def _foreign_names(syntax):
+    """(line, name) of private attributes of objects whose class is in another file."""
+    own = {*SHARED, *_own_private_names(syntax)}
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(syntax)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    for node in ast.walk(syntax):
+        if not isinstance(node, ast.Attribute) or not _is_private(node.attr) or node.attr in own:
+            continue
+        of = node.value.id if isinstance(node.value, ast.Name) else None
+        if of not in ("self", "cls") and of not in imported:
+            yield node.lineno, node.attr
 
 
 def _circles(graph):
@@ -121,6 +160,10 @@ def check(tree):
                 )
             for other in sorted(ours):
                 yield from _arrow(file, node.lineno, module, other)
+        for line, name in _foreign_names(syntax) if module.startswith("_") else ():
+            yield Fault(
+                file, line, f"uses {name}, which is private to another file: give it a name"
+            )
     for circle in _circles(graph):
         first = files[circle[0]]
         yield Fault(

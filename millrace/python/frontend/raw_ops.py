@@ -1,7 +1,7 @@
 """tf.raw_ops: every op by its own name, with keyword arguments only: tf.raw_ops.AddV2(x=1, y=2)."""
 
 from millrace._gen import BY_OP
-from millrace._graph.op_library import suggestions
+from millrace._graph.op_specs import suggestions
 
 
 def __getattr__(name):

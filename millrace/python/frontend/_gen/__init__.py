@@ -3,5 +3,6 @@
 from millrace._gen import ops
 from millrace._gen.ops import *
 
-BY_OP = ops.BY_OP
-__all__ = ops.__all__
+_MODULES = (ops,)
+BY_OP = {op: function for module in _MODULES for op, function in module.BY_OP.items()}
+__all__ = [name for module in _MODULES for name in module.__all__]

@@ -2,7 +2,7 @@
 
 from millrace._graph.conversion import convert, dtype_among
 from millrace._graph.graph import get_default_graph
-from millrace._graph.op_library import specs
+from millrace._graph.op_specs import specs
 from millrace._graph.operation import Tensor
 from millrace._values import dtypes
 

@@ -7,7 +7,7 @@ from millrace import _millrace
 from millrace._graph.collections import GraphCollections
 from millrace._graph.elements import GraphElements
 from millrace._graph.graph_def import GraphDef
-from millrace._graph.op_library import specs
+from millrace._graph.op_specs import specs
 from millrace._graph.operation import Tensor
 from millrace._graph.origins import caller
 from millrace._graph.scopes import GraphScopes

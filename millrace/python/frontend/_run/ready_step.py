@@ -44,7 +44,7 @@ def convert_feed(value, dtype_number):
         ) from None
 
 
-class PreparedStep:
+class ReadyStep:
     """A combination of fetches and feeds that is ready to run."""
 
     __slots__ = ("prepared", "fetches", "feeds", "fed", "run")

@@ -8,7 +8,7 @@ from millrace._graph.graph import Graph, get_default_graph
 from millrace._run.config import RunMetadata, fill_metadata, session_options
 from millrace._run.error_context import with_operation
 from millrace._run.fetches import Fetches, cache_key
-from millrace._run.ready_step import PreparedStep, convert_feed, feed_specs
+from millrace._run.ready_step import ReadyStep, convert_feed, feed_specs
 from millrace._run.targets import add_session, dialled
 from millrace._values import errors
 
@@ -88,7 +88,7 @@ class BaseSession:
             raise self._explained(error) from None
 
     def _prepared(self, fetches, feed_dict):
-        """(the PreparedStep for these fetches and feeds, the values in its order)."""
+        """(the ReadyStep for these fetches and feeds, the values in its order)."""
         self._check_usable()
         parsed = Fetches(self._graph, fetches)
         tensors, values = self._feeds(feed_dict)
@@ -115,13 +115,13 @@ class BaseSession:
         fetched = [tensor.name for i, tensor in enumerate(parsed.tensors) if i not in fed]
         targets = [operation.name for operation in parsed.operations]
         if not fetched and not targets:
-            return PreparedStep(None, parsed, fed, tensors)
+            return ReadyStep(None, parsed, fed, tensors)
         self._send_graph()
         try:
             prepared = self._core.prepare(feed_specs(tensors), fetched, targets, convert_feed)
         except errors.OpError as error:
             raise self._explained(error) from None
-        return PreparedStep(prepared, parsed, fed, tensors)
+        return ReadyStep(prepared, parsed, fed, tensors)
 
     def _feeds(self, feed_dict):
         """(Tensors, values) of a feed_dict."""

@@ -20,19 +20,4 @@ const Clock& Clock::real() {
   return clock;
 }
 
-Clock::Time FakeClock::now() const {
-  MutexLock lock(mutex_);
-  return Time(elapsed_);
-}
-
-int64_t FakeClock::wall_micros() const {
-  MutexLock lock(mutex_);
-  return std::chrono::duration_cast<std::chrono::microseconds>(elapsed_).count();
-}
-
-void FakeClock::advance(Duration by) {
-  MutexLock lock(mutex_);
-  elapsed_ += by;
-}
-
 }  // namespace millrace

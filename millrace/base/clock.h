@@ -1,9 +1,8 @@
-// Time as an argument. Code that needs to know the time takes a Clock; tests pass a FakeClock.
+// Time as an argument. Code that needs to know the time takes a Clock; tests pass a FakeClock
+// (testing/fake_clock.h).
 #pragma once
 
 #include <chrono>
-
-#include "millrace/base/mutex.h"
 
 namespace millrace {
 
@@ -20,18 +19,6 @@ class Clock {
 
   // The machine's clock.
   static const Clock& real();
-};
-
-// Stands still until it is told to move. Thread-safe.
-class FakeClock final : public Clock {
- public:
-  Time now() const override;
-  int64_t wall_micros() const override;
-  void advance(Duration by);
-
- private:
-  mutable Mutex mutex_;
-  Duration elapsed_ MR_GUARDED_BY(mutex_){};
 };
 
 }  // namespace millrace

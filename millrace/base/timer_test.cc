@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/base/random.h"
+#include "millrace/base/testing/fake_clock.h"
 
 namespace millrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "millrace/engine/test_lab.h"
+#include "millrace/engine/testing/test_lab.h"
 
 namespace millrace::testing {
 namespace {

@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "millrace/base/hash.h"
-#include "millrace/engine/test_lab.h"
+#include "millrace/engine/testing/test_lab.h"
 
 namespace millrace::testing {
 namespace {

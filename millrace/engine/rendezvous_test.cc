@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/fake_clock.h"
 #include "millrace/engine/local_rendezvous.h"
 
 namespace millrace {

@@ -3,7 +3,7 @@
 #include "doctest/doctest.h"
 
 #include "millrace/graph/import.h"
-#include "millrace/graph/test_ops.h"
+#include "millrace/graph/testing/test_ops.h"
 
 namespace millrace {
 namespace {

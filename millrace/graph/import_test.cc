@@ -2,7 +2,7 @@
 
 #include "doctest/doctest.h"
 
-#include "millrace/graph/test_ops.h"
+#include "millrace/graph/testing/test_ops.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {

@@ -1,8 +1,8 @@
 // What a refusal says of the ops in a graph that the program does not know: all of them at once, by
 // name and with nodes that use them, in a message that a TensorFlow client shows whole. TensorFlow
-// cuts a message after 3072 bytes (see transport/grpc/status_codec.cc), so what is told of each op
-// shrinks as there are more: its nodes and what it may have been meant to be, then its name only,
-// then a number.
+// cuts a message after 3072 bytes (see transport/protocol/status_codec.cc), so what is told of each
+// op shrinks as there are more: its nodes and what it may have been meant to be, then its name
+// only, then a number.
 #pragma once
 
 #include <span>

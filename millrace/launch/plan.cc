@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-bool is_plain(char c) {
+bool is_safe_unquoted(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("_-./:,=+@%").find(c) != std::string_view::npos;
 }
@@ -86,7 +86,8 @@ std::string describe(const LaunchPlan& plan, const JobSpec& job) {
 }
 
 std::string shell_quoted(std::string_view text) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_safe_unquoted))
+    return std::string(text);
   std::string quoted = "'";
   for (char c : text) {
     if (c == '\'') {

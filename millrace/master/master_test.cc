@@ -1,6 +1,6 @@
 // What a master says to its workers and clients, as transcripts: see play.h for the language.
-#include "millrace/master/play.h"
 #include "millrace/master/roll_call.h"
+#include "millrace/master/testing/play.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "millrace/op/example.h"
+#include "millrace/op/testing/example.h"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,23 @@
-// Every op that Millrace knows, registered explicitly: reading all.cc tells what a program can do.
+// What a program can do: the rooms of ops, and all their ops in one registry.
 #pragma once
+
+#include <span>
+#include <string_view>
 
 #include "millrace/op/registry.h"
 
 namespace millrace {
 
-// Adds every family. Errors: those of OpRegistry::add, which mean that an op of ours is wrong.
+// A room of ops, and what adds its families to a registry.
+struct OpRoom {
+  std::string_view name;  // "math": the folder, and the name of its generated functions
+  Status (*add)(OpRegistry& ops);
+};
+
+// In the order in which they are added.
+std::span<const OpRoom> op_rooms();
+
+// Errors: ALREADY_EXISTS if the registry has one of them.
 Status register_all_ops(OpRegistry& ops);
 
 }  // namespace millrace

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/ops/all.h"
-#include "millrace/ops/testing.h"
+#include "millrace/ops/testing/op_bench.h"
 
 namespace millrace {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/op/example.h"
 #include "millrace/op/infer.h"
+#include "millrace/op/testing/example.h"
 #include "millrace/ops/all.h"
-#include "millrace/ops/testing.h"
+#include "millrace/ops/testing/op_bench.h"
 
 namespace millrace {
 namespace {

@@ -1,9 +1,9 @@
 #include "doctest/doctest.h"
 
-#include "millrace/graph/test_ops.h"
+#include "millrace/graph/testing/test_ops.h"
 #include "millrace/graph/validate.h"
 #include "millrace/plan/step_graph.h"
-#include "millrace/plan/text_case.h"
+#include "millrace/plan/testing/text_case.h"
 
 namespace millrace {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "doctest/doctest.h"
 
-#include "millrace/graph/test_ops.h"
-#include "millrace/plan/text_case.h"
+#include "millrace/graph/testing/test_ops.h"
+#include "millrace/plan/testing/text_case.h"
 
 namespace millrace {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "millrace/base/random.h"
 #include "millrace/graph/frames.h"
-#include "millrace/graph/test_ops.h"
+#include "millrace/graph/testing/test_ops.h"
 #include "millrace/graph/validate.h"
 #include "millrace/plan/control_loops.h"
 #include "millrace/plan/plan.h"

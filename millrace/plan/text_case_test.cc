@@ -1,4 +1,4 @@
-#include "millrace/plan/text_case.h"
+#include "millrace/plan/testing/text_case.h"
 
 #include <cstdlib>
 #include <fstream>

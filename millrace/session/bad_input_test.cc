@@ -1,6 +1,6 @@
 // What clients, graphs and addresses can get wrong, against a real server: each is answered with
 // what, where and what to do, and the server goes on serving.
-#include "millrace/session/fleet.h"
+#include "millrace/session/testing/fleet.h"
 #include "millrace/wire/graph_def.h"
 
 namespace millrace {

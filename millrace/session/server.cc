@@ -6,8 +6,8 @@
 #include "millrace/cluster/host_port.h"
 #include "millrace/session/local_task.h"
 #include "millrace/transport/grpc/directory.h"
-#include "millrace/transport/grpc/listening_socket.h"
 #include "millrace/transport/grpc/server.h"
+#include "millrace/transport/sockets/listening_socket.h"
 
 namespace millrace {
 

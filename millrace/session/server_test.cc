@@ -6,8 +6,8 @@
 
 #include <thread>
 
-#include "millrace/base/footprint.h"
-#include "millrace/session/fleet.h"
+#include "millrace/base/testing/footprint.h"
+#include "millrace/session/testing/fleet.h"
 
 namespace millrace {
 namespace {

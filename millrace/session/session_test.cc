@@ -8,7 +8,7 @@
 
 #include "millrace/api/input.h"
 #include "millrace/api/ops.h"
-#include "millrace/base/footprint.h"
+#include "millrace/base/testing/footprint.h"
 
 namespace millrace {
 namespace {

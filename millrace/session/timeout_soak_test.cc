@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/api/ops.h"
-#include "millrace/base/footprint.h"
+#include "millrace/base/testing/footprint.h"
 #include "millrace/session/session.h"
 
 namespace millrace {

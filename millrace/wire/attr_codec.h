@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/format/wire_format.h"
 #include "millrace/tensor/attr_value.h"
 #include "millrace/wire/tensor_fields.h"
-#include "millrace/wire/wire_format.h"
 
 namespace millrace::wire {
 

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/wire/graph.pb.h"
-#include "millrace/wire/testing.h"
+#include "millrace/wire/testing/hex.h"
 
 namespace millrace::wire {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "millrace/base/hash.h"
 #include "millrace/base/str_cat.h"
+#include "millrace/format/shape_codec.h"
 #include "millrace/wire/attr_codec.h"
 #include "millrace/wire/attr_fields.h"
-#include "millrace/wire/shape_codec.h"
 
 namespace millrace::wire {
 namespace {

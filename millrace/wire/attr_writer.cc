@@ -1,7 +1,7 @@
 // Part of attr_codec.h: from attribute values to bytes.
+#include "millrace/format/shape_codec.h"
 #include "millrace/wire/attr_codec.h"
 #include "millrace/wire/attr_fields.h"
-#include "millrace/wire/shape_codec.h"
 
 namespace millrace::wire {
 namespace {

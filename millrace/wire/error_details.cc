@@ -1,6 +1,6 @@
 #include "millrace/wire/error_details.h"
 
-#include "millrace/wire/wire_format.h"
+#include "millrace/format/wire_format.h"
 
 namespace millrace::wire {
 namespace {

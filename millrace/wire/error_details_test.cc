@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/wire/payload.pb.h"
-#include "millrace/wire/testing.h"
+#include "millrace/wire/testing/hex.h"
 
 namespace millrace::wire {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/format/shape_codec.h"
 #include "millrace/wire/attr_fields.h"
 #include "millrace/wire/node_codec.h"
-#include "millrace/wire/shape_codec.h"
 
 namespace millrace::wire {
 namespace {

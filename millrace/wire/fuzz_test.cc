@@ -10,8 +10,9 @@
 #include "millrace/wire/error_details.h"
 #include "millrace/wire/graph_def.h"
 #include "millrace/wire/master.pb.h"
+#include "millrace/wire/tensor_pieces.h"
 #include "millrace/wire/tensor_response.h"
-#include "millrace/wire/testing.h"
+#include "millrace/wire/testing/hex.h"
 
 namespace millrace::wire {
 namespace {

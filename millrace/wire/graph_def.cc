@@ -6,11 +6,11 @@
 #include <cstdint>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/format/wire_format.h"
 #include "millrace/wire/attr_codec.h"
 #include "millrace/wire/function_codec.h"
 #include "millrace/wire/graph.pb.h"
 #include "millrace/wire/node_codec.h"
-#include "millrace/wire/wire_format.h"
 
 namespace millrace::wire {
 namespace {

@@ -6,9 +6,9 @@
 #include <google/protobuf/text_format.h>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/format/wire_format.h"
 #include "millrace/wire/graph.pb.h"
-#include "millrace/wire/testing.h"
-#include "millrace/wire/wire_format.h"
+#include "millrace/wire/testing/hex.h"
 
 namespace millrace::wire {
 namespace {

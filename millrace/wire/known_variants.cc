@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "millrace/wire/shape_codec.h"
-#include "millrace/wire/wire_format.h"
+#include "millrace/format/shape_codec.h"
+#include "millrace/format/wire_format.h"
 
 namespace millrace::wire {
 namespace {

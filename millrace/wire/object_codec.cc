@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/format/shape_codec.h"
 #include "millrace/wire/known_variants.h"
-#include "millrace/wire/shape_codec.h"
 #include "millrace/wire/tensor_fields.h"
 
 namespace millrace::wire {

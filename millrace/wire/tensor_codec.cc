@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
-#include "millrace/wire/shape_codec.h"
+#include "millrace/format/shape_codec.h"
 #include "millrace/wire/tensor.pb.h"
 #include "millrace/wire/tensor_fields.h"
 

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/wire/tensor.pb.h"
-#include "millrace/wire/testing.h"
+#include "millrace/wire/testing/hex.h"
 
 namespace millrace::wire {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/format/wire_format.h"
 #include "millrace/wire/tensor_fields.h"
-#include "millrace/wire/wire_format.h"
 
 namespace millrace::wire {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/format/wire_format.h"
 #include "millrace/tensor/tensor.h"
 #include "millrace/wire/tensor_codec.h"
-#include "millrace/wire/wire_format.h"
 
 namespace millrace::wire {
 

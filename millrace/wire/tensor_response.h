@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "millrace/base/result.h"
+#include "millrace/format/pieces.h"
 #include "millrace/tensor/tensor.h"
-#include "millrace/wire/pieces.h"
 #include "millrace/wire/tensor_extractor.h"
 
 namespace millrace::wire {

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/wire/testing.h"
-#include "millrace/wire/wire_format.h"
+#include "millrace/format/wire_format.h"
+#include "millrace/wire/testing/hex.h"
 #include "millrace/wire/worker.pb.h"
 
 namespace millrace::wire {

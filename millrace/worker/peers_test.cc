@@ -2,7 +2,7 @@
 // late.
 #include <thread>
 
-#include "millrace/worker/test_cluster.h"
+#include "millrace/worker/testing/test_cluster.h"
 
 namespace millrace::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Worker sessions: handles, masters that restart, isolation, clusters that clients send.
-#include "millrace/worker/test_cluster.h"
+#include "millrace/worker/testing/test_cluster.h"
 
 namespace millrace::testing {
 namespace {

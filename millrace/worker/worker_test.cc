@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "millrace/worker/test_cluster.h"
+#include "millrace/worker/testing/test_cluster.h"
 
 namespace millrace::testing {
 namespace {

@@ -42,7 +42,11 @@ def test_lower_floors_and_own_room_may_be_included(house, floors):
         ("transport/inproc/a.cc", "millrace/transport/grpc/b.h", "on the same floor"),
         ("session/session.cc", "millrace/millrace.h", "includes millrace.h (F8), above"),
         ("python/module.cc", "millrace/bin/main.h", "on the same floor"),
-        ("master/master.cc", "millrace/wire/graph.pb.h", "allowed in: wire, io, transport/grpc"),
+        (
+            "master/master.cc",
+            "millrace/wire/graph.pb.h",
+            "allowed in: wire, io, transport/protocol, transport/grpc",
+        ),
         ("plan/plan.cc", "millrace/planning/plan.h", "in no room"),
         ("plan/plan.cc", "tests/story.h", "above all rooms"),
         ("plan/plan.cc", "plan.h", "from the top"),
@@ -60,7 +64,7 @@ def test_a_wrong_include_is_named_with_its_line(house, floors, file, included, s
 
 def test_the_allowed_rooms_are_listed(house, floors):
     result = floors(house({"millrace/op/op.h": includes("millrace/plan/plan.h")}), "floors")
-    assert "allowed: base, tensor\n" in result.stdout
+    assert "allowed: base, tensor, format\n" in result.stdout
 
 
 @pytest.mark.parametrize("room", ["wire", "io", "transport/grpc"])

@@ -32,12 +32,5 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/millrace" "${MILLRACE_GENERATED_DIR}/mi
   PATTERN bin EXCLUDE
   PATTERN python EXCLUDE
   PATTERN testdata EXCLUDE
-  # What only tests include; it needs doctest, or sources that no library has.
-  PATTERN testing.h EXCLUDE
-  PATTERN test_*.h EXCLUDE
-  PATTERN fleet.h EXCLUDE
-  PATTERN text_case.h EXCLUDE
-  PATTERN play.h EXCLUDE
-  PATTERN footprint.h EXCLUDE
-  PATTERN conformance.h EXCLUDE
-  PATTERN fake_*.h EXCLUDE)
+  # What only tests include.
+  PATTERN testing EXCLUDE)

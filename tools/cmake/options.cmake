@@ -42,7 +42,9 @@ endif()
 
 find_program(MILLRACE_CCACHE ccache)
 if(MILLRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${MILLRACE_CCACHE}")
+  # What ccache asks of those who precompile headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${MILLRACE_CCACHE}")
 endif()
 
 include(CheckLinkerFlag)

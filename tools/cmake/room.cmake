@@ -6,11 +6,15 @@
 #     LINKS protobuf::libprotobuf     # libraries that are not ours
 #     TESTS graph_test.cc import_test.cc
 #     TEST_DEPENDS ops                # rooms that only the tests use
+#     TESTING testing/test_lab.cc     # what tests of this and higher rooms share
+#     TESTING_DEPENDS ops             # rooms that only TESTING uses
 #     TEST_TIMEOUT 300)               # seconds for each file of TESTS; 120 unless told
 #
 # makes the library millrace_graph (alias Millrace::graph; INTERFACE when there are no SOURCES) and
 # the program millrace_graph_test with one ctest, graph/<file>, per file of TESTS. Headers are
 # included from the top: "millrace/graph/graph.h". DEPENDS and LINKS reach those who link the room.
+# TESTING makes the library millrace_graph_testing; tests of other rooms name it in their TEST_DEPENDS
+# as graph_testing. Nothing that is installed includes a header of a folder testing/.
 
 # Where code generators put headers, under the path that they are included by.
 set(MILLRACE_GENERATED_DIR "${PROJECT_BINARY_DIR}/generated")
@@ -23,7 +27,7 @@ endif()
 
 function(millrace_room room)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TEST_TIMEOUT"
-                        "SOURCES;DEPENDS;LINKS;TESTS;TEST_DEPENDS")
+                        "SOURCES;DEPENDS;LINKS;TESTS;TEST_DEPENDS;TESTING;TESTING_DEPENDS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "millrace_room(${room}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -42,6 +46,7 @@ function(millrace_room room)
   add_library(Millrace::${room} ALIAS ${library})
   set_target_properties(${library} PROPERTIES EXPORT_NAME ${room})
   set_property(GLOBAL APPEND PROPERTY MILLRACE_ROOMS ${room})
+  millrace_room_precompiled(${room})
 
   target_compile_features(${library} ${reach} cxx_std_20)
   target_include_directories(${library} ${reach}
@@ -51,8 +56,13 @@ function(millrace_room room)
   millrace_link_rooms(${library} ${reach} ${arg_DEPENDS})
   target_link_libraries(${library} ${reach} ${arg_LINKS})
 
+  if(arg_TESTING)
+    millrace_testing(${room} SOURCES ${arg_TESTING} DEPENDS ${room} ${arg_TESTING_DEPENDS})
+    list(APPEND arg_TEST_DEPENDS ${room}_testing)
+  endif()
   if(MILLRACE_TESTS AND arg_TESTS)
     add_executable(${library}_test ${arg_TESTS})
+    millrace_use_precompiled(${library}_test test)
     set_target_properties(${library}_test PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test-bin")
     target_link_libraries(${library}_test PRIVATE millrace_test_main ${library})
@@ -63,6 +73,38 @@ function(millrace_room room)
     foreach(file IN LISTS arg_TESTS)
       millrace_room_test(${room} ${file} ${arg_TEST_TIMEOUT})
     endforeach()
+  endif()
+endfunction()
+
+# The library of a room's folder testing/.
+function(millrace_testing room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+  if(NOT MILLRACE_TESTS)
+    return()
+  endif()
+  millrace_present(arg_SOURCES ${arg_SOURCES})
+  add_library(millrace_${room}_testing STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+  millrace_use_precompiled(millrace_${room}_testing room)
+  target_link_libraries(millrace_${room}_testing PUBLIC doctest::doctest)
+  millrace_link_rooms(millrace_${room}_testing PUBLIC ${arg_DEPENDS})
+endfunction()
+
+# The precompiled headers stand on base, tensor and op, which therefore do without.
+function(millrace_room_precompiled room)
+  if(room STREQUAL "op")
+    set(links absl::strings absl::any_invocable absl::flat_hash_map absl::inlined_vector
+              spdlog::spdlog Threads::Threads)
+    millrace_precompiled(room LINKS ${links} HEADERS millrace/op/precompiled.h)
+    if(MILLRACE_TESTS)
+      millrace_precompiled(test LINKS ${links} doctest::doctest
+                           HEADERS doctest/doctest.h millrace/op/precompiled.h)
+      millrace_as_executable(test)
+    endif()
+  elseif(NOT room MATCHES "^(base|tensor|format)$")
+    get_target_property(kind millrace_${room} TYPE)
+    if(NOT kind STREQUAL "INTERFACE_LIBRARY")
+      millrace_use_precompiled(millrace_${room} room)
+    endif()
   endif()
 endfunction()
 

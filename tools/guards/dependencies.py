@@ -1,5 +1,5 @@
 """The rooms that a CMakeLists.txt names are those that its sources include, directly: DEPENDS for the
-library, TEST_DEPENDS for what only the tests include, millrace_link_rooms() for programs."""
+library, TEST_DEPENDS and TESTING_DEPENDS for what only the tests include, millrace_link_rooms() for programs."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,7 +11,16 @@ from guards.tree import Fault
 
 _COMMAND = re.compile(r"^[ \t]*(\w+)[ \t]*\(", re.MULTILINE)
 _ARGUMENT = re.compile(r'"((?:\\.|[^"\\])*)"|([^\s"()]+)')
-_LISTS = ("SOURCES", "DEPENDS", "LINKS", "TESTS", "TEST_DEPENDS", "TEST_TIMEOUT")
+_LISTS = (
+    "SOURCES",
+    "DEPENDS",
+    "LINKS",
+    "TESTS",
+    "TEST_DEPENDS",
+    "TEST_TIMEOUT",
+    "TESTING",
+    "TESTING_DEPENDS",
+)
 _WORDS = {"PRIVATE", "PUBLIC", "INTERFACE", "STATIC", "SHARED", "OBJECT", "MODULE", "NO_EXTRAS"}
 
 
@@ -63,7 +72,9 @@ class Script:
         rest_words = [word for word in rest if word not in _WORDS]
         if command in ("set", "millrace_present"):
             self._variables[name] = rest
-        elif command == "millrace_room":
+        elif command in ("millrace_room", "millrace_testing"):
+            if command == "millrace_testing":
+                name += "_testing"
             lists, current = {key: [] for key in _LISTS}, None
             for word in rest:
                 if word in lists:
@@ -84,9 +95,10 @@ class Script:
 class _Sources:
     """Which rooms files include."""
 
-    def __init__(self, tree, folders):
+    def __init__(self, tree, folders, testing):
         self.tree = tree
         self.folders = folders
+        self.testing = testing
         self.includes = cpp.Includes(tree)
 
     def file(self, folder, name):
@@ -111,6 +123,8 @@ class _Sources:
                 )
                 if room in self.folders:
                     found.setdefault(self.folders[room], file)
+                if room in self.testing and f"millrace/{room}/testing/" in path:
+                    found.setdefault(self.testing[room], file)
         return found
 
     def with_headers(self, files):
@@ -141,7 +155,14 @@ def check(tree):
         for script in scripts
         for room in script.rooms
     }
-    sources = _Sources(tree, folders)
+    testing = {
+        folder: f"{name}_testing"
+        for script in scripts
+        for room in script.rooms
+        for folder, name in [(str(room.folder.relative_to("millrace")), room.name)]
+        if room.lists["TESTING"]
+    }
+    sources = _Sources(tree, folders, testing)
     for script in scripts:
         for room in script.rooms:
             yield from _check_room(sources, script, room)
@@ -158,7 +179,7 @@ def _check_room(sources, script, room):
     library, test = f"millrace_{room.name}", f"millrace_{room.name}_test"
     tests_only = sources.includes.tests
     files = _files(sources, room.folder, room.lists["SOURCES"])
-    tests = _files(sources, room.folder, room.lists["TESTS"])
+    tests = _files(sources, room.folder, room.lists["TESTS"] + room.lists["TESTING"])
     for name, target in script.targets.items():
         if name == test:
             tests |= _files(sources, room.folder, target.sources)
@@ -169,15 +190,17 @@ def _check_room(sources, script, room):
         if room_of(header.relative_to("millrace")) == own:
             (tests if str(header) in tests_only else files).add(str(header))
     tests |= {file for file in files if file in tests_only}
+    if room.folder.name == "testing":
+        files, tests, tests_only = files | tests, set(), set()
     wanted = sources.rooms(files - tests_only)
     wanted.pop(room.name, None)
     yield from _compare(script.file, room.line, "DEPENDS", room.lists["DEPENDS"], wanted)
     for_tests = sources.rooms(tests)
-    for name in (room.name, *wanted):
+    own_testing = f"{room.name}_testing" if room.lists["TESTING"] else room.name
+    for name in (room.name, own_testing, *wanted):
         for_tests.pop(name, None)
-    yield from _compare(
-        script.file, room.line, "TEST_DEPENDS", room.lists["TEST_DEPENDS"], for_tests
-    )
+    named = room.lists["TEST_DEPENDS"] + room.lists["TESTING_DEPENDS"]
+    yield from _compare(script.file, room.line, "TEST_DEPENDS", named, for_tests)
 
 
 def _check_program(sources, script, name, target):

@@ -7,7 +7,7 @@
 #include "millrace/transport/grpc/channel.h"
 #include "millrace/transport/grpc/message.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 // Calls as `call` says: on the caller's thread if it waits anyway. `read` makes the outcome of the
 // bytes of the answer.
@@ -43,4 +43,4 @@ inline void ask(Channel& channel, OutgoingRequest request, const Call& call, Don
       channel, std::move(request), call, [](const Chunks&) { return Status(); }, std::move(done));
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -7,7 +7,7 @@
 #include "millrace/base/log.h"
 #include "millrace/transport/grpc/channel_args.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 ServerHandle make_server(const CompletionQueue& queue, const CallServer::Options& options) {
@@ -107,4 +107,4 @@ Status CallServer::stop(const Status& why, Clock::Duration grace) {
   return {};
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

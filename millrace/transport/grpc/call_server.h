@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "millrace/transport/grpc/incoming_call.h"
-#include "millrace/transport/grpc/listener.h"
+#include "millrace/transport/sockets/listener.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 class CallServer final : public CallReceiver {
  public:
@@ -53,4 +53,4 @@ class CallServer final : public CallReceiver {
   std::unique_ptr<Listener> listener_;  // last: hands connections to the rest
 };
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

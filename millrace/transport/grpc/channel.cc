@@ -4,7 +4,7 @@
 
 #include "millrace/transport/grpc/channel_args.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 constexpr int kFirstBackoffMillis = 100;
@@ -73,4 +73,4 @@ void Channel::give_back(QueueHandle queue) {
   wait_queues_.push_back(std::move(queue));
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

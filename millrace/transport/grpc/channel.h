@@ -11,7 +11,7 @@
 #include "millrace/base/mutex.h"
 #include "millrace/transport/grpc/outgoing_call.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 class Channel {
  public:
@@ -39,4 +39,4 @@ class Channel {
   std::vector<QueueHandle> wait_queues_ MR_GUARDED_BY(mutex_);  // idle
 };
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -5,7 +5,7 @@
 
 #include "millrace/transport/grpc/core.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 inline constexpr int kUnlimited = -1;
 // A peer that does not answer a keepalive ping for this long is gone.
@@ -39,4 +39,4 @@ class ChannelArgs {
   grpc_channel_args args_{};
 };
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 grpc_call_error start_batch(grpc_call* call, std::span<const grpc_op> ops, void* tag) {
   const InsideGrpc inside;
@@ -44,4 +44,4 @@ void CompletionQueue::close() {
   grpc_completion_queue_shutdown(queue_.get());
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

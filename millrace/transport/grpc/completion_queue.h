@@ -16,7 +16,7 @@
 #include "millrace/transport/grpc/core.h"
 #include "millrace/transport/grpc/handover.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 // What is to happen when an operation has finished. Runs once, on the thread that read the queue.
 class Event {
@@ -100,4 +100,4 @@ class CompletionQueue {
   std::atomic<int> users_{0};
 };
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

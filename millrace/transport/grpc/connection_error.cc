@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "millrace/transport/grpc/methods.h"
-#include "millrace/transport/grpc/status_codec.h"
+#include "millrace/transport/protocol/methods.h"
+#include "millrace/transport/protocol/status_codec.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 struct Symptom {
@@ -82,4 +82,4 @@ Status explain_bad_answer(const Peer& peer, std::string_view method, const Statu
                   problem.message());
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

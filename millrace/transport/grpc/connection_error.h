@@ -7,7 +7,7 @@
 
 #include "millrace/base/status.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 // Whom we call.
 struct Peer {
@@ -33,4 +33,4 @@ Status explain_failure(const Peer& peer, std::string_view method, const CallFail
 // For an answer that is no proper message: INTERNAL, naming the peer and the method.
 Status explain_bad_answer(const Peer& peer, std::string_view method, const Status& problem);
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

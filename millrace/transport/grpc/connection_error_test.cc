@@ -7,10 +7,10 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/transport/grpc/methods.h"
-#include "millrace/transport/grpc/test_task.h"
+#include "millrace/transport/grpc/testing/test_task.h"
+#include "millrace/transport/protocol/methods.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 using Origin = CallFailure::Origin;
@@ -114,4 +114,4 @@ TEST_CASE("somebody else there") {
 }
 
 }  // namespace
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -13,7 +13,7 @@
 #include <grpc/grpc_security.h>
 #include <grpc/slice.h>
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 // gRPC is initialised as long as one of these exists.
 class Library {
@@ -79,4 +79,4 @@ class Slice {
   grpc_slice slice_;
 };
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -20,17 +20,17 @@ Result<std::shared_ptr<WorkerService>> GrpcDirectory::worker(const TaskName& tas
     return invalid(task.to_string(), " is said to be at ", address,
                    ", but nobody listens on port 0");
   const std::string canonical = parsed.to_string();
-  return std::make_shared<rpc::WorkerChannel>(rpc::Peer{task.to_string(), canonical},
-                                              channel(canonical));
+  return std::make_shared<transport::WorkerChannel>(transport::Peer{task.to_string(), canonical},
+                                                    channel(canonical));
 }
 
-std::shared_ptr<rpc::Channel> GrpcDirectory::channel(const std::string& address) {
+std::shared_ptr<transport::Channel> GrpcDirectory::channel(const std::string& address) {
   MutexLock lock(mutex_);
-  std::shared_ptr<rpc::Channel>& channel = channels_[address];
+  std::shared_ptr<transport::Channel>& channel = channels_[address];
   if (channel == nullptr) {
     const auto keepalive = static_cast<int>(options_.keepalive.count());
-    channel = std::make_shared<rpc::Channel>(address, queue_,
-                                             rpc::Channel::Options{.keepalive_millis = keepalive});
+    channel = std::make_shared<transport::Channel>(
+        address, queue_, transport::Channel::Options{.keepalive_millis = keepalive});
   }
   return channel;
 }

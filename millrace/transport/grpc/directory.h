@@ -15,7 +15,7 @@
 
 namespace millrace {
 
-namespace rpc {
+namespace transport {
 class Channel;
 }
 
@@ -36,12 +36,12 @@ class GrpcDirectory final : public WorkerDirectory {
                                                 std::string_view address) override;
 
  private:
-  std::shared_ptr<rpc::Channel> channel(const std::string& address);
+  std::shared_ptr<transport::Channel> channel(const std::string& address);
 
-  const std::shared_ptr<rpc::CompletionQueue> queue_;
+  const std::shared_ptr<transport::CompletionQueue> queue_;
   const Options options_;
   Mutex mutex_;
-  std::map<std::string, std::shared_ptr<rpc::Channel>> channels_ MR_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<transport::Channel>> channels_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

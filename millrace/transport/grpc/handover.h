@@ -15,7 +15,7 @@ void __tsan_ignore_thread_end();
 }
 #endif
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 // Before `what` is given to gRPC: who takes it over sees all that this thread has done so far.
 inline void hand_over([[maybe_unused]] void* what) {
@@ -46,4 +46,4 @@ class InsideGrpc {
   InsideGrpc& operator=(const InsideGrpc&) = delete;
 };
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -8,10 +8,10 @@
 
 #include "millrace/transport/grpc/channel.h"
 #include "millrace/transport/grpc/message.h"
-#include "millrace/transport/grpc/methods.h"
-#include "millrace/transport/grpc/test_task.h"
+#include "millrace/transport/grpc/testing/test_task.h"
+#include "millrace/transport/protocol/methods.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 using testing::Answered;
@@ -187,4 +187,4 @@ TEST_CASE("a large message that ends in the middle costs its sender only") {
 }
 
 }  // namespace
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

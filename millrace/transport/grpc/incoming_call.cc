@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "millrace/base/log.h"
-#include "millrace/transport/grpc/methods.h"
-#include "millrace/transport/grpc/status_codec.h"
+#include "millrace/transport/protocol/methods.h"
+#include "millrace/transport/protocol/status_codec.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 std::optional<Clock::Time> to_deadline(gpr_timespec when) {
@@ -210,4 +210,4 @@ void IncomingCall::send_status(const Status& status) {
   start(ops, sent_);
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -20,11 +20,11 @@
 
 #include "millrace/base/cancellation.h"
 #include "millrace/cluster/services.h"
+#include "millrace/format/pieces.h"
 #include "millrace/transport/grpc/completion_queue.h"
 #include "millrace/transport/grpc/message.h"
-#include "millrace/wire/pieces.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 class IncomingCall;
 
@@ -122,4 +122,4 @@ class IncomingCall : public std::enable_shared_from_this<IncomingCall> {
   MemberEvent<IncomingCall> sent_{&IncomingCall::on_sent};
 };
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

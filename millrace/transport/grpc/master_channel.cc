@@ -4,9 +4,9 @@
 
 #include "millrace/cluster/host_port.h"
 #include "millrace/transport/grpc/ask.h"
-#include "millrace/transport/grpc/codec_session.h"
-#include "millrace/transport/grpc/codec_step.h"
-#include "millrace/transport/grpc/methods.h"
+#include "millrace/transport/protocol/codec_session.h"
+#include "millrace/transport/protocol/codec_step.h"
+#include "millrace/transport/protocol/methods.h"
 
 namespace millrace {
 namespace {
@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view kScheme = "grpc://";
 
 WhenDown when_down(std::string_view method) {
-  const bool may_come_up =
-      method == rpc::master_method::kCreateSession || method == rpc::master_method::kReset;
+  const bool may_come_up = method == transport::master_method::kCreateSession ||
+                           method == transport::master_method::kReset;
   return may_come_up ? WhenDown::wait : WhenDown::fail;
 }
 
@@ -24,31 +24,31 @@ WhenDown when_down(std::string_view method) {
 class GrpcMasterChannel::Connection {
  public:
   Connection(const std::string& address, const GrpcThreads& threads)
-      : peer_(std::make_shared<const rpc::Peer>(rpc::Peer{"the master", address})),
+      : peer_(std::make_shared<const transport::Peer>(transport::Peer{"the master", address})),
         channel_(address, threads.queue(), {}) {}
 
   // Encodes, calls, decodes.
   template <class Request, class Reply>
   void ask(std::string_view method, const Request& request, const Call& call, Done<Reply> done) {
-    ask_with(method, rpc::encode(request), call, std::move(done));
+    ask_with(method, transport::encode(request), call, std::move(done));
   }
   // The same with a message made already, and maybe a reader of the answer.
   template <class Reply, class... Read>
   void ask_with(std::string_view method, Result<wire::Pieces> message, const Call& call,
                 Done<Reply> done, Read... read) {
     if (!message.ok()) return done(std::move(message).status());
-    rpc::OutgoingRequest request{.peer = peer_,
-                                 .method = method,
-                                 .message = std::move(message).value(),
-                                 .when_down = when_down(method)};
-    rpc::ask(channel_, std::move(request), call, std::move(read)..., std::move(done));
+    transport::OutgoingRequest request{.peer = peer_,
+                                       .method = method,
+                                       .message = std::move(message).value(),
+                                       .when_down = when_down(method)};
+    transport::ask(channel_, std::move(request), call, std::move(read)..., std::move(done));
   }
 
-  const std::shared_ptr<const rpc::Peer>& peer() const { return peer_; }
+  const std::shared_ptr<const transport::Peer>& peer() const { return peer_; }
 
  private:
-  const std::shared_ptr<const rpc::Peer> peer_;
-  rpc::Channel channel_;
+  const std::shared_ptr<const transport::Peer> peer_;
+  transport::Channel channel_;
 };
 
 Result<std::unique_ptr<GrpcMasterChannel>> GrpcMasterChannel::create(std::string_view target,
@@ -70,51 +70,51 @@ GrpcMasterChannel::~GrpcMasterChannel() = default;
 
 void GrpcMasterChannel::create_session(CreateSessionRequest request, Call call,
                                        Done<CreateSessionReply> done) {
-  connection_->ask(rpc::master_method::kCreateSession, request, call, std::move(done));
+  connection_->ask(transport::master_method::kCreateSession, request, call, std::move(done));
 }
 void GrpcMasterChannel::extend_session(ExtendSessionRequest request, Call call,
                                        Done<ExtendSessionReply> done) {
-  connection_->ask(rpc::master_method::kExtendSession, request, call, std::move(done));
+  connection_->ask(transport::master_method::kExtendSession, request, call, std::move(done));
 }
 void GrpcMasterChannel::partial_run_setup(PartialRunSetupRequest request, Call call,
                                           Done<PartialRunSetupReply> done) {
-  connection_->ask(rpc::master_method::kPartialRunSetup, request, call, std::move(done));
+  connection_->ask(transport::master_method::kPartialRunSetup, request, call, std::move(done));
 }
 void GrpcMasterChannel::close_session(CloseSessionRequest request, Call call, Done<void> done) {
-  connection_->ask(rpc::master_method::kCloseSession, request, call, std::move(done));
+  connection_->ask(transport::master_method::kCloseSession, request, call, std::move(done));
 }
 void GrpcMasterChannel::list_devices(ListDevicesRequest request, Call call,
                                      Done<ListDevicesReply> done) {
-  connection_->ask(rpc::master_method::kListDevices, request, call, std::move(done));
+  connection_->ask(transport::master_method::kListDevices, request, call, std::move(done));
 }
 void GrpcMasterChannel::reset(ResetRequest request, Call call, Done<void> done) {
-  connection_->ask(rpc::master_method::kReset, request, call, std::move(done));
+  connection_->ask(transport::master_method::kReset, request, call, std::move(done));
 }
 void GrpcMasterChannel::make_callable(MakeCallableRequest request, Call call,
                                       Done<MakeCallableReply> done) {
-  connection_->ask(rpc::master_method::kMakeCallable, request, call, std::move(done));
+  connection_->ask(transport::master_method::kMakeCallable, request, call, std::move(done));
 }
 void GrpcMasterChannel::run_callable(RunCallableRequest request, Call call,
                                      Done<RunCallableReply> done) {
-  connection_->ask(rpc::master_method::kRunCallable, request, call, std::move(done));
+  connection_->ask(transport::master_method::kRunCallable, request, call, std::move(done));
 }
 void GrpcMasterChannel::release_callable(ReleaseCallableRequest request, Call call,
                                          Done<void> done) {
-  connection_->ask(rpc::master_method::kReleaseCallable, request, call, std::move(done));
+  connection_->ask(transport::master_method::kReleaseCallable, request, call, std::move(done));
 }
 
 void GrpcMasterChannel::run_step(RunStepRequest request, Call call, Done<RunStepReply> done) {
-  Result<wire::Pieces> message = rpc::encode(request);
+  Result<wire::Pieces> message = transport::encode(request);
   auto read = [peer = connection_->peer(), fetches = std::move(request.fetches)](
-                  const rpc::Chunks& bytes) -> Result<RunStepReply> {
-    rpc::AnsweredRunStep answer;
+                  const transport::Chunks& bytes) -> Result<RunStepReply> {
+    transport::AnsweredRunStep answer;
     if (Status status = decode(bytes, fetches, answer); !status.ok())
-      return explain_bad_answer(*peer, rpc::master_method::kRunStep, status);
+      return explain_bad_answer(*peer, transport::master_method::kRunStep, status);
     MR_TRY(answer.error);
     return std::move(answer.reply);
   };
-  connection_->ask_with(rpc::master_method::kRunStep, std::move(message), call, std::move(done),
-                        std::move(read));
+  connection_->ask_with(transport::master_method::kRunStep, std::move(message), call,
+                        std::move(done), std::move(read));
 }
 
 }  // namespace millrace

@@ -6,8 +6,9 @@
 #include <grpc/byte_buffer_reader.h>
 
 #include "millrace/transport/grpc/handover.h"
+#include "millrace/transport/protocol/status_codec.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 // Below this gRPC copies bytes into the slice itself or into one small block.
@@ -61,4 +62,10 @@ Chunks to_chunks(const grpc_byte_buffer& message) {
   return chunks;
 }
 
-}  // namespace millrace::rpc
+std::string_view find_details(const grpc_metadata_array& trailers) {
+  for (size_t i = 0; i < trailers.count; ++i)
+    if (view(trailers.metadata[i].key) == kDetailsKey) return view(trailers.metadata[i].value);
+  return {};
+}
+
+}  // namespace millrace::transport

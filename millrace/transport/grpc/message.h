@@ -7,14 +7,11 @@
 
 #include <string_view>
 
-#include "millrace/transport/grpc/chunks.h"
+#include "millrace/format/pieces.h"
 #include "millrace/transport/grpc/core.h"
-#include "millrace/wire/pieces.h"
+#include "millrace/transport/protocol/chunks.h"
 
-namespace millrace::rpc {
-
-// The most that one message may hold, by gRPC's and protobuf's count.
-inline constexpr size_t kMaxMessageBytes = 0x7fffffff;
+namespace millrace::transport {
 
 ByteBuffer to_byte_buffer(wire::Pieces message);
 
@@ -25,4 +22,7 @@ inline std::string_view view(const grpc_slice& slice) {
   return {reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice)};
 }
 
-}  // namespace millrace::rpc
+// The value of kDetailsKey (status_codec.h) among trailers; empty if there is none.
+std::string_view find_details(const grpc_metadata_array& trailers);
+
+}  // namespace millrace::transport

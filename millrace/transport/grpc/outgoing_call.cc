@@ -10,9 +10,9 @@
 #include <grpc/support/alloc.h>
 
 #include "millrace/transport/grpc/message.h"
-#include "millrace/transport/grpc/methods.h"
+#include "millrace/transport/protocol/methods.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 // Stands in gRPC's own description of an error that a server sent.
@@ -257,4 +257,4 @@ Result<ByteBuffer> call_and_wait(grpc_channel* channel, grpc_completion_queue* q
   return unary_answer(call);
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -16,12 +16,12 @@
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
 #include "millrace/cluster/services.h"
+#include "millrace/format/pieces.h"
 #include "millrace/transport/grpc/completion_queue.h"
 #include "millrace/transport/grpc/connection_error.h"
-#include "millrace/transport/grpc/status_codec.h"
-#include "millrace/wire/pieces.h"
+#include "millrace/transport/protocol/status_codec.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 // What a call says and how it is made. The method's text must be a constant.
 struct OutgoingRequest {
@@ -93,4 +93,4 @@ using ReadMessage = absl::AnyInvocable<Result<More>(const grpc_byte_buffer& mess
 void start_streamed_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
                          OutgoingRequest request, ReadMessage read, Done<void> done);
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

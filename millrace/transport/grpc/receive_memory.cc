@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 void keep_receive_memory() {
 #ifdef __GLIBC__
@@ -17,4 +17,4 @@ void keep_receive_memory() {
 #endif
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -6,11 +6,11 @@
 // keeps the blocks of its tensors (tensor/block_cache.h).
 #pragma once
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 // From now on freed memory stays with the process up to some 64 MB per malloc arena, never more
 // than was in use at once. Concerns the whole process; saying it again changes nothing.
 // MALLOC_TRIM_THRESHOLD_ in the environment wins. Does nothing where malloc is not glibc's.
 void keep_receive_memory();
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 constexpr size_t kPiece = 32 << 10;
@@ -59,4 +59,4 @@ TEST_CASE("what a large message was received into is not faulted in again for th
 }
 
 }  // namespace
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -2,13 +2,13 @@
 
 #include <cstring>
 
-#include "millrace/transport/grpc/codec_recv_tensor.h"
-#include "millrace/transport/grpc/extensions.h"
-#include "millrace/transport/grpc/test_task.h"
-#include "millrace/wire/wire_format.h"
+#include "millrace/format/wire_format.h"
+#include "millrace/transport/grpc/testing/test_task.h"
+#include "millrace/transport/protocol/codec_recv_tensor.h"
+#include "millrace/transport/protocol/extensions.h"
 #include "millrace/wire/worker.pb.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 using testing::Answered;
@@ -187,4 +187,4 @@ TEST_CASE("an answer that must be acknowledged is acknowledged") {
 }
 
 }  // namespace
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

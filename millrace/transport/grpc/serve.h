@@ -6,13 +6,13 @@
 
 #include "millrace/cluster/services.h"
 #include "millrace/transport/grpc/call_server.h"
-#include "millrace/transport/grpc/codec_session.h"
-#include "millrace/transport/grpc/codec_step.h"
-#include "millrace/transport/grpc/codec_worker.h"
 #include "millrace/transport/grpc/message.h"
-#include "millrace/transport/grpc/methods.h"
+#include "millrace/transport/protocol/codec_session.h"
+#include "millrace/transport/protocol/codec_step.h"
+#include "millrace/transport/protocol/codec_worker.h"
+#include "millrace/transport/protocol/methods.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 // Reads the request of `call`. On error the call is answered and false returned.
 template <class Request, class... Context>
@@ -49,4 +49,4 @@ CallServer::Handler serve(Service& service, void (Service::*method)(Request, Cal
   };
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

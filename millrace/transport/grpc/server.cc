@@ -5,16 +5,16 @@
 #include "millrace/base/log.h"
 #include "millrace/transport/grpc/call_server.h"
 #include "millrace/transport/grpc/receive_memory.h"
-#include "millrace/transport/grpc/services.h"
+#include "millrace/transport/grpc/served_methods.h"
 
 namespace millrace {
 namespace {
 
-rpc::CallServer::Methods all_methods(MasterService& master, WorkerService& worker,
-                                     const OpRegistry& ops) {
-  rpc::CallServer::Methods methods;
-  rpc::add_master_methods(master, methods);
-  rpc::add_worker_methods(worker, ops, methods);
+transport::CallServer::Methods all_methods(MasterService& master, WorkerService& worker,
+                                           const OpRegistry& ops) {
+  transport::CallServer::Methods methods;
+  transport::add_master_methods(master, methods);
+  transport::add_worker_methods(worker, ops, methods);
   return methods;
 }
 
@@ -22,12 +22,12 @@ rpc::CallServer::Methods all_methods(MasterService& master, WorkerService& worke
 
 class GrpcServer::Running {
  public:
-  Running(ListeningSocket socket, const GrpcThreads& threads, rpc::CallServer::Methods methods,
-          const GrpcServerOptions& options)
+  Running(ListeningSocket socket, const GrpcThreads& threads,
+          transport::CallServer::Methods methods, const GrpcServerOptions& options)
       : calls(std::move(socket), std::move(methods), threads.queue(),
               {.keepalive_millis = static_cast<int>(options.keepalive.count())}) {}
 
-  rpc::CallServer calls;
+  transport::CallServer calls;
 };
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(ListeningSocket socket,
@@ -35,7 +35,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(ListeningSocket socket,
                                                       const OpRegistry& ops, MasterService& master,
                                                       WorkerService& worker,
                                                       GrpcServerOptions options) {
-  rpc::keep_receive_memory();
+  transport::keep_receive_memory();
   auto running = std::make_unique<Running>(std::move(socket), threads,
                                            all_methods(master, worker, ops), options);
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(running)));

@@ -19,8 +19,8 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/status.h"
 #include "millrace/cluster/services.h"
-#include "millrace/transport/grpc/listening_socket.h"
 #include "millrace/transport/grpc/threads.h"
+#include "millrace/transport/sockets/listening_socket.h"
 
 namespace millrace {
 

@@ -6,8 +6,8 @@
 #include <latch>
 #include <thread>
 
-#include "millrace/base/footprint.h"
-#include "millrace/transport/grpc/test_task.h"
+#include "millrace/base/testing/footprint.h"
+#include "millrace/transport/grpc/testing/test_task.h"
 
 namespace millrace {
 namespace {

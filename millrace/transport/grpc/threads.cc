@@ -29,7 +29,7 @@ GrpcThreads::GrpcThreads() : GrpcThreads(Options{}) {}
 
 GrpcThreads::GrpcThreads(Options options)
     : max_threads_(thread_bound(options.max_threads)),
-      queue_(std::make_shared<rpc::CompletionQueue>([this] {
+      queue_(std::make_shared<transport::CompletionQueue>([this] {
         MutexLock lock(mutex_);
         start_thread();
       })) {}
@@ -80,7 +80,7 @@ void GrpcThreads::lead() {
     }
     beat_.store(beat + 1);
     if (!watched_.load()) summon_watcher();
-    static_cast<rpc::Event*>(event.tag)->happened(event.success != 0);
+    static_cast<transport::Event*>(event.tag)->happened(event.success != 0);
     uint64_t mine = beat + 1;
     if (!beat_.compare_exchange_strong(mine, beat + 2)) return;  // another thread leads now
     beat += 2;

@@ -20,7 +20,7 @@
 
 namespace millrace {
 
-namespace rpc {
+namespace transport {
 class CompletionQueue;
 }
 
@@ -35,7 +35,7 @@ class GrpcThreads {
   // Waits for the calls that run. Not to be called from one of the threads.
   ~GrpcThreads();
 
-  const std::shared_ptr<rpc::CompletionQueue>& queue() const { return queue_; }
+  const std::shared_ptr<transport::CompletionQueue>& queue() const { return queue_; }
   // For tests and reports: how many have been started.
   int started() const;
 
@@ -48,7 +48,7 @@ class GrpcThreads {
   void start_thread() MR_REQUIRES(mutex_);
 
   const int max_threads_;
-  const std::shared_ptr<rpc::CompletionQueue> queue_;
+  const std::shared_ptr<transport::CompletionQueue> queue_;
 
   // Even while the leader waits for events, odd while it handles one. Who changes it leads.
   std::atomic<uint64_t> beat_{0};

@@ -2,14 +2,14 @@
 
 #include <utility>
 
+#include "millrace/format/wire_format.h"
 #include "millrace/transport/grpc/ask.h"
-#include "millrace/transport/grpc/codec_recv_tensor.h"
-#include "millrace/transport/grpc/codec_run_graph.h"
-#include "millrace/transport/grpc/codec_worker.h"
-#include "millrace/transport/grpc/methods.h"
-#include "millrace/wire/wire_format.h"
+#include "millrace/transport/protocol/codec_recv_tensor.h"
+#include "millrace/transport/protocol/codec_run_graph.h"
+#include "millrace/transport/protocol/codec_worker.h"
+#include "millrace/transport/protocol/methods.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 namespace {
 
 // MarkRecvFinishedRequest.
@@ -42,11 +42,12 @@ void WorkerChannel::ask(std::string_view method, WhenDown when_down, const Reque
                         const Call& call, Done<Reply> done) {
   Result<wire::Pieces> message = encode(request);
   if (!message.ok()) return done(std::move(message).status());
-  rpc::ask(*channel_, to(method, when_down, std::move(message).value()), call, std::move(done));
+  transport::ask(*channel_, to(method, when_down, std::move(message).value()), call,
+                 std::move(done));
 }
 
 void WorkerChannel::get_status(WhenDown when_down, Call call, Done<GetStatusReply> done) {
-  rpc::ask(*channel_, to(worker_method::kGetStatus, when_down, {}), call, std::move(done));
+  transport::ask(*channel_, to(worker_method::kGetStatus, when_down, {}), call, std::move(done));
 }
 void WorkerChannel::create_worker_session(CreateWorkerSessionRequest request, Call call,
                                           Done<void> done) {
@@ -81,8 +82,9 @@ void WorkerChannel::run_graph(RunGraphRequest request, Call call, Done<RunGraphR
     MR_TRY(answer.error);
     return std::move(answer.reply);
   };
-  rpc::ask(*channel_, to(worker_method::kRunGraph, WhenDown::fail, std::move(message).value()),
-           call, std::move(read), std::move(done));
+  transport::ask(*channel_,
+                 to(worker_method::kRunGraph, WhenDown::fail, std::move(message).value()), call,
+                 std::move(read), std::move(done));
 }
 
 void WorkerChannel::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorReply> done) {
@@ -104,4 +106,4 @@ void WorkerChannel::recv_tensor(RecvTensorRequest request, Call call, Done<RecvT
   channel_->start_streamed(std::move(outgoing), std::move(read), Done<void>(std::move(finish)));
 }
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -9,7 +9,7 @@
 #include "millrace/cluster/services.h"
 #include "millrace/transport/grpc/channel.h"
 
-namespace millrace::rpc {
+namespace millrace::transport {
 
 class WorkerChannel final : public WorkerService {
  public:
@@ -35,4 +35,4 @@ class WorkerChannel final : public WorkerService {
   const std::shared_ptr<Channel> channel_;
 };
 
-}  // namespace millrace::rpc
+}  // namespace millrace::transport

@@ -1,0 +1,39 @@
+// The families of ops in this room: values, their shapes and their arrangement.
+//
+// A family is a source file with its ops as values; register_array adds all of them.
+#pragma once
+
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+// All of them.
+Status register_array(OpRegistry& ops);
+
+// Values that come from nowhere or pass unchanged: Const, the placeholders, Identity and its kin.
+Status register_identity(OpRegistry& ops);
+
+// Asking for a tensor's shape and giving it another: Shape, Size, Rank, Reshape, ExpandDims,
+// Squeeze.
+Status register_shapes(OpRegistry& ops);
+
+// Ops that work out shapes: what two shapes broadcast to, and along which axes a gradient is summed
+// to undo that; where the pieces of a concatenation begin.
+Status register_broadcasts(OpRegistry& ops);
+
+// Tensors that are made up: Fill, ZerosLike, OnesLike, Range, LinSpace, OneHot.
+Status register_fills(OpRegistry& ops);
+
+// Taking a box out of a tensor: Slice and StridedSlice.
+Status register_slices(OpRegistry& ops);
+
+// Putting tensors together and taking them apart along an axis: Concat, Pack, Split, Unpack.
+Status register_joins(OpRegistry& ops);
+
+// The same elements in another arrangement: Transpose, Tile, Pad, BroadcastTo, ReverseV2.
+Status register_layout(OpRegistry& ops);
+
+// Picking rows by index: Gather, GatherV2.
+Status register_gathers(OpRegistry& ops);
+
+}  // namespace millrace

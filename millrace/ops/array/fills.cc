@@ -1,0 +1,306 @@
+// Part of families.h: register_fills.
+#include <cmath>
+
+#include "millrace/op/infer.h"
+#include "millrace/ops/array/families.h"
+#include "millrace/ops/lists/variants.h"
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/strided_copy.h"
+
+namespace millrace {
+namespace {
+
+// A tensor of `shape` with the only element of `value` everywhere.
+Result<Tensor> filled(const Tensor& value, const Shape& shape) {
+  MR_ASSIGN(Tensor output, Tensor::allocate(value.dtype(), shape));
+  const Strides everywhere(shape.rank(), 0);
+  const Strides to = row_major_strides(shape);
+  copy_box(shape.dims(), value, {0, everywhere}, output, {0, to});
+  return output;
+}
+
+Status fill(KernelContext& context) {
+  MR_ASSIGN(const Shape shape, read_shape(context.input(0), "dims"));
+  // A vector of one has always passed for a scalar.
+  if (context.input(1).num_elements() != 1 || context.input(1).shape().rank() > 1)
+    return invalid("value must be a scalar, got shape ", context.input(1).shape().to_string());
+  MR_ASSIGN(Tensor output, filled(context.input(1), shape));
+  context.set_output(0, std::move(output));
+  return {};
+}
+
+Status zeros_like(KernelContext& context) {
+  if (context.output_dtype(0) == DType::variant) {
+    MR_ASSIGN(Tensor made, zeros_like_variants(context.input(0)));
+    context.set_output(0, std::move(made));
+    return {};
+  }
+  MR_ASSIGN(Tensor output, Tensor::zeros(context.output_dtype(0), context.input(0).shape()));
+  context.set_output(0, std::move(output));
+  return {};
+}
+
+using OneOf = Tensor (*)();
+
+Result<std::unique_ptr<Kernel>> make_ones_like(const KernelSpec& spec) {
+  using All = cpu::Join<cpu::Number, cpu::Types<bool>>;
+  const DType dtype = spec.inputs[0].dtype;
+  const OneOf one = cpu::pick<OneOf>(All(), dtype, []<class T>() -> OneOf {
+    return [] { return Tensor::scalar(T(cpu::Math<T>(1))); };
+  });
+  if (one == nullptr) return cpu::no_loop(spec, dtype);
+  return kernel([value = one()](KernelContext& context) -> Status {
+    MR_ASSIGN(Tensor output, filled(value, context.input(0).shape()));
+    context.set_output(0, std::move(output));
+    return {};
+  })(spec);
+}
+
+// --- Range ---
+
+using RangeTypes = cpu::Real;
+using RangeLoop = Result<Tensor> (*)(const Tensor& start, const Tensor& limit, const Tensor& delta);
+
+// How many steps of `delta` there are from `start` to before `limit`.
+template <class T>
+Result<int64_t> range_size(T start, T limit, T delta) {
+  if (delta == 0) return invalid("Requires delta != 0: 0");
+  if (delta > 0 && start > limit)
+    return invalid("Requires start <= limit when delta > 0: ", start, "/", limit);
+  if (delta < 0 && start < limit)
+    return invalid("Requires start >= limit when delta < 0: ", start, "/", limit);
+  if constexpr (std::is_integral_v<T>) {
+    if (start == limit) return int64_t{0};
+    // Unsigned, because the distance may be wider than the type.
+    using U = uint64_t;
+    const U distance = delta > 0 ? U(limit) - U(start) : U(start) - U(limit);
+    const U step = delta > 0 ? U(delta) : U(0) - U(delta);
+    const U steps = (distance - 1) / step + 1;
+    if (steps > static_cast<U>(INT64_MAX)) return invalid("Range has ", steps, " elements");
+    return static_cast<int64_t>(steps);
+  } else {
+    const double steps = std::ceil(std::abs((double(limit) - double(start)) / double(delta)));
+    if (!(steps < 9e18))
+      return invalid("Requires ((limit - start) / delta) <= 9223372036854775807");
+    return static_cast<int64_t>(steps);
+  }
+}
+
+template <class T>
+Result<Tensor> range(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+  using M = cpu::Math<T>;
+  const M first = static_cast<M>(start.item<T>()), step = static_cast<M>(delta.item<T>());
+  MR_ASSIGN(const int64_t size, range_size<M>(first, static_cast<M>(limit.item<T>()), step));
+  MR_ASSIGN(Tensor output, Tensor::allocate(dtype_of<T>, {size}));
+  const std::span<T> elements = output.mutable_flat<T>();
+  M value = first;
+  for (int64_t i = 0; i < size; ++i) {
+    // Floats are not added up, which would gather rounding errors.
+    if constexpr (std::is_floating_point_v<M>) value = first + static_cast<M>(i) * step;
+    elements[i] = static_cast<T>(value);
+    if constexpr (std::is_integral_v<M>) value = cpu::add(value, step);
+  }
+  return output;
+}
+
+Status check_scalars(const KernelContext& context) {
+  for (int slot = 0; slot < context.num_inputs(); ++slot) {
+    if (context.input(slot).num_elements() == 1) continue;
+    return invalid("'", context.node_name(), "': input ", slot, " must be a scalar, not shape ",
+                   context.input(slot).shape().to_string());
+  }
+  return {};
+}
+
+RangeLoop range_loop(DType dtype) {
+  return cpu::pick<RangeLoop>(RangeTypes(), dtype,
+                              []<class T>() -> RangeLoop { return &range<T>; });
+}
+
+Result<std::unique_ptr<Kernel>> make_range(const KernelSpec& spec) {
+  const RangeLoop loop = range_loop(spec.inputs[0].dtype);
+  if (loop == nullptr) return cpu::no_loop(spec, spec.inputs[0].dtype);
+  return kernel([loop](KernelContext& context) -> Status {
+    MR_TRY(check_scalars(context));
+    MR_ASSIGN(Tensor output, loop(context.input(0), context.input(1), context.input(2)));
+    context.set_output(0, std::move(output));
+    return {};
+  })(spec);
+}
+
+Status infer_range(InferContext& context) {
+  const Tensor* arguments[3];
+  for (int slot = 0; slot < 3; ++slot) {
+    MR_TRY(context.input_of_rank(slot, 0));
+    arguments[slot] = context.constant(slot);
+  }
+  context.set_output(0, PartialShape::of_rank(1));
+  if (arguments[0] == nullptr || arguments[1] == nullptr || arguments[2] == nullptr) return {};
+  const DType dtype = arguments[0]->dtype();
+  if (dtype != DType::i32 && dtype != DType::i64) return {};
+  MR_ASSIGN(const int64_t start, read_integer(*arguments[0], "start"));
+  MR_ASSIGN(const int64_t limit, read_integer(*arguments[1], "limit"));
+  MR_ASSIGN(const int64_t delta, read_integer(*arguments[2], "delta"));
+  MR_ASSIGN(const int64_t size, range_size<int64_t>(start, limit, delta));
+  context.set_output(0, PartialShape{size});
+  return {};
+}
+
+// --- LinSpace ---
+
+using LinSpaceLoop = void (*)(const Tensor& start, const Tensor& stop, Tensor& output);
+
+template <class T>
+void lin_space(const Tensor& start, const Tensor& stop, Tensor& output) {
+  using M = cpu::Math<T>;
+  const M first = static_cast<M>(start.item<T>()), last = static_cast<M>(stop.item<T>());
+  const std::span<T> elements = output.mutable_flat<T>();
+  const M step = elements.size() > 1 ? (last - first) / static_cast<M>(elements.size() - 1) : M(0);
+  for (size_t i = 0; i < elements.size(); ++i)
+    elements[i] = static_cast<T>(first + step * static_cast<M>(i));
+  if (elements.size() > 1) elements.back() = static_cast<T>(last);
+}
+
+Result<std::unique_ptr<Kernel>> make_lin_space(const KernelSpec& spec) {
+  const DType dtype = spec.inputs[0].dtype;
+  const LinSpaceLoop loop = cpu::pick<LinSpaceLoop>(
+      cpu::Floating(), dtype, []<class T>() -> LinSpaceLoop { return &lin_space<T>; });
+  if (loop == nullptr) return cpu::no_loop(spec, dtype);
+  return kernel([loop](KernelContext& context) -> Status {
+    MR_TRY(check_scalars(context));
+    MR_ASSIGN(const int64_t size, read_integer(context.input(2), "num"));
+    if (size <= 0) return invalid("Requires num > 0: ", size);
+    MR_ASSIGN(Tensor output, context.allocate(0, {size}));
+    loop(context.input(0), context.input(1), output);
+    context.set_output(0, std::move(output));
+    return {};
+  })(spec);
+}
+
+Status infer_lin_space(InferContext& context) {
+  MR_ASSIGN(const auto size, constant_integers(context, 2, "num"));
+  const bool is_known = size && size->size() == 1 && (*size)[0] > 0;
+  context.set_output(0, is_known ? PartialShape{(*size)[0]} : PartialShape::of_rank(1));
+  return {};
+}
+
+// --- OneHot ---
+
+template <class AnyShape>
+Result<std::vector<int64_t>> one_hot_dims(const AnyShape& indices, int64_t wanted, int64_t depth) {
+  MR_ASSIGN(const int axis, resolve_axis(wanted, indices.rank() + 1, "OneHot's axis"));
+  std::vector<int64_t> dims(indices.dims().begin(), indices.dims().end());
+  dims.insert(dims.begin() + axis, depth);
+  return dims;
+}
+
+Status one_hot(KernelContext& context, int64_t axis) {
+  const Tensor& indices = context.input(0);
+  MR_ASSIGN(const int64_t depth, read_integer(context.input(1), "depth"));
+  if (depth < 0) return invalid("depth must be non-negative, got: ", depth);
+  for (const int slot : {2, 3}) {
+    if (context.input(slot).num_elements() != 1)
+      return invalid("OneHot's on_value and off_value must be scalars");
+  }
+  MR_ASSIGN(const std::vector<int64_t> dims, one_hot_dims(indices.shape(), axis, depth));
+  MR_ASSIGN(const Shape shape, Shape::create(dims));
+  MR_ASSIGN(const std::vector<int64_t> hot, read_elements(indices, "indices"));
+  MR_ASSIGN(Tensor output, filled(context.input(3), shape));
+  MR_ASSIGN(const int at, resolve_axis(axis, shape.rank(), "OneHot's axis"));
+  const int64_t inner = row_major_strides(shape)[at];
+  const auto size = static_cast<int64_t>(dtype_size(output.dtype()));
+  char* to = static_cast<char*>(output.mutable_data());
+  for (size_t i = 0; i < hot.size(); ++i) {
+    if (hot[i] < 0 || hot[i] >= depth) continue;  // such an index is off everywhere
+    const int64_t outer = static_cast<int64_t>(i) / inner, rest = static_cast<int64_t>(i) % inner;
+    const int64_t place = (outer * depth + hot[i]) * inner + rest;
+    copy_elements(output.dtype(), context.input(2).data(), to + place * size, 1);
+  }
+  context.set_output(0, std::move(output));
+  return {};
+}
+
+KernelFactory one_hotting() {
+  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const int64_t axis, spec.attrs.integer("axis"));
+    return kernel([axis](KernelContext& context) { return one_hot(context, axis); })(spec);
+  };
+}
+
+Status infer_one_hot(InferContext& context) {
+  if (!context.input(0).has_rank()) return {};
+  MR_ASSIGN(const int64_t axis, context.attrs().integer("axis"));
+  MR_ASSIGN(const auto depth, constant_integers(context, 1, "depth"));
+  const bool is_known = depth && depth->size() == 1 && (*depth)[0] >= 0;
+  MR_ASSIGN(const std::vector<int64_t> dims,
+            one_hot_dims(context.input(0), axis, is_known ? (*depth)[0] : kUnknownDim));
+  MR_ASSIGN(PartialShape shape, PartialShape::create(dims));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+Status register_sequences(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Range",
+      .doc = "start, start + delta, and so on, up to before limit.",
+      .signature = "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx | Tidx: {bfloat16, half, "
+                   "float, double, int8, int16, int32, int64, uint16, uint32} = int32",
+      .infer = infer_range,
+      .cpu = make_range,
+      .examples = {"2, 9, 3 -> [2 5 8]", "5, 0, -2 -> [5 3 1] | Tidx = int32", "3, 3, 1 -> []"},
+  }));
+  return ops.add({
+      .name = "LinSpace",
+      .doc = "num values at even distances from start to stop.",
+      .signature =
+          "start: T, stop: T, num: Tidx -> output: T | T: floating, Tidx: {int32, int64} = int32",
+      .infer = infer_lin_space,
+      .cpu = make_lin_space,
+      .examples = {"1, 2, 3 -> [1 1.5 2]", "7, 9, 1 -> [7]"},
+  });
+}
+
+}  // namespace
+
+Status register_fills(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Fill",
+      .doc = "A tensor of shape dims with value everywhere.",
+      .signature =
+          "dims: index_type, value: T -> output: T | T: type, index_type: {int32, int64} = int32",
+      .infer = [](InferContext& context) { return infer_shape_of(context, "dims"); },
+      .cpu = kernel(fill),
+      .examples = {"[2 3], 7 -> [[7 7 7] [7 7 7]]", "[], 7 -> 7"},
+  }));
+  MR_TRY(ops.add({
+      .name = "ZerosLike",
+      .doc = "Zeros (false, empty strings, lists of zeros) in the shape and type of x.",
+      .signature = "x: T -> y: T | T: type",
+      .infer = infer::same_as_input,
+      .cpu = kernel(zeros_like),
+      .examples = {"[1 2] -> [0 0] | T = float"},
+  }));
+  MR_TRY(ops.add({
+      .name = "OnesLike",
+      .doc = "Ones (true) in the shape and type of x.",
+      .signature = "x: T -> y: T | T: {bfloat16, half, float, double, int8, uint8, int16, uint16, "
+                   "int32, uint32, int64, uint64, complex64, complex128, bool}",
+      .infer = infer::same_as_input,
+      .cpu = make_ones_like,
+      .examples = {"[0 2] -> [1 1]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "OneHot",
+      .doc = "on_value at each index along a new axis of size depth, off_value elsewhere.",
+      .signature = "indices: TI, depth: int32, on_value: T, off_value: T -> output: T | "
+                   "axis: int = -1, T: type, TI: {uint8, int8, int32, int64} = int64",
+      .infer = infer_one_hot,
+      .cpu = one_hotting(),
+      .examples = {"[1 0 7], 2, 5, 3 -> [[3 5] [5 3] [3 3]]",
+                   "[1 0], 3, 1, 0 -> [[0 1] [1 0] [0 0]] | axis = 0, T = float"},
+  }));
+  return register_sequences(ops);
+}
+
+}  // namespace millrace

@@ -1,0 +1,77 @@
+// Part of families.h: register_gathers.
+#include "millrace/op/infer.h"
+#include "millrace/op/kernel.h"
+#include "millrace/ops/array/families.h"
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/gather.h"
+
+namespace millrace {
+namespace {
+
+Status gather_rows(KernelContext& context) {
+  MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), 0, 0));
+  context.set_output(0, std::move(output));
+  return {};
+}
+
+Status infer_gather_rows(InferContext& context) {
+  MR_ASSIGN(PartialShape shape, gathered_shape(context.input(0), context.input(1), 0, 0));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+KernelFactory gathering() {
+  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const int64_t batch_dims, spec.attrs.integer("batch_dims"));
+    return kernel([batch_dims](KernelContext& context) -> Status {
+      MR_ASSIGN(const int64_t axis, read_integer(context.input(2), "gather's axis"));
+      MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), axis, batch_dims));
+      context.set_output(0, std::move(output));
+      return {};
+    })(spec);
+  };
+}
+
+Status infer_gather(InferContext& context) {
+  MR_ASSIGN(const int64_t batch_dims, context.attrs().integer("batch_dims"));
+  const PartialShape& params = context.input(0);
+  const PartialShape& indices = context.input(1);
+  const Tensor* axis = context.constant(2);
+  if (axis == nullptr) {
+    if (params.has_rank() && indices.has_rank() && batch_dims == 0)
+      context.set_output(0, PartialShape::of_rank(params.rank() - 1 + indices.rank()));
+    return {};
+  }
+  MR_ASSIGN(const int64_t at, read_integer(*axis, "gather's axis"));
+  MR_ASSIGN(PartialShape shape, gathered_shape(params, indices, at, batch_dims));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+}  // namespace
+
+Status register_gathers(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Gather",
+      .doc = "The rows of params that indices name.",
+      .signature = "params: Tparams, indices: Tindices -> output: Tparams | "
+                   "validate_indices: bool = true, Tparams: type, Tindices: {int32, int64}",
+      .infer = infer_gather_rows,
+      .cpu = kernel(gather_rows),
+      .examples = {"[[1 2] [3 4] [5 6]], [2 0] -> [[5 6] [1 2]]"},
+  }));
+  return ops.add({
+      .name = "GatherV2",
+      .doc = "The slices of params along axis that indices name; the first batch_dims axes of both "
+             "go together.",
+      .signature = "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams | "
+                   "batch_dims: int = 0, Tparams: type, Tindices: {int16, int32, int64}, "
+                   "Taxis: {int32, int64}",
+      .infer = infer_gather,
+      .cpu = gathering(),
+      .examples = {"[1 2 3], 2, 0 -> 3", "[[1 2] [3 4]], [1 0], 1 -> [[2 1] [4 3]]",
+                   "[[1 2] [3 4]], [[1] [0]], 1 -> [[2] [3]] | batch_dims = 1"},
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,193 @@
+// Part of families.h: register_identity.
+#include "millrace/op/infer.h"
+#include "millrace/op/kernel.h"
+#include "millrace/ops/array/families.h"
+#include "millrace/ops/loops/forward.h"
+
+namespace millrace {
+namespace {
+
+class ConstKernel final : public Kernel {
+ public:
+  explicit ConstKernel(Tensor value) : value_(std::move(value)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(Tensor value, spec.attrs.tensor("value"));
+    MR_ASSIGN(const DType dtype, spec.attrs.type("dtype"));
+    if (value.dtype() != dtype) {
+      return invalid("Const '", spec.node_name, "': the value is ", dtype_name(value.dtype()),
+                     " but attribute dtype is ", dtype_name(dtype));
+    }
+    return std::unique_ptr<Kernel>(std::make_unique<ConstKernel>(std::move(value)));
+  }
+  Status run(KernelContext& context) override {
+    context.set_output(0, value_);
+    return {};
+  }
+
+ private:
+  const Tensor value_;
+};
+
+class PlaceholderKernel final : public Kernel {
+ public:
+  explicit PlaceholderKernel(PartialShape shape) : shape_(std::move(shape)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(PartialShape shape, spec.attrs.shape("shape"));
+    return std::unique_ptr<Kernel>(std::make_unique<PlaceholderKernel>(std::move(shape)));
+  }
+  Status run(KernelContext& context) override {
+    return invalid("You must feed a value for placeholder tensor '", context.node_name(),
+                   "' with dtype ", dtype_name(context.output_dtype(0)),
+                   shape_.rank() > 0 ? str_cat(" and shape ", shape_.to_string()) : "");
+  }
+
+ private:
+  const PartialShape shape_;
+};
+
+class EnsureShapeKernel final : public Kernel {
+ public:
+  explicit EnsureShapeKernel(PartialShape shape) : shape_(std::move(shape)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(PartialShape shape, spec.attrs.shape("shape"));
+    return std::unique_ptr<Kernel>(std::make_unique<EnsureShapeKernel>(std::move(shape)));
+  }
+  Status run(KernelContext& context) override {
+    if (!shape_.allows(context.input(0).shape())) {
+      return invalid("Shape of tensor ", context.node_name(), " ",
+                     context.input(0).shape().to_string(),
+                     " is not compatible with expected shape ", shape_.to_string(), ".");
+    }
+    return forward_first(context);
+  }
+
+ private:
+  const PartialShape shape_;
+};
+
+Status forward_all(KernelContext& context) {
+  for (int slot = 0; slot < context.num_inputs(); ++slot) forward(context, slot, slot);
+  return {};
+}
+
+Status infer_const(InferContext& context) {
+  MR_ASSIGN(const Tensor value, context.attrs().tensor("value"));
+  context.set_output(0, value.shape());
+  return {};
+}
+
+Status infer_all_as_inputs(InferContext& context) {
+  for (int slot = 0; slot < context.num_inputs(); ++slot)
+    context.set_output(slot, context.input(slot));
+  return {};
+}
+
+// The input must fit the declared shape; what is known of either is known of the output.
+Status infer_both(InferContext& context) {
+  MR_ASSIGN(const PartialShape declared, context.attrs().shape("shape"));
+  MR_ASSIGN(PartialShape merged, declared.merge(context.input(0)));
+  context.set_output(0, std::move(merged));
+  return {};
+}
+
+// The default must fit, but what is fed instead needs only fit the declared shape.
+Status infer_placeholder_with_default(InferContext& context) {
+  MR_ASSIGN(PartialShape declared, context.attrs().shape("shape"));
+  MR_TRY(declared.merge(context.input(0)));
+  context.set_output(0, std::move(declared));
+  return {};
+}
+
+OpDef passing(std::string name, std::string doc, std::string signature) {
+  return {.name = std::move(name),
+          .doc = std::move(doc),
+          .signature = std::move(signature),
+          .infer = infer::same_as_input,
+          .cpu = kernel(forward_first),
+          .cost = Cost::cheap,
+          .examples = {"[1 2 3] -> [1 2 3]"}};
+}
+
+Status register_sources(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Const",
+      .doc = "The tensor value, the same in each step.",
+      .signature = "-> output: dtype | value: tensor, dtype: type",
+      .infer = infer_const,
+      .cpu = kernel_class<ConstKernel>(),
+      .cost = Cost::cheap,
+  }));
+  MR_TRY(ops.add({
+      .name = "Placeholder",
+      .doc = "A tensor that must be fed; running it is an error.",
+      .signature = "-> output: dtype | dtype: type, shape: shape = ?",
+      .infer = infer::shape_attr,
+      .cpu = kernel_class<PlaceholderKernel>(),
+      .foldable = false,
+      .cost = Cost::cheap,
+  }));
+  MR_TRY(ops.add({
+      .name = "PlaceholderV2",
+      .doc = "A tensor that must be fed, of a given shape; running it is an error.",
+      .signature = "-> output: dtype | dtype: type, shape: shape",
+      .infer = infer::shape_attr,
+      .cpu = kernel_class<PlaceholderKernel>(),
+      .foldable = false,
+      .cost = Cost::cheap,
+  }));
+  return ops.add({
+      .name = "PlaceholderWithDefault",
+      .doc = "A tensor that may be fed; the input if it is not.",
+      .signature = "input: dtype -> output: dtype | dtype: type, shape: shape",
+      .infer = infer_placeholder_with_default,
+      .cpu = kernel(forward_first),
+      .foldable = false,
+      .cost = Cost::cheap,
+      .examples = {"[1 2 3] -> [1 2 3] | shape = [?]"},
+  });
+}
+
+}  // namespace
+
+Status register_identity(OpRegistry& ops) {
+  MR_TRY(register_sources(ops));
+  const std::string same = "input: T -> output: T | T: type";
+  MR_TRY(ops.add(passing("Identity", "Its input, unchanged.", same)));
+  MR_TRY(ops.add(passing("Snapshot", "Its input, as it is now.", same)));
+  MR_TRY(
+      ops.add(passing("StopGradient", "Its input, unchanged; for gradients, a constant.", same)));
+  MR_TRY(ops.add(passing("PreventGradient",
+                         "Its input, unchanged; asking for a gradient through it is an error that "
+                         "shows message.",
+                         same + ", message: string = ''")));
+  MR_TRY(ops.add({
+      .name = "IdentityN",
+      .doc = "All its inputs, unchanged.",
+      .signature = "input: T -> output: T | T: list(type) >= 1",
+      .infer = infer_all_as_inputs,
+      .cpu = kernel(forward_all),
+      .cost = Cost::cheap,
+      .examples = {"[1 2], 3 -> [1 2], 3 | T = {float, int32}"},
+  }));
+  MR_TRY(ops.add({
+      .name = "RefIdentity",
+      .doc = "The same reference to a variable.",
+      .signature = "input: ref(T) -> output: ref(T) | T: type",
+      .infer = infer::same_as_input,
+      .cpu = kernel(forward_first),
+      .foldable = false,
+      .allows_uninitialized_input = true,
+      .cost = Cost::cheap,
+  }));
+  return ops.add({
+      .name = "EnsureShape",
+      .doc = "Its input, unchanged; an error if the shape is not what it should be.",
+      .signature = "input: T -> output: T | shape: shape, T: type",
+      .infer = infer_both,
+      .cpu = kernel_class<EnsureShapeKernel>(),
+      .cost = Cost::cheap,
+      .examples = {"[1 2 3] -> [1 2 3] | shape = [?]"},
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,181 @@
+// Part of families.h: register_slices.
+#include "millrace/op/infer.h"
+#include "millrace/op/kernel.h"
+#include "millrace/ops/array/families.h"
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/strided_copy.h"
+#include "millrace/ops/loops/strided_slice.h"
+
+namespace millrace {
+namespace {
+
+// Where a box inside a tensor begins, as an element.
+int64_t offset_of(std::span<const int64_t> begin, const Strides& strides) {
+  int64_t offset = 0;
+  for (size_t axis = 0; axis < begin.size(); ++axis) offset += begin[axis] * strides[axis];
+  return offset;
+}
+
+// --- Slice ---
+
+// Sizes with -1 worked out: what is left from begin on.
+template <class AnyShape>
+Result<std::vector<int64_t>> slice_sizes(const AnyShape& input, std::span<const int64_t> begin,
+                                         std::vector<int64_t> sizes) {
+  const size_t rank = static_cast<size_t>(input.rank());
+  if (begin.size() != rank || sizes.size() != rank) {
+    return invalid("Expected begin and size arguments to be 1-D tensors of size ", rank,
+                   ", but got sizes ", begin.size(), " and ", sizes.size(), " instead.");
+  }
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const int64_t dim = input.dim(static_cast<int>(axis));
+    if (dim == kUnknownDim) continue;
+    if (begin[axis] < 0 || begin[axis] > dim) {
+      return invalid("Expected begin[", axis, "] in [0, ", dim, "], but got ", begin[axis]);
+    }
+    if (sizes[axis] == -1) sizes[axis] = dim - begin[axis];
+    if (sizes[axis] < 0 || sizes[axis] > dim - begin[axis]) {
+      return invalid("Expected size[", axis, "] in [0, ", dim - begin[axis], "], but got ",
+                     sizes[axis]);
+    }
+  }
+  return sizes;
+}
+
+Status slice(KernelContext& context) {
+  const Tensor& input = context.input(0);
+  if (context.input(1).shape().rank() != 1 || context.input(2).shape().rank() != 1) {
+    return invalid("Expected begin and size arguments to be 1-D tensors of size ",
+                   input.shape().rank(), ", but got shapes ", context.input(1).shape().to_string(),
+                   " and ", context.input(2).shape().to_string(), " instead.");
+  }
+  MR_ASSIGN(const std::vector<int64_t> begin, read_integers(context.input(1), "begin"));
+  MR_ASSIGN(std::vector<int64_t> wanted, read_integers(context.input(2), "size"));
+  MR_ASSIGN(const std::vector<int64_t> sizes, slice_sizes(input.shape(), begin, std::move(wanted)));
+  MR_ASSIGN(const Shape shape, Shape::create(sizes));
+  if (shape == input.shape()) {
+    context.set_output(0, context.take_input(0));
+    return {};
+  }
+  MR_ASSIGN(Tensor output, context.allocate(0, shape));
+  const Strides from = row_major_strides(input.shape());
+  const Strides to = row_major_strides(shape);
+  copy_box(sizes, input, {offset_of(begin, from), from}, output, {0, to});
+  context.set_output(0, std::move(output));
+  return {};
+}
+
+Status infer_slice(InferContext& context) {
+  const PartialShape& input = context.input(0);
+  MR_ASSIGN(const auto begin, constant_integers(context, 1, "begin"));
+  MR_ASSIGN(const auto wanted, constant_integers(context, 2, "size"));
+  if (input.has_rank() && begin && wanted) {
+    MR_ASSIGN(std::vector<int64_t> sizes, slice_sizes(input, *begin, *wanted));
+    for (int64_t& size : sizes) size = std::max(size, kUnknownDim);
+    MR_ASSIGN(PartialShape shape, PartialShape::create(sizes));
+    context.set_output(0, std::move(shape));
+  } else if (input.has_rank()) {
+    context.set_output(0, PartialShape::of_rank(input.rank()));
+  }
+  return {};
+}
+
+// --- StridedSlice ---
+
+class StridedSliceKernel final : public Kernel {
+ public:
+  explicit StridedSliceKernel(SliceMasks masks) : masks_(masks) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(const SliceMasks masks, SliceMasks::from(spec.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<StridedSliceKernel>(masks));
+  }
+
+  Status run(KernelContext& context) override {
+    const Tensor& input = context.input(0);
+    SliceArguments arguments;
+    MR_ASSIGN(arguments.begin, read_integers(context.input(1), "begin"));
+    MR_ASSIGN(arguments.end, read_integers(context.input(2), "end"));
+    MR_ASSIGN(arguments.strides, read_integers(context.input(3), "strides"));
+    arguments.count = arguments.begin->size();
+    arguments.masks = masks_;
+    if (arguments.end->size() != arguments.count || arguments.strides->size() != arguments.count) {
+      return invalid("Expected begin, end, and strides to be 1D equal size tensors, but got sizes ",
+                     arguments.count, ", ", arguments.end->size(), " and ",
+                     arguments.strides->size());
+    }
+    MR_ASSIGN(const SlicePlan plan, plan_slice(input.shape(), arguments));
+    MR_ASSIGN(const Shape shape, Shape::create(plan.output));
+    const bool is_everything = shape.num_elements() == input.num_elements() &&
+                               std::all_of(plan.stride.begin(), plan.stride.end(),
+                                           [](int64_t stride) { return stride >= 0; });
+    if (is_everything) {
+      MR_ASSIGN(Tensor output, context.take_input(0).reshaped(shape));
+      context.set_output(0, std::move(output));
+      return {};
+    }
+    MR_ASSIGN(Tensor output, context.allocate(0, shape));
+    const Strides own = row_major_strides(input.shape());
+    const int64_t begin = offset_of(plan.begin, own);
+    Strides from = own;
+    for (size_t axis = 0; axis < from.size(); ++axis) from[axis] *= plan.stride[axis];
+    const Strides to = row_major_strides(plan.size);
+    copy_box(plan.size, input, {begin, from}, output, {0, to});
+    context.set_output(0, std::move(output));
+    return {};
+  }
+
+ private:
+  const SliceMasks masks_;
+};
+
+Status infer_strided_slice(InferContext& context) {
+  const PartialShape& input = context.input(0);
+  SliceArguments arguments;
+  MR_ASSIGN(arguments.masks, SliceMasks::from(context.attrs()));
+  MR_ASSIGN(arguments.begin, constant_integers(context, 1, "begin"));
+  MR_ASSIGN(arguments.end, constant_integers(context, 2, "end"));
+  MR_ASSIGN(arguments.strides, constant_integers(context, 3, "strides"));
+  PartialShape entries;  // begin, end and strides are as long as each other
+  for (int slot = 1; slot <= 3; ++slot) {
+    MR_ASSIGN(entries, entries.merge(context.input(slot)));
+  }
+  if (!input.has_rank() || entries.rank() != 1 || entries.dim(0) == kUnknownDim) return {};
+  arguments.count = static_cast<size_t>(entries.dim(0));
+  MR_ASSIGN(const SlicePlan plan, plan_slice(input, arguments));
+  MR_ASSIGN(PartialShape shape, PartialShape::create(plan.output));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+}  // namespace
+
+Status register_slices(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Slice",
+      .doc = "The box of the given size that begins at begin; a size of -1 goes to the end.",
+      .signature =
+          "input: T, begin: Index, size: Index -> output: T | T: type, Index: {int32, int64}",
+      .infer = infer_slice,
+      .cpu = kernel(slice),
+      .examples = {"[[1 2 3] [4 5 6]], [0 1], [2 -1] -> [[2 3] [5 6]]", "[1 2 3], [3], [0] -> []"},
+  }));
+  return ops.add({
+      .name = "StridedSlice",
+      .doc =
+          "The elements from begin to before end, strides apart, along each axis; the masks give "
+          "entries the meanings of NumPy's :, ..., newaxis and single indices.",
+      .signature = "input: T, begin: Index, end: Index, strides: Index -> output: T | T: type, "
+                   "Index: {int16, int32, int64}, begin_mask: int = 0, end_mask: int = 0, "
+                   "ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0",
+      .infer = infer_strided_slice,
+      .cpu = kernel_class<StridedSliceKernel>(),
+      .examples = {"[1 2 3 4 5], [1], [4], [2] -> [2 4]",
+                   "[1 2 3 4 5], [0], [0], [-1] -> [5 4 3 2 1] | begin_mask = 1, end_mask = 1",
+                   "[1 2 3 4 5], [-2], [0], [1] -> 4 | shrink_axis_mask = 1",
+                   "[[1 2] [3 4]], [0 1], [0 2], [1 1] -> [[2] [4]] | ellipsis_mask = 1",
+                   "[1 2], [0 0], [0 2], [1 1] -> [[1 2]] | new_axis_mask = 1",
+                   "[1 2 3], [-9], [9], [1] -> [1 2 3]", "[1 2 3], [2], [1], [1] -> []"},
+  });
+}
+
+}  // namespace millrace

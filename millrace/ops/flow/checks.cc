@@ -1,0 +1,174 @@
+// Part of families.h: register_checks.
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+
+#include "millrace/op/infer.h"
+#include "millrace/ops/flow/families.h"
+#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/forward.h"
+#include "millrace/ops/loops/string_format.h"
+
+namespace millrace {
+namespace {
+
+// "[1 2] [text]": the inputs from `begin` on.
+std::string all_values(const KernelContext& context, int begin, int64_t summarize) {
+  std::string text;
+  for (int slot = begin; slot < context.num_inputs(); ++slot) {
+    if (slot > begin) text += " ";
+    str_append(&text, "[", summary(context.input(slot), summarize), "]");
+  }
+  return text;
+}
+
+KernelFactory asserting() {
+  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const int64_t summarize, spec.attrs.integer("summarize"));
+    return kernel([summarize](KernelContext& context) -> Status {
+      const Tensor& condition = context.input(0);
+      if (condition.num_elements() != 1)
+        return invalid("In[0] should be a scalar: ", condition.shape().to_string());
+      if (condition.item<bool>()) return {};
+      return invalid("assertion failed: ", all_values(context, 1, summarize));
+    })(spec);
+  };
+}
+
+class PrintKernel final : public Kernel {
+ public:
+  PrintKernel(std::string message, int64_t first_n, int64_t summarize)
+      : message_(std::move(message)), first_n_(first_n), summarize_(summarize) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(std::string message, spec.attrs.string("message"));
+    MR_ASSIGN(const int64_t first_n, spec.attrs.integer("first_n"));
+    MR_ASSIGN(const int64_t summarize, spec.attrs.integer("summarize"));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<PrintKernel>(std::move(message), first_n, summarize));
+  }
+
+  Status run(KernelContext& context) override {
+    const bool prints = first_n_ < 0 || printed_.fetch_add(1, std::memory_order_relaxed) < first_n_;
+    if (prints) {
+      const std::string line = str_cat(message_, all_values(context, 1, summarize_), "\n");
+      std::fputs(line.c_str(), stderr);  // one call, so that lines of several threads stay whole
+    }
+    return forward_first(context);
+  }
+
+ private:
+  const std::string message_;
+  const int64_t first_n_, summarize_;
+  std::atomic<int64_t> printed_{0};
+};
+
+KernelFactory printing_text() {
+  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const std::string stream, spec.attrs.string("output_stream"));
+    MR_ASSIGN(std::string end, spec.attrs.string("end"));
+    const bool is_log = stream.starts_with("log(");
+    if (stream != "stdout" && stream != "stderr" && !is_log) {
+      return invalid("Unknown output stream '", stream,
+                     "'; valid ones are stdout, stderr, log(info), log(warning), log(error)");
+    }
+    std::FILE* const file = stream == "stdout" ? stdout : stderr;
+    return kernel([file, end = is_log ? std::string("\n") : end](KernelContext& context) -> Status {
+      if (context.input(0).num_elements() != 1) {
+        return invalid("Input is expected to be scalar, but got ",
+                       context.input(0).shape().to_string());
+      }
+      const std::string line = context.input(0).item<std::string>() + end;
+      std::fwrite(line.data(), 1, line.size(), file);
+      std::fflush(file);
+      return {};
+    })(spec);
+  };
+}
+
+// --- CheckNumerics ---
+
+struct Found {
+  bool nan = false, infinity = false;
+};
+using FindLoop = Found (*)(const Tensor& tensor);
+
+template <class T>
+Found find_abnormal(const Tensor& tensor) {
+  Found found;
+  for (const T& value : tensor.flat<T>()) {
+    const auto x = static_cast<cpu::Math<T>>(value);
+    found.nan |= std::isnan(x);
+    found.infinity |= std::isinf(x);
+  }
+  return found;
+}
+
+Result<std::unique_ptr<Kernel>> make_check_numerics(const KernelSpec& spec) {
+  const DType dtype = spec.inputs[0].dtype;
+  const FindLoop find = cpu::pick<FindLoop>(
+      cpu::Floating(), dtype, []<class T>() -> FindLoop { return &find_abnormal<T>; });
+  if (find == nullptr) return cpu::no_loop(spec, dtype);
+  MR_ASSIGN(std::string message, spec.attrs.string("message"));
+  return kernel([find, message = std::move(message)](KernelContext& context) -> Status {
+    const Found found = find(context.input(0));
+    if (found.nan || found.infinity) {
+      const std::string_view what = found.nan && found.infinity ? "Inf and NaN"
+                                    : found.nan                 ? "NaN"
+                                                                : "Inf";
+      return invalid(message, " : Tensor had ", what, " values");
+    }
+    return forward_first(context);
+  })(spec);
+}
+
+}  // namespace
+
+Status register_checks(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Assert",
+      .doc = "Fails with the values of data if condition is false.",
+      .signature = "condition: bool, data: T -> | T: list(type) >= 1, summarize: int = 3",
+      .infer = infer::no_outputs,
+      .cpu = asserting(),
+      .stateful = true,
+      .foldable = false,
+      .cost = Cost::cheap,
+      .examples = {"true, [1 2] -> | T = {float}"},
+  }));
+  MR_TRY(ops.add({
+      .name = "Print",
+      .doc =
+          "Its input, unchanged; writes message and the values of data to standard error, in the "
+          "first first_n runs.",
+      .signature = "input: T, data: U -> output: T | T: type, U: list(type) >= 0, "
+                   "message: string = '', first_n: int = -1, summarize: int = 3",
+      .infer = infer::same_as_input,
+      .cpu = kernel_class<PrintKernel>(),
+      .stateful = true,
+      .foldable = false,
+      .cost = Cost::cheap,
+      .examples = {"[1 2], [3 4] -> [1 2] | U = {float}, first_n = 0"},
+  }));
+  MR_TRY(ops.add({
+      .name = "PrintV2",
+      .doc = "Writes a string and end to a stream of this process.",
+      .signature = "input: string -> | output_stream: string = 'stderr', end: string = '\n'",
+      .infer = infer::no_outputs,
+      .cpu = printing_text(),
+      .stateful = true,
+      .foldable = false,
+      .cost = Cost::cheap,
+  }));
+  return ops.add({
+      .name = "CheckNumerics",
+      .doc = "Its input, unchanged; fails with message if an element is infinite or not a number.",
+      .signature = "tensor: T -> output: T | T: floating, message: string",
+      .infer = infer::same_as_input,
+      .cpu = make_check_numerics,
+      .stateful = true,
+      .foldable = false,
+      .examples = {"[1 -2] -> [1 -2] | message = 'm'"},
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,11 @@
+#include "millrace/ops/flow/families.h"
+
+namespace millrace {
+
+Status register_flow(OpRegistry& ops) {
+  MR_TRY(register_control_flow(ops));
+  MR_TRY(register_functional(ops));
+  return register_checks(ops);
+}
+
+}  // namespace millrace

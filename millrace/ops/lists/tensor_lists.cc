@@ -1,0 +1,256 @@
+// Part of families.h: register_tensor_lists.
+#include <algorithm>
+#include <iterator>
+
+#include "millrace/ops/lists/families.h"
+#include "millrace/ops/lists/tensor_list_ops.h"
+#include "millrace/ops/loops/arguments.h"
+
+namespace millrace {
+namespace {
+
+Status check_element(const TensorList& list, const Tensor& element, std::string_view verb) {
+  if (list.element_shape.allows(element.shape())) return {};
+  return invalid("Tried to ", verb,
+                 " a tensor with incompatible shape to a list. Op element shape: ",
+                 element.shape().to_string(), " list shape: ", list.element_shape.to_string());
+}
+
+// An element, or zeros if it is not set.
+Result<Tensor> element_of(const TensorList& list, int64_t index, const PartialShape& asked) {
+  const Tensor& element = list.elements[static_cast<size_t>(index)];
+  if (!element.has_value()) {
+    MR_ASSIGN(const Shape shape, shape_of_unset(list, asked));
+    return Tensor::zeros(list.dtype, shape);
+  }
+  MR_TRY(list.check_element(static_cast<size_t>(index)));
+  if (asked.allows(element.shape())) return element;
+  return invalid("Incompatible shapes: an element has ", element.shape().to_string(),
+                 ", and element_shape is ", asked.to_string());
+}
+
+Status empty_list(KernelContext& context, DType dtype) {
+  TensorList list{.dtype = dtype, .element_shape = {}, .most = -1, .elements = {}};
+  MR_ASSIGN(list.element_shape, read_element_shape(context.input(0)));
+  MR_ASSIGN(list.most, read_integer(context.input(1), "max_num_elements"));
+  return std::move(list).put(context, 0);
+}
+
+Status reserve(KernelContext& context, DType dtype) {
+  TensorList list{.dtype = dtype, .element_shape = {}, .most = -1, .elements = {}};
+  MR_ASSIGN(list.element_shape, read_element_shape(context.input(0)));
+  MR_ASSIGN(const int64_t size, read_integer(context.input(1), "num_elements"));
+  MR_TRY(TensorList::check_size(size));
+  list.resize(size);
+  return std::move(list).put(context, 0);
+}
+
+Status push_back(KernelContext& context, DType dtype) {
+  MR_ASSIGN(TensorList list, TensorList::take(context, 0, dtype));
+  MR_TRY(check_element(list, context.input(1), "append"));
+  const auto size = static_cast<int64_t>(list.elements.size());
+  if (list.most >= 0 && size >= list.most) {
+    return invalid("Tried to push item into a full list list size: ", size,
+                   " max_num_elements: ", list.most);
+  }
+  MR_TRY(TensorList::check_size(size + 1));
+  list.elements.push_back(context.take_input(1));
+  return std::move(list).put(context, 0);
+}
+
+Status pop_back(KernelContext& context, DType dtype) {
+  MR_ASSIGN(const PartialShape asked, read_element_shape(context.input(1)));
+  MR_ASSIGN(TensorList list, TensorList::take(context, 0, dtype));
+  if (list.elements.empty()) return invalid("Trying to pop from an empty list.");
+  MR_ASSIGN(Tensor last, element_of(list, static_cast<int64_t>(list.elements.size()) - 1, asked));
+  list.elements.pop_back();
+  MR_TRY(std::move(list).put(context, 0));
+  context.set_output(1, std::move(last));
+  return {};
+}
+
+enum class Beyond : uint8_t { is_error, grows };
+
+Status set_item(KernelContext& context, DType dtype, Beyond beyond) {
+  MR_ASSIGN(const int64_t index, read_integer(context.input(1), "index"));
+  MR_ASSIGN(TensorList list, TensorList::take(context, 0, dtype));
+  const auto size = static_cast<int64_t>(list.elements.size());
+  if (index < 0 || (index >= size && beyond == Beyond::is_error)) {
+    return invalid("Trying to modify element ", index, " in a list with ", size, " elements.");
+  }
+  MR_TRY(check_element(list, context.input(2), "set"));
+  MR_TRY(TensorList::check_size(index + 1));
+  if (index >= size) list.resize(index + 1);
+  list.elements[static_cast<size_t>(index)] = context.take_input(2);
+  return std::move(list).put(context, 0);
+}
+
+KernelFactory set_item_kernel() {
+  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const DType dtype, spec.attrs.type("element_dtype"));
+    MR_ASSIGN(const bool grows, spec.attrs.boolean("resize_if_index_out_of_bounds"));
+    const Beyond beyond = grows ? Beyond::grows : Beyond::is_error;
+    return kernel(
+        [dtype, beyond](KernelContext& context) { return set_item(context, dtype, beyond); })(spec);
+  };
+}
+
+Status get_item(KernelContext& context, DType dtype) {
+  MR_ASSIGN(const int64_t index, read_integer(context.input(1), "index"));
+  MR_ASSIGN(const PartialShape asked, read_element_shape(context.input(2)));
+  MR_ASSIGN(const auto* elements, TensorList::peek(context, 0, dtype));
+  if (elements != nullptr && index >= 0 && index < static_cast<int64_t>(elements->size())) {
+    const Tensor& element = (*elements)[static_cast<size_t>(index)];
+    if (element.dtype() == dtype && asked.allows(element.shape())) {
+      context.set_output(0, element);
+      return {};
+    }
+  }
+  MR_ASSIGN(const TensorList list, TensorList::take(context, 0, dtype));
+  if (index < 0 || index >= static_cast<int64_t>(list.elements.size())) {
+    return invalid("Trying to access element ", index, " in a list with ", list.elements.size(),
+                   " elements.");
+  }
+  MR_ASSIGN(Tensor element, element_of(list, index, asked));
+  context.set_output(0, std::move(element));
+  return {};
+}
+
+Status length(KernelContext& context, DType) {
+  MR_ASSIGN(const TensorList list, TensorList::take(context, 0, DType::invalid));
+  context.set_output(0, Tensor::scalar(static_cast<int32_t>(list.elements.size())));
+  return {};
+}
+
+Status resize(KernelContext& context, DType) {
+  MR_ASSIGN(const int64_t size, read_integer(context.input(1), "size"));
+  if (size < 0) return invalid("TensorListSlice expects size to be non-negative. Got: ", size);
+  MR_TRY(TensorList::check_size(size));
+  MR_ASSIGN(TensorList list, TensorList::take(context, 0, DType::invalid));
+  list.resize(size);
+  return std::move(list).put(context, 0);
+}
+
+Status element_shape(KernelContext& context, DType) {
+  MR_ASSIGN(const TensorList list, TensorList::take(context, 0, DType::invalid));
+  const PartialShape& shape = list.element_shape;
+  std::vector<int64_t> dims = {-1};
+  if (shape.has_rank()) dims.assign(shape.dims().begin(), shape.dims().end());
+  const Shape of_dims = shape.has_rank() ? Shape{static_cast<int64_t>(dims.size())} : Shape();
+  MR_ASSIGN(Tensor made, integer_tensor(context.output_dtype(0), of_dims, dims));
+  context.set_output(0, std::move(made));
+  return {};
+}
+
+// Lists element by element: the elements of b come after those of a.
+Status concat_lists(KernelContext& context, DType dtype) {
+  const Shape shape = context.input(0).shape();
+  if (shape != context.input(1).shape()) {
+    return invalid("Incompatible input TensorList tensor shapes: ", shape.to_string(), " vs. ",
+                   context.input(1).shape().to_string());
+  }
+  Tensor firsts = context.take_input(0), seconds = context.take_input(1);
+  MR_ASSIGN(Tensor made, Tensor::allocate(DType::variant, shape));
+  for (size_t i = 0; i < static_cast<size_t>(shape.num_elements()); ++i) {
+    MR_ASSIGN(TensorList a, TensorList::take_from(firsts, i));
+    MR_ASSIGN(TensorList b, TensorList::take_from(seconds, i));
+    for (const auto& [name, list] : {std::pair{"input_a", &a}, std::pair{"input_b", &b}}) {
+      if (list->dtype == dtype) continue;
+      return invalid(name, "[", i, "].dtype != element_dtype.  Saw: ", dtype_name(list->dtype),
+                     " vs. ", dtype_name(dtype));
+    }
+    if (a.element_shape != b.element_shape) {
+      return invalid("input_a and input_b TensorList element shapes are not identical at index ", i,
+                     ".  Saw ", a.element_shape.to_string(), " vs. ", b.element_shape.to_string());
+    }
+    MR_TRY(TensorList::check_size(static_cast<int64_t>(a.elements.size() + b.elements.size())));
+    std::ranges::move(b.elements, std::back_inserter(a.elements));
+    a.is_all_set = a.is_all_set && b.is_all_set;
+    MR_ASSIGN(made.mutable_flat<Variant>()[i], std::move(a).to_variant());
+  }
+  context.set_output(0, std::move(made));
+  return {};
+}
+
+Status register_makers(OpRegistry& ops) {
+  const std::string types(kListTypes);
+  MR_TRY(ops.add(
+      list_op("EmptyTensorList", "A list without elements.",
+              "element_shape: shape_type, max_num_elements: int32 -> handle: variant | " + types,
+              infer_list, list_kernel(empty_list))));
+  return ops.add(
+      list_op("TensorListReserve", "A list of elements that are not set.",
+              "element_shape: shape_type, num_elements: int32 -> handle: variant | " + types,
+              infer_list, list_kernel(reserve)));
+}
+
+Status register_accesses(OpRegistry& ops) {
+  MR_TRY(ops.add(list_op("TensorListPushBack", "The list with one more element.",
+                         "input_handle: variant, tensor: element_dtype -> output_handle: variant | "
+                         "element_dtype: type",
+                         infer_list, list_kernel(push_back))));
+  MR_TRY(
+      ops.add(list_op("TensorListPopBack", "The list without its last element, and that element.",
+                      "input_handle: variant, element_shape: int32 -> output_handle: variant, "
+                      "tensor: element_dtype | element_dtype: type",
+                      infer_list, list_kernel(pop_back))));
+  MR_TRY(ops.add(list_op("TensorListSetItem", "The list with another element at index.",
+                         "input_handle: variant, index: int32, item: element_dtype -> "
+                         "output_handle: variant | element_dtype: type, "
+                         "resize_if_index_out_of_bounds: bool = false",
+                         infer_list, set_item_kernel())));
+  MR_TRY(ops.add(list_op("TensorListGetItem", "The element at index; zeros if it is not set.",
+                         "input_handle: variant, index: int32, element_shape: Tshape -> "
+                         "item: element_dtype | element_dtype: type, "
+                         "Tshape: {int32, int64} = int32",
+                         infer::unknown, list_kernel(get_item))));
+  MR_TRY(ops.add(list_op("TensorListLength", "How many elements a list has.",
+                         "input_handle: variant -> length: int32", infer::scalar,
+                         list_kernel(length))));
+  MR_TRY(ops.add(list_op("TensorListResize", "The list with more elements, not set, or fewer.",
+                         "input_handle: variant, size: int32 -> output_handle: variant", infer_list,
+                         list_kernel(resize))));
+  MR_TRY(ops.add(list_op("TensorListConcatLists", "The elements of two lists, one after the other.",
+                         "input_a: variant, input_b: variant -> output: variant | "
+                         "element_dtype: type",
+                         infer::same_as_input, list_kernel(concat_lists))));
+  return ops.add(list_op("TensorListElementShape",
+                         "The shape that all elements have, -1 if unknown.",
+                         "input_handle: variant -> element_shape: shape_type | "
+                         "shape_type: {int32, int64}",
+                         infer::unknown, list_kernel(element_shape)));
+}
+
+}  // namespace
+
+OpDef list_op(std::string name, std::string doc, std::string signature, InferFn infer,
+              KernelFactory cpu) {
+  return {.name = std::move(name),
+          .doc = std::move(doc),
+          .signature = std::move(signature),
+          .infer = std::move(infer),
+          .cpu = std::move(cpu),
+          .foldable = false};
+}
+
+KernelFactory list_kernel(Status (*run)(KernelContext&, DType)) {
+  return [run](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    const AttrValue* value = spec.attrs.find("element_dtype");
+    const DType dtype = value && value->as_type() ? *value->as_type() : DType::invalid;
+    return kernel([run, dtype](KernelContext& context) { return run(context, dtype); })(spec);
+  };
+}
+
+Status infer_list(InferContext& context) {
+  context.set_output(0, PartialShape::scalar());
+  return {};
+}
+
+Status register_tensor_lists(OpRegistry& ops) {
+  MR_TRY(register_makers(ops));
+  MR_TRY(register_accesses(ops));
+  MR_TRY(register_list_rows(ops));
+  return register_list_joins(ops);
+}
+
+}  // namespace millrace

@@ -1,0 +1,99 @@
+#include "millrace/ops/loops/gather.h"
+
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/indices.h"
+#include "millrace/ops/loops/strided_copy.h"
+
+namespace millrace {
+namespace {
+
+// "[1,0]" for element `position` of a tensor of that shape; "" for a scalar.
+std::string place_text(const Shape& shape, int64_t position) {
+  if (shape.is_scalar()) return "";
+  std::string text = "]";
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    text = str_cat(axis > 0 ? "," : "[", position % shape.dim(axis), text);
+    position /= shape.dim(axis);
+  }
+  return text;
+}
+
+struct GatherAxes {
+  int axis, batch_dims;
+};
+
+template <class AnyShape>
+Result<GatherAxes> gather_axes(const AnyShape& params, int indices_rank, int64_t axis,
+                               int64_t batch_dims) {
+  MR_ASSIGN(const int at, resolve_axis(axis, params.rank(), "gather's axis"));
+  const int64_t batch = batch_dims < 0 ? batch_dims + indices_rank : batch_dims;
+  if (batch < 0 || batch > indices_rank || batch > at) {
+    return invalid("batch_dims is ", batch_dims, "; it must be at most the rank of indices, ",
+                   indices_rank, ", and the axis, ", at);
+  }
+  return GatherAxes{at, static_cast<int>(batch)};
+}
+
+}  // namespace
+
+Result<std::vector<int64_t>> read_indices(const Tensor& indices, int64_t limit) {
+  MR_ASSIGN(std::vector<int64_t> values, read_elements(indices, "indices"));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= 0 && values[i] < limit) continue;
+    return invalid("indices", place_text(indices.shape(), static_cast<int64_t>(i)), " = ",
+                   values[i], " is not in [0, ", limit, ")");
+  }
+  return values;
+}
+
+Result<PartialShape> gathered_shape(const PartialShape& params, const PartialShape& indices,
+                                    int64_t axis, int64_t batch_dims) {
+  if (!params.has_rank() || !indices.has_rank()) return PartialShape::unknown();
+  MR_ASSIGN(const GatherAxes axes, gather_axes(params, indices.rank(), axis, batch_dims));
+  std::vector<int64_t> dims(params.dims().begin(), params.dims().begin() + axes.axis);
+  for (int i = 0; i < axes.batch_dims; ++i) {
+    if (dims[i] == kUnknownDim) dims[i] = indices.dim(i);
+    if (indices.dim(i) != kUnknownDim && indices.dim(i) != dims[i]) {
+      return invalid("params.shape[", i, "]: ", dims[i], " should be equal to indices.shape[", i,
+                     "]: ", indices.dim(i));
+    }
+  }
+  dims.insert(dims.end(), indices.dims().begin() + axes.batch_dims, indices.dims().end());
+  dims.insert(dims.end(), params.dims().begin() + axes.axis + 1, params.dims().end());
+  return PartialShape::create(dims);
+}
+
+Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis,
+                      int64_t batch_dims) {
+  MR_ASSIGN(const PartialShape known,
+            gathered_shape(params.shape(), indices.shape(), axis, batch_dims));
+  MR_ASSIGN(const GatherAxes axes,
+            gather_axes(params.shape(), indices.shape().rank(), axis, batch_dims));
+  const int64_t limit = params.shape().dim(axes.axis);
+  MR_ASSIGN(const std::vector<int64_t> rows, read_indices(indices, limit));
+  MR_ASSIGN(Tensor output, Tensor::allocate(params.dtype(), *known.to_shape()));
+  if (output.num_elements() == 0) return output;
+
+  const auto product = [&](int begin, int end) {
+    int64_t product = 1;
+    for (int i = begin; i < end; ++i) product *= params.shape().dim(i);
+    return product;
+  };
+  const int64_t batches = product(0, axes.batch_dims);
+  const int64_t outer = product(axes.batch_dims, axes.axis);
+  const int64_t inner = product(axes.axis + 1, params.shape().rank());
+  const int64_t rows_per_batch = static_cast<int64_t>(rows.size()) / batches;
+  const int64_t row_bytes = inner * static_cast<int64_t>(dtype_size(params.dtype()));
+  const char* from = static_cast<const char*>(params.data());
+  char* to = static_cast<char*>(output.mutable_data());
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const int64_t* of_batch = rows.data() + batch * rows_per_batch;
+    for (int64_t i = 0; i < outer; ++i, from += limit * row_bytes) {
+      for (int64_t row = 0; row < rows_per_batch; ++row, to += row_bytes)
+        copy_elements(params.dtype(), from + of_batch[row] * row_bytes, to, inner);
+    }
+  }
+  return output;
+}
+
+}  // namespace millrace

@@ -1,0 +1,27 @@
+// Copying boxes of elements between layouts: slices, transposes, tiles, pads, concatenations and
+// broadcasts are all one call of this, for every dtype.
+#pragma once
+
+#include <span>
+
+#include "millrace/ops/loops/strides.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace {
+
+// Copies `count` consecutive elements of `dtype`. The ranges must not overlap.
+void copy_elements(DType dtype, const void* from, void* to, int64_t count);
+
+// Which element of a tensor a box begins at, and how many elements to go on for along each axis.
+// A stride of 0 repeats an element, a negative one walks backwards.
+struct BoxLayout {
+  int64_t begin = 0;
+  std::span<const int64_t> strides;
+};
+
+// Copies the box of size `dims` from one tensor to another of the same dtype. Both layouts must
+// stay inside their tensors, and no element of `to` may be written twice.
+void copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
+              Tensor& to, const BoxLayout& to_layout);
+
+}  // namespace millrace

@@ -1,0 +1,344 @@
+// Part of families.h: register_arithmetic.
+#include <cmath>
+
+#include "millrace/op/infer.h"
+#include "millrace/ops/lists/variants.h"
+#include "millrace/ops/loops/sums.h"
+#include "millrace/ops/math/families.h"
+
+namespace millrace {
+namespace {
+
+using cpu::Complex;
+using cpu::Floating;
+using cpu::Join;
+using cpu::kIsComplex;
+using cpu::Number;
+using cpu::Real;
+
+using PowTypes = Join<Join<Floating, cpu::SignedIntegers>, Complex>;
+using ModTypes = Join<Floating, cpu::Types<int32_t, int64_t>>;
+
+constexpr auto plus = [](const auto& x, const auto& y) { return cpu::add(x, y); };
+constexpr auto times = [](auto x, auto y) { return cpu::multiply(x, y); };
+
+// Integers: towards zero. The lowest number divided by -1 wraps around like every overflow.
+template <class T>
+T integer_quotient(T x, T y, bool& failed) {
+  if (y == 0) {
+    failed = true;
+    return 0;
+  }
+  if constexpr (std::is_signed_v<T>) {
+    if (y == T(-1)) return cpu::negate(x);
+  }
+  return static_cast<T>(x / y);
+}
+
+template <class T>
+T integer_remainder(T x, T y, bool& failed) {
+  if (y == 0) {
+    failed = true;
+    return 0;
+  }
+  if constexpr (std::is_signed_v<T>) {
+    if (y == T(-1)) return 0;
+  }
+  return static_cast<T>(x % y);
+}
+
+constexpr auto divide = [](auto x, auto y, bool& failed) {
+  if constexpr (std::is_integral_v<decltype(x)>) {
+    return integer_quotient(x, y, failed);
+  } else {
+    return x / y;
+  }
+};
+
+constexpr auto floor_divide = [](auto x, auto y, bool& failed) {
+  using T = decltype(x);
+  if constexpr (std::is_integral_v<T>) {
+    const T quotient = integer_quotient(x, y, failed);
+    if (failed) return T(0);
+    const bool rounded_up = (x < 0) != (y < 0) && cpu::multiply(quotient, y) != x;
+    return rounded_up ? static_cast<T>(quotient - 1) : quotient;
+  } else if constexpr (kIsComplex<T>) {
+    const T quotient = x / y;
+    return T(std::floor(quotient.real()), std::floor(quotient.imag()));
+  } else {
+    return std::floor(x / y);
+  }
+};
+
+constexpr auto truncate_divide = [](auto x, auto y, bool& failed) {
+  using T = decltype(x);
+  if constexpr (std::is_integral_v<T>) {
+    return integer_quotient(x, y, failed);
+  } else if constexpr (kIsComplex<T>) {
+    const T quotient = x / y;
+    return T(std::trunc(quotient.real()), std::trunc(quotient.imag()));
+  } else {
+    return std::trunc(x / y);
+  }
+};
+
+// The remainder has the sign of the divisor.
+constexpr auto floor_remainder = [](auto x, auto y, bool& failed) {
+  using T = decltype(x);
+  if constexpr (std::is_integral_v<T>) {
+    const T remainder = integer_remainder(x, y, failed);
+    return remainder != 0 && (remainder < 0) != (y < 0) ? static_cast<T>(remainder + y) : remainder;
+  } else {
+    const T remainder = std::fmod(x, y);
+    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+  }
+};
+
+constexpr auto truncate_remainder = [](auto x, auto y, bool& failed) {
+  if constexpr (std::is_integral_v<decltype(x)>) {
+    return integer_remainder(x, y, failed);
+  } else {
+    return std::fmod(x, y);
+  }
+};
+
+constexpr auto divide_no_nan = [](auto x, auto y) {
+  using T = decltype(x);
+  return y == T(0) ? T(0) : x / y;
+};
+
+// NaN in, NaN out, whichever side it is on.
+constexpr auto larger = [](auto x, auto y) { return x > y || x != x ? x : y; };
+constexpr auto smaller = [](auto x, auto y) { return x < y || x != x ? x : y; };
+
+constexpr auto power = [](auto x, auto y, bool& failed) {
+  using T = decltype(x);
+  if constexpr (std::is_integral_v<T>) {
+    if (y < 0) {
+      failed = true;
+      return T(0);
+    }
+    T result = 1;
+    for (T base = x; y > 0; y = static_cast<T>(y >> 1)) {
+      if ((y & 1) != 0) result = cpu::multiply(result, base);
+      base = cpu::multiply(base, base);
+    }
+    return result;
+  } else {
+    return std::pow(x, y);
+  }
+};
+
+constexpr auto squared_difference = [](auto x, auto y) {
+  using T = decltype(x);
+  const T difference = cpu::subtract(x, y);
+  if constexpr (kIsComplex<T>) {
+    return std::conj(difference) * difference;
+  } else {
+    return cpu::multiply(difference, difference);
+  }
+};
+
+constexpr cpu::BinaryOptions kDivision = {.no_result = "Integer division by zero"};
+constexpr cpu::BinaryOptions kPower = {.no_result =
+                                           "Integers to negative integer powers are not allowed"};
+
+// One row of this family: x, y -> z of one type.
+struct Row {
+  std::string name, doc;
+  std::string_view types;
+  KernelFactory cpu;
+  std::vector<std::string> examples;
+  bool commutative = false;
+};
+
+Status add_row(OpRegistry& ops, Row row) {
+  return ops.add({.name = std::move(row.name),
+                  .doc = std::move(row.doc),
+                  .signature = str_cat("x: T, y: T -> z: T | T: ", row.types),
+                  .infer = infer::broadcast,
+                  .cpu = std::move(row.cpu),
+                  .commutative = row.commutative,
+                  .examples = std::move(row.examples)});
+}
+
+Status register_sums(OpRegistry& ops) {
+  using AddTypes = Join<Number, cpu::Types<std::string>>;
+  // Strings are joined, which is why Add is not commutative and AddV2 is.
+  MR_TRY(add_row(ops, {.name = "Add",
+                       .doc = "The sum x + y.",
+                       .types = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, "
+                                "complex64, complex128, string}",
+                       .cpu = cpu::binary<AddTypes>(plus),
+                       .examples = {"[1 2], [3 4] -> [4 6] | T = float",
+                                    "['a' 'b'], 'c' -> ['ac' 'bc'] | T = string"}}));
+  MR_TRY(add_row(ops, {.name = "AddV2",
+                       .doc = "The sum x + y.",
+                       .types = "number",
+                       .cpu = cpu::binary(cpu::addition_loop),
+                       .examples = {"[[1] [2]], [3 4] -> [[4 5] [5 6]]"},
+                       .commutative = true}));
+  MR_TRY(add_row(ops, {.name = "Sub",
+                       .doc = "The difference x - y.",
+                       .types = "number",
+                       .cpu = cpu::binary(cpu::subtraction_loop),
+                       .examples = {"[3 4], [1 2] -> [2 2]"}}));
+  MR_TRY(add_row(ops, {.name = "Mul",
+                       .doc = "The product x * y.",
+                       .types = "number",
+                       .cpu = cpu::binary<Number>(times),
+                       .examples = {"[3 4], 2 -> [6 8]"},
+                       .commutative = true}));
+  return add_row(ops,
+                 {.name = "SquaredDifference",
+                  .doc = "(x - y) * (x - y), for complex numbers times the conjugate.",
+                  .types = "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
+                  .cpu = cpu::binary<Join<ModTypes, Complex>>(squared_difference),
+                  .examples = {"[3 1], [1 4] -> [4 9]"},
+                  .commutative = true});
+}
+
+Status register_quotients(OpRegistry& ops) {
+  MR_TRY(add_row(ops, {.name = "Div",
+                       .doc = "x / y; integers are rounded towards zero.",
+                       .types = "number",
+                       .cpu = cpu::binary<Number>(divide, kDivision),
+                       .examples = {"[6 8], [3 2] -> [2 4]", "[-7], [2] -> [-3] | T = int32"}}));
+  MR_TRY(add_row(ops, {.name = "RealDiv",
+                       .doc = "The quotient x / y.",
+                       .types = "number",
+                       .cpu = cpu::binary<Number>(divide, kDivision),
+                       .examples = {"[6 8], [3 2] -> [2 4]"}}));
+  MR_TRY(add_row(ops, {.name = "TruncateDiv",
+                       .doc = "x / y, rounded towards zero.",
+                       .types = "number",
+                       .cpu = cpu::binary<Number>(truncate_divide, kDivision),
+                       .examples = {"[7 8], 2 -> [3 4]", "[-7], [2] -> [-3] | T = int32"}}));
+  MR_TRY(add_row(ops, {.name = "FloorDiv",
+                       .doc = "x / y, rounded down.",
+                       .types = "number",
+                       .cpu = cpu::binary<Number>(floor_divide, kDivision),
+                       .examples = {"[7 8], 2 -> [3 4]", "[-7], [2] -> [-4] | T = int32"}}));
+  MR_TRY(add_row(ops, {.name = "DivNoNan",
+                       .doc = "x / y, and 0 where y is 0.",
+                       .types = "{half, float, bfloat16, double, complex64, complex128}",
+                       .cpu = cpu::binary<Join<Floating, Complex>>(divide_no_nan),
+                       .examples = {"[6 1], [3 0] -> [2 0]"}}));
+  MR_TRY(add_row(ops, {.name = "FloorMod",
+                       .doc = "What x - FloorDiv(x, y) * y leaves; it has the sign of y.",
+                       .types = "real",
+                       .cpu = cpu::binary<Real>(floor_remainder, kDivision),
+                       .examples = {"[7 8], 3 -> [1 2]", "[-7], [3] -> [2] | T = int32"}}));
+  for (const char* name : {"Mod", "TruncateMod"}) {
+    MR_TRY(add_row(ops, {.name = name,
+                         .doc = "What x - TruncateDiv(x, y) * y leaves; it has the sign of x.",
+                         .types = "{int32, int64, half, bfloat16, float, double}",
+                         .cpu = cpu::binary<ModTypes>(truncate_remainder, kDivision),
+                         .examples = {"[7 -7], 3 -> [1 -1]"}}));
+  }
+  return {};
+}
+
+Status register_extremes(OpRegistry& ops) {
+  MR_TRY(add_row(ops, {.name = "Maximum",
+                       .doc = "The larger of x and y.",
+                       .types = "real",
+                       .cpu = cpu::binary<Real>(larger),
+                       .examples = {"[1 5], [3 4] -> [3 5]"},
+                       .commutative = true}));
+  MR_TRY(add_row(ops, {.name = "Minimum",
+                       .doc = "The smaller of x and y.",
+                       .types = "real",
+                       .cpu = cpu::binary<Real>(smaller),
+                       .examples = {"[1 5], [3 4] -> [1 4]"},
+                       .commutative = true}));
+  MR_TRY(add_row(ops, {.name = "Pow",
+                       .doc = "x to the power of y.",
+                       .types = "{bfloat16, float, half, double, int8, int16, int32, int64, "
+                                "complex64, complex128}",
+                       .cpu = cpu::binary<PowTypes>(power, kPower),
+                       .examples = {"[2 3], [3 2] -> [8 9]"}}));
+  return ops.add({
+      .name = "Atan2",
+      .doc = "The angle of the point (x, y), in radians.",
+      .signature = "y: T, x: T -> z: T | T: floating",
+      .infer = infer::broadcast,
+      .cpu = cpu::binary<Floating>([](auto y, auto x) { return std::atan2(y, x); }),
+      .examples = {"[0 1], [1 0] -> [0 1.570796327]"},
+  });
+}
+
+Status add_variants(KernelContext& context) {
+  Tensor sum = context.take_input(0);
+  for (int slot = 1; slot < context.num_inputs(); ++slot) {
+    MR_ASSIGN(sum, sum_of_variants(sum, context.input(slot)));
+  }
+  context.set_output(0, std::move(sum));
+  return {};
+}
+
+class AddNKernel final : public Kernel {
+ public:
+  explicit AddNKernel(cpu::BinaryLoop loop) : loop_(loop) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    const DType dtype = spec.inputs[0].dtype;
+    if (dtype == DType::variant) return kernel(add_variants)(spec);
+    const cpu::BinaryLoop loop = cpu::addition_loop(dtype);
+    if (loop == nullptr) return cpu::no_loop(spec, dtype);
+    return std::unique_ptr<Kernel>(std::make_unique<AddNKernel>(loop));
+  }
+
+  Status run(KernelContext& context) override {
+    const Shape& shape = context.input(0).shape();
+    for (int slot = 1; slot < context.num_inputs(); ++slot) {
+      if (context.input(slot).shape() == shape) continue;
+      return invalid("AddN '", context.node_name(), "': input 0 has shape ", shape.to_string(),
+                     " and input ", slot, " has shape ", context.input(slot).shape().to_string(),
+                     "; all must be the same");
+    }
+    if (context.num_inputs() == 1) {
+      context.set_output(0, context.take_input(0));
+      return {};
+    }
+    MR_ASSIGN(Tensor sum, context.reuse_or_allocate(0, 0, shape));
+    const void* so_far = context.input(0).data();
+    for (int slot = 1; slot < context.num_inputs(); ++slot) {
+      loop_(so_far, 1, context.input(slot).data(), 1, sum.mutable_data(), sum.num_elements());
+      so_far = sum.data();
+    }
+    context.set_output(0, std::move(sum));
+    return {};
+  }
+
+ private:
+  const cpu::BinaryLoop loop_;
+};
+
+// What all inputs together say about their one shape.
+Status infer_add_n(InferContext& context) {
+  PartialShape shape = context.input(0);
+  for (int slot = 1; slot < context.num_inputs(); ++slot) {
+    MR_ASSIGN(shape, shape.merge(context.input(slot)));
+  }
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+}  // namespace
+
+Status register_arithmetic(OpRegistry& ops) {
+  MR_TRY(register_sums(ops));
+  MR_TRY(register_quotients(ops));
+  MR_TRY(register_extremes(ops));
+  return ops.add({
+      .name = "AddN",
+      .doc = "The sum of all inputs, which have one shape; tensor lists are added by element.",
+      .signature = "inputs: N*T -> sum: T | N: int >= 1, T: {number, variant}",
+      .infer = infer_add_n,
+      .cpu = kernel_class<AddNKernel>(),
+      .commutative = true,
+      .examples = {"[1 2], [3 4], [5 6] -> [9 12]", "[1 2] -> [1 2]"},
+  });
+}
+
+}  // namespace millrace

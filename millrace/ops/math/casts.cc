@@ -1,0 +1,203 @@
+// Part of families.h: register_casts.
+#include <bit>
+#include <limits>
+
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/math/families.h"
+
+namespace millrace {
+namespace {
+
+using cpu::kIsComplex;
+using Castable = cpu::Join<cpu::Number, cpu::Types<bool>>;
+using CastLoop = void (*)(const void* from, void* to, int64_t count);
+
+// What does not fit has no value in C++; it gets what x86 gives, so that every machine and every
+// compiler agree: the lowest number of the type that the conversion goes through.
+template <class I>
+I checked(double value) {
+  static_assert(std::is_same_v<I, int32_t> || std::is_same_v<I, int64_t>);
+  constexpr double kEnd = std::is_same_v<I, int64_t> ? 0x1p63 : 0x1p31;
+  return value >= -kEnd && value < kEnd ? static_cast<I>(value) : std::numeric_limits<I>::min();
+}
+
+template <class To>
+To to_integer(double value) {
+  if constexpr (std::is_same_v<To, uint64_t>) {
+    const bool is_high = value >= 0x1p63 && value < 0x1p64;
+    return is_high ? static_cast<uint64_t>(value) : static_cast<uint64_t>(checked<int64_t>(value));
+  } else if constexpr (sizeof(To) == 8 || std::is_same_v<To, uint32_t>) {
+    return static_cast<To>(checked<int64_t>(value));
+  } else {
+    return static_cast<To>(checked<int32_t>(value));
+  }
+}
+
+template <class To, class From>
+To converted(From value) {
+  if constexpr (cpu::kIsNarrowFloat<From>) {
+    return converted<To>(static_cast<float>(value));
+  } else if constexpr (kIsComplex<From> && !kIsComplex<To>) {
+    return converted<To>(value.real());
+  } else if constexpr (kIsComplex<From>) {
+    using R = typename To::value_type;
+    return To(static_cast<R>(value.real()), static_cast<R>(value.imag()));
+  } else if constexpr (kIsComplex<To>) {
+    return To(static_cast<typename To::value_type>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (cpu::kIsNarrowFloat<To>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return to_integer<To>(static_cast<double>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class From, class To>
+void cast_loop(const void* from, void* to, int64_t count) {
+  const From* x = static_cast<const From*>(from);
+  To* y = static_cast<To*>(to);
+  for (int64_t i = 0; i < count; ++i) y[i] = converted<To>(x[i]);
+}
+
+// Towards zero instead of to the nearest: the bits that the narrow type lacks are cleared first.
+template <class From, class To>
+void truncating_loop(const void* from, void* to, int64_t count) {
+  constexpr uint32_t kLost = std::is_same_v<To, Half> ? 13 : 16;
+  const From* x = static_cast<const From*>(from);
+  To* y = static_cast<To*>(to);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(x[i]));
+    const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    y[i] = To(std::bit_cast<float>(is_nan ? bits : bits >> kLost << kLost));
+  }
+}
+
+template <class From>
+CastLoop loop_from(DType to) {
+  return cpu::pick<CastLoop>(Castable(), to,
+                             []<class To>() -> CastLoop { return &cast_loop<From, To>; });
+}
+
+CastLoop truncating_loop_for(DType from, DType to) {
+  using Narrow = cpu::Types<BFloat16, Half>;
+  if (from == DType::f32) {
+    return cpu::pick<CastLoop>(Narrow(), to,
+                               []<class To>() -> CastLoop { return &truncating_loop<float, To>; });
+  }
+  if (from != DType::f64) return nullptr;
+  return cpu::pick<CastLoop>(Narrow(), to,
+                             []<class To>() -> CastLoop { return &truncating_loop<double, To>; });
+}
+
+CastLoop cast_loop_for(DType from, DType to) {
+  using LoopFrom = CastLoop (*)(DType);
+  const LoopFrom loop = cpu::pick<LoopFrom>(
+      Castable(), from, []<class From>() -> LoopFrom { return &loop_from<From>; });
+  return loop == nullptr ? nullptr : loop(to);
+}
+
+class CastKernel final : public Kernel {
+ public:
+  explicit CastKernel(CastLoop loop) : loop_(loop) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    const DType from = spec.inputs[0].dtype, to = spec.outputs[0].dtype;
+    MR_ASSIGN(const bool truncates, spec.attrs.boolean("Truncate"));
+    CastLoop loop = truncates ? truncating_loop_for(from, to) : nullptr;
+    if (loop == nullptr) loop = cast_loop_for(from, to);
+    if (loop == nullptr && from != to)
+      return unimplemented("Cast ", dtype_name(from), " to ", dtype_name(to), " is not supported");
+    return std::unique_ptr<Kernel>(std::make_unique<CastKernel>(from == to ? nullptr : loop));
+  }
+
+  Status run(KernelContext& context) override {
+    if (loop_ == nullptr) {
+      context.set_output(0, context.take_input(0));
+      return {};
+    }
+    const Tensor& input = context.input(0);
+    MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
+    loop_(input.data(), output.mutable_data(), input.num_elements());
+    context.set_output(0, std::move(output));
+    return {};
+  }
+
+ private:
+  const CastLoop loop_;  // null: the types are the same
+};
+
+// --- Bitcast ---
+
+// Elements that become smaller get an axis more; larger ones use up the last axis, which must be as
+// long as the sizes differ.
+Result<PartialShape> bitcast_shape(const PartialShape& shape, DType from, DType to) {
+  if (!shape.has_rank()) return PartialShape::unknown();
+  const auto from_size = static_cast<int64_t>(dtype_size(from));
+  const auto to_size = static_cast<int64_t>(dtype_size(to));
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  if (from_size > to_size) dims.push_back(from_size / to_size);
+  if (from_size < to_size) {
+    const int64_t ratio = to_size / from_size;
+    if (dims.empty() || (dims.back() != ratio && dims.back() != kUnknownDim)) {
+      return invalid("Cannot bitcast from ", dtype_name(from), " to ", dtype_name(to), ": shape ",
+                     shape.to_string(), " must end in ", ratio);
+    }
+    dims.pop_back();
+  }
+  return PartialShape::create(dims);
+}
+
+Status bitcast(KernelContext& context) {
+  Tensor input = context.take_input(0);
+  const DType to = context.output_dtype(0);
+  // Bytes that came as small elements may not lie where large ones must.
+  if (reinterpret_cast<uintptr_t>(input.data()) % dtype_size(to) != 0) {
+    MR_ASSIGN(input, input.clone());
+  }
+  MR_ASSIGN(const PartialShape shape, bitcast_shape(input.shape(), input.dtype(), to));
+  const auto offset = static_cast<size_t>(static_cast<const char*>(input.data()) -
+                                          static_cast<const char*>(input.buffer()->data()));
+  MR_ASSIGN(Tensor output, Tensor::on_buffer(to, *shape.to_shape(), input.buffer(), offset));
+  context.set_output(0, std::move(output));
+  return {};
+}
+
+Status infer_bitcast(InferContext& context) {
+  MR_ASSIGN(const DType from, context.attrs().type("T"));
+  MR_ASSIGN(const DType to, context.attrs().type("type"));
+  MR_ASSIGN(PartialShape shape, bitcast_shape(context.input(0), from, to));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+}  // namespace
+
+Status register_casts(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Cast",
+      .doc = "The nearest values of type DstT; floats become integers by leaving out the fraction.",
+      .signature = "x: SrcT -> y: DstT | SrcT: type, DstT: type, Truncate: bool = false",
+      .infer = infer::same_as_input,
+      .cpu = kernel_class<CastKernel>(),
+      .examples = {"[1.75 -1.25] -> [1 -1] | SrcT = float, DstT = int32",
+                   "[0 2] -> [false true] | SrcT = int64, DstT = bool",
+                   "[3 4] -> [3 4] | SrcT = half, DstT = complex128",
+                   "[1.00390625] -> [1] | SrcT = float, DstT = bfloat16, Truncate = true"},
+  }));
+  return ops.add({
+      .name = "Bitcast",
+      .doc = "The same bytes as elements of another type.",
+      .signature = "input: T -> output: type | T: number, type: number",
+      .infer = infer_bitcast,
+      .cpu = kernel(bitcast),
+      .cost = Cost::cheap,
+      .examples = {"[1 2] -> [1065353216 1073741824] | T = float, type = int32",
+                   "[1 -1] -> [[1 0 0 0] [255 255 255 255]] | T = int32, type = uint8",
+                   "[[0 63] [128 63]] -> [0.5 1] | T = uint8, type = bfloat16"},
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,265 @@
+// Part of families.h: register_matmuls.
+#include <algorithm>
+
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/strided_copy.h"
+#include "millrace/ops/math/families.h"
+
+namespace millrace {
+namespace {
+
+// c += a * b for row-major matrices: a is rows x inner, b is inner x columns. Four rows of c share
+// each row of b that is read; blocks of b stay in the second-level cache.
+template <class T, class Sum>
+void add_product(const T* a, const T* b, Sum* c, int64_t rows, int64_t inner, int64_t columns) {
+  constexpr int64_t kInnerBlock = 256, kColumnBlock = 256, kRows = 4;
+  for (int64_t k0 = 0; k0 < inner; k0 += kInnerBlock) {
+    const int64_t k1 = std::min(k0 + kInnerBlock, inner);
+    for (int64_t j0 = 0; j0 < columns; j0 += kColumnBlock) {
+      const int64_t width = std::min(kColumnBlock, columns - j0);
+      int64_t i = 0;
+      for (; i + kRows <= rows; i += kRows) {
+        Sum* c0 = c + i * columns + j0;
+        Sum *c1 = c0 + columns, *c2 = c1 + columns, *c3 = c2 + columns;
+        for (int64_t k = k0; k < k1; ++k) {
+          const T* column = a + i * inner + k;
+          const Sum a0 = static_cast<Sum>(column[0]), a1 = static_cast<Sum>(column[inner]);
+          const Sum a2 = static_cast<Sum>(column[2 * inner]);
+          const Sum a3 = static_cast<Sum>(column[3 * inner]);
+          const T* row = b + k * columns + j0;
+          MR_INDEPENDENT
+          for (int64_t j = 0; j < width; ++j) {
+            const Sum x = static_cast<Sum>(row[j]);
+            c0[j] = cpu::add(c0[j], cpu::multiply(a0, x));
+            c1[j] = cpu::add(c1[j], cpu::multiply(a1, x));
+            c2[j] = cpu::add(c2[j], cpu::multiply(a2, x));
+            c3[j] = cpu::add(c3[j], cpu::multiply(a3, x));
+          }
+        }
+      }
+      for (; i < rows; ++i) {
+        Sum* c0 = c + i * columns + j0;
+        for (int64_t k = k0; k < k1; ++k) {
+          const Sum a0 = static_cast<Sum>(a[i * inner + k]);
+          const T* row = b + k * columns + j0;
+          MR_INDEPENDENT
+          for (int64_t j = 0; j < width; ++j)
+            c0[j] = cpu::add(c0[j], cpu::multiply(a0, static_cast<Sum>(row[j])));
+        }
+      }
+    }
+  }
+}
+
+// Sets c to the product.
+using ProductLoop = void (*)(const void* a, const void* b, void* c, int64_t rows, int64_t inner,
+                             int64_t columns);
+
+template <class T>
+void product_loop(const void* a, const void* b, void* c, int64_t rows, int64_t inner,
+                  int64_t columns) {
+  using Sum = cpu::Math<T>;
+  const T* x = static_cast<const T*>(a);
+  const T* y = static_cast<const T*>(b);
+  T* z = static_cast<T*>(c);
+  if constexpr (std::is_same_v<Sum, T>) {
+    std::fill_n(z, rows * columns, T(0));
+    add_product(x, y, z, rows, inner, columns);
+  } else {
+    // Narrow floats are added up wide, a few rows at a time.
+    constexpr int64_t kRows = 16;
+    std::vector<Sum> sums(static_cast<size_t>(kRows * columns));
+    for (int64_t i = 0; i < rows; i += kRows) {
+      const int64_t some = std::min(kRows, rows - i);
+      std::fill(sums.begin(), sums.end(), Sum(0));
+      add_product(x + i * inner, y, sums.data(), some, inner, columns);
+      for (int64_t j = 0; j < some * columns; ++j) z[i * columns + j] = static_cast<T>(sums[j]);
+    }
+  }
+}
+
+ProductLoop product_loop_for(DType dtype) {
+  using All =
+      cpu::Join<cpu::Join<cpu::Floating, cpu::Complex>,
+                cpu::Types<int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>>;
+  return cpu::pick<ProductLoop>(All(), dtype,
+                                []<class T>() -> ProductLoop { return &product_loop<T>; });
+}
+
+enum class Side : uint8_t { as_is, transposed, adjoint };
+
+template <class T>
+void conjugate(Tensor& tensor) {
+  for (T& value : tensor.mutable_flat<T>()) value = std::conj(value);
+}
+
+// The tensor with its last two axes swapped; conjugated, too, for an adjoint.
+Result<Tensor> turned(const Tensor& tensor, Side side) {
+  if (side == Side::as_is) return tensor;
+  const int rank = tensor.shape().rank();
+  std::vector<int64_t> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
+  Strides from = row_major_strides(tensor.shape());
+  std::swap(dims[rank - 2], dims[rank - 1]);
+  std::swap(from[rank - 2], from[rank - 1]);
+  MR_ASSIGN(const Shape shape, Shape::create(dims));
+  MR_ASSIGN(Tensor made, Tensor::allocate(tensor.dtype(), shape));
+  const Strides to = row_major_strides(shape);
+  copy_box(dims, tensor, {0, from}, made, {0, to});
+  if (side == Side::adjoint && tensor.dtype() == DType::c64) conjugate<std::complex<float>>(made);
+  if (side == Side::adjoint && tensor.dtype() == DType::c128) conjugate<std::complex<double>>(made);
+  return made;
+}
+
+// The product's shape: batch axes broadcast, then rows of a and columns of b.
+Result<PartialShape> product_shape(const PartialShape& a, Side a_side, const PartialShape& b,
+                                   Side b_side) {
+  if (!a.has_rank() || !b.has_rank()) return PartialShape::unknown();
+  if (a.rank() < 2 || b.rank() < 2) {
+    return invalid("a product needs matrices, but the shapes are ", a.to_string(), " and ",
+                   b.to_string());
+  }
+  const auto matrix_dims = [](const PartialShape& shape, Side side) {
+    const int64_t rows = shape.dim(shape.rank() - 2), columns = shape.dim(shape.rank() - 1);
+    return side == Side::as_is ? std::pair(rows, columns) : std::pair(columns, rows);
+  };
+  const auto [rows, a_inner] = matrix_dims(a, a_side);
+  const auto [b_inner, columns] = matrix_dims(b, b_side);
+  if (a_inner != b_inner && a_inner != kUnknownDim && b_inner != kUnknownDim) {
+    return invalid("Matrix size-incompatible: In[0]: ", a.to_string(), ", In[1]: ", b.to_string());
+  }
+  MR_ASSIGN(const PartialShape a_batch, PartialShape::create(a.dims().first(a.rank() - 2)));
+  MR_ASSIGN(const PartialShape b_batch, PartialShape::create(b.dims().first(b.rank() - 2)));
+  MR_ASSIGN(const PartialShape batch, broadcast_shapes(a_batch, b_batch));
+  std::vector<int64_t> dims(batch.dims().begin(), batch.dims().end());
+  dims.insert(dims.end(), {rows, columns});
+  return PartialShape::create(dims);
+}
+
+class ProductKernel final : public Kernel {
+ public:
+  ProductKernel(ProductLoop loop, Side a, Side b) : loop_(loop), a_side_(a), b_side_(b) {}
+  Status run(KernelContext& context) override {
+    MR_ASSIGN(const PartialShape known,
+              product_shape(context.input(0).shape(), a_side_, context.input(1).shape(), b_side_));
+    MR_ASSIGN(const Tensor a, turned(context.input(0), a_side_));
+    MR_ASSIGN(const Tensor b, turned(context.input(1), b_side_));
+    MR_ASSIGN(Tensor c, context.allocate(0, *known.to_shape()));
+    if (c.num_elements() > 0) MR_TRY(multiply(a, b, c));
+    context.set_output(0, std::move(c));
+    return {};
+  }
+
+ private:
+  Status multiply(const Tensor& a, const Tensor& b, Tensor& c) const {
+    const int64_t rows = c.shape().dim(c.shape().rank() - 2);
+    const int64_t columns = c.shape().dim(c.shape().rank() - 1);
+    const int64_t inner = a.shape().dim(a.shape().rank() - 1);
+    const auto batch_of = [](const Tensor& t) {
+      return Shape::create(t.shape().dims().first(t.shape().rank() - 2));
+    };
+    MR_ASSIGN(const Shape a_batch, batch_of(a));
+    MR_ASSIGN(const Shape b_batch, batch_of(b));
+    MR_ASSIGN(const Shape c_batch, batch_of(c));
+    const Strides a_strides = broadcast_strides(a_batch, c_batch);
+    const Strides b_strides = broadcast_strides(b_batch, c_batch);
+    const Strides c_strides = row_major_strides(c_batch);
+    const Walk<3> walk(c_batch.dims(), {a_strides, b_strides, c_strides});
+    const auto size = static_cast<int64_t>(dtype_size(c.dtype()));
+    walk.each_run([&](const std::array<int64_t, 3>& at) {
+      for (int64_t i = 0; i < walk.run_length(); ++i) {
+        const auto matrix = [&](int n) { return (at[n] + i * walk.run_stride(n)) * size; };
+        loop_(static_cast<const char*>(a.data()) + matrix(0) * rows * inner,
+              static_cast<const char*>(b.data()) + matrix(1) * inner * columns,
+              static_cast<char*>(c.mutable_data()) + matrix(2) * rows * columns, rows, inner,
+              columns);
+      }
+      return true;
+    });
+    return {};
+  }
+
+  const ProductLoop loop_;
+  const Side a_side_, b_side_;
+};
+
+Result<Side> side_of(const AttrView& attrs, std::string_view attr, Side turned) {
+  MR_ASSIGN(const bool is_turned, attrs.boolean(attr));
+  return is_turned ? turned : Side::as_is;
+}
+
+// What the attributes are called that turn the operands, and whether that conjugates.
+struct Naming {
+  std::string_view a, b;
+  Side turned;
+  bool only_matrices;
+};
+constexpr Naming kMatMul = {"transpose_a", "transpose_b", Side::transposed, true};
+constexpr Naming kBatchMatMul = {"adj_x", "adj_y", Side::adjoint, false};
+
+KernelFactory product_kernel(Naming naming) {
+  return [naming](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const Side a, side_of(spec.attrs, naming.a, naming.turned));
+    MR_ASSIGN(const Side b, side_of(spec.attrs, naming.b, naming.turned));
+    const ProductLoop loop = product_loop_for(spec.inputs[0].dtype);
+    if (loop == nullptr) return cpu::no_loop(spec, spec.inputs[0].dtype);
+    return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(loop, a, b));
+  };
+}
+
+InferFn infer_product(Naming naming) {
+  return [naming](InferContext& context) -> Status {
+    MR_ASSIGN(const Side a, side_of(context.attrs(), naming.a, naming.turned));
+    MR_ASSIGN(const Side b, side_of(context.attrs(), naming.b, naming.turned));
+    if (naming.only_matrices) {
+      MR_TRY(context.input_of_rank(0, 2));
+      MR_TRY(context.input_of_rank(1, 2));
+    }
+    MR_ASSIGN(PartialShape shape, product_shape(context.input(0), a, context.input(1), b));
+    context.set_output(0, std::move(shape));
+    return {};
+  };
+}
+
+}  // namespace
+
+Status register_matmuls(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "MatMul",
+      .doc = "The product of two matrices, either of which may be transposed first.",
+      .signature = "a: T, b: T -> product: T | transpose_a: bool = false, "
+                   "transpose_b: bool = false, T: {bfloat16, half, float, double, int32, int64, "
+                   "uint8, uint16, uint32, uint64, complex64, complex128}, grad_a: bool = false, "
+                   "grad_b: bool = false",
+      .infer = infer_product(kMatMul),
+      .cpu = product_kernel(kMatMul),
+      .cost = Cost::heavy,
+      .examples = {"[[1 2] [3 4]], [[5] [6]] -> [[17] [39]]",
+                   "[[1 3] [2 4]], [[5 6]] -> [[17] [39]] | transpose_a = true, transpose_b = true",
+                   "[[1] [2] [3] [4] [5]], [[2 1]] -> [[2 1] [4 2] [6 3] [8 4] [10 5]]"},
+  }));
+  // The first version lacks the small integers.
+  const std::pair<const char*, const char*> versions[] = {
+      {"BatchMatMul", "{bfloat16, half, float, double, int32, int64, complex64, complex128}"},
+      {"BatchMatMulV2",
+       "{bfloat16, half, float, double, int16, int32, int64, uint8, uint16, "
+       "uint32, uint64, complex64, complex128}"}};
+  for (const auto& [name, types] : versions) {
+    MR_TRY(ops.add({
+        .name = name,
+        .doc = "The products of the matrices in the last two axes, either of which may be replaced "
+               "by its adjoint first; the other axes broadcast.",
+        .signature = str_cat("x: T, y: T -> output: T | T: ", types,
+                             ", adj_x: bool = false, adj_y: bool = false, grad_x: bool = false, "
+                             "grad_y: bool = false"),
+        .infer = infer_product(kBatchMatMul),
+        .cpu = product_kernel(kBatchMatMul),
+        .cost = Cost::heavy,
+        .examples = {"[[[1 2]] [[3 4]]], [[[5] [6]]] -> [[[17]] [[39]]]",
+                     "[[1 2]], [[5 6]] -> [[17]] | adj_y = true"},
+    }));
+  }
+  return {};
+}
+
+}  // namespace millrace

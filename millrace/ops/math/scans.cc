@@ -1,0 +1,187 @@
+// Part of families.h: register_scans.
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/reduce.h"
+#include "millrace/ops/math/families.h"
+
+namespace millrace {
+namespace {
+
+// A tensor along one axis: `outer` times `length` rows of `inner` elements.
+struct AlongAxis {
+  int64_t outer = 1, length = 1, inner = 1;
+
+  AlongAxis(const Shape& shape, int axis) : length(shape.dim(axis)) {
+    for (int i = 0; i < axis; ++i) outer *= shape.dim(i);
+    for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape.dim(i);
+  }
+};
+
+// --- ArgMax, ArgMin ---
+
+using BestIndices = void (*)(const void* in, const AlongAxis& along, int64_t* out);
+
+struct Larger {
+  template <class T>
+  static bool wins(T a, T b) {
+    return a > b;
+  }
+};
+struct Smaller {
+  template <class T>
+  static bool wins(T a, T b) {
+    return a < b;
+  }
+};
+
+// The first of equal elements is the one.
+template <class Better, class T>
+void best_indices(const void* in, const AlongAxis& along, int64_t* out) {
+  using M = cpu::Math<T>;
+  const T* x = static_cast<const T*>(in);
+  for (int64_t outer = 0; outer < along.outer; ++outer, x += along.length * along.inner) {
+    for (int64_t inner = 0; inner < along.inner; ++inner) {
+      int64_t best = 0;
+      for (int64_t i = 1; i < along.length; ++i) {
+        const M candidate = static_cast<M>(x[i * along.inner + inner]);
+        if (Better::wins(candidate, static_cast<M>(x[best * along.inner + inner]))) best = i;
+      }
+      *out++ = best;
+    }
+  }
+}
+
+template <class Better>
+Result<std::unique_ptr<Kernel>> make_arg_best(const KernelSpec& spec) {
+  using Ordered = cpu::Join<cpu::Real, cpu::Types<bool>>;
+  const DType dtype = spec.inputs[0].dtype;
+  const BestIndices find = cpu::pick<BestIndices>(
+      Ordered(), dtype, []<class T>() -> BestIndices { return &best_indices<Better, T>; });
+  if (find == nullptr) return cpu::no_loop(spec, dtype);
+  return kernel([find](KernelContext& context) -> Status {
+    const Tensor& input = context.input(0);
+    MR_ASSIGN(const int64_t wanted, read_integer(context.input(1), "dimension"));
+    MR_ASSIGN(const int axis, resolve_axis(wanted, input.shape().rank(), "dimension"));
+    if (input.shape().dim(axis) == 0) {
+      return invalid("Reduction axis ", axis, " is empty in shape ", input.shape().to_string());
+    }
+    const int64_t removed = axis;
+    MR_ASSIGN(const PartialShape shape,
+              cpu::reduced_shape(input.shape(), {&removed, 1}, cpu::KeepDims::no));
+    const Shape output_shape = *shape.to_shape();
+    std::vector<int64_t> indices(static_cast<size_t>(output_shape.num_elements()));
+    find(input.data(), AlongAxis(input.shape(), axis), indices.data());
+    MR_ASSIGN(Tensor output, integer_tensor(context.output_dtype(0), output_shape, indices));
+    context.set_output(0, std::move(output));
+    return {};
+  })(spec);
+}
+
+Status infer_arg_best(InferContext& context) {
+  const PartialShape& input = context.input(0);
+  if (!input.has_rank()) return {};
+  MR_ASSIGN(const auto axis, constant_integers(context, 1, "dimension"));
+  if (axis) {
+    MR_ASSIGN(PartialShape shape, cpu::reduced_shape(input, *axis, cpu::KeepDims::no));
+    context.set_output(0, std::move(shape));
+  } else if (input.rank() > 0) {
+    context.set_output(0, PartialShape::of_rank(input.rank() - 1));
+  }
+  return {};
+}
+
+// --- Cumsum ---
+
+struct ScanOptions {
+  bool exclusive = false;  // each element is the sum of those before it
+  bool reverse = false;    // from the end
+};
+using ScanLoop = void (*)(const void* in, void* out, const AlongAxis& along, ScanOptions options);
+
+template <class T>
+void cumsum_loop(const void* in, void* out, const AlongAxis& along, ScanOptions options) {
+  using M = cpu::Math<T>;
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  for (int64_t outer = 0; outer < along.outer; ++outer) {
+    for (int64_t inner = 0; inner < along.inner; ++inner) {
+      M sum = M(0);
+      for (int64_t i = 0; i < along.length; ++i) {
+        const int64_t row = options.reverse ? along.length - 1 - i : i;
+        const int64_t at = (outer * along.length + row) * along.inner + inner;
+        const M next = cpu::add(sum, static_cast<M>(x[at]));
+        y[at] = static_cast<T>(options.exclusive ? sum : next);
+        sum = next;
+      }
+    }
+  }
+}
+
+Result<std::unique_ptr<Kernel>> make_cumsum(const KernelSpec& spec) {
+  const DType dtype = spec.inputs[0].dtype;
+  const ScanLoop loop = cpu::pick<ScanLoop>(cpu::Number(), dtype,
+                                            []<class T>() -> ScanLoop { return &cumsum_loop<T>; });
+  if (loop == nullptr) return cpu::no_loop(spec, dtype);
+  ScanOptions options;
+  MR_ASSIGN(options.exclusive, spec.attrs.boolean("exclusive"));
+  MR_ASSIGN(options.reverse, spec.attrs.boolean("reverse"));
+  return kernel([loop, options](KernelContext& context) -> Status {
+    const Tensor& input = context.input(0);
+    if (context.input(1).shape().rank() != 0) {
+      return invalid("ScanOp: axis must be a scalar, not ", context.input(1).shape().to_string());
+    }
+    MR_ASSIGN(const int64_t wanted, read_integer(context.input(1), "axis"));
+    const int rank = input.shape().rank();
+    if (wanted < -rank || wanted >= rank) {
+      return invalid("ScanOp: Expected scan axis in the range [", -rank, ", ", rank, "), but got ",
+                     wanted);
+    }
+    MR_ASSIGN(const int axis, resolve_axis(wanted, rank, "axis"));
+    MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
+    loop(input.data(), output.mutable_data(), AlongAxis(input.shape(), axis), options);
+    context.set_output(0, std::move(output));
+    return {};
+  })(spec);
+}
+
+template <class Better>
+Status add_arg_best(OpRegistry& ops, std::string name, std::string doc, std::string_view indices,
+                    std::string example) {
+  return ops.add({
+      .name = std::move(name),
+      .doc = std::move(doc),
+      .signature = str_cat(
+          "input: T, dimension: Tidx -> output: output_type | T: {bfloat16, half, float, double, "
+          "int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool}, ",
+          indices),
+      .infer = infer_arg_best,
+      .cpu = make_arg_best<Better>,
+      .examples = {std::move(example)},
+  });
+}
+
+}  // namespace
+
+Status register_scans(OpRegistry& ops) {
+  MR_TRY(add_arg_best<Larger>(ops, "ArgMax", "The index of the largest element along an axis.",
+                              "Tidx: {int16, int32, int64} = int32, "
+                              "output_type: {int16, uint16, int32, int64} = int64",
+                              "[[1 0 0] [0 1 1]], 1 -> [0 1]"));
+  MR_TRY(add_arg_best<Smaller>(ops, "ArgMin", "The index of the smallest element along an axis.",
+                               "Tidx: {int32, int64} = int32, output_type: {int32, int64} = int64",
+                               "[[1 0 0] [0 1 1]], 0 -> [1 0 0]"));
+  return ops.add({
+      .name = "Cumsum",
+      .doc = "Running sums along axis; exclusive leaves out the element itself, reverse begins at "
+             "the end.",
+      .signature = "x: T, axis: Tidx -> out: T | exclusive: bool = false, reverse: bool = false, "
+                   "T: number, Tidx: {int32, int64} = int32",
+      .infer = infer::same_as_input,
+      .cpu = make_cumsum,
+      .examples = {"[1 2 3], 0 -> [1 3 6]", "[1 2 3], 0 -> [0 1 3] | exclusive = true",
+                   "[1 2 3], 0 -> [6 5 3] | reverse = true", "[[1 2] [3 4]], 0 -> [[1 2] [4 6]]"},
+  });
+}
+
+}  // namespace millrace

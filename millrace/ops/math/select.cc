@@ -1,0 +1,183 @@
+// Part of families.h: register_select.
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/strides.h"
+#include "millrace/ops/math/families.h"
+
+namespace millrace {
+namespace {
+
+// --- Select, SelectV2 ---
+
+// One value of each with its step from element to element.
+struct Source {
+  const char* data;
+  int64_t step;
+};
+using SelectRun = void (*)(Source condition, Source yes, Source no, void* out, int64_t count);
+
+template <class T>
+void select_run(Source condition, Source yes, Source no, void* out, int64_t count) {
+  const bool* c = reinterpret_cast<const bool*>(condition.data);
+  const T* y = reinterpret_cast<const T*>(yes.data);
+  const T* n = reinterpret_cast<const T*>(no.data);
+  T* z = static_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i)
+    z[i] = c[i * condition.step] ? y[i * yes.step] : n[i * no.step];
+}
+
+SelectRun select_run_for(DType dtype) {
+  return cpu::pick_storage<SelectRun>(dtype, []<class T>() -> SelectRun { return &select_run<T>; });
+}
+
+// `condition` is read with the given strides, which need not be those of broadcasting.
+Result<Tensor> selected(const Tensor& condition, const Strides& condition_strides,
+                        const Tensor& yes, const Tensor& no, const Shape& shape) {
+  const DType dtype = yes.dtype();
+  MR_ASSIGN(Tensor output, Tensor::allocate(dtype, shape));
+  const Strides yes_strides = broadcast_strides(yes.shape(), shape);
+  const Strides no_strides = broadcast_strides(no.shape(), shape);
+  const Strides out_strides = row_major_strides(shape);
+  const Walk<4> walk(shape.dims(), {condition_strides, yes_strides, no_strides, out_strides});
+  const SelectRun run = select_run_for(dtype);
+  const auto size = static_cast<int64_t>(dtype_size(dtype));
+  const auto begin = [](const Tensor& t) { return static_cast<const char*>(t.data()); };
+  walk.each_run([&](const std::array<int64_t, 4>& at) {
+    run({begin(condition) + at[0], walk.run_stride(0)},
+        {begin(yes) + at[1] * size, walk.run_stride(1)},
+        {begin(no) + at[2] * size, walk.run_stride(2)},
+        static_cast<char*>(output.mutable_data()) + at[3] * size, walk.run_length());
+    return true;
+  });
+  return output;
+}
+
+// The condition is a scalar, or of the shape of both values, or a vector that chooses rows.
+Status select_v1(KernelContext& context) {
+  const Tensor& condition = context.input(0);
+  const Shape& shape = context.input(1).shape();
+  if (context.input(2).shape() != shape) {
+    return invalid("'then' and 'else' must have the same size. but received: ", shape.to_string(),
+                   " vs. ", context.input(2).shape().to_string());
+  }
+  Strides strides(shape.rank(), 0);
+  if (condition.shape() == shape) {
+    strides = row_major_strides(shape);
+  } else if (condition.shape().rank() == 1 && shape.rank() >= 1 &&
+             condition.shape().dim(0) == shape.dim(0)) {
+    strides[0] = 1;
+  } else if (!condition.shape().is_scalar()) {
+    return invalid(
+        "'cond' must be a scalar, a vector with one entry per row, or of the shape of "
+        "'then', ",
+        shape.to_string(), ", but has shape ", condition.shape().to_string());
+  }
+  MR_ASSIGN(Tensor output, selected(condition, strides, context.input(1), context.input(2), shape));
+  context.set_output(0, std::move(output));
+  return {};
+}
+
+Status select_v2(KernelContext& context) {
+  const Tensor& condition = context.input(0);
+  MR_ASSIGN(const Shape values,
+            broadcast_shapes(context.input(1).shape(), context.input(2).shape()));
+  MR_ASSIGN(const Shape shape, broadcast_shapes(condition.shape(), values));
+  MR_ASSIGN(Tensor output, selected(condition, broadcast_strides(condition.shape(), shape),
+                                    context.input(1), context.input(2), shape));
+  context.set_output(0, std::move(output));
+  return {};
+}
+
+Status infer_select_v1(InferContext& context) {
+  MR_ASSIGN(PartialShape shape, context.input(1).merge(context.input(2)));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+Status infer_select_v2(InferContext& context) {
+  MR_ASSIGN(const PartialShape values, broadcast_shapes(context.input(1), context.input(2)));
+  MR_ASSIGN(PartialShape shape, broadcast_shapes(context.input(0), values));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+// --- Where ---
+
+// Writes the positions of elements that are not zero.
+using Positions = std::vector<int64_t> (*)(const Tensor& tensor);
+
+template <class T>
+std::vector<int64_t> positions(const Tensor& tensor) {
+  const std::span<const T> elements = tensor.flat<T>();
+  std::vector<int64_t> found;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (!(elements[i] == T())) found.push_back(static_cast<int64_t>(i));
+  }
+  return found;
+}
+
+Result<std::unique_ptr<Kernel>> make_where(const KernelSpec& spec) {
+  using All = cpu::Join<cpu::Number, cpu::Types<bool>>;
+  const DType dtype = spec.inputs[0].dtype;
+  const Positions find =
+      cpu::pick<Positions>(All(), dtype, []<class T>() -> Positions { return &positions<T>; });
+  if (find == nullptr) return cpu::no_loop(spec, dtype);
+  return kernel([find](KernelContext& context) -> Status {
+    const Shape& shape = context.input(0).shape();
+    const std::vector<int64_t> found = find(context.input(0));
+    MR_ASSIGN(Tensor output,
+              context.allocate(0, {static_cast<int64_t>(found.size()), shape.rank()}));
+    int64_t* row = output.mutable_flat<int64_t>().data();
+    for (int64_t position : found) {
+      for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        row[axis] = position % shape.dim(axis);
+        position /= shape.dim(axis);
+      }
+      row += shape.rank();
+    }
+    context.set_output(0, std::move(output));
+    return {};
+  })(spec);
+}
+
+Status infer_where(InferContext& context) {
+  const int rank = context.input(0).rank();
+  context.set_output(0, PartialShape{kUnknownDim, rank < 0 ? kUnknownDim : rank});
+  return {};
+}
+
+}  // namespace
+
+Status register_select(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Select",
+      .doc = "Elements (or rows) of t where condition is true, and of e where it is false.",
+      .signature = "condition: bool, t: T, e: T -> output: T | T: type",
+      .infer = infer_select_v1,
+      .cpu = kernel(select_v1),
+      .examples = {"[true false], [1 2], [3 4] -> [1 4]", "true, [1 2], [3 4] -> [1 2]",
+                   "[true false], [[1 2] [3 4]], [[5 6] [7 8]] -> [[1 2] [7 8]]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "SelectV2",
+      .doc =
+          "Elements of t where condition is true, and of e where it is false, with broadcasting.",
+      .signature = "condition: bool, t: T, e: T -> output: T | T: type",
+      .infer = infer_select_v2,
+      .cpu = kernel(select_v2),
+      .examples = {"[true false], [[1 2] [3 4]], 9 -> [[1 9] [3 9]]",
+                   "[[true] [false]], [1 2], 9 -> [[1 2] [9 9]]"},
+  }));
+  return ops.add({
+      .name = "Where",
+      .doc = "The indices of the elements that are true or not zero, one per row.",
+      .signature =
+          "input: T -> index: int64 | T: {float, double, int32, uint8, int16, int8, "
+          "complex64, int64, bfloat16, uint16, complex128, half, uint32, uint64, bool} = bool",
+      .infer = infer_where,
+      .cpu = make_where,
+      .examples = {"[[1 0] [0 1]] -> [[0 0] [1 1]]"},
+  });
+}
+
+}  // namespace millrace

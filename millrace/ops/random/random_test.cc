@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "millrace/ops/loops/random_stream.h"
+#include "millrace/ops/random/families.h"
+#include "millrace/ops/testing/op_bench.h"
+
+namespace millrace {
+namespace {
+
+struct Fixture {
+  OpRegistry ops;
+  Fixture() { REQUIRE(register_random(ops).ok()); }
+  Tensor draw(std::string_view op, Attrs attrs, int32_t count = 10000) {
+    attrs.set("dtype", DType::f32);
+    return (*run_op(ops, op, {Tensor::vector<int32_t>({count})}, std::move(attrs)))[0];
+  }
+};
+
+TEST_CASE("equal seeds give equal numbers, other seeds and no seeds others") {
+  Fixture f;
+  const Attrs seeds = {{"seed", 1}, {"seed2", 2}};
+  CHECK(f.draw("RandomUniform", seeds) == f.draw("RandomUniform", seeds));
+  CHECK_FALSE(f.draw("RandomUniform", seeds) ==
+              f.draw("RandomUniform", {{"seed", 2}, {"seed2", 1}}));
+  CHECK_FALSE(f.draw("RandomUniform", {}) == f.draw("RandomUniform", {}));
+}
+
+TEST_CASE("each run of one stream is different") {
+  RandomStream stream(7);
+  CHECK(stream.next_run()() != stream.next_run()());
+}
+
+TEST_CASE("the distributions are what their names say") {
+  Fixture f;
+  const Attrs seed = {{"seed", 3}};
+  const auto moments = [](const Tensor& tensor) {
+    double mean = 0, square = 0;
+    for (const float x : tensor.flat<float>()) {
+      mean += x;
+      square += double{x} * x;
+    }
+    mean /= static_cast<double>(tensor.num_elements());
+    return std::pair(mean, square / static_cast<double>(tensor.num_elements()) - mean * mean);
+  };
+  const Tensor uniform = f.draw("RandomUniform", seed);
+  CHECK(moments(uniform).first == doctest::Approx(0.5).epsilon(0.02));
+  CHECK(moments(uniform).second == doctest::Approx(1.0 / 12).epsilon(0.05));
+  const auto in_unit = [](float x) { return x >= 0 && x < 1; };
+  CHECK(std::all_of(uniform.flat<float>().begin(), uniform.flat<float>().end(), in_unit));
+
+  const Tensor normal = f.draw("RandomStandardNormal", seed);
+  CHECK(std::abs(moments(normal).first) < 0.05);
+  CHECK(moments(normal).second == doctest::Approx(1).epsilon(0.05));
+
+  const Tensor truncated = f.draw("TruncatedNormal", seed);
+  const auto near = [](float x) { return std::abs(x) <= 2; };
+  CHECK(std::all_of(truncated.flat<float>().begin(), truncated.flat<float>().end(), near));
+}
+
+TEST_CASE("narrow floats never round up to 1") {
+  Fixture f;
+  const auto made = run_op(f.ops, "RandomUniform", {Tensor::vector<int32_t>({10000})},
+                           {{"dtype", DType::bf16}, {"seed", 1}});
+  for (const BFloat16 x : (*made)[0].flat<BFloat16>()) REQUIRE(static_cast<float>(x) < 1);
+}
+
+TEST_CASE("integers reach both ends of the widest range and stay inside a narrow one") {
+  Fixture f;
+  const auto draw = [&](int64_t low, int64_t high) {
+    return run_op(f.ops, "RandomUniformInt",
+                  {Tensor::vector<int32_t>({1000}), Tensor::scalar(low), Tensor::scalar(high)},
+                  {{"seed", 5}});
+  };
+  const auto wide = draw(INT64_MIN, INT64_MAX);
+  const auto elements = (*wide)[0].flat<int64_t>();
+  CHECK(*std::min_element(elements.begin(), elements.end()) < INT64_MIN / 2);
+  CHECK(*std::max_element(elements.begin(), elements.end()) > INT64_MAX / 2);
+  const auto narrow = draw(-1, 2);
+  for (const int64_t x : (*narrow)[0].flat<int64_t>()) REQUIRE((x >= -1 && x < 2));
+  CHECK(draw(3, 3).status().message() == "Need minval < maxval, got 3 >= 3");
+}
+
+TEST_CASE("of no integers, any range will do") {
+  Fixture f;
+  const auto drawn = run_op(
+      f.ops, "RandomUniformInt",
+      {Tensor::vector<int32_t>({2, 0}), Tensor::scalar<int64_t>(3), Tensor::scalar<int64_t>(3)},
+      {{"seed", 5}});
+  CHECK((*drawn)[0].shape() == Shape{2, 0});
+}
+
+TEST_CASE("a shuffle keeps every row and moves some") {
+  Fixture f;
+  std::vector<int32_t> rows(100);
+  for (int i = 0; i < 100; ++i) rows[i] = i;
+  const Tensor value = Tensor::vector<int32_t>(std::span<const int32_t>(rows));
+  const auto shuffled = (*run_op(f.ops, "RandomShuffle", {value}, {{"seed", 9}}))[0];
+  CHECK_FALSE(shuffled == value);
+  std::vector<int32_t> sorted(shuffled.flat<int32_t>().begin(), shuffled.flat<int32_t>().end());
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(sorted == rows);
+}
+
+}  // namespace
+}  // namespace millrace

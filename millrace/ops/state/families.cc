@@ -1,0 +1,16 @@
+#include "millrace/ops/state/families.h"
+
+namespace millrace {
+
+Status register_state(OpRegistry& ops) {
+  MR_TRY(register_ref_variables(ops));
+  MR_TRY(register_resource_variables(ops));
+  MR_TRY(register_scatters(ops));
+  MR_TRY(register_queue_handles(ops));
+  MR_TRY(register_queue_accesses(ops));
+  MR_TRY(register_resources(ops));
+  MR_TRY(register_tensor_arrays(ops));
+  return register_stacks(ops);
+}
+
+}  // namespace millrace

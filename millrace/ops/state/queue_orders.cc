@@ -1,0 +1,96 @@
+// Part of queue_core.h: the orders in which queues give their elements.
+#include <algorithm>
+#include <random>
+
+#include "millrace/ops/state/queue_core.h"
+
+namespace millrace {
+namespace {
+
+class FifoOrder final : public QueueOrder {
+ public:
+  size_t size() const override { return elements_.size(); }
+  void push(QueueElement element) override { elements_.push_back(std::move(element)); }
+  QueueElement pop() override {
+    QueueElement first = std::move(elements_.front());
+    elements_.pop_front();
+    return first;
+  }
+  void restore(QueueElement element) override { elements_.push_front(std::move(element)); }
+
+ private:
+  std::deque<QueueElement> elements_;
+};
+
+class ShuffledOrder final : public QueueOrder {
+ public:
+  ShuffledOrder(size_t reserve, std::seed_seq& seeds) : reserve_(reserve), random_(seeds) {}
+  size_t size() const override { return elements_.size(); }
+  void push(QueueElement element) override { elements_.push_back(std::move(element)); }
+  QueueElement pop() override {
+    const size_t chosen = std::uniform_int_distribution<size_t>(0, elements_.size() - 1)(random_);
+    std::swap(elements_[chosen], elements_.back());
+    QueueElement element = std::move(elements_.back());
+    elements_.pop_back();
+    return element;
+  }
+  void restore(QueueElement element) override { push(std::move(element)); }
+  size_t reserve() const override { return reserve_; }
+
+ private:
+  const size_t reserve_;
+  std::mt19937_64 random_;
+  std::vector<QueueElement> elements_;
+};
+
+class PriorityOrder final : public QueueOrder {
+ public:
+  size_t size() const override { return heap_.size(); }
+  void push(QueueElement element) override { insert(next_arrival_++, std::move(element)); }
+  QueueElement pop() override {
+    std::pop_heap(heap_.begin(), heap_.end(), leaves_later);
+    Entry last = std::move(heap_.back());
+    heap_.pop_back();
+    return std::move(last.element);
+  }
+  bool prefers_some() const override { return true; }
+  // Before all that arrived with the same priority.
+  void restore(QueueElement element) override { insert(--first_restored_, std::move(element)); }
+
+ private:
+  struct Entry {
+    int64_t priority;
+    int64_t arrival;
+    QueueElement element;
+  };
+  static bool leaves_later(const Entry& a, const Entry& b) {
+    return a.priority != b.priority ? a.priority > b.priority : a.arrival > b.arrival;
+  }
+  void insert(int64_t arrival, QueueElement element) {
+    const int64_t priority = element[0].item<int64_t>();
+    heap_.push_back({priority, arrival, std::move(element)});
+    std::push_heap(heap_.begin(), heap_.end(), leaves_later);
+  }
+
+  std::vector<Entry> heap_;
+  int64_t next_arrival_ = 0;
+  int64_t first_restored_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<QueueOrder> fifo_order() { return std::make_unique<FifoOrder>(); }
+
+std::unique_ptr<QueueOrder> shuffled_order(size_t reserve, uint64_t seed, uint64_t seed2) {
+  std::seed_seq seeds{seed, seed2};
+  if (seed == 0 && seed2 == 0) {
+    std::random_device system;
+    std::seed_seq of_system{system(), system(), system(), system()};
+    return std::make_unique<ShuffledOrder>(reserve, of_system);
+  }
+  return std::make_unique<ShuffledOrder>(reserve, seeds);
+}
+
+std::unique_ptr<QueueOrder> priority_order() { return std::make_unique<PriorityOrder>(); }
+
+}  // namespace millrace

@@ -1,0 +1,234 @@
+// Part of families.h: register_ref_variables.
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/forward.h"
+#include "millrace/ops/loops/sums.h"
+#include "millrace/ops/state/families.h"
+#include "millrace/ops/state/resource_access.h"
+#include "millrace/ops/state/variable.h"
+
+namespace millrace {
+namespace {
+
+class VariableKernel final : public Kernel {
+ public:
+  VariableKernel(ResourceName name, DType dtype, PartialShape shape)
+      : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(ResourceName name, resource_name_of(spec));
+    MR_ASSIGN(const DType dtype, spec.attrs.type("dtype"));
+    MR_ASSIGN(PartialShape shape, spec.attrs.shape("shape"));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<VariableKernel>(std::move(name), dtype, std::move(shape)));
+  }
+
+  Status run(KernelContext& context) override {
+    MR_ASSIGN(const std::shared_ptr<Variable> variable,
+              cached_.get(*context.step().device->resources, name_,
+                          [&](ResourceStore& manager, const ResourceName& name) {
+                            return find_or_create(manager, name);
+                          }));
+    if (variable->dtype() != dtype_) {
+      return invalid("variable '", name_.name, "' holds ", dtype_name(variable->dtype()),
+                     "; node '", context.node_name(), "' declares ", dtype_name(dtype_));
+    }
+    context.set_output_ref(0, reference_to(variable));
+    return {};
+  }
+
+ private:
+  Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager,
+                                                   const ResourceName& name) const {
+    return manager.find_or_create<Variable>(
+        name.container, name.name, [&]() -> Result<std::shared_ptr<Variable>> {
+          return std::make_shared<Variable>(name.name, dtype_, shape_);
+        });
+  }
+
+  const ResourceName name_;
+  const DType dtype_;
+  const PartialShape shape_;
+  CachedResource<Variable> cached_;
+};
+
+class AssignKernel final : public Kernel {
+ public:
+  explicit AssignKernel(bool validates_shape) : validates_shape_(validates_shape) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(const bool validates_shape, spec.attrs.boolean("validate_shape"));
+    return std::unique_ptr<Kernel>(std::make_unique<AssignKernel>(validates_shape));
+  }
+
+  Status run(KernelContext& context) override {
+    const TensorRef& ref = context.input_ref(0);
+    const auto variable = std::dynamic_pointer_cast<Variable>(ref.owner);
+    if (variable == nullptr)
+      return invalid("Assign '", context.node_name(), "': '", ref.name, "' is not a variable");
+    Tensor value = context.take_input(1);
+    {
+      MutexLock lock(*ref.mutex);
+      MR_TRY(check_shape(*variable, *ref.tensor, value));
+      MR_TRY(store(*ref.tensor, std::move(value)));
+    }
+    forward(context, 0, 0);
+    return {};
+  }
+
+ private:
+  Status check_shape(const Variable& variable, const Tensor& held, const Tensor& value) const {
+    if (!validates_shape_) return {};
+    const bool fits = held.has_value() ? held.shape() == value.shape()
+                                       : variable.declared_shape().allows(value.shape());
+    if (fits) return {};
+    return invalid(
+        "Assign requires shapes of both tensors to match. lhs shape= ",
+        held.has_value() ? held.shape().to_string() : variable.declared_shape().to_string(),
+        " rhs shape= ", value.shape().to_string());
+  }
+
+  const bool validates_shape_;
+};
+
+class UpdateKernel final : public Kernel {
+ public:
+  explicit UpdateKernel(cpu::BinaryLoop loop) : loop_(loop) {}
+  Status run(KernelContext& context) override {
+    const TensorRef& ref = context.input_ref(0);
+    {
+      MutexLock lock(*ref.mutex);
+      if (!ref.tensor->has_value()) return uninitialized(ref.name);
+      MR_TRY(update(*ref.tensor, context.input(1), loop_));
+    }
+    forward(context, 0, 0);
+    return {};
+  }
+
+ private:
+  const cpu::BinaryLoop loop_;
+};
+
+KernelFactory updating(cpu::BinaryLoop (*loop_for)(DType)) {
+  return [loop_for](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    const cpu::BinaryLoop loop = loop_for(spec.inputs[0].dtype);
+    if (loop == nullptr) return cpu::no_loop(spec, spec.inputs[0].dtype);
+    return std::unique_ptr<Kernel>(std::make_unique<UpdateKernel>(loop));
+  };
+}
+
+Status is_initialized(KernelContext& context) {
+  const TensorRef& ref = context.input_ref(0);
+  MutexLock lock(*ref.mutex);
+  context.set_output(0, Tensor::scalar(ref.tensor->has_value()));
+  return {};
+}
+
+// Gives the count and moves it on, in one step under the lock.
+template <class T>
+Status count_up(KernelContext& context, int64_t limit) {
+  const TensorRef& ref = context.input_ref(0);
+  MutexLock lock(*ref.mutex);
+  if (!ref.tensor->has_value()) return uninitialized(ref.name);
+  if (!ref.tensor->shape().is_scalar())
+    return invalid("CountUpTo '", context.node_name(), "': '", ref.name, "' is not a scalar");
+  const T count = ref.tensor->item<T>();
+  if (count >= limit) return out_of_range("Reached limit of ", limit);
+  Tensor now = *ref.tensor;
+  *ref.tensor = Tensor::scalar(static_cast<T>(count + 1));
+  context.set_output(0, std::move(now));
+  return {};
+}
+
+KernelFactory counting_up() {
+  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const int64_t limit, spec.attrs.integer("limit"));
+    const bool is_wide = spec.inputs[0].dtype == DType::i64;
+    return kernel([limit, is_wide](KernelContext& context) {
+      return is_wide ? count_up<int64_t>(context, limit) : count_up<int32_t>(context, limit);
+    })(spec);
+  };
+}
+
+// Both kinds of shape are known of the variable afterwards, if they are to be equal.
+Status infer_assign(InferContext& context) {
+  MR_ASSIGN(const bool validates_shape, context.attrs().boolean("validate_shape"));
+  PartialShape shape = context.input(1);
+  if (validates_shape) {
+    MR_ASSIGN(shape, shape.merge(context.input(0)));
+  }
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+Status infer_update(InferContext& context) {
+  MR_ASSIGN(PartialShape shape, context.input(0).merge(context.input(1)));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+Status add_update(OpRegistry& ops, std::string name, std::string doc,
+                  cpu::BinaryLoop (*loop_for)(DType)) {
+  return ops.add({
+      .name = std::move(name),
+      .doc = std::move(doc),
+      .signature =
+          "ref: ref(T), value: T -> output_ref: ref(T) | T: number, use_locking: bool = false",
+      .infer = infer_update,
+      .cpu = updating(loop_for),
+      .stateful = true,
+      .foldable = false,
+  });
+}
+
+}  // namespace
+
+Status register_ref_variables(OpRegistry& ops) {
+  for (const char* name : {"VariableV2", "Variable"}) {
+    MR_TRY(ops.add({
+        .name = name,
+        .doc = "A variable of the device; nodes with one container and shared_name, or else one "
+               "name, share it.",
+        .signature = "-> ref: ref(dtype) | shape: shape, dtype: type, container: string = '', "
+                     "shared_name: string = ''",
+        .infer = infer::shape_attr,
+        .cpu = kernel_class<VariableKernel>(),
+        .stateful = true,
+        .foldable = false,
+        .cost = Cost::cheap,
+    }));
+  }
+  MR_TRY(ops.add({
+      .name = "Assign",
+      .doc = "Puts value into the variable. With validate_shape, only one of the shape it has.",
+      .signature = "ref: ref(T), value: T -> output_ref: ref(T) | T: type, "
+                   "validate_shape: bool = true, use_locking: bool = true",
+      .infer = infer_assign,
+      .cpu = kernel_class<AssignKernel>(),
+      .stateful = true,
+      .foldable = false,
+      .allows_uninitialized_input = true,
+  }));
+  MR_TRY(add_update(ops, "AssignAdd", "Adds value to the variable.", cpu::addition_loop));
+  MR_TRY(add_update(ops, "AssignSub", "Subtracts value from the variable.", cpu::subtraction_loop));
+  MR_TRY(ops.add({
+      .name = "IsVariableInitialized",
+      .doc = "True if the variable was assigned a value.",
+      .signature = "ref: ref(dtype) -> is_initialized: bool | dtype: type",
+      .infer = infer::scalar,
+      .cpu = kernel(is_initialized),
+      .stateful = true,
+      .foldable = false,
+      .allows_uninitialized_input = true,
+      .cost = Cost::cheap,
+  }));
+  return ops.add({
+      .name = "CountUpTo",
+      .doc = "The variable's count, which is one higher afterwards; at limit, OUT_OF_RANGE.",
+      .signature = "ref: ref(T) -> output: T | limit: int, T: {int32, int64}",
+      .infer = infer::scalar,
+      .cpu = counting_up(),
+      .stateful = true,
+      .foldable = false,
+      .cost = Cost::cheap,
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,186 @@
+// Part of families.h: register_resource_variables.
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/sums.h"
+#include "millrace/ops/state/families.h"
+#include "millrace/ops/state/stateful_op.h"
+#include "millrace/ops/state/variable_handle.h"
+
+namespace millrace {
+namespace {
+
+class VarHandleKernel final : public Kernel {
+ public:
+  VarHandleKernel(ResourceName name, DType dtype, PartialShape shape)
+      : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(ResourceName name, resource_name_of(spec));
+    MR_ASSIGN(const DType dtype, spec.attrs.type("dtype"));
+    MR_ASSIGN(PartialShape shape, spec.attrs.shape("shape"));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<VarHandleKernel>(std::move(name), dtype, std::move(shape)));
+  }
+  Status run(KernelContext& context) override {
+    ResourceHandle handle = make_handle(context, name_, Variable::kTypeName);
+    handle.dtypes_and_shapes = {{dtype_, shape_}};
+    context.set_output(0, Tensor::scalar(std::move(handle)));
+    return {};
+  }
+
+ private:
+  const ResourceName name_;
+  const DType dtype_;
+  const PartialShape shape_;
+};
+
+class ReadKernel final : public Kernel {
+ public:
+  explicit ReadKernel(const KernelSpec&) {}
+  Status run(KernelContext& context) override {
+    MR_ASSIGN(Tensor value, variable_.read(context));
+    context.set_output(0, std::move(value));
+    return {};
+  }
+
+ private:
+  VariableHandle variable_;
+};
+
+class AssignKernel final : public Kernel {
+ public:
+  AssignKernel(DType dtype, bool validates_shape)
+      : dtype_(dtype), validates_shape_(validates_shape) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(const DType dtype, spec.attrs.type("dtype"));
+    MR_ASSIGN(const bool validates_shape, spec.attrs.boolean("validate_shape"));
+    return std::unique_ptr<Kernel>(std::make_unique<AssignKernel>(dtype, validates_shape));
+  }
+
+  Status run(KernelContext& context) override {
+    MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
+    const ResourceHandle& handle = context.input(0).item<ResourceHandle>();
+    MR_ASSIGN(const std::shared_ptr<Variable> variable,
+              cached_.get(*context.step().device->resources, name,
+                          [&](ResourceStore& manager, const ResourceName& wanted) {
+                            return find_or_create(manager, wanted, handle);
+                          }));
+    if (variable->dtype() != dtype_) {
+      return invalid("'", context.node_name(),
+                     "': Trying to assign variable with wrong dtype. Expected ",
+                     dtype_name(variable->dtype()), " got ", dtype_name(dtype_));
+    }
+    Tensor value = context.take_input(1);
+    MutexLock lock(variable->mutex());
+    Tensor& held = *variable->tensor();
+    // Held against the value that is there, as TensorFlow does; what is declared binds nobody.
+    if (validates_shape_ && held.has_value() && held.shape() != value.shape()) {
+      return invalid("'", context.node_name(),
+                     "': Trying to assign to variable with tensor with wrong shape. Expected ",
+                     held.shape().to_string(), " got ", value.shape().to_string());
+    }
+    return store(held, std::move(value));
+  }
+
+ private:
+  Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager, const ResourceName& name,
+                                                   const ResourceHandle& handle) const {
+    const auto make = [&]() -> Result<std::shared_ptr<Variable>> {
+      const bool has_shape = !handle.dtypes_and_shapes.empty();
+      return std::make_shared<Variable>(
+          name.name, dtype_, has_shape ? handle.dtypes_and_shapes[0].second : PartialShape());
+    };
+    return manager.find_or_create<Variable>(name.container, name.name, make);
+  }
+
+  const DType dtype_;
+  const bool validates_shape_;
+  CachedResource<Variable> cached_;
+};
+
+class UpdateKernel final : public Kernel {
+ public:
+  UpdateKernel(DType dtype, cpu::BinaryLoop loop) : dtype_(dtype), loop_(loop) {}
+  Status run(KernelContext& context) override {
+    return variable_.change(
+        context, dtype_, [&](Tensor& tensor) { return update(tensor, context.input(1), loop_); });
+  }
+
+ private:
+  const DType dtype_;
+  const cpu::BinaryLoop loop_;
+  VariableHandle variable_;
+};
+
+KernelFactory updating(cpu::BinaryLoop (*loop_for)(DType)) {
+  return [loop_for](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    const DType dtype = spec.inputs[1].dtype;
+    const cpu::BinaryLoop loop = loop_for(dtype);
+    if (loop == nullptr) return cpu::no_loop(spec, dtype);
+    return std::unique_ptr<Kernel>(std::make_unique<UpdateKernel>(dtype, loop));
+  };
+}
+
+Status is_initialized(KernelContext& context) {
+  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
+  const auto found = context.step().device->resources->find<Variable>(name.container, name.name);
+  context.set_output(0, Tensor::scalar(found.ok() && (*found)->read().has_value()));
+  return {};
+}
+
+class ShapeKernel final : public Kernel {
+ public:
+  explicit ShapeKernel(const KernelSpec&) {}
+  Status run(KernelContext& context) override {
+    MR_ASSIGN(const std::shared_ptr<Variable> variable, variable_.find(context));
+    const Tensor value = variable->read();
+    if (!value.has_value()) return uninitialized(variable->name());
+    MR_ASSIGN(Tensor dims, integer_tensor(context.output_dtype(0), {value.shape().rank()},
+                                          value.shape().dims()));
+    context.set_output(0, std::move(dims));
+    return {};
+  }
+
+ private:
+  VariableHandle variable_;
+};
+
+Status infer_dims(InferContext& context) {
+  context.set_output(0, PartialShape::of_rank(1));
+  return {};
+}
+
+}  // namespace
+
+Status register_resource_variables(OpRegistry& ops) {
+  MR_TRY(ops.add(stateful_op(
+      "VarHandleOp",
+      "The handle of a variable of the device: of that container and shared_name, or else of the "
+      "node's name.",
+      "-> resource: resource | container: string = '', shared_name: string = '', debug_name: "
+      "string "
+      "= '', dtype: type, shape: shape, allowed_devices: list(string) = {}",
+      infer::scalar, kernel_class<VarHandleKernel>(), Cost::cheap)));
+  MR_TRY(ops.add(stateful_op("ReadVariableOp", "The variable's value as it is now.",
+                             "resource: resource -> value: dtype | dtype: type", infer::unknown,
+                             kernel_class<ReadKernel>(), Cost::cheap)));
+  MR_TRY(ops.add(
+      stateful_op("AssignVariableOp", "Puts value into the variable, making it if need be.",
+                  "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
+                  infer::no_outputs, kernel_class<AssignKernel>(), Cost::by_size)));
+  MR_TRY(ops.add(stateful_op("AssignAddVariableOp", "Adds value to the variable.",
+                             "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
+                             updating(cpu::addition_loop), Cost::by_size)));
+  MR_TRY(ops.add(stateful_op("AssignSubVariableOp", "Subtracts value from the variable.",
+                             "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
+                             updating(cpu::subtraction_loop), Cost::by_size)));
+  MR_TRY(ops.add(stateful_op("VarIsInitializedOp",
+                             "True if the variable exists and was assigned a value.",
+                             "resource: resource -> is_initialized: bool", infer::scalar,
+                             kernel(is_initialized), Cost::cheap)));
+  return ops.add(
+      stateful_op("VariableShape", "The shape of the variable's value.",
+                  "input: resource -> output: out_type | out_type: {int32, int64} = int32",
+                  infer_dims, kernel_class<ShapeKernel>(), Cost::cheap));
+}
+
+}  // namespace millrace

@@ -1,0 +1,49 @@
+// Part of families.h: register_resources.
+#include "millrace/op/infer.h"
+#include "millrace/ops/state/families.h"
+#include "millrace/ops/state/queue.h"
+#include "millrace/ops/state/resource_access.h"
+#include "millrace/ops/state/variable.h"
+
+namespace millrace {
+namespace {
+
+template <class T>
+Status destroy(KernelContext& context) {
+  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, T::kTypeName));
+  return context.step().device->resources->remove<T>(name.container, name.name);
+}
+
+Status destroy_any(KernelContext& context) {
+  const Tensor& input = context.input(0);
+  const bool is_queue =
+      input.num_elements() == 1 && input.item<ResourceHandle>().type_name == Queue::kTypeName;
+  return is_queue ? destroy<Queue>(context) : destroy<Variable>(context);
+}
+
+KernelFactory destroying() {
+  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const bool ignores_absence, spec.attrs.boolean("ignore_lookup_error"));
+    return kernel([ignores_absence](KernelContext& context) -> Status {
+      const Status status = destroy_any(context);
+      return ignores_absence && status.code() == Code::not_found ? Status() : status;
+    })(spec);
+  };
+}
+
+}  // namespace
+
+Status register_resources(OpRegistry& ops) {
+  return ops.add({
+      .name = "DestroyResourceOp",
+      .doc = "Drops a resource from its device; whoever waits on it fails.",
+      .signature = "resource: resource -> | ignore_lookup_error: bool = true",
+      .infer = infer::no_outputs,
+      .cpu = destroying(),
+      .stateful = true,
+      .foldable = false,
+      .cost = Cost::cheap,
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,142 @@
+// Part of families.h: register_scatters.
+#include "millrace/op/infer.h"
+#include "millrace/op/kernel.h"
+#include "millrace/ops/loops/forward.h"
+#include "millrace/ops/loops/gather.h"
+#include "millrace/ops/loops/sums.h"
+#include "millrace/ops/state/families.h"
+#include "millrace/ops/state/scatter.h"
+#include "millrace/ops/state/variable_handle.h"
+
+namespace millrace {
+namespace {
+
+// --- reference variables ---
+
+class RefScatterKernel final : public Kernel {
+ public:
+  explicit RefScatterKernel(cpu::BinaryLoop loop) : loop_(loop) {}
+  Status run(KernelContext& context) override {
+    const TensorRef& ref = context.input_ref(0);
+    {
+      MutexLock lock(*ref.mutex);
+      if (!ref.tensor->has_value()) return uninitialized(ref.name);
+      MR_TRY(scatter(*ref.tensor, context.input(1), context.input(2), loop_));
+    }
+    forward(context, 0, 0);
+    return {};
+  }
+
+ private:
+  const cpu::BinaryLoop loop_;  // null: replace
+};
+
+// --- resource variables ---
+
+class ResourceGatherKernel final : public Kernel {
+ public:
+  explicit ResourceGatherKernel(int64_t batch_dims) : batch_dims_(batch_dims) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(const int64_t batch_dims, spec.attrs.integer("batch_dims"));
+    return std::unique_ptr<Kernel>(std::make_unique<ResourceGatherKernel>(batch_dims));
+  }
+  Status run(KernelContext& context) override {
+    MR_ASSIGN(const Tensor params, variable_.value(context, context.output_dtype(0)));
+    MR_ASSIGN(Tensor output, gather(params, context.input(1), batch_dims_, batch_dims_));
+    context.set_output(0, std::move(output));
+    return {};
+  }
+
+ private:
+  const int64_t batch_dims_;
+  VariableHandle variable_;
+};
+
+class ResourceScatterKernel final : public Kernel {
+ public:
+  ResourceScatterKernel(DType dtype, cpu::BinaryLoop loop) : dtype_(dtype), loop_(loop) {}
+  Status run(KernelContext& context) override {
+    return variable_.change(context, dtype_, [&](Tensor& tensor) {
+      return scatter(tensor, context.input(1), context.input(2), loop_);
+    });
+  }
+
+ private:
+  const DType dtype_;
+  const cpu::BinaryLoop loop_;  // null: replace
+  VariableHandle variable_;
+};
+
+Status infer_ref_scatter(InferContext& context) {
+  context.set_output(0, context.input(0));
+  return {};
+}
+
+// What the scattering ops do to a row that is there.
+struct Change {
+  std::string suffix, doc, types;
+  cpu::BinaryLoop (*loop_for)(DType);
+  std::string_view use_locking;
+};
+
+Result<cpu::BinaryLoop> loop_of(const KernelSpec& spec, const Change& change) {
+  if (change.loop_for == nullptr) return cpu::BinaryLoop();
+  const DType dtype = spec.inputs[2].dtype;
+  const cpu::BinaryLoop loop = change.loop_for(dtype);
+  if (loop == nullptr) return cpu::no_loop(spec, dtype);
+  return loop;
+}
+
+Status add_scatters(OpRegistry& ops, const Change& change) {
+  MR_TRY(ops.add({
+      .name = "Scatter" + change.suffix,
+      .doc = change.doc,
+      .signature = str_cat(
+          "ref: ref(T), indices: Tindices, updates: T -> output_ref: ref(T) | T: ", change.types,
+          ", Tindices: {int32, int64}, use_locking: bool = ", change.use_locking),
+      .infer = infer_ref_scatter,
+      .cpu = [change](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+        MR_ASSIGN(const cpu::BinaryLoop loop, loop_of(spec, change));
+        return std::unique_ptr<Kernel>(std::make_unique<RefScatterKernel>(loop));
+      },
+      .stateful = true,
+      .foldable = false,
+  }));
+  return ops.add({
+      .name = "ResourceScatter" + change.suffix,
+      .doc = change.doc,
+      .signature = str_cat("resource: resource, indices: Tindices, updates: dtype -> | dtype: ",
+                           change.types, ", Tindices: {int32, int64}"),
+      .infer = infer::no_outputs,
+      .cpu = [change](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+        MR_ASSIGN(const cpu::BinaryLoop loop, loop_of(spec, change));
+        return std::unique_ptr<Kernel>(
+            std::make_unique<ResourceScatterKernel>(spec.inputs[2].dtype, loop));
+      },
+      .stateful = true,
+      .foldable = false,
+  });
+}
+
+}  // namespace
+
+Status register_scatters(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "ResourceGather",
+      .doc = "The rows of a variable that indices name, without reading the rest.",
+      .signature = "resource: resource, indices: Tindices -> output: dtype | batch_dims: int = 0, "
+                   "validate_indices: bool = true, dtype: type, Tindices: {int32, int64}",
+      .infer = infer::unknown,
+      .cpu = kernel_class<ResourceGatherKernel>(),
+      .stateful = true,
+      .foldable = false,
+  }));
+  MR_TRY(add_scatters(ops, {"Add", "Adds updates to the rows of a variable that indices name.",
+                            "number", cpu::addition_loop, "false"}));
+  MR_TRY(add_scatters(ops, {"Sub", "Subtracts updates from the rows that indices name.", "number",
+                            cpu::subtraction_loop, "false"}));
+  return add_scatters(ops, {"Update", "Puts updates in the place of the rows that indices name.",
+                            "type", nullptr, "true"});
+}
+
+}  // namespace millrace

@@ -1,0 +1,182 @@
+#include "millrace/ops/state/tensor_array.h"
+
+#include <doctest/doctest.h>
+
+#include "millrace/ops/state/families.h"
+#include "millrace/ops/testing/op_bench.h"
+
+namespace millrace {
+namespace {
+
+const Tensor kFlow = Tensor::scalar(0.0f);
+
+struct Fixture {
+  OpRegistry ops;
+  std::unique_ptr<Bench> bench;
+  Tensor handle;
+
+  Fixture() {
+    REQUIRE(register_state(ops).ok());
+    bench = std::make_unique<Bench>(ops);
+  }
+  Result<Tensor> run(std::string_view op, std::vector<Value> inputs, Attrs attrs = {}) {
+    MR_ASSIGN(auto outputs, bench->run(op, std::move(inputs), {.attrs = std::move(attrs)}));
+    return outputs.empty() ? Tensor() : outputs[0].tensor;
+  }
+  void make(int32_t size, Attrs attrs = {}) {
+    attrs.set("dtype", DType::f32);
+    handle = *run("TensorArrayV3", {Tensor::scalar(size)}, std::move(attrs));
+  }
+  Status write(int32_t index, Tensor value) {
+    return run("TensorArrayWriteV3", {handle, Tensor::scalar(index), std::move(value), kFlow})
+        .status();
+  }
+  Result<Tensor> read(int32_t index) {
+    return run("TensorArrayReadV3", {handle, Tensor::scalar(index), kFlow},
+               {{"dtype", DType::f32}});
+  }
+};
+
+TEST_CASE("an element is written once and, unless kept, read once") {
+  Fixture f;
+  f.make(2);
+  REQUIRE(f.write(0, Tensor::scalar(1.0f)).ok());
+  CHECK(f.write(0, Tensor::scalar(1.0f)).message().ends_with("already been written to."));
+  CHECK(*f.read(0) == Tensor::scalar(1.0f));
+  CHECK(f.read(0).status().message().find("cleared after a previous read") != std::string::npos);
+  f.make(1, {{"clear_after_read", false}});
+  REQUIRE(f.write(0, Tensor::scalar(1.0f)).ok());
+  CHECK(f.read(0).ok());
+  CHECK(f.read(0).ok());
+}
+
+TEST_CASE("an array grows only if it may") {
+  Fixture f;
+  f.make(1);
+  CHECK(f.write(1, Tensor::scalar(1.0f)).message().ends_with("not resizeable and size is: 1"));
+  f.make(1, {{"dynamic_size", true}});
+  REQUIRE(f.write(4, Tensor::scalar(1.0f)).ok());
+  CHECK(*f.run("TensorArraySizeV3", {f.handle, kFlow}) == Tensor::scalar<int32_t>(5));
+  CHECK(f.write(INT32_MAX, Tensor::scalar(1.0f)).code() == Code::invalid_argument);
+  CHECK(f.write(-1, Tensor::scalar(1.0f)).code() == Code::invalid_argument);
+}
+
+TEST_CASE("rows go in one by one and come out stacked or joined") {
+  Fixture f;
+  f.make(2, {{"clear_after_read", false}});
+  const Tensor rows = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  const Tensor indices = Tensor::vector<int32_t>({1, 0});
+  REQUIRE(f.run("TensorArrayScatterV3", {f.handle, indices, rows, kFlow}).ok());
+  CHECK(*f.run("TensorArrayGatherV3", {f.handle, indices, kFlow}, {{"dtype", DType::f32}}) == rows);
+  CHECK(*f.run("TensorArrayConcatV3", {f.handle, kFlow}, {{"dtype", DType::f32}}) ==
+        Tensor::vector<float>({3, 4, 1, 2}));
+}
+
+TEST_CASE("pieces of several lengths go in and come out with their lengths") {
+  Fixture f;
+  f.make(2);
+  const Tensor value = Tensor::vector<float>({1, 2, 3});
+  CHECK(f.run("TensorArraySplitV3", {f.handle, value, Tensor::vector<int64_t>({1, 3}), kFlow})
+            .status()
+            .code() == Code::invalid_argument);
+  f.make(2);
+  const Tensor lengths = Tensor::vector<int64_t>({1, 2});
+  REQUIRE(f.run("TensorArraySplitV3", {f.handle, value, lengths, kFlow}).ok());
+  const auto outputs =
+      f.bench->run("TensorArrayConcatV3", {f.handle, kFlow}, {.attrs = {{"dtype", DType::f32}}});
+  CHECK((*outputs)[0].tensor == value);
+  CHECK((*outputs)[1].tensor == lengths);
+}
+
+TEST_CASE("gradients that are written twice add up, and those never written are zeros") {
+  Fixture f;
+  f.make(2, {{"element_shape", PartialShape{2}}});
+  const Attrs source = {{"source", "gradients"}};
+  const Tensor again = *f.run("TensorArrayGradV3", {f.handle, kFlow}, source);
+  f.handle = *f.run("TensorArrayGradV3", {f.handle, kFlow}, source);
+  CHECK(again.item<ResourceHandle>() == f.handle.item<ResourceHandle>());
+  const Tensor one = Tensor::vector<float>({1, 2});
+  REQUIRE(f.write(0, one).ok());
+  REQUIRE(f.write(0, one).ok());
+  CHECK(*f.read(0) == Tensor::vector<float>({2, 4}));
+  CHECK(*f.read(1) == Tensor::vector<float>({0, 0}));
+}
+
+TEST_CASE("what was never written reads as zeros if its shape is known") {
+  Fixture f;
+  f.make(2);
+  CHECK(f.read(0).status().message().find("not fully defined") != std::string::npos);
+  f.make(2, {{"element_shape", PartialShape{2}}});
+  CHECK(*f.read(0) == Tensor::vector<float>({0, 0}));
+  f.make(2, {{"identical_element_shapes", true}});
+  REQUIRE(f.write(1, Tensor::scalar(1.0f)).ok());
+  CHECK(*f.read(0) == Tensor::scalar(0.0f));
+}
+
+TEST_CASE(
+    "the gradients of pieces are joined as the pieces were, whatever was written after them") {
+  Fixture f;
+  f.make(1, {{"dynamic_size", true}});
+  const Tensor value = Tensor::vector<float>({1, 2, 3});
+  const Tensor lengths = Tensor::vector<int64_t>({1, 2});
+  REQUIRE(f.run("TensorArraySplitV3", {f.handle, value, lengths, kFlow}).ok());
+  REQUIRE(f.write(2, Tensor::vector<float>({4})).ok());
+  f.handle = *f.run("TensorArrayGradV3", {f.handle, kFlow}, {{"source", "gradients"}});
+  REQUIRE(f.write(0, Tensor::vector<float>({5})).ok());
+  CHECK(*f.run("TensorArrayConcatV3", {f.handle, kFlow}, {{"dtype", DType::f32}}) ==
+        Tensor::vector<float>({5, 0, 0}));
+}
+
+TEST_CASE("nothing joined is empty if the shape of the elements is known") {
+  Fixture f;
+  f.make(0);
+  CHECK(f.run("TensorArrayConcatV3", {f.handle, kFlow}, {{"dtype", DType::f32}}).status().code() ==
+        Code::invalid_argument);
+  CHECK(f.run("TensorArrayConcatV3", {f.handle, kFlow},
+              {{"dtype", DType::f32}, {"element_shape_except0", PartialShape{5}}})
+            ->shape() == Shape{0, 5});
+}
+
+TEST_CASE("pieces that do not make up the value, or more than the array holds, are refused") {
+  Fixture f;
+  f.make(2);
+  const auto split = [&](Tensor lengths) {
+    return f
+        .run("TensorArraySplitV3",
+             {f.handle, Tensor::vector<float>({1, 2, 3}), std::move(lengths), kFlow})
+        .status()
+        .message();
+  };
+  CHECK(split(Tensor::scalar<int64_t>(3)) == "Expected lengths to be a vector, received shape: []");
+  CHECK(split(Tensor::vector<int64_t>({-1, 4})) == "lengths[0] is -1, below 0");
+  CHECK(split(Tensor::vector<int64_t>({INT64_MAX, 4})).find("overflows") != std::string::npos);
+  CHECK(split(Tensor::vector<int64_t>({1})).find("sum of lengths is 1") != std::string::npos);
+  CHECK(split(Tensor::vector<int64_t>({3})).find("(2 vs. 1)") != std::string::npos);
+}
+
+TEST_CASE("elements of another type or shape are refused, and so is a closed array") {
+  Fixture f;
+  f.make(2, {{"identical_element_shapes", true}});
+  CHECK(f.write(0, Tensor::scalar<int32_t>(1)).code() == Code::invalid_argument);
+  REQUIRE(f.write(0, Tensor::scalar(1.0f)).ok());
+  CHECK(f.write(1, Tensor::vector<float>({1})).code() == Code::invalid_argument);
+  REQUIRE(f.run("TensorArrayCloseV3", {f.handle}).ok());
+  CHECK(f.read(0).status().message().ends_with("has already been closed."));
+}
+
+TEST_CASE("a stack gives back in the opposite order, up to its limit") {
+  Fixture f;
+  const Tensor stack = *f.run("StackV2", {Tensor::scalar<int32_t>(2)}, {{"elem_type", DType::f32}});
+  for (const float value : {1.0f, 2.0f})
+    CHECK(*f.run("StackPushV2", {stack, Tensor::scalar(value)}) == Tensor::scalar(value));
+  CHECK(f.run("StackPushV2", {stack, kFlow}).status().message().ends_with("its max_size (2)"));
+  const auto pop = [&] { return f.run("StackPopV2", {stack}, {{"elem_type", DType::f32}}); };
+  CHECK(*pop() == Tensor::scalar(2.0f));
+  CHECK(*pop() == Tensor::scalar(1.0f));
+  CHECK(pop().status().message().ends_with("is empty when calling Pop()."));
+  REQUIRE(f.run("StackCloseV2", {stack}).ok());
+  CHECK(pop().status().message().ends_with("has already been closed."));
+}
+
+}  // namespace
+}  // namespace millrace

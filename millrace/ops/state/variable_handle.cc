@@ -1,0 +1,46 @@
+#include "millrace/ops/state/variable_handle.h"
+
+namespace millrace {
+
+namespace {
+
+// In the words that TensorFlow's clients look for.
+Status unreadable(const ResourceHandle& handle, const Status& why) {
+  return failed_precondition(
+      "Could not find variable ", handle.name,
+      ". This could mean that the variable has been deleted. In TF1, it can also mean the variable "
+      "is uninitialized. Debug info: container=",
+      handle.container, ", status error message=", why.message());
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Variable>> VariableHandle::find(KernelContext& context) {
+  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
+  return cached_.get(*context.step().device->resources, name,
+                     [](ResourceStore& resources, const ResourceName& wanted) {
+                       return resources.find<Variable>(wanted.container, wanted.name);
+                     });
+}
+
+Result<Tensor> VariableHandle::value(KernelContext& context, DType dtype) {
+  MR_ASSIGN(const std::shared_ptr<Variable> variable, find(context));
+  Tensor value = variable->read();
+  MR_TRY(check(*variable, value, dtype));
+  return value;
+}
+
+Result<Tensor> VariableHandle::read(KernelContext& context) {
+  Result<Tensor> found = value(context, context.output_dtype(0));
+  if (found.ok() || found.status().code() != Code::not_found) return found;
+  return unreadable(context.input(0).item<ResourceHandle>(), found.status());
+}
+
+Status VariableHandle::check(const Variable& variable, const Tensor& tensor, DType dtype) {
+  if (!tensor.has_value()) return uninitialized(variable.name());
+  if (tensor.dtype() == dtype) return {};
+  return invalid("Trying to read variable with wrong dtype. Expected ", dtype_name(dtype), " got ",
+                 dtype_name(tensor.dtype()));
+}
+
+}  // namespace millrace

@@ -1,0 +1,146 @@
+// Part of families.h: register_transfer.
+#include <optional>
+
+#include "millrace/op/infer.h"
+#include "millrace/op/kernel.h"
+#include "millrace/op/rendezvous.h"
+#include "millrace/ops/transfer/families.h"
+
+namespace millrace {
+namespace {
+
+Result<RendezvousKey> key_from(const AttrView& attrs) {
+  MR_ASSIGN(const std::string name, attrs.string("tensor_name"));
+  MR_ASSIGN(const std::string source, attrs.string("send_device"));
+  MR_ASSIGN(const int64_t incarnation, attrs.integer("send_device_incarnation"));
+  MR_ASSIGN(const std::string destination, attrs.string("recv_device"));
+  RendezvousKey key =
+      RendezvousKey::make(source, static_cast<uint64_t>(incarnation), destination, name);
+  MR_TRY(RendezvousKey::parse(key.text));
+  return key;
+}
+
+// The key of a transfer node in each frame and iteration. Outside loops it is made only once.
+class TransferKey {
+ public:
+  explicit TransferKey(RendezvousKey key) : top_level_(std::move(key)) {}
+
+  template <class Use>
+  auto with(const FrameIteration& where, Use use) const {
+    if (where.frame == 0 && where.iteration == 0) return use(std::string_view(top_level_.text));
+    const RendezvousKey key = top_level_.in(where.frame, where.iteration);
+    return use(std::string_view(key.text));
+  }
+
+ private:
+  const RendezvousKey top_level_;
+};
+
+Status no_rendezvous(const KernelContext& context) {
+  return failed_precondition("'", context.node_name(), "' can't run here: there is no rendezvous");
+}
+
+class SendKernel final : public Kernel {
+ public:
+  explicit SendKernel(RendezvousKey key) : key_(std::move(key)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(RendezvousKey key, key_from(spec.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<SendKernel>(std::move(key)));
+  }
+
+  Status run(KernelContext& context) override {
+    Rendezvous* rendezvous = context.step().rendezvous;
+    if (rendezvous == nullptr) return no_rendezvous(context);
+    const bool is_dead = context.input_is_dead();
+    Delivery delivery{is_dead ? Tensor() : context.take_input(0), is_dead};
+    return key_.with(context.where(), [&](std::string_view key) {
+      return rendezvous->send(key, std::move(delivery));
+    });
+  }
+
+ private:
+  const TransferKey key_;
+};
+
+class ReceiveKernel final : public Kernel {
+ public:
+  explicit ReceiveKernel(RendezvousKey key) : key_(std::move(key)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(RendezvousKey key, key_from(spec.attrs));
+    return std::unique_ptr<Kernel>(std::make_unique<ReceiveKernel>(std::move(key)));
+  }
+
+  bool is_async() const override { return true; }
+
+  void start(KernelContext& context, Done<void> done) override {
+    StepContext& step = context.step();
+    if (step.rendezvous == nullptr) return done(no_rendezvous(context));
+    key_.with(context.where(), [&](std::string_view key) {
+      step.rendezvous->receive(
+          key, step.cancellation,
+          Done<Delivery>([&context, done = std::move(done)](Result<Delivery> answer) mutable {
+            done(deliver(context, std::move(answer)));
+          }));
+    });
+  }
+
+ private:
+  static Status deliver(KernelContext& context, Result<Delivery> answer) {
+    MR_ASSIGN(Delivery delivery, std::move(answer));
+    if (delivery.is_dead) {
+      context.set_all_outputs_dead();
+      return {};
+    }
+    // The tensor may come from a peer that is wrong about the graph.
+    if (delivery.tensor.dtype() != context.output_dtype(0)) {
+      return invalid("'", context.node_name(), "' received a tensor of type ",
+                     dtype_name(delivery.tensor.dtype()), "; it expects ",
+                     dtype_name(context.output_dtype(0)));
+    }
+    context.set_output(0, std::move(delivery.tensor));
+    return {};
+  }
+
+  const TransferKey key_;
+};
+
+}  // namespace
+
+Status register_transfer(OpRegistry& ops) {
+  const std::string channel =
+      "tensor_name: string, send_device: string, send_device_incarnation: int, "
+      "recv_device: string, client_terminated: bool = false";
+  for (const char* name : {"_Send", "_HostSend", "Send"}) {
+    MR_TRY(ops.add({
+        .name = name,
+        .doc =
+            "Sends a tensor from send_device to recv_device under the name tensor_name. Runs even "
+            "when its input is dead, and sends that.",
+        .signature = "tensor: T -> | T: type, " + channel,
+        .infer = infer::no_outputs,
+        .cpu = kernel_class<SendKernel>(),
+        .role = Role::send,
+        .stateful = true,
+        .foldable = false,
+        .cost = Cost::cheap,
+    }));
+  }
+  for (const char* name : {"_Recv", "_HostRecv", "Recv"}) {
+    MR_TRY(ops.add({
+        .name = name,
+        .doc =
+            "Waits for the tensor that was sent under the same name between the same devices. Its "
+            "output is dead if the sender's input was.",
+        .signature = "-> tensor: tensor_type | tensor_type: type, " + channel,
+        .infer = infer::unknown,
+        .cpu = kernel_class<ReceiveKernel>(),
+        .role = Role::receive,
+        .stateful = true,
+        .foldable = false,
+        .cost = Cost::cheap,
+    }));
+  }
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,62 @@
+// What tests of this room share: a served task with fake services, and waiting for an answer.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include "millrace/cluster/testing/fake_services.h"
+#include "millrace/graph/testing/test_ops.h"
+#include "millrace/transport/grpc/directory.h"
+#include "millrace/transport/grpc/master_channel.h"
+#include "millrace/transport/grpc/server.h"
+
+namespace millrace::testing {
+
+// A Done, and its outcome to wait for. Tests have no deadline of their own: ctest's ends them.
+template <class T>
+class Answered {
+ public:
+  Done<T> done() {
+    return Done<T>(
+        [promise = promise_](Outcome<T> outcome) { promise->set_value(std::move(outcome)); });
+  }
+  Outcome<T> wait() { return promise_->get_future().get(); }
+
+ private:
+  std::shared_ptr<std::promise<Outcome<T>>> promise_ = std::make_shared<std::promise<Outcome<T>>>();
+};
+
+// A task on the loopback.
+struct TestTask {
+  TestTask() { serve(); }
+
+  // Binds and starts; port 0 takes any.
+  void serve(int port = 0) {
+    auto socket = ListeningSocket::bind("127.0.0.1", port);
+    REQUIRE_MESSAGE(socket.ok(), socket.status().to_string());
+    auto started =
+        GrpcServer::start(std::move(socket).value(), threads, test_ops(), master, worker);
+    REQUIRE_MESSAGE(started.ok(), started.status().to_string());
+    server = std::move(started).value();
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(server->port()); }
+
+  std::shared_ptr<WorkerService> worker_channel() {
+    return directory.worker({"worker", 0, 1}, address()).value();
+  }
+  std::unique_ptr<GrpcMasterChannel> master_channel() const {
+    return GrpcMasterChannel::create("grpc://" + address(), threads).value();
+  }
+
+  FakeMaster master;
+  FakeWorker worker;
+  GrpcThreads threads;
+  GrpcDirectory directory{threads};
+  std::unique_ptr<GrpcServer> server;
+};
+
+}  // namespace millrace::testing

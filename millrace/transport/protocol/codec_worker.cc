@@ -1,0 +1,166 @@
+#include "millrace/transport/protocol/codec_worker.h"
+
+#include <utility>
+
+#include "millrace/graph/import.h"
+#include "millrace/graph/validate.h"
+#include "millrace/transport/protocol/codec_options.h"
+#include "millrace/transport/protocol/codec_session.h"
+#include "millrace/wire/worker.pb.h"
+
+namespace millrace::transport {
+namespace {
+
+constexpr std::string_view kProtocol = "grpc";
+
+Result<wire::Pieces> to_pieces(const google::protobuf::MessageLite& message) {
+  MR_ASSIGN(std::string bytes, serialize(message));
+  wire::Pieces pieces;
+  pieces.append(std::move(bytes));
+  return pieces;
+}
+
+}  // namespace
+
+Result<wire::Pieces> encode(const GetStatusReply& reply) {
+  tensorflow::GetStatusResponse message;
+  for (const DeviceAttributes& device : reply.devices)
+    to_proto(device, *message.add_device_attributes());
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, GetStatusReply& reply) {
+  tensorflow::GetStatusResponse message;
+  MR_TRY(parse(bytes, "GetStatusResponse", message));
+  for (const auto& device : message.device_attributes())
+    reply.devices.push_back(from_proto(device));
+  return {};
+}
+
+// ---- Worker sessions ----------------------------------------------------------------------------
+
+Result<wire::Pieces> encode(const CreateWorkerSessionRequest& request) {
+  tensorflow::CreateWorkerSessionRequest message;
+  message.set_session_handle(request.session_handle);
+  tensorflow::ServerDef& server = *message.mutable_server_def();
+  server.set_protocol(std::string(kProtocol));
+  server.set_job_name(request.task.job);
+  server.set_task_index(request.task.task);
+  server.set_replica(request.task.replica);
+  if (!request.cluster.empty()) to_proto(request.cluster, *server.mutable_cluster());
+  message.set_isolate_session_state(request.isolate_session_state);
+  message.set_master_task(request.master_task);
+  message.set_master_incarnation(static_cast<int64_t>(request.master_incarnation));
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, CreateWorkerSessionRequest& request) {
+  tensorflow::CreateWorkerSessionRequest message;
+  MR_TRY(parse(bytes, "CreateWorkerSessionRequest", message));
+  request.session_handle = std::move(*message.mutable_session_handle());
+  const tensorflow::ServerDef& server = message.server_def();
+  request.task = {
+      .job = server.job_name(), .replica = server.replica(), .task = server.task_index()};
+  MR_ASSIGN(request.cluster, from_proto(server.cluster()).with("server_def.cluster"));
+  request.isolate_session_state = message.isolate_session_state();
+  request.master_task = std::move(*message.mutable_master_task());
+  request.master_incarnation = static_cast<uint64_t>(message.master_incarnation());
+  return {};
+}
+
+Result<wire::Pieces> encode(const DeleteWorkerSessionRequest& request) {
+  tensorflow::DeleteWorkerSessionRequest message;
+  message.set_session_handle(request.session_handle);
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, DeleteWorkerSessionRequest& request) {
+  tensorflow::DeleteWorkerSessionRequest message;
+  MR_TRY(parse(bytes, "DeleteWorkerSessionRequest", message));
+  request.session_handle = std::move(*message.mutable_session_handle());
+  return {};
+}
+
+// ---- Graphs -------------------------------------------------------------------------------------
+
+Result<wire::Pieces> encode(const RegisterGraphRequest& request) {
+  if (request.graph == nullptr) return internal("RegisterGraph without a graph");
+  tensorflow::RegisterGraphRequest message;
+  message.set_session_handle(request.session_handle);
+  message.set_create_worker_session_called(request.create_worker_session_called);
+  wire::serialize_graph_def(
+      export_graph(*request.graph, {.defaults = ExportOptions::Defaults::stripped}),
+      message.mutable_graph_def());
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, const OpRegistry& ops, RegisterGraphRequest& request) {
+  tensorflow::RegisterGraphRequest message;
+  MR_TRY(parse(bytes, "RegisterGraphRequest", message));
+  request.session_handle = std::move(*message.mutable_session_handle());
+  request.create_worker_session_called = message.create_worker_session_called();
+  MR_ASSIGN(const wire::GraphDef def, wire::parse_graph_def(message.graph_def()).with("graph_def"));
+  MR_ASSIGN(Graph graph, import_graph(def, ops));
+  MR_TRY(validate(graph));
+  request.graph = std::make_shared<const Graph>(std::move(graph));
+  return {};
+}
+
+Result<wire::Pieces> encode(const RegisterGraphReply& reply) {
+  tensorflow::RegisterGraphResponse message;
+  message.set_graph_handle(reply.graph_handle);
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, RegisterGraphReply& reply) {
+  tensorflow::RegisterGraphResponse message;
+  MR_TRY(parse(bytes, "RegisterGraphResponse", message));
+  reply.graph_handle = std::move(*message.mutable_graph_handle());
+  return {};
+}
+
+Result<wire::Pieces> encode(const DeregisterGraphRequest& request) {
+  tensorflow::DeregisterGraphRequest message;
+  message.set_session_handle(request.session_handle);
+  message.set_create_worker_session_called(request.create_worker_session_called);
+  message.set_graph_handle(request.graph_handle);
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, DeregisterGraphRequest& request) {
+  tensorflow::DeregisterGraphRequest message;
+  MR_TRY(parse(bytes, "DeregisterGraphRequest", message));
+  request = {std::move(*message.mutable_session_handle()), message.create_worker_session_called(),
+             std::move(*message.mutable_graph_handle())};
+  return {};
+}
+
+// ---- Cleaning up --------------------------------------------------------------------------------
+
+Result<wire::Pieces> encode(const CleanupGraphRequest& request) {
+  tensorflow::CleanupGraphRequest message;
+  message.set_step_id(request.step_id);
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, CleanupGraphRequest& request) {
+  tensorflow::CleanupGraphRequest message;
+  MR_TRY(parse(bytes, "CleanupGraphRequest", message));
+  request.step_id = message.step_id();
+  return {};
+}
+
+Result<wire::Pieces> encode(const CleanupAllRequest& request) {
+  tensorflow::CleanupAllRequest message;
+  for (const std::string& container : request.containers) message.add_container(container);
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, CleanupAllRequest& request) {
+  tensorflow::CleanupAllRequest message;
+  MR_TRY(parse(bytes, "CleanupAllRequest", message));
+  request.containers.assign(message.container().begin(), message.container().end());
+  return {};
+}
+
+}  // namespace millrace::transport

@@ -1,0 +1,42 @@
+// The methods on the wire. TensorFlow's paths have no ".grpc" in the middle, whatever its .proto
+// files say.
+#pragma once
+
+#include <string_view>
+
+namespace millrace::transport {
+
+namespace master_method {
+inline constexpr std::string_view kCreateSession = "/tensorflow.MasterService/CreateSession";
+inline constexpr std::string_view kExtendSession = "/tensorflow.MasterService/ExtendSession";
+inline constexpr std::string_view kPartialRunSetup = "/tensorflow.MasterService/PartialRunSetup";
+inline constexpr std::string_view kRunStep = "/tensorflow.MasterService/RunStep";
+inline constexpr std::string_view kCloseSession = "/tensorflow.MasterService/CloseSession";
+inline constexpr std::string_view kListDevices = "/tensorflow.MasterService/ListDevices";
+inline constexpr std::string_view kReset = "/tensorflow.MasterService/Reset";
+inline constexpr std::string_view kMakeCallable = "/tensorflow.MasterService/MakeCallable";
+inline constexpr std::string_view kRunCallable = "/tensorflow.MasterService/RunCallable";
+inline constexpr std::string_view kReleaseCallable = "/tensorflow.MasterService/ReleaseCallable";
+}  // namespace master_method
+
+namespace worker_method {
+inline constexpr std::string_view kGetStatus = "/tensorflow.WorkerService/GetStatus";
+inline constexpr std::string_view kCreateWorkerSession =
+    "/tensorflow.WorkerService/CreateWorkerSession";
+inline constexpr std::string_view kDeleteWorkerSession =
+    "/tensorflow.WorkerService/DeleteWorkerSession";
+inline constexpr std::string_view kRegisterGraph = "/tensorflow.WorkerService/RegisterGraph";
+inline constexpr std::string_view kDeregisterGraph = "/tensorflow.WorkerService/DeregisterGraph";
+inline constexpr std::string_view kRunGraph = "/tensorflow.WorkerService/RunGraph";
+inline constexpr std::string_view kCleanupGraph = "/tensorflow.WorkerService/CleanupGraph";
+inline constexpr std::string_view kCleanupAll = "/tensorflow.WorkerService/CleanupAll";
+inline constexpr std::string_view kRecvTensor = "/tensorflow.WorkerService/RecvTensor";
+inline constexpr std::string_view kMarkRecvFinished = "/tensorflow.WorkerService/MarkRecvFinished";
+}  // namespace worker_method
+
+// "RunStep" of "/tensorflow.MasterService/RunStep".
+constexpr std::string_view short_name(std::string_view method) {
+  return method.substr(method.rfind('/') + 1);
+}
+
+}  // namespace millrace::transport

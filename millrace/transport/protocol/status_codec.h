@@ -1,0 +1,37 @@
+// Errors as gRPC carries them: a code, a short message, and details in a trailer.
+//
+//   | grpc-status: the code | grpc-message: at most 3072 bytes | grpc-status-details-bin: payloads
+//   |
+//
+// A message that was too long ends in " ... [truncated]", as TensorFlow's do. Details that would
+// not fit into the headers are left out, except whether the error is a consequence.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/base/status.h"
+
+namespace millrace::transport {
+
+inline constexpr std::string_view kDetailsKey = "grpc-status-details-bin";
+inline constexpr size_t kMaxMessageText = 3072;
+inline constexpr size_t kMaxDetails = 4096;
+
+struct WireStatus {
+  int code = 0;  // OK; a peer may send any number, known or not
+  std::string message;
+  std::string details;  // empty: no trailer
+};
+
+WireStatus to_wire_status(const Status& status);
+// OK for 0. A number that is no code becomes UNKNOWN.
+Status from_wire_status(const WireStatus& wire);
+
+// For answers that carry an error where TensorFlow's clients would repeat the call on UNAVAILABLE,
+// although it may have had effects: ABORTED instead, with the code put aside for our own clients.
+Status hide_unavailable(const Status& status);
+// What hide_unavailable() was given.
+Status show_unavailable(const Status& status);
+
+}  // namespace millrace::transport

@@ -1,0 +1,74 @@
+#include "millrace/transport/sockets/listener.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "millrace/base/log.h"
+#include "millrace/transport/sockets/socket_options.h"
+
+namespace millrace::transport {
+namespace {
+
+// Out of descriptors: try again after this many milliseconds instead of at once.
+constexpr int kPauseMillis = 100;
+
+}  // namespace
+
+Listener::Listener(ListeningSocket socket, OnConnection on_connection)
+    : socket_(std::move(socket)),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      on_connection_(std::move(on_connection)),
+      thread_([this] { accept_until_stopped(); }) {
+  pthread_setname_np(thread_.native_handle(), "grpc:accept");
+}
+
+Listener::~Listener() { stop(); }
+
+void Listener::stop() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  if (::write(stop_.get(), &one, sizeof(one)) < 0) log_error("can't wake the accepting thread");
+  thread_.join();
+  socket_.close();
+}
+
+void Listener::accept_until_stopped() {
+  bool paused = false;
+  while (true) {
+    pollfd waited[] = {{stop_.get(), POLLIN, 0}, {socket_.descriptor().get(), POLLIN, 0}};
+    const int ready = ::poll(waited, paused ? 1 : 2, paused ? kPauseMillis : -1);
+    if (waited[0].revents != 0) return;
+    if (ready < 0 && errno != EINTR)
+      return log_error("accepting ends: poll: ", std::strerror(errno));
+    paused = !paused && ready > 0 && !accept_one();
+  }
+}
+
+// False if there should be a pause before the next try.
+bool Listener::accept_one() {
+  FileDescriptor connection(
+      ::accept4(socket_.descriptor().get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (connection) {
+    tune_connection(connection.get());
+    on_connection_(std::move(connection));
+    return true;
+  }
+  switch (errno) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+      log_warning("can't accept a connection: ", std::strerror(errno));
+      return false;
+    default:
+      return true;  // the peer is gone again
+  }
+}
+
+}  // namespace millrace::transport

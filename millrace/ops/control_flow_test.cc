@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "millrace/ops/flow/families.h"
+#include "millrace/ops/all.h"
 #include "millrace/ops/testing/op_bench.h"
 
 namespace millrace {
@@ -10,7 +10,7 @@ struct Fixture {
   OpRegistry ops;
   std::unique_ptr<Bench> bench;
   Fixture() {
-    REQUIRE(register_flow(ops).ok());
+    REQUIRE(register_all_ops(ops).ok());
     bench = std::make_unique<Bench>(ops);
   }
 };

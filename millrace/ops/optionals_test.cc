@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/ops/lists/families.h"
+#include "millrace/ops/all.h"
 #include "millrace/ops/testing/op_bench.h"
 
 namespace millrace {
@@ -12,7 +12,7 @@ struct Fixture {
   OpRegistry ops;
   std::unique_ptr<Bench> bench;
   Fixture() {
-    REQUIRE(register_lists(ops).ok());
+    REQUIRE(register_all_ops(ops).ok());
     bench = std::make_unique<Bench>(ops);
   }
 };

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/ops/state/families.h"
+#include "millrace/ops/all.h"
 #include "millrace/ops/testing/op_bench.h"
 
 namespace millrace {
@@ -15,7 +15,7 @@ struct Fixture {
   std::unique_ptr<Bench> bench;
 
   Fixture() {
-    REQUIRE(register_state(ops).ok());
+    REQUIRE(register_all_ops(ops).ok());
     bench = std::make_unique<Bench>(ops);
   }
 

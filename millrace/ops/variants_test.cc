@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/ops/lists/families.h"
+#include "millrace/ops/all.h"
 #include "millrace/ops/lists/tensor_list.h"
 #include "millrace/ops/testing/op_bench.h"
 
@@ -30,7 +30,7 @@ const Tensor kNothing =
 
 struct Fixture {
   OpRegistry ops;
-  Fixture() { REQUIRE(register_lists(ops).ok()); }
+  Fixture() { REQUIRE(register_all_ops(ops).ok()); }
   Tensor one(std::string_view op, std::vector<Tensor> inputs) {
     auto outputs = run_op(ops, op, std::move(inputs));
     REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());

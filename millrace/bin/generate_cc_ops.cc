@@ -1,11 +1,13 @@
 // Writes the C++ functions of all ops, so that what is known of an op stands in one place only.
 //
-//   generate_cc_ops <header.h> <source.cc>
+//   generate_cc_ops FOLDER ROOM...
 //
-// One function per op in namespace millrace::ops: inputs first, then attributes that nothing else
+// For each room of ops a header and a source, and one header that includes all of them. One
+// function per op in namespace millrace::ops: inputs first, then attributes that nothing else
 // decides, then a struct of those that have a default. Names are the op's in snake_case; a C++
 // keyword gets a trailing underscore. Ops whose names begin with "_" belong to the planner and are
 // left out, and so are those that call functions: graphs made here have none.
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <fstream>
@@ -169,7 +171,7 @@ void define(std::ostream& out, const OpDef& op) {
 }
 
 constexpr std::string_view kHeaderOpening =
-    R"(// One function per op. Generated from the op registry; change the op instead.
+    R"(// One function per op of one room. Generated from the op registry; change the op instead.
 //
 // Inputs may be outputs, tensors or literals (input.h). What an op takes besides its inputs and has a
 // default for is in a struct: ops::fifo_queue(scope, {DType::string}, {.capacity = 10}).
@@ -186,11 +188,7 @@ namespace millrace::ops {
 
 )";
 
-constexpr std::string_view kSourceOpening =
-    R"(// Generated from the op registry; change the op instead.
-#include "millrace/api/ops.h"
-
-#include <utility>
+constexpr std::string_view kSourceOpening = R"(#include <utility>
 
 #include "millrace/api/op_call.h"
 
@@ -199,7 +197,7 @@ namespace millrace::ops {
 )";
 
 // Leaves a file alone that is right already, so that nothing is rebuilt for it.
-bool write(const char* path, const std::string& text) {
+bool write(const std::string& path, const std::string& text) {
   std::ifstream old_file(path);
   std::stringstream old_text;
   old_text << old_file.rdbuf();
@@ -207,36 +205,71 @@ bool write(const char* path, const std::string& text) {
   std::ofstream file(path);
   file << text;
   file.close();
-  if (!file) std::fprintf(stderr, "generate_cc_ops: can't write %s\n", path);
+  if (!file) std::fprintf(stderr, "generate_cc_ops: can't write %s\n", path.c_str());
   return static_cast<bool>(file);
 }
 
-int generate(const char* header_path, const char* source_path) {
-  OpRegistry ops;
-  if (const Status status = register_all_ops(ops); !status.ok()) {
-    std::fprintf(stderr, "generate_cc_ops: %s\n", status.to_string().c_str());
-    return 1;
-  }
+constexpr std::string_view kAllOpening =
+    R"(// The functions of all ops, which stand by rooms in ops/. Generated from the op registry.
+#pragma once
+
+)";
+
+bool is_offered(const OpDef& op) { return !op.name.starts_with("_") && !calls_functions(op.role); }
+
+bool write_room(const std::string& folder, std::string_view room, const OpRegistry& ops) {
   std::ostringstream header, source;
   header << kHeaderOpening;
-  source << kSourceOpening;
+  source
+      << "// Generated from the op registry; change the op instead.\n#include \"millrace/api/ops/"
+      << room << ".h\"\n\n"
+      << kSourceOpening;
   for (const OpDef* op : ops.all()) {
-    if (op->name.starts_with("_") || calls_functions(op->role)) continue;
+    if (!is_offered(*op)) continue;
     declare(header, *op);
     define(source, *op);
   }
   header << "}  // namespace millrace::ops\n";
   source << "}  // namespace millrace::ops\n";
-  return write(header_path, header.str()) && write(source_path, source.str()) ? 0 : 1;
+  const std::string stem = str_cat(folder, "/ops/", room);
+  return write(stem + ".h", header.str()) && write(stem + ".cc", source.str());
+}
+
+int generate(const std::string& folder, std::set<std::string_view> wanted) {
+  std::string all(kAllOpening);
+  for (const OpRoom& room : op_rooms()) {
+    OpRegistry ops;
+    if (const Status status = room.add(ops); !status.ok()) {
+      std::fprintf(stderr, "generate_cc_ops: %s\n", status.to_string().c_str());
+      return 1;
+    }
+    const bool offers =
+        std::ranges::any_of(ops.all(), [](const OpDef* op) { return is_offered(*op); });
+    if (offers != (wanted.erase(room.name) == 1)) {
+      std::fprintf(stderr,
+                   "generate_cc_ops: the room '%s' has %s ops to offer; see api/CMakeLists.txt\n",
+                   std::string(room.name).c_str(), offers ? "some" : "no");
+      return 1;
+    }
+    if (!offers) continue;
+    if (!write_room(folder, room.name, ops)) return 1;
+    str_append(&all, "#include \"millrace/api/ops/", room.name, ".h\"  // IWYU pragma: export\n");
+  }
+  if (!wanted.empty()) {
+    std::fprintf(stderr, "generate_cc_ops: there is no room '%s'\n",
+                 std::string(*wanted.begin()).c_str());
+    return 1;
+  }
+  return write(folder + "/ops.h", all) ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace millrace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: generate_cc_ops <header.h> <source.cc>\n");
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: generate_cc_ops FOLDER ROOM...\n");
     return 2;
   }
-  return millrace::generate(argv[1], argv[2]);
+  return millrace::generate(argv[1], {argv + 2, argv + argc});
 }

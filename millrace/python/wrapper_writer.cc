@@ -280,4 +280,17 @@ std::string wrapper_module(const OpRegistry& ops) {
   return str_cat(made, table, "}\n", others, all, "]\n");
 }
 
+std::string wrapper_index(std::span<const std::string_view> modules) {
+  std::string imports, stars, tables, names;
+  for (const std::string_view module : modules) {
+    str_append(&imports, "from millrace._gen import ", module, " as _", module, "\n");
+    str_append(&stars, "from millrace._gen.", module, " import *\n");
+    str_append(&tables, "    **_", module, ".BY_OP,\n");
+    str_append(&names, "    *_", module, ".__all__,\n");
+  }
+  return str_cat(
+      "\"\"\"The functions of all ops, which stand by rooms in the modules beside.\"\"\"\n\n",
+      imports, stars, "\nBY_OP = {\n", tables, "}\n__all__ = [\n", names, "]\n");
+}
+
 }  // namespace millrace::python

@@ -8,6 +8,7 @@
 // millrace._gen.ops.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,9 +27,12 @@ std::string python_literal(const AttrValue& value);
 // The wrapper of one op. `op` must have been parsed (OpRegistry::add).
 std::string wrapper_source(const OpDef& op);
 
-// The whole module: wrappers in order of op names, without ops whose name starts with "_"; BY_OP, a
-// dictionary from op name to function; and the names that TensorFlow has for some ops beside their
-// own, such as floordiv for FloorDiv.
+// A module of the ops in a registry: wrappers in order of op names, without ops whose name starts
+// with "_"; BY_OP, a dictionary from op name to function; and the names that TensorFlow has for
+// some ops beside their own, such as floordiv for FloorDiv.
 std::string wrapper_module(const OpRegistry& ops);
+
+// The module that has what the modules of this package have: their wrappers, BY_OP and __all__.
+std::string wrapper_index(std::span<const std::string_view> modules);
 
 }  // namespace millrace::python

@@ -1,5 +1,7 @@
 #include "millrace/python/wrapper_writer.h"
 
+#include <vector>
+
 #include <doctest/doctest.h>
 
 namespace millrace::python {
@@ -86,6 +88,15 @@ TEST_CASE("an op whose TensorFlow name is another one has both, and its own in B
   REQUIRE(other != std::string::npos);
   CHECK(by_op < other);
   CHECK(module.find("realdiv") == std::string::npos);
+}
+
+TEST_CASE("the index has what the modules of all rooms have") {
+  const std::vector<std::string_view> modules = {"math", "text"};
+  const std::string index = wrapper_index(modules);
+  CHECK(index.find("from millrace._gen.math import *\n") != std::string::npos);
+  CHECK(index.find("from millrace._gen.text import *\n") != std::string::npos);
+  CHECK(index.find("**_math.BY_OP,\n    **_text.BY_OP,\n") != std::string::npos);
+  CHECK(index.find("*_math.__all__,\n    *_text.__all__,\n") != std::string::npos);
 }
 
 }  // namespace

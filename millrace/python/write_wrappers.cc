@@ -1,26 +1,41 @@
-// write_wrappers FILE: writes the Python module of op wrappers. The build runs it.
+// write_wrappers FOLDER: writes the Python modules of op wrappers, one per room of ops, and one
+// that has all of them. The build runs it.
 #include <cstdio>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "millrace/ops/all.h"
 #include "millrace/python/wrapper_writer.h"
 
+namespace {
+
+bool write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) std::fprintf(stderr, "%s: cannot write it\n", path.c_str());
+  return static_cast<bool>(file);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: %s FILE\n", argv[0]);
+    std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
     return 2;
   }
-  millrace::OpRegistry ops;
-  if (const millrace::Status status = millrace::register_all_ops(ops); !status.ok()) {
-    std::fprintf(stderr, "%s\n", status.to_string().c_str());
-    return 1;
+  const std::string folder = std::string(argv[1]) + "/";
+  std::vector<std::string_view> modules;
+  for (const millrace::OpRoom& room : millrace::op_rooms()) {
+    millrace::OpRegistry ops;
+    if (const millrace::Status status = room.add(ops); !status.ok()) {
+      std::fprintf(stderr, "%s\n", status.to_string().c_str());
+      return 1;
+    }
+    if (!write(folder + std::string(room.name) + ".py", millrace::python::wrapper_module(ops)))
+      return 1;
+    modules.push_back(room.name);
   }
-  std::ofstream file(argv[1]);
-  file << millrace::python::wrapper_module(ops);
-  file.close();
-  if (!file) {
-    std::fprintf(stderr, "%s: cannot write it\n", argv[1]);
-    return 1;
-  }
-  return 0;
+  return write(folder + "ops.py", millrace::python::wrapper_index(modules)) ? 0 : 1;
 }

@@ -20,6 +20,9 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 # which g++ and lld cannot do together.
 set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
 
+# As gRPC wants it; for all, because precompiled headers need one set of macros.
+add_compile_options(-pthread)
+
 # Two warnings that are noise here: fields left out of a designated initialiser have the default that
 # their declaration gives, and g++ 12 takes absl's small vectors for uninitialised.
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)

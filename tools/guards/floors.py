@@ -1,12 +1,15 @@
 """A room includes only rooms on lower floors; generated protobuf headers stay in few rooms; what is
 for tests stands in a folder `testing/`, and only tests include it."""
 
+import itertools
 import re
 from pathlib import Path
 
 from guards import cpp
 from guards.rooms import FLOOR, HEIGHT, below, room_of, room_of_file
 from guards.tree import YARDS, Fault
+
+ROOM_FOLDERS = re.compile(r"set\(MILLRACE_ROOM_FOLDERS\s(?P<rooms>[^)]*)\)")
 
 GENERATED = re.compile(r"\.pb\.h$")
 GENERATED_ALLOWED = ["wire", "io", "transport/protocol", "transport/grpc"]
@@ -50,6 +53,7 @@ def check(tree):
             if message := include_fault(room, path, file.parent):
                 yield Fault(file, number, message)
     yield from _testing(tree)
+    yield from _order(tree)
 
 
 def _testing(tree):
@@ -69,3 +73,22 @@ def _testing(tree):
         if file.suffix == ".h" and file.parts[0] == "millrace" and not cpp.is_test(file):
             room = room_of_file(file) or file.parent.name
             yield Fault(file, 1, f"only tests include it: it belongs into millrace/{room}/testing/")
+
+
+def _order(tree):
+    """The top CMakeLists.txt builds all rooms, lower floors first, as it must to link them."""
+    top = Path("CMakeLists.txt")
+    if not tree.has(top) or not (listed := ROOM_FOLDERS.search(tree.text(top))):
+        return
+    line = tree.text(top).count("\n", 0, listed.start()) + 1
+    rooms = listed["rooms"].split()
+    for room in rooms:
+        if room not in HEIGHT:
+            yield Fault(
+                top, line, f"room {room} is not in the floor table in tools/guards/rooms.py"
+            )
+    for lower, higher in itertools.pairwise(room for room in rooms if room in HEIGHT):
+        if HEIGHT[lower] > HEIGHT[higher]:
+            yield Fault(
+                top, line, f"room {lower} stands before {higher}, which is on a lower floor"
+            )

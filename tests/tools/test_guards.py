@@ -59,6 +59,13 @@ def test_a_header_that_only_tests_include_belongs_into_testing(faults):
 def test_the_build_takes_the_rooms_from_the_lowest_up(faults):
     listed = "set(MILLRACE_ROOM_FOLDERS\n  base tensor\n  op wire\n  graph)\n"
     assert faults("floors", {"CMakeLists.txt": listed}) == []
+    listed = (
+        "set(letters array text)\n"
+        "list(TRANSFORM letters PREPEND ops/ OUTPUT_VARIABLE families)\n"
+        "set(MILLRACE_ROOM_FOLDERS\n  base tensor # lowest\n  graph ${families} ops)\n"
+        "if(MILLRACE_PYTHON)\n  list(APPEND MILLRACE_ROOM_FOLDERS python)\nendif()\n"
+    )
+    assert faults("floors", {"CMakeLists.txt": listed}) == []
     listed = "# Rooms.\nset(MILLRACE_ROOM_FOLDERS\n  base tensor\n  graph op attic)\n"
     assert faults("floors", {"CMakeLists.txt": listed}) == [
         "CMakeLists.txt:2: room attic is not in the floor table in tools/guards/rooms.py",

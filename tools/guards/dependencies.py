@@ -47,7 +47,8 @@ class Script:
 
     def __init__(self, tree, file):
         self.file = file
-        self.rooms, self.targets, self._variables = [], {}, {}
+        self.rooms, self.targets, self.variables = [], {}, {}
+        self.lines = {}  # of the variables
         text = re.sub(r"(?m)#.*$", "", tree.text(file))
         for command in _COMMAND.finditer(text):
             line = text.count("\n", 0, command.start()) + 1
@@ -61,17 +62,28 @@ class Script:
         found = []
         for quoted, plain in _ARGUMENT.findall(text[start : end - 1]):
             variable = re.fullmatch(r"\$\{(\w+)\}", plain)
-            found += self._variables.get(variable[1], []) if variable else [quoted or plain]
+            found += self.variables.get(variable[1], []) if variable else [quoted or plain]
         return found
 
     def _target(self, name, line):
         return self.targets.setdefault(name, Target(line))
 
+    def _take_list(self, command, arguments):
+        """list(APPEND …) and list(TRANSFORM … PREPEND … OUTPUT_VARIABLE …), which are all that we use."""
+        if command == "APPEND":
+            self.variables[arguments[0]] = self.variables.get(arguments[0], []) + arguments[1:]
+        elif command == "TRANSFORM" and arguments[1:2] == ["PREPEND"]:
+            names = self.variables.get(arguments[0], [])
+            self.variables[arguments[-1]] = [arguments[2] + name for name in names]
+
     def _take(self, command, arguments, line):
         name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
         rest_words = [word for word in rest if word not in _WORDS]
         if command in ("set", "millrace_present"):
-            self._variables[name] = rest
+            self.variables[name] = rest
+            self.lines[name] = line
+        elif command == "list":
+            self._take_list(name, rest)
         elif command in ("millrace_room", "millrace_testing"):
             if command == "millrace_testing":
                 name += "_testing"

@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 from guards import cpp
+from guards.dependencies import Script
 from guards.rooms import FLOOR, HEIGHT, below, room_of, room_of_file
 from guards.tree import YARDS, Fault
 
-ROOM_FOLDERS = re.compile(r"set\(MILLRACE_ROOM_FOLDERS\s(?P<rooms>[^)]*)\)")
+ROOM_FOLDERS = "MILLRACE_ROOM_FOLDERS"
 
 GENERATED = re.compile(r"\.pb\.h$")
 GENERATED_ALLOWED = ["wire", "io", "transport/protocol", "transport/grpc"]
@@ -78,10 +79,10 @@ def _testing(tree):
 def _order(tree):
     """The top CMakeLists.txt builds all rooms, lower floors first, as it must to link them."""
     top = Path("CMakeLists.txt")
-    if not tree.has(top) or not (listed := ROOM_FOLDERS.search(tree.text(top))):
+    if not tree.has(top):
         return
-    line = tree.text(top).count("\n", 0, listed.start()) + 1
-    rooms = listed["rooms"].split()
+    script = Script(tree, top)
+    rooms, line = script.variables.get(ROOM_FOLDERS, []), script.lines.get(ROOM_FOLDERS, 1)
     for room in rooms:
         if room not in HEIGHT:
             yield Fault(

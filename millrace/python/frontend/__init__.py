@@ -12,6 +12,7 @@ TensorFlow 1 names or shapes differently are written by hand.
 """
 
 import atexit as _atexit
+import os as _os
 from importlib import import_module as _import_module
 
 from millrace import _millrace
@@ -138,8 +139,11 @@ from millrace._run.config import (
     RunMetadata,
     RunOptions,
 )
-from millrace._run import last_words as _last_words
 from millrace._run.session import InteractiveSession, Session
+
+# Launchers alone ask for it: it loads what most programs do without.
+if not _os.environ.keys().isdisjoint(_millrace.report_variables):
+    from millrace._run import last_words as _last_words
 
 newaxis = None
 

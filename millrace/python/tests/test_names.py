@@ -75,3 +75,14 @@ def test_machinery_is_no_name_of_the_package():
     assert sorted(modules) == sorted(name for name in MODULES if "." not in name)
     with pytest.raises(AttributeError, match="module 'millrace' has no attribute 'graph'"):
         tf.graph
+
+
+def test_a_program_does_not_wait_for_modules_that_it_does_not_use():
+    loaded = "import numpy, sys; before = set(sys.modules); import millrace; print(*{*sys.modules} - before)"
+    result = subprocess.run(
+        [sys.executable, "-c", loaded], capture_output=True, text=True, check=True
+    )
+    ours = [name for name in result.stdout.split() if name.startswith("millrace.")]
+    others = [name for name in result.stdout.split() if not name.startswith("millrace")]
+    assert set(others) <= {"atexit"}
+    assert not {f"millrace.{module}" for module in MODULES} & set(ours)

@@ -8,6 +8,7 @@
 #include "millrace/engine/client_transfers.h"
 #include "millrace/engine/compiled_layout.h"
 #include "millrace/graph/frames.h"
+#include "millrace/op/device_name.h"
 
 namespace millrace {
 namespace {
@@ -57,12 +58,19 @@ std::vector<NodeId> with_transfers_early(const Graph& graph, const std::vector<N
   return early;
 }
 
+// What says nothing of its type is a processor.
+std::string type_of(std::string_view device) {
+  const Result<DeviceName> name = DeviceName::parse(device);
+  return name.ok() && name->type ? *name->type : "CPU";
+}
+
 class Compiler {
  public:
   Compiler(const Graph& graph, const DeviceContext& device, KernelCache& kernels,
            ClientTransfers transfers)
       : graph_(graph),
         device_(device),
+        device_type_(type_of(device.name)),
         cache_(kernels),
         transfers_(transfers),
         layout_(std::make_unique<Layout>()) {}
@@ -238,7 +246,7 @@ class Compiler {
       if (!key.empty()) return client_kernel(node, std::move(key));
     }
     if (is_transfer) layout_->uses_rendezvous = true;
-    if (!node.op->cpu)
+    if (kernel_factory(node) == nullptr)
       return unimplemented("op '", node.op->name, "' of node '", node.name, "' has no kernel for ",
                            device_.name);
     const auto create = [&] { return create_kernel(node); };
@@ -246,6 +254,10 @@ class Compiler {
     if (node.op->stateful && !is_transfer) return cache_.find_or_create(cache_key(node), create);
     MR_ASSIGN(std::shared_ptr<Kernel> kernel, create());
     return kernel;
+  }
+
+  const KernelFactory* kernel_factory(const Node& node) const {
+    return node.op->kernel_for(device_type_);
   }
 
   Result<std::unique_ptr<Kernel>> create_kernel(const Node& node) const {
@@ -256,7 +268,7 @@ class Compiler {
                           .inputs = inputs,
                           .outputs = outputs,
                           .device = device_.name};
-    auto made = node.op->cpu(spec);
+    auto made = (*kernel_factory(node))(spec);
     if (!made.ok()) return made.status().then(str_cat("\n\t [[{{node ", node.name, "}}]]"));
     return made;
   }
@@ -288,6 +300,7 @@ class Compiler {
 
   const Graph& graph_;
   const DeviceContext& device_;
+  const std::string device_type_;
   KernelCache& cache_;
   const ClientTransfers transfers_;
 

@@ -324,7 +324,7 @@ std::string_view Graph::intern(std::string_view text) {
 }
 
 const Tensor* constant_value(const Node& node) {
-  if (node.op->name != "Const") return nullptr;
+  if (node.op->source != Source::constant) return nullptr;
   const AttrValue* value = node.attrs.find("value");
   const Tensor* tensor = value ? value->as_tensor() : nullptr;
   // A value of another type than it says has no meaning, and is refused when it is to run.

@@ -22,6 +22,7 @@
 #include "millrace/base/result.h"
 #include "millrace/graph/name_index.h"
 #include "millrace/op/attrs.h"
+#include "millrace/op/endpoint.h"
 #include "millrace/op/registry.h"
 
 namespace millrace {
@@ -29,20 +30,6 @@ namespace millrace {
 namespace wire {
 struct FunctionDef;
 }
-
-using NodeId = uint32_t;
-inline constexpr NodeId kNoNode = ~NodeId{0};
-
-// One output of a node.
-struct Endpoint {
-  NodeId node = kNoNode;
-  int32_t output = 0;
-  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
-  template <class H>
-  friend H AbslHashValue(H h, const Endpoint& e) {
-    return H::combine(std::move(h), e.node, e.output);
-  }
-};
 
 using TypeList = absl::InlinedVector<ArgType, 2>;
 

@@ -73,8 +73,9 @@ struct StepContext {
   Cancellation* cancellation = nullptr;     // never null in a real step
   ResourceStore* step_resources = nullptr;  // dropped with the step: stacks, tensor arrays
   Runner* pool = nullptr;                   // for a kernel that splits its work; may be null
-  std::span<const Tensor> feeds = {};       // by feed slot, for _Feed kernels
-  std::span<Delivery> fetches = {};         // by fetch slot, for _Fetch kernels
+  std::span<const Tensor> feeds =
+      {};                            // by feed slot, for what stands in for a Recv from the client
+  std::span<Delivery> fetches = {};  // by fetch slot, for what stands in for a Send to the client
 };
 
 // The frame and iteration a node runs in; (0, 0) outside loops.

@@ -82,6 +82,13 @@ Status check_value(const OpDef& op, const AttrDef& attr, const AttrValue& value)
 
 }  // namespace
 
+const KernelFactory* OpDef::kernel_for(std::string_view device_type) const {
+  if (device_type == "CPU") return cpu ? &cpu : nullptr;
+  for (const DeviceKernel& kernel : kernels)
+    if (kernel.device_type == device_type) return &kernel.make;
+  return nullptr;
+}
+
 const AttrDef* OpDef::find_attr(std::string_view name) const {
   for (const AttrDef& attr : attrs) {
     if (attr.name == name) return &attr;

@@ -26,6 +26,7 @@
 
 namespace millrace {
 
+class GradContext;
 class InferContext;
 class Kernel;
 struct KernelSpec;
@@ -85,8 +86,28 @@ inline bool calls_functions(Role role) {
   return role >= Role::call && role <= Role::function_gradient;
 }
 
+// Where a node's value comes from, for passes that need no kernel to know it.
+enum class Source : uint8_t {
+  computed,
+  constant,  // output 0 is the attribute "value"
+  fed,       // only a feed gives it a value; running the kernel is an error
+};
+
+// What of input 0's shape output 0 is. Such an op reads no element, so that nobody moves data for
+// it, and a shape that is known answers it.
+enum class ShapeFact : uint8_t { none, dims, num_elements, rank };
+
 using InferFn = std::function<Status(InferContext&)>;
 using KernelFactory = std::function<Result<std::unique_ptr<Kernel>>(const KernelSpec&)>;
+// Adds the nodes that make the gradients of the inputs from those of the outputs; see gradient.h.
+using GradFn = Status (*)(GradContext&);
+
+// A kernel for devices of another type than CPU; from a folder of its own, by
+// OpRegistry::add_kernel.
+struct DeviceKernel {
+  std::string device_type;  // "GPU", as in device names
+  KernelFactory make;
+};
 
 // One op. Fill it with designated initialisers; what follows `signature` has a default.
 struct OpDef {
@@ -97,15 +118,21 @@ struct OpDef {
 
   InferFn infer = nullptr;      // none: output shapes are unknown
   KernelFactory cpu = nullptr;  // none: known by name, refused at placement
+  std::vector<DeviceKernel> kernels = {};
+
+  // How gradients flow through it, or the words why they do not. Both empty: not written yet.
+  GradFn grad = nullptr;
+  std::string not_differentiable = {};
 
   Role role = Role::ordinary;
   bool stateful = false;     // never folded, merged, or dropped; kept per session by node name
   bool commutative = false;  // the first two inputs may be swapped
   bool foldable = true;      // may run at planning time when all inputs are constant
   bool allows_uninitialized_input = false;  // may see a reference that holds no value yet
+  Source source = Source::computed;
+  ShapeFact tells = ShapeFact::none;
+  bool passes_on = false;  // is its only input, unchanged, and does nothing else
   Cost cost = Cost::by_size;
-  // Why there is no gradient: empty until gradients are written.
-  std::string not_differentiable = {};
   // What the op makes of given values: "[1 2], [3 4] -> [4 6]"; grammar in example.h. The sweep of
   // all ops runs them for every type that the op allows.
   std::vector<std::string> examples = {};
@@ -116,6 +143,8 @@ struct OpDef {
   std::vector<AttrDef> attrs = {};
 
   const AttrDef* find_attr(std::string_view name) const;
+  // The kernel for devices of a type ("CPU"); null if there is none.
+  const KernelFactory* kernel_for(std::string_view device_type) const;
 };
 
 // The concrete type of one input or output of a node.

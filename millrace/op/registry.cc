@@ -35,7 +35,19 @@ Status OpRegistry::add(OpDef op) {
     return error(Code::already_exists, "op '", op.name, "' is registered twice");
   MR_TRY(parse_signature(op));
   std::string name = op.name;
-  ops_.emplace(std::move(name), std::make_unique<const OpDef>(std::move(op)));
+  ops_.emplace(std::move(name), std::make_unique<OpDef>(std::move(op)));
+  return {};
+}
+
+Status OpRegistry::add_kernel(std::string_view op, std::string device_type, KernelFactory make) {
+  const auto found = ops_.find(to_absl(op));
+  if (found == ops_.end())
+    return error(Code::not_found, "there is no op '", op, "' to add a ", device_type, " kernel to");
+  OpDef& def = *found->second;
+  if (def.kernel_for(device_type) != nullptr) {
+    return error(Code::already_exists, "op '", op, "' has a kernel for ", device_type, " already");
+  }
+  def.kernels.push_back({std::move(device_type), std::move(make)});
   return {};
 }
 

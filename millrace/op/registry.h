@@ -22,6 +22,9 @@ class OpRegistry {
   // Parses the signature and keeps the op.
   // Errors: ALREADY_EXISTS for a second op of the name; INVALID_ARGUMENT for a bad signature.
   Status add(OpDef op);
+  // Gives an op that is there a kernel for devices of another type than CPU.
+  // Errors: NOT_FOUND for an op that is not there; ALREADY_EXISTS for a second kernel of a type.
+  Status add_kernel(std::string_view op, std::string device_type, KernelFactory make);
   // Null if unknown. The pointer stays valid as long as the registry.
   const OpDef* find(std::string_view name) const;
   // All ops in order of names.
@@ -31,7 +34,7 @@ class OpRegistry {
   std::vector<std::string> suggestions(std::string_view name) const;
 
  private:
-  absl::flat_hash_map<std::string, std::unique_ptr<const OpDef>> ops_;
+  absl::flat_hash_map<std::string, std::unique_ptr<OpDef>> ops_;
 };
 
 }  // namespace millrace

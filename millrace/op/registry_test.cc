@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/op/kernel.h"
+
 namespace millrace {
 namespace {
 
@@ -28,6 +30,20 @@ TEST_CASE("a second op of a name and an op without sense are refused") {
   CHECK(ops.add({.name = "Bad", .doc = "", .signature = "x T ->"}).code() ==
         Code::invalid_argument);
   CHECK(ops.find("Bad") == nullptr);
+}
+
+TEST_CASE("an op gets a kernel for another type of device from outside, once") {
+  OpRegistry ops;
+  REQUIRE(ops.add(op_named("Neg")).ok());
+  const KernelFactory none = [](const KernelSpec&) -> Result<std::unique_ptr<Kernel>> {
+    return unimplemented("only a test");
+  };
+  CHECK(ops.find("Neg")->kernel_for("CPU") == nullptr);
+  REQUIRE(ops.add_kernel("Neg", "GPU", none).ok());
+  CHECK(ops.find("Neg")->kernel_for("GPU") != nullptr);
+  CHECK(ops.find("Neg")->kernel_for("CPU") == nullptr);
+  CHECK(ops.add_kernel("Neg", "GPU", none).code() == Code::already_exists);
+  CHECK(ops.add_kernel("Sub", "GPU", none).code() == Code::not_found);
 }
 
 TEST_CASE("an unknown name is answered with the known ones close to it") {

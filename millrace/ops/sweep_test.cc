@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/testing/example.h"
 #include "millrace/ops/all.h"
@@ -191,6 +192,19 @@ TEST_CASE("every op says what it does and has a kernel and a shape rule") {
     CHECK((op->cpu != nullptr) == !calls_functions(op->role));
     CHECK(op->infer != nullptr);
   }
+}
+
+TEST_CASE("an op has a gradient, or the words why not, and never both") {
+  std::string silent;
+  int number = 0;
+  for (const OpDef* op : registry().all()) {
+    CAPTURE(op->name);
+    CHECK((op->grad == nullptr || op->not_differentiable.empty()));
+    if (op->grad != nullptr || !op->not_differentiable.empty()) continue;
+    str_append(&silent, " ", op->name);
+    ++number;
+  }
+  if (number > 0) MESSAGE(number, " ops say nothing of their gradient yet:", silent);
 }
 
 TEST_CASE("every op that only needs tensors has an example") {

@@ -11,9 +11,7 @@ namespace millrace {
 namespace {
 
 // Its control edges mean "once the value is there", which is the _Recv when it is fed.
-bool is_placeholder(const Node& node) {
-  return node.op->name == "Placeholder" || node.op->name == "PlaceholderV2";
-}
+bool is_placeholder(const Node& node) { return node.op->source == Source::fed; }
 
 // Where one task takes a fed value.
 struct Arrival {

@@ -21,7 +21,7 @@ const Tensor* free_constant(const Node& node) {
 bool has_known_size(ArgType type) { return is_plain(type.dtype) && !type.is_ref; }
 
 bool is_foldable(const Node& node) {
-  return node.op->foldable && !node.op->stateful && node.op->cpu &&
+  return node.op->foldable && !node.op->stateful && node.op->kernel_for("CPU") != nullptr &&
          node.op->role == Role::ordinary && node.control_inputs.empty() && !node.inputs.empty() &&
          node.num_outputs() > 0 && std::ranges::all_of(node.output_types, has_known_size);
 }

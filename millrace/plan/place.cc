@@ -9,11 +9,6 @@
 namespace millrace {
 namespace {
 
-// Rule 5 is about particular ops: they say nothing about data, so moving it for them is a waste.
-bool reads_only_the_shape(const Node& node) {
-  return node.op->name == "Shape" || node.op->name == "Size" || node.op->name == "Rank";
-}
-
 bool is_generator(const Node& node) {
   return node.inputs.empty() && node.num_outputs() == 1 && !node.output_types[0].is_ref;
 }
@@ -108,9 +103,8 @@ class Placer {
   // Where rule 5 would have the node; null if it has nothing to say.
   const Device* hint_for(const Node& node) {
     if (is_generator(node)) return device_of_all_consumers(node);
-    if (reads_only_the_shape(node)) return device_of(node.inputs[0].node);
-    if (node.op->name == "Identity" && node.requested_device.empty() &&
-        node.control_inputs.empty()) {
+    if (node.op->tells != ShapeFact::none) return device_of(node.inputs[0].node);
+    if (node.op->passes_on && node.requested_device.empty() && node.control_inputs.empty()) {
       const auto consumers = fan_out().of(node.id);
       const Node& producer = graph_[node.inputs[0].node];
       if (consumers.size() == 1 &&

@@ -108,7 +108,7 @@ void ClientGraph::replace_shape(Endpoint output, PartialShape shape) {
 Endpoint ClientGraph::behind_identities(Endpoint output) const {
   for (int passed = 0; passed < kMaxIdentities; ++passed) {
     const Node& node = graph_[output.node];
-    if (node.op->name != "Identity" || !node.control_inputs.empty()) break;
+    if (!node.op->passes_on || !node.control_inputs.empty()) break;
     output = node.inputs[0];
   }
   return output;
@@ -116,22 +116,22 @@ Endpoint ClientGraph::behind_identities(Endpoint output) const {
 
 std::optional<Tensor> ClientGraph::constant(Endpoint output) const {
   const Node& node = graph_[behind_identities(output).node];
-  const std::string_view op = node.op->name;
-  if (op == "Const") {
+  const OpDef& op = *node.op;
+  if (op.source == Source::constant) {
     const Tensor* value = constant_value(node);
     return value ? std::optional(*value) : std::nullopt;
   }
   if (node.inputs.size() != 1 || !node.control_inputs.empty()) return std::nullopt;
-  if (op != "Shape" && op != "Size" && op != "Rank") return std::nullopt;
+  if (op.tells == ShapeFact::none) return std::nullopt;
   const PartialShape& input = shape(node.inputs[0]);
-  if (op == "Rank") {
+  if (op.tells == ShapeFact::rank) {
     if (!input.has_rank()) return std::nullopt;
     const int64_t rank = input.rank();
     return index_tensor(node, {&rank, 1}, Shape());
   }
   const std::optional<Shape> known = input.to_shape();
   if (!known) return std::nullopt;
-  if (op == "Shape") return index_tensor(node, known->dims(), Shape{known->rank()});
+  if (op.tells == ShapeFact::dims) return index_tensor(node, known->dims(), Shape{known->rank()});
   const int64_t size = known->num_elements();
   return index_tensor(node, {&size, 1}, Shape());
 }

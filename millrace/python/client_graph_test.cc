@@ -21,13 +21,15 @@ struct Ops {
                         MR_ASSIGN(const Tensor value, context.attrs().tensor("value"));
                         context.set_output(0, value.shape());
                         return {};
-                      }})
+                      },
+                      .source = Source::constant})
                 .ok());
     REQUIRE(registry
                 .add({.name = "Placeholder",
                       .doc = "",
                       .signature = "-> output: dtype | dtype: type, shape: shape = ?",
-                      .infer = infer::shape_attr})
+                      .infer = infer::shape_attr,
+                      .source = Source::fed})
                 .ok());
     REQUIRE(registry
                 .add({.name = "Add",
@@ -51,17 +53,21 @@ struct Ops {
                 .add({.name = "Shape",
                       .doc = "",
                       .signature = "input: T -> output: out_type | T: type, "
-                                   "out_type: {int32, int64} = int32"})
+                                   "out_type: {int32, int64} = int32",
+                      .tells = ShapeFact::dims})
                 .ok());
-    REQUIRE(
-        registry
-            .add({.name = "Rank", .doc = "", .signature = "input: T -> output: int32 | T: type"})
-            .ok());
+    REQUIRE(registry
+                .add({.name = "Rank",
+                      .doc = "",
+                      .signature = "input: T -> output: int32 | T: type",
+                      .tells = ShapeFact::rank})
+                .ok());
     REQUIRE(registry
                 .add({.name = "Identity",
                       .doc = "",
                       .signature = "input: T -> output: T | T: type",
-                      .infer = infer::same_as_input})
+                      .infer = infer::same_as_input,
+                      .passes_on = true})
                 .ok());
   }
 };

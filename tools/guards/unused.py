@@ -23,6 +23,7 @@ GENERATORS = ["millrace/bin/generate_cc_ops.cc"]
 
 # "header:function", each with the reason why it stays.
 ALLOWED = {
+    "registry.h:add_kernel": "for folders of kernels for other devices",
     "text.h:parse_graph": "tests and people write graphs as text",
     # Promised to whoever lends memory for longer than a step; no front-end does so yet.
     "buffer.h:borrow": "tests lend more memory than there is",
@@ -32,6 +33,9 @@ ALLOWED = {
     "step_book.h:describe": "the book's transcripts show its state",
     "pieces.h:join": "tests compare whole messages",
 }
+
+# Whole headers that are written ahead of what will call them.
+AHEAD = {"gradient.h": "ops are written against it; autodiff/ will implement it"}
 
 # The language and libraries call these by themselves.
 _BY_OTHERS = {
@@ -292,6 +296,8 @@ def check(tree):
             *_uncalled(callers, header, text),
             *_unnamed(callers, header, text),
         ]:
+            if file.name in AHEAD:
+                continue
             if f"{file.name}:{name}" in ALLOWED:
                 allowed.pop(f"{file.name}:{name}", None)
                 continue

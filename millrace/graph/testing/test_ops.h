@@ -72,13 +72,15 @@ inline Status add_value_ops(OpRegistry& ops) {
                   .doc = {},
                   .signature = "-> output: dtype | value: tensor, dtype: type",
                   .infer = infer_const,
-                  .cpu = kernel(do_nothing)}));
+                  .cpu = kernel(do_nothing),
+                  .source = Source::constant}));
   MR_TRY(ops.add({.name = "Placeholder",
                   .doc = {},
                   .signature = "-> output: dtype | dtype: type, shape: shape = ?",
                   .infer = infer::shape_attr,
                   .cpu = kernel(do_nothing),
-                  .foldable = false}));
+                  .foldable = false,
+                  .source = Source::fed}));
   MR_TRY(ops.add({.name = "Add",
                   .doc = {},
                   .signature = "x: T, y: T -> z: T | T: type",
@@ -110,11 +112,13 @@ inline Status add_value_ops(OpRegistry& ops) {
                   .doc = {},
                   .signature = "input: T -> output: T | T: type",
                   .infer = infer::same_as_input,
-                  .cpu = kernel(forward)}));
+                  .cpu = kernel(forward),
+                  .passes_on = true}));
   MR_TRY(ops.add({.name = "Shape",
                   .doc = {},
                   .signature = "input: T -> output: out | T: type, out: type = int32",
-                  .cpu = kernel(do_nothing)}));
+                  .cpu = kernel(do_nothing),
+                  .tells = ShapeFact::dims}));
   MR_TRY(ops.add({.name = "IdentityN",
                   .doc = {},
                   .signature = "input: T -> output: T | T: list(type) >= 1",

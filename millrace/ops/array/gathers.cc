@@ -1,4 +1,5 @@
 // Part of families.h: register_gathers.
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
@@ -20,16 +21,11 @@ Status infer_gather_rows(InferContext& context) {
   return {};
 }
 
-KernelFactory gathering() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const int64_t batch_dims, spec.attrs.integer("batch_dims"));
-    return kernel([batch_dims](KernelContext& context) -> Status {
-      MR_ASSIGN(const int64_t axis, read_integer(context.input(2), "gather's axis"));
-      MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), axis, batch_dims));
-      context.set_output(0, std::move(output));
-      return {};
-    })(spec);
-  };
+Status gather_along(KernelContext& context, int64_t batch_dims) {
+  MR_ASSIGN(const int64_t axis, read_integer(context.input(2), "gather's axis"));
+  MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), axis, batch_dims));
+  context.set_output(0, std::move(output));
+  return {};
 }
 
 Status infer_gather(InferContext& context) {
@@ -68,7 +64,7 @@ Status register_gathers(OpRegistry& ops) {
                    "batch_dims: int = 0, Tparams: type, Tindices: {int16, int32, int64}, "
                    "Taxis: {int32, int64}",
       .infer = infer_gather,
-      .cpu = gathering(),
+      .cpu = kernel_with(gather_along, integer("batch_dims")),
       .examples = {"[1 2 3], 2, 0 -> 3", "[[1 2] [3 4]], [1 0], 1 -> [[2 1] [4 3]]",
                    "[[1 2] [3 4]], [[1] [0]], 1 -> [[2] [3]] | batch_dims = 1"},
   });

@@ -115,6 +115,7 @@ Status register_sources(OpRegistry& ops) {
       .signature = "-> output: dtype | value: tensor, dtype: type",
       .infer = infer_const,
       .cpu = kernel_class<ConstKernel>(),
+      .source = Source::constant,
       .cost = Cost::cheap,
   }));
   MR_TRY(ops.add({
@@ -124,6 +125,7 @@ Status register_sources(OpRegistry& ops) {
       .infer = infer::shape_attr,
       .cpu = kernel_class<PlaceholderKernel>(),
       .foldable = false,
+      .source = Source::fed,
       .cost = Cost::cheap,
   }));
   MR_TRY(ops.add({
@@ -133,6 +135,7 @@ Status register_sources(OpRegistry& ops) {
       .infer = infer::shape_attr,
       .cpu = kernel_class<PlaceholderKernel>(),
       .foldable = false,
+      .source = Source::fed,
       .cost = Cost::cheap,
   }));
   return ops.add({
@@ -152,7 +155,9 @@ Status register_sources(OpRegistry& ops) {
 Status register_identity(OpRegistry& ops) {
   MR_TRY(register_sources(ops));
   const std::string same = "input: T -> output: T | T: type";
-  MR_TRY(ops.add(passing("Identity", "Its input, unchanged.", same)));
+  OpDef identity = passing("Identity", "Its input, unchanged.", same);
+  identity.passes_on = true;
+  MR_TRY(ops.add(std::move(identity)));
   MR_TRY(ops.add(passing("Snapshot", "Its input, as it is now.", same)));
   MR_TRY(
       ops.add(passing("StopGradient", "Its input, unchanged; for gradients, a constant.", same)));

@@ -182,6 +182,7 @@ Status register_questions(OpRegistry& ops) {
       .signature = "input: T -> output: out_type | " + out,
       .infer = infer_shape_of_each,
       .cpu = kernel(shape_of_each),
+      .tells = ShapeFact::dims,
       .cost = Cost::cheap,
       .examples = {"[[1 2 3] [4 5 6]] -> [2 3]", "7 -> []"},
   }));
@@ -200,6 +201,7 @@ Status register_questions(OpRegistry& ops) {
       .signature = "input: T -> output: out_type | " + out,
       .infer = infer::scalar,
       .cpu = kernel(size_of),
+      .tells = ShapeFact::num_elements,
       .cost = Cost::cheap,
       .examples = {"[[1 2 3] [4 5 6]] -> 6"},
   }));
@@ -209,6 +211,7 @@ Status register_questions(OpRegistry& ops) {
       .signature = "input: T -> output: int32 | T: type",
       .infer = infer::scalar,
       .cpu = kernel(rank_of),
+      .tells = ShapeFact::rank,
       .cost = Cost::cheap,
       .examples = {"[[1 2 3] [4 5 6]] -> 2"},
   });

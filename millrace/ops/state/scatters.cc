@@ -1,4 +1,5 @@
 // Part of families.h: register_scatters.
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/loops/forward.h"
@@ -36,10 +37,6 @@ class RefScatterKernel final : public Kernel {
 class ResourceGatherKernel final : public Kernel {
  public:
   explicit ResourceGatherKernel(int64_t batch_dims) : batch_dims_(batch_dims) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(const int64_t batch_dims, spec.attrs.integer("batch_dims"));
-    return std::unique_ptr<Kernel>(std::make_unique<ResourceGatherKernel>(batch_dims));
-  }
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Tensor params, variable_.value(context, context.output_dtype(0)));
     MR_ASSIGN(Tensor output, gather(params, context.input(1), batch_dims_, batch_dims_));
@@ -127,7 +124,7 @@ Status register_scatters(OpRegistry& ops) {
       .signature = "resource: resource, indices: Tindices -> output: dtype | batch_dims: int = 0, "
                    "validate_indices: bool = true, dtype: type, Tindices: {int32, int64}",
       .infer = infer::unknown,
-      .cpu = kernel_class<ResourceGatherKernel>(),
+      .cpu = kernel_from<ResourceGatherKernel>(integer("batch_dims")),
       .stateful = true,
       .foldable = false,
   }));

@@ -2,9 +2,10 @@
 // stops.
 //
 // Owned by the operation, which makes it with a `stop` function that holds the operation weakly.
-// `stop` runs on the pool, never inside somebody's cancellation or on the timer's thread, so it may
-// do whatever ending the operation takes. It may come after the operation ended, and more than
-// once. Any thread may destroy it.
+// `stop` runs on MasterOptions::endings, never inside somebody's cancellation or on the timer's
+// thread, so it may do whatever ending the operation takes; and not on the pool, all of whose
+// threads may be at what is to end. It may come after the operation ended, and more than once. Any
+// thread may destroy it.
 #pragma once
 
 #include <functional>
@@ -31,6 +32,9 @@ class EarlyEnd {
 
   // The earlier of the call's deadline and `timeout` from now; 0 means none.
   static std::optional<Clock::Time> deadline(const Call& call, std::chrono::milliseconds timeout);
+  // When to answer a client elsewhere that stops listening at `deadline`, so that it hears why: a
+  // tenth of what is left before that, half a second at most.
+  static Clock::Time in_time_for(Clock::Time deadline, Clock::Time now);
 
  private:
   Cancellation::Registration given_up_;

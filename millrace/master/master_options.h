@@ -27,6 +27,7 @@ struct MasterOptions {
   Random& random;
   TimerQueue& timers;
   Runner& pool;              // where work goes on whose caller does not wait
+  Runner& endings;           // where calls are ended early: not behind the work that is to end
   WorkerDirectory& workers;  // reaches every task of `cluster`, the own one by pointer
   std::shared_ptr<TaskReport> report = nullptr;  // where it tells what it waits for
   SessionOptions defaults = {};
@@ -36,6 +37,10 @@ struct MasterOptions {
   // session). Shorter than a client waits for its session to close: one task that hangs must not
   // make an error of it.
   std::chrono::milliseconds cleanup_timeout{5'000};
+  // How long a step that has been cancelled waits for its parts before the client is answered
+  // without them. What waits or looks answers within milliseconds; a kernel that does not look may
+  // take any time. Less than a second, by which a client of ours outwaits its master.
+  std::chrono::milliseconds parts_patience{500};
 };
 
 // What the parts of one master refer to. The master owns it and outlives all that is counted by

@@ -1,4 +1,5 @@
 // What a master says to its workers and clients, as transcripts: see play.h for the language.
+#include "millrace/master/early_end.h"
 #include "millrace/master/roll_call.h"
 #include "millrace/master/testing/play.h"
 
@@ -9,6 +10,15 @@ using testing::perform;
 using testing::Play;
 using testing::PlayedWorker;
 using testing::run;
+
+TEST_CASE("a client is told what is missing before it stops listening") {
+  using std::chrono::milliseconds;
+  const Clock::Time now = Clock::real().now();
+  CHECK(EarlyEnd::in_time_for(now + milliseconds(60'000), now) == now + milliseconds(59'500));
+  CHECK(EarlyEnd::in_time_for(now + milliseconds(1'000), now) == now + milliseconds(900));
+  CHECK(EarlyEnd::in_time_for(now, now) == now);
+  CHECK(EarlyEnd::in_time_for(now - milliseconds(10), now) == now - milliseconds(10));
+}
 
 TEST_CASE(
     "a step runs where its nodes are; others first, the own part last; then it is cleaned up") {

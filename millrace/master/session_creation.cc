@@ -33,7 +33,8 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     }
     runner_ = call.runner != nullptr ? call.runner : &context_.options.pool;
     Call limited = call;
-    limited.deadline = EarlyEnd::deadline(call, parts_.options.operation_timeout);
+    if (call.deadline) limited.deadline = EarlyEnd::in_time_for(*call.deadline, context_.now());
+    limited.deadline = EarlyEnd::deadline(limited, parts_.options.operation_timeout);
     early_end_ = EarlyEnd::or_stopping(context_, limited, "the session to be created",
                                        [weak = weak_from_this()](const Status& why) {
                                          if (auto self = weak.lock())

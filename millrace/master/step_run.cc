@@ -11,6 +11,10 @@ namespace millrace {
 
 namespace {
 
+// How much later than the client the parts of a step learn that its time is over, if nobody tells
+// them: the master's word should come first, with its reason.
+constexpr std::chrono::seconds kPartsDeadline{1};
+
 template <class T>
 void append(std::vector<T>& all, std::vector<T> more) {
   if (all.empty()) {
@@ -88,18 +92,39 @@ void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
   is_listed_ = true;
   const std::vector<PreparedPart>& parts = ordered_->step->parts;
   for (size_t i = 0; i < parts.size(); ++i) parts_.push_back({this, i});
-  if (call.cancellation != nullptr || call.deadline) {
-    early_end_ = EarlyEnd(session_->context(), call, str_cat("step ", leg_.step_id),
-                          [weak = weak_from_this()](Status why) {
-                            if (auto self = weak.lock()) self->stop(std::move(why));
-                          });
+  uses_caller_ = call.runner != nullptr && !call.deadline;
+  if (call.cancellation != nullptr || call.deadline) watch(call);
+  Call part_call{.cancellation = &cancellation_};
+  if (call.deadline) part_call.deadline = *call.deadline + kPartsDeadline;
+  if (uses_caller_) {
+    part_call.runner = call.runner;
+    part_call.waiting = call.waiting;
+  } else if (call.runner != nullptr) {
+    session_->context().options.pool.post(
+        [self = shared_from_this(), feeds = std::move(feeds), part_call]() mutable {
+          self->start_parts(std::move(feeds), part_call);
+        });
+    return;
   }
+  start_parts(std::move(feeds), part_call);
+}
+
+void StepRun::watch(const Call& call) {
+  EarlyEnd early_end(session_->context(), call, str_cat("step ", leg_.step_id),
+                     [weak = weak_from_this()](Status why) {
+                       if (auto self = weak.lock()) self->stop(std::move(why));
+                     });
+  MutexLock lock(mutex_);
+  early_end_ = std::move(early_end);
+}
+
+void StepRun::start_parts(std::vector<Tensor> feeds, Call call) {
   // The last call may use the caller's thread: nothing is left to start after it.
-  Call part_call{
-      .cancellation = &cancellation_, .runner = call.runner, .waiting = false, .deadline = {}};
-  for (size_t i = 0; i < parts.size(); ++i) {
-    part_call.waiting = call.waiting && i + 1 == parts.size();
-    start_part(i, feeds, part_call);
+  const bool waiting = call.waiting;
+  const size_t parts = parts_.size();
+  for (size_t i = 0; i < parts; ++i) {
+    call.waiting = waiting && i + 1 == parts;
+    start_part(i, feeds, call);
   }
 }
 
@@ -135,7 +160,8 @@ void StepRun::replied(size_t index, Result<RunGraphReply> reply) {
   {
     MutexLock lock(mutex_);
     Status status = reply.status();
-    if (status.ok()) status = keep(ordered_->step->parts[index], std::move(reply).value());
+    if (status.ok() && !tracker_.is_client_answered())
+      status = keep(ordered_->step->parts[index], std::move(reply).value());
     actions = tracker_.on_reply(index, std::move(status));
   }
   perform(actions);
@@ -184,28 +210,58 @@ std::string StepRun::what_is_left() const {
 }
 
 void StepRun::perform(const StepTracker::Actions& actions) {
-  if (!actions.cancel_parts.ok()) cancellation_.cancel(actions.cancel_parts);
+  if (!actions.cancel_parts.ok()) {
+    if (!uses_caller_) be_patient();
+    cancellation_.cancel(actions.cancel_parts);
+  }
   if (actions.answer) answer();
+  if (actions.is_over) end();
+}
+
+void StepRun::be_patient() {
+  MasterContext& context = session_->context();
+  auto timer =
+      context.options.timers.at(context.now() + context.options.parts_patience,
+                                [weak = weak_from_this(), &endings = context.options.endings] {
+                                  endings.post([weak] {
+                                    auto self = weak.lock();
+                                    if (!self) return;
+                                    StepTracker::Actions actions;
+                                    {
+                                      MutexLock lock(self->mutex_);
+                                      actions = self->tracker_.on_patience_end();
+                                    }
+                                    self->perform(actions);
+                                  });
+                                });
+  MutexLock lock(mutex_);
+  patience_ = std::move(timer);
 }
 
 void StepRun::answer() {
-  // The client may drop its cancellation as soon as it is answered.
-  early_end_ = {};
+  // The client may drop its cancellation as soon as it is answered. Not destroyed with the lock:
+  // what ends the step early may be waiting for it.
+  EarlyEnd early_end;
   Status outcome;
   std::vector<Tensor> tensors;
   RunMetadata metadata;
   {
     MutexLock lock(mutex_);
+    early_end = std::move(early_end_);
     outcome = tracker_.outcome();
     tensors = std::move(fetched_);
     metadata = std::move(metadata_);
   }
+  early_end = {};
   if (!outcome.ok()) {
     refuse(std::move(answer_), std::move(outcome));
   } else {
     if (!ordered_->fetches_in_order) tensors = in_client_order(tensors, *ordered_);
     std::visit([&](auto& done) { give(done, std::move(tensors), std::move(metadata)); }, answer_);
   }
+}
+
+void StepRun::end() {
   // The client does not wait for this; closing the session does.
   if (leg_.kind == StepLeg::Kind::whole_step && ordered_->step->needs_cleanup()) clean_up();
 }

@@ -2,7 +2,12 @@
 //
 // The shell around a StepTracker: starts every part, carries answers and ends of patience to the
 // tracker, does what it says, and answers the client. It keeps itself alive while a part runs or is
-// being cleaned up, and keeps its session open as long. Any thread.
+// being cleaned up, and keeps its session open as long, even if the client has been answered. Any
+// thread.
+//
+// A step with a deadline does not use its caller's thread, which would hear of the deadline only
+// when the kernel in hand is done; nor can the client be answered before a part that uses it ends.
+// The parts get a deadline a little later, so that a worker ends them if its master is gone.
 #pragma once
 
 #include <memory>
@@ -64,6 +69,8 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
   };
 
   void run(std::vector<Tensor> feeds, const Call& call);
+  void watch(const Call& call);
+  void start_parts(std::vector<Tensor> feeds, Call call);
   void start_part(size_t index, std::vector<Tensor>& feeds, const Call& call);
   void replied(size_t index, Result<RunGraphReply> reply);
   // For the error of a step that takes too long: what it is to do, and which tasks still work on
@@ -71,21 +78,26 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
   std::string what_is_left() const MR_REQUIRES(mutex_);
   Status keep(const PreparedPart& part, RunGraphReply reply) MR_REQUIRES(mutex_);
   void perform(const StepTracker::Actions& actions);
+  void be_patient();
   void answer();
+  void end();
   void clean_up();
 
   const std::shared_ptr<MasterSession> session_;
   const std::shared_ptr<const OrderedStep> ordered_;
   const RunOptions options_;
   const StepLeg leg_;
-  bool is_listed_ = false;  // set once, before the first part starts
+  // Set once, before the first part starts.
+  bool is_listed_ = false;
+  bool uses_caller_ = false;  // its thread
   absl::InlinedVector<Part, 1> parts_;
-  EarlyEnd early_end_;
   Cancellation cancellation_;  // of the parts
-  StepAnswer answer_;          // used once, by whoever got the last reply
+  StepAnswer answer_;          // used once, by whoever the tracker tells to
 
   Mutex mutex_;
   StepTracker tracker_ MR_GUARDED_BY(mutex_);
+  EarlyEnd early_end_ MR_GUARDED_BY(mutex_);
+  TimerQueue::Timer patience_ MR_GUARDED_BY(mutex_);
   std::vector<Tensor> fetched_ MR_GUARDED_BY(mutex_);  // in the order of the step
   RunMetadata metadata_ MR_GUARDED_BY(mutex_);
 };

@@ -53,7 +53,7 @@ StepTracker::Actions StepTracker::on_reply(size_t index, Status status) {
   --pending_;
   const bool was_ending = !stopped_.ok() || num_causes_ > 0;
   if (!status.ok()) record(index, std::move(status));
-  if (pending_ == 0) return {.answer = true};
+  if (pending_ == 0) return {.answer = !std::exchange(is_client_answered_, true), .is_over = true};
   if (was_ending || num_causes_ == 0) return {};
   return {.cancel_parts = causes_.front().as_consequence()};
 }
@@ -64,6 +64,11 @@ StepTracker::Actions StepTracker::on_stop(Status why) {
   stopped_ = std::move(why);
   if (was_ending) return {};
   return {.cancel_parts = stopped_.as_consequence()};
+}
+
+StepTracker::Actions StepTracker::on_patience_end() {
+  if (pending_ == 0) return {};
+  return {.answer = !std::exchange(is_client_answered_, true)};
 }
 
 void StepTracker::record(size_t index, Status status) {

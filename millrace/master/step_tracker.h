@@ -4,7 +4,8 @@
 // to end); actions come out (cancel the parts that still run, answer the client). The first *cause*
 // of a failure cancels the other parts; what they answer then are consequences, which are counted
 // and not shown. The client is answered once every part has answered, so nothing of the step is
-// left running behind its back; cancelled parts answer soon.
+// left running behind its back. Cancelled parts answer soon, as a rule: one that does not, because
+// a kernel of it looks at nothing, has its time, and then the client is answered without it.
 //
 // Pure: no thread, clock or socket. The caller feeds events one at a time. step_tracker_test.cc
 // drives it with transcripts.
@@ -30,12 +31,15 @@ class StepTracker {
     enum class Where : uint8_t { own_task, elsewhere } where = Where::own_task;
   };
 
-  // At most one of the two is asked for by one event; `cancel_parts` at most once per step.
+  // Each is asked for once per step at most.
   struct Actions {
-    // Cancel whatever still runs; empty (OK) if there is nothing to cancel. Always a consequence.
+    // Cancel whatever still runs, and call on_patience_end some time later; empty (OK) if there is
+    // nothing to cancel. Always a consequence.
     Status cancel_parts = {};
     // Answer the client with outcome().
     bool answer = false;
+    // Every part has answered: clean up.
+    bool is_over = false;
   };
 
   // At least one part; all are taken to be started.
@@ -46,11 +50,14 @@ class StepTracker {
   // The client gave up, its deadline passed, or the session is being closed. `why` becomes the
   // outcome unless a part failed first by itself.
   Actions on_stop(Status why);
+  // What was cancelled has had its time.
+  Actions on_patience_end();
 
   bool finished() const { return pending_ == 0; }
   size_t num_pending() const { return pending_; }
   bool is_pending(size_t index) const { return !answered_[index]; }
-  // How the step ended; OK if it went well. Requires finished().
+  bool is_client_answered() const { return is_client_answered_; }
+  // How the step ended; OK if it went well. Requires that the client is to be answered.
   Status outcome() const;
 
  private:
@@ -62,6 +69,7 @@ class StepTracker {
   std::span<const Part> parts_;
   absl::InlinedVector<bool, 8> answered_;
   size_t pending_;
+  bool is_client_answered_ = false;
   Status stopped_;              // why somebody outside ended the step
   std::vector<Status> causes_;  // failures of parts, first one first
   size_t num_causes_ = 0;

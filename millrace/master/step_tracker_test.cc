@@ -4,6 +4,7 @@
 //   a OK                 a part answers
 //   a NOT_FOUND no file  … with an error; "~" before the code marks a consequence
 //   stop CANCELLED why   the client gives up
+//   patience ends        what was cancelled has had its time
 #include "millrace/master/step_tracker.h"
 
 #include <memory>
@@ -49,9 +50,11 @@ std::string run(const std::string& script) {
       tracker = std::make_unique<StepTracker>(parts);
       continue;
     }
-    const Status status = read_status(words);
+    const Status status = who == "patience" ? Status() : read_status(words);
     StepTracker::Actions actions;
-    if (who == "stop") {
+    if (who == "patience") {
+      actions = tracker->on_patience_end();
+    } else if (who == "stop") {
       actions = tracker->on_stop(status);
     } else {
       const auto found = std::find(names.begin(), names.end(), who);
@@ -64,6 +67,7 @@ std::string run(const std::string& script) {
       out << ": " << actions.cancel_parts.to_string() << '\n';
     }
     if (actions.answer) out << "client <- " << tracker->outcome().to_string() << '\n';
+    if (actions.is_over && !actions.answer) out << "over\n";
   }
   return out.str();
 }
@@ -163,6 +167,38 @@ TEST_CASE("whatever fails after a failure and giving up is counted, and shown as
             "d ~ABORTED cleanup\n") ==
         "cancel a c d: NOT_FOUND: From b:\nno file\n"
         "client <- NOT_FOUND: From b:\nno file (3 consequences hidden)\n");
+}
+
+TEST_CASE("a part that does not hear of the end is waited for, but not by the client") {
+  CHECK(run("parts a b\n"
+            "stop DEADLINE_EXCEEDED too late\n"
+            "a CANCELLED stopped\n"
+            "patience ends\n"
+            "b OK\n") ==
+        "cancel a b: DEADLINE_EXCEEDED: too late\n"
+        "client <- DEADLINE_EXCEEDED: too late\n"
+        "over\n");
+}
+
+TEST_CASE("the cause of a failure is told though another part still computes") {
+  CHECK(run("parts a b c\n"
+            "b NOT_FOUND no file\n"
+            "c CANCELLED stopped\n"
+            "patience ends\n"
+            "stop DEADLINE_EXCEEDED too late\n"
+            "a INTERNAL broken\n") ==
+        "cancel a c: NOT_FOUND: From b:\nno file\n"
+        "client <- NOT_FOUND: From b:\nno file (1 consequence hidden)\n"
+        "over\n");
+}
+
+TEST_CASE("patience that ends with the step changes nothing") {
+  CHECK(run("parts a\n"
+            "stop CANCELLED closed\n"
+            "a ~CANCELLED stopped\n"
+            "patience ends\n") ==
+        "cancel a: CANCELLED: closed\n"
+        "client <- CANCELLED: closed\n");
 }
 
 TEST_CASE("stopping a finished step does nothing") {

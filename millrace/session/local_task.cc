@@ -68,6 +68,7 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                                                    .random = runtime_->random(),
                                                    .timers = runtime_->timers(),
                                                    .pool = runtime_->pool(),
+                                                   .endings = runtime_->endings(),
                                                    .workers = *directory_,
                                                    .report = std::move(options.report),
                                                    .defaults = std::move(options.default_options)});

@@ -25,7 +25,8 @@ std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
 Runtime::Runtime(RuntimeOptions options)
     : ops_(options.ops ? std::move(options.ops) : standard_ops()),
       random_(make_random()),
-      pool_(options.threads) {}
+      pool_(options.threads),
+      endings_(1, "mr-endings") {}
 
 const GrpcThreads& Runtime::grpc_threads() {
   MutexLock lock(mutex_);

@@ -28,6 +28,8 @@ class Runtime {
 
   const OpRegistry& ops() const { return *ops_; }
   ThreadPool& pool() { return pool_; }
+  // Where what takes too long is told so, while the pool may be full of it.
+  ThreadPool& endings() { return endings_; }
   TimerQueue& timers() { return timers_; }
   Random& random() { return *random_; }
   // Of all servers and channels. Made when it is first asked for, and gRPC with it.
@@ -39,7 +41,8 @@ class Runtime {
   const std::shared_ptr<const OpRegistry> ops_;
   const std::unique_ptr<Random> random_;
   ThreadPool pool_;
-  TimerQueue timers_;  // posts to the pool, so it ends first
+  ThreadPool endings_;  // posts to the pool, so it ends first
+  TimerQueue timers_;   // posts to both
   Mutex mutex_;
   std::unique_ptr<GrpcThreads> grpc_threads_ MR_GUARDED_BY(mutex_);  // ends before all else
 };

@@ -119,8 +119,10 @@ struct Play final : WorkerDirectory {
                                                     .random = random,
                                                     .timers = timers,
                                                     .pool = pool,
+                                                    .endings = pool,
                                                     .workers = *this,
-                                                    .reminder_interval = reminder_interval});
+                                                    .reminder_interval = reminder_interval,
+                                                    .parts_patience = std::chrono::hours(1)});
   }
 
   void answer(const std::string& name, const std::string& method, const Status& status,

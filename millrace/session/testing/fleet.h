@@ -39,7 +39,8 @@ class Port {
 // Tasks "a:0" and "b:0" … on ports that are held from the beginning, so that they can be started in
 // any order.
 struct Fleet {
-  explicit Fleet(std::vector<std::string> jobs) {
+  explicit Fleet(std::vector<std::string> jobs, std::shared_ptr<Runtime> on = runtime())
+      : on(std::move(on)) {
     for (const std::string& job : jobs) {
       ports[job] = std::make_unique<Port>();
       CHECK(cluster.add_job(job, {ports[job]->address()}).ok());
@@ -50,11 +51,12 @@ struct Fleet {
     options.cluster = cluster;
     options.job = job;
     options.listen_fd = ports[job]->hand_over();
-    auto server = Server::start(std::move(options), runtime());
+    auto server = Server::start(std::move(options), on);
     REQUIRE_MESSAGE(server.ok(), server.status().to_string());
     servers[job] = std::move(server).value();
     return *servers[job];
   }
+  const std::shared_ptr<Runtime> on;
   std::map<std::string, std::unique_ptr<Port>> ports;
   ClusterSpec cluster;
   std::map<std::string, std::unique_ptr<Server>> servers;

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+
 #include "millrace/engine/arrivals.h"
 #include "millrace/engine/compiled_graph.h"
 #include "millrace/engine/step_pool.h"
@@ -79,6 +81,9 @@ struct CompiledGraph::Layout {
   std::vector<bool> expects_ref;
 
   std::vector<const OpDef*> ops;  // by node; for traces
+  // The node whose value a transfer moves, by the transfer's number: what errors tell, since nobody
+  // outside knows the nodes of a plan.
+  absl::flat_hash_map<uint32_t, std::string> moved;
   std::vector<std::string> feed_keys, fetch_keys;
   bool uses_rendezvous = false;
 

@@ -195,6 +195,22 @@ TEST_CASE("a cancelled step ends with the reason as a consequence and starts not
   CHECK(lab.log().empty());
 }
 
+TEST_CASE("a transfer that ends is told by the node whose value it moves") {
+  Lab lab;
+  const auto why = [&](std::string_view tensor) {
+    auto step = lab.start(
+        lab.compile(str_cat("d_S1 = _Recv(tensor_type=int32, tensor_name=\"", tensor,
+                            "\", send_device=\"/device:CPU:0\", recv_device=\"/device:CPU:1\", "
+                            "send_device_incarnation=1)"))
+            .value());
+    step->rendezvous.abort(aborted("its task has ended"));
+    return std::string(step->wait().status.message());
+  };
+  CHECK(why("edge_12_far/d_x") == "its task has ended\n\t [[{{node far/d_x}}]]");
+  CHECK(why("edge_5_d:1") == "its task has ended\n\t [[{{node edge_5_d}}]]");
+  CHECK(why("something else") == "its task has ended\n\t [[{{node d_S1}}]]");
+}
+
 TEST_CASE("a step that was cancelled before it started runs nothing") {
   Lab lab;
   const auto graph = lab.compile("c = Const(1) y = Log(c)").value();

@@ -42,8 +42,10 @@ Status bad_output(const Layout::Node& node, uint32_t output, const Value& value)
                   " does not match declared output type ", dtype_name(declared.dtype));
 }
 
-Status at_node(Status error, const Layout::Node& node) {
-  error = error.then(str_cat("\n\t [[{{node ", node.name, "}}]]"));
+Status at_node(Status error, const Layout& layout, const Layout::Node& node) {
+  const auto moved = layout.moved.find(static_cast<uint32_t>(&node - layout.nodes.data()));
+  const std::string_view name = moved == layout.moved.end() ? node.name : moved->second;
+  error = error.then(str_cat("\n\t [[{{node ", name, "}}]]"));
   if (error.code() != Code::unavailable || (node.flags & Layout::kTransfer)) return error;
   return internal(error.message(), "\nExecuting non-communication op <", node.name,
                   "> originally returned UnavailableError, and was replaced by InternalError to "

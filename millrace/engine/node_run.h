@@ -78,7 +78,8 @@ inline Status check_outputs(const CompiledGraph::Layout::Node& node, const Kerne
 }
 
 // The error as the step reports it.
-Status at_node(Status error, const CompiledGraph::Layout::Node& node);
+Status at_node(Status error, const CompiledGraph::Layout& layout,
+               const CompiledGraph::Layout::Node& node);
 
 // True if running the node elsewhere is worth the hand-over.
 bool is_worth_sharing(const CompiledGraph::Layout::Node& node, const Value* inputs);

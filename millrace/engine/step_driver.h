@@ -119,7 +119,7 @@ class StepDriver final : public PooledStep {
     }
     if (node.flags & Layout::kReadsRefs) {
       Status status = read_refs(layout_, node, flow_.inputs(ready));
-      if (!status.ok()) return fail(at_node(std::move(status), node));
+      if (!status.ok()) return fail(at_node(std::move(status), layout_, node));
     }
     if (node.flags & Layout::kAsync) return start(ready);
     if (node.cost != Cost::cheap && args_.pool != nullptr &&
@@ -218,7 +218,7 @@ class StepDriver final : public PooledStep {
     const Node& node = flow_.node(ready);
     if (args_.trace != nullptr) trace(node, {outputs, node.num_outputs}, start);
     if (status.ok()) status = check_outputs(node, context, outputs);
-    if (!status.ok()) fail(at_node(std::move(status), node));
+    if (!status.ok()) fail(at_node(std::move(status), layout_, node));
     if (!status_.ok()) {
       for (uint32_t i = 0; i < node.num_outputs; ++i) renew(outputs[i]);
       return;

@@ -159,6 +159,34 @@ TEST_CASE(
   CHECK(text(renewed->run({}, {plain.name()})) == "int32[] 0");
 }
 
+TEST_CASE("a task that is stopped in the middle of a step ends it with its own word for why") {
+  Fleet fleet({"a", "b"});
+  Server& a = fleet.start("a");
+  Server& b = fleet.start("b");
+  GraphBuilder builder(runtime()->ops());
+  const Scope there = builder.root().device("/job:b/task:0");
+  const Scope here = builder.root().device("/job:a/task:0");
+  const Output queue = ops::fifo_queue(there, {DType::i32}, {.shared_name = "q"});
+  const Output began = ops::fifo_queue(there, {DType::i32}, {.shared_name = "began"});
+  const Operation says = ops::queue_enqueue(there, began, {constant(builder.root(), 1)});
+  const Output taken = ops::queue_dequeue(there.after({says}), queue, {DType::i32})[0];
+  const Output passed_on = ops::identity(here, taken);
+  const Output has_begun = ops::queue_dequeue(there, began, {DType::i32})[0];
+  auto session = Session::create(a.target(), {}, runtime()).value();
+  CHECK(session->extend(builder).ok());
+  Status ended = internal("not run");
+  std::thread waits([&] { ended = session->run({}, {passed_on.name()}).status(); });
+  CHECK(session->run({}, {has_begun.name()}).ok());
+  CHECK(b.stop(unavailable("/job:b/replica:0/task:0 was stopped by SIGTERM (signal 15)")).ok());
+  waits.join();
+  CHECK(ended.code() == Code::unavailable);
+  CHECK_MESSAGE(
+      ended.message().starts_with("From /job:b/replica:0/task:0:\n/job:b/replica:0/task:0 "
+                                  "was stopped by SIGTERM (signal 15)"),
+      ended.to_string());
+  CHECK_MESSAGE(ended.message().find("_S") == std::string_view::npos, ended.to_string());
+}
+
 TEST_CASE("the wrong task at an address is named instead of being used") {
   Fleet fleet({"a", "b"});
   Server& a = fleet.start("a");

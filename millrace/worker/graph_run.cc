@@ -110,11 +110,21 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
            }));
 }
 
+void GraphRun::stop(const Status& why) {
+  {
+    MutexLock lock(mutex_);
+    keep_cause(&stopped_, why);
+  }
+  cancellation_.cancel(why);
+}
+
 void GraphRun::piece_ended(Status status) {
   {
     MutexLock lock(mutex_);
     keep_cause(&status_, std::move(status));
     if (--running_ > 0) return;
+    // A kernel says that it was cancelled; what matters is what for.
+    if (status_.is_consequence()) keep_cause(&status_, stopped_);
     status = status_;
   }
   finish(std::move(status));

@@ -47,7 +47,7 @@ class GraphRun final : public ActiveRun {
   ~GraphRun() override;
 
  private:
-  void stop(const Status& why) override { cancellation_.cancel(why); }
+  void stop(const Status& why) override;
   StepWaits describe_waits(Clock::Time now) const override;
 
   void run(const Call& call);
@@ -82,6 +82,7 @@ class GraphRun final : public ActiveRun {
   Mutex mutex_;
   size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces
   Status status_ MR_GUARDED_BY(mutex_);       // by keep_cause
+  Status stopped_ MR_GUARDED_BY(mutex_);      // why the worker ended it; OK if it did not
 };
 
 }  // namespace millrace

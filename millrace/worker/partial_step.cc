@@ -139,12 +139,22 @@ void PartialStep::answer(Leg& leg) {
   done(std::move(leg.reply));
 }
 
+void PartialStep::stop(const Status& why) {
+  {
+    MutexLock lock(mutex_);
+    keep_cause(&stopped_, why);
+  }
+  cancellation_.cancel(why);
+}
+
 void PartialStep::piece_ended(Status status) {
   std::vector<std::shared_ptr<Leg>> waiting;
   {
     MutexLock lock(mutex_);
     keep_cause(&status_, std::move(status));
     if (--running_ > 0) return;
+    // A kernel says that it was cancelled; what matters is what for.
+    if (status_.is_consequence()) keep_cause(&status_, stopped_);
     ended_ = true;
     waiting = std::move(waiting_for_end_);
   }

@@ -26,7 +26,7 @@ class PartialStep final : public ActiveRun {
   void start();
   const WorkerSession& session() const { return *session_; }
   void run_leg(RunGraphRequest request, const Call& call, Done<RunGraphReply> done);
-  void stop(const Status& why) override { cancellation_.cancel(why); }
+  void stop(const Status& why) override;
 
  private:
   struct Leg {
@@ -67,6 +67,7 @@ class PartialStep final : public ActiveRun {
   size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces
   bool ended_ MR_GUARDED_BY(mutex_) = false;
   Status status_ MR_GUARDED_BY(mutex_);         // by keep_cause
+  Status stopped_ MR_GUARDED_BY(mutex_);        // why it was stopped; OK if it was not
   size_t beginning_ MR_GUARDED_BY(mutex_) = 0;  // legs whose receives have not all been made
   size_t receiving_ MR_GUARDED_BY(mutex_) = 0;  // receives of all legs
   std::vector<std::shared_ptr<Leg>> waiting_for_end_ MR_GUARDED_BY(mutex_);

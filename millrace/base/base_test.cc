@@ -6,6 +6,7 @@
 
 #include "millrace/base/done.h"
 #include "millrace/base/result.h"
+#include "millrace/base/shown.h"
 #include "millrace/base/status.h"
 
 namespace millrace {
@@ -35,6 +36,14 @@ TEST_CASE("OK carries nothing, an error its code and message") {
   CHECK(missing.code() == Code::not_found);
   CHECK(missing.to_string() == "NOT_FOUND: no node 'x' among 3");
   CHECK(code_name(static_cast<Code>(42)) == "CODE(42)");
+}
+
+TEST_CASE("a long name is shown by its beginning, and no character is cut") {
+  CHECK(shown("x") == "x");
+  CHECK(shown(std::string(200, 'a')) == std::string(200, 'a'));
+  CHECK(shown(std::string(100'000, 'a')) == std::string(200, 'a') + "… (100000 bytes)");
+  CHECK(shown(std::string(199, 'a') + "äöü") == std::string(199, 'a') + "… (205 bytes)");
+  CHECK(shown(std::string(300, '\x80')).size() < 230);  // no character at all
 }
 
 TEST_CASE("every code has TensorFlow's number and name") {

@@ -1,6 +1,7 @@
 // Part of graph.h: FanOut, topological_order, and the names of endpoints.
 #include <algorithm>
 
+#include "millrace/base/shown.h"
 #include "millrace/graph/graph.h"
 
 namespace millrace {
@@ -126,7 +127,7 @@ TensorName parse_tensor_name(std::string_view text) {
 Result<Endpoint> find_endpoint(const Graph& graph, std::string_view tensor_name) {
   const TensorName name = parse_tensor_name(tensor_name);
   const Node* node = graph.find(name.node);
-  if (node == nullptr) return not_found("there is no node '", name.node, "' in the graph");
+  if (node == nullptr) return not_found("there is no node '", shown(name.node), "' in the graph");
   if (name.output >= node->num_outputs()) {
     return invalid("'", tensor_name, "': node '", node->name, "' (", node->op->name, ") has ",
                    node->num_outputs(), " outputs");

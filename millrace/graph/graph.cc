@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
+#include "millrace/base/shown.h"
 #include "millrace/graph/names.h"
 #include "millrace/graph/typing.h"
 
@@ -19,7 +20,7 @@ Status unknown_op(const OpRegistry& ops, std::string_view op, std::string_view n
   for (const std::string& known : ops.suggestions(op)) {
     str_append(&hint, hint.empty() ? "; did you mean " : ", ", known);
   }
-  return invalid("Op type not registered '", op.substr(0, 200), "', used by node '", name, "'",
+  return invalid("Op type not registered '", shown(op), "', used by node '", shown(name), "'",
                  hint);
 }
 

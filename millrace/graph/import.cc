@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/base/shown.h"
 #include "millrace/graph/function.h"
 #include "millrace/graph/op_search.h"
 
@@ -68,9 +69,9 @@ class Importer {
     if (id.ok()) return count_outputs(*id);
     if (id.status().code() != Code::already_exists) return id.status();
     if (graph_.find(node.name)->id >= first_) {
-      return invalid("Node '", node.name, "' is not unique");
+      return invalid("Node '", shown(node.name), "' is not unique");
     }
-    return invalid("GraphDef argument to Extend includes node '", node.name,
+    return invalid("GraphDef argument to Extend includes node '", shown(node.name),
                    "', which was created by a previous call to Create or Extend in this session.");
   }
 
@@ -131,15 +132,15 @@ class Importer {
     std::vector<NodeId> before;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (sources[i] == kNoNode) {
-        return invalid("Node '", graph_[id].name, "': Unknown input node '",
-                       inputs[i].node.substr(0, 200), "'");
+        return invalid("Node '", shown(graph_[id].name), "': Unknown input node '",
+                       shown(inputs[i].node), "'");
       }
       if (inputs[i].output < 0) {
         before.push_back(sources[i]);
       } else if (before.empty()) {
         MR_TRY(graph_.set_input(id, static_cast<int>(i), {sources[i], inputs[i].output}));
       } else {
-        return invalid("Node '", graph_[id].name, "': input '", inputs[i].node,
+        return invalid("Node '", shown(graph_[id].name), "': input '", shown(inputs[i].node),
                        "': Control dependencies must come after regular dependencies");
       }
     }

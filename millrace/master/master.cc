@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "millrace/base/shown.h"
 #include "millrace/master/gather.h"
 #include "millrace/master/master_session.h"
 #include "millrace/master/membership.h"
@@ -32,7 +33,7 @@ std::optional<uint64_t> handle_number(const std::string& handle) {
 }
 
 Status no_session(const std::string& handle) {
-  return aborted("Session ", handle, " is not found. Possibly, this master has restarted.");
+  return aborted("Session ", shown(handle), " is not found. Possibly, this master has restarted.");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "millrace/base/shown.h"
 #include "millrace/master/master_session.h"
 #include "millrace/master/step_run.h"
 
@@ -79,13 +80,13 @@ Result<PartialRun::Leg> PartialRun::book(RunStepRequest& request) {
   Leg leg;
   MutexLock lock(mutex_);
   if (!names.targets.empty())
-    return invalid("a partial run takes its targets at setup; this leg names '", names.targets[0],
-                   "'");
+    return invalid("a partial run takes its targets at setup; this leg names '",
+                   shown(names.targets[0]), "'");
   for (const std::string& feed : names.feeds) {
     if (feeds_to_come_.erase(feed) > 0) continue;
     if (std::binary_search(step_->feeds.begin(), step_->feeds.end(), feed))
-      return invalid("The feed ", feed, " has already been fed.");
-    return invalid("The feed ", feed, " was not specified in partial_run_setup.");
+      return invalid("The feed ", shown(feed), " has already been fed.");
+    return invalid("The feed ", shown(feed), " was not specified in partial_run_setup.");
   }
   for (const std::string& fetch : names.fetches) {
     MR_TRY(check_fetch(fetch));
@@ -100,8 +101,8 @@ Result<PartialRun::Leg> PartialRun::book(RunStepRequest& request) {
 Status PartialRun::check_fetch(const std::string& fetch) {
   if (!fetches_to_go_.contains(fetch)) {
     if (std::binary_search(step_->fetches.begin(), step_->fetches.end(), fetch))
-      return invalid("The fetch ", fetch, " has already been fetched.");
-    return invalid("The fetch ", fetch, " was not specified in partial_run_setup.");
+      return invalid("The fetch ", shown(fetch), " has already been fetched.");
+    return invalid("The fetch ", shown(fetch), " was not specified in partial_run_setup.");
   }
   MR_ASSIGN(const std::vector<std::string> needed, feeds_needed(*graph_, fetch, step_->feeds));
   for (const std::string& feed : needed) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/base/shown.h"
+
 namespace millrace {
 
 namespace {
@@ -36,12 +38,12 @@ Result<StepRequestNames> canonical(const StepRequestNames& names) {
   std::sort(sorted.feeds.begin(), sorted.feeds.end());
   const auto twice = std::adjacent_find(sorted.feeds.begin(), sorted.feeds.end());
   if (twice != sorted.feeds.end())
-    return invalid("Feed ", *twice, " is given twice; feed it once.");
+    return invalid("Feed ", shown(*twice), " is given twice; feed it once.");
   sort_unique(sorted.fetches);
   sort_unique(sorted.targets);
   for (const std::string& fetch : sorted.fetches) {
     if (std::binary_search(sorted.feeds.begin(), sorted.feeds.end(), fetch))
-      return invalid(fetch, " is both fed and fetched.");
+      return invalid(shown(fetch), " is both fed and fetched.");
   }
   return sorted;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "millrace/base/shown.h"
 #include "millrace/op/rendezvous.h"
 #include "millrace/plan/step_graph.h"
 
@@ -54,23 +55,46 @@ class StepCutter {
       return invalid("Must specify at least one target to fetch or execute.");
     }
     for (const std::string& feed : signature_.feeds) MR_TRY(resolve_feed(feed));
+    MR_TRY(find_missing_fetches());
     for (const std::string& fetch : signature_.fetches) MR_TRY(resolve_fetch(fetch));
-    std::string missing;
+    std::vector<std::string_view> missing;
     for (const std::string& target : signature_.targets) {
       if (const Node* node = whole_.find(target)) {
         targets_.push_back(node->id);
       } else {
-        str_append(&missing, " ", target);
+        missing.push_back(target);
       }
     }
     if (missing.empty()) return {};
-    return not_found("PruneForTargets: Some target nodes not found:", missing);
+    return not_found("PruneForTargets: Some target nodes not found: ", listed(missing, " "));
+  }
+
+  // All of them at once: who mends one name at a time has to ask for each. An empty name comes
+  // last, since it says the least.
+  Status find_missing_fetches() const {
+    std::vector<std::string_view> missing;
+    for (const std::string& fetch : signature_.fetches)
+      if (whole_.find(parse_tensor_name(fetch).node) == nullptr) missing.push_back(fetch);
+    if (missing.empty()) return {};
+    std::ranges::stable_partition(missing, [](std::string_view name) { return !name.empty(); });
+    return not_found("FetchOutputs node ", listed(missing, ", nor "), ": not found");
+  }
+
+  static std::string listed(std::span<const std::string_view> names, std::string_view between) {
+    constexpr size_t kMost = 5;
+    std::string text;
+    for (const std::string_view name : names.first(std::min(names.size(), kMost))) {
+      str_append(&text, text.empty() ? "" : between,
+                 name.empty() ? "'' (an empty name)" : shown(name));
+    }
+    if (names.size() > kMost) str_append(&text, " and ", names.size() - kMost, " more");
+    return text;
   }
 
   Status resolve_feed(const std::string& feed) {
     const TensorName name = parse_tensor_name(feed);
     const Node* node = whole_.find(name.node);
-    if (node == nullptr) return not_found("FeedInputs: unable to find feed output ", feed);
+    if (node == nullptr) return not_found("FeedInputs: unable to find feed output ", shown(feed));
     if (name.output >= node->num_outputs()) {
       return invalid("FeedInputs: ", feed, " should have output index < ", node->num_outputs());
     }
@@ -85,7 +109,7 @@ class StepCutter {
   Status resolve_fetch(const std::string& fetch) {
     const TensorName name = parse_tensor_name(fetch);
     const Node* node = whole_.find(name.node);
-    if (node == nullptr) return not_found("FetchOutputs node ", fetch, ": not found");
+    if (node == nullptr) return not_found("FetchOutputs node ", shown(fetch), ": not found");
     if (node->num_outputs() == 0) {
       return invalid("Tried to fetch data for '", fetch,
                      "', which produces no output.  To run to a "

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/base/shown.h"
+
 namespace millrace {
 
 Result<std::vector<SessionTable::SessionPtr>> SessionTable::insert(SessionPtr session) {
@@ -29,7 +31,7 @@ Result<SessionTable::SessionPtr> SessionTable::find(const std::string& handle,
   if (!create_called) return legacy_;
   const auto found = sessions_.find(handle);
   if (found != sessions_.end()) return found->second;
-  return aborted("Session handle is not found: ", handle, ". Possibly this worker (\"",
+  return aborted("Session handle is not found: ", shown(handle), ". Possibly this worker (\"",
                  worker_name_, "\") just restarted.")
       .with_payload(kWorkerPossiblyRestartedUrl, "");
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "millrace/base/shown.h"
+
 namespace millrace {
 
 WorkerSession::WorkerSession(Parts parts) : parts_(std::move(parts)) {
@@ -26,7 +28,7 @@ Result<std::string> WorkerSession::register_graph(std::shared_ptr<const Graph> g
 Result<std::shared_ptr<RegisteredGraph>> WorkerSession::find_graph(std::string_view handle) {
   MutexLock lock(mutex_);
   const auto found = graphs_.find(to_absl(handle));
-  if (found == graphs_.end()) return aborted("Graph handle is not found: ", handle);
+  if (found == graphs_.end()) return aborted("Graph handle is not found: ", shown(handle));
   return found->second;
 }
 
@@ -35,7 +37,7 @@ Status WorkerSession::deregister_graph(std::string_view handle) {
   MutexLock lock(mutex_);
   const auto found = graphs_.find(to_absl(handle));
   if (found == graphs_.end())
-    return aborted("Graph handle is not found: ", handle,
+    return aborted("Graph handle is not found: ", shown(handle),
                    ". Possibly, this worker just restarted.");
   dropped = std::move(found->second);
   graphs_.erase(found);

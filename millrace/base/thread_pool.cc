@@ -1,9 +1,10 @@
 #include "millrace/base/thread_pool.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "millrace/base/log.h"
+#include "millrace/base/start_thread.h"
 
 namespace millrace {
 
@@ -27,14 +28,25 @@ void ThreadPool::post(Task task) {
   tasks_.push_back(std::move(task));
   const bool can_grow = !closing_ && static_cast<int>(threads_.size()) < size_;
   if (idle_ < static_cast<int>(tasks_.size()) && can_grow) {
-    threads_.emplace_back([this] { work(); });
-  } else {
-    changed_.notify_one();
+    const Status refused = add_thread();
+    if (refused.ok()) return;
+    // Nobody is there at all: the next task tries again.
+    if (threads_.empty()) log_error(refused.message());
   }
+  changed_.notify_one();
+}
+
+Status ThreadPool::start() {
+  MutexLock lock(mutex_);
+  return threads_.empty() ? add_thread() : Status();
+}
+
+Status ThreadPool::add_thread() {
+  MR_ASSIGN(threads_.emplace_back(), start_thread(name_, [this] { work(); }));
+  return {};
 }
 
 void ThreadPool::work() {
-  pthread_setname_np(pthread_self(), name_.c_str());
   MutexLock lock(mutex_);
   for (;;) {
     while (tasks_.empty() && !closing_) {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "millrace/base/result.h"
 #include "millrace/base/runner.h"
 
 namespace millrace {
@@ -18,10 +19,15 @@ class ThreadPool final : public Runner {
   // Runs what was posted, then joins. Must not be called from a task of this pool.
   ~ThreadPool() override;
 
+  // Starts the first thread now, so that there is one whatever happens later.
+  // Errors: RESOURCE_EXHAUSTED if the system refuses it.
+  Status start();
+  // If the system refuses another thread, those that there are run the task.
   void post(Task task) override;
   int size() const { return size_; }
 
  private:
+  Status add_thread() MR_REQUIRES(mutex_);
   void work();
 
   const int size_;

@@ -1,6 +1,7 @@
 #include "millrace/base/timer.h"
 
-#include <pthread.h>
+#include "millrace/base/log.h"
+#include "millrace/base/start_thread.h"
 
 namespace millrace {
 
@@ -20,12 +21,21 @@ TimerQueue::Timer TimerQueue::at(Clock::Time when, Task task) {
   const Timer::Key key{when, next_id_++};
   const bool is_first = timers_.empty() || key < timers_.begin()->first;
   timers_.emplace(key, std::move(task));
-  if (!thread_.joinable()) {
-    thread_ = std::thread([this] { work(); });
-  } else if (is_first) {
-    changed_.notify_all();
-  }
+  if (is_first) changed_.notify_all();
+  // The next timer tries again.
+  if (const Status refused = start_thread_if_missing(); !refused.ok()) log_error(refused.message());
   return Timer(this, key);
+}
+
+Status TimerQueue::start() {
+  MutexLock lock(mutex_);
+  return start_thread_if_missing();
+}
+
+Status TimerQueue::start_thread_if_missing() {
+  if (thread_.joinable() || closing_) return {};
+  MR_ASSIGN(thread_, start_thread("millrace-timer", [this] { work(); }));
+  return {};
 }
 
 void TimerQueue::Timer::cancel() {
@@ -39,7 +49,6 @@ void TimerQueue::Timer::cancel() {
 }
 
 void TimerQueue::work() {
-  pthread_setname_np(pthread_self(), "millrace-timer");
   MutexLock lock(mutex_);
   while (!closing_) {
     if (timers_.empty()) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "millrace/base/clock.h"
+#include "millrace/base/result.h"
 #include "millrace/base/runner.h"
 
 namespace millrace {
@@ -41,10 +42,15 @@ class TimerQueue {
   // Timers that have not fired never will.
   ~TimerQueue();
 
+  // Starts the thread now, so that it is there whatever happens later.
+  // Errors: RESOURCE_EXHAUSTED if the system refuses it.
+  Status start();
+
   // Runs `task` on the queue's thread at `when` (real clock) or soon after. It must not block.
   Timer at(Clock::Time when, Task task);
 
  private:
+  Status start_thread_if_missing() MR_REQUIRES(mutex_);
   void work();
 
   Mutex mutex_;

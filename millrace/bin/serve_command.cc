@@ -7,6 +7,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -40,13 +41,15 @@ Exit codes: 0 it was asked to stop, 1 it could not serve or stop, 2 the cluster 
 makes no sense.)";
 
 constexpr int kMostDevices = 4096;
-constexpr const char* kOtherFlags = "--cluster, --bind, --cpu-devices, --operation-timeout-ms";
+constexpr const char* kOtherFlags =
+    "--cluster, --bind, --cpu-devices, --operation-timeout-ms, --silence-limit-ms";
 
 struct ServeFlags {
   std::string cluster_file;
   std::string bind_host;
   int cpu_devices = 1;
   int operation_timeout_ms = 0;
+  std::optional<int> silence_limit_ms = std::nullopt;
 };
 
 Result<TaskIdentity> identify(const ServeFlags& flags, const std::vector<std::string>& rest) {
@@ -69,6 +72,8 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
   options.task = identity.task.task;
   options.cpu_devices = flags.cpu_devices;
   options.default_options.operation_timeout = std::chrono::milliseconds(flags.operation_timeout_ms);
+  if (flags.silence_limit_ms)
+    options.silence_limit = std::chrono::milliseconds(*flags.silence_limit_ms);
   options.cluster = std::move(identity.cluster);
   MR_TRY(choose_socket(options, std::getenv));
   return options;
@@ -135,6 +140,12 @@ void add_serve(CLI::App& app, Invocation& invocation) {
                    "Ends steps of sessions that set no limit of their own (none)")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<int>::max()));
+  verb->add_option("--silence-limit-ms", flags->silence_limit_ms,
+                   "Gives up another task that owes an answer and is silent for so long, even when "
+                   "asked whether it is there: frozen, or cut off; 0 waits for ever (what "
+                   "MILLRACE_SILENCE_LIMIT_MS says, or 15000)")
+      ->type_name("N")
+      ->check(whole_number(0, std::numeric_limits<int>::max()));
   verb->callback([flags, verb, &invocation] {
     invocation.run = [flags, verb] { return serve_and_tell(*flags, verb->remaining()); };
   });

@@ -13,6 +13,7 @@ namespace millrace {
 class FlatFlow {
  public:
   using Layout = CompiledGraph::Layout;
+  static constexpr bool kMayRunForEver = false;
   using Ready = uint32_t;  // the node's number
 
   explicit FlatFlow(const Layout& layout)

@@ -27,6 +27,7 @@ namespace millrace {
 class LoopFlow {
  public:
   using Layout = CompiledGraph::Layout;
+  static constexpr bool kMayRunForEver = true;
   struct Iteration;
   struct Ready {
     uint32_t node;

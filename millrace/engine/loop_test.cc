@@ -1,4 +1,5 @@
 // Loops: graphs with Enter, Exit and NextIteration.
+#include <latch>
 #include <thread>
 
 #include "millrace/base/hash.h"
@@ -137,20 +138,46 @@ TEST_CASE("an endless loop ends when its step is cancelled") {
   const auto graph = lab.compile("zero = Const(0) many = Const(2147483647) " +
                                  counting("a_", "zero", "many") + "l = Log(a_i)")
                          .value();
-  ThreadPool pool(1);
-  std::unique_ptr<Lab::Step> step;
   Cancellation cancellation;
   CallerThread caller;
   Status status;
   std::thread runner([&] {
     run_step(graph,
              {.context = {.device = &lab.device, .cancellation = &cancellation}, .runner = &caller},
-             Done<void>([&](Status s) { status = std::move(s); }));
+             Done<void>([&](Status s) {
+               status = std::move(s);
+               caller.finish();
+             }));
+    caller.wait();
   });
   while (lab.log().empty()) std::this_thread::yield();
   cancellation.cancel(cancelled("enough"));
   runner.join();
   CHECK(status == cancelled("enough"));
+}
+
+TEST_CASE("endless loops leave a pool's only thread to each other and to whoever comes") {
+  Lab lab;
+  const auto graph = lab.compile("zero = Const(0) many = Const(2147483647) " +
+                                 counting("a_", "zero", "many") + "l = Log(a_i)")
+                         .value();
+  ThreadPool pool(1);
+  Cancellation cancellation;
+  constexpr int kSteps = 3;
+  std::latch ended(kSteps);
+  for (int i = 0; i < kSteps; ++i) {
+    pool.post([&] {
+      run_step(graph,
+               {.context = {.device = &lab.device, .cancellation = &cancellation}, .runner = &pool},
+               Done<void>([&](const Status& status) {
+                 CHECK(status == cancelled("enough"));
+                 ended.count_down();
+               }));
+    });
+  }
+  // On the pool, as a master does it.
+  pool.post([&] { cancellation.cancel(cancelled("enough")); });
+  ended.wait();
 }
 
 // Says in which frame and iteration its nodes run.

@@ -9,6 +9,9 @@
 // there, an asynchronous answer has the step go on at StepArgs::runner. So nobody ever waits for
 // the owner.
 //
+// A step with loops may run for ever. So its owner, after a turn of so many nodes, goes to the end
+// of the line at StepArgs::runner, where others wait: for a short step, or to cancel this one.
+//
 // What differs between graphs with and without loops is the Flow: it knows which nodes are ready,
 // in which iteration they run, where their inputs are, and what their outputs make ready. It
 // provides
@@ -21,6 +24,7 @@
 //   Status end()                    when nothing is left: OK if every node had its turn
 //   abandon()                       forgets what is ready; the step is failing
 //   clear()                         drops all values
+//   kMayRunForEver                  true if there are loops
 #pragma once
 
 #include <atomic>
@@ -58,6 +62,11 @@ class StepDriver final : public PooledStep {
  private:
   using Node = Layout::Node;
 
+  // Some milliseconds of cheap nodes: long against waking a thread, short against a client's
+  // patience. A node that is not cheap counts for many.
+  static constexpr int kTurn = 20'000;
+  static constexpr int kHeavy = 1'000;
+
   // A node that runs away from the owner. Freed by the owner once it has ended.
   struct Detached {
     enum class Phase : uint8_t { starting, away, ended };
@@ -81,13 +90,20 @@ class StepDriver final : public PooledStep {
 
   // ---- The owner's part ----------------------------------------------------------------------
 
-  // Goes on until the step is over or its owner is somebody else; then `this` may be gone.
+  // Goes on until the step is over, its turn is, or its owner is somebody else; then `this` may be
+  // gone.
   void drive() {
+    [[maybe_unused]] int left = kTurn;
     for (;;) {
       Ready ready;
       while (flow_.pop(&ready)) {
         if (inbox_.load(std::memory_order_relaxed) != nullptr) collect();
+        if constexpr (Flow::kMayRunForEver)
+          left -= flow_.node(ready).cost == Cost::cheap ? 1 : kHeavy;
         take(ready);
+        if constexpr (Flow::kMayRunForEver) {
+          if (left <= 0) return args_.runner->post([this] { drive(); });
+        }
       }
       if (inbox_.load(std::memory_order_relaxed) != nullptr) {
         collect();

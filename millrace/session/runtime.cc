@@ -1,9 +1,12 @@
 #include "millrace/session/runtime.h"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
+#include "millrace/base/log.h"
 #include "millrace/ops/all.h"
 
 namespace millrace {
@@ -18,6 +21,19 @@ std::shared_ptr<const OpRegistry> standard_ops() {
   return ops;
 }
 
+std::chrono::milliseconds silence_limit(const char* text) {
+  const std::chrono::milliseconds usual = PeerPatience{}.limit;
+  if (text == nullptr || *text == '\0') return usual;
+  const std::string_view digits = text;
+  int64_t limit = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), limit);
+  if (problem == std::errc() && end == digits.data() + digits.size() && limit >= 0)
+    return std::chrono::milliseconds(limit);
+  log_warning("MILLRACE_SILENCE_LIMIT_MS is '", digits.substr(0, 100),
+              "', which is not a number of milliseconds; taking ", usual.count());
+  return usual;
+}
+
 std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
   return std::shared_ptr<Runtime>(new Runtime(std::move(options)));
 }
@@ -25,10 +41,19 @@ std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
 Runtime::Runtime(RuntimeOptions options)
     : ops_(options.ops ? std::move(options.ops) : standard_ops()),
       random_(make_random()),
+      silence_limit_(options.silence_limit
+                         ? *options.silence_limit
+                         : millrace::silence_limit(std::getenv("MILLRACE_SILENCE_LIMIT_MS"))),
       pool_(options.threads),
       endings_(1, "mr-endings") {}
 
-const GrpcThreads& Runtime::grpc_threads() {
+Status Runtime::start_threads() {
+  MR_TRY(pool_.start());
+  MR_TRY(endings_.start());
+  return timers_.start();
+}
+
+GrpcThreads& Runtime::grpc_threads() {
   MutexLock lock(mutex_);
   if (!grpc_threads_) grpc_threads_ = std::make_unique<GrpcThreads>();
   return *grpc_threads_;

@@ -3,13 +3,16 @@
 // Starting costs nothing but the op registry: threads start with their first work.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "millrace/base/mutex.h"
 #include "millrace/base/random.h"
 #include "millrace/base/thread_pool.h"
 #include "millrace/base/timer.h"
 #include "millrace/op/registry.h"
+#include "millrace/transport/grpc/patience.h"
 #include "millrace/transport/grpc/threads.h"
 
 namespace millrace {
@@ -20,7 +23,13 @@ std::shared_ptr<const OpRegistry> standard_ops();
 struct RuntimeOptions {
   int threads = 0;                                  // of the pool; 0: one per processor
   std::shared_ptr<const OpRegistry> ops = nullptr;  // null: standard_ops()
+  // How long a task that owes an answer may be silent (transport/grpc/patience.h). Left out: what
+  // MILLRACE_SILENCE_LIMIT_MS says (0: for ever), or else 15 s.
+  std::optional<std::chrono::milliseconds> silence_limit = std::nullopt;
 };
+
+// The value of MILLRACE_SILENCE_LIMIT_MS, null if it is not set; 15 s for one that is no number.
+std::chrono::milliseconds silence_limit(const char* text);
 
 class Runtime {
  public:
@@ -32,14 +41,20 @@ class Runtime {
   ThreadPool& endings() { return endings_; }
   TimerQueue& timers() { return timers_; }
   Random& random() { return *random_; }
+  // With peers elsewhere.
+  PeerPatience patience() { return {&timers_, silence_limit_}; }
+  // Starts a thread of each kind, without which nothing that is asked of this process would end.
+  // Servers do this first. Errors: RESOURCE_EXHAUSTED if the system refuses one.
+  Status start_threads();
   // Of all servers and channels. Made when it is first asked for, and gRPC with it.
-  const GrpcThreads& grpc_threads();
+  GrpcThreads& grpc_threads();
 
  private:
   explicit Runtime(RuntimeOptions options);
 
   const std::shared_ptr<const OpRegistry> ops_;
   const std::unique_ptr<Random> random_;
+  const std::chrono::milliseconds silence_limit_;
   ThreadPool pool_;
   ThreadPool endings_;  // posts to the pool, so it ends first
   TimerQueue timers_;   // posts to both

@@ -7,7 +7,9 @@
 #include "millrace/session/local_task.h"
 #include "millrace/transport/grpc/directory.h"
 #include "millrace/transport/grpc/server.h"
+#include "millrace/transport/sockets/free_descriptors.h"
 #include "millrace/transport/sockets/listening_socket.h"
+#include "millrace/wire/protobuf_log.h"
 
 namespace millrace {
 
@@ -24,6 +26,12 @@ Result<ListeningSocket> listen(const ServerOptions& options, const HostPort& own
                    ", but the cluster says ", own.to_string(), " for this task");
   }
   return socket;
+}
+
+PeerPatience patience(Runtime& runtime, const ServerOptions& options) {
+  PeerPatience patience = runtime.patience();
+  if (options.silence_limit) patience.limit = *options.silence_limit;
+  return patience;
 }
 
 // Says where it really listens if that is not what the cluster calls it.
@@ -50,7 +58,8 @@ class Server::Running {
         cluster_(std::move(cluster)),
         address_(std::move(address)),
         bound_address_(std::move(bound_address)),
-        peers_(runtime_->grpc_threads(), {.keepalive = options.peer_keepalive}) {}
+        peers_(runtime_->grpc_threads(),
+               {.keepalive = options.peer_keepalive, .patience = patience(*runtime_, options)}) {}
 
   ~Running() {
     if (Status status = stop({}); !status.ok()) log_warning(status.to_string(), "; waiting for it");
@@ -136,7 +145,10 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
   own.port = socket.port();
   address = own.to_string();
   MR_TRY(options.cluster.move_task(task, address));
+  MR_TRY(need_descriptors(kDescriptorsOfServer));
   if (!runtime) runtime = Runtime::create();
+  MR_TRY(runtime->start_threads());
+  wire::take_protobuf_log();
   auto running =
       std::make_unique<Running>(std::move(runtime), options, task, std::move(options.cluster),
                                 std::move(address), socket.address());

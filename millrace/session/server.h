@@ -35,7 +35,11 @@ struct ServerOptions {
   std::shared_ptr<TaskReport> report = nullptr;
   SessionOptions default_options = {};  // what sessions get that ask for nothing else
   int cpu_devices = 1;
-  // How often a silent peer or client is asked whether it is still there.
+  // How long another task that owes an answer may be silent, questions included, before calls to it
+  // end with that cause; the log tells after a third of it. 0: for ever. Left out: as the runtime
+  // has it.
+  std::optional<std::chrono::milliseconds> silence_limit = std::nullopt;
+  // How often gRPC asks a silent connection to a peer or from a client whether it stands.
   std::chrono::milliseconds peer_keepalive{310'000};
   std::chrono::milliseconds client_keepalive{20'000};
 };

@@ -34,8 +34,8 @@ Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runti
     dialled.master = std::shared_ptr<MasterService>(std::move(task), &master);
     return dialled;
   }
-  MR_ASSIGN(auto channel,
-            GrpcMasterChannel::create(target.text(), dialled.runtime->grpc_threads()));
+  MR_ASSIGN(auto channel, GrpcMasterChannel::create(target.text(), dialled.runtime->grpc_threads(),
+                                                    dialled.runtime->patience()));
   GrpcMasterChannel& master = *channel;
   dialled.master = std::shared_ptr<MasterService>(
       std::make_shared<ChannelOnRuntime>(ChannelOnRuntime{dialled.runtime, std::move(channel)}),

@@ -1,7 +1,7 @@
 // MemoryBound: how much memory this process can get. The smallest of what the machine has, of what
 // the control groups that it is in allow (version 1 or 2, from its own up to the root), and of its
 // limit of address space. The system may grant more than there is and end the process when it is
-// used; who knows the bound can say no before. Private to this room.
+// used; who knows the bound can say no before.
 #pragma once
 
 #include <cstddef>

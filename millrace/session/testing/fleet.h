@@ -46,12 +46,12 @@ struct Fleet {
       CHECK(cluster.add_job(job, {ports[job]->address()}).ok());
     }
   }
-  Server& start(const std::string& job) {
+  Server& start(const std::string& job, std::shared_ptr<Runtime> on = runtime()) {
     ServerOptions options;
     options.cluster = cluster;
     options.job = job;
     options.listen_fd = ports[job]->hand_over();
-    auto server = Server::start(std::move(options), on);
+    auto server = Server::start(std::move(options), std::move(on));
     REQUIRE_MESSAGE(server.ok(), server.status().to_string());
     servers[job] = std::move(server).value();
     return *servers[job];

@@ -12,7 +12,6 @@ namespace {
 
 ServerHandle make_server(const CompletionQueue& queue, const CallServer::Options& options) {
   ChannelArgs args;
-  args.set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kUnlimited);
   args.set(GRPC_ARG_KEEPALIVE_TIME_MS, options.keepalive_millis);
   args.set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
   args.set(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -47,7 +46,7 @@ class CallServer::Shutdown {
     changed_.notify_all();
   }
 
-  MemberEvent<Shutdown> event_{&Shutdown::on_finished};
+  MemberEvent<Shutdown> event_{&Shutdown::on_finished, Work::brief};
   Mutex mutex_;
   Condition changed_;
   bool finished_ MR_GUARDED_BY(mutex_) = false;

@@ -1,8 +1,8 @@
 // CallServer: a gRPC server that knows methods by their path and nothing of what they mean. Private
 // to this room.
 //
-// It listens on a socket that is bound already and serves until stop(). Handlers run on the threads
-// of the completion queue.
+// It listens on a socket that is bound already, and serves from listen() until stop(). Handlers run
+// on the threads of the completion queue.
 #pragma once
 
 #include <functional>
@@ -30,6 +30,8 @@ class CallServer final : public CallReceiver {
              Options options);
   ~CallServer() override;
 
+  // Accepts connections from now on. Errors: RESOURCE_EXHAUSTED.
+  Status listen() { return listener_->start(); }
   int port() const { return port_; }
 
   // Refuses connections and calls, cancels calls that run with `why`, and waits until none is being

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "millrace/transport/grpc/channel_args.h"
+#include "millrace/transport/protocol/methods.h"
 
 namespace millrace::transport {
 namespace {
@@ -13,7 +14,6 @@ constexpr int kConnectTimeoutMillis = 10'000;
 
 ChannelHandle make_channel(const std::string& address, const Channel::Options& options) {
   ChannelArgs args;
-  args.set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kUnlimited);
   args.set(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstBackoffMillis);
   args.set(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMillis);
   args.set(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMillis);
@@ -37,27 +37,58 @@ ChannelHandle make_channel(const std::string& address, const Channel::Options& o
 
 }  // namespace
 
+std::shared_ptr<Channel> Channel::create(const std::string& address,
+                                         std::shared_ptr<CompletionQueue> queue, Options options,
+                                         std::shared_ptr<Rounds> rounds) {
+  std::shared_ptr<Channel> channel(new Channel(address, std::move(queue), options, rounds));
+  rounds->add(channel);
+  return channel;
+}
+
 Channel::Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue,
-                 Options options)
-    : queue_(std::move(queue)), channel_(make_channel(address, options)) {}
+                 Options options, std::shared_ptr<Rounds> rounds)
+    : queue_(std::move(queue)),
+      peer_(std::make_shared<const Peer>(Peer{"the task", address})),
+      pulse_(std::make_shared<PeerPulse>(std::move(rounds))),
+      channel_(make_channel(address, options)) {}
 
 Channel::~Channel() {
+  pulse_->stop();
   for (const QueueHandle& queue : wait_queues_) grpc_completion_queue_shutdown(queue.get());
 }
 
 void Channel::start_unary(OutgoingRequest request, Done<ByteBuffer> done) {
+  request.pulse = pulse_;
   start_unary_call(channel_.get(), queue_, std::move(request), std::move(done));
 }
 
 void Channel::start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) {
+  request.pulse = pulse_;
   start_streamed_call(channel_.get(), queue_, std::move(request), std::move(read), std::move(done));
 }
 
 Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
+  request.pulse = pulse_;
   QueueHandle queue = take_wait_queue();
   Result<ByteBuffer> answer = call_and_wait(channel_.get(), queue.get(), std::move(request));
   give_back(std::move(queue));
   return answer;
+}
+
+void Channel::visit() {
+  if (pulse_->visit() == Silence::Action::ask) ask();
+}
+
+void Channel::ask() {
+  start_unary({.peer = peer_,
+               .method = worker_method::kGetStatus,
+               .cancellation = &pulse_->stopping(),
+               .is_question = true},
+              Done<ByteBuffer>([pulse = pulse_](const Result<ByteBuffer>&) {
+                // An error counts, too: if the connection broke, what comes next tells more than
+                // the silence did.
+                pulse->heard();
+              }));
 }
 
 QueueHandle Channel::take_wait_queue() {

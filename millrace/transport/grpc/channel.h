@@ -1,7 +1,8 @@
 // Channel: our end of the connection to one address. Private to this room.
 //
 // Connects when first used, and again when the connection was lost, at most a second after the last
-// try. Any thread may call. Shared by all who talk to that address.
+// try. Calls end if the peer is silent for long (peer_pulse.h). Any thread may call. Shared by all
+// who talk to that address.
 #pragma once
 
 #include <memory>
@@ -10,10 +11,11 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/transport/grpc/outgoing_call.h"
+#include "millrace/transport/grpc/peer_pulse.h"
 
 namespace millrace::transport {
 
-class Channel {
+class Channel final : public Visited {
  public:
   struct Options {
     // How often a silent peer is asked whether it is there. TensorFlow's servers close connections
@@ -21,19 +23,33 @@ class Channel {
     int keepalive_millis = 310'000;
   };
 
-  Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue, Options options);
-  ~Channel();
+  // Part of the rounds.
+  static std::shared_ptr<Channel> create(const std::string& address,
+                                         std::shared_ptr<CompletionQueue> queue, Options options,
+                                         std::shared_ptr<Rounds> rounds);
+  ~Channel() override;
 
   void start_unary(OutgoingRequest request, Done<ByteBuffer> done);
   void start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done);
   // Blocks the caller, who reads the socket.
   Result<ByteBuffer> wait_for(OutgoingRequest request);
 
+  void visit() override;
+  bool has_waiting_calls() const override { return pulse_->has_waiting_calls(); }
+  void end_visits() override { pulse_->stop(); }
+  // For tests: something was heard of the peer since the last visit.
+  bool was_heard() const { return pulse_->was_heard(); }
+
  private:
+  Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue, Options options,
+          std::shared_ptr<Rounds> rounds);
+  void ask();
   QueueHandle take_wait_queue();
   void give_back(QueueHandle queue);
 
   const std::shared_ptr<CompletionQueue> queue_;  // also keeps gRPC initialised
+  const std::shared_ptr<const Peer> peer_;
+  const std::shared_ptr<PeerPulse> pulse_;
   const ChannelHandle channel_;
   Mutex mutex_;
   std::vector<QueueHandle> wait_queues_ MR_GUARDED_BY(mutex_);  // idle

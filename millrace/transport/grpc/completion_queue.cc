@@ -14,19 +14,29 @@ void wait_for(grpc_completion_queue* queue, void* tag) {
   grpc_completion_queue_pluck(queue, tag, gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
 }
 
-CompletionQueue::CompletionQueue(absl::AnyInvocable<void()> on_first_use)
+CompletionQueue::CompletionQueue(absl::AnyInvocable<Status()> on_first_use)
     : queue_(grpc_completion_queue_create_for_next(nullptr)),
       on_first_use_(std::move(on_first_use)) {}
 
-bool CompletionQueue::begin() {
+Status CompletionQueue::begin() {
   // Counted before looking: close() first says that it is closed, then waits for the count.
   users_.fetch_add(1);
+  Status refusal;
   if (closed_.load()) {
-    end();
-    return false;
+    refusal = unavailable("the transport of this process has been shut down");
+  } else if (!started_.load(std::memory_order_acquire)) {
+    refusal = start();
   }
-  std::call_once(started_, [this] { on_first_use_(); });
-  return true;
+  if (!refusal.ok()) end();
+  return refusal;
+}
+
+Status CompletionQueue::start() {
+  MutexLock lock(mutex_);
+  if (started_.load(std::memory_order_relaxed)) return {};
+  MR_TRY(on_first_use_());
+  started_.store(true, std::memory_order_release);
+  return {};
 }
 
 grpc_event CompletionQueue::next() {

@@ -7,25 +7,31 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
 
+#include "millrace/base/mutex.h"
+#include "millrace/base/result.h"
 #include "millrace/transport/grpc/core.h"
 #include "millrace/transport/grpc/handover.h"
+#include "millrace/transport/grpc/work.h"
 
 namespace millrace::transport {
 
-// What is to happen when an operation has finished. Runs once, on the thread that read the queue.
+// What is to happen when an operation has finished. Runs once, on the thread that read the queue or
+// another one that reads it.
 class Event {
  public:
+  explicit Event(Work work) : work_(work) {}
   // `ok` is gRPC's word for "there was something": false when reading ended or the server is gone.
   virtual void happened(bool ok) = 0;
+  Work work() const { return work_; }
 
  protected:
   ~Event() = default;
+  Work work_;  // not to be changed while the operation runs
 };
 
 // An event that calls a member of an object, which it keeps alive while the operation runs.
@@ -33,8 +39,9 @@ template <class Owner>
 class MemberEvent final : public Event {
  public:
   using Member = void (Owner::*)(bool ok);
-  explicit MemberEvent(Member member) : member_(member) {}
+  MemberEvent(Member member, Work work) : Event(work), member_(member) {}
 
+  void set_work(Work work) { work_ = work; }
   // The tag for the operation. One operation at a time.
   void* armed(std::shared_ptr<Owner> owner) {
     owner_ = std::move(owner);
@@ -62,23 +69,27 @@ void wait_for(grpc_completion_queue* queue, void* tag);
 
 class CompletionQueue {
  public:
-  explicit CompletionQueue(absl::AnyInvocable<void()> on_first_use);
+  // `on_first_use` sees to it that somebody reads; if it can't, it is asked again at the next use.
+  explicit CompletionQueue(absl::AnyInvocable<Status()> on_first_use);
   // Requires that close() was called and that the queue was read until it was empty.
   ~CompletionQueue() = default;
 
-  // Stands for the permission to start operations; false if the queue is closed.
+  // Stands for the permission to start operations; false if the queue is closed, or if there is
+  // nobody to read it.
   class [[nodiscard]] Use {
    public:
-    explicit Use(CompletionQueue& queue) : queue_(queue.begin() ? &queue : nullptr) {}
+    explicit Use(CompletionQueue& queue) : queue_(queue), why_not_(queue.begin()) {}
     ~Use() {
-      if (queue_ != nullptr) queue_->end();
+      if (why_not_.ok()) queue_.end();
     }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    explicit operator bool() const { return queue_ != nullptr; }
+    explicit operator bool() const { return why_not_.ok(); }
+    const Status& why_not() const { return why_not_; }
 
    private:
-    CompletionQueue* const queue_;
+    CompletionQueue& queue_;
+    const Status why_not_;
   };
 
   // Valid as long as this.
@@ -89,15 +100,17 @@ class CompletionQueue {
   void close();
 
  private:
-  bool begin();
+  Status begin();
+  Status start();
   void end() { users_.fetch_sub(1); }
 
   const Library library_;
   const QueueHandle queue_;
-  absl::AnyInvocable<void()> on_first_use_;  // called once, under started_
-  std::once_flag started_;
   std::atomic<bool> closed_{false};
   std::atomic<int> users_{0};
+  std::atomic<bool> started_{false};
+  Mutex mutex_;
+  absl::AnyInvocable<Status()> on_first_use_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::transport

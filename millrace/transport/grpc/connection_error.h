@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/base/clock.h"
 #include "millrace/base/status.h"
 
 namespace millrace::transport {
@@ -29,6 +30,15 @@ struct CallFailure {
 // connection become UNAVAILABLE (or stay DEADLINE_EXCEEDED and the like) and name the peer and the
 // method.
 Status explain_failure(const Peer& peer, std::string_view method, const CallFailure& failure);
+
+// True if the failure's words are the peer's own, so that it is alive.
+bool is_said_by_peer(const CallFailure& failure);
+
+// UNAVAILABLE, for a call to a peer that has been silent for so long, although the connection
+// stands.
+Status explain_silence(const Peer& peer, std::string_view method, Clock::Duration silence);
+// "15 s", "2.5 s"
+std::string in_seconds(Clock::Duration duration);
 
 // For an answer that is no proper message: INTERNAL, naming the peer and the method.
 Status explain_bad_answer(const Peer& peer, std::string_view method, const Status& problem);

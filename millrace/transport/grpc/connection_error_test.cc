@@ -47,6 +47,16 @@ TEST_CASE(
         "connection broke; the task has probably ended or been restarted [Socket closed]");
 }
 
+TEST_CASE(
+    "a connection that gRPC cut for want of an answer is told without gRPC's own words for it") {
+  for (const Origin origin : {Origin::peer, Origin::connection}) {
+    CHECK(explained(unavailable("keepalive watchdog timeout"), origin) ==
+          "UNAVAILABLE: /job:ps/replica:0/task:2 at ps2:2222 can't be called (RunGraph): it does "
+          "not answer any more, although the connection stands; it is frozen, overloaded or cut "
+          "off from here");
+  }
+}
+
 TEST_CASE("an error that the peer sent keeps its words") {
   CHECK(explained(out_of_range("end of input"), Origin::peer) == "OUT_OF_RANGE: end of input");
   CHECK(explained(unavailable("Socket closed, says the kernel"), Origin::peer) ==

@@ -10,8 +10,11 @@ namespace millrace {
 
 GrpcDirectory::GrpcDirectory(const GrpcThreads& threads) : GrpcDirectory(threads, Options{}) {}
 GrpcDirectory::GrpcDirectory(const GrpcThreads& threads, Options options)
-    : queue_(threads.queue()), options_(options) {}
-GrpcDirectory::~GrpcDirectory() = default;
+    : queue_(threads.queue()),
+      options_(options),
+      rounds_(
+          std::make_shared<transport::Rounds>(options.patience.timers, options.patience.limit)) {}
+GrpcDirectory::~GrpcDirectory() { rounds_->stop(); }
 
 Result<std::shared_ptr<WorkerService>> GrpcDirectory::worker(const TaskName& task,
                                                              std::string_view address) {
@@ -29,8 +32,7 @@ std::shared_ptr<transport::Channel> GrpcDirectory::channel(const std::string& ad
   std::shared_ptr<transport::Channel>& channel = channels_[address];
   if (channel == nullptr) {
     const auto keepalive = static_cast<int>(options_.keepalive.count());
-    channel = std::make_shared<transport::Channel>(
-        address, queue_, transport::Channel::Options{.keepalive_millis = keepalive});
+    channel = transport::Channel::create(address, queue_, {.keepalive_millis = keepalive}, rounds_);
   }
   return channel;
 }

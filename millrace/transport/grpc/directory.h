@@ -11,21 +11,25 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/services.h"
+#include "millrace/transport/grpc/patience.h"
 #include "millrace/transport/grpc/threads.h"
 
 namespace millrace {
 
 namespace transport {
 class Channel;
-}
+class Rounds;
+}  // namespace transport
 
 class GrpcDirectory final : public WorkerDirectory {
  public:
   struct Options {
-    // How often a silent peer is asked whether it is there; a peer that was cut off without a word
-    // is noticed after this long and 20 seconds. TensorFlow's servers close connections that ask
-    // more often than every five minutes; in a cluster without them 20 s is a good choice.
+    // How often gRPC asks a silent connection whether it stands; a TensorFlow server that was cut
+    // off without a word is noticed after this long and 20 seconds. TensorFlow's servers close
+    // connections that ask more often than every five minutes; in a cluster without them 20 s is a
+    // good choice.
     std::chrono::milliseconds keepalive{310'000};
+    PeerPatience patience = {};
   };
   explicit GrpcDirectory(const GrpcThreads& threads);
   GrpcDirectory(const GrpcThreads& threads, Options options);
@@ -40,6 +44,7 @@ class GrpcDirectory final : public WorkerDirectory {
 
   const std::shared_ptr<transport::CompletionQueue> queue_;
   const Options options_;
+  const std::shared_ptr<transport::Rounds> rounds_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<transport::Channel>> channels_ MR_GUARDED_BY(mutex_);
 };

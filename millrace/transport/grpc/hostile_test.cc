@@ -39,12 +39,13 @@ void send_bytes(const FileDescriptor& connection, std::string_view bytes) {
 
 // A call with any method and any bytes.
 Result<std::string> call(TestTask& task, std::string_view method, std::string_view bytes) {
-  Channel channel(task.address(), task.threads.queue(), {});
+  const auto channel = Channel::create(task.address(), task.threads.queue(), {},
+                                       std::make_shared<Rounds>(nullptr, std::chrono::seconds(0)));
   OutgoingRequest request;
   request.peer = std::make_shared<const Peer>(Peer{"the server", task.address()});
   request.method = method;
   request.message.append(bytes);
-  auto answer = channel.wait_for(std::move(request));
+  auto answer = channel->wait_for(std::move(request));
   if (!answer.ok()) return answer.status();
   std::string scratch;
   return std::string(join(to_chunks(**answer), scratch));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "millrace/base/log.h"
+#include "millrace/transport/grpc/promises.h"
 #include "millrace/transport/protocol/methods.h"
 #include "millrace/transport/protocol/status_codec.h"
 
@@ -16,6 +17,10 @@ std::optional<Clock::Time> to_deadline(gpr_timespec when) {
   const gpr_timespec left = gpr_time_sub(when, gpr_now(when.clock_type));
   return std::chrono::steady_clock::now() + std::chrono::seconds(left.tv_sec) +
          std::chrono::nanoseconds(left.tv_nsec);
+}
+
+grpc_slice static_slice(std::string_view text) {
+  return grpc_slice_from_static_buffer(text.data(), text.size());
 }
 
 }  // namespace
@@ -105,6 +110,7 @@ void IncomingCall::on_arrived(bool ok) {
   if (!start({&close, 1}, closed_)) event_done();
   if (!is_known) return answer(unimplemented("this server has no method ", method()));
 
+  received_.set_work(work_of_call(method()));
   grpc_op receive{};
   receive.op = GRPC_OP_RECV_MESSAGE;
   receive.data.recv_message.recv_message = &received_message_;
@@ -174,7 +180,16 @@ void IncomingCall::send_part() {
 
   grpc_op ops[3] = {};
   size_t count = 0;
-  if (is_first) ops[count++].op = GRPC_OP_SEND_INITIAL_METADATA;
+  grpc_metadata promise{};
+  if (is_first) {
+    ops[count].op = GRPC_OP_SEND_INITIAL_METADATA;
+    if (carries_promises(method())) {
+      promise.key = static_slice(kAnswersAtOnceKey);
+      promise.value = static_slice("1");
+      ops[count].data.send_initial_metadata = {1, &promise, {}};
+    }
+    ++count;
+  }
   ops[count].op = GRPC_OP_SEND_MESSAGE;
   ops[count++].data.send_message.send_message = outgoing_.get();
   if (is_last) {
@@ -196,7 +211,7 @@ void IncomingCall::send_status(const Status& status) {
   const Slice details(grpc_slice_from_copied_buffer(wire.details.data(), wire.details.size()));
   grpc_slice message_slice = message.get();
   grpc_metadata trailer{};
-  trailer.key = grpc_slice_from_static_buffer(kDetailsKey.data(), kDetailsKey.size());
+  trailer.key = static_slice(kDetailsKey);
   trailer.value = details.get();
 
   grpc_op ops[2] = {};

@@ -116,10 +116,10 @@ class IncomingCall : public std::enable_shared_from_this<IncomingCall> {
   size_t parts_sent_ = 0;
   ByteBuffer outgoing_;
 
-  MemberEvent<IncomingCall> arrived_{&IncomingCall::on_arrived};
-  MemberEvent<IncomingCall> received_{&IncomingCall::on_received};
-  MemberEvent<IncomingCall> closed_{&IncomingCall::on_closed};
-  MemberEvent<IncomingCall> sent_{&IncomingCall::on_sent};
+  MemberEvent<IncomingCall> arrived_{&IncomingCall::on_arrived, Work::brief};
+  MemberEvent<IncomingCall> received_{&IncomingCall::on_received, Work::open_ended};
+  MemberEvent<IncomingCall> closed_{&IncomingCall::on_closed, Work::bounded};
+  MemberEvent<IncomingCall> sent_{&IncomingCall::on_sent, Work::brief};
 };
 
 }  // namespace millrace::transport

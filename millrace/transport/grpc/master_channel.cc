@@ -23,9 +23,11 @@ WhenDown when_down(std::string_view method) {
 
 class GrpcMasterChannel::Connection {
  public:
-  Connection(const std::string& address, const GrpcThreads& threads)
+  Connection(const std::string& address, const GrpcThreads& threads, PeerPatience patience)
       : peer_(std::make_shared<const transport::Peer>(transport::Peer{"the master", address})),
-        channel_(address, threads.queue(), {}) {}
+        rounds_(std::make_shared<transport::Rounds>(patience.timers, patience.limit)),
+        channel_(transport::Channel::create(address, threads.queue(), {}, rounds_)) {}
+  ~Connection() { rounds_->stop(); }
 
   // Encodes, calls, decodes.
   template <class Request, class Reply>
@@ -41,18 +43,20 @@ class GrpcMasterChannel::Connection {
                                        .method = method,
                                        .message = std::move(message).value(),
                                        .when_down = when_down(method)};
-    transport::ask(channel_, std::move(request), call, std::move(read)..., std::move(done));
+    transport::ask(*channel_, std::move(request), call, std::move(read)..., std::move(done));
   }
 
   const std::shared_ptr<const transport::Peer>& peer() const { return peer_; }
 
  private:
   const std::shared_ptr<const transport::Peer> peer_;
-  transport::Channel channel_;
+  const std::shared_ptr<transport::Rounds> rounds_;
+  const std::shared_ptr<transport::Channel> channel_;
 };
 
 Result<std::unique_ptr<GrpcMasterChannel>> GrpcMasterChannel::create(std::string_view target,
-                                                                     const GrpcThreads& threads) {
+                                                                     const GrpcThreads& threads,
+                                                                     PeerPatience patience) {
   if (!target.starts_with(kScheme))
     return invalid("the target '", target, "' has not the form grpc://host:port");
   MR_ASSIGN(
@@ -61,7 +65,7 @@ Result<std::unique_ptr<GrpcMasterChannel>> GrpcMasterChannel::create(std::string
   if (address.port == 0)
     return invalid("the target '", target, "' names port 0, where nobody listens");
   return std::unique_ptr<GrpcMasterChannel>(
-      new GrpcMasterChannel(std::make_unique<Connection>(address.to_string(), threads)));
+      new GrpcMasterChannel(std::make_unique<Connection>(address.to_string(), threads, patience)));
 }
 
 GrpcMasterChannel::GrpcMasterChannel(std::unique_ptr<Connection> connection)

@@ -4,7 +4,7 @@
 // or a cancellation ends them earlier. Calls about a session fail at once if it is gone
 // (TensorFlow's clients wait for ever for a session that can't come back). With Call::waiting the
 // call is made on the caller's own thread and is answered before it returns. A step is never
-// repeated.
+// repeated. A master that falls silent while it owes an answer is given up (patience.h).
 //
 // Any thread may call. Calls that run when the channel goes are finished and answered.
 #pragma once
@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "millrace/cluster/services.h"
+#include "millrace/transport/grpc/patience.h"
 #include "millrace/transport/grpc/threads.h"
 
 namespace millrace {
@@ -21,7 +22,8 @@ class GrpcMasterChannel final : public MasterService {
  public:
   // `target` is "grpc://host:port". Errors: INVALID_ARGUMENT for another form.
   static Result<std::unique_ptr<GrpcMasterChannel>> create(std::string_view target,
-                                                           const GrpcThreads& threads);
+                                                           const GrpcThreads& threads,
+                                                           PeerPatience patience = {});
   ~GrpcMasterChannel() override;
 
   void create_session(CreateSessionRequest, Call, Done<CreateSessionReply>) override;

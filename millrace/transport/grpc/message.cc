@@ -6,7 +6,6 @@
 #include <grpc/byte_buffer_reader.h>
 
 #include "millrace/transport/grpc/handover.h"
-#include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::transport {
 namespace {
@@ -62,9 +61,9 @@ Chunks to_chunks(const grpc_byte_buffer& message) {
   return chunks;
 }
 
-std::string_view find_details(const grpc_metadata_array& trailers) {
-  for (size_t i = 0; i < trailers.count; ++i)
-    if (view(trailers.metadata[i].key) == kDetailsKey) return view(trailers.metadata[i].value);
+std::string_view find_metadata(const grpc_metadata_array& metadata, std::string_view key) {
+  for (size_t i = 0; i < metadata.count; ++i)
+    if (view(metadata.metadata[i].key) == key) return view(metadata.metadata[i].value);
   return {};
 }
 

@@ -22,7 +22,7 @@ inline std::string_view view(const grpc_slice& slice) {
   return {reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice)};
 }
 
-// The value of kDetailsKey (status_codec.h) among trailers; empty if there is none.
-std::string_view find_details(const grpc_metadata_array& trailers);
+// The value of `key`; empty if there is none.
+std::string_view find_metadata(const grpc_metadata_array& metadata, std::string_view key);
 
 }  // namespace millrace::transport

@@ -10,6 +10,8 @@
 #include <grpc/support/alloc.h>
 
 #include "millrace/transport/grpc/message.h"
+#include "millrace/transport/grpc/peer_pulse.h"
+#include "millrace/transport/grpc/promises.h"
 #include "millrace/transport/protocol/methods.h"
 
 namespace millrace::transport {
@@ -27,8 +29,6 @@ gpr_timespec to_timespec(const std::optional<Clock::Time>& deadline) {
                           GPR_TIMESPAN));
 }
 
-Status closed_error() { return unavailable("the transport of this process has been shut down"); }
-
 Status check_request(const OutgoingRequest& request) {
   if (request.cancellation != nullptr && request.cancellation->cancelled())
     return request.cancellation->reason().as_consequence();
@@ -37,6 +37,9 @@ Status check_request(const OutgoingRequest& request) {
                    " bytes; a message has at most ", kMaxMessageBytes,
                    ": feed or fetch large tensors in parts");
   }
+  const bool is_refused = request.pulse != nullptr && request.pulse->is_silent() &&
+                          request.when_down == WhenDown::fail && !request.is_question;
+  if (is_refused) return explain_silence(*request.peer, request.method, request.pulse->limit());
   return {};
 }
 
@@ -49,15 +52,19 @@ OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
       when_down_(request.when_down),
       cancellation_(request.cancellation),
       deadline_(request.deadline),
+      pulse_(std::move(request.pulse)),
       call_(grpc_channel_create_call(channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
                                      grpc_slice_from_static_buffer(method_.data(), method_.size()),
                                      nullptr, to_timespec(request.deadline), nullptr)),
       request_(to_byte_buffer(std::move(request.message))) {
   if (cancellation_ != nullptr)
     registration_ = cancellation_->on_cancel([this](const Status&) { cancel(); });
+  is_in_pulse_ = pulse_ != nullptr && when_down_ == WhenDown::fail && !request.is_question;
+  if (is_in_pulse_) pulse_->enter(*this);
 }
 
 OutgoingCall::~OutgoingCall() {
+  leave_pulse();
   registration_.release();
   take_message();
   if (debug_text_ != nullptr) gpr_free(const_cast<char*>(debug_text_));
@@ -91,15 +98,35 @@ void OutgoingCall::fill_status_op(grpc_op& op) {
 
 void OutgoingCall::cancel() { grpc_call_cancel(call_.get(), nullptr); }
 
+void OutgoingCall::give_up(Clock::Duration silence) {
+  given_up_ = explain_silence(*peer_, method_, silence);
+  cancel();
+}
+
+void OutgoingCall::heard() {
+  if (pulse_ != nullptr) pulse_->heard();
+}
+
+void OutgoingCall::leave_pulse() {
+  if (std::exchange(is_in_pulse_, false)) pulse_->leave(*this);
+}
+
 WireStatus OutgoingCall::received_status() const {
   const InsideGrpc inside;
   return {std::bit_cast<int>(code_), std::string(view(text_.get())),
-          std::string(find_details(trailers_.array))};
+          std::string(find_metadata(trailers_.array, kDetailsKey))};
 }
 
 Status OutgoingCall::outcome() {
+  leave_pulse();
   registration_.release();
-  if (code_ == GRPC_STATUS_OK) return {};
+  if (code_ == GRPC_STATUS_OK) {
+    heard();
+    if (pulse_ != nullptr && carries_promises(method_))
+      pulse_->promises(!find_metadata(initial_.array, kAnswersAtOnceKey).empty());
+    return {};
+  }
+  if (!given_up_.ok()) return given_up_;
   using Origin = CallFailure::Origin;
   if (cancellation_ != nullptr && cancellation_->cancelled())
     return cancellation_->reason().as_consequence();
@@ -109,11 +136,17 @@ Status OutgoingCall::outcome() {
                            std::chrono::steady_clock::now() >= *deadline_;
   const bool by_peer = debug_text_ != nullptr && !by_deadline &&
                        std::string_view(debug_text_).find(kSentByPeer) != std::string_view::npos;
-  return explain_failure(*peer_, method_, {status, by_peer ? Origin::peer : Origin::connection});
+  const CallFailure failure{status, by_peer ? Origin::peer : Origin::connection};
+  if (is_said_by_peer(failure)) heard();
+  return explain_failure(*peer_, method_, failure);
 }
 
 Status OutgoingCall::refused(grpc_call_error why) const {
   return internal("gRPC refuses to start ", method_, ": ", grpc_call_error_to_string(why));
+}
+
+Work work_of_answer(const OutgoingRequest& request) {
+  return request.is_question ? Work::bounded : work_of_answer(request.method);
 }
 
 namespace {
@@ -130,6 +163,7 @@ class UnaryCall {
   UnaryCall(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue, OutgoingRequest request,
             Done<ByteBuffer> done)
       : queue_(std::move(queue)),
+        finished_(&UnaryCall::on_finished, work_of_answer(request)),
         call_(channel, queue_->get(), std::move(request)),
         done_(std::move(done)) {}
 
@@ -148,9 +182,9 @@ class UnaryCall {
   void on_finished(bool) { done_(unary_answer(call_)); }
 
   const std::shared_ptr<CompletionQueue> queue_;
+  MemberEvent<UnaryCall> finished_;
   OutgoingCall call_;
   Done<ByteBuffer> done_;
-  MemberEvent<UnaryCall> finished_{&UnaryCall::on_finished};
 };
 
 // Two things are waited for: the messages, one after the other, and the status.
@@ -159,6 +193,8 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
   StreamedCall(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
                OutgoingRequest request, ReadMessage read, Done<void> done)
       : queue_(std::move(queue)),
+        message_arrived_(&StreamedCall::on_message, work_of_answer(request)),
+        status_arrived_(&StreamedCall::on_status, work_of_answer(request)),
         call_(channel, queue_->get(), std::move(request)),
         read_(std::move(read)),
         done_(std::move(done)) {}
@@ -179,13 +215,14 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
     if (use && start_batch(call_.get(), ops, event.armed(shared_from_this())) == GRPC_CALL_OK)
       return true;
     event.disarm();
-    if (read_error_.ok()) read_error_ = closed_error();
+    if (read_error_.ok()) read_error_ = use ? internal("gRPC does not go on") : use.why_not();
     return false;
   }
 
   void on_message(bool) {
     const ByteBuffer message = call_.take_message();
     if (message == nullptr) return one_finished();
+    call_.heard();
     Result<More> more = read_(*message);
     if (!more.ok()) {
       read_error_ = std::move(more).status();
@@ -211,14 +248,14 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
   }
 
   const std::shared_ptr<CompletionQueue> queue_;
+  MemberEvent<StreamedCall> message_arrived_;
+  MemberEvent<StreamedCall> status_arrived_;
   OutgoingCall call_;
   ReadMessage read_;
   Done<void> done_;
   std::atomic<int> unfinished_{2};
   Status read_error_;        // written before the message side finishes
   bool has_answer_ = false;  // likewise
-  MemberEvent<StreamedCall> message_arrived_{&StreamedCall::on_message};
-  MemberEvent<StreamedCall> status_arrived_{&StreamedCall::on_status};
 };
 
 }  // namespace
@@ -227,7 +264,7 @@ void start_unary_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> qu
                       OutgoingRequest request, Done<ByteBuffer> done) {
   if (Status status = check_request(request); !status.ok()) return done(std::move(status));
   const CompletionQueue::Use use(*queue);
-  if (!use) return done(closed_error());
+  if (!use) return done(use.why_not());
   const auto call =
       std::make_shared<UnaryCall>(channel, queue, std::move(request), std::move(done));
   call->start(call);
@@ -237,7 +274,7 @@ void start_streamed_call(grpc_channel* channel, std::shared_ptr<CompletionQueue>
                          OutgoingRequest request, ReadMessage read, Done<void> done) {
   if (Status status = check_request(request); !status.ok()) return done(std::move(status));
   const CompletionQueue::Use use(*queue);
-  if (!use) return done(closed_error());
+  if (!use) return done(use.why_not());
   std::make_shared<StreamedCall>(channel, queue, std::move(request), std::move(read),
                                  std::move(done))
       ->start();

@@ -23,6 +23,8 @@
 
 namespace millrace::transport {
 
+class PeerPulse;
+
 // What a call says and how it is made. The method's text must be a constant.
 struct OutgoingRequest {
   std::shared_ptr<const Peer> peer;
@@ -31,7 +33,15 @@ struct OutgoingRequest {
   WhenDown when_down = WhenDown::fail;
   Cancellation* cancellation = nullptr;
   std::optional<Clock::Time> deadline = std::nullopt;
+  // Whom to tell that the peer is alive, and who ends the call if it is not. Its channel's.
+  std::shared_ptr<PeerPulse> pulse = nullptr;
+  // Only asks whether somebody is there: whoever reads the queue takes the answer, and the call is
+  // not ended by the silence that it is about.
+  bool is_question = false;
 };
+
+// How much work the answer may set off.
+Work work_of_answer(const OutgoingRequest& request);
 
 class OutgoingCall {
  public:
@@ -47,6 +57,12 @@ class OutgoingCall {
   void fill_status_op(grpc_op& op);
 
   void cancel();
+  // Ends the call because its peer has been silent for so long. From its pulse, which it has
+  // entered.
+  void give_up(Clock::Duration silence);
+  // A message of the answer is here.
+  void heard();
+  const Peer& peer() const { return *peer_; }
   grpc_call* get() const { return call_.get(); }
   // The message that came last; null if none did.
   ByteBuffer take_message() { return ByteBuffer(std::exchange(message_, nullptr)); }
@@ -60,12 +76,14 @@ class OutgoingCall {
 
  private:
   WireStatus received_status() const;
+  void leave_pulse();
 
   const std::shared_ptr<const Peer> peer_;
   const std::string_view method_;
   const WhenDown when_down_;
   Cancellation* const cancellation_;
   const std::optional<Clock::Time> deadline_;
+  const std::shared_ptr<PeerPulse> pulse_;  // may be null
   const CallHandle call_;
   ByteBuffer request_;
   Metadata initial_;
@@ -74,6 +92,8 @@ class OutgoingCall {
   grpc_status_code code_ = GRPC_STATUS_UNKNOWN;
   Slice text_;
   const char* debug_text_ = nullptr;
+  bool is_in_pulse_ = false;
+  Status given_up_;  // written by the pulse, ours once we have left it
   Cancellation::Registration registration_;
 };
 

@@ -30,14 +30,15 @@ class GrpcServer::Running {
   transport::CallServer calls;
 };
 
-Result<std::unique_ptr<GrpcServer>> GrpcServer::start(ListeningSocket socket,
-                                                      const GrpcThreads& threads,
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(ListeningSocket socket, GrpcThreads& threads,
                                                       const OpRegistry& ops, MasterService& master,
                                                       WorkerService& worker,
                                                       GrpcServerOptions options) {
   transport::keep_receive_memory();
+  MR_TRY(threads.start());
   auto running = std::make_unique<Running>(std::move(socket), threads,
                                            all_methods(master, worker, ops), options);
+  MR_TRY(running->calls.listen());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(running)));
 }
 

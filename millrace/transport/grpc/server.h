@@ -33,8 +33,8 @@ struct GrpcServerOptions {
 class GrpcServer {
  public:
   // Serves at once. The services, the ops and the threads must live until the server has stopped.
-  static Result<std::unique_ptr<GrpcServer>> start(ListeningSocket socket,
-                                                   const GrpcThreads& threads,
+  // Errors: RESOURCE_EXHAUSTED if the system refuses a thread or a descriptor.
+  static Result<std::unique_ptr<GrpcServer>> start(ListeningSocket socket, GrpcThreads& threads,
                                                    const OpRegistry& ops, MasterService& master,
                                                    WorkerService& worker,
                                                    GrpcServerOptions options = {});

@@ -1,11 +1,11 @@
 #include "millrace/transport/grpc/threads.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
+#include "millrace/base/start_thread.h"
 #include "millrace/transport/grpc/completion_queue.h"
 
 namespace millrace {
@@ -13,14 +13,13 @@ namespace {
 
 // How long a handler keeps the lead at least.
 constexpr auto kMoment = std::chrono::milliseconds(1);
-// After so many moments without an event the watcher goes to sleep until the next one.
-constexpr int kQuietMoments = 1000;
+constexpr auto kAtOnce = std::chrono::nanoseconds(1);
 
 bool is_handling(uint64_t beat) { return (beat & 1) != 0; }
 
 int thread_bound(int asked) {
   if (asked > 0) return std::max(asked, 2);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())) + 2;
+  return 2 * static_cast<int>(std::max(1u, std::thread::hardware_concurrency())) + 2;
 }
 
 }  // namespace
@@ -29,18 +28,12 @@ GrpcThreads::GrpcThreads() : GrpcThreads(Options{}) {}
 
 GrpcThreads::GrpcThreads(Options options)
     : max_threads_(thread_bound(options.max_threads)),
-      queue_(std::make_shared<transport::CompletionQueue>([this] {
-        MutexLock lock(mutex_);
-        start_thread();
-      })) {}
+      queue_(std::make_shared<transport::CompletionQueue>([this] { return begin(); })) {}
 
 GrpcThreads::~GrpcThreads() {
   queue_->close();
-  {
-    MutexLock lock(mutex_);
-    // Somebody has to read the queue to its end.
-    if (threads_.empty()) start_thread();
-  }
+  // Somebody has to read the queue to its end.
+  if (started() == 0) work();
   // Threads start threads, until the queue ends.
   for (size_t i = 0;; ++i) {
     std::thread thread;
@@ -53,15 +46,29 @@ GrpcThreads::~GrpcThreads() {
   }
 }
 
+Status GrpcThreads::start() {
+  const transport::CompletionQueue::Use use(*queue_);
+  if (!use) return use.why_not();
+  MutexLock lock(mutex_);
+  return threads_.size() < 2 ? start_thread() : Status();
+}
+
 int GrpcThreads::started() const {
   MutexLock lock(mutex_);
   return static_cast<int>(threads_.size());
 }
 
-void GrpcThreads::start_thread() {
-  threads_.emplace_back([this] { work(); });
-  const std::string name = "grpc:" + std::to_string(threads_.size() - 1);
-  pthread_setname_np(threads_.back().native_handle(), name.c_str());
+// With the first use.
+Status GrpcThreads::begin() {
+  MutexLock lock(mutex_);
+  MR_TRY(alarm_.open());
+  return start_thread();
+}
+
+Status GrpcThreads::start_thread() {
+  MR_ASSIGN(threads_.emplace_back(),
+            millrace::start_thread(str_cat("grpc:", threads_.size()), [this] { work(); }));
+  return {};
 }
 
 void GrpcThreads::work() {
@@ -71,78 +78,107 @@ void GrpcThreads::work() {
 void GrpcThreads::lead() {
   uint64_t beat = beat_.load();
   while (true) {
-    const grpc_event event = queue_->next();
-    if (event.type == GRPC_QUEUE_SHUTDOWN) {
+    const grpc_event next = queue_->next();
+    if (next.type == GRPC_QUEUE_SHUTDOWN) {
       MutexLock lock(mutex_);
-      ended_ = true;
+      ended_.store(true);
       changed_.notify_all();
+      alarm_.set(kAtOnce);
       return;
     }
+    auto* event = static_cast<transport::Event*>(next.tag);
+    const bool ok = next.success != 0;
+    if (event->work() == transport::Work::brief) {
+      event->happened(ok);
+      continue;
+    }
+    if (!may_handle(event, ok)) continue;
     beat_.store(beat + 1);
-    if (!watched_.load()) summon_watcher();
-    static_cast<transport::Event*>(event.tag)->happened(event.success != 0);
+    if (!alarm_is_set_.load()) set_alarm(beat + 1);
+    event->happened(ok);
     uint64_t mine = beat + 1;
     if (!beat_.compare_exchange_strong(mine, beat + 2)) return;  // another thread leads now
     beat += 2;
   }
 }
 
-bool GrpcThreads::take_lead() {
+// False if the event is in line now.
+bool GrpcThreads::may_handle(transport::Event* event, bool ok) {
+  if (has_watcher_.load()) return true;
   MutexLock lock(mutex_);
-  ++standing_by_;
-  // While all were busy there was nobody to summon; now there is.
-  if (!has_watcher_ && !summoned_) watched_.store(false);
-  bool leads = false;
-  while (!ended_ && !leads) {
-    if (!has_leader_) {
-      has_leader_ = leads = true;
-    } else if (summoned_ && !has_watcher_) {
-      summoned_ = false;
-      has_watcher_ = true;
-      leads = watch();
-      has_watcher_ = false;
-      watched_.store(false);
-    } else {
-      changed_.wait(mutex_);
-    }
-  }
-  --standing_by_;
-  return leads;
-}
-
-bool GrpcThreads::watch() {
-  uint64_t seen = beat_.load();
-  for (int quiet = 0; !ended_;) {
-    changed_.wait_until(mutex_, std::chrono::steady_clock::now() + kMoment);
-    const uint64_t beat = beat_.load();
-    if (beat != seen) {
-      seen = beat;
-      quiet = 0;
-    } else if (is_handling(beat)) {
-      if (beat_.compare_exchange_strong(seen, beat + 1)) return true;
-      quiet = 0;
-    } else if (++quiet >= kQuietMoments) {
-      watched_.store(false);
-      // The leader changes its beat and then looks whether it is watched; the other way round here.
-      if (beat_.load() == seen) return false;
-      watched_.store(true);
-      quiet = 0;
-    }
-  }
+  if (find_watcher() || event->work() == transport::Work::bounded) return true;
+  // No thread would ever come back to take it.
+  if (threads_.size() < 2) return true;
+  waiting_.push_back({event, ok});
   return false;
 }
 
-void GrpcThreads::summon_watcher() {
-  MutexLock lock(mutex_);
-  if (watched_.load()) return;
-  watched_.store(true);
-  if (has_watcher_ || ended_) return;
+bool GrpcThreads::find_watcher() {
+  if (has_watcher_.load()) return true;
   if (standing_by_ == 0) {
-    if (static_cast<int>(threads_.size()) == max_threads_) return;
-    start_thread();
+    if (static_cast<int>(threads_.size()) == max_threads_ || !start_thread().ok()) return false;
   }
-  summoned_ = true;
-  changed_.notify_all();
+  has_watcher_.store(true);
+  watcher_is_wanted_ = true;
+  changed_.notify_one();
+  return true;
+}
+
+void GrpcThreads::set_alarm(uint64_t beat) {
+  watched_beat_.store(beat);
+  alarm_is_set_.store(true);
+  alarm_.set(kMoment);
+}
+
+bool GrpcThreads::take_lead() {
+  MutexLock lock(mutex_);
+  while (true) {
+    run_waiting();
+    if (ended_.load()) return false;
+    if (!has_leader_) return has_leader_ = true;
+    if (watcher_is_wanted_ || !has_watcher_.load()) {
+      watcher_is_wanted_ = false;
+      has_watcher_.store(true);
+      mutex_.unlock();
+      const bool leads = watch();
+      mutex_.lock();
+      has_watcher_.store(false);
+      if (leads) return true;
+      continue;
+    }
+    ++standing_by_;
+    changed_.wait(mutex_);
+    --standing_by_;
+  }
+}
+
+void GrpcThreads::run_waiting() {
+  while (!waiting_.empty()) {
+    const Waiting first = waiting_.front();
+    waiting_.pop_front();
+    mutex_.unlock();
+    first.event->happened(first.ok);
+    mutex_.lock();
+  }
+}
+
+// True if this thread leads now, because the one that did is held up.
+bool GrpcThreads::watch() {
+  while (true) {
+    alarm_.wait();
+    if (ended_.load()) return false;
+    uint64_t beat = beat_.load();
+    if (!is_handling(beat)) {
+      // The leader changes its beat and then looks at the alarm; the other way round here.
+      alarm_is_set_.store(false);
+      beat = beat_.load();
+      if (!is_handling(beat) || alarm_is_set_.load()) continue;
+    } else if (beat == watched_beat_.load() && beat_.compare_exchange_strong(beat, beat + 1)) {
+      alarm_is_set_.store(false);
+      return true;
+    }
+    set_alarm(beat);
+  }
 }
 
 }  // namespace millrace

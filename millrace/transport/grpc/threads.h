@@ -3,31 +3,42 @@
 //
 // The thread that reads a request handles it then and there, and the answer to a call made
 // meanwhile comes back on such a thread, too: waking another thread costs more than most calls.
-// Normally one thread leads, that is, waits for events. If what an event set off takes longer than
-// a moment, another thread takes the lead, so that a long step delays others by that moment only;
-// the first one stands by when it comes back. Handlers may compute for long, but must not block.
+// One thread leads, that is, waits for events. If what an event set off takes longer than a moment,
+// the watcher takes the lead, which an alarm has woken, so that a long step delays others by that
+// moment only; the first one watches or stands by when it comes back. While nothing happens nobody
+// wakes.
+//
+// Somebody always reads: a leader without a watcher, because all other threads compute, handles
+// what ends by itself and puts what may run kernels in line, for the first thread that comes back.
+// So cancellations, questions and the ends of sessions get through whatever the steps do. Handlers
+// may compute for long, but must not block.
 //
 // One per process is enough: give it to the server and to the directory. It outlives both; channels
 // that live longer answer every call with UNAVAILABLE. Threads start with the first use.
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "millrace/base/mutex.h"
+#include "millrace/base/result.h"
+#include "millrace/transport/grpc/alarm.h"
 
 namespace millrace {
 
 namespace transport {
 class CompletionQueue;
-}
+class Event;
+}  // namespace transport
 
 class GrpcThreads {
  public:
   struct Options {
-    // The most there will be. 0: two more than processors, so that computing handlers leave one.
+    // The most there will be, at least 2. 0: twice as many as processors and two, so that with
+    // every processor taken twice over there is one that reads and one that can still help.
     int max_threads = 0;
   };
   GrpcThreads();
@@ -35,34 +46,55 @@ class GrpcThreads {
   // Waits for the calls that run. Not to be called from one of the threads.
   ~GrpcThreads();
 
+  // Starts as many threads as serving needs: one that reads and one that computes. What uses the
+  // queue without this makes do with one if it must.
+  // Errors: RESOURCE_EXHAUSTED if the system refuses a thread or a descriptor.
+  Status start();
+
   const std::shared_ptr<transport::CompletionQueue>& queue() const { return queue_; }
+  int max_threads() const { return max_threads_; }
   // For tests and reports: how many have been started.
   int started() const;
 
  private:
+  // What happened, but waits for a thread.
+  struct Waiting {
+    transport::Event* event;
+    bool ok;
+  };
+
   void work();
   void lead();
+  bool may_handle(transport::Event* event, bool ok);
+  void set_alarm(uint64_t beat);
   bool take_lead();
-  bool watch() MR_REQUIRES(mutex_);
-  void summon_watcher();
-  void start_thread() MR_REQUIRES(mutex_);
+  bool watch();
+  Status begin();
+  bool find_watcher() MR_REQUIRES(mutex_);
+  Status start_thread() MR_REQUIRES(mutex_);
+  void run_waiting() MR_REQUIRES(mutex_);
 
   const int max_threads_;
+  transport::Alarm alarm_;  // opened before the first thread starts
   const std::shared_ptr<transport::CompletionQueue> queue_;
 
   // Even while the leader waits for events, odd while it handles one. Who changes it leads.
   std::atomic<uint64_t> beat_{0};
-  // True if somebody looks at beat_ now and then, or nobody is left who could.
-  std::atomic<bool> watched_{false};
+  // True from when the alarm is set until it has gone off and found nothing to look at.
+  std::atomic<bool> alarm_is_set_{false};
+  // The beat at which the alarm was set.
+  std::atomic<uint64_t> watched_beat_{0};
+  // True if there is a watcher, or one is on its way. Changed under mutex_.
+  std::atomic<bool> has_watcher_{false};
+  std::atomic<bool> ended_{false};
 
   mutable Mutex mutex_;
   Condition changed_;
   std::vector<std::thread> threads_ MR_GUARDED_BY(mutex_);
+  std::deque<Waiting> waiting_ MR_GUARDED_BY(mutex_);
   int standing_by_ MR_GUARDED_BY(mutex_) = 0;
   bool has_leader_ MR_GUARDED_BY(mutex_) = false;
-  bool has_watcher_ MR_GUARDED_BY(mutex_) = false;
-  bool summoned_ MR_GUARDED_BY(mutex_) = false;
-  bool ended_ MR_GUARDED_BY(mutex_) = false;
+  bool watcher_is_wanted_ MR_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace millrace

@@ -1,5 +1,7 @@
 #include "millrace/transport/protocol/status_codec.h"
 
+#include <algorithm>
+
 #include "millrace/wire/error_details.h"
 
 namespace millrace::transport {
@@ -13,14 +15,38 @@ constexpr std::string_view kWasUnavailableUrl = "type.googleapis.com/millrace.Wa
 
 bool is_code(int number) { return number > 0 && number <= static_cast<int>(Code::unauthenticated); }
 
+// What stays of a long word, at either end.
+constexpr size_t kWordEnd = 100;
+
 }  // namespace
+
+std::string without_long_words(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const size_t size = std::min(text.find_first_of(" \n\t"), text.size());
+    const std::string_view word = text.substr(0, size);
+    if (size <= kMaxWord) {
+      shown += word;
+    } else {
+      str_append(&shown, word.substr(0, kWordEnd), "...[", size - 2 * kWordEnd, " bytes more]...",
+                 word.substr(size - kWordEnd));
+    }
+    const size_t space = std::min(text.find_first_not_of(" \n\t", size), text.size());
+    shown += text.substr(size, space - size);
+    text.remove_prefix(space);
+  }
+  return shown;
+}
 
 WireStatus to_wire_status(const Status& status) {
   WireStatus wire;
   if (status.ok()) return wire;
   wire.code = static_cast<int>(status.code());
-  wire.message = status.message().substr(0, kMaxMessageText);
-  if (wire.message.size() < status.message().size()) wire.message += kTruncated;
+  wire.message = without_long_words(status.message());
+  if (wire.message.size() > kMaxMessageText) {
+    wire.message.resize(kMaxMessageText);
+    wire.message += kTruncated;
+  }
   wire.details = wire::encode_error_details(status);
   if (wire.details.size() > kMaxDetails) {
     const Status bare(status.code(), "");

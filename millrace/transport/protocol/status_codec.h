@@ -16,6 +16,7 @@ namespace millrace::transport {
 
 inline constexpr std::string_view kDetailsKey = "grpc-status-details-bin";
 inline constexpr size_t kMaxMessageText = 3072;
+inline constexpr size_t kMaxWord = 512;
 inline constexpr size_t kMaxDetails = 4096;
 
 struct WireStatus {
@@ -23,6 +24,10 @@ struct WireStatus {
   std::string message;
   std::string details;  // empty: no trailer
 };
+
+// The text with the middle of each word of more than kMaxWord bytes left out: names that somebody
+// sent come back in errors, and need not be whole to be known again.
+std::string without_long_words(std::string_view text);
 
 WireStatus to_wire_status(const Status& status);
 // OK for 0. A number that is no code becomes UNKNOWN.

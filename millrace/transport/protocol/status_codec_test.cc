@@ -31,10 +31,21 @@ TEST_CASE("a consequence has TensorFlow's bytes") {
 }
 
 TEST_CASE("a long message is cut where TensorFlow cuts it") {
-  const std::string text(5000, 'm');
+  std::string text;
+  while (text.size() < 5000) text += "mm ";
   const WireStatus wire = to_wire_status(internal(text));
-  CHECK(wire.message == std::string(3072, 'm') + " ... [truncated]");
-  CHECK(to_wire_status(internal(std::string(3072, 'm'))).message == std::string(3072, 'm'));
+  CHECK(wire.message == text.substr(0, 3072) + " ... [truncated]");
+  CHECK(to_wire_status(internal(text.substr(0, 3072))).message == text.substr(0, 3072));
+}
+
+TEST_CASE("a name of a hundred thousand bytes is cut, and what is said of it stays") {
+  const std::string name = "begin" + std::string(100'000, 'x') + "end";
+  const std::string told =
+      to_wire_status(not_found("FetchOutputs node ", name, ": not found")).message;
+  CHECK(told == "FetchOutputs node begin" + std::string(95, 'x') + "...[99809 bytes more]..." +
+                    std::string(96, 'x') + "end:" + " not found");
+  CHECK(without_long_words("a\n\tb  " + std::string(512, 'c')) ==
+        "a\n\tb  " + std::string(512, 'c'));
 }
 
 TEST_CASE("details that headers can't hold are left out, but not that it is a consequence") {

@@ -1,7 +1,6 @@
 #include "millrace/transport/sockets/listener.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "millrace/base/log.h"
+#include "millrace/base/start_thread.h"
 #include "millrace/transport/sockets/socket_options.h"
 
 namespace millrace::transport {
@@ -21,14 +21,20 @@ constexpr int kPauseMillis = 100;
 }  // namespace
 
 Listener::Listener(ListeningSocket socket, OnConnection on_connection)
-    : socket_(std::move(socket)),
-      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      on_connection_(std::move(on_connection)),
-      thread_([this] { accept_until_stopped(); }) {
-  pthread_setname_np(thread_.native_handle(), "grpc:accept");
-}
+    : socket_(std::move(socket)), on_connection_(std::move(on_connection)) {}
 
 Listener::~Listener() { stop(); }
+
+Status Listener::start() {
+  stop_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stop_) {
+    return error(Code::resource_exhausted,
+                 "can't open a descriptor to accept connections with: ", std::strerror(errno),
+                 "; raise the limit of open files (ulimit -n)");
+  }
+  MR_ASSIGN(thread_, start_thread("grpc:accept", [this] { accept_until_stopped(); }));
+  return {};
+}
 
 void Listener::stop() {
   if (!thread_.joinable()) return;
@@ -50,6 +56,13 @@ void Listener::accept_until_stopped() {
   }
 }
 
+void Listener::complain(int number) {
+  if (const auto left_out = complaints_.next()) {
+    log_warning("can't accept a connection: ", std::strerror(number),
+                "; trying again until it works", LogLimit::note(*left_out));
+  }
+}
+
 // False if there should be a pause before the next try.
 bool Listener::accept_one() {
   FileDescriptor connection(
@@ -64,7 +77,7 @@ bool Listener::accept_one() {
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:
-      log_warning("can't accept a connection: ", std::strerror(errno));
+      complain(errno);
       return false;
     default:
       return true;  // the peer is gone again

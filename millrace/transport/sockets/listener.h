@@ -8,6 +8,7 @@
 
 #include "absl/functional/any_invocable.h"
 
+#include "millrace/base/log_limit.h"
 #include "millrace/transport/sockets/listening_socket.h"
 
 namespace millrace::transport {
@@ -21,16 +22,20 @@ class Listener {
   // As stop().
   ~Listener();
 
+  // Accepts from now on. Errors: RESOURCE_EXHAUSTED if the system refuses a thread or a descriptor.
+  Status start();
   // Closes the socket; no connection comes after it returns.
   void stop();
 
  private:
   void accept_until_stopped();
   bool accept_one();
+  void complain(int number);
 
   ListeningSocket socket_;
   FileDescriptor stop_;  // an eventfd
   OnConnection on_connection_;
+  LogLimit complaints_{std::chrono::seconds(10)};
   std::thread thread_;
 };
 

@@ -1,0 +1,47 @@
+#include "millrace/base/start_thread.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <latch>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+TEST_CASE("a thread runs its body under its name") {
+  std::string name(16, '\0');
+  auto thread = start_thread("a name that is far too long",
+                             [&] { pthread_getname_np(pthread_self(), name.data(), name.size()); });
+  REQUIRE(thread.ok());
+  thread->join();
+  CHECK(name.c_str() == std::string("a name that is "));
+}
+
+TEST_CASE("a thread that the system refuses is an error that says where to look") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 1 << 20;  // less than is in use already
+  // Some may get the stacks of threads that are gone.
+  std::latch leave(1);
+  std::vector<std::thread> threads;
+  Status status;
+  setrlimit(RLIMIT_AS, &none);
+  while (status.ok()) {
+    auto started = start_thread("one too many", [&] { leave.wait(); });
+    if (started.ok()) threads.push_back(std::move(started).value());
+    status = started.status();
+  }
+  setrlimit(RLIMIT_AS, &before);
+  leave.count_down();
+  for (std::thread& thread : threads) thread.join();
+  CHECK(status.code() == Code::resource_exhausted);
+  CHECK(status.message().find("can't start the thread 'one too many': ") == 0);
+  CHECK(status.message().find("ulimit -u") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace

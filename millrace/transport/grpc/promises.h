@@ -1,0 +1,19 @@
+// What a Millrace server says about itself in the first headers of its answers. Private to this
+// room. TensorFlow's clients skip headers that they do not know.
+#pragma once
+
+#include <string_view>
+
+#include "millrace/transport/protocol/methods.h"
+
+namespace millrace::transport {
+
+// "1": however busy it is, the server answers questions at once, so one that is silent is frozen.
+inline constexpr std::string_view kAnswersAtOnceKey = "millrace-answers-at-once";
+
+// In the answers to these, which a caller has before it hands over work that takes long.
+constexpr bool carries_promises(std::string_view method) {
+  return method == worker_method::kGetStatus || method == master_method::kCreateSession;
+}
+
+}  // namespace millrace::transport

@@ -1,0 +1,137 @@
+#include "millrace/transport/grpc/threads.h"
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <vector>
+
+#include "millrace/transport/grpc/testing/test_task.h"
+
+namespace millrace {
+namespace {
+
+using testing::Answered;
+using testing::TestTask;
+
+// Steps that hold their threads until they are cancelled, as kernels that compute for ever do.
+class EndlessSteps {
+ public:
+  explicit EndlessSteps(int count) : cancellations_(count), answers_(count) {}
+
+  testing::Answer<RunStepRequest, RunStepReply> handler() {
+    return [this](RunStepRequest, const Call& call, Done<RunStepReply> done) {
+      running_.fetch_add(1);
+      running_.notify_all();
+      std::promise<Status> cancelled;
+      auto registration =
+          call.cancellation->on_cancel([&](const Status& why) { cancelled.set_value(why); });
+      done(cancelled.get_future().get());
+    };
+  }
+  void start_at(MasterService& master) {
+    for (size_t i = 0; i < answers_.size(); ++i)
+      master.run_step({}, {.cancellation = &cancellations_[i]}, answers_[i].done());
+  }
+  void wait_until_so_many_run(int count) {
+    for (int now = running_; now < count; now = running_) running_.wait(now);
+  }
+  void cancel_all() {
+    for (Cancellation& cancellation : cancellations_) cancellation.cancel(cancelled("enough"));
+    for (Answered<RunStepReply>& answer : answers_)
+      CHECK(answer.wait().status() == cancelled("enough"));
+  }
+  int have_run() const { return running_; }
+
+ private:
+  std::vector<Cancellation> cancellations_;
+  std::vector<Answered<RunStepReply>> answers_;
+  std::atomic<int> running_{0};
+};
+
+// A client that shares no thread with the task.
+struct Client {
+  GrpcThreads threads;
+  GrpcDirectory directory{threads};
+};
+
+TEST_CASE(
+    "more endless steps than threads leave one who answers questions and hears cancellations") {
+  TestTask task;
+  const int most = task.threads.max_threads();
+  EndlessSteps steps(most + 3);
+  task.master.on_run_step = steps.handler();
+  Client client;
+  const auto master = GrpcMasterChannel::create("grpc://" + task.address(), client.threads).value();
+  const auto worker = client.directory.worker({"worker", 0, 1}, task.address()).value();
+  steps.start_at(*master);
+  // All but one of the threads.
+  steps.wait_until_so_many_run(most - 1);
+
+  Answered<GetStatusReply> status;
+  worker->get_status(WhenDown::fail, {}, status.done());
+  CHECK(status.wait().ok());
+  Answered<void> closed;
+  master->close_session({"another"}, {}, closed.done());
+  CHECK(closed.wait().ok());
+  CHECK(steps.have_run() == most - 1);
+  CHECK(task.threads.started() == most);
+
+  // Those in line have their turn, and see that they are not wanted any more.
+  steps.cancel_all();
+  steps.wait_until_so_many_run(most + 3);
+}
+
+TEST_CASE("a step in line runs as soon as one that ran before it has ended") {
+  TestTask task;
+  const int most = task.threads.max_threads();
+  EndlessSteps steps(most - 1);
+  task.master.on_run_step = steps.handler();
+  Client client;
+  const auto master = GrpcMasterChannel::create("grpc://" + task.address(), client.threads).value();
+  steps.start_at(*master);
+  steps.wait_until_so_many_run(most - 1);
+  task.master.on_run_callable = [](RunCallableRequest, const Call&, Done<RunCallableReply> done) {
+    done(RunCallableReply());
+  };
+  Answered<RunCallableReply> short_step;
+  master->run_callable({}, {}, short_step.done());
+  steps.cancel_all();
+  CHECK(short_step.wait().ok());
+}
+
+TEST_CASE(
+    "the answers of the last thread's own calls are in line, too, unless they end something") {
+  // The task is its own client: what it is told would come back on the threads that compute.
+  TestTask task;
+  const int most = task.threads.max_threads();
+  EndlessSteps steps(most - 1);
+  task.master.on_run_step = steps.handler();
+  Client client;
+  const auto master = GrpcMasterChannel::create("grpc://" + task.address(), client.threads).value();
+  steps.start_at(*master);
+  steps.wait_until_so_many_run(most - 1);
+  const auto peer = task.worker_channel();
+  Answered<GetStatusReply> status;
+  peer->get_status(WhenDown::fail, {}, status.done());
+  Answered<void> deleted;
+  peer->delete_worker_session({"session"}, {}, deleted.done());
+  CHECK(deleted.wait().ok());
+  steps.cancel_all();
+  CHECK(status.wait().ok());
+}
+
+TEST_CASE("threads that serve are there before the first call") {
+  GrpcThreads threads;
+  CHECK(threads.started() == 0);
+  CHECK(threads.start().ok());
+  CHECK(threads.start().ok());
+  CHECK(threads.started() == 2);
+}
+
+TEST_CASE("threads that nobody used end at once") {
+  GrpcThreads threads;
+  CHECK(threads.queue() != nullptr);
+}
+
+}  // namespace
+}  // namespace millrace

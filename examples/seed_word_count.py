@@ -5,9 +5,10 @@ out file names through a queue, `map` tasks count the words of a file each time 
 one `reduce` task owns the total. The names are in filenames.txt, one per line.
 
 Only TensorFlow 1's API is used: with `import tensorflow as tf` in place of the import below it is a
-TensorFlow program. A session begins when all tasks are there, so have more files than `map` tasks: one
-that finds nothing to do ends, and another may not have begun yet. `files` and `reduce` run until they
-are stopped; see word_count.py for a program that knows when it is finished.
+TensorFlow program. There, have more files than `map` tasks: a session begins when all tasks are there, one
+that finds nothing to do ends, and another may not have begun yet. Millrace waits for no task that has
+ended well. `files` and `reduce` run until they are stopped; see word_count.py for a program that knows
+when it is finished.
 """
 
 from __future__ import print_function

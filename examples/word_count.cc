@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   const auto server = task.ok() ? Server::start(*task) : task.status();
   const Status status =
       server.ok() ? run(**server, *task, argc > 1 ? argv[1] : "filenames.txt") : server.status();
-  if (task.ok() && task->report) task->report->tell_end(end_of(status));
+  if (server.ok()) (*server)->end(status);
   // Said before the server goes, which ends what the other tasks do with it.
   if (!status.ok()) std::cerr << status.to_string() << std::endl;
   return status.ok() ? 0 : 1;

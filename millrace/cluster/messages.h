@@ -168,8 +168,15 @@ struct ReleaseCallableRequest {
 
 // ---- Worker service ----------------------------------------------------------------------------
 
+// One life of a task that has ended well (departures.h).
+struct EndedTask {
+  TaskName task;
+  uint64_t incarnation = 0;  // of its first device
+};
+
 struct GetStatusReply {
   std::vector<DeviceAttributes> devices;
+  std::vector<EndedTask> ended = {};  // what the worker knows; TensorFlow's say nothing of it
 };
 
 struct CreateWorkerSessionRequest {

@@ -67,6 +67,10 @@ class WorkerService {
   virtual void cleanup_graph(CleanupGraphRequest, Call, Done<void>) = 0;
   virtual void cleanup_all(CleanupAllRequest, Call, Done<void>) = 0;
   virtual void recv_tensor(RecvTensorRequest, Call, Done<RecvTensorReply>) = 0;
+  // That a task has ended well (departures.h). Only Millrace's tasks know this one.
+  virtual void farewell(EndedTask, Call, Done<void> done) {
+    done(unimplemented("this worker does not keep who has ended"));
+  }
 };
 
 // Finds the worker of a task. A transport implements it; the composition of several (in-process

@@ -97,7 +97,43 @@ Status Master::insert(const SessionPtr& session) {
   MutexLock lock(mutex_);
   if (!stopped_.ok()) return stopped_;
   sessions_.emplace(*handle_number(session->handle()), session);
+  if (session->membership().is_sent) return {};
+  for (const Present& present : session->members())
+    if (present.member.task != context_.options.own_task)
+      met_.try_emplace(present.member.task, present.worker);
   return {};
+}
+
+std::vector<std::shared_ptr<WorkerService>> Master::acquaintances() {
+  std::vector<std::shared_ptr<WorkerService>> workers;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [task, worker] : met_)
+      if (!context_.has_ended(task)) workers.push_back(worker);
+    if (!met_.empty()) return workers;
+  }
+  const ClusterSpec& cluster = context_.options.cluster;
+  for (const TaskName& task : cluster.tasks()) {
+    if (task == context_.options.own_task || context_.has_ended(task)) continue;
+    auto address = cluster.address(task);
+    if (!address.ok()) continue;
+    auto worker = context_.options.workers.worker(task, *address);
+    if (worker.ok()) workers.push_back(std::move(*worker));
+  }
+  return workers;
+}
+
+void Master::say_farewell(uint64_t incarnation, const Call& call, Done<void> done) {
+  const EndedTask ended{context_.options.own_task, incarnation};
+  // Who asks in the meantime learns it as well.
+  if (context_.options.departures != nullptr) (void)context_.options.departures->note(ended);
+  const auto workers = acquaintances();
+  if (workers.empty()) return done(Status());
+  auto answers = gather<void>(workers.size(),
+                              [token = context_.in_flight.enter(), workers, done = std::move(done)](
+                                  const std::vector<Status>&) mutable { done(Status()); });
+  for (size_t i = 0; i < workers.size(); ++i)
+    workers[i]->farewell(ended, call, std::move(answers[i]));
 }
 
 void Master::create_session(CreateSessionRequest request, Call call,

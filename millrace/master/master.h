@@ -7,6 +7,7 @@
 // Any thread may call. Every call is answered, at the latest when the master stops.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,11 @@ class Master final : public MasterService {
   void run_callable(RunCallableRequest, Call, Done<RunCallableReply>) override;
   void release_callable(ReleaseCallableRequest, Call, Done<void>) override;
 
+  // Tells the other tasks that this one, in this life, has ended well: those that its sessions had
+  // to do with, or all if it had none. Answers when they have, at the latest with the call. Never
+  // fails: a task that is gone, or that is not one of ours, has nobody to tell.
+  void say_farewell(uint64_t incarnation, const Call& call, Done<void> done);
+
   // Closes every session and ends every call with `why`; later calls fail with it. Does not wait.
   // Further calls do nothing.
   void stop(const Status& why);
@@ -54,12 +60,15 @@ class Master final : public MasterService {
   Result<SessionPtr> take(const std::string& handle);
   std::vector<SessionPtr> take_all();
   Status insert(const SessionPtr& session);
+  std::vector<std::shared_ptr<WorkerService>> acquaintances();
 
   MasterContext context_;
   Mutex mutex_;
   Status stopped_ MR_GUARDED_BY(mutex_);  // OK while running
   // By handle read as a number: steps look it up.
   absl::flat_hash_map<uint64_t, SessionPtr> sessions_ MR_GUARDED_BY(mutex_);
+  // The others of the cluster that sessions had to do with.
+  std::map<TaskName, std::shared_ptr<WorkerService>> met_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

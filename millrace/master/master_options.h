@@ -13,6 +13,7 @@
 #include "millrace/base/random.h"
 #include "millrace/base/runner.h"
 #include "millrace/base/timer.h"
+#include "millrace/cluster/departures.h"
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/op/registry.h"
@@ -29,6 +30,7 @@ struct MasterOptions {
   Runner& pool;              // where work goes on whose caller does not wait
   Runner& endings;           // where calls are ended early: not behind the work that is to end
   WorkerDirectory& workers;  // reaches every task of `cluster`, the own one by pointer
+  Departures* departures = nullptr;              // who has ended; null: nobody keeps that
   std::shared_ptr<TaskReport> report = nullptr;  // where it tells what it waits for
   SessionOptions defaults = {};
   // How often a call that waits for tasks says which ones are still missing.
@@ -54,6 +56,11 @@ struct MasterContext {
   // For calls whose answer nobody needs.
   Call cleanup_call();
   Clock::Time now() const { return Clock::real().now(); }
+
+  // True for a task that has ended well, as far as this master knows.
+  bool has_ended(const TaskName& task) const {
+    return options.departures != nullptr && options.departures->has(task);
+  }
 
   const MasterOptions options;
   InFlight in_flight;

@@ -93,8 +93,9 @@ Call MasterSession::within(const Call& call, const RunOptions& options) const {
 
 Result<ExtendSessionReply> MasterSession::extend(const ExtendSessionRequest& request) {
   MR_TRY(check_open());
-  MR_ASSIGN(const int64_t version, graph_->extend(request.graph, request.current_graph_version));
-  return ExtendSessionReply{version};
+  auto version = graph_->extend(request.graph, request.current_graph_version);
+  if (!version.ok()) return explain_absence(version.status(), membership_, tasks_of(members_));
+  return ExtendSessionReply{*version};
 }
 
 void MasterSession::prepare(StepRequestNames names, const Call& call,

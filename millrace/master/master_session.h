@@ -29,7 +29,7 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
     std::string handle;
     SessionOptions options;
     Membership membership;
-    std::vector<Present> members;
+    std::vector<Present> members;  // of the membership, those that are there
     std::unique_ptr<SessionGraph> graph;
   };
   MasterSession(MasterContext& context, Parts parts);
@@ -37,6 +37,9 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
 
   MasterContext& context() const { return context_; }
   const std::string& handle() const { return handle_; }
+  const Membership& membership() const { return membership_; }
+  // Those of the membership that took part from the beginning.
+  const std::vector<Present>& members() const { return members_; }
   ListDevicesReply devices() const;
 
   // What the methods of the same name in MasterService do, for this session.

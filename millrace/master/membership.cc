@@ -87,6 +87,23 @@ Result<Membership> resolve_membership(const ClusterSpec& own, const TaskName& ow
   return made;
 }
 
+Status explain_absence(const Status& error, const Membership& membership,
+                       std::span<const TaskName> present) {
+  if (error.ok() || present.size() == membership.members.size()) return error;
+  for (const Member& member : membership.members) {
+    const std::string name = member.task.to_string();
+    if (std::find(present.begin(), present.end(), member.task) != present.end()) continue;
+    const std::string as_written = str_cat("/job:", member.task.job, "/task:", member.task.task);
+    if (error.message().find(name) == std::string::npos &&
+        error.message().find(as_written) == std::string::npos)
+      continue;
+    return error.then(str_cat(" (", name,
+                              " had ended when this session began, so it takes no part; ",
+                              "start it again and make a new session)"));
+  }
+  return error;
+}
+
 SessionOptions merge_options(const SessionOptions& defaults, SessionOptions asked) {
   asked.device_filters.insert(asked.device_filters.begin(), defaults.device_filters.begin(),
                               defaults.device_filters.end());

@@ -54,6 +54,11 @@ struct Membership {
 Result<Membership> resolve_membership(const ClusterSpec& own, const TaskName& own_task,
                                       const SessionOptions& options, std::string_view target);
 
+// An error of placing a graph, with a word on the members that it names and that take no part
+// because they had ended before the session began.
+Status explain_absence(const Status& error, const Membership& membership,
+                       std::span<const TaskName> present);
+
 // What a session gets that asks a server with these defaults: lists append, flags add up, and a
 // timeout of the server wins.
 SessionOptions merge_options(const SessionOptions& defaults, SessionOptions asked);

@@ -5,9 +5,13 @@
 // line names each member that is missing, its address, and what a direct attempt to reach it says;
 // so does the error when the time is up. A member that answers under another name ends the roll
 // call at once.
+//
+// A member that is known to have ended well (cluster/departures.h) is asked, but not waited for: if
+// nobody answers in its place, it is left out. The others tell who has ended as they answer.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,9 +30,11 @@ struct Present {
   std::vector<DeviceAttributes> devices;  // under the names they have in the session
 };
 
+std::vector<TaskName> tasks_of(std::span<const Present> members);
+
 // `purpose` stands in front of log lines: "CreateSession". `call` must stay valid until `done`.
 // Errors: the cancellation's reason; what a WorkerDirectory or a member says, with its name; and
-// those of check_identity.
+// those of check_identity. The answer lacks the members that are left out.
 void call_the_roll(MasterContext& context, const Membership& membership, std::string_view purpose,
                    const Call& call, Done<std::vector<Present>> done);
 

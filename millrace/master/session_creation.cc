@@ -56,7 +56,8 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     MR_ASSIGN(parts_.membership,
               resolve_membership(context_.options.cluster, context_.options.own_task,
                                  parts_.options, request.target));
-    MR_ASSIGN(graph_, import_graph(request.graph, context_.options.ops));
+    request_graph_ = std::move(request.graph);
+    MR_ASSIGN(graph_, import_graph(request_graph_, context_.options.ops));
     return validate(graph_);
   }
 
@@ -66,15 +67,18 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
       return;
     }
     parts_.members = std::move(present).value();
-    auto graph =
-        SessionGraph::create(std::move(graph_), parts_.membership, parts_.members, parts_.options);
-    if (!graph.ok()) {
-      end(graph.status());
-      return;
-    }
-    parts_.graph = std::move(graph).value();
+    if (Status placed = place(std::move(graph_)); !placed.ok()) return end(std::move(placed));
     parts_.handle = new_handle(context_.options.random);
     create_worker_sessions();
+  }
+
+  Status place(Graph graph) {
+    auto placed =
+        SessionGraph::create(std::move(graph), parts_.membership, parts_.members, parts_.options);
+    if (!placed.ok())
+      return explain_absence(placed.status(), parts_.membership, tasks_of(parts_.members));
+    parts_.graph = std::move(placed).value();
+    return {};
   }
 
   void create_worker_sessions() {
@@ -109,13 +113,33 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
       named.push_back(answers[i].with(
           str_cat("creating the session at ", member.task.to_string(), " (", member.address, ")")));
     }
+    Status goes_on = drop_ended(named);
     // The client's own reason, not what a cancelled call says of it.
     Status status = cancellation_.cancelled() ? cancellation_.reason() : first_cause(named);
+    if (status.ok()) status = std::move(goes_on);
     if (status.ok()) {
       end(std::make_shared<MasterSession>(context_, std::move(parts_)));
     } else {
       forget(std::move(status));
     }
+  }
+
+  // Members that were there a moment ago and have ended well since take no part: their errors are
+  // taken back, and the graph is placed on those that are left.
+  Status drop_ended(std::vector<Status>& answers) {
+    if (parts_.membership.is_sent) return {};
+    std::vector<Present> left;
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i].ok() && context_.has_ended(parts_.members[i].member.task)) {
+        answers[i] = {};
+      } else {
+        left.push_back(parts_.members[i]);
+      }
+    }
+    if (left.size() == parts_.members.size()) return {};
+    parts_.members = std::move(left);
+    MR_ASSIGN(Graph graph, import_graph(request_graph_, context_.options.ops));
+    return place(std::move(graph));
   }
 
   // Tells the members to drop what they may have made, without waiting for longer than the bound.
@@ -140,6 +164,7 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
   Done<std::shared_ptr<MasterSession>> done_;  // used once, by the stage that ends it
   // Written by one stage, read by the next.
   Runner* runner_ = nullptr;
+  wire::GraphDef request_graph_;
   Graph graph_{context_.options.ops};
   MasterSession::Parts parts_;
   Cancellation cancellation_;

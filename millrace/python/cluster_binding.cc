@@ -115,6 +115,7 @@ void bind_cluster(py::module_& module) {
       .def_static("open", &open_report, py::arg("descriptor"), py::arg("file"))
       .def("tell_end", &tell_end, py::arg("code"), py::arg("message"), py::arg("is_consequence"),
            py::arg("error"));
+  module.def("tells_end_of_input", &tells_end_of_input, py::arg("message"));
   module.def("run_config", &run_config, py::arg("tf_config"), py::arg("master"),
              py::arg("model_dir"));
 }

@@ -46,6 +46,12 @@ bool ServedTask::wait(double seconds) {
                                                 std::chrono::duration<double>(seconds)));
 }
 
+void ServedTask::end() {
+  if (server_ == nullptr) return;
+  py::gil_scoped_release release;
+  server_->end({});
+}
+
 void ServedTask::stop() {
   if (server_ == nullptr) return;
   Status status;

@@ -23,6 +23,8 @@ class ServedTask {
   std::string target() const;
   // Blocks until the server is stopped (true) or `seconds` are over (false).
   bool wait(double seconds);
+  // The program is over and went well: nobody waits for this task any more.
+  void end();
   void stop();
 
   // The server of a task that was started; throws otherwise.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "millrace/session/wait_for.h"
 #include "millrace/transport/inproc/directory.h"
 
 namespace millrace {
@@ -52,7 +53,8 @@ Result<std::shared_ptr<LocalTask>> LocalTask::alone(std::shared_ptr<Runtime> run
 LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                      std::string address, WorkerDirectory* elsewhere)
     : runtime_(std::move(runtime)),
-      directory_(std::make_unique<Directory>(options.task, std::move(address), elsewhere)) {
+      directory_(std::make_unique<Directory>(options.task, std::move(address), elsewhere)),
+      departures_(options.cluster) {
   worker_ = std::make_shared<Worker>(WorkerOptions{.task = options.task,
                                                    .cluster = options.cluster,
                                                    .cpu_devices = options.cpu_devices,
@@ -60,7 +62,8 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                                                    .random = runtime_->random(),
                                                    .pool = runtime_->pool(),
                                                    .timers = runtime_->timers(),
-                                                   .peers = *directory_});
+                                                   .peers = *directory_,
+                                                   .departures = &departures_});
   directory_->set_own(worker_);
   master_ = std::make_unique<Master>(MasterOptions{.own_task = std::move(options.task),
                                                    .cluster = std::move(options.cluster),
@@ -70,6 +73,7 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                                                    .pool = runtime_->pool(),
                                                    .endings = runtime_->endings(),
                                                    .workers = *directory_,
+                                                   .departures = &departures_,
                                                    .report = std::move(options.report),
                                                    .defaults = std::move(options.default_options)});
 }
@@ -78,6 +82,14 @@ LocalTask::~LocalTask() {
   stop(cancelled("the task has been destroyed"));
   master_.reset();
   directory_->drop_own();
+}
+
+void LocalTask::say_farewell(Clock::Duration patience) {
+  WaitFor<void> wait;
+  Call call = wait.call(nullptr, Clock::real().now() + patience);
+  call.waiting = false;  // many are called at once
+  master_->say_farewell(worker_->incarnation(), call, wait.done());
+  (void)wait.get();
 }
 
 void LocalTask::stop(const Status& why) {

@@ -39,6 +39,10 @@ class LocalTask {
   Master& master() { return *master_; }
   Worker& worker() { return *worker_; }
 
+  // Tells the other tasks that this one has ended well, so that none waits for it. Blocks until
+  // they have heard, or for `patience`.
+  void say_farewell(Clock::Duration patience);
+
   // Ends everything under way with `why` and refuses more. Does not wait.
   void stop(const Status& why);
   // True once all that was under way when stop() was called has ended; false if that takes longer.
@@ -51,6 +55,7 @@ class LocalTask {
 
   const std::shared_ptr<Runtime> runtime_;
   const std::unique_ptr<Directory> directory_;
+  Departures departures_;
   std::shared_ptr<Worker> worker_;
   std::unique_ptr<Master> master_;
 };

@@ -17,6 +17,7 @@ namespace {
 
 // Each of the two things that stop() waits for may take this long, GrpcServer twice.
 constexpr std::chrono::milliseconds kStopPatience{1500};
+constexpr std::chrono::seconds kFarewellPatience{3};
 
 Result<ListeningSocket> listen(const ServerOptions& options, const HostPort& own) {
   if (!options.listen_fd) return ListeningSocket::bind(options.bind_host, own.port);
@@ -58,6 +59,7 @@ class Server::Running {
         cluster_(std::move(cluster)),
         address_(std::move(address)),
         bound_address_(std::move(bound_address)),
+        report_(options.report),
         peers_(runtime_->grpc_threads(),
                {.keepalive = options.peer_keepalive, .patience = patience(*runtime_, options)}) {}
 
@@ -98,6 +100,12 @@ class Server::Running {
     return status;
   }
 
+  void end_program(const Status& how) {
+    const TaskEnds ends = end_of(how);
+    if (report_) report_->tell_end(ends);
+    if (ends.how != TaskEnds::How::failed) task_->say_farewell(kFarewellPatience);
+  }
+
   bool join(std::optional<Clock::Time> deadline) {
     MutexLock lock(mutex_);
     while (!stopped_) {
@@ -116,6 +124,7 @@ class Server::Running {
   const ClusterSpec cluster_;
   const std::string address_;
   const std::string bound_address_;
+  const std::shared_ptr<TaskReport> report_;
   GrpcDirectory peers_;
   std::shared_ptr<LocalTask> task_;     // set by serve()
   std::unique_ptr<GrpcServer> server_;  // set by serve(); handlers use the task
@@ -172,6 +181,7 @@ std::shared_ptr<MasterService> Server::master() {
   return {running_->task_, &running_->task_->master()};
 }
 bool Server::join(std::optional<Clock::Time> deadline) { return running_->join(deadline); }
+void Server::end(const Status& how) { running_->end_program(how); }
 Status Server::stop(Status why) { return running_->stop(std::move(why)); }
 
 }  // namespace millrace

@@ -71,6 +71,12 @@ class Server {
   // Blocks until somebody calls stop() (true), or until `deadline` (false).
   bool join(std::optional<Clock::Time> deadline = std::nullopt);
 
+  // The program is over, with this status: tells whoever started it (ServerOptions::report), and,
+  // if it went well or its input was exhausted, the other tasks, so that no session waits for this
+  // one from now on. To be called when the sessions of the program are closed; the server then
+  // goes. Blocks until the others have heard, for three seconds at most.
+  void end(const Status& how);
+
   // Stops answering, ends everything under way with `why` (UNAVAILABLE if left out), and closes the
   // port. Further calls return what the first one did.
   // Errors: DEADLINE_EXCEEDED if something is still running after about five seconds (a kernel that

@@ -59,7 +59,13 @@ void Worker::stop(const Status& why) {
 
 void Worker::get_status(WhenDown, Call, Done<GetStatusReply> done) {
   if (Status closed = sessions_.closed(); !closed.ok()) return done(std::move(closed));
-  done(GetStatusReply{.devices = devices_.attributes(options_.memory_limit)});
+  GetStatusReply reply{.devices = devices_.attributes(options_.memory_limit)};
+  if (options_.departures != nullptr) reply.ended = options_.departures->list();
+  done(std::move(reply));
+}
+
+void Worker::farewell(EndedTask ended, Call, Done<void> done) {
+  done(options_.departures != nullptr ? options_.departures->note(ended) : Status());
 }
 
 void Worker::create_worker_session(CreateWorkerSessionRequest request, Call, Done<void> done) {

@@ -40,11 +40,14 @@ class Worker final : public WorkerService {
   void cleanup_graph(CleanupGraphRequest, Call, Done<void>) override;
   void cleanup_all(CleanupAllRequest, Call, Done<void>) override;
   void recv_tensor(RecvTensorRequest, Call, Done<RecvTensorReply>) override;
+  void farewell(EndedTask, Call, Done<void>) override;
 
   // Ends every step and every call with `why`; later calls fail with it. Does not wait. Further
   // calls do nothing.
   void stop(const Status& why);
 
+  // Which life of the task this is.
+  uint64_t incarnation() const { return devices_.attributes(0).front().incarnation; }
   // The devices under the task's own name, with the resources that sessions share.
   const LocalDevices& devices() const { return devices_; }
   // What runs, and what it waits for: cheap enough to ask while it runs. The oldest first.

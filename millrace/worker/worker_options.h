@@ -8,6 +8,7 @@
 #include "millrace/base/runner.h"
 #include "millrace/base/timer.h"
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/departures.h"
 #include "millrace/cluster/services.h"
 
 namespace millrace {
@@ -24,6 +25,7 @@ struct WorkerOptions {
   Runner& pool;    // where steps go on that have no runner of their own, and share work
   TimerQueue& timers;
   WorkerDirectory& peers;
+  Departures* departures = nullptr;  // who has ended; null: nobody keeps that
 
   // How long a step lives on whose tensor a peer has ceased to want: the error that made the peer
   // cease is to reach the master first.

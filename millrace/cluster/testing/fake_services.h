@@ -86,10 +86,14 @@ class FakeWorker final : public WorkerService {
   Answer<CleanupGraphRequest, void> on_cleanup_graph;
   Answer<CleanupAllRequest, void> on_cleanup_all;
   Answer<RecvTensorRequest, RecvTensorReply> on_recv_tensor;
+  Answer<EndedTask, void> on_farewell;
 
   void get_status(WhenDown, Call call, Done<GetStatusReply> done) override {
     if (on_get_status) return on_get_status(call, std::move(done));
     done(GetStatusReply());
+  }
+  void farewell(EndedTask ended, Call call, Done<void> done) override {
+    answer_with(on_farewell, std::move(ended), call, std::move(done));
   }
   void create_worker_session(CreateWorkerSessionRequest request, Call call,
                              Done<void> done) override {

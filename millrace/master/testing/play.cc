@@ -39,7 +39,7 @@ void PlayedWorker::answer(const std::string& method, Call call, Done<T> done, Ou
 
 void PlayedWorker::get_status(WhenDown when, Call call, Done<GetStatusReply> done) {
   held["GetStatus"] = is_down;
-  if (when == WhenDown::fail) {
+  if (when == WhenDown::fail && is_down) {
     play_.say(str_cat("master -> ", name_, " are you there?"));
     done(unavailable("connection refused"));
     return;
@@ -48,6 +48,10 @@ void PlayedWorker::get_status(WhenDown when, Call call, Done<GetStatusReply> don
   reply.devices.push_back(
       {.name = DeviceName::on({name_, 0, 0}).to_string(), .type = "CPU", .incarnation = 17});
   answer<GetStatusReply>("GetStatus", call, std::move(done), std::move(reply));
+}
+void PlayedWorker::farewell(EndedTask ended, Call call, Done<void> done) {
+  play_.say(str_cat("master -> ", name_, " Farewell of ", ended.task.to_string()));
+  answer<void>("Farewell", call, std::move(done), Status());
 }
 void PlayedWorker::create_worker_session(CreateWorkerSessionRequest, Call call, Done<void> done) {
   play_.say(str_cat("master -> ", name_, " CreateWorkerSession"));
@@ -125,6 +129,14 @@ void perform(Play& play, std::istringstream& words, const std::string& verb) {
   } else if (verb == "up") {
     words >> name;
     play.answer(name, "GetStatus", {}, 0);
+  } else if (verb == "ended") {
+    uint64_t life = 0;
+    words >> name >> life;
+    play.start_master();
+    CHECK(play.departures->note({{name, 0, 0}, life}).ok());
+  } else if (verb == "farewell") {
+    play.start_master();
+    play.master->say_farewell(17, {}, play.client<void>("farewell"));
   } else if (verb == "hold") {
     words >> name >> word;
     play.workers[name]->held[word] = true;

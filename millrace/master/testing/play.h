@@ -3,6 +3,8 @@
 //
 //   tasks a b              /job:a is the master's own task; all are up
 //   down b | up b          b does not answer GetStatus | answers it now
+//   ended b 17             b says farewell, in this life (17 is the one that answers)
+//   farewell               the master's own task says it
 //   hold b RegisterGraph   b keeps such a call until `answer`
 //   graph x = Const(1) @ /job:b
 //   create [filter]        creates a session on the graph so far
@@ -77,6 +79,7 @@ class PlayedWorker final : public WorkerService {
   void cleanup_graph(CleanupGraphRequest, Call, Done<void>) override;
   void cleanup_all(CleanupAllRequest, Call, Done<void>) override;
   void recv_tensor(RecvTensorRequest, Call, Done<RecvTensorReply>) override {}
+  void farewell(EndedTask, Call, Done<void>) override;
 
   bool is_down = false;
   std::map<std::string, bool> held;
@@ -113,6 +116,7 @@ struct Play final : WorkerDirectory {
 
   void start_master() {
     if (master) return;
+    departures.emplace(cluster);
     master = std::make_unique<Master>(MasterOptions{.own_task = {"a", 0, 0},
                                                     .cluster = cluster,
                                                     .ops = ops,
@@ -121,6 +125,7 @@ struct Play final : WorkerDirectory {
                                                     .pool = pool,
                                                     .endings = pool,
                                                     .workers = *this,
+                                                    .departures = &*departures,
                                                     .reminder_interval = reminder_interval,
                                                     .parts_patience = std::chrono::hours(1)});
   }
@@ -165,6 +170,7 @@ struct Play final : WorkerDirectory {
   TimerQueue timers;
   TestRunner pool;
   ClusterSpec cluster;
+  std::optional<Departures> departures;  // from when the master is there
   std::map<std::string, std::shared_ptr<PlayedWorker>> workers;
   std::vector<Held> calls;
   std::map<int64_t, int> steps;

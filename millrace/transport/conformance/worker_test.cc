@@ -17,6 +17,26 @@ TEST_CASE_TEMPLATE("get_status reports devices", Transport, TRANSPORTS) {
   check_same(reply->devices, two_devices());
 }
 
+TEST_CASE_TEMPLATE("who has ended is told, and passed on", Transport, TRANSPORTS) {
+  Transport transport;
+  EndedTask heard;
+  transport.worker_behind.on_farewell = keep(heard);
+  transport.worker_behind.on_get_status = [](const Call&, Done<GetStatusReply> done) {
+    done(GetStatusReply{two_devices(), {{{"map", 0, 7}, 9}}});
+  };
+  CHECK(
+      ask(transport.worker(), &WorkerService::farewell, {{"map", 1, 3}, 0xfedcba9876543210}).ok());
+  CHECK(heard.task == TaskName{"map", 1, 3});
+  CHECK(heard.incarnation == 0xfedcba9876543210);
+  Answered<GetStatusReply> answered;
+  transport.worker().get_status(WhenDown::wait, {}, answered.done());
+  const auto reply = answered.wait();
+  REQUIRE(reply.ok());
+  REQUIRE(reply->ended.size() == 1);
+  CHECK(reply->ended[0].task == TaskName{"map", 0, 7});
+  CHECK(reply->ended[0].incarnation == 9);
+}
+
 TEST_CASE_TEMPLATE("worker sessions are made and deleted", Transport, TRANSPORTS) {
   Transport transport;
   CreateWorkerSessionRequest made;

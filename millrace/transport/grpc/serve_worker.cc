@@ -73,6 +73,7 @@ void add_worker_methods(WorkerService& worker, const OpRegistry& ops,
   methods[method::kRecvTensor] = [&worker](std::shared_ptr<IncomingCall> call) {
     recv_tensor(worker, std::move(call));
   };
+  methods[task_method::kFarewell] = serve(worker, &WorkerService::farewell);
   // We never ask for an acknowledgement, so there is nothing to forget.
   methods[method::kMarkRecvFinished] = [](std::shared_ptr<IncomingCall> call) {
     call->answer(wire::Pieces());

@@ -71,6 +71,10 @@ void WorkerChannel::cleanup_all(CleanupAllRequest request, Call call, Done<void>
   ask(worker_method::kCleanupAll, WhenDown::wait, request, call, std::move(done));
 }
 
+void WorkerChannel::farewell(EndedTask ended, Call call, Done<void> done) {
+  ask(task_method::kFarewell, WhenDown::fail, ended, call, std::move(done));
+}
+
 void WorkerChannel::run_graph(RunGraphRequest request, Call call, Done<RunGraphReply> done) {
   Result<wire::Pieces> message = encode(request);
   if (!message.ok()) return done(std::move(message).status());

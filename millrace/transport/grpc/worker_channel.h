@@ -24,6 +24,7 @@ class WorkerChannel final : public WorkerService {
   void cleanup_graph(CleanupGraphRequest, Call, Done<void>) override;
   void cleanup_all(CleanupAllRequest, Call, Done<void>) override;
   void recv_tensor(RecvTensorRequest, Call, Done<RecvTensorReply>) override;
+  void farewell(EndedTask, Call, Done<void>) override;
 
  private:
   OutgoingRequest to(std::string_view method, WhenDown when_down, wire::Pieces message) const;

@@ -112,6 +112,15 @@ TEST_CASE("incarnations are fixed64, the new graph version is field 4") {
   CHECK(hex(bytes_of(ExtendSessionReply{5})) == "20 05");
 }
 
+TEST_CASE("who has ended is a field of our own, and a message of our own") {
+  const EndedTask ended{{"m", 0, 7}, 1};
+  const std::string bytes =
+      "0a 17 2f 6a 6f 62 3a 6d 2f 72 65 70 6c 69 63 61 3a 30 2f 74 61 73 6b 3a 37 "  // task
+      "11 01 00 00 00 00 00 00 00";                                                  // incarnation
+  CHECK(hex(bytes_of(ended)) == bytes);
+  CHECK(hex(bytes_of(GetStatusReply{{}, {ended}})) == "ea 3e 22 " + bytes);
+}
+
 // ---- What TensorFlow's own messages mean --------------------------------------------------------
 
 TEST_CASE("a client's RunStepRequest is read, whatever it looks like") {

@@ -20,12 +20,24 @@ Result<wire::Pieces> to_pieces(const google::protobuf::MessageLite& message) {
   return pieces;
 }
 
+void to_proto(const EndedTask& ended, tensorflow::EndedTask& message) {
+  message.set_task(ended.task.to_string());
+  message.set_incarnation(ended.incarnation);
+}
+
+Result<EndedTask> from_proto(const tensorflow::EndedTask& message) {
+  MR_ASSIGN(const DeviceName name, DeviceName::parse(message.task()));
+  if (!name.names_task()) return invalid("'", message.task().substr(0, 80), "' names no task");
+  return EndedTask{name.task_name(), message.incarnation()};
+}
+
 }  // namespace
 
 Result<wire::Pieces> encode(const GetStatusReply& reply) {
   tensorflow::GetStatusResponse message;
   for (const DeviceAttributes& device : reply.devices)
     to_proto(device, *message.add_device_attributes());
+  for (const EndedTask& ended : reply.ended) to_proto(ended, *message.add_ended());
   return to_pieces(message);
 }
 
@@ -34,6 +46,23 @@ Status decode(const Chunks& bytes, GetStatusReply& reply) {
   MR_TRY(parse(bytes, "GetStatusResponse", message));
   for (const auto& device : message.device_attributes())
     reply.devices.push_back(from_proto(device));
+  for (const auto& ended : message.ended()) {
+    MR_ASSIGN(EndedTask task, from_proto(ended).with("ended"));
+    reply.ended.push_back(std::move(task));
+  }
+  return {};
+}
+
+Result<wire::Pieces> encode(const EndedTask& ended) {
+  tensorflow::EndedTask message;
+  to_proto(ended, message);
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, EndedTask& ended) {
+  tensorflow::EndedTask message;
+  MR_TRY(parse(bytes, "EndedTask", message));
+  MR_ASSIGN(ended, from_proto(message));
   return {};
 }
 

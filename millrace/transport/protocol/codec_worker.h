@@ -25,6 +25,8 @@ Result<wire::Pieces> encode(const CleanupGraphRequest& request);
 Result<wire::Pieces> encode(const CleanupAllRequest& request);
 
 Status decode(const Chunks& bytes, GetStatusReply& reply);
+Result<wire::Pieces> encode(const EndedTask& ended);
+Status decode(const Chunks& bytes, EndedTask& ended);
 Status decode(const Chunks& bytes, CreateWorkerSessionRequest& request);
 Status decode(const Chunks& bytes, DeleteWorkerSessionRequest& request);
 // Imports and validates the graph, whose ops are looked up in `ops`. Errors: also those of

@@ -16,6 +16,8 @@ enum OwnField : int {
   // RunStepResponse and RunGraphResponse, GrpcPayloadContainer: what status_code and
   // status_error_message leave out of an error.
   kErrorDetails = 1004,
+  // GetStatusResponse, repeated EndedTask (worker.proto): who is known to have ended well.
+  kEnded = 1005,
 };
 
 }  // namespace millrace::transport

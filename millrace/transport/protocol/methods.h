@@ -34,6 +34,11 @@ inline constexpr std::string_view kRecvTensor = "/tensorflow.WorkerService/RecvT
 inline constexpr std::string_view kMarkRecvFinished = "/tensorflow.WorkerService/MarkRecvFinished";
 }  // namespace worker_method
 
+// Of our own: TensorFlow's tasks answer that they do not know them.
+namespace task_method {
+inline constexpr std::string_view kFarewell = "/millrace.Task/Farewell";
+}  // namespace task_method
+
 // "RunStep" of "/tensorflow.MasterService/RunStep".
 constexpr std::string_view short_name(std::string_view method) {
   return method.substr(method.rfind('/') + 1);

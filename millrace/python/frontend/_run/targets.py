@@ -3,6 +3,7 @@
 import weakref
 
 from millrace import _millrace
+from millrace._run import last_words
 from millrace._values.errors import OpError
 
 # target -> Server that runs in this process. Not weak: a server serves until it is stopped or the
@@ -36,12 +37,18 @@ def add_session(session):
 
 
 def stop_all():
-    """Ends what runs in this process: sessions first, so that their masters can tell the cluster."""
-    for thing, end in [(session, "close") for session in _sessions] + [
-        (server, "stop") for server in _servers.values()
-    ]:
+    """Ends what runs in this process: sessions first, so that their masters can tell the cluster.
+
+    If the program ended well, the other tasks are told so, and none waits for this one any more.
+    """
+    servers = list(_servers.values())
+    calls = [session.close for session in _sessions]
+    if last_words.ended_well():
+        calls += [server.core.end for server in servers]
+    calls += [server.stop for server in servers]
+    for call in calls:
         try:
-            getattr(thing, end)()
+            call()
         except OpError:
             pass  # the process ends; there is nobody to tell
 

@@ -18,7 +18,7 @@
 #include "bench/must.h"
 
 #include "millrace/millrace.h"
-#include "millrace/transport/grpc/listening_socket.h"
+#include "millrace/transport/sockets/listening_socket.h"
 
 namespace millrace::bench {
 namespace {

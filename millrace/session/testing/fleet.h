@@ -46,12 +46,13 @@ struct Fleet {
       CHECK(cluster.add_job(job, {ports[job]->address()}).ok());
     }
   }
-  Server& start(const std::string& job, std::shared_ptr<Runtime> on = runtime()) {
+  // On the runtime of the fleet, unless another one is given.
+  Server& start(const std::string& job, std::shared_ptr<Runtime> other = nullptr) {
     ServerOptions options;
     options.cluster = cluster;
     options.job = job;
     options.listen_fd = ports[job]->hand_over();
-    auto server = Server::start(std::move(options), std::move(on));
+    auto server = Server::start(std::move(options), other ? std::move(other) : on);
     REQUIRE_MESSAGE(server.ok(), server.status().to_string());
     servers[job] = std::move(server).value();
     return *servers[job];

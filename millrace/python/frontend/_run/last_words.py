@@ -24,14 +24,6 @@ def _open():
     return None
 
 
-def ended_well():
-    """True at the end of a program that no error ended, or only that of the end of its input."""
-    error = getattr(sys, "last_value", None)
-    if isinstance(error, errors.OutOfRangeError):
-        return _millrace.tells_end_of_input(error.message)
-    return error is None
-
-
 def tell_error(kind, error):
     """Tells of the error that ends the program."""
     text = "".join(traceback.format_exception_only(kind, error)).strip()

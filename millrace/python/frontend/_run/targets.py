@@ -3,7 +3,7 @@
 import weakref
 
 from millrace import _millrace
-from millrace._run import last_words
+from millrace._run import ending
 from millrace._values.errors import OpError
 
 # target -> Server that runs in this process. Not weak: a server serves until it is stopped or the
@@ -43,7 +43,7 @@ def stop_all():
     """
     servers = list(_servers.values())
     calls = [session.close for session in _sessions]
-    if last_words.ended_well():
+    if ending.ended_well():
         calls += [server.core.end for server in servers]
     calls += [server.stop for server in servers]
     for call in calls:

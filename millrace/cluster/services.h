@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "millrace/base/cancellation.h"
@@ -20,6 +21,12 @@
 #include "millrace/cluster/messages.h"
 
 namespace millrace {
+
+// Who makes a call, as far as the transport has proved it: a certificate, the kernel's word for the
+// other end of a local connection. What a caller only says of itself is not in here.
+struct Principal {
+  std::string name;  // as its authority calls it: the subject of a certificate, a user's name
+};
 
 // What accompanies a request without being part of it.
 struct Call {
@@ -32,6 +39,9 @@ struct Call {
   // True if the caller blocks anyway: a remote call may then be made on its thread.
   bool waiting = false;
   std::optional<Clock::Time> deadline = std::nullopt;
+  // Who calls. Null: nobody told, as today on every way (docs/design/security.md); a service must
+  // not take that for a proof of anything. Lives until the call is answered.
+  const Principal* caller = nullptr;
 };
 
 // A master that can't be reached is waited for by create_session and reset, because tasks start in

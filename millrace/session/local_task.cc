@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "millrace/base/mutex.h"
 #include "millrace/session/wait_for.h"
-#include "millrace/transport/inproc/directory.h"
 
 namespace millrace {
 
@@ -14,12 +14,19 @@ class LocalTask::Directory final : public WorkerDirectory {
   Directory(TaskName task, std::string address, WorkerDirectory* elsewhere)
       : task_(std::move(task)), address_(std::move(address)), elsewhere_(elsewhere) {}
 
-  void set_own(std::shared_ptr<WorkerService> worker) { own_.add(task_, std::move(worker)); }
-  void drop_own() { own_.remove(task_); }
+  void set_own(std::shared_ptr<WorkerService> worker) {
+    MutexLock lock(mutex_);
+    // What was there goes without the lock: it may wait for its steps.
+    own_.swap(worker);
+  }
 
   Result<std::shared_ptr<WorkerService>> worker(const TaskName& task,
                                                 std::string_view address) override {
-    if (task == task_ && address == address_) return own_.worker(task, address);
+    if (task == task_ && address == address_) {
+      MutexLock lock(mutex_);
+      if (own_) return own_;
+      return not_found("task ", task.to_string(), " at ", address, " has ended");
+    }
     if (elsewhere_ != nullptr) return elsewhere_->worker(task, address);
     return not_found("no way to reach ", task.to_string(), " at ", address,
                      ": this task has no connection to others");
@@ -29,7 +36,9 @@ class LocalTask::Directory final : public WorkerDirectory {
   const TaskName task_;
   const std::string address_;
   WorkerDirectory* const elsewhere_;
-  InprocDirectory own_;
+
+  Mutex mutex_;
+  std::shared_ptr<WorkerService> own_ MR_GUARDED_BY(mutex_);
 };
 
 Result<std::shared_ptr<LocalTask>> LocalTask::create(std::shared_ptr<Runtime> runtime,
@@ -81,7 +90,7 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
 LocalTask::~LocalTask() {
   stop(cancelled("the task has been destroyed"));
   master_.reset();
-  directory_->drop_own();
+  directory_->set_own(nullptr);
 }
 
 void LocalTask::say_farewell(Clock::Duration patience) {

@@ -8,6 +8,7 @@
 
 #include "millrace/base/log.h"
 #include "millrace/ops/all.h"
+#include "millrace/transport/all.h"
 
 namespace millrace {
 
@@ -45,18 +46,15 @@ Runtime::Runtime(RuntimeOptions options)
                          ? *options.silence_limit
                          : millrace::silence_limit(std::getenv("MILLRACE_SILENCE_LIMIT_MS"))),
       pool_(options.threads),
-      endings_(1, "mr-endings") {}
+      endings_(1, "mr-endings"),
+      transports_(std::make_unique<const Transports>()) {}
+
+Runtime::~Runtime() = default;
 
 Status Runtime::start_threads() {
   MR_TRY(pool_.start());
   MR_TRY(endings_.start());
   return timers_.start();
-}
-
-GrpcThreads& Runtime::grpc_threads() {
-  MutexLock lock(mutex_);
-  if (!grpc_threads_) grpc_threads_ = std::make_unique<GrpcThreads>();
-  return *grpc_threads_;
 }
 
 }  // namespace millrace

@@ -7,15 +7,15 @@
 #include <memory>
 #include <optional>
 
-#include "millrace/base/mutex.h"
 #include "millrace/base/random.h"
 #include "millrace/base/thread_pool.h"
 #include "millrace/base/timer.h"
 #include "millrace/op/registry.h"
-#include "millrace/transport/grpc/patience.h"
-#include "millrace/transport/grpc/threads.h"
+#include "millrace/transport/transport.h"
 
 namespace millrace {
+
+class Transports;  // transport/all.h
 
 // A registry of every op that Millrace has.
 std::shared_ptr<const OpRegistry> standard_ops();
@@ -23,7 +23,7 @@ std::shared_ptr<const OpRegistry> standard_ops();
 struct RuntimeOptions {
   int threads = 0;                                  // of the pool; 0: one per processor
   std::shared_ptr<const OpRegistry> ops = nullptr;  // null: standard_ops()
-  // How long a task that owes an answer may be silent (transport/grpc/patience.h). Left out: what
+  // How long a task that owes an answer may be silent (transport/transport.h). Left out: what
   // MILLRACE_SILENCE_LIMIT_MS says (0: for ever), or else 15 s.
   std::optional<std::chrono::milliseconds> silence_limit = std::nullopt;
 };
@@ -34,6 +34,7 @@ std::chrono::milliseconds silence_limit(const char* text);
 class Runtime {
  public:
   static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
+  ~Runtime();
 
   const OpRegistry& ops() const { return *ops_; }
   ThreadPool& pool() { return pool_; }
@@ -46,8 +47,8 @@ class Runtime {
   // Starts a thread of each kind, without which nothing that is asked of this process would end.
   // Servers do this first. Errors: RESOURCE_EXHAUSTED if the system refuses one.
   Status start_threads();
-  // Of all servers and channels. Made when it is first asked for, and gRPC with it.
-  GrpcThreads& grpc_threads();
+  // The ways to and from other tasks. Their threads and libraries start with the first use.
+  const Transports& transports() { return *transports_; }
 
  private:
   explicit Runtime(RuntimeOptions options);
@@ -58,8 +59,7 @@ class Runtime {
   ThreadPool pool_;
   ThreadPool endings_;  // posts to the pool, so it ends first
   TimerQueue timers_;   // posts to both
-  Mutex mutex_;
-  std::unique_ptr<GrpcThreads> grpc_threads_ MR_GUARDED_BY(mutex_);  // ends before all else
+  const std::unique_ptr<const Transports> transports_;  // ends before all else
 };
 
 }  // namespace millrace

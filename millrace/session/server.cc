@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "millrace/base/log.h"
+#include "millrace/base/mutex.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/session/local_task.h"
-#include "millrace/transport/grpc/directory.h"
-#include "millrace/transport/grpc/server.h"
+#include "millrace/transport/all.h"
 #include "millrace/transport/sockets/free_descriptors.h"
 #include "millrace/transport/sockets/listening_socket.h"
 #include "millrace/wire/protobuf_log.h"
@@ -15,7 +15,7 @@ namespace millrace {
 
 namespace {
 
-// Each of the two things that stop() waits for may take this long, GrpcServer twice.
+// Each of the two things that stop() waits for may take this long, Serving twice.
 constexpr std::chrono::milliseconds kStopPatience{1500};
 constexpr std::chrono::seconds kFarewellPatience{3};
 
@@ -60,13 +60,14 @@ class Server::Running {
         address_(std::move(address)),
         bound_address_(std::move(bound_address)),
         report_(options.report),
-        peers_(runtime_->grpc_threads(),
-               {.keepalive = options.peer_keepalive, .patience = patience(*runtime_, options)}) {}
+        transport_(runtime_->transports().between_tasks()),
+        peers_(transport_.peers(
+            {.keepalive = options.peer_keepalive, .patience = patience(*runtime_, options)})) {}
 
   ~Running() {
     if (Status status = stop({}); !status.ok()) log_warning(status.to_string(), "; waiting for it");
     // The services must outlive calls that are still being handled.
-    server_.reset();
+    serving_.reset();
   }
 
   Status serve(const ServerOptions& options, ListeningSocket socket) {
@@ -76,10 +77,14 @@ class Server::Running {
     task_options.cpu_devices = options.cpu_devices;
     task_options.default_options = options.default_options;
     task_options.report = options.report;
-    MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), &peers_));
-    MR_ASSIGN(server_, GrpcServer::start(std::move(socket), runtime_->grpc_threads(),
-                                         runtime_->ops(), task_->master(), task_->worker(),
-                                         {.keepalive = options.client_keepalive}));
+    MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), peers_.get()));
+    Services services{.ops = runtime_->ops(),
+                      .master = {task_, &task_->master()},
+                      .worker = {task_, &task_->worker()}};
+    MR_ASSIGN(serving_,
+              transport_.serve(std::move(services), {.address = address_,
+                                                     .socket = std::move(socket),
+                                                     .keepalive = options.client_keepalive}));
     return {};
   }
 
@@ -125,15 +130,16 @@ class Server::Running {
   const std::string address_;
   const std::string bound_address_;
   const std::shared_ptr<TaskReport> report_;
-  GrpcDirectory peers_;
-  std::shared_ptr<LocalTask> task_;     // set by serve()
-  std::unique_ptr<GrpcServer> server_;  // set by serve(); handlers use the task
+  Transport& transport_;
+  const std::unique_ptr<WorkerDirectory> peers_;
+  std::shared_ptr<LocalTask> task_;   // set by serve()
+  std::unique_ptr<Serving> serving_;  // set by serve(); handlers use the task
 
  private:
   Status end(const Status& why) {
     if (!task_) return {};
     task_->stop(why);
-    if (server_) MR_TRY(server_->stop(why, kStopPatience));
+    if (serving_) MR_TRY(serving_->stop(why, kStopPatience));
     if (task_->drain(kStopPatience)) return {};
     return Status(Code::deadline_exceeded,
                   str_cat(name_.to_string(), " has been stopped, but something still runs on it"));
@@ -171,7 +177,9 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
 Server::Server(std::unique_ptr<Running> running) : running_(std::move(running)) {}
 Server::~Server() = default;
 
-std::string Server::target() const { return str_cat("grpc://", running_->address_); }
+std::string Server::target() const {
+  return str_cat(running_->transport_.scheme(), "://", running_->address_);
+}
 const std::string& Server::address() const { return running_->address_; }
 const std::string& Server::bound_address() const { return running_->bound_address_; }
 const TaskName& Server::task() const { return running_->name_; }

@@ -4,16 +4,16 @@
 
 #include "millrace/session/local_task.h"
 #include "millrace/session/server.h"
-#include "millrace/transport/grpc/master_channel.h"
+#include "millrace/transport/all.h"
 
 namespace millrace {
 
 namespace {
 
-// A channel and the threads that it needs, in the order in which they may go.
-struct ChannelOnRuntime {
+// A way to a master and the runtime that it needs, in the order in which they may go.
+struct MasterOnRuntime {
   std::shared_ptr<Runtime> runtime;
-  std::unique_ptr<GrpcMasterChannel> channel;
+  std::shared_ptr<MasterService> master;
 };
 
 }  // namespace
@@ -34,11 +34,11 @@ Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runti
     dialled.master = std::shared_ptr<MasterService>(std::move(task), &master);
     return dialled;
   }
-  MR_ASSIGN(auto channel, GrpcMasterChannel::create(target.text(), dialled.runtime->grpc_threads(),
-                                                    dialled.runtime->patience()));
-  GrpcMasterChannel& master = *channel;
+  MR_ASSIGN(Transport * transport, dialled.runtime->transports().of(target.text()));
+  MR_ASSIGN(auto found, transport->dial(target.text(), dialled.runtime->patience()));
+  MasterService& master = *found;
   dialled.master = std::shared_ptr<MasterService>(
-      std::make_shared<ChannelOnRuntime>(ChannelOnRuntime{dialled.runtime, std::move(channel)}),
+      std::make_shared<MasterOnRuntime>(MasterOnRuntime{dialled.runtime, std::move(found)}),
       &master);
   return dialled;
 }

@@ -23,7 +23,8 @@ struct Dialled {
 };
 
 // Contacts nobody yet. `runtime` null: the server's, or a new one.
-// Errors: INVALID_ARGUMENT for a target that is neither of this process nor "grpc://host:port".
+// Errors: INVALID_ARGUMENT for a target that is neither of this process nor of a transport
+// ("grpc://host:port").
 Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runtime);
 
 }  // namespace millrace

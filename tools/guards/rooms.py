@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-# Lowest first. Rooms of one line do not include each other. millrace.h is the header that names
-# all rooms below it for programs; only doors may include it.
+# Lowest first. Rooms of one line do not include each other. A header alone is a room without a target:
+# transport.h is what the transports implement and the list above them names; millrace.h names all rooms
+# below it for programs, and only doors may include it.
 FLOORS = [
     ("F0", ["base"]),
     ("F0", ["tensor"]),
@@ -18,7 +19,9 @@ FLOORS = [
     ("F4", ["cluster", "engine"]),
     ("F5", ["master", "worker"]),
     ("F6", ["transport/sockets", "transport/protocol"]),
+    ("F6", ["transport/transport.h"]),
     ("F6", ["transport/inproc", "transport/grpc"]),
+    ("F6", ["transport"]),
     ("F6", ["transport/conformance"]),
     ("F7", ["session"]),
     ("F8", ["train", "launch"]),
@@ -34,7 +37,7 @@ def room_of(path):
     parts = Path(path).parts
     for length in range(len(parts), 0, -1):
         room = "/".join(parts[:length])
-        if room in HEIGHT and (len(parts) > length or room == "millrace.h"):
+        if room in HEIGHT and (len(parts) > length or room.endswith(".h")):
             return room
     return None
 

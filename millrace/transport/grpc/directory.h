@@ -11,7 +11,7 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/services.h"
-#include "millrace/transport/grpc/patience.h"
+#include "millrace/transport/transport.h"
 #include "millrace/transport/grpc/threads.h"
 
 namespace millrace {

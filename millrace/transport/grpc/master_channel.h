@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "millrace/cluster/services.h"
-#include "millrace/transport/grpc/patience.h"
+#include "millrace/transport/transport.h"
 #include "millrace/transport/grpc/threads.h"
 
 namespace millrace {

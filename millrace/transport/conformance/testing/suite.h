@@ -1,13 +1,19 @@
 // What every way to a master or worker must do, whether it passes pointers or bytes: the request
 // that goes in is the request that arrives, the reply that is given is the reply that comes out, an
 // error stays what it is, and a cancellation gets through. The suite is calls_test.cc,
-// master_test.cc and worker_test.cc; a new transport joins with one more type in TRANSPORTS.
+// master_test.cc and worker_test.cc; a new transport joins with one more line in TRANSPORTS.
 #pragma once
 
 #include <numeric>
 
+#include <doctest/doctest.h>
+
+#include "millrace/cluster/testing/answered.h"
+#include "millrace/cluster/testing/fake_services.h"
+#include "millrace/graph/testing/test_ops.h"
 #include "millrace/transport/grpc/handover.h"
-#include "millrace/transport/grpc/testing/test_task.h"
+#include "millrace/transport/grpc/transport.h"
+#include "millrace/transport/inproc/transport.h"
 
 namespace millrace::testing {
 
@@ -19,17 +25,41 @@ struct ByPointer {
   WorkerService& worker() { return worker_behind; }
 };
 
-struct OverGrpc {
-  TestTask task;
-  FakeMaster& master_behind = task.master;
-  FakeWorker& worker_behind = task.worker;
-  std::unique_ptr<GrpcMasterChannel> master_channel = task.master_channel();
-  std::shared_ptr<WorkerService> worker_channel = task.worker_channel();
-  MasterService& master() { return *master_channel; }
-  WorkerService& worker() { return *worker_channel; }
+// The fakes served through a transport, and what it gives to those who look for them. A worker is
+// found through an object of its own, as another task has it.
+template <class T>
+struct Over {
+  MasterService& master() { return *dialled; }
+  WorkerService& worker() { return *found; }
+
+  static ListeningSocket bound() {
+    auto socket = ListeningSocket::bind("127.0.0.1", 0);
+    REQUIRE_MESSAGE(socket.ok(), socket.status().to_string());
+    return std::move(socket).value();
+  }
+  template <class Made>
+  static Made must(Result<Made> made) {
+    REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+    return std::move(made).value();
+  }
+
+  T transport;
+  ListeningSocket socket = bound();
+  const std::string address = socket.address();
+  std::shared_ptr<FakeMaster> fake_master = std::make_shared<FakeMaster>();
+  std::shared_ptr<FakeWorker> fake_worker = std::make_shared<FakeWorker>();
+  FakeMaster& master_behind = *fake_master;
+  FakeWorker& worker_behind = *fake_worker;
+  std::unique_ptr<Serving> serving = must(transport.serve(
+      {test_ops(), fake_master, fake_worker}, {.address = address, .socket = std::move(socket)}));
+  std::shared_ptr<MasterService> dialled =
+      must(transport.dial(str_cat(transport.scheme(), "://", address), {}));
+  std::unique_ptr<WorkerDirectory> peers = transport.peers({});
+  std::shared_ptr<WorkerService> found = must(peers->worker({"worker", 0, 1}, address));
 };
 
-#define TRANSPORTS ByPointer, OverGrpc
+// One line per transport.
+#define TRANSPORTS ByPointer, Over<InprocTransport>, Over<GrpcTransport>
 
 // A server has handled the request before its answer arrives. The thread sanitizer does not see
 // that through the network.

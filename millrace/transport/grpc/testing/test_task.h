@@ -1,13 +1,13 @@
-// What tests of this room share: a served task with fake services, and waiting for an answer.
+// What tests of this room share: a served task with fake services.
 #pragma once
 
-#include <future>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include <doctest/doctest.h>
 
+#include "millrace/cluster/testing/answered.h"
 #include "millrace/cluster/testing/fake_services.h"
 #include "millrace/graph/testing/test_ops.h"
 #include "millrace/transport/grpc/directory.h"
@@ -15,20 +15,6 @@
 #include "millrace/transport/grpc/server.h"
 
 namespace millrace::testing {
-
-// A Done, and its outcome to wait for. Tests have no deadline of their own: ctest's ends them.
-template <class T>
-class Answered {
- public:
-  Done<T> done() {
-    return Done<T>(
-        [promise = promise_](Outcome<T> outcome) { promise->set_value(std::move(outcome)); });
-  }
-  Outcome<T> wait() { return promise_->get_future().get(); }
-
- private:
-  std::shared_ptr<std::promise<Outcome<T>>> promise_ = std::make_shared<std::promise<Outcome<T>>>();
-};
 
 // A task on the loopback.
 struct TestTask {

@@ -1,0 +1,60 @@
+#include "millrace/transport/grpc/transport.h"
+
+#include <utility>
+
+#include "millrace/transport/grpc/directory.h"
+#include "millrace/transport/grpc/master_channel.h"
+#include "millrace/transport/grpc/server.h"
+
+namespace millrace {
+namespace {
+
+class ServedOverGrpc final : public Serving {
+ public:
+  ServedOverGrpc(Services services, std::unique_ptr<GrpcServer> server)
+      : services_(std::move(services)), server_(std::move(server)) {}
+
+  Status stop(const Status& why, Clock::Duration grace) override {
+    return server_->stop(why, grace);
+  }
+
+ private:
+  const Services services_;
+  const std::unique_ptr<GrpcServer> server_;  // ends first: its handlers use the services
+};
+
+}  // namespace
+
+GrpcTransport::GrpcTransport() = default;
+GrpcTransport::~GrpcTransport() = default;
+
+GrpcThreads& GrpcTransport::threads() {
+  MutexLock lock(mutex_);
+  if (!threads_) threads_ = std::make_unique<GrpcThreads>();
+  return *threads_;
+}
+
+Result<std::shared_ptr<MasterService>> GrpcTransport::dial(std::string_view target,
+                                                              const PeerPatience& patience) {
+  MR_ASSIGN(auto channel, GrpcMasterChannel::create(target, threads(), patience));
+  return std::shared_ptr<MasterService>(std::move(channel));
+}
+
+std::unique_ptr<WorkerDirectory> GrpcTransport::peers(const PeerOptions& options) {
+  return std::make_unique<GrpcDirectory>(threads(),
+                                         GrpcDirectory::Options{.keepalive = options.keepalive,
+                                                                .patience = options.patience});
+}
+
+Result<std::unique_ptr<Serving>> GrpcTransport::serve(Services services, ServeOptions options) {
+  if (!options.socket) {
+    return invalid("the task at ", options.address,
+                   " has no socket to be served on, and gRPC needs one");
+  }
+  MR_ASSIGN(auto server,
+            GrpcServer::start(std::move(*options.socket), threads(), services.ops, *services.master,
+                              *services.worker, {.keepalive = options.keepalive}));
+  return std::make_unique<ServedOverGrpc>(std::move(services), std::move(server));
+}
+
+}  // namespace millrace

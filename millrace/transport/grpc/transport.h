@@ -1,0 +1,33 @@
+// GrpcTransport: gRPC with TensorFlow's methods and messages, for masters and workers in any
+// process. server.h, directory.h and master_channel.h are its parts.
+//
+// All that it makes shares one set of threads, which start with the first use, and gRPC with them.
+#pragma once
+
+#include <memory>
+
+#include "millrace/base/mutex.h"
+#include "millrace/transport/grpc/threads.h"
+#include "millrace/transport/transport.h"
+
+namespace millrace {
+
+class GrpcTransport final : public Transport {
+ public:
+  GrpcTransport();
+  ~GrpcTransport() override;
+
+  std::string_view scheme() const override { return "grpc"; }
+  Result<std::shared_ptr<MasterService>> dial(std::string_view target,
+                                              const PeerPatience& patience) override;
+  std::unique_ptr<WorkerDirectory> peers(const PeerOptions& options) override;
+  Result<std::unique_ptr<Serving>> serve(Services services, ServeOptions options) override;
+
+ private:
+  GrpcThreads& threads();
+
+  Mutex mutex_;
+  std::unique_ptr<GrpcThreads> threads_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

@@ -5,7 +5,8 @@
 #include <thread>
 
 #include "millrace/session/testing/fleet.h"
-#include "millrace/transport/grpc/directory.h"
+#include "millrace/transport/all.h"
+#include "millrace/transport/grpc/threads.h"
 
 namespace millrace {
 namespace {
@@ -112,9 +113,9 @@ class EndlessSteps {
 };
 
 Status ask_whether_there(Lab& lab, const std::string& job) {
-  GrpcDirectory directory(lab.client->grpc_threads());
+  const auto directory = lab.client->transports().between_tasks().peers({});
   std::promise<Status> answered;
-  directory.worker({job, 0, 0}, lab.fleet.ports[job]->address())
+  directory->worker({job, 0, 0}, lab.fleet.ports[job]->address())
       .value()
       ->get_status(WhenDown::fail, {}, Done<GetStatusReply>([&](const auto& reply) {
                      answered.set_value(reply.status());
@@ -122,14 +123,12 @@ Status ask_whether_there(Lab& lab, const std::string& job) {
   return answered.get_future().get();
 }
 
-size_t more_than_threads(Runtime& runtime) {
-  return static_cast<size_t>(runtime.grpc_threads().max_threads()) + kPool + 2;
-}
+size_t more_than_threads() { return static_cast<size_t>(GrpcThreads().max_threads()) + kPool + 2; }
 
 TEST_CASE("a task with more endless steps than threads serves others, and hears that they end") {
   Lab lab;
   const std::string device = "/job:ps/task:0";
-  EndlessSteps steps(lab, more_than_threads(*lab.ps), device);
+  EndlessSteps steps(lab, more_than_threads(), device);
   for (int i = 0; i < 3; ++i) {
     CHECK(ask_whether_there(lab, "ps").ok());
     auto other = lab.session(one_constant(device));
@@ -142,7 +141,7 @@ TEST_CASE("a task with more endless steps than threads serves others, and hears 
 TEST_CASE("a master with more endless steps of its own than threads hears its clients") {
   Lab lab;
   const std::string device = "/job:worker/task:0";
-  EndlessSteps steps(lab, more_than_threads(*lab.worker), device);
+  EndlessSteps steps(lab, more_than_threads(), device);
   for (int i = 0; i < 3; ++i) {
     CHECK(ask_whether_there(lab, "worker").ok());
     auto other = lab.session(one_constant(device));
@@ -154,7 +153,7 @@ TEST_CASE("a master with more endless steps of its own than threads hears its cl
 
 TEST_CASE("endless steps end when their sessions are closed") {
   Lab lab;
-  EndlessSteps steps(lab, more_than_threads(*lab.ps), "/job:ps/task:0");
+  EndlessSteps steps(lab, more_than_threads(), "/job:ps/task:0");
   steps.close_and_check();
 }
 

@@ -57,8 +57,8 @@ class Runtime {
   const std::unique_ptr<Random> random_;
   const std::chrono::milliseconds silence_limit_;
   ThreadPool pool_;
-  ThreadPool endings_;  // posts to the pool, so it ends first
-  TimerQueue timers_;   // posts to both
+  ThreadPool endings_;                                  // posts to the pool, so it ends first
+  TimerQueue timers_;                                   // posts to both
   const std::unique_ptr<const Transports> transports_;  // ends before all else
 };
 

@@ -61,12 +61,15 @@ CallServer::CallServer(ListeningSocket socket, Methods methods,
       port_(socket.port()) {
   for (int i = 0; i < options.calls_expected; ++i) arrived();
   auto credentials = std::make_shared<ServerCredentials>(grpc_insecure_server_credentials_create());
-  listener_ =
-      std::make_unique<Listener>(std::move(socket), [this, credentials](FileDescriptor connection) {
-        const CompletionQueue::Use use(*queue_);
-        if (use)
-          grpc_server_add_channel_from_fd(server_.get(), connection.release(), credentials->get());
-      });
+  std::vector<Taker> takers;
+  takers.push_back({Opening::http2, [this, credentials](FileDescriptor connection) {
+                      const CompletionQueue::Use use(*queue_);
+                      if (use) {
+                        grpc_server_add_channel_from_fd(server_.get(), connection.release(),
+                                                        credentials->get());
+                      }
+                    }});
+  listener_ = std::make_unique<Listener>(std::move(socket), std::move(takers));
 }
 
 CallServer::~CallServer() {

@@ -11,8 +11,8 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/services.h"
-#include "millrace/transport/transport.h"
 #include "millrace/transport/grpc/threads.h"
+#include "millrace/transport/transport.h"
 
 namespace millrace {
 

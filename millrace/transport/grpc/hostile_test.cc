@@ -121,6 +121,26 @@ TEST_CASE("what is not gRPC is thrown out") {
   check_it_serves(task);
 }
 
+TEST_CASE("a browser and a TLS client are told in their own language that nobody serves them") {
+  TestTask task;
+  for (const auto& [opening, answer] :
+       {std::pair(std::string_view("GET /status HTTP/1.1\r\nHost: x\r\n\r\n"),
+                  std::string_view("HTTP/1.1 501 Not Implemented\r\n")),
+        std::pair(std::string_view("\x16\x03\x01\x00\x05hello", 10),
+                  std::string_view("\x15\x03\x01\x00\x02\x02\x28", 7))}) {
+    const FileDescriptor connection = connect_to(task);
+    send_bytes(connection, opening);
+    std::string heard;
+    char bytes[4096];
+    ssize_t size = 0;
+    while ((size = ::recv(connection.get(), bytes, sizeof(bytes), 0)) > 0)
+      heard.append(bytes, static_cast<size_t>(size));
+    CHECK(size == 0);
+    CHECK(heard.starts_with(answer));
+  }
+  check_it_serves(task);
+}
+
 TEST_CASE("connections that say nothing, or stop in the middle, do not disturb others") {
   TestTask task;
   std::vector<FileDescriptor> silent;

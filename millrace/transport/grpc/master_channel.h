@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "millrace/cluster/services.h"
-#include "millrace/transport/transport.h"
 #include "millrace/transport/grpc/threads.h"
+#include "millrace/transport/transport.h"
 
 namespace millrace {
 

@@ -35,15 +35,15 @@ GrpcThreads& GrpcTransport::threads() {
 }
 
 Result<std::shared_ptr<MasterService>> GrpcTransport::dial(std::string_view target,
-                                                              const PeerPatience& patience) {
+                                                           const PeerPatience& patience) {
   MR_ASSIGN(auto channel, GrpcMasterChannel::create(target, threads(), patience));
   return std::shared_ptr<MasterService>(std::move(channel));
 }
 
 std::unique_ptr<WorkerDirectory> GrpcTransport::peers(const PeerOptions& options) {
-  return std::make_unique<GrpcDirectory>(threads(),
-                                         GrpcDirectory::Options{.keepalive = options.keepalive,
-                                                                .patience = options.patience});
+  return std::make_unique<GrpcDirectory>(
+      threads(),
+      GrpcDirectory::Options{.keepalive = options.keepalive, .patience = options.patience});
 }
 
 Result<std::unique_ptr<Serving>> GrpcTransport::serve(Services services, ServeOptions options) {

@@ -89,7 +89,8 @@ class InprocTransport::Entry final : public Serving {
 InprocTransport::InprocTransport() : tasks_(std::make_shared<Tasks>()) {}
 InprocTransport::~InprocTransport() = default;
 
-Result<std::shared_ptr<MasterService>> InprocTransport::dial(std::string_view target, const PeerPatience&) {
+Result<std::shared_ptr<MasterService>> InprocTransport::dial(std::string_view target,
+                                                             const PeerPatience&) {
   const std::string prefix = str_cat(scheme(), "://");
   if (!target.starts_with(prefix))
     return invalid("the target '", target, "' has not the form ", prefix, "host:port");

@@ -4,7 +4,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -20,8 +22,8 @@ constexpr int kPauseMillis = 100;
 
 }  // namespace
 
-Listener::Listener(ListeningSocket socket, OnConnection on_connection)
-    : socket_(std::move(socket)), on_connection_(std::move(on_connection)) {}
+Listener::Listener(ListeningSocket socket, std::vector<Taker> takers)
+    : socket_(std::move(socket)), reception_(std::move(takers)) {}
 
 Listener::~Listener() { stop(); }
 
@@ -47,12 +49,15 @@ void Listener::stop() {
 void Listener::accept_until_stopped() {
   bool paused = false;
   while (true) {
-    pollfd waited[] = {{stop_.get(), POLLIN, 0}, {socket_.descriptor().get(), POLLIN, 0}};
-    const int ready = ::poll(waited, paused ? 1 : 2, paused ? kPauseMillis : -1);
+    pollfd waited[] = {{stop_.get(), POLLIN, 0},
+                       {reception_.descriptor(), POLLIN, 0},
+                       {socket_.descriptor().get(), POLLIN, 0}};
+    const int ready = ::poll(waited, paused ? 2 : 3, patience(paused));
     if (waited[0].revents != 0) return;
     if (ready < 0 && errno != EINTR)
       return log_error("accepting ends: poll: ", std::strerror(errno));
-    paused = !paused && ready > 0 && !accept_one();
+    reception_.look(std::chrono::steady_clock::now());
+    paused = !paused && waited[2].revents != 0 && !accept_one();
   }
 }
 
@@ -63,13 +68,23 @@ void Listener::complain(int number) {
   }
 }
 
+// How long the thread may sleep, in milliseconds as poll() has them.
+int Listener::patience(bool paused) const {
+  if (paused) return kPauseMillis;
+  const auto until = reception_.until();
+  if (!until) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(*until - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<int64_t>(left.count(), 0));
+}
+
 // False if there should be a pause before the next try.
 bool Listener::accept_one() {
   FileDescriptor connection(
       ::accept4(socket_.descriptor().get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (connection) {
     tune_connection(connection.get());
-    on_connection_(std::move(connection));
+    reception_.admit(std::move(connection), std::chrono::steady_clock::now());
     return true;
   }
   switch (errno) {

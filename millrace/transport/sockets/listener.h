@@ -1,24 +1,24 @@
-// Listener: the thread that accepts connections.
+// Listener: the thread that accepts connections, looks at their first bytes and hands them on.
 //
 // The listening socket is ours and not gRPC's: bound before there is a server, shared with nobody,
-// maybe handed over by a launcher; and each connection can be tuned before gRPC sees it.
+// maybe handed over by a launcher; each connection can be tuned before gRPC sees it, and one port
+// can serve several protocols.
 #pragma once
 
 #include <thread>
-
-#include "absl/functional/any_invocable.h"
+#include <vector>
 
 #include "millrace/base/log_limit.h"
 #include "millrace/transport/sockets/listening_socket.h"
+#include "millrace/transport/sockets/reception.h"
 
 namespace millrace::transport {
 
 class Listener {
  public:
-  // Gets each accepted connection, tuned and non-blocking, on the accepting thread, and owns it.
-  using OnConnection = absl::AnyInvocable<void(FileDescriptor)>;
-
-  Listener(ListeningSocket socket, OnConnection on_connection);
+  // The takers get connections tuned and non-blocking, on the accepting thread. What none of them
+  // takes is refused (reception.h).
+  Listener(ListeningSocket socket, std::vector<Taker> takers);
   // As stop().
   ~Listener();
 
@@ -29,12 +29,13 @@ class Listener {
 
  private:
   void accept_until_stopped();
+  int patience(bool paused) const;
   bool accept_one();
   void complain(int number);
 
   ListeningSocket socket_;
   FileDescriptor stop_;  // an eventfd
-  OnConnection on_connection_;
+  Reception reception_;  // touched by the thread only
   LogLimit complaints_{std::chrono::seconds(10)};
   std::thread thread_;
 };

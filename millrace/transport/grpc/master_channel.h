@@ -4,7 +4,7 @@
 // or a cancellation ends them earlier. Calls about a session fail at once if it is gone
 // (TensorFlow's clients wait for ever for a session that can't come back). With Call::waiting the
 // call is made on the caller's own thread and is answered before it returns. A step is never
-// repeated. A master that falls silent while it owes an answer is given up (patience.h).
+// repeated. A master that falls silent while it owes an answer is given up (transport.h).
 //
 // Any thread may call. Calls that run when the channel goes are finished and answered.
 #pragma once

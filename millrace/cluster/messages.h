@@ -191,23 +191,6 @@ struct DeleteWorkerSessionRequest {
   std::string session_handle;
 };
 
-struct RegisterGraphRequest {
-  std::string session_handle;
-  // False only for TensorFlow 1.x masters: the process-wide legacy session is meant.
-  bool create_worker_session_called = true;
-  // Every node placed on a device of the worker. In one process the master's own graph; from the
-  // wire an imported one.
-  std::shared_ptr<const Graph> graph;
-};
-struct RegisterGraphReply {
-  std::string graph_handle;
-};
-struct DeregisterGraphRequest {
-  std::string session_handle;
-  bool create_worker_session_called = true;
-  std::string graph_handle;
-};
-
 // The rendezvous keys of a step's own feeds and fetches. Made once per plan and shared by all its
 // steps, so that a worker in the same process resolves them to slots once.
 struct StepKeys {
@@ -215,10 +198,32 @@ struct StepKeys {
   std::vector<std::string> receive;  // values that go back with its answer
 };
 
-struct RunGraphRequest {
+class RegisteredPart;  // services.h
+
+struct RegisterGraphRequest {
+  std::string session_handle;
+  // False only for TensorFlow 1.x masters: the process-wide legacy session is meant.
+  bool create_worker_session_called = true;
+  // Every node placed on a device of the worker. In one process the master's own graph; from the
+  // wire an imported one.
+  std::shared_ptr<const Graph> graph;
+  // Those that most of its runs will bring. Null: not known, as always from the wire.
+  std::shared_ptr<const StepKeys> keys = nullptr;
+};
+struct RegisterGraphReply {
+  std::string graph_handle;
+  // The graph itself. Null from a worker that is not in this process: part_by_handle.h then makes
+  // one of the handle.
+  std::shared_ptr<RegisteredPart> part = nullptr;
+};
+struct DeregisterGraphRequest {
   std::string session_handle;
   bool create_worker_session_called = true;
   std::string graph_handle;
+};
+
+// One run of a registered graph, as a step asks for it.
+struct PartRun {
   int64_t step_id = 0;
   std::shared_ptr<const StepKeys> keys;
   std::vector<Tensor> values;  // for keys->send, in its order
@@ -227,6 +232,12 @@ struct RunGraphRequest {
   bool is_partial = false;
   bool is_last_partial_run = false;
   int64_t request_id = 0;  // random; 0: repeats are not recognised
+};
+// The same, with the graph by its handle: for those who have only that.
+struct RunGraphRequest : PartRun {
+  std::string session_handle = {};
+  bool create_worker_session_called = true;
+  std::string graph_handle = {};
 };
 struct RunGraphReply {
   std::vector<Delivery> values;  // for keys->receive, in its order

@@ -65,6 +65,17 @@ class MasterService {
 // Whether a call to a task that can't be reached fails at once or waits for the task to appear.
 enum class WhenDown : uint8_t { fail, wait };
 
+// A graph that is registered at a worker, as the master holds it that runs its steps: in one
+// process the graph itself, over a wire what knows its handle. May be used as long as its worker
+// lives.
+class RegisteredPart {
+ public:
+  virtual ~RegisteredPart() = default;
+  virtual void run(PartRun, Call, Done<RunGraphReply>) = 0;
+  // The worker is to forget it; runs under way go on. The last that is asked of it.
+  virtual void deregister(Call, Done<void>) = 0;
+};
+
 class WorkerService {
  public:
   virtual ~WorkerService() = default;
@@ -72,6 +83,7 @@ class WorkerService {
   virtual void create_worker_session(CreateWorkerSessionRequest, Call, Done<void>) = 0;
   virtual void delete_worker_session(DeleteWorkerSessionRequest, Call, Done<void>) = 0;
   virtual void register_graph(RegisterGraphRequest, Call, Done<RegisterGraphReply>) = 0;
+  // By handle, for servers and proxies; masters hold what register_graph gave them.
   virtual void deregister_graph(DeregisterGraphRequest, Call, Done<void>) = 0;
   virtual void run_graph(RunGraphRequest, Call, Done<RunGraphReply>) = 0;
   virtual void cleanup_graph(CleanupGraphRequest, Call, Done<void>) = 0;

@@ -35,15 +35,4 @@ std::vector<Done<T>> gather(size_t count,
   return dones;
 }
 
-// The first error that is a cause, else the first error, else OK.
-inline Status first_cause(const std::vector<Status>& outcomes) {
-  Status found;
-  for (const Status& outcome : outcomes) {
-    if (outcome.ok()) continue;
-    if (!outcome.is_consequence()) return outcome;
-    if (found.ok()) found = outcome;
-  }
-  return found;
-}
-
 }  // namespace millrace

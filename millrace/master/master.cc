@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "millrace/base/first_cause.h"
 #include "millrace/base/shown.h"
 #include "millrace/master/gather.h"
 #include "millrace/master/master_session.h"

@@ -33,6 +33,12 @@ struct MasterOptions {
   Departures* departures = nullptr;              // who has ended; null: nobody keeps that
   std::shared_ptr<TaskReport> report = nullptr;  // where it tells what it waits for
   SessionOptions defaults = {};
+  // How many steps a session keeps planned and registered, and of how many callables; the least
+  // recently used goes first, is let go at the workers, and is made anew when somebody comes back
+  // to it. Python keeps 1,024 per session.
+  size_t kept_steps = 2'000;
+  // The most callables of a session that nobody has released.
+  size_t most_callables = 100'000;
   // How often a call that waits for tasks says which ones are still missing.
   std::chrono::milliseconds reminder_interval{10'000};
   // The most that a call may take whose answer nobody needs (cleaning up after a step or a

@@ -4,7 +4,7 @@
 
 #include "millrace/master/gather.h"
 #include "millrace/master/partial_run.h"
-#include "millrace/master/registration.h"
+#include "millrace/master/step_registration.h"
 
 namespace millrace {
 
@@ -58,14 +58,15 @@ MasterSession::MasterSession(MasterContext& context, Parts parts)
       membership_(std::move(parts.membership)),
       members_(std::move(parts.members)),
       graph_(std::move(parts.graph)),
-      plans_([this](const StepRequestNames& names, Done<PlanCache::Prepared> done) {
-        plan_and_register(names, std::move(done));
-      }) {
+      plans_(context.options.kept_steps,
+             [this](const StepRequestNames& names, Done<PlanCache::Prepared> done) {
+               plan_and_register(names, std::move(done));
+             }) {
   MutexLock lock(mutex_);
   running_.previous = running_.next = &running_;
 }
 
-MasterSession::~MasterSession() = default;
+MasterSession::~MasterSession() { is_open_->store(false, std::memory_order_release); }
 
 ListDevicesReply MasterSession::devices() const {
   ListDevicesReply reply;
@@ -102,8 +103,9 @@ void MasterSession::prepare(StepRequestNames names, const Call& call,
                             Done<PlanCache::Ordered> done) {
   auto waiting = std::make_shared<Waiting>(std::move(done));
   waiting->watch(context_, call);
-  auto get = [self = shared_from_this(), names = std::move(names), waiting] {
-    self->plans_.get(names, Done<PlanCache::Ordered>([waiting](Result<PlanCache::Ordered> step) {
+  auto get = [self = shared_from_this(), names = std::move(names), waiting]() mutable {
+    self->plans_.get(std::move(names),
+                     Done<PlanCache::Ordered>([waiting](Result<PlanCache::Ordered> step) {
                        waiting->end(std::move(step));
                      }));
   };
@@ -127,8 +129,8 @@ void MasterSession::plan_and_register(const StepRequestNames& names,
     return;
   }
   // Cancelled when the session closes, so it must live until this is done.
-  register_step({handle_, members_, membership_.self}, names, std::move(plan).value(),
-                {.cancellation = &closing_},
+  register_step({context_, handle_, members_, membership_.self, is_open_}, names,
+                std::move(plan).value(), {.cancellation = &closing_},
                 Done<PlanCache::Prepared>(
                     [self = shared_from_this(), done = std::move(done)](
                         Result<PlanCache::Prepared> step) mutable { done(std::move(step)); }));
@@ -159,7 +161,7 @@ void MasterSession::run_step(RunStepRequest request, const Call& call, Done<RunS
   std::vector<Tensor> feeds;
   feeds.reserve(request.feeds.size());
   for (NamedTensor& feed : request.feeds) feeds.push_back(std::move(feed.tensor));
-  if (PlanCache::Ordered known = plans_.find(cache_key(request))) {
+  if (PlanCache::Ordered known = plans_.find(hash_of(request), request)) {
     StepRun::start(shared_from_this(), std::move(known), std::move(feeds), request.options, limited,
                    std::move(done));
     return;
@@ -192,45 +194,102 @@ void MasterSession::make_callable(MakeCallableRequest request, const Call& call,
           done(step.status());
           return;
         }
-        MakeCallableReply reply;
-        {
-          MutexLock lock(self->mutex_);
-          self->callables_.push_back({std::move(step).value(), options});
-          reply.handle = static_cast<int64_t>(self->callables_.size());
-        }
-        done(reply);
+        const Result<int64_t> handle = self->keep_callable(*std::move(step), options);
+        if (!handle.ok()) return done(handle.status());
+        done(MakeCallableReply{*handle});
       }));
+}
+
+Result<int64_t> MasterSession::keep_callable(PlanCache::Ordered step, const RunOptions& options) {
+  PlanCache::Ordered dropped;  // without the lock: with it may go what workers have of it
+  MutexLock lock(mutex_);
+  if (!closed_.ok()) return closed_error();
+  if (callables_.size() >= context_.options.most_callables)
+    return error(Code::resource_exhausted, "the session keeps ", callables_.size(),
+                 " callables, the most that a master allows; release some");
+  const int64_t handle = ++last_callable_;
+  callables_.emplace(handle, Callable{std::move(step), {}, options, ++uses_});
+  ++callables_with_step_;
+  dropped = take_oldest_step();
+  return handle;
+}
+
+void MasterSession::renew_callable(int64_t handle, const PlanCache::Ordered& step) {
+  PlanCache::Ordered dropped;
+  MutexLock lock(mutex_);
+  const auto found = callables_.find(handle);
+  if (found == callables_.end() || found->second.step) return;
+  found->second.step = step;
+  found->second.names = {};
+  ++callables_with_step_;
+  dropped = take_oldest_step();
+}
+
+PlanCache::Ordered MasterSession::take_oldest_step() {
+  if (callables_with_step_ <= context_.options.kept_steps) return nullptr;
+  Callable* oldest = nullptr;
+  for (auto& [handle, callable] : callables_) {
+    if (callable.step && (oldest == nullptr || callable.last_use < oldest->last_use))
+      oldest = &callable;
+  }
+  --callables_with_step_;
+  oldest->names = oldest->step->names;
+  return std::move(oldest->step);
 }
 
 void MasterSession::run_callable(RunCallableRequest request, const Call& call,
                                  Done<RunCallableReply> done) {
-  Callable callable;
+  PlanCache::Ordered step;
+  StepRequestNames names;
+  RunOptions options;
   Status fault;
   {
     MutexLock lock(mutex_);
-    const auto index = static_cast<uint64_t>(request.handle) - 1;
+    const auto found = callables_.find(request.handle);
     if (!closed_.ok()) {
       fault = closed_error();
-    } else if (index >= callables_.size()) {
-      fault = invalid("No such callable handle: ", request.handle);
-    } else if (!callables_[index].step) {
-      fault = invalid("Attempted to run callable after handle was released: ", request.handle);
+    } else if (found == callables_.end()) {
+      const bool was_made = request.handle > 0 && request.handle <= last_callable_;
+      fault = was_made
+                  ? invalid("Attempted to run callable after handle was released: ", request.handle)
+                  : invalid("No such callable handle: ", request.handle);
     } else {
-      callable = callables_[index];
+      Callable& callable = found->second;
+      callable.last_use = ++uses_;
+      step = callable.step;
+      options = callable.options;
+      if (!step) names = callable.names;
     }
   }
   if (!fault.ok()) {
     done(std::move(fault));
     return;
   }
-  StepRun::start(shared_from_this(), std::move(callable.step), std::move(request.feeds),
-                 callable.options, within(call, callable.options), std::move(done));
+  const Call limited = within(call, options);
+  if (step) {
+    StepRun::start(shared_from_this(), std::move(step), std::move(request.feeds), options, limited,
+                   std::move(done));
+    return;
+  }
+  prepare(std::move(names), limited,
+          Done<PlanCache::Ordered>(
+              [self = shared_from_this(), handle = request.handle, feeds = std::move(request.feeds),
+               options, limited, done = std::move(done)](Result<PlanCache::Ordered> again) mutable {
+                if (!again.ok()) return done(again.status());
+                self->renew_callable(handle, *again);
+                StepRun::start(self, *std::move(again), std::move(feeds), options, limited,
+                               std::move(done));
+              }));
 }
 
 Status MasterSession::release_callable(int64_t handle) {
+  Callable released;  // goes without the lock
   MutexLock lock(mutex_);
-  const auto index = static_cast<uint64_t>(handle) - 1;
-  if (index < callables_.size()) callables_[index].step = nullptr;
+  const auto found = callables_.find(handle);
+  if (found == callables_.end()) return {};
+  if (found->second.step) --callables_with_step_;
+  released = std::move(found->second);
+  callables_.erase(found);
   return {};
 }
 
@@ -296,12 +355,15 @@ void MasterSession::leave(StepRun& step) {
 void MasterSession::close(const Status& why, Done<void> done) {
   std::vector<std::shared_ptr<StepRun>> running;
   absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs;
+  absl::flat_hash_map<int64_t, Callable> callables;
   bool is_idle = false;
+  // The workers drop all that they have of the session at once.
+  is_open_->store(false, std::memory_order_release);
   {
     MutexLock lock(mutex_);
     closed_ = why;
     partial_runs.swap(partial_runs_);
-    callables_.clear();
+    callables.swap(callables_);
     for (RunningStep* step = running_.next; step != &running_; step = step->next) {
       // A step that is just being destroyed can't be held any more; it will leave by itself.
       if (auto held = static_cast<StepRun*>(step)->weak_from_this().lock())

@@ -6,6 +6,7 @@
 // the graph is being extended.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,14 +64,22 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
 
  private:
   struct Callable {
-    PlanCache::Ordered step;  // null once released
+    PlanCache::Ordered step;  // null: let go, to be prepared anew
+    StepRequestNames names;   // of one that was let go
     RunOptions options;
+    uint64_t last_use = 0;  // by the count of uses
   };
 
   // The step for these names; honours the call's deadline and cancellation while it is prepared.
   void prepare(StepRequestNames names, const Call& call, Done<PlanCache::Ordered> done);
   void plan_and_register(const StepRequestNames& names, Done<PlanCache::Prepared> done);
   Call within(const Call& call, const RunOptions& options) const;
+  // Errors: RESOURCE_EXHAUSTED if there are too many.
+  Result<int64_t> keep_callable(PlanCache::Ordered step, const RunOptions& options);
+  // Gives the callable its step back, unless it has been released meanwhile.
+  void renew_callable(int64_t handle, const PlanCache::Ordered& step);
+  // If more callables than `kept_steps` have their step, takes that of the least recently used one.
+  PlanCache::Ordered take_oldest_step() MR_REQUIRES(mutex_);
   Status check_open();
   void delete_worker_sessions();
 
@@ -81,14 +90,19 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
   const Membership membership_;
   const std::vector<Present> members_;
   const std::unique_ptr<SessionGraph> graph_;  // has its own lock
+  // For what may outlive the session: false once it is closed.
+  const std::shared_ptr<std::atomic<bool>> is_open_ = std::make_shared<std::atomic<bool>>(true);
   PlanCache plans_;
   Cancellation closing_;  // of planning that is under way
 
   Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);  // why; OK while open
   Done<void> close_done_ MR_GUARDED_BY(mutex_);
-  RunningStep running_ MR_GUARDED_BY(mutex_);              // head of a ring
-  std::vector<Callable> callables_ MR_GUARDED_BY(mutex_);  // by handle - 1
+  RunningStep running_ MR_GUARDED_BY(mutex_);  // head of a ring
+  absl::flat_hash_map<int64_t, Callable> callables_ MR_GUARDED_BY(mutex_);
+  int64_t last_callable_ MR_GUARDED_BY(mutex_) = 0;
+  uint64_t uses_ MR_GUARDED_BY(mutex_) = 0;  // of callables
+  size_t callables_with_step_ MR_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs_ MR_GUARDED_BY(mutex_);
   int64_t next_partial_run_ MR_GUARDED_BY(mutex_) = 1;
 };

@@ -148,6 +148,7 @@ std::shared_ptr<const OrderedStep> PartialRun::leg_step(const StepRequestNames& 
   }
   for (const PreparedPart& part : step->parts)
     step->tracked.push_back({part.worker_name, part.where});
+  step->registration = step_->registration;
   return std::make_shared<const OrderedStep>(in_order_of(std::move(step), names));
 }
 

@@ -7,9 +7,11 @@ namespace {
 
 // Keeps what it is asked to prepare until the test says how it went.
 struct Workshop {
-  PlanCache cache{[this](const StepRequestNames& names, Done<PlanCache::Prepared> done) {
-    orders.emplace_back(names, std::move(done));
-  }};
+  explicit Workshop(size_t most = 100) : most(most) {}
+  const size_t most;
+  PlanCache cache{most, [this](const StepRequestNames& names, Done<PlanCache::Prepared> done) {
+                    orders.emplace_back(names, std::move(done));
+                  }};
   // After the cache, which answers for orders that are dropped.
   std::vector<std::pair<StepRequestNames, Done<PlanCache::Prepared>>> orders;
 
@@ -27,7 +29,7 @@ struct Workshop {
   };
   std::shared_ptr<Answer> get(StepRequestNames names) {
     auto answer = std::make_shared<Answer>();
-    cache.get(names, Done<PlanCache::Ordered>([answer](Result<PlanCache::Ordered> step) {
+    cache.get(std::move(names), Done<PlanCache::Ordered>([answer](Result<PlanCache::Ordered> step) {
                 answer->is_there = true;
                 answer->step = std::move(step);
               }));
@@ -86,11 +88,77 @@ TEST_CASE("nothing to do, a feed given twice and a feed that is fetched are refu
   CHECK(shop.orders.empty());
 }
 
-TEST_CASE("keys of different lists differ, however the names are cut") {
-  const auto key = [](const StepRequestNames& names) { return cache_key(names); };
-  CHECK(key({{"ab", "c"}, {}, {}}) != key({{"a", "bc"}, {}, {}}));
-  CHECK(key({{"a"}, {"b"}, {}}) != key({{"a", "b"}, {}, {}}));
-  CHECK(key({{"a"}, {}, {"b"}}) != key({{"a"}, {"b"}, {}}));
+// Fetches it, made ready if it has to be; says whether it had to.
+bool was_prepared(Workshop& shop, const std::string& fetch) {
+  const size_t before = shop.orders.size();
+  const auto answer = shop.get({{}, {fetch}, {}});
+  if (!answer->is_there) shop.deliver(before);
+  REQUIRE(answer->step.ok());
+  return shop.orders.size() > before;
+}
+
+TEST_CASE("of all steps only so many are kept, and the least recently used one goes first") {
+  Workshop shop(2);
+  CHECK(was_prepared(shop, "x:0"));
+  CHECK(was_prepared(shop, "y:0"));
+  CHECK_FALSE(was_prepared(shop, "x:0"));
+  CHECK(was_prepared(shop, "z:0"));
+  CHECK_FALSE(was_prepared(shop, "x:0"));
+  CHECK(was_prepared(shop, "y:0"));
+  CHECK(was_prepared(shop, "z:0"));
+  CHECK(shop.cache.num_prepared() == 2);
+}
+
+TEST_CASE("a step that somebody still runs is not prepared twice, though it is not kept") {
+  Workshop shop(1);
+  const auto running = shop.get({{}, {"x:0"}, {}});
+  shop.deliver(0);
+  CHECK(was_prepared(shop, "y:0"));
+  CHECK_FALSE(was_prepared(shop, "x:0"));
+}
+
+TEST_CASE("what goes takes with it what nobody else has") {
+  Workshop shop(1);
+  std::weak_ptr<const PreparedStep> first;
+  {
+    const auto answer = shop.get({{}, {"x:0"}, {}});
+    shop.deliver(0);
+    first = (*answer->step)->step;
+  }
+  CHECK_FALSE(first.expired());
+  CHECK(was_prepared(shop, "y:0"));
+  CHECK(first.expired());
+}
+
+TEST_CASE("a request finds the step of its names, in its order, and no other") {
+  Workshop shop;
+  const auto made = shop.get({{"a:0"}, {"x:0", "y:0"}, {"t"}});
+  shop.deliver(0);
+  RunStepRequest request;
+  request.feeds = {{"a:0", Tensor::scalar(1.0f)}};
+  request.fetches = {"x:0", "y:0"};
+  request.targets = {"t"};
+  CHECK(shop.cache.find(hash_of(request), request) == *made->step);
+  std::swap(request.fetches[0], request.fetches[1]);
+  CHECK(shop.cache.find(hash_of(request), request) == nullptr);
+  request.fetches = {"x:0"};
+  CHECK(shop.cache.find(hash_of(request), request) == nullptr);
+}
+
+TEST_CASE("names are compared, too, so that a hash may be the same by chance") {
+  Workshop shop;
+  const auto made = shop.get({{}, {"x:0"}, {}});
+  shop.deliver(0);
+  RunStepRequest other;
+  other.fetches = {"y:0"};
+  CHECK(shop.cache.find(hash_of((*made->step)->names), other) == nullptr);
+}
+
+TEST_CASE("different lists have different hashes, however the names are cut") {
+  const auto hash = [](const StepRequestNames& names) { return hash_of(names); };
+  CHECK(hash({{"ab", "c"}, {}, {}}) != hash({{"a", "bc"}, {}, {}}));
+  CHECK(hash({{"a"}, {"b"}, {}}) != hash({{"a", "b"}, {}, {}}));
+  CHECK(hash({{"a"}, {}, {"b"}}) != hash({{"a"}, {"b"}, {}}));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/hash/hash.h"
+
 #include "millrace/base/shown.h"
 
 namespace millrace {
@@ -22,11 +24,22 @@ uint32_t index_of(const std::vector<std::string>& sorted, const std::string& nam
 const std::string& name_of(const std::string& name) { return name; }
 const std::string& name_of(const NamedTensor& feed) { return feed.name; }
 
-// Lengths keep ("ab", "c") and ("a", "bc") apart, whatever bytes a name has.
+// A list of names as hashed, wherever they stand.
 template <class List>
-void append_names(std::string& key, const List& list) {
-  str_append(&key, list.size(), ";");
-  for (const auto& entry : list) str_append(&key, name_of(entry).size(), ":", name_of(entry));
+struct NamesOf {
+  const List& list;
+  template <class H>
+  friend H AbslHashValue(H state, const NamesOf& names) {
+    for (const auto& entry : names.list) state = H::combine(std::move(state), name_of(entry));
+    return H::combine(std::move(state), names.list.size());
+  }
+};
+
+template <class Asked>
+uint64_t hash_of_names(const Asked& asked) {
+  return absl::HashOf(NamesOf<decltype(asked.feeds)>{asked.feeds},
+                      NamesOf<decltype(asked.fetches)>{asked.fetches},
+                      NamesOf<decltype(asked.targets)>{asked.targets});
 }
 
 }  // namespace
@@ -48,20 +61,12 @@ Result<StepRequestNames> canonical(const StepRequestNames& names) {
   return sorted;
 }
 
-std::string cache_key(const StepRequestNames& names) {
-  std::string key;
-  append_names(key, names.feeds);
-  append_names(key, names.fetches);
-  append_names(key, names.targets);
-  return key;
-}
+uint64_t hash_of(const StepRequestNames& names) { return hash_of_names(names); }
+uint64_t hash_of(const RunStepRequest& request) { return hash_of_names(request); }
 
-std::string cache_key(const RunStepRequest& request) {
-  std::string key;
-  append_names(key, request.feeds);
-  append_names(key, request.fetches);
-  append_names(key, request.targets);
-  return key;
+bool same_names(const StepRequestNames& names, const RunStepRequest& request) {
+  return std::ranges::equal(names.feeds, request.feeds, {}, {}, &NamedTensor::name) &&
+         names.fetches == request.fetches && names.targets == request.targets;
 }
 
 StepRequestNames names_of(const RunStepRequest& request) {
@@ -71,7 +76,7 @@ StepRequestNames names_of(const RunStepRequest& request) {
   return names;
 }
 
-OrderedStep in_order_of(std::shared_ptr<const PreparedStep> step, const StepRequestNames& names) {
+OrderedStep in_order_of(std::shared_ptr<const PreparedStep> step, StepRequestNames names) {
   OrderedStep made;
   made.feed_at.resize(names.feeds.size());
   for (size_t i = 0; i < names.feeds.size(); ++i)
@@ -82,6 +87,7 @@ OrderedStep in_order_of(std::shared_ptr<const PreparedStep> step, const StepRequ
     made.fetch_of.push_back(index_of(step->fetches, fetch));
   }
   made.step = std::move(step);
+  made.names = std::move(names);
   return made;
 }
 

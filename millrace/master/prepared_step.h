@@ -13,10 +13,10 @@
 namespace millrace {
 
 struct PreparedPart {
-  std::shared_ptr<WorkerService> worker;
+  std::shared_ptr<WorkerService> worker;  // which the other one needs
+  std::shared_ptr<RegisteredPart> graph;
   std::string worker_name;  // "/job:worker/replica:0/task:0"
   StepTracker::Part::Where where = StepTracker::Part::Where::own_task;
-  std::string graph_handle;
   std::shared_ptr<const StepKeys> keys;
   std::vector<uint32_t> feeds;    // for keys->send: which feed of the step
   std::vector<uint32_t> fetches;  // for keys->receive: which fetch of the step
@@ -33,6 +33,8 @@ struct PreparedStep {
   // inside the call that starts it.
   std::vector<PreparedPart> parts;
   std::vector<StepTracker::Part> tracked;  // parts, as the tracker wants them
+  // Keeps the parts registered: with its last owner the workers are told to forget them.
+  std::shared_ptr<const void> registration;
 
   // Whether workers keep something of a step that they must be told to drop. A step of one part
   // on the own task meets nobody.
@@ -41,27 +43,35 @@ struct PreparedStep {
   }
 };
 
+// What a client asks for, as it wrote it.
+struct StepRequestNames {
+  std::vector<std::string> feeds, fetches, targets;
+  friend bool operator==(const StepRequestNames&, const StepRequestNames&) = default;
+  template <class H>
+  friend H AbslHashValue(H state, const StepRequestNames& names) {
+    return H::combine(std::move(state), names.feeds, names.fetches, names.targets);
+  }
+};
+
 // A PreparedStep as one client calls it: with feeds and fetches in its own order.
 struct OrderedStep {
   std::shared_ptr<const PreparedStep> step;
+  StepRequestNames names;
   std::vector<uint32_t> feed_at;   // for each feed of the step: where the client puts it
   std::vector<uint32_t> fetch_of;  // for each fetch of the client: which one of the step it is
   bool fetches_in_order = false;   // fetch_of is 0, 1, 2 …
 };
 
-// What a client asks for, as it wrote it.
-struct StepRequestNames {
-  std::vector<std::string> feeds, fetches, targets;
-};
-
 // The same, sorted and each name once. Errors: INVALID_ARGUMENT if there is nothing to fetch or
 // run, for a feed that is given twice, and for one that is fetched, too.
 Result<StepRequestNames> canonical(const StepRequestNames& names);
-// A key that is the same for equal lists only.
-std::string cache_key(const StepRequestNames& names);
-std::string cache_key(const RunStepRequest& request);  // without the request's values
+// The same for the same names in the same order; of a request, without its values.
+uint64_t hash_of(const StepRequestNames& names);
+uint64_t hash_of(const RunStepRequest& request);
+bool same_names(const StepRequestNames& names, const RunStepRequest& request);
+inline bool same_names(const StepRequestNames& a, const StepRequestNames& b) { return a == b; }
 StepRequestNames names_of(const RunStepRequest& request);
 // `names` must have the names of `step`, in any order.
-OrderedStep in_order_of(std::shared_ptr<const PreparedStep> step, const StepRequestNames& names);
+OrderedStep in_order_of(std::shared_ptr<const PreparedStep> step, StepRequestNames names);
 
 }  // namespace millrace

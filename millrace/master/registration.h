@@ -1,29 +1,51 @@
-// Registration: hands the partitions of a plan to their workers, and makes of the answers a step
-// that can be run any number of times.
+// Registration: how the parts of a step get known to their workers, as a state machine.
+//
+// Every part is registered at its worker, all at the same time, and the step can be run once all
+// are. If a worker refuses, there is no step: once all have answered, those that took their part
+// are told to forget it, and who asked for the step gets the first cause. They are told as well
+// when nobody can run the step any more.
+//
+// Pure: no thread, clock or socket. The caller feeds events one at a time. register_step
+// (step_registration.h) is the shell around it; registration_test.cc drives it with transcripts.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
+#include <cstddef>
 
-#include "millrace/base/done.h"
-#include "millrace/cluster/services.h"
-#include "millrace/master/prepared_step.h"
-#include "millrace/master/roll_call.h"
-#include "millrace/plan/plan.h"
+#include "absl/container/inlined_vector.h"
+
+#include "millrace/base/first_cause.h"
 
 namespace millrace {
 
-// Where to register.
-struct RegistrationSite {
-  const std::string& session_handle;
-  const std::vector<Present>& members;
-  const TaskName& own_task;  // under its name in the session
-};
+class Registration {
+ public:
+  struct Actions {
+    // The parts whose workers are to be told; each is named once at most.
+    absl::InlinedVector<size_t, 4> forget = {};
+    // Answer who asked for the step with outcome(). Once.
+    bool answer = false;
+  };
 
-// `site` is used during the call only; `call` until the answer. If one worker refuses, the others
-// are told to forget what they registered, and its error is returned with its name.
-void register_step(const RegistrationSite& site, StepRequestNames names, StepPlan plan,
-                   const Call& call, Done<std::shared_ptr<const PreparedStep>> done);
+  // At least one part; all have been sent off.
+  explicit Registration(size_t parts) : states_(parts, State::asked), missing_(parts) {}
+
+  // Part `index` was registered (OK) or refused. A second answer of one part is ignored.
+  Actions on_reply(size_t index, Status status);
+  // Nobody can run the step any more. What is registered later is forgotten at once.
+  Actions on_let_go();
+
+  // OK if the step can be run. Requires that all have answered.
+  const Status& outcome() const { return failure_.status(); }
+
+ private:
+  enum class State : uint8_t { asked, registered, gone };
+
+  void forget_registered(Actions& actions);
+
+  absl::InlinedVector<State, 4> states_;
+  size_t missing_;  // answers
+  FirstCause failure_;
+  bool is_let_go_ = false;
+};
 
 }  // namespace millrace

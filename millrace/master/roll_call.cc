@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "millrace/base/first_cause.h"
 #include "millrace/base/log.h"
 #include "millrace/master/early_end.h"
 
@@ -245,15 +246,14 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   void give_up(Status why) {
     {
       MutexLock lock(mutex_);
-      if (failure_.ok())
-        failure_ = why.code() == Code::deadline_exceeded ? why.then(missing()) : why;
+      failure_.add(why.code() == Code::deadline_exceeded ? why.then(missing()) : why);
     }
     cancellation_.cancel(why.as_consequence());
   }
 
   Status failure() {
     MutexLock lock(mutex_);
-    return failure_;
+    return failure_.status();
   }
 
   void end(Status status) {
@@ -293,7 +293,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   Done<std::vector<Present>> done_ MR_GUARDED_BY(mutex_);
   size_t members_left_ MR_GUARDED_BY(mutex_);
   std::vector<State> states_ MR_GUARDED_BY(mutex_);  // by member
-  Status failure_ MR_GUARDED_BY(mutex_);
+  FirstCause failure_ MR_GUARDED_BY(mutex_);
   TimerQueue::Timer reminder_ MR_GUARDED_BY(mutex_);
   EarlyEnd early_end_;       // from the start until the end
   Departures::Watch watch_;  // likewise

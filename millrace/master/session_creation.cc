@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "millrace/base/first_cause.h"
 #include "millrace/base/log.h"
 #include "millrace/graph/import.h"
 #include "millrace/graph/validate.h"

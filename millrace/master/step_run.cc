@@ -130,9 +130,7 @@ void StepRun::start_parts(std::vector<Tensor> feeds, Call call) {
 
 void StepRun::start_part(size_t index, std::vector<Tensor>& feeds, const Call& call) {
   const PreparedPart& part = ordered_->step->parts[index];
-  RunGraphRequest request;
-  request.session_handle = session_->handle();
-  request.graph_handle = part.graph_handle;
+  PartRun request;
   request.step_id = leg_.step_id;
   request.keys = part.keys;
   request.trace = options_.trace;
@@ -149,10 +147,10 @@ void StepRun::start_part(size_t index, std::vector<Tensor>& feeds, const Call& c
   }
   // Shares this object's count but points at the part: small enough to need no allocation.
   std::shared_ptr<Part> self(shared_from_this(), &parts_[index]);
-  part.worker->run_graph(std::move(request), call,
-                         Done<RunGraphReply>([self = std::move(self)](Result<RunGraphReply> reply) {
-                           self->run->replied(self->index, std::move(reply));
-                         }));
+  part.graph->run(std::move(request), call,
+                  Done<RunGraphReply>([self = std::move(self)](Result<RunGraphReply> reply) {
+                    self->run->replied(self->index, std::move(reply));
+                  }));
 }
 
 void StepRun::replied(size_t index, Result<RunGraphReply> reply) {

@@ -76,26 +76,22 @@ void StepTracker::record(size_t index, Status status) {
   // A part that was told to stop answers CANCELLED, whatever else it says about it.
   const bool is_consequence =
       status.is_consequence() || (was_ending && status.code() == Code::cancelled);
+  if (parts_[index].where == Part::Where::elsewhere)
+    status = from_worker(parts_[index].worker, status);
   // Whatever fails once the client is gone has nobody to report to.
   if (is_consequence || !stopped_.ok()) {
     ++num_consequences_;
-    if (!consequence_.ok()) return;
-  } else {
-    if (++num_causes_ > kMaxCauses) return;
+    failure_.add(status.as_consequence());
+    return;
   }
-  if (parts_[index].where == Part::Where::elsewhere)
-    status = from_worker(parts_[index].worker, status);
-  if (is_consequence || !stopped_.ok()) {
-    consequence_ = std::move(status);
-  } else {
-    causes_.push_back(std::move(status));
-  }
+  failure_.add(status);
+  if (++num_causes_ <= kMaxCauses) causes_.push_back(std::move(status));
 }
 
 Status StepTracker::outcome() const {
   if (num_causes_ == 0 && !stopped_.ok()) return stopped_;
-  if (num_causes_ == 0) return consequence_;
-  Status shown = causes_.front();
+  Status shown = failure_.status();
+  if (num_causes_ == 0) return shown;
   if (num_causes_ > 1) shown = with_message(shown, all_of(causes_, num_causes_));
   if (num_consequences_ == 0) return shown;
   return shown.then(

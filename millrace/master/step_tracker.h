@@ -19,7 +19,7 @@
 
 #include "absl/container/inlined_vector.h"
 
-#include "millrace/base/status.h"
+#include "millrace/base/first_cause.h"
 
 namespace millrace {
 
@@ -71,9 +71,9 @@ class StepTracker {
   size_t pending_;
   bool is_client_answered_ = false;
   Status stopped_;              // why somebody outside ended the step
+  FirstCause failure_;          // of the parts
   std::vector<Status> causes_;  // failures of parts, first one first
   size_t num_causes_ = 0;
-  Status consequence_;  // the first one; shown only if there is no cause
   size_t num_consequences_ = 0;
 };
 

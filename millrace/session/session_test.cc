@@ -182,7 +182,8 @@ TEST_CASE("steps that time out cost neither threads nor descriptors") {
   const Footprint after = Footprint::now();
   // The pool's threads start when they are first needed side by side, maybe only now.
   CHECK(after.threads <= before.threads + std::thread::hardware_concurrency());
-  CHECK(after.descriptors == before.descriptors);
+  // Of tests before this one something may still be closing.
+  CHECK(after.descriptors <= before.descriptors);
 }
 
 TEST_CASE("a run can be cancelled, and closing the session ends the runs that wait") {

@@ -6,19 +6,13 @@
 
 namespace millrace {
 
-void keep_cause(Status* kept, Status status) {
-  if (status.ok()) return;
-  if (kept->ok() || (kept->is_consequence() && !status.is_consequence())) *kept = std::move(status);
-}
-
 GraphRun::GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
-                   std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
-                   Done<RunGraphReply> done)
+                   std::shared_ptr<RegisteredGraph> graph, PartRun run, Done<RunGraphReply> done)
     : token_(site.in_flight.enter()),
       site_(site),
       session_(std::move(session)),
       graph_(std::move(graph)),
-      request_(std::move(request)),
+      request_(std::move(run)),
       done_(std::move(done)),
       started_(site.clock.now()),
       running_(graph_->pieces().size()) {}
@@ -30,11 +24,11 @@ GraphRun::~GraphRun() {
 }
 
 void GraphRun::start(const RunSite& site, std::shared_ptr<WorkerSession> session,
-                     std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
-                     const Call& call, Done<RunGraphReply> done) {
-  auto run = std::make_shared<GraphRun>(site, std::move(session), std::move(graph),
-                                        std::move(request), std::move(done));
-  run->run(call);
+                     std::shared_ptr<RegisteredGraph> graph, PartRun run, const Call& call,
+                     Done<RunGraphReply> done) {
+  auto made = std::make_shared<GraphRun>(site, std::move(session), std::move(graph), std::move(run),
+                                         std::move(done));
+  made->run(call);
 }
 
 void GraphRun::run(const Call& call) {
@@ -113,7 +107,7 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
 void GraphRun::stop(const Status& why) {
   {
     MutexLock lock(mutex_);
-    keep_cause(&stopped_, why);
+    stopped_.add(why);
   }
   cancellation_.cancel(why);
 }
@@ -121,11 +115,11 @@ void GraphRun::stop(const Status& why) {
 void GraphRun::piece_ended(Status status) {
   {
     MutexLock lock(mutex_);
-    keep_cause(&status_, std::move(status));
+    status_.add(std::move(status));
     if (--running_ > 0) return;
     // A kernel says that it was cancelled; what matters is what for.
-    if (status_.is_consequence()) keep_cause(&status_, stopped_);
-    status = status_;
+    if (!status_.ok()) status_.add(stopped_.status());
+    status = status_.status();
   }
   finish(std::move(status));
 }

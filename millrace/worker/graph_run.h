@@ -11,6 +11,7 @@
 
 #include "absl/container/inlined_vector.h"
 
+#include "millrace/base/first_cause.h"
 #include "millrace/base/in_flight.h"
 #include "millrace/cluster/services.h"
 #include "millrace/engine/executor.h"
@@ -30,20 +31,16 @@ struct RunSite {
   InFlight& in_flight;
 };
 
-// Keeps the first cause of failure, or else the first consequence.
-void keep_cause(Status* kept, Status status);
-
 class GraphRun final : public ActiveRun {
  public:
-  // `request` is not a leg of a partial run. May answer inside this call.
+  // `run` is not a leg of a partial run. May answer inside this call.
   static void start(const RunSite& site, std::shared_ptr<WorkerSession> session,
-                    std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
-                    const Call& call, Done<RunGraphReply> done);
+                    std::shared_ptr<RegisteredGraph> graph, PartRun run, const Call& call,
+                    Done<RunGraphReply> done);
 
   // Use start().
   GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
-           std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
-           Done<RunGraphReply> done);
+           std::shared_ptr<RegisteredGraph> graph, PartRun run, Done<RunGraphReply> done);
   ~GraphRun() override;
 
  private:
@@ -58,10 +55,10 @@ class GraphRun final : public ActiveRun {
   Status gather(RunGraphReply* reply);
 
   const InFlight::Token token_;  // first, so that it is given back last
-  const RunSite site_;
+  const RunSite& site_;
   const std::shared_ptr<WorkerSession> session_;
   const std::shared_ptr<RegisteredGraph> graph_;
-  RunGraphRequest request_;
+  PartRun request_;
   Done<RunGraphReply> done_;
   bool is_listed_ = false;
   const Clock::Time started_;
@@ -81,8 +78,8 @@ class GraphRun final : public ActiveRun {
 
   Mutex mutex_;
   size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces
-  Status status_ MR_GUARDED_BY(mutex_);       // by keep_cause
-  Status stopped_ MR_GUARDED_BY(mutex_);      // why the worker ended it; OK if it did not
+  FirstCause status_ MR_GUARDED_BY(mutex_);
+  FirstCause stopped_ MR_GUARDED_BY(mutex_);  // why the worker ended it; OK if it did not
 };
 
 }  // namespace millrace

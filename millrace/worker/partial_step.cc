@@ -51,7 +51,7 @@ void PartialStep::start() {
   }
 }
 
-void PartialStep::run_leg(RunGraphRequest request, const Call& call, Done<RunGraphReply> done) {
+void PartialStep::run_leg(PartRun request, const Call& call, Done<RunGraphReply> done) {
   auto leg = std::make_shared<Leg>();
   leg->keys = std::move(request.keys);
   leg->done = std::move(done);
@@ -108,8 +108,8 @@ void PartialStep::received(const std::shared_ptr<Leg>& leg, size_t index,
 void PartialStep::leg_failed(const std::shared_ptr<Leg>& leg, Status why) {
   {
     MutexLock lock(mutex_);
-    const bool is_first = leg->status.ok();
-    keep_cause(&leg->status, why);
+    const bool is_first = leg->failure.ok();
+    leg->failure.add(why);
     // What the step ends with tells more than what the leg saw of it.
     if (is_first && !ended_) {
       ++leg->missing;
@@ -124,9 +124,9 @@ void PartialStep::part_done(const std::shared_ptr<Leg>& leg) {
     MutexLock lock(mutex_);
     if (--leg->missing > 0) return;
     if (ended_) {
-      Status status = status_;
-      keep_cause(&status, leg->status);
-      leg->status = std::move(status);
+      FirstCause failure = status_;
+      failure.add(leg->failure.status());
+      leg->failure = std::move(failure);
     }
   }
   answer(*leg);
@@ -135,14 +135,14 @@ void PartialStep::part_done(const std::shared_ptr<Leg>& leg) {
 void PartialStep::answer(Leg& leg) {
   leg.from_call.release();
   Done<RunGraphReply> done = std::move(leg.done);
-  if (!leg.status.ok()) return done(std::move(leg.status));
+  if (!leg.failure.ok()) return done(leg.failure.status());
   done(std::move(leg.reply));
 }
 
 void PartialStep::stop(const Status& why) {
   {
     MutexLock lock(mutex_);
-    keep_cause(&stopped_, why);
+    stopped_.add(why);
   }
   cancellation_.cancel(why);
 }
@@ -151,10 +151,10 @@ void PartialStep::piece_ended(Status status) {
   std::vector<std::shared_ptr<Leg>> waiting;
   {
     MutexLock lock(mutex_);
-    keep_cause(&status_, std::move(status));
+    status_.add(std::move(status));
     if (--running_ > 0) return;
     // A kernel says that it was cancelled; what matters is what for.
-    if (status_.is_consequence()) keep_cause(&status_, stopped_);
+    if (!status_.ok()) status_.add(stopped_.status());
     ended_ = true;
     waiting = std::move(waiting_for_end_);
   }
@@ -184,7 +184,7 @@ StepWaits PartialStep::describe_waits(Clock::Time now) const {
 }
 
 void PartialSteps::run_leg(const RunSite& site, std::shared_ptr<WorkerSession> session,
-                           std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request,
+                           std::shared_ptr<RegisteredGraph> graph, PartRun request,
                            const Call& call, Done<RunGraphReply> done) {
   if (request.keys == nullptr) request.keys = std::make_shared<const StepKeys>();
   if (request.values.size() != request.keys->send.size())

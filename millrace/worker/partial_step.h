@@ -25,7 +25,7 @@ class PartialStep final : public ActiveRun {
   // Starts it; once, after prepare().
   void start();
   const WorkerSession& session() const { return *session_; }
-  void run_leg(RunGraphRequest request, const Call& call, Done<RunGraphReply> done);
+  void run_leg(PartRun request, const Call& call, Done<RunGraphReply> done);
   void stop(const Status& why) override;
 
  private:
@@ -35,7 +35,7 @@ class PartialStep final : public ActiveRun {
     Done<RunGraphReply> done;
     Cancellation::Registration from_call;
     size_t missing = 0;  // under the step's lock: receives, and ends to wait for
-    Status status;       // under the step's lock
+    FirstCause failure;  // under the step's lock
   };
 
   std::shared_ptr<PartialStep> self() { return {shared_from_this(), this}; }
@@ -50,7 +50,7 @@ class PartialStep final : public ActiveRun {
   void end_stuck_legs();
 
   const InFlight::Token token_;  // first, so that it is given back last
-  const RunSite site_;
+  const RunSite& site_;
   const std::shared_ptr<WorkerSession> session_;
   const std::shared_ptr<RegisteredGraph> graph_;
   const int64_t step_id_;
@@ -66,8 +66,8 @@ class PartialStep final : public ActiveRun {
   mutable Mutex mutex_;
   size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces
   bool ended_ MR_GUARDED_BY(mutex_) = false;
-  Status status_ MR_GUARDED_BY(mutex_);         // by keep_cause
-  Status stopped_ MR_GUARDED_BY(mutex_);        // why it was stopped; OK if it was not
+  FirstCause status_ MR_GUARDED_BY(mutex_);
+  FirstCause stopped_ MR_GUARDED_BY(mutex_);    // why it was stopped; OK if it was not
   size_t beginning_ MR_GUARDED_BY(mutex_) = 0;  // legs whose receives have not all been made
   size_t receiving_ MR_GUARDED_BY(mutex_) = 0;  // receives of all legs
   std::vector<std::shared_ptr<Leg>> waiting_for_end_ MR_GUARDED_BY(mutex_);
@@ -78,7 +78,7 @@ class PartialSteps {
  public:
   // Runs a leg of the step, starting it with the first.
   void run_leg(const RunSite& site, std::shared_ptr<WorkerSession> session,
-               std::shared_ptr<RegisteredGraph> graph, RunGraphRequest request, const Call& call,
+               std::shared_ptr<RegisteredGraph> graph, PartRun request, const Call& call,
                Done<RunGraphReply> done);
   // Stops and forgets the step; unknown ones are fine.
   void drop(int64_t step_id, const Status& why);

@@ -151,10 +151,11 @@ RegisteredGraph::KeyMap RegisteredGraph::make_key_map(std::shared_ptr<const Step
 
 std::shared_ptr<const RegisteredGraph::KeyMap> RegisteredGraph::map_keys(
     const std::shared_ptr<const StepKeys>& keys) {
+  // A map keeps its keys alive, so no other keys can have their address.
+  if (expected_ != nullptr && expected_->keys == keys) return expected_;
   std::shared_ptr<const KeyMap> last;
   {
     MutexLock lock(mutex_);
-    // The map keeps its keys alive, so no other keys can have their address.
     if (last_map_ != nullptr && last_map_->keys == keys) return last_map_;
     last = last_map_;
   }

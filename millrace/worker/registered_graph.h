@@ -57,7 +57,12 @@ class RegisteredGraph {
   bool uses_rendezvous() const { return uses_rendezvous_; }
   bool meets_peers() const { return meets_peers_; }
 
-  // The map for `keys`, which steps of one plan share. Cheap for the keys of the last call.
+  // Says which keys most runs bring. Before the first of them.
+  void expect(std::shared_ptr<const StepKeys> keys) {
+    expected_ = std::make_shared<const KeyMap>(make_key_map(std::move(keys)));
+  }
+  // The map for `keys`, which steps of one plan share. Nothing to do for those that are expected,
+  // cheap for those of the last call.
   std::shared_ptr<const KeyMap> map_keys(const std::shared_ptr<const StepKeys>& keys);
 
   // The pieces for a partial run: feeds and fetches through the rendezvous. Compiled on first use.
@@ -75,6 +80,7 @@ class RegisteredGraph {
   size_t num_feeds_ = 0, num_fetches_ = 0;
   bool uses_rendezvous_ = false, meets_peers_ = false;
   absl::flat_hash_map<std::string, uint32_t> feed_of_key_, fetch_of_key_;
+  std::shared_ptr<const KeyMap> expected_;  // null: not known
 
   Mutex mutex_;
   std::shared_ptr<const KeyMap> last_map_ MR_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/tensor/buffer.h"
+#include "millrace/worker/local_part.h"
 
 namespace millrace {
 namespace {
@@ -22,7 +23,8 @@ Worker::Worker(WorkerOptions options)
       devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.random)),
       request_ids_(kRememberedRequests),
       steps_(options_.clock, options_.timers, options_.abort_delay),
-      sessions_(make_session({}), options_.task.to_string()) {}
+      sessions_(make_session({}), options_.task.to_string()),
+      site_{options_.clock, options_.pool, steps_, in_flight_} {}
 
 Worker::~Worker() {
   stop(cancelled("the worker ", options_.task.to_string(), " has stopped"));
@@ -93,9 +95,11 @@ void Worker::delete_worker_session(DeleteWorkerSessionRequest request, Call, Don
 void Worker::register_graph(RegisterGraphRequest request, Call, Done<RegisterGraphReply> done) {
   auto session = sessions_.find(request.session_handle, request.create_worker_session_called);
   if (!session.ok()) return done(session.status());
-  auto handle = (*session)->register_graph(std::move(request.graph));
-  if (!handle.ok()) return done(handle.status());
-  done(RegisterGraphReply{.graph_handle = *std::move(handle)});
+  auto graph = (*session)->register_graph(std::move(request.graph), std::move(request.keys));
+  if (!graph.ok()) return done(graph.status());
+  done(RegisterGraphReply{
+      .graph_handle = (*graph)->handle(),
+      .part = std::make_shared<LocalPart>(site_, partial_steps_, *std::move(session), *graph)});
 }
 
 void Worker::deregister_graph(DeregisterGraphRequest request, Call, Done<void> done) {
@@ -111,14 +115,8 @@ void Worker::run_graph(RunGraphRequest request, Call call, Done<RunGraphReply> d
   if (!session.ok()) return done(session.status());
   auto graph = (*session)->find_graph(request.graph_handle);
   if (!graph.ok()) return done(graph.status());
-  const RunSite site{options_.clock, options_.pool, steps_, in_flight_};
-  if (request.is_partial) {
-    partial_steps_.run_leg(site, *std::move(session), *std::move(graph), std::move(request), call,
-                           std::move(done));
-  } else {
-    GraphRun::start(site, *std::move(session), *std::move(graph), std::move(request), call,
-                    std::move(done));
-  }
+  LocalPart(site_, partial_steps_, *std::move(session), *std::move(graph))
+      .run(std::move(request), call, std::move(done));
 }
 
 void Worker::cleanup_graph(CleanupGraphRequest request, Call, Done<void> done) {

@@ -68,6 +68,7 @@ class Worker final : public WorkerService {
   PartialSteps partial_steps_;
   SessionTable sessions_;
   InFlight in_flight_;
+  const RunSite site_;  // of the above
 };
 
 }  // namespace millrace

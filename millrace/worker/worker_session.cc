@@ -11,7 +11,8 @@ WorkerSession::WorkerSession(Parts parts) : parts_(std::move(parts)) {
     kernels_.push_back(std::make_unique<KernelCache>());
 }
 
-Result<std::string> WorkerSession::register_graph(std::shared_ptr<const Graph> graph) {
+Result<std::shared_ptr<RegisteredGraph>> WorkerSession::register_graph(
+    std::shared_ptr<const Graph> graph, std::shared_ptr<const StepKeys> keys) {
   std::string handle;
   {
     MutexLock lock(mutex_);
@@ -19,10 +20,11 @@ Result<std::string> WorkerSession::register_graph(std::shared_ptr<const Graph> g
   }
   MR_ASSIGN(auto registered,
             RegisteredGraph::create(handle, std::move(graph), parts_.devices, kernels_, names_));
+  if (keys != nullptr) registered->expect(std::move(keys));
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;
-  graphs_[handle] = std::move(registered);
-  return handle;
+  graphs_[handle] = registered;
+  return registered;
 }
 
 Result<std::shared_ptr<RegisteredGraph>> WorkerSession::find_graph(std::string_view handle) {

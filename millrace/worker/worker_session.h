@@ -36,7 +36,9 @@ class WorkerSession {
   ActiveRuns& runs() { return runs_; }
 
   // Errors: those of RegisteredGraph::create; the reason of `close`.
-  Result<std::string> register_graph(std::shared_ptr<const Graph> graph);
+  // `keys` may be null: not known.
+  Result<std::shared_ptr<RegisteredGraph>> register_graph(std::shared_ptr<const Graph> graph,
+                                                          std::shared_ptr<const StepKeys> keys);
   // Errors: ABORTED "Graph handle is not found: <g>".
   Result<std::shared_ptr<RegisteredGraph>> find_graph(std::string_view handle);
   // Steps that run keep the graph. Errors: as find_graph, and that the worker may have restarted.

@@ -214,6 +214,17 @@ void perform(Play& play, std::istringstream& words, const std::string& verb) {
     play.pool.run_all();
     play.master->run_callable({play.handle, play.callable, std::move(feeds)}, call,
                               play.client<RunCallableReply>("values"));
+  } else if (verb == "again") {
+    RunCallableRequest request{play.handle, 0, {}};
+    words >> request.handle;
+    while (words >> word) request.feeds.push_back(feed_from(word).tensor);
+    play.master->run_callable(std::move(request), call, play.client<RunCallableReply>("values"));
+  } else if (verb == "release") {
+    ReleaseCallableRequest request{play.handle, 0};
+    words >> request.handle;
+    play.master->release_callable(request, call, play.client<void>("released"));
+  } else if (verb == "keep") {
+    words >> play.kept_steps;
   } else if (verb == "answer") {
     std::string code, text;
     words >> name >> word >> code;
@@ -245,7 +256,7 @@ std::string run(const std::string& script) {
     std::istringstream words(line);
     std::string verb;
     if (!(words >> verb)) continue;
-    if (verb != "tasks") play.start_master();
+    if (verb != "tasks" && verb != "keep") play.start_master();
     perform(play, words, verb);
     play.pool.run_all();
   }

@@ -13,7 +13,9 @@
 //   answer b RunGraph OK 7 | answer b RunGraph NOT_FOUND no file
 //   cancel | close | reset | stop
 //   setup x:0 <- f:0       partial run;  leg f:0=3 -> x:0
-//   call f:0=3 -> x:0      makes a callable and runs it
+//   call f:0=3 -> x:0      makes a callable and runs it;  again 1 f:0=4  runs the first one
+//   release 1              releases the first callable
+//   keep 2                 the master keeps so many steps; before anything but `tasks`
 #pragma once
 
 #include <deque>
@@ -126,6 +128,7 @@ struct Play final : WorkerDirectory {
                                                     .endings = pool,
                                                     .workers = *this,
                                                     .departures = &*departures,
+                                                    .kept_steps = kept_steps,
                                                     .reminder_interval = reminder_interval,
                                                     .parts_patience = std::chrono::hours(1)});
   }
@@ -176,6 +179,7 @@ struct Play final : WorkerDirectory {
   std::map<int64_t, int> steps;
   std::ostringstream out;
   std::chrono::milliseconds reminder_interval{10'000};
+  size_t kept_steps = 100;
   Graph graph;
   size_t num_sent = 0;
   std::string handle, partial_handle;

@@ -100,6 +100,7 @@ TEST_CASE("addresses in one entry are the replicas of that task") {
   CHECK(cluster.tasks() == tasks);
   CHECK(cluster.address({"worker", 1, 0}).value() == "b:2");
   CHECK(mentions(cluster.address({"worker", 2, 0}).status(), "it has 2 replica(s)"));
+  CHECK(mentions(cluster.move_task({"worker", 1, 0}, "c"), "task worker:0 (replica 1)"));
   CHECK(cluster.move_task({"worker", 1, 0}, "c:3").ok());
   CHECK(cluster.jobs().at("worker").at(0) == "a:1,c:3");
 }

@@ -39,7 +39,6 @@ struct Field {
   // like an unknown field.
   bool is(uint32_t n, WireType t) const { return number == n && type == t; }
   float as_float() const { return std::bit_cast<float>(static_cast<uint32_t>(value)); }
-  double as_double() const { return std::bit_cast<double>(value); }
   // As protobuf does: what does not fit is cut off.
   int32_t as_int32() const { return static_cast<int32_t>(value); }
 };
@@ -65,7 +64,6 @@ class Reader {
   Status status() const;
   // An error about what stands at `bytes`, which must be part of the message.
   Status malformed(std::string_view bytes, std::string_view what) const;
-  const char* origin() const { return origin_; }
 
  private:
   bool fail(const char* problem);

@@ -40,8 +40,6 @@ class DeviceSet {
 
   // In order of preference.
   std::span<const Device> devices() const { return devices_; }
-  // In order of names.
-  std::span<const TaskName> tasks() const { return tasks_; }
   // Null if the session has no such device.
   const Device* find(std::string_view full_name) const;
   // 0 for a device that the session does not know, as TensorFlow writes it.

@@ -22,12 +22,6 @@ Status impossible(const Graph& graph, const Node& node, std::span<const PartialS
 
 }  // namespace
 
-Result<ShapeTable> infer_shapes(const Graph& graph) {
-  ShapeTable table;
-  MR_TRY(extend_shapes(graph, table));
-  return table;
-}
-
 void ShapeTable::truncate(size_t size) {
   if (size >= this->size()) return;
   begin_.resize(size + 1);

@@ -28,11 +28,10 @@ class ShapeTable {
   std::vector<uint32_t> begin_ = {0};
 };
 
-// Errors: INVALID_ARGUMENT for a node whose inputs can't have the shapes that they have, with the
-// node and those shapes; or for a cycle that is no loop.
-Result<ShapeTable> infer_shapes(const Graph& graph);
-// The same for the nodes that `graph` has got since the table was made: a graph that grows need not
-// be gone through again. Older nodes must not have them as inputs. On error the table is unchanged.
+// Infers for the nodes that the table, empty at first, does not have yet: a graph that grows need
+// not be gone through again. Older nodes must not have them as inputs. On error the table is
+// unchanged. Errors: INVALID_ARGUMENT for a node whose inputs can't have the shapes that they have,
+// with the node and those shapes; or for a cycle that is no loop.
 Status extend_shapes(const Graph& graph, ShapeTable& table);
 
 }  // namespace millrace

@@ -7,7 +7,6 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/format/shape_codec.h"
-#include "millrace/wire/tensor.pb.h"
 #include "millrace/wire/tensor_fields.h"
 
 namespace millrace::wire {
@@ -267,19 +266,6 @@ Result<Tensor> decode_tensor_bytes(std::string_view bytes, const DecodeLimits& l
   return read_tensor(Reader(bytes), budget, 0);
 }
 
-Result<Tensor> decode_tensor(const tensorflow::TensorProto& message, const DecodeLimits& limits) {
-  if (message.tensor_content().empty())
-    return decode_tensor_bytes(message.SerializeAsString(), limits);
-  // The content, which may be large, is read where it is.
-  std::string head_bytes;
-  put_varint_field(&head_bytes, kTensorDType, static_cast<uint64_t>(message.dtype()));
-  put_bytes_field(&head_bytes, kTensorShape, message.tensor_shape().SerializeAsString());
-  MR_ASSIGN(TensorHead head, read_tensor_head(Reader(head_bytes)));
-  head.content = message.tensor_content();
-  Budget budget(limits);
-  return read_elements(Reader(head_bytes), head, budget, 0);
-}
-
 std::string encode_tensor_bytes(const Tensor& tensor) {
   std::string bytes;
   put_tensor_head(&bytes, tensor);
@@ -287,23 +273,6 @@ std::string encode_tensor_bytes(const Tensor& tensor) {
   const std::string_view content = tensor_content(tensor, &scratch);
   if (tensor.has_value()) put_bytes_field(&bytes, kTensorContent, content);
   return bytes;
-}
-
-void encode_tensor(const Tensor& tensor, tensorflow::TensorProto* message) {
-  message->Clear();
-  if (!tensor.has_value()) return;
-  message->set_dtype(static_cast<tensorflow::DataType>(tensor.dtype()));
-  if (!tensor.shape().is_scalar()) {
-    for (const int64_t size : tensor.shape().dims())
-      message->mutable_tensor_shape()->add_dim()->set_size(size);
-  }
-  std::string scratch;
-  const std::string_view content = tensor_content(tensor, &scratch);
-  if (!scratch.empty()) {
-    message->set_tensor_content(std::move(scratch));
-  } else {
-    message->set_tensor_content(content.data(), content.size());
-  }
 }
 
 }  // namespace millrace::wire

@@ -12,10 +12,6 @@
 #include "millrace/base/result.h"
 #include "millrace/tensor/tensor.h"
 
-namespace tensorflow {
-class TensorProto;
-}
-
 namespace millrace::wire {
 
 struct DecodeLimits {
@@ -29,11 +25,8 @@ struct DecodeLimits {
 // the wrong length, a bool that is neither 0 nor 1); RESOURCE_EXHAUSTED (over the limit, or no
 // memory).
 Result<Tensor> decode_tensor_bytes(std::string_view bytes, const DecodeLimits& limits = {});
-Result<Tensor> decode_tensor(const tensorflow::TensorProto& message,
-                             const DecodeLimits& limits = {});
 
 // A tensor without a value gives a message without a dtype, which no one can decode.
 std::string encode_tensor_bytes(const Tensor& tensor);
-void encode_tensor(const Tensor& tensor, tensorflow::TensorProto* message);
 
 }  // namespace millrace::wire

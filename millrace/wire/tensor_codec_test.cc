@@ -24,18 +24,13 @@ TensorProto proto_of(DataType dtype, std::vector<int64_t> dims) {
   return proto;
 }
 
-// Through the message and through its bytes, which must agree.
 Result<Tensor> decode(const TensorProto& proto, DecodeLimits limits = {}) {
-  Result<Tensor> from_message = decode_tensor(proto, limits);
-  const Result<Tensor> from_bytes = decode_tensor_bytes(proto.SerializeAsString(), limits);
-  CHECK(from_message.status() == from_bytes.status());
-  if (from_message.ok()) CHECK(*from_message == *from_bytes);
-  return from_message;
+  return decode_tensor_bytes(proto.SerializeAsString(), limits);
 }
 
 std::string error_of(const TensorProto& proto) { return decode(proto).status().to_string(); }
 
-TEST_CASE("every plain dtype survives a round trip through both writers") {
+TEST_CASE("every plain dtype survives a round trip, through protobuf too") {
   for (int number = 1; number <= kMaxDType; ++number) {
     const DType dtype = dtype_from_number(number).value();
     if (!is_plain(dtype)) continue;
@@ -46,7 +41,7 @@ TEST_CASE("every plain dtype survives a round trip through both writers") {
       bytes[i] = static_cast<unsigned char>(dtype == DType::boolean ? i % 2 : i);
     CHECK(decode_tensor_bytes(encode_tensor_bytes(tensor)).value() == tensor);
     TensorProto proto;
-    encode_tensor(tensor, &proto);
+    REQUIRE(proto.ParseFromString(encode_tensor_bytes(tensor)));
     CHECK(decode(proto).value() == tensor);
     CHECK(proto.SerializeAsString() == encode_tensor_bytes(tensor));
   }

@@ -208,6 +208,7 @@ TEST_CASE("dropping a queue ends whoever waits on it") {
   Transcript queue(1);
   CHECK(queue("dequeue a: 1") == "");
   CHECK(queue("shut") == "a ABORTED: dropped");
+  CHECK(queue("enqueue b: 1") == "b CANCELLED: FIFOQueue 'q' is closed.");
 }
 
 TEST_CASE("a priority queue gives the least first, and equals in order of arrival") {
@@ -232,6 +233,18 @@ TEST_CASE("a priority queue makes room for the batch that is waited for") {
   CHECK(t("dequeue b: 4") == "a ok");
   CHECK(t("enqueue c: 1 2") == "b -> 1 5 6 7; c ok");
   CHECK(t.size() == 1);
+}
+
+TEST_CASE("a shuffling queue gives in an order that its seed decides") {
+  const auto order_of = [](uint64_t seed) {
+    Transcript queue(10, shuffled_order(0, seed, 2));
+    CHECK(queue("enqueue a: 1 2 3 4 5 6 7 8") == "a ok");
+    return queue("dequeue b: 8");
+  };
+  CHECK(order_of(1) == order_of(1));
+  CHECK(order_of(1) != order_of(3));
+  CHECK(order_of(1) != "b -> 1 2 3 4 5 6 7 8");
+  CHECK(order_of(1) != "b -> 8 7 6 5 4 3 2 1");
 }
 
 TEST_CASE("a shuffling queue keeps its reserve until it is closed") {

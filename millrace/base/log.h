@@ -36,10 +36,6 @@ void log_at(LogLevel level, const Parts&... parts) {
   if (log_enabled(level)) log_line(level, str_cat(parts...));
 }
 template <class... Parts>
-void log_debug(const Parts&... parts) {
-  log_at(LogLevel::debug, parts...);
-}
-template <class... Parts>
 void log_info(const Parts&... parts) {
   log_at(LogLevel::info, parts...);
 }

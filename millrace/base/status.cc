@@ -64,13 +64,6 @@ Status Status::as_consequence() const {
   return Status(std::move(copy));
 }
 
-Status Status::as_cause() const {
-  if (ok() || !rep_->consequence) return *this;
-  Rep copy = *rep_;
-  copy.consequence = false;
-  return Status(std::move(copy));
-}
-
 Status Status::with(std::string_view context) const {
   if (ok()) return *this;
   Rep copy = *rep_;

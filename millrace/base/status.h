@@ -68,8 +68,6 @@ class [[nodiscard]] Status {
   bool is_consequence() const noexcept { return rep_ && rep_->consequence; }
   // The same error, marked as a consequence. OK stays OK.
   Status as_consequence() const;
-  // The same error, marked as a cause. OK stays OK.
-  Status as_cause() const;
 
   // The same error with "context: " before its message. OK stays OK.
   Status with(std::string_view context) const;

@@ -279,25 +279,6 @@ void renumber(Node& node, const std::vector<NodeId>& ids) {
 
 }  // namespace
 
-Graph Graph::subset(const std::vector<bool>& keep, std::vector<NodeId>* new_ids) const {
-  Graph made(*ops_);
-  made.versions_ = versions_;
-  made.functions_ = functions_;
-  made.reserve(static_cast<size_t>(std::ranges::count(keep, true)));
-  std::vector<NodeId> ids = number_kept(keep);
-  for (NodeId id = 0; id < size(); ++id) {
-    if (!keep[id]) continue;
-    Node node = nodes_[id];
-    renumber(node, ids);
-    node.requested_device = made.intern(node.requested_device);
-    node.device = made.intern(node.device);
-    made.by_name_.insert(node.name, node.id, made.nodes_);
-    made.nodes_.push_back(std::move(node));
-  }
-  if (new_ids) *new_ids = std::move(ids);
-  return made;
-}
-
 std::vector<NodeId> Graph::retain(const std::vector<bool>& keep) {
   std::vector<NodeId> ids = number_kept(keep);
   NodeId kept = 0;

@@ -125,10 +125,8 @@ class Graph {
   // Takes back the nodes from id `size` on. Nodes that stay must not have them as inputs.
   void truncate(size_t size);
 
-  // A graph of only the nodes for which `keep` is true, in the same order; inputs of kept nodes
-  // must be kept. `new_ids`, if given, gets for each old id the new one or kNoNode.
-  Graph subset(const std::vector<bool>& keep, std::vector<NodeId>* new_ids = nullptr) const;
-  // Makes this graph that subset; returns what `new_ids` is above.
+  // Keeps only the nodes for which `keep` is true, in the same order; inputs of kept nodes must be
+  // kept. Returns for each old id the new one, or kNoNode.
   std::vector<NodeId> retain(const std::vector<bool>& keep);
 
   // `prefix` if free, else prefix_1, prefix_2 …

@@ -53,8 +53,6 @@ class StepTracker {
   // What was cancelled has had its time.
   Actions on_patience_end();
 
-  bool finished() const { return pending_ == 0; }
-  size_t num_pending() const { return pending_; }
   bool is_pending(size_t index) const { return !answered_[index]; }
   bool is_client_answered() const { return is_client_answered_; }
   // How the step ended; OK if it went well. Requires that the client is to be answered.

@@ -101,6 +101,13 @@ TEST_CASE("a consequence is shown if nobody tells its cause") {
             "b OK\n") == "client <- CANCELLED: recv aborted\n");
 }
 
+TEST_CASE("of consequences whose cause nobody tells the first is shown") {
+  CHECK(run("parts a b c\n"
+            "a ~CANCELLED recv aborted\n"
+            "b ~ABORTED cleanup\n"
+            "c OK\n") == "client <- CANCELLED: recv aborted\n");
+}
+
 TEST_CASE("a worker that dies fails the step with its own name, once") {
   CHECK(run("parts a b\n"
             "b UNAVAILABLE connection to host:1 closed\n"

@@ -103,9 +103,4 @@ Result<std::vector<int64_t>> AttrView::integers(std::string_view name) const {
   return typed<std::vector<int64_t>>(*this, name, "list(int)",
                                      [](const AttrValue& v) { return v.as_list_of<int64_t>(); });
 }
-Result<std::vector<std::string>> AttrView::strings(std::string_view name) const {
-  return typed<std::vector<std::string>>(
-      *this, name, "list(string)", [](const AttrValue& v) { return v.as_list_of<std::string>(); });
-}
-
 }  // namespace millrace

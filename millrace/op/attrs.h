@@ -54,7 +54,6 @@ class AttrView {
   Result<std::vector<DType>> types(std::string_view name) const;
   Result<std::vector<PartialShape>> shapes(std::string_view name) const;
   Result<std::vector<int64_t>> integers(std::string_view name) const;
-  Result<std::vector<std::string>> strings(std::string_view name) const;
 
   const OpDef& op() const { return op_; }
   const Attrs& attrs() const { return attrs_; }

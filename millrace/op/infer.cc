@@ -27,11 +27,6 @@ Status same_as_input(InferContext& context) {
   return {};
 }
 
-Status same_as_second_input(InferContext& context) {
-  context.set_output(0, context.input(1));
-  return {};
-}
-
 Status broadcast(InferContext& context) {
   MR_ASSIGN(PartialShape shape, broadcast_shapes(context.input(0), context.input(1)));
   context.set_output(0, std::move(shape));

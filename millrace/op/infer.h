@@ -42,9 +42,8 @@ class InferContext {
 
 // Rules that many ops share.
 namespace infer {
-// Output 0 has the shape of input 0 (1).
+// Output 0 has the shape of input 0.
 Status same_as_input(InferContext& context);
-Status same_as_second_input(InferContext& context);
 // Output 0 has what input 0 and input 1 broadcast to, by NumPy's rules.
 Status broadcast(InferContext& context);
 // Every output is a scalar.

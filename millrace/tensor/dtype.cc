@@ -98,8 +98,6 @@ bool is_plain(DType dtype) {
 }
 
 bool is_floating(DType dtype) { return traits(dtype).family == Family::floating; }
-bool is_integer(DType dtype) { return traits(dtype).family == Family::integer; }
 bool is_complex(DType dtype) { return traits(dtype).family == Family::complex; }
-bool is_quantized(DType dtype) { return traits(dtype).family == Family::quantized; }
 
 }  // namespace millrace

@@ -65,9 +65,7 @@ size_t dtype_size(DType dtype);
 // True if an element is its bytes: everything but string, resource and variant.
 bool is_plain(DType dtype);
 bool is_floating(DType dtype);
-bool is_integer(DType dtype);  // signed or unsigned, not quantized, not bool
 bool is_complex(DType dtype);
-bool is_quantized(DType dtype);
 
 // Quantized and narrow types are stored as distinct C++ types only where arithmetic exists for
 // them; as storage they are their bytes.

@@ -105,10 +105,6 @@ TEST_CASE("dtypes fall into families") {
   CHECK_FALSE(is_plain(DType::resource));
   CHECK_FALSE(is_plain(DType::variant));
   CHECK(is_floating(DType::bf16));
-  CHECK(is_integer(DType::u64));
-  CHECK_FALSE(is_integer(DType::qi8));
-  CHECK_FALSE(is_integer(DType::boolean));
-  CHECK(is_quantized(DType::qi8));
   CHECK(is_complex(DType::c64));
 }
 

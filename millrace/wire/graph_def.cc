@@ -9,7 +9,6 @@
 #include "millrace/format/wire_format.h"
 #include "millrace/wire/attr_codec.h"
 #include "millrace/wire/function_codec.h"
-#include "millrace/wire/graph.pb.h"
 #include "millrace/wire/node_codec.h"
 
 namespace millrace::wire {
@@ -133,21 +132,6 @@ std::string serialize_graph_def(const GraphDef& graph) {
   std::string out;
   serialize_graph_def(graph, &out);
   return out;
-}
-
-Result<NodeDef> parse_node_def(std::string_view bytes) {
-  NodeDef node;
-  AttrContext context{DecodeLimits()};
-  MR_TRY(read_node(Reader(bytes), context, &node));
-  return node;
-}
-
-Result<GraphDef> from_message(const tensorflow::GraphDef& message) {
-  return parse_graph_def(message.SerializeAsString());
-}
-
-void to_message(const GraphDef& graph, tensorflow::GraphDef* message) {
-  message->ParseFromString(serialize_graph_def(graph));
 }
 
 }  // namespace millrace::wire

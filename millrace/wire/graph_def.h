@@ -15,10 +15,6 @@
 #include "millrace/wire/function_def.h"
 #include "millrace/wire/node_def.h"
 
-namespace tensorflow {
-class GraphDef;
-}
-
 namespace millrace::wire {
 
 struct VersionDef {
@@ -41,12 +37,5 @@ Result<GraphDef> parse_graph_def(std::string_view bytes);
 std::string serialize_graph_def(const GraphDef& graph);
 // Appends instead.
 void serialize_graph_def(const GraphDef& graph, std::string* out);
-
-// One node, as in a FunctionDef's body.
-Result<NodeDef> parse_node_def(std::string_view bytes);
-
-// Through the bytes; for callers that hold a message anyway.
-Result<GraphDef> from_message(const tensorflow::GraphDef& message);
-void to_message(const GraphDef& graph, tensorflow::GraphDef* message);
 
 }  // namespace millrace::wire

@@ -72,14 +72,6 @@ TEST_CASE("what is written is read back the same, by us and by protobuf") {
   CHECK(message.versions().bad_consumers_size() == 2);
 }
 
-TEST_CASE("a graph goes through a message and back") {
-  const GraphDef graph = parse(kSmall);
-  tensorflow::GraphDef message;
-  to_message(graph, &message);
-  CHECK(serialize_graph_def(from_message(message).value()).size() ==
-        serialize_graph_def(graph).size());
-}
-
 TEST_CASE("an empty graph is empty bytes and back") {
   const GraphDef graph = parse_graph_def("").value();
   CHECK(graph.nodes.empty());
@@ -176,15 +168,6 @@ TEST_CASE("malformed graphs are refused with the place and the names around it")
 TEST_CASE("a known field of an unexpected type is skipped like an unknown one") {
   // node { name as varint, then name "n" }
   CHECK(parse_graph_def(testing::from_hex("0a 05 08 07 0a 01 6e")).value().nodes[0].name == "n");
-}
-
-TEST_CASE("one node alone is read, too") {
-  const GraphDef graph = parse(kSmall);
-  const std::string bytes = serialize_graph_def(graph);
-  Reader reader(bytes);
-  Field field;
-  REQUIRE(reader.next(&field));
-  CHECK(parse_node_def(field.bytes).value().name == "x");
 }
 
 TEST_CASE("constants of all nodes share one limit") {

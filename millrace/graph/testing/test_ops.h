@@ -36,6 +36,11 @@ inline Status infer_const(InferContext& context) {
   return {};
 }
 
+inline Status same_as_second_input(InferContext& context) {
+  context.set_output(0, context.input(1));
+  return {};
+}
+
 inline Status infer_matmul(InferContext& context) {
   MR_ASSIGN(const PartialShape a, context.input_of_rank(0, 2));
   MR_ASSIGN(const PartialShape b, context.input_of_rank(1, 2));
@@ -146,7 +151,7 @@ inline Status add_state_ops(OpRegistry& ops) {
                   .doc = {},
                   .signature = "ref: ref(T), value: T -> output_ref: ref(T) | T: type, "
                                "use_locking: bool = true",
-                  .infer = infer::same_as_second_input,
+                  .infer = same_as_second_input,
                   .cpu = kernel(do_nothing),
                   .allows_uninitialized_input = true}));
   MR_TRY(ops.add({.name = "VarHandleOp",

@@ -18,7 +18,7 @@
 namespace millrace {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kConfigFooter =
     R"(One script per task, config_JOB_INDEX.sh. Source one in each shell, then start the program there:
   . ./config_map_0.sh && python3 word_count.py
 
@@ -92,7 +92,7 @@ Status write_scripts(const ConfigFlags& flags) {
 void add_config(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<ConfigFlags>();
   CLI::App* verb = app.add_subcommand("config", "Write one script per task that sets TF_CONFIG");
-  verb->footer(kFooter);
+  verb->footer(kConfigFooter);
   CLI::Option* jobs =
       verb->add_option("--job", flags->jobs, "A job and how many tasks it has; may be repeated")
           ->type_name("NAME=COUNT")

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     R"(Every task gets a port, TF_CONFIG and PYTHONUNBUFFERED=1, and runs the same COMMAND. Its port is
 bound before it starts and handed over as descriptor MILLRACE_LISTEN_FD, so that nobody can take it.
 
@@ -108,7 +108,7 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
 void add_run(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* verb = app.add_subcommand("run", "Run a cluster of tasks on this machine");
-  verb->footer(kFooter);
+  verb->footer(kRunFooter);
   verb->formatter(std::make_shared<RunFormatter>());
   verb->prefix_command();  // from the first word that is no flag of ours: check_extras() explains
   verb->add_option("--job", flags->jobs, "A job and how many tasks it has; may be repeated")

@@ -23,7 +23,7 @@
 namespace millrace {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kServeFooter =
     R"(Serves until SIGTERM or Ctrl-C: clients and other tasks put their graphs on it. Prints one line when it
 answers: "serving JOB:INDEX at HOST:PORT", its address in the cluster, or with --bind the one it is
 bound to. The cluster and the task come from flags, from a file, or from TF_CONFIG; --job_name and
@@ -127,7 +127,7 @@ int serve_and_tell(const ServeFlags& flags, const std::vector<std::string>& rest
 void add_serve(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<ServeFlags>();
   CLI::App* verb = app.add_subcommand("serve", "Serve as one task of a cluster");
-  verb->footer(kFooter);
+  verb->footer(kServeFooter);
   verb->allow_extras();  // --<job>_hosts, --job_name, --task_index: read_cluster_flags() knows them
   verb->add_option(kClusterFlags, flags->cluster_file, "JSON: a cluster, or a whole TF_CONFIG")
       ->type_name("FILE");

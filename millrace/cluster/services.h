@@ -95,8 +95,8 @@ class WorkerService {
   }
 };
 
-// Finds the worker of a task. A transport implements it; so does a task that knows its own worker and
-// asks a transport for the others.
+// Finds the worker of a task. A transport implements it; so does a task that knows its own worker
+// and asks a transport for the others.
 class WorkerDirectory {
  public:
   virtual ~WorkerDirectory() = default;

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-bool mentions(const Status& status, std::string_view text) {
+bool says(const Status& status, std::string_view text) {
   return status.message().find(text) != std::string::npos;
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("a bad TF_CONFIG is told where, what was found, what is allowed, and h
     CHECK(status.code() == Code::invalid_argument);
     CAPTURE(status.message());
     CHECK(status.message().starts_with("TF_CONFIG: "));
-    for (const char* told : row.told) CHECK_MESSAGE(mentions(status, told), told);
+    for (const char* told : row.told) CHECK_MESSAGE(says(status, told), told);
   }
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("bad flags are told what is allowed") {
     Status status = read_cluster_flags(row.flags).status();
     CAPTURE(status.message());
     CHECK(status.code() == Code::invalid_argument);
-    CHECK_MESSAGE(mentions(status, row.told), row.told);
+    CHECK_MESSAGE(says(status, row.told), row.told);
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 // What a name in the body stands for: an argument, whose tensors are nodes in a row, or a node,
 // whose outputs have names.
-struct Source {
+struct ValueSource {
   struct Output {
     std::string name;
     int begin, end;
@@ -61,7 +61,7 @@ class BodyBuilder {
   }
 
  private:
-  Status claim(std::string_view name, Source source) {
+  Status claim(std::string_view name, ValueSource source) {
     if (sources_.emplace(to_absl(name), std::move(source)).second) return {};
     return invalid("'", name, "' is defined twice");
   }
@@ -100,7 +100,7 @@ class BodyBuilder {
     }
     const OpDef callee = function ? signature_of(*function) : OpDef{};
     const OpDef& named = op ? *op : callee;
-    Source source{.node = static_cast<NodeId>(body_.num_args + num_prepared_++)};
+    ValueSource source{.node = static_cast<NodeId>(body_.num_args + num_prepared_++)};
     MR_ASSIGN(const std::vector<int> offsets, arg_offsets(named, named.outputs, node.attrs));
     for (size_t i = 0; i < named.outputs.size(); ++i) {
       source.outputs.push_back({named.outputs[i].name, offsets[i], offsets[i + 1]});
@@ -190,13 +190,13 @@ class BodyBuilder {
     const size_t colon = reference.find(':');
     const auto found = sources_.find(to_absl(reference.substr(0, colon)));
     if (found == sources_.end()) return invalid("there is no such node or argument");
-    const Source& source = found->second;
+    const ValueSource& source = found->second;
     std::string_view rest =
         colon == std::string_view::npos ? std::string_view() : reference.substr(colon + 1);
     int begin = 0, end = source.num_arg_tensors;
     if (source.num_arg_tensors < 0) {
       const std::string_view name = rest.substr(0, rest.find(':'));
-      const auto output = std::ranges::find(source.outputs, name, &Source::Output::name);
+      const auto output = std::ranges::find(source.outputs, name, &ValueSource::Output::name);
       if (output == source.outputs.end()) {
         return invalid("the node has no output argument '", name, "'");
       }
@@ -260,7 +260,7 @@ class BodyBuilder {
   const wire::FunctionDef& def_;
   const Attrs& attrs_;
   const OpDef signature_;
-  absl::flat_hash_map<absl::string_view, Source> sources_;
+  absl::flat_hash_map<absl::string_view, ValueSource> sources_;
   size_t num_prepared_ = 0;
   size_t num_ends_ = 0;  // inputs and outputs
   FunctionBody body_;

@@ -17,7 +17,7 @@ Result<FunctionBody> body_of(std::string_view library, FunctionRef call) {
   return instantiate(*graph.functions(), call, test_ops());
 }
 
-std::string why(std::string_view library, FunctionRef call = {"f", {}}) {
+std::string why_not(std::string_view library, FunctionRef call = {"f", {}}) {
   const auto body = body_of(library, std::move(call));
   return body.ok() ? "ok" : body.status().to_string();
 }
@@ -71,12 +71,12 @@ TEST_CASE("a body may name a node before it is defined, and call other functions
 }
 
 TEST_CASE("what is wrong in a function is said with its name") {
-  CHECK(why(kTwice, {"thrice", {}}) ==
+  CHECK(why_not(kTwice, {"thrice", {}}) ==
         "NOT_FOUND: Function thrice is not defined: the graph came with 1 functions");
-  CHECK(why(kTwice, {"twice", {}}) ==
+  CHECK(why_not(kTwice, {"twice", {}}) ==
         "INVALID_ARGUMENT: function 'twice': attribute 'T' (type) of op twice is missing");
   const auto body = [](std::string_view statements) {
-    return why(str_cat("function f \"x: float -> y: float\" {", statements, "}"));
+    return why_not(str_cat("function f \"x: float -> y: float\" {", statements, "}"));
   };
   CHECK(body("return y = x") == "ok");
   CHECK(body("") == "INVALID_ARGUMENT: function 'f': output 'y' is not returned");
@@ -116,7 +116,8 @@ TEST_CASE("what is wrong in a function is said with its name") {
 TEST_CASE("a body can't be far larger than its definition") {
   std::string library = "function f \"-> \" { c = Const(1.0)\n";
   for (int i = 0; i < 3; ++i) str_append(&library, "s", i, " = Split(c, T=float, num=900000)\n");
-  CHECK(why(library + "}").starts_with("RESOURCE_EXHAUSTED: function 'f': node 's1': its 4 nodes"));
+  CHECK(why_not(library + "}")
+            .starts_with("RESOURCE_EXHAUSTED: function 'f': node 's1': its 4 nodes"));
 }
 
 TEST_CASE("functions are written in a graph's text, and read back the same") {
@@ -133,10 +134,10 @@ TEST_CASE("functions are written in a graph's text, and read back the same") {
       to_text(graph_of(str_cat(kTwice, "function = Const(1)"))).ends_with("function = Const(1)\n"));
 }
 
-wire::GraphDef def_of(std::string_view text) { return export_graph(graph_of(text)); }
+wire::GraphDef exported(std::string_view text) { return export_graph(graph_of(text)); }
 
 TEST_CASE("a node whose op is a function calls it") {
-  wire::GraphDef def = def_of(str_cat(kTwice, "a = Const(2)"));
+  wire::GraphDef def = exported(str_cat(kTwice, "a = Const(2)"));
   def.nodes.push_back({"b", "twice", "", {"a", "^a"}, {{"T", DType::i32}, {"_x", 1}}});
   const auto graph = import_graph(def, test_ops());
   REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
@@ -149,10 +150,10 @@ TEST_CASE("a node whose op is a function calls it") {
 
 TEST_CASE("a graph may grow by functions, each name means one") {
   Graph graph = graph_of(str_cat(kTwice, "a = Const(1)"));
-  REQUIRE(extend_graph(graph, def_of(kTwice)).ok());
-  REQUIRE(extend_graph(graph, def_of("function g \"-> \" {}")).ok());
+  REQUIRE(extend_graph(graph, exported(kTwice)).ok());
+  REQUIRE(extend_graph(graph, exported("function g \"-> \" {}")).ok());
   CHECK(graph.functions()->size() == 2);
-  const wire::GraphDef other = def_of("function h \"->\" {} function twice \"-> \" {}");
+  const wire::GraphDef other = exported("function h \"->\" {} function twice \"-> \" {}");
   CHECK(extend_graph(graph, other).message() ==
         "Cannot add function 'twice' because a different function with the same name already "
         "exists.");
@@ -169,7 +170,7 @@ TEST_CASE("unknown ops are looked for in functions that are called, and only the
       "function unused \"->\" { a = Sin() }"
       "function inner \"->\" { b = Cos() }"
       "function outer \"->\" { c = PartitionedCall(Tin={}, Tout={}, f=inner) d = Cos() e = Tan() }";
-  wire::GraphDef def = def_of(library);
+  wire::GraphDef def = exported(library);
   CHECK(import_graph(def, test_ops()).ok());
   def.nodes.push_back({"call", "outer", "", {}, {}});
   CHECK(import_graph(def, test_ops()).status().to_string() ==

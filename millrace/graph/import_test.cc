@@ -33,7 +33,7 @@ GraphDef def_of(std::vector<NodeDef> nodes) {
   return def;
 }
 
-std::string why(const Result<Graph>& graph) { return graph.status().to_string(); }
+std::string refusal(const Result<Graph>& graph) { return graph.status().to_string(); }
 
 TEST_CASE("nodes may come in any order and loops have back edges") {
   const auto graph = import_graph(
@@ -66,24 +66,24 @@ TEST_CASE("attributes left out have the op's default, unknown ones are kept") {
 }
 
 TEST_CASE("all unknown ops are told at once, with nodes that use them") {
-  CHECK(why(import_graph(def_of({node("a", "Ad"), node("b", "Warp"), node("c", "Ad"),
-                                 node("d", "Ad"), node("e", "Ad"), node("f", "Ad")}),
-                         test_ops())) ==
+  CHECK(refusal(import_graph(def_of({node("a", "Ad"), node("b", "Warp"), node("c", "Ad"),
+                                     node("d", "Ad"), node("e", "Ad"), node("f", "Ad")}),
+                             test_ops())) ==
         "NOT_FOUND: Op type not registered 'Ad' (did you mean Add), used by 'a', 'c', 'd' and 2 "
         "more nodes; Op type not registered 'Warp', used by 'b'");
 }
 
 TEST_CASE("an op that graph rewriting made is refused with how to switch that off") {
-  CHECK(why(import_graph(def_of({node("a", "_FusedMatMul")}), test_ops()))
+  CHECK(refusal(import_graph(def_of({node("a", "_FusedMatMul")}), test_ops()))
             .find("rewrite_options.disable_meta_optimizer") != std::string::npos);
-  CHECK(why(import_graph(def_of({node("a", "FusedMatMul")}), test_ops())).find("rewrite_options") ==
-        std::string::npos);
+  CHECK(refusal(import_graph(def_of({node("a", "FusedMatMul")}), test_ops()))
+            .find("rewrite_options") == std::string::npos);
 }
 
 TEST_CASE("fifty unknown ops are all told by name") {
   std::vector<NodeDef> nodes;
   for (int i = 0; i < 50; ++i) nodes.push_back(node(str_cat("n", i), str_cat("Unknown", i)));
-  const std::string text = why(import_graph(def_of(nodes), test_ops()));
+  const std::string text = refusal(import_graph(def_of(nodes), test_ops()));
   for (int i = 0; i < 50; ++i) {
     CHECK(text.find(str_cat("'Unknown", i, "'")) != std::string::npos);
   }
@@ -95,14 +95,14 @@ TEST_CASE("any number of unknown ops, of any length, makes a message that is sen
     const std::string name = str_cat("_n", i, std::string(5000, 'x'));
     nodes.push_back(node(name, name));
   }
-  const std::string text = why(import_graph(def_of(nodes), test_ops()));
+  const std::string text = refusal(import_graph(def_of(nodes), test_ops()));
   CHECK(text.size() < 3072);
   CHECK(text.find("more ops") != std::string::npos);
 }
 
 TEST_CASE("broken nodes are refused by name") {
   const auto refuse = [](std::vector<NodeDef> nodes) {
-    return why(import_graph(def_of(std::move(nodes)), test_ops()));
+    return refusal(import_graph(def_of(std::move(nodes)), test_ops()));
   };
   CHECK(refuse({constant("a", 1), constant("a", 2)}) == "INVALID_ARGUMENT: Node 'a' is not unique");
   CHECK(refuse({node("b", "Identity", {"a"}, {{"T", DType::i32}})}) ==
@@ -135,7 +135,7 @@ TEST_CASE("a version that we do not read is refused") {
   def.versions = {.producer = 99999, .min_consumer = 12, .bad_consumers = {}};
   CHECK(import_graph(def, test_ops()).ok());  // newer writers are fine
   def.versions.min_consumer = kGraphDefVersion + 1;
-  CHECK(why(import_graph(def, test_ops()))
+  CHECK(refusal(import_graph(def, test_ops()))
             .starts_with("INVALID_ARGUMENT: GraphDef min consumer version 2314 above current"));
   def.versions = {.producer = 1, .min_consumer = 0, .bad_consumers = {1, kGraphDefVersion}};
   CHECK(!import_graph(def, test_ops()).ok());
@@ -148,7 +148,8 @@ TEST_CASE("a few nodes can't have outputs by the million") {
   for (int i = 0; i < 100; ++i) {
     nodes.push_back(node(str_cat("s", i), "Split", {"a"}, {{"T", DType::i32}, {"num", 900'000}}));
   }
-  CHECK(why(import_graph(def_of(nodes), test_ops())).starts_with("RESOURCE_EXHAUSTED: Node 's1'"));
+  CHECK(refusal(import_graph(def_of(nodes), test_ops()))
+            .starts_with("RESOURCE_EXHAUSTED: Node 's1'"));
   nodes.resize(2);
   CHECK(import_graph(def_of(nodes), test_ops()).ok());
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kAboveInherited =
     16;  // descriptors from here on can't collide with those a task gets
-constexpr int kSweepMilliseconds = 50;
+constexpr int kKeeperSweepMilliseconds = 50;
 
 void send_report(int pipe, const KeeperReport& report) {
   // A launcher that is gone reads no reports; the control pipe tells.
@@ -117,7 +117,7 @@ class Keeper {
   void wait() {
     std::array<pollfd, 2> events = {pollfd{child_signals_, POLLIN, 0}, pollfd{control_, POLLIN, 0}};
     // While it kills, it looks again now and then: a process may become a child without a signal.
-    poll(events.data(), events.size(), killing_ ? kSweepMilliseconds : -1);
+    poll(events.data(), events.size(), killing_ ? kKeeperSweepMilliseconds : -1);
     signalfd_siginfo ignored;
     if (events[0].revents != 0) [[maybe_unused]]
       ssize_t size = read(child_signals_, &ignored, sizeof ignored);

@@ -83,7 +83,7 @@ bool wants_colours() {
          std::string_view(terminal) != "dumb";
 }
 
-std::vector<std::string> names_of(const LaunchPlan& plan) {
+std::vector<std::string> task_names(const LaunchPlan& plan) {
   std::vector<std::string> names;
   for (const TaskPlan& task : plan.tasks) names.push_back(task.name);
   return names;
@@ -102,7 +102,7 @@ class LocalRun {
         plan_(std::move(plan)),
         ports_(std::move(ports)),
         start_(clock_.now()),
-        console_(names_of(plan_), {.signals = signals_.descriptor(), .colours = wants_colours()}),
+        console_(task_names(plan_), {.signals = signals_.descriptor(), .colours = wants_colours()}),
         supervision_(supervised(plan_), {.grace = job.grace, .time_limit = job.time_limit},
                      start_) {
     for (size_t i = 0; i < plan_.tasks.size(); ++i) tasks_.push_back({.output = {i, console_}});

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-JobSpec word_count() {
+JobSpec counting_words() {
   return {.roles = {{"files", 1}, {"map", 2}},
           .until = {"map"},
           .command = {"python3", "count.py", "two words"},
@@ -22,7 +22,7 @@ std::string variable(const TaskPlan& task, std::string_view name) {
 }
 
 TEST_CASE("every task gets the whole cluster, its identity and its port") {
-  LaunchPlan plan = plan_launch(word_count(), {4000, 4001, 4002});
+  LaunchPlan plan = plan_launch(counting_words(), {4000, 4001, 4002});
   REQUIRE(plan.tasks.size() == 3);
   CHECK(plan.cluster.to_string() ==
         "{files -> {0 -> 127.0.0.1:4000}, map -> {0 -> 127.0.0.1:4001, 1 -> 127.0.0.1:4002}}");
@@ -32,7 +32,7 @@ TEST_CASE("every task gets the whole cluster, its identity and its port") {
   CHECK(task.address == "127.0.0.1:4002");
   CHECK(task.decides);
   CHECK(!plan.tasks[0].decides);
-  CHECK(task.argv == word_count().command);
+  CHECK(task.argv == counting_words().command);
   CHECK(variable(task, "TF_CONFIG") ==
         R"({"cluster":{"files":["127.0.0.1:4000"],"map":["127.0.0.1:4001","127.0.0.1:4002"]},)"
         R"("task":{"type":"map","index":1}})");
@@ -44,7 +44,7 @@ TEST_CASE("every task gets the whole cluster, its identity and its port") {
 }
 
 TEST_CASE("a released port comes without a socket") {
-  JobSpec job = word_count();
+  JobSpec job = counting_words();
   job.ports = PortHandling::released;
   job.host = "::1";
   LaunchPlan plan = plan_launch(job, {1, 2, 3});
@@ -53,7 +53,7 @@ TEST_CASE("a released port comes without a socket") {
 }
 
 TEST_CASE("a plan reads as what a shell would start") {
-  JobSpec job = word_count();
+  JobSpec job = counting_words();
   job.roles = {{"map", 1}};
   job.directory = "/some where";
   CHECK(describe(plan_launch(job, {4000}), job) ==

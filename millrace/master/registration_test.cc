@@ -30,7 +30,7 @@ Status read_status(std::istringstream& words) {
   return {};
 }
 
-std::string run(const std::string& script) {
+std::string registered(const std::string& script) {
   std::vector<std::string> names;
   std::optional<Registration> registration;
   std::ostringstream out;
@@ -56,76 +56,76 @@ std::string run(const std::string& script) {
 }
 
 TEST_CASE("a step can be run when every worker has its part") {
-  CHECK(run("parts a b c\n"
-            "b OK\n"
-            "a OK\n"
-            "c OK\n") == "step <- OK\n");
+  CHECK(registered("parts a b c\n"
+                   "b OK\n"
+                   "a OK\n"
+                   "c OK\n") == "step <- OK\n");
 }
 
 TEST_CASE("if one worker refuses, the others forget their parts, once all have answered") {
-  CHECK(run("parts a b c\n"
-            "a OK\n"
-            "b NOT_FOUND no op\n"
-            "c OK\n") ==
+  CHECK(registered("parts a b c\n"
+                   "a OK\n"
+                   "b NOT_FOUND no op\n"
+                   "c OK\n") ==
         "forget a\n"
         "forget c\n"
         "step <- NOT_FOUND: no op\n");
 }
 
 TEST_CASE("a worker that refused has nothing to forget") {
-  CHECK(run("parts a\n"
-            "a INVALID_ARGUMENT cycle\n") == "step <- INVALID_ARGUMENT: cycle\n");
+  CHECK(registered("parts a\n"
+                   "a INVALID_ARGUMENT cycle\n") == "step <- INVALID_ARGUMENT: cycle\n");
 }
 
 TEST_CASE("of several refusals the first cause is told") {
-  CHECK(run("parts a b c\n"
-            "a ~CANCELLED closing\n"
-            "c INTERNAL broken\n"
-            "b NOT_FOUND no op\n") == "step <- INTERNAL: broken\n");
+  CHECK(registered("parts a b c\n"
+                   "a ~CANCELLED closing\n"
+                   "c INTERNAL broken\n"
+                   "b NOT_FOUND no op\n") == "step <- INTERNAL: broken\n");
 }
 
 TEST_CASE("without a cause a consequence is told") {
-  CHECK(run("parts a b\n"
-            "a ~CANCELLED closing\n"
-            "b OK\n") ==
+  CHECK(registered("parts a b\n"
+                   "a ~CANCELLED closing\n"
+                   "b OK\n") ==
         "forget b\n"
         "step <- CANCELLED: closing\n");
 }
 
 TEST_CASE("a worker that answers twice is heard once") {
-  CHECK(run("parts a b\n"
-            "a OK\n"
-            "a NOT_FOUND no op\n"
-            "b OK\n"
-            "b INTERNAL late\n") == "step <- OK\n");
+  CHECK(registered("parts a b\n"
+                   "a OK\n"
+                   "a NOT_FOUND no op\n"
+                   "b OK\n"
+                   "b INTERNAL late\n") == "step <- OK\n");
 }
 
 TEST_CASE("a step that is let go is forgotten everywhere, once") {
-  CHECK(run("parts a b\n"
-            "a OK\n"
-            "b OK\n"
-            "let go\n"
-            "let go\n") ==
+  CHECK(registered("parts a b\n"
+                   "a OK\n"
+                   "b OK\n"
+                   "let go\n"
+                   "let go\n") ==
         "step <- OK\n"
         "forget a\n"
         "forget b\n");
 }
 
 TEST_CASE("a step that failed leaves nothing to let go") {
-  CHECK(run("parts a b\n"
-            "a OK\n"
-            "b NOT_FOUND no op\n"
-            "let go\n") ==
+  CHECK(registered("parts a b\n"
+                   "a OK\n"
+                   "b NOT_FOUND no op\n"
+                   "let go\n") ==
         "forget a\n"
         "step <- NOT_FOUND: no op\n");
 }
 
 TEST_CASE("a step that is let go while it is registered is forgotten as the answers come") {
-  CHECK(run("parts a b c\n"
-            "a OK\n"
-            "let go\n"
-            "b OK\n"
-            "c NOT_FOUND no op\n") ==
+  CHECK(registered("parts a b c\n"
+                   "a OK\n"
+                   "let go\n"
+                   "b OK\n"
+                   "c NOT_FOUND no op\n") ==
         "forget a\n"
         "forget b\n"
         "step <- NOT_FOUND: no op\n");

@@ -32,7 +32,7 @@ Status read_status(std::istringstream& words) {
   return is_consequence ? status.as_consequence() : status;
 }
 
-std::string run(const std::string& script) {
+std::string played(const std::string& script) {
   std::vector<std::string> names;
   std::vector<StepTracker::Part> parts;
   std::unique_ptr<StepTracker> tracker;
@@ -73,54 +73,54 @@ std::string run(const std::string& script) {
 }
 
 TEST_CASE("a step ends well when every part has") {
-  CHECK(run("parts a b c\n"
-            "b OK\n"
-            "a OK\n"
-            "c OK\n") == "client <- OK\n");
+  CHECK(played("parts a b c\n"
+               "b OK\n"
+               "a OK\n"
+               "c OK\n") == "client <- OK\n");
 }
 
 TEST_CASE("the first cause cancels the others, whose answers are counted and not shown") {
-  CHECK(run("parts a b c\n"
-            "b INVALID_ARGUMENT shapes differ\n"
-            "a CANCELLED stopped\n"
-            "c ~ABORTED cleanup\n") ==
+  CHECK(played("parts a b c\n"
+               "b INVALID_ARGUMENT shapes differ\n"
+               "a CANCELLED stopped\n"
+               "c ~ABORTED cleanup\n") ==
         "cancel a c: INVALID_ARGUMENT: From b:\nshapes differ\n"
         "client <- INVALID_ARGUMENT: From b:\nshapes differ (2 consequences hidden)\n");
 }
 
 TEST_CASE("a consequence waits for its cause") {
-  CHECK(run("parts a b\n"
-            "a ~CANCELLED recv aborted\n"
-            "b NOT_FOUND no file\n") ==
+  CHECK(played("parts a b\n"
+               "a ~CANCELLED recv aborted\n"
+               "b NOT_FOUND no file\n") ==
         "client <- NOT_FOUND: From b:\nno file (1 consequence hidden)\n");
 }
 
 TEST_CASE("a consequence is shown if nobody tells its cause") {
-  CHECK(run("parts a b\n"
-            "a ~CANCELLED recv aborted\n"
-            "b OK\n") == "client <- CANCELLED: recv aborted\n");
+  CHECK(played("parts a b\n"
+               "a ~CANCELLED recv aborted\n"
+               "b OK\n") == "client <- CANCELLED: recv aborted\n");
 }
 
 TEST_CASE("of consequences whose cause nobody tells the first is shown") {
-  CHECK(run("parts a b c\n"
-            "a ~CANCELLED recv aborted\n"
-            "b ~ABORTED cleanup\n"
-            "c OK\n") == "client <- CANCELLED: recv aborted\n");
+  CHECK(played("parts a b c\n"
+               "a ~CANCELLED recv aborted\n"
+               "b ~ABORTED cleanup\n"
+               "c OK\n") == "client <- CANCELLED: recv aborted\n");
 }
 
 TEST_CASE("a worker that dies fails the step with its own name, once") {
-  CHECK(run("parts a b\n"
-            "b UNAVAILABLE connection to host:1 closed\n"
-            "a ~CANCELLED stopped\n"
-            "b UNAVAILABLE again\n") ==
+  CHECK(played("parts a b\n"
+               "b UNAVAILABLE connection to host:1 closed\n"
+               "a ~CANCELLED stopped\n"
+               "b UNAVAILABLE again\n") ==
         "cancel a: UNAVAILABLE: From b:\nconnection to host:1 closed\n"
         "client <- UNAVAILABLE: From b:\nconnection to host:1 closed (1 consequence hidden)\n");
 }
 
 TEST_CASE("two causes are both shown, under the code of the first") {
-  CHECK(run("parts a b\n"
-            "b UNAVAILABLE gone\n"
-            "a INTERNAL broken\n") ==
+  CHECK(played("parts a b\n"
+               "b UNAVAILABLE gone\n"
+               "a INTERNAL broken\n") ==
         "cancel a: UNAVAILABLE: From b:\ngone\n"
         "client <- UNAVAILABLE: 2 root errors:\n"
         "=====================\nUNAVAILABLE: From b:\ngone\n"
@@ -129,14 +129,14 @@ TEST_CASE("two causes are both shown, under the code of the first") {
 }
 
 TEST_CASE("of many causes the first four are shown, and the rest are counted") {
-  CHECK(run("parts a b c d e f\n"
-            "b UNAVAILABLE gone\n"
-            "a INTERNAL one\n"
-            "a INTERNAL one again\n"
-            "c INTERNAL two\n"
-            "d INTERNAL three\n"
-            "e INTERNAL four\n"
-            "f INTERNAL five\n") ==
+  CHECK(played("parts a b c d e f\n"
+               "b UNAVAILABLE gone\n"
+               "a INTERNAL one\n"
+               "a INTERNAL one again\n"
+               "c INTERNAL two\n"
+               "d INTERNAL three\n"
+               "e INTERNAL four\n"
+               "f INTERNAL five\n") ==
         "cancel a c d e f: UNAVAILABLE: From b:\ngone\n"
         "client <- UNAVAILABLE: 6 root errors:\n"
         "=====================\nUNAVAILABLE: From b:\ngone\n"
@@ -147,81 +147,81 @@ TEST_CASE("of many causes the first four are shown, and the rest are counted") {
 }
 
 TEST_CASE("a client that gives up cancels all parts and gets its own reason") {
-  CHECK(run("parts a b\n"
-            "stop DEADLINE_EXCEEDED too late\n"
-            "a CANCELLED stopped\n"
-            "stop CANCELLED twice\n"
-            "b ~ABORTED step cancelled\n") ==
+  CHECK(played("parts a b\n"
+               "stop DEADLINE_EXCEEDED too late\n"
+               "a CANCELLED stopped\n"
+               "stop CANCELLED twice\n"
+               "b ~ABORTED step cancelled\n") ==
         "cancel a b: DEADLINE_EXCEEDED: too late\n"
         "client <- DEADLINE_EXCEEDED: too late\n");
 }
 
 TEST_CASE("giving up after a failure changes neither the cause nor cancels twice") {
-  CHECK(run("parts a b\n"
-            "b NOT_FOUND no file\n"
-            "stop CANCELLED closed\n"
-            "a CANCELLED stopped\n") ==
+  CHECK(played("parts a b\n"
+               "b NOT_FOUND no file\n"
+               "stop CANCELLED closed\n"
+               "a CANCELLED stopped\n") ==
         "cancel a: NOT_FOUND: From b:\nno file\n"
         "client <- NOT_FOUND: From b:\nno file (1 consequence hidden)\n");
 }
 
 TEST_CASE("whatever fails after a failure and giving up is counted, and shown as neither") {
-  CHECK(run("parts a b c d\n"
-            "b NOT_FOUND no file\n"
-            "stop CANCELLED closed\n"
-            "a INTERNAL broken\n"
-            "c UNAVAILABLE gone\n"
-            "d ~ABORTED cleanup\n") ==
+  CHECK(played("parts a b c d\n"
+               "b NOT_FOUND no file\n"
+               "stop CANCELLED closed\n"
+               "a INTERNAL broken\n"
+               "c UNAVAILABLE gone\n"
+               "d ~ABORTED cleanup\n") ==
         "cancel a c d: NOT_FOUND: From b:\nno file\n"
         "client <- NOT_FOUND: From b:\nno file (3 consequences hidden)\n");
 }
 
 TEST_CASE("a part that does not hear of the end is waited for, but not by the client") {
-  CHECK(run("parts a b\n"
-            "stop DEADLINE_EXCEEDED too late\n"
-            "a CANCELLED stopped\n"
-            "patience ends\n"
-            "b OK\n") ==
+  CHECK(played("parts a b\n"
+               "stop DEADLINE_EXCEEDED too late\n"
+               "a CANCELLED stopped\n"
+               "patience ends\n"
+               "b OK\n") ==
         "cancel a b: DEADLINE_EXCEEDED: too late\n"
         "client <- DEADLINE_EXCEEDED: too late\n"
         "over\n");
 }
 
 TEST_CASE("the cause of a failure is told though another part still computes") {
-  CHECK(run("parts a b c\n"
-            "b NOT_FOUND no file\n"
-            "c CANCELLED stopped\n"
-            "patience ends\n"
-            "stop DEADLINE_EXCEEDED too late\n"
-            "a INTERNAL broken\n") ==
+  CHECK(played("parts a b c\n"
+               "b NOT_FOUND no file\n"
+               "c CANCELLED stopped\n"
+               "patience ends\n"
+               "stop DEADLINE_EXCEEDED too late\n"
+               "a INTERNAL broken\n") ==
         "cancel a c: NOT_FOUND: From b:\nno file\n"
         "client <- NOT_FOUND: From b:\nno file (1 consequence hidden)\n"
         "over\n");
 }
 
 TEST_CASE("patience that ends with the step changes nothing") {
-  CHECK(run("parts a\n"
-            "stop CANCELLED closed\n"
-            "a ~CANCELLED stopped\n"
-            "patience ends\n") ==
+  CHECK(played("parts a\n"
+               "stop CANCELLED closed\n"
+               "a ~CANCELLED stopped\n"
+               "patience ends\n") ==
         "cancel a: CANCELLED: closed\n"
         "client <- CANCELLED: closed\n");
 }
 
 TEST_CASE("stopping a finished step does nothing") {
-  CHECK(run("parts a\n"
-            "a OK\n"
-            "stop CANCELLED late\n") == "client <- OK\n");
+  CHECK(played("parts a\n"
+               "a OK\n"
+               "stop CANCELLED late\n") == "client <- OK\n");
 }
 
 TEST_CASE("a kernel's own CANCELLED is a cause") {
-  CHECK(run("parts a\n"
-            "a CANCELLED enqueue on a closed queue\n") ==
+  CHECK(played("parts a\n"
+               "a CANCELLED enqueue on a closed queue\n") ==
         "client <- CANCELLED: enqueue on a closed queue\n");
 }
 
 TEST_CASE("a restarted worker is named, with what to do about it") {
-  const std::string text = run(
+  const std::string text = played(
       "parts a b\n"
       "b ABORTED Session handle is not found: 12. Possibly this worker (\"b\") just restarted.\n"
       "a OK\n");

@@ -10,7 +10,7 @@ std::string canonical(std::string_view text) {
   return name.ok() ? name->to_string() : name.status().message();
 }
 
-DeviceName parsed(std::string_view text) { return DeviceName::parse(text).value(); }
+DeviceName device(std::string_view text) { return DeviceName::parse(text).value(); }
 
 TEST_CASE("every spelling of a device has one canonical form") {
   CHECK(canonical("/job:worker/replica:0/task:3/device:GPU:1") ==
@@ -47,20 +47,20 @@ TEST_CASE("what makes no sense in a device name is pointed at") {
 }
 
 TEST_CASE("job names differ by case, device types too but for the legacy spellings") {
-  CHECK_FALSE(parsed("/job:PS").is_compatible_with(parsed("/job:ps")));
-  CHECK_FALSE(parsed("/device:Cpu:0").is_compatible_with(parsed("/device:CPU:0")));
-  CHECK(parsed("/gpu:0") == parsed("/device:GPU:0"));
+  CHECK_FALSE(device("/job:PS").is_compatible_with(device("/job:ps")));
+  CHECK_FALSE(device("/device:Cpu:0").is_compatible_with(device("/device:CPU:0")));
+  CHECK(device("/gpu:0") == device("/device:GPU:0"));
 }
 
 TEST_CASE("parts that either side leaves open do not contradict") {
-  CHECK(parsed("/job:ps").is_compatible_with(parsed("/task:1")));
-  CHECK_FALSE(parsed("/job:ps/task:0").is_compatible_with(parsed("/task:1")));
-  CHECK(parsed("/job:ps").matches(parsed("/job:ps/replica:0/task:1/device:CPU:0")));
-  CHECK_FALSE(parsed("/job:ps/task:0").matches(parsed("/job:ps")));
+  CHECK(device("/job:ps").is_compatible_with(device("/task:1")));
+  CHECK_FALSE(device("/job:ps/task:0").is_compatible_with(device("/task:1")));
+  CHECK(device("/job:ps").matches(device("/job:ps/replica:0/task:1/device:CPU:0")));
+  CHECK_FALSE(device("/job:ps/task:0").matches(device("/job:ps")));
 }
 
 TEST_CASE("an inner scope's parts win over the outer scope's") {
-  CHECK(parsed("/job:ps/device:GPU:1").overridden_by(parsed("/task:2/device:CPU:0")).to_string() ==
+  CHECK(device("/job:ps/device:GPU:1").overridden_by(device("/task:2/device:CPU:0")).to_string() ==
         "/job:ps/task:2/device:CPU:0");
 }
 

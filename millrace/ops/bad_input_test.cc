@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-const OpRegistry& registry() {
+const OpRegistry& all_ops() {
   static const OpRegistry* ops = [] {
     auto* made = new OpRegistry;
     REQUIRE(register_all_ops(*made).ok());
@@ -18,7 +18,7 @@ const OpRegistry& registry() {
 }
 
 std::string message(std::string_view op, std::vector<Tensor> inputs, Attrs attrs = {}) {
-  return run_op(registry(), op, std::move(inputs), std::move(attrs)).status().message();
+  return run_op(all_ops(), op, std::move(inputs), std::move(attrs)).status().message();
 }
 
 Tensor ints(std::initializer_list<int32_t> values) { return Tensor::vector<int32_t>(values); }
@@ -113,16 +113,16 @@ TEST_CASE("arithmetic that has no result says so, and what overflows wraps aroun
   CHECK(message("Range", {one(0), one(5), one(0)}) == "Requires delta != 0: 0");
   const Tensor lowest = ints({INT32_MIN});
   for (const char* op : {"Div", "FloorDiv", "TruncateDiv", "Mul"})
-    CHECK((*run_op(registry(), op, {lowest, ints({-1})}))[0] == lowest);
+    CHECK((*run_op(all_ops(), op, {lowest, ints({-1})}))[0] == lowest);
   for (const char* op : {"Mod", "FloorMod"})
-    CHECK((*run_op(registry(), op, {lowest, ints({-1})}))[0] == ints({0}));
-  CHECK((*run_op(registry(), "Neg", {lowest}))[0] == lowest);
-  CHECK((*run_op(registry(), "Abs", {lowest}))[0] == lowest);
+    CHECK((*run_op(all_ops(), op, {lowest, ints({-1})}))[0] == ints({0}));
+  CHECK((*run_op(all_ops(), "Neg", {lowest}))[0] == lowest);
+  CHECK((*run_op(all_ops(), "Abs", {lowest}))[0] == lowest);
 }
 
 TEST_CASE("a placeholder that is not fed asks for its value") {
   const auto run = [](Attrs attrs) {
-    Bench bench(registry());
+    Bench bench(all_ops());
     return bench.run("Placeholder", {}, {.name = "ph", .attrs = std::move(attrs)}).status();
   };
   CHECK(run({{"dtype", DType::i32}}) ==
@@ -159,12 +159,12 @@ TEST_CASE("texts that are no numbers, and formats that are none, are shown") {
 
 TEST_CASE("casts of what does not fit are the same everywhere") {
   const auto cast = [](Tensor value, DType to) {
-    return (*run_op(registry(), "Cast", {std::move(value)}, {{"DstT", to}}))[0];
+    return (*run_op(all_ops(), "Cast", {std::move(value)}, {{"DstT", to}}))[0];
   };
   CHECK(cast(floats({1e20f, -1e20f, 300}), DType::i32) == ints({INT32_MIN, INT32_MIN, 300}));
   CHECK(cast(floats({300, -1}), DType::u8) == Tensor::vector<uint8_t>({44, 255}));
   CHECK(cast(floats({0.0f / 0.0f}), DType::i64) == Tensor::vector<int64_t>({INT64_MIN}));
-  CHECK(run_op(registry(), "Cast", {floats({1})}, {{"DstT", DType::string}}).status().code() ==
+  CHECK(run_op(all_ops(), "Cast", {floats({1})}, {{"DstT", DType::string}}).status().code() ==
         Code::unimplemented);
 }
 

@@ -6,17 +6,17 @@
 namespace millrace {
 namespace {
 
-struct Fixture {
+struct BranchOps {
   OpRegistry ops;
   std::unique_ptr<Bench> bench;
-  Fixture() {
+  BranchOps() {
     REQUIRE(register_all_ops(ops).ok());
     bench = std::make_unique<Bench>(ops);
   }
 };
 
 TEST_CASE("a switch gives its data to one side and kills the other") {
-  Fixture f;
+  BranchOps f;
   for (const bool predicate : {false, true}) {
     const auto running =
         f.bench->start("Switch", {Tensor::scalar(5.0f), Tensor::scalar(predicate)});
@@ -29,14 +29,14 @@ TEST_CASE("a switch gives its data to one side and kills the other") {
 }
 
 TEST_CASE("a switch needs one predicate") {
-  Fixture f;
+  BranchOps f;
   CHECK(f.bench->run("Switch", {Tensor::scalar(5.0f), Tensor::vector<bool>({true, false})})
             .status()
             .code() == Code::invalid_argument);
 }
 
 TEST_CASE("a merge gives the input that is there, and says which") {
-  Fixture f;
+  BranchOps f;
   const auto outputs = f.bench->run("Merge", {Value(), Tensor::scalar(5.0f), Value()},
                                     {.attrs = {{"T", DType::f32}, {"N", 3}}});
   REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());
@@ -45,7 +45,7 @@ TEST_CASE("a merge gives the input that is there, and says which") {
 }
 
 TEST_CASE("references pass through their own forms") {
-  Fixture f;
+  BranchOps f;
   const auto variable =
       f.bench->run("VariableV2", {},
                    {.name = "v", .attrs = {{"dtype", DType::f32}, {"shape", PartialShape{2}}}});
@@ -63,7 +63,7 @@ TEST_CASE("references pass through their own forms") {
 }
 
 TEST_CASE("ops of control flow have the roles by which executors treat them") {
-  Fixture f;
+  BranchOps f;
   const auto role = [&](const char* name) { return f.ops.find(name)->role; };
   CHECK(role("Switch") == Role::switch_);
   CHECK(role("RefMerge") == Role::merge);

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-const OpRegistry& registry() {
+const OpRegistry& ops_with_loops() {
   static const OpRegistry* ops = [] {
     auto* made = new OpRegistry;
     REQUIRE(register_all_ops(*made).ok());
@@ -18,7 +18,7 @@ const OpRegistry& registry() {
 }
 
 Tensor run(std::string_view op, std::vector<Tensor> inputs, Attrs attrs = {}) {
-  auto outputs = run_op(registry(), op, std::move(inputs), std::move(attrs));
+  auto outputs = run_op(ops_with_loops(), op, std::move(inputs), std::move(attrs));
   REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());
   return (*outputs)[0];
 }
@@ -95,7 +95,7 @@ TEST_CASE("a buffer that nobody else has is worked on in place, a shared one nev
   const void* data = own.data();
   std::vector<Value> inputs;
   inputs.emplace_back(std::move(own));
-  Bench bench(registry());
+  Bench bench(ops_with_loops());
   const auto in_place = bench.run("Neg", std::move(inputs));
   CHECK((*in_place)[0].tensor.data() == data);
   const Tensor shared = counted({64}), copy = *shared.clone();

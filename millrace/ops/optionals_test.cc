@@ -8,17 +8,17 @@
 namespace millrace {
 namespace {
 
-struct Fixture {
+struct OptionalOps {
   OpRegistry ops;
   std::unique_ptr<Bench> bench;
-  Fixture() {
+  OptionalOps() {
     REQUIRE(register_all_ops(ops).ok());
     bench = std::make_unique<Bench>(ops);
   }
 };
 
 TEST_CASE("an optional holds what it was made from, or nothing") {
-  Fixture f;
+  OptionalOps f;
   const auto run = [&](std::string_view op, std::vector<Value> inputs) {
     return f.bench->run(op, std::move(inputs),
                         {.attrs = {{"output_types", std::vector<DType>{DType::f32, DType::i32}},
@@ -40,7 +40,7 @@ TEST_CASE("an optional holds what it was made from, or nothing") {
 }
 
 TEST_CASE("an optional that contradicts itself or its node is refused") {
-  Fixture f;
+  OptionalOps f;
   const auto optional = [](std::string metadata, std::vector<Tensor> holds) {
     return Tensor::scalar(
         Variant{"tensorflow::data::Optional", std::move(metadata), std::move(holds)});

@@ -10,11 +10,11 @@
 namespace millrace {
 namespace {
 
-struct Fixture {
+struct VariableOps {
   OpRegistry ops;
   std::unique_ptr<Bench> bench;
 
-  Fixture() {
+  VariableOps() {
     REQUIRE(register_all_ops(ops).ok());
     bench = std::make_unique<Bench>(ops);
   }
@@ -42,26 +42,26 @@ struct Fixture {
   }
 };
 
-Tensor floats(std::initializer_list<float> values) { return Tensor::vector<float>(values); }
+Tensor vector_of(std::initializer_list<float> values) { return Tensor::vector<float>(values); }
 
 TEST_CASE("a variable that nobody assigned can't be read, and says its name") {
-  Fixture f;
+  VariableOps f;
   const Value v = f.variable("weights");
   CHECK(f.bench->run("Identity", {v}, {.attrs = {{"T", DType::f32}}}).status() ==
         failed_precondition("Attempting to use uninitialized value weights"));
-  CHECK(f.run("AssignAdd", {v, floats({1, 2})}, {{"T", DType::f32}}) ==
+  CHECK(f.run("AssignAdd", {v, vector_of({1, 2})}, {{"T", DType::f32}}) ==
         failed_precondition("Attempting to use uninitialized value weights"));
   CHECK(*f.get("IsVariableInitialized", {v}, {{"dtype", DType::f32}}) == Tensor::scalar(false));
-  REQUIRE(f.assign(v, floats({1, 2})).ok());
+  REQUIRE(f.assign(v, vector_of({1, 2})).ok());
   CHECK(*f.get("IsVariableInitialized", {v}, {{"dtype", DType::f32}}) == Tensor::scalar(true));
-  CHECK(*f.read(v) == floats({1, 2}));
+  CHECK(*f.read(v) == vector_of({1, 2}));
 }
 
 TEST_CASE("nodes of one name share a variable, shared_name and container tell them apart") {
-  Fixture f;
+  VariableOps f;
   const Value v = f.variable("v");
-  REQUIRE(f.assign(v, floats({1, 2})).ok());
-  CHECK(*f.read(f.variable("v")) == floats({1, 2}));
+  REQUIRE(f.assign(v, vector_of({1, 2})).ok());
+  CHECK(*f.read(f.variable("v")) == vector_of({1, 2}));
   const auto other = f.bench->run(
       "VariableV2", {},
       {.name = "v",
@@ -79,42 +79,42 @@ TEST_CASE("nodes of one name share a variable, shared_name and container tell th
 }
 
 TEST_CASE("an assigned buffer is taken, not copied, if nobody else has it") {
-  Fixture f;
+  VariableOps f;
   const Value v = f.variable();
-  Tensor own = floats({1, 2});
+  Tensor own = vector_of({1, 2});
   const void* data = own.data();
   REQUIRE(f.assign(v, std::move(own)).ok());
   CHECK(v.ref->tensor->data() == data);
-  const Tensor shared = floats({3, 4});
+  const Tensor shared = vector_of({3, 4});
   REQUIRE(f.assign(v, shared).ok());
   CHECK(v.ref->tensor->data() != shared.data());
 }
 
 TEST_CASE("what was read never changes, and an update without readers is done in place") {
-  Fixture f;
+  VariableOps f;
   const Value v = f.variable();
-  REQUIRE(f.assign(v, floats({1, 2})).ok());
+  REQUIRE(f.assign(v, vector_of({1, 2})).ok());
   const void* before = v.ref->tensor->data();
-  REQUIRE(f.run("AssignAdd", {v, floats({1, 1})}).ok());
+  REQUIRE(f.run("AssignAdd", {v, vector_of({1, 1})}).ok());
   CHECK(v.ref->tensor->data() == before);
   const Tensor read = *f.read(v);
-  REQUIRE(f.run("AssignSub", {v, floats({5, 5})}).ok());
-  CHECK(read == floats({2, 3}));
-  CHECK(*f.read(v) == floats({-3, -2}));
+  REQUIRE(f.run("AssignSub", {v, vector_of({5, 5})}).ok());
+  CHECK(read == vector_of({2, 3}));
+  CHECK(*f.read(v) == vector_of({-3, -2}));
 }
 
 TEST_CASE("assign checks the shape unless it is told not to") {
-  Fixture f;
+  VariableOps f;
   const Value v = f.variable();
-  CHECK(f.assign(v, floats({1, 2, 3})).message() ==
+  CHECK(f.assign(v, vector_of({1, 2, 3})).message() ==
         "Assign requires shapes of both tensors to match. lhs shape= [2] rhs shape= [3]");
-  REQUIRE(f.assign(v, floats({1, 2, 3}), {{"T", DType::f32}, {"validate_shape", false}}).ok());
-  CHECK(f.assign(v, floats({1, 2})).code() == Code::invalid_argument);
-  CHECK(f.run("AssignAdd", {v, floats({1})}).code() == Code::invalid_argument);
+  REQUIRE(f.assign(v, vector_of({1, 2, 3}), {{"T", DType::f32}, {"validate_shape", false}}).ok());
+  CHECK(f.assign(v, vector_of({1, 2})).code() == Code::invalid_argument);
+  CHECK(f.run("AssignAdd", {v, vector_of({1})}).code() == Code::invalid_argument);
 }
 
 TEST_CASE("counting up ends at the limit") {
-  Fixture f;
+  VariableOps f;
   const Value v = f.variable("n", DType::i64, PartialShape::scalar());
   REQUIRE(f.assign(v, Tensor::scalar<int64_t>(1), {{"T", DType::i64}}).ok());
   CHECK(*f.get("CountUpTo", {v}, {{"limit", 2}}) == Tensor::scalar<int64_t>(1));
@@ -122,7 +122,7 @@ TEST_CASE("counting up ends at the limit") {
 }
 
 TEST_CASE("updates from many threads all count") {
-  Fixture f;
+  VariableOps f;
   const Value v = f.variable("n", DType::i32, PartialShape::scalar());
   REQUIRE(f.assign(v, Tensor::scalar<int32_t>(0), {{"T", DType::i32}}).ok());
   constexpr int kThreads = 4, kUpdates = 500;
@@ -142,13 +142,13 @@ TEST_CASE("updates from many threads all count") {
 
 // --- resource variables ---
 
-Tensor handle(Fixture& f, std::string name = "r") {
+Tensor handle(VariableOps& f, std::string name = "r") {
   return *f.get("VarHandleOp", {},
                 {{"dtype", DType::f32}, {"shape", PartialShape{2}}, {"shared_name", name}});
 }
 
 TEST_CASE("a resource variable exists from its first assignment on") {
-  Fixture f;
+  VariableOps f;
   const Tensor r = handle(f);
   CHECK(*f.get("VarIsInitializedOp", {r}) == Tensor::scalar(false));
   CHECK(
@@ -157,68 +157,68 @@ TEST_CASE("a resource variable exists from its first assignment on") {
           "Could not find variable r. This could mean that the variable has been deleted. In TF1, "
           "it can also mean the variable is uninitialized. Debug info: container=localhost, status "
           "error message=Resource localhost/r/Variable does not exist."));
-  REQUIRE(f.run("AssignVariableOp", {r, floats({1, 2})}).ok());
+  REQUIRE(f.run("AssignVariableOp", {r, vector_of({1, 2})}).ok());
   CHECK(*f.get("VarIsInitializedOp", {r}) == Tensor::scalar(true));
-  CHECK(*f.get("ReadVariableOp", {r}, {{"dtype", DType::f32}}) == floats({1, 2}));
+  CHECK(*f.get("ReadVariableOp", {r}, {{"dtype", DType::f32}}) == vector_of({1, 2}));
   CHECK(*f.get("VariableShape", {r}) == Tensor::vector<int32_t>({2}));
 }
 
 TEST_CASE("what updates or gathers from a resource variable that is not there does not find it") {
-  Fixture f;
+  VariableOps f;
   const Tensor r = handle(f);
   const Tensor rows = Tensor::vector<int32_t>({0});
   const Status missing = not_found("Resource localhost/r/Variable does not exist.");
-  CHECK(f.run("AssignAddVariableOp", {r, floats({1, 1})}) == missing);
-  CHECK(f.run("ResourceScatterAdd", {r, rows, floats({1})}) == missing);
+  CHECK(f.run("AssignAddVariableOp", {r, vector_of({1, 1})}) == missing);
+  CHECK(f.run("ResourceScatterAdd", {r, rows, vector_of({1})}) == missing);
   CHECK(f.get("ResourceGather", {r, rows}, {{"dtype", DType::f32}}).status() == missing);
   CHECK(f.get("VariableShape", {r}).status() == missing);
   CHECK(f.run("DestroyResourceOp", {r}, {{"ignore_lookup_error", false}}) == missing);
 }
 
 TEST_CASE("a resource variable is updated, and what was read stays") {
-  Fixture f;
+  VariableOps f;
   const Tensor r = handle(f);
-  REQUIRE(f.run("AssignVariableOp", {r, floats({1, 2})}).ok());
+  REQUIRE(f.run("AssignVariableOp", {r, vector_of({1, 2})}).ok());
   const Tensor read = *f.get("ReadVariableOp", {r}, {{"dtype", DType::f32}});
-  REQUIRE(f.run("AssignAddVariableOp", {r, floats({1, 1})}).ok());
-  REQUIRE(f.run("AssignSubVariableOp", {r, floats({0, 5})}).ok());
-  CHECK(read == floats({1, 2}));
-  CHECK(*f.get("ReadVariableOp", {r}, {{"dtype", DType::f32}}) == floats({2, -2}));
+  REQUIRE(f.run("AssignAddVariableOp", {r, vector_of({1, 1})}).ok());
+  REQUIRE(f.run("AssignSubVariableOp", {r, vector_of({0, 5})}).ok());
+  CHECK(read == vector_of({1, 2}));
+  CHECK(*f.get("ReadVariableOp", {r}, {{"dtype", DType::f32}}) == vector_of({2, -2}));
 }
 
 TEST_CASE("an assignment that validates shapes holds them against the value that is there") {
-  Fixture f;
+  VariableOps f;
   const Tensor r = handle(f);
   const Attrs validating{{"validate_shape", AttrValue(true)}};
-  REQUIRE(f.run("AssignVariableOp", {r, floats({1, 2, 3})}, validating).ok());
-  const Status refused = f.run("AssignVariableOp", {r, floats({1, 2})}, validating);
+  REQUIRE(f.run("AssignVariableOp", {r, vector_of({1, 2, 3})}, validating).ok());
+  const Status refused = f.run("AssignVariableOp", {r, vector_of({1, 2})}, validating);
   CHECK(refused.code() == Code::invalid_argument);
   CHECK(refused.message().find("Expected [3] got [2]") != std::string::npos);
-  CHECK(f.run("AssignVariableOp", {r, floats({1, 2})}).ok());
+  CHECK(f.run("AssignVariableOp", {r, vector_of({1, 2})}).ok());
 }
 
 TEST_CASE("wrong types, wrong devices and wrong handles are refused") {
-  Fixture f;
+  VariableOps f;
   const Tensor r = handle(f);
-  REQUIRE(f.run("AssignVariableOp", {r, floats({1, 2})}).ok());
+  REQUIRE(f.run("AssignVariableOp", {r, vector_of({1, 2})}).ok());
   CHECK(f.run("AssignVariableOp", {r, Tensor::vector<int32_t>({1, 2})}).code() ==
         Code::invalid_argument);
   CHECK(f.get("ReadVariableOp", {r}, {{"dtype", DType::i32}}).status().code() ==
         Code::invalid_argument);
   ResourceHandle elsewhere = r.item<ResourceHandle>();
   elsewhere.device = "/job:ps/replica:0/task:0/device:CPU:0";
-  CHECK(f.run("AssignVariableOp", {Tensor::scalar(elsewhere), floats({1, 2})}).code() ==
+  CHECK(f.run("AssignVariableOp", {Tensor::scalar(elsewhere), vector_of({1, 2})}).code() ==
         Code::invalid_argument);
   ResourceHandle queue = r.item<ResourceHandle>();
   queue.type_name = "Queue";
-  CHECK(f.run("AssignVariableOp", {Tensor::scalar(queue), floats({1, 2})}).code() ==
+  CHECK(f.run("AssignVariableOp", {Tensor::scalar(queue), vector_of({1, 2})}).code() ==
         Code::invalid_argument);
 }
 
 TEST_CASE("a kernel forgets the variable it found once the container is cleared") {
-  Fixture f;
+  VariableOps f;
   const Tensor r = handle(f);
-  REQUIRE(f.run("AssignVariableOp", {r, floats({1, 2})}).ok());
+  REQUIRE(f.run("AssignVariableOp", {r, vector_of({1, 2})}).ok());
   f.bench->resources().clear("", cancelled("reset"));
   CHECK(*f.get("VarIsInitializedOp", {r}) == Tensor::scalar(false));
 }

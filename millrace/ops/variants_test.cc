@@ -28,9 +28,9 @@ Tensor optional_of(std::vector<Tensor> components) {
 const Tensor kNothing =
     Tensor::scalar(Variant{"tensorflow::data::Optional", std::string(1, '\0'), {}});
 
-struct Fixture {
+struct VariantOps {
   OpRegistry ops;
-  Fixture() { REQUIRE(register_all_ops(ops).ok()); }
+  VariantOps() { REQUIRE(register_all_ops(ops).ok()); }
   Tensor one(std::string_view op, std::vector<Tensor> inputs) {
     auto outputs = run_op(ops, op, std::move(inputs));
     REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());
@@ -49,7 +49,7 @@ bool has(const std::string& text, std::string_view part) {
 }
 
 TEST_CASE("zeros like a list are a list of zeros, and what is not set stays so") {
-  Fixture f;
+  VariantOps f;
   const TensorList zeros =
       read(f.one("ZerosLike", {list_of({Tensor::vector<float>({1, 2}), Tensor()})}));
   CHECK(zeros.dtype == DType::f32);
@@ -63,7 +63,7 @@ TEST_CASE("zeros like a list are a list of zeros, and what is not set stays so")
 }
 
 TEST_CASE("lists are added element by element, and one that is not set counts for nothing") {
-  Fixture f;
+  VariantOps f;
   const Tensor a = list_of({Tensor::scalar(1.0f), Tensor(), Tensor()});
   const Tensor b = list_of({Tensor::scalar(2.0f), Tensor::scalar(5.0f), Tensor()});
   const TensorList sum = read(f.one("AddN", {a, b, a}));
@@ -77,7 +77,7 @@ TEST_CASE("lists are added element by element, and one that is not set counts fo
 }
 
 TEST_CASE("lists that are not alike have no sum") {
-  Fixture f;
+  VariantOps f;
   const Tensor one = list_of({Tensor::scalar(1.0f)});
   CHECK(has(
       f.sum_fails(one, list_of({})),
@@ -98,7 +98,7 @@ TEST_CASE("lists that are not alike have no sum") {
 }
 
 TEST_CASE("optionals have zeros and sums if they hold alike things") {
-  Fixture f;
+  VariantOps f;
   const Tensor some = optional_of({Tensor::scalar(2), Tensor::vector<float>({1, 2})});
   const Tensor zeros = f.one("ZerosLike", {some});
   CHECK(zeros.item<Variant>().tensors[1] == Tensor::vector<float>({0, 0}));
@@ -111,7 +111,7 @@ TEST_CASE("optionals have zeros and sums if they hold alike things") {
 }
 
 TEST_CASE("variants of unknown types are refused") {
-  Fixture f;
+  VariantOps f;
   const Tensor other = Tensor::scalar(Variant{"other", "", {}});
   CHECK(has(f.sum_fails(other, other), "'other'"));
   CHECK(has(std::string(zeros_like_variants(other).status().message()), "'other'"));
@@ -119,7 +119,7 @@ TEST_CASE("variants of unknown types are refused") {
 }
 
 TEST_CASE("lists and optionals do not lie in each other without bound") {
-  Fixture f;
+  VariantOps f;
   const Tensor any = Tensor::scalar(-1);
   const Attrs of_lists = {{"element_dtype", DType::variant}, {"shape_type", DType::i32}};
   const Tensor empty = (*run_op(f.ops, "EmptyTensorList", {any, any}, of_lists))[0];

@@ -12,9 +12,9 @@
 namespace millrace {
 namespace {
 
-class LoopBuilder {
+class FunctionalLoop {
  public:
-  LoopBuilder(Inliner& inliner, const Caller& caller) : inliner_(inliner), caller_(caller) {}
+  FunctionalLoop(Inliner& inliner, const Caller& caller) : inliner_(inliner), caller_(caller) {}
 
   Result<Lowered> build() && {
     const Node& node = caller_.node;
@@ -212,7 +212,7 @@ class LoopBuilder {
 }  // namespace
 
 Result<Lowered> lower_while(Inliner& inliner, const Caller& caller) {
-  return LoopBuilder(inliner, caller).build();
+  return FunctionalLoop(inliner, caller).build();
 }
 
 }  // namespace millrace

@@ -9,10 +9,10 @@
 namespace millrace::python {
 namespace {
 
-// Ops enough to talk about shapes.
-struct Ops {
+// ShapeOps enough to talk about shapes.
+struct ShapeOps {
   OpRegistry registry;
-  Ops() {
+  ShapeOps() {
     REQUIRE(registry
                 .add({.name = "Const",
                       .doc = "",
@@ -81,7 +81,7 @@ NodeId placeholder(ClientGraph& graph, const std::string& name, PartialShape sha
 }
 
 TEST_CASE("a node's shape is known as soon as it is added") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const NodeId x = placeholder(graph, "x", {kUnknownDim, 3});
   const NodeId y = placeholder(graph, "y", {2, 1});
@@ -92,7 +92,7 @@ TEST_CASE("a node's shape is known as soon as it is added") {
 }
 
 TEST_CASE("a node whose shapes contradict each other is refused, and leaves nothing behind") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const NodeId x = placeholder(graph, "x", {2});
   const NodeId y = placeholder(graph, "y", {3});
@@ -105,7 +105,7 @@ TEST_CASE("a node whose shapes contradict each other is refused, and leaves noth
 }
 
 TEST_CASE("inputs that are not there are refused") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const NodeId x = placeholder(graph, "x", {2});
   for (const Endpoint wrong : {Endpoint{x, 1}, Endpoint{x, -1}, Endpoint{77, 0}}) {
@@ -116,7 +116,7 @@ TEST_CASE("inputs that are not there are refused") {
 }
 
 TEST_CASE("a wrong number of inputs is refused before the shape rule sees it") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const auto x = graph.add({.name = "x", .op = "Identity", .attrs = {{"T", DType::f32}}});
   CHECK(x.status().message() == "Node 'x' (Identity) takes 1 inputs (float), but has 0");
@@ -129,7 +129,7 @@ TEST_CASE("a wrong number of inputs is refused before the shape rule sees it") {
 }
 
 TEST_CASE("the name of a refused node is free again") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const NodeId x = placeholder(graph, "x", {2});
   const NodeId y = placeholder(graph, "y", {3});
@@ -140,7 +140,7 @@ TEST_CASE("the name of a refused node is free again") {
 }
 
 TEST_CASE("a constant of another type than it says has no value") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const auto constant = graph.add(
       {.name = "c", .op = "Const", .attrs = {{"value", Tensor::scalar(7)}, {"dtype", DType::f32}}});
@@ -149,7 +149,7 @@ TEST_CASE("a constant of another type than it says has no value") {
 }
 
 TEST_CASE("outputs that a changed attribute adds have unknown shapes") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const NodeId x = placeholder(graph, "x", {2});
   const auto split = graph.add(
@@ -160,7 +160,7 @@ TEST_CASE("outputs that a changed attribute adds have unknown shapes") {
 }
 
 TEST_CASE("constants, and the shapes and ranks of what has a known one, have values") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const auto constant = graph.add(
       {.name = "c", .op = "Const", .attrs = {{"value", Tensor::scalar(7)}, {"dtype", DType::i32}}});
@@ -184,7 +184,7 @@ TEST_CASE("constants, and the shapes and ranks of what has a known one, have val
 }
 
 TEST_CASE("a constant is known behind an identity, but a chain of any length is not walked") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const auto constant = graph.add(
       {.name = "c", .op = "Const", .attrs = {{"value", Tensor::scalar(7)}, {"dtype", DType::i32}}});
@@ -202,7 +202,7 @@ TEST_CASE("a constant is known behind an identity, but a chain of any length is 
 }
 
 TEST_CASE("what the program knows of a shape is merged with what was inferred") {
-  Ops ops;
+  ShapeOps ops;
   ClientGraph graph(ops.registry);
   const NodeId x = placeholder(graph, "x", {kUnknownDim, 3});
   CHECK(graph.merge_shape({x, 0}, {5, kUnknownDim}).ok());

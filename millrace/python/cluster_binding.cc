@@ -78,7 +78,7 @@ std::pair<std::string, int> task_of(const ClusterSpec& cluster,
 }
 
 template <size_t count>
-py::tuple names(const std::array<const char*, count>& variables) {
+py::tuple variable_names(const std::array<const char*, count>& variables) {
   py::tuple made(count);
   for (size_t i = 0; i < count; ++i) made[i] = variables[i];
   return made;
@@ -108,8 +108,8 @@ void bind_cluster(py::module_& module) {
       .def("__eq__", [](const ClusterSpec& a, const ClusterSpec& b) { return a == b; });
   module.def("which_task", &task_of, py::arg("cluster"), py::arg("job"), py::arg("index"),
              py::arg("tf_config"));
-  module.attr("socket_variables") = names(kSocketHandedOver);
-  module.attr("report_variables") = names(kReportHandedOver);
+  module.attr("socket_variables") = variable_names(kSocketHandedOver);
+  module.attr("report_variables") = variable_names(kReportHandedOver);
   py::class_<TaskReport, std::shared_ptr<TaskReport>>(
       module, "TaskReport", "Where this process tells how it is (docs/task_record.md).")
       .def_static("open", &open_report, py::arg("descriptor"), py::arg("file"))

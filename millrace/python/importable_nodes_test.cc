@@ -7,9 +7,9 @@
 namespace millrace::python {
 namespace {
 
-struct Ops {
+struct ImportedOps {
   OpRegistry registry;
-  Ops() {
+  ImportedOps() {
     for (OpDef op : {
              OpDef{.name = "Placeholder",
             .doc = "",
@@ -50,7 +50,7 @@ std::string names(const Result<std::vector<wire::NodeDef>>& nodes) {
 }
 
 TEST_CASE("nodes come after what they read, and in their own order where that is so already") {
-  Ops ops;
+  ImportedOps ops;
   const auto x = node("x", "Placeholder", {}), y = node("y", "Neg", {"x"});
   const auto z = node("z", "Neg", {"x", "^y"});
   CHECK(names(importable_nodes({.nodes = {z, y, x}}, {}, ops.registry)) == "x y z");
@@ -58,14 +58,14 @@ TEST_CASE("nodes come after what they read, and in their own order where that is
 }
 
 TEST_CASE("what comes round a loop may come later") {
-  Ops ops;
+  ImportedOps ops;
   const wire::GraphDef def{.nodes = {node("x", "Placeholder", {}), node("m", "Merge", {"x", "n"}),
                                      node("n", "NextIteration", {"m"})}};
   CHECK(names(importable_nodes(def, {}, ops.registry)) == "x m n");
 }
 
 TEST_CASE("a cycle that is no loop is refused, though it goes through a merge") {
-  Ops ops;
+  ImportedOps ops;
   const wire::GraphDef def{.nodes = {node("x", "Placeholder", {}), node("m", "Merge", {"x", "y"}),
                                      node("y", "Neg", {"m"})}};
   const Status status = importable_nodes(def, {}, ops.registry).status();
@@ -74,7 +74,7 @@ TEST_CASE("a cycle that is no loop is refused, though it goes through a merge") 
 }
 
 TEST_CASE("a mapped input need not be there, keeps its name, and has its type checked") {
-  Ops ops;
+  ImportedOps ops;
   const wire::GraphDef def{.nodes = {node("y", "Neg", {"gone:2"})}};
   const MappedInput fits{"gone:2", "other", {DType::f32}}, wrong{"gone:2", "other", {DType::i32}};
   const auto nodes = importable_nodes(def, {{fits}}, ops.registry);
@@ -87,7 +87,7 @@ TEST_CASE("a mapped input need not be there, keeps its name, and has its type ch
 }
 
 TEST_CASE("a mapped input may be a reference") {
-  Ops ops;
+  ImportedOps ops;
   const wire::GraphDef def{
       .nodes = {node("x", "Placeholder", {}), node("a", "Assign", {"v", "x"})}};
   const MappedInput reference{"v", "other", {DType::f32, true}}, value{"v", "other", {DType::f32}};
@@ -96,14 +96,14 @@ TEST_CASE("a mapped input may be a reference") {
 }
 
 TEST_CASE("a node may have the name that a stand-in would have") {
-  Ops ops;
+  ImportedOps ops;
   const wire::GraphDef def{.nodes = {node("other", "Neg", {"gone"})}};
   const MappedInput gone{"gone", "other", {DType::f32}};
   CHECK(names(importable_nodes(def, {{gone}}, ops.registry)) == "other");
 }
 
 TEST_CASE("mapping what is not there is refused; what nobody reads is fine") {
-  Ops ops;
+  ImportedOps ops;
   const wire::GraphDef def{.nodes = {node("x", "Placeholder", {})}};
   const MappedInput x{"x:0", "other", {DType::f32}}, gone{"gone", "other", {DType::f32}},
       far{"x:1", "other", {DType::f32}};

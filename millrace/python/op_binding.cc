@@ -34,14 +34,14 @@ py::list list_of(const std::vector<T>& items, py::tuple (*convert)(const T&)) {
   return made;
 }
 
-py::object describe(const OpLibrary& library, const std::string& name) {
+py::object describe_op(const OpLibrary& library, const std::string& name) {
   const OpDef* op = library.ops().find(name);
   if (op == nullptr) return py::none();
   return py::make_tuple(list_of(op->inputs, &arg_tuple), list_of(op->outputs, &arg_tuple),
                         list_of(op->attrs, &attr_tuple), op->stateful);
 }
 
-std::vector<std::string> names(const OpLibrary& library) {
+std::vector<std::string> op_names(const OpLibrary& library) {
   std::vector<std::string> made;
   for (const OpDef* op : library.ops().all()) made.push_back(op->name);
   return made;
@@ -51,8 +51,8 @@ std::vector<std::string> names(const OpLibrary& library) {
 
 void bind_ops(py::module_& module) {
   py::class_<OpLibrary, std::shared_ptr<OpLibrary>>(module, "OpLibrary")
-      .def("names", &names)
-      .def("describe", &describe, "(inputs, outputs, attributes, stateful) of an op, or None.")
+      .def("names", &op_names)
+      .def("describe", &describe_op, "(inputs, outputs, attributes, stateful) of an op, or None.")
       .def("suggestions", [](const OpLibrary& library, const std::string& name) {
         return library.ops().suggestions(name);
       });

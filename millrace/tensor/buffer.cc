@@ -38,7 +38,7 @@ class BorrowedBuffer final : public Buffer {
 
 enum class Content { uninitialised, zero };
 
-Result<std::shared_ptr<Buffer>> make(size_t size, Content content) {
+Result<std::shared_ptr<Buffer>> make_bytes(size_t size, Content content) {
   try {
     if (size >= BlockCache::kMinBlock) {
       MR_ASSIGN(const BlockCache::Block block, BlockCache::instance().take(size));
@@ -59,11 +59,11 @@ Result<std::shared_ptr<Buffer>> make(size_t size, Content content) {
 }  // namespace
 
 Result<std::shared_ptr<Buffer>> Buffer::allocate(size_t size) {
-  return make(size, Content::uninitialised);
+  return make_bytes(size, Content::uninitialised);
 }
 
 Result<std::shared_ptr<Buffer>> Buffer::allocate_zeroed(size_t size) {
-  return make(size, Content::zero);
+  return make_bytes(size, Content::zero);
 }
 
 std::shared_ptr<Buffer> Buffer::borrow(void* data, size_t size,

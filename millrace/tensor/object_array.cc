@@ -29,7 +29,7 @@ class ObjectArray final : public Buffer {
 };
 
 template <class T>
-Result<std::shared_ptr<Buffer>> make(size_t count) {
+Result<std::shared_ptr<Buffer>> make_objects(size_t count) {
   const size_t size = count * sizeof(T);
   try {
     if (size >= BlockCache::kMinBlock) {
@@ -51,11 +51,11 @@ Result<std::shared_ptr<Buffer>> make(size_t count) {
 Result<std::shared_ptr<Buffer>> allocate_objects(DType dtype, size_t count) {
   switch (dtype) {
     case DType::string:
-      return make<std::string>(count);
+      return make_objects<std::string>(count);
     case DType::resource:
-      return make<ResourceHandle>(count);
+      return make_objects<ResourceHandle>(count);
     case DType::variant:
-      return make<Variant>(count);
+      return make_objects<Variant>(count);
     default:
       return internal(dtype_name(dtype), " elements are bytes, not objects");
   }

@@ -7,13 +7,10 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
 #include "millrace/wire/tensor_fields.h"
+#include "millrace/wire/tensor_pieces.h"
 
 namespace millrace::wire {
 namespace {
-
-// NamedTensorProto.
-constexpr uint32_t kName = 1;
-constexpr uint32_t kTensor = 2;
 
 uint32_t number_of(uint64_t tag) { return static_cast<uint32_t>(tag >> 3); }
 WireType type_of(uint64_t tag) { return static_cast<WireType>(tag & 7); }
@@ -133,9 +130,9 @@ Status TensorExtractor::begin_bytes(size_t length) {
       has_tensor_ = false;
       return enter(field_ == TensorField::named ? Level::named : Level::tensor, length);
     case Level::named:
-      if (number == kTensor) return enter(Level::tensor, length);
-      if (number == kName) name_.clear();
-      is_name_ = number == kName;
+      if (number == kNamedTensor) return enter(Level::tensor, length);
+      if (number == kTensorsName) name_.clear();
+      is_name_ = number == kTensorsName;
       head_.clear();
       return begin_copy(length);
     case Level::tensor:

@@ -6,6 +6,16 @@
 # compiler caches serve several checkouts.
 
 option(MILLRACE_PRECOMPILED "Compile common headers once" ON)
+# Sources of one room are compiled several at a time, which reads the headers once for all of them:
+# quick from scratch, slow for who edits one file over and over (then -DMILLRACE_BATCHES=OFF).
+option(MILLRACE_BATCHES "Compile sources of a room in batches" ON)
+
+# Of one target. Sources with flags of their own stay alone; names in anonymous namespaces must differ.
+function(millrace_batches target)
+  if(MILLRACE_BATCHES)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
 
 # millrace_precompiled(NAME LINKS library... HEADERS header...): the target millrace_precompiled_NAME
 function(millrace_precompiled name)

@@ -47,6 +47,9 @@ function(millrace_room room)
   set_target_properties(${library} PROPERTIES EXPORT_NAME ${room})
   set_property(GLOBAL APPEND PROPERTY MILLRACE_ROOMS ${room})
   millrace_room_precompiled(${room})
+  if(arg_SOURCES)
+    millrace_batches(${library})
+  endif()
 
   target_compile_features(${library} ${reach} cxx_std_20)
   target_include_directories(${library} ${reach}
@@ -63,6 +66,7 @@ function(millrace_room room)
   if(MILLRACE_TESTS AND arg_TESTS)
     add_executable(${library}_test ${arg_TESTS})
     millrace_use_precompiled(${library}_test test)
+    millrace_batches(${library}_test)
     set_target_properties(${library}_test PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test-bin")
     target_link_libraries(${library}_test PRIVATE millrace_test_main ${library})

@@ -144,7 +144,7 @@ constexpr cpu::BinaryOptions kPower = {.no_result =
                                            "Integers to negative integer powers are not allowed"};
 
 // One row of this family: x, y -> z of one type.
-struct Row {
+struct ArithmeticOp {
   std::string name, doc;
   std::string_view types;
   KernelFactory cpu;
@@ -152,7 +152,7 @@ struct Row {
   bool commutative = false;
 };
 
-Status add_row(OpRegistry& ops, Row row) {
+Status add_arithmetic(OpRegistry& ops, ArithmeticOp row) {
   return ops.add({.name = std::move(row.name),
                   .doc = std::move(row.doc),
                   .signature = str_cat("x: T, y: T -> z: T | T: ", row.types),
@@ -165,99 +165,102 @@ Status add_row(OpRegistry& ops, Row row) {
 Status register_sums(OpRegistry& ops) {
   using AddTypes = Join<Number, cpu::Types<std::string>>;
   // Strings are joined, which is why Add is not commutative and AddV2 is.
-  MR_TRY(add_row(ops, {.name = "Add",
-                       .doc = "The sum x + y.",
-                       .types = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, "
-                                "complex64, complex128, string}",
-                       .cpu = cpu::binary<AddTypes>(plus),
-                       .examples = {"[1 2], [3 4] -> [4 6] | T = float",
-                                    "['a' 'b'], 'c' -> ['ac' 'bc'] | T = string"}}));
-  MR_TRY(add_row(ops, {.name = "AddV2",
-                       .doc = "The sum x + y.",
-                       .types = "number",
-                       .cpu = cpu::binary(cpu::addition_loop),
-                       .examples = {"[[1] [2]], [3 4] -> [[4 5] [5 6]]"},
-                       .commutative = true}));
-  MR_TRY(add_row(ops, {.name = "Sub",
-                       .doc = "The difference x - y.",
-                       .types = "number",
-                       .cpu = cpu::binary(cpu::subtraction_loop),
-                       .examples = {"[3 4], [1 2] -> [2 2]"}}));
-  MR_TRY(add_row(ops, {.name = "Mul",
-                       .doc = "The product x * y.",
-                       .types = "number",
-                       .cpu = cpu::binary<Number>(times),
-                       .examples = {"[3 4], 2 -> [6 8]"},
-                       .commutative = true}));
-  return add_row(ops,
-                 {.name = "SquaredDifference",
-                  .doc = "(x - y) * (x - y), for complex numbers times the conjugate.",
-                  .types = "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
-                  .cpu = cpu::binary<Join<ModTypes, Complex>>(squared_difference),
-                  .examples = {"[3 1], [1 4] -> [4 9]"},
-                  .commutative = true});
+  MR_TRY(add_arithmetic(
+      ops, {.name = "Add",
+            .doc = "The sum x + y.",
+            .types = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, "
+                     "complex64, complex128, string}",
+            .cpu = cpu::binary<AddTypes>(plus),
+            .examples = {"[1 2], [3 4] -> [4 6] | T = float",
+                         "['a' 'b'], 'c' -> ['ac' 'bc'] | T = string"}}));
+  MR_TRY(add_arithmetic(ops, {.name = "AddV2",
+                              .doc = "The sum x + y.",
+                              .types = "number",
+                              .cpu = cpu::binary(cpu::addition_loop),
+                              .examples = {"[[1] [2]], [3 4] -> [[4 5] [5 6]]"},
+                              .commutative = true}));
+  MR_TRY(add_arithmetic(ops, {.name = "Sub",
+                              .doc = "The difference x - y.",
+                              .types = "number",
+                              .cpu = cpu::binary(cpu::subtraction_loop),
+                              .examples = {"[3 4], [1 2] -> [2 2]"}}));
+  MR_TRY(add_arithmetic(ops, {.name = "Mul",
+                              .doc = "The product x * y.",
+                              .types = "number",
+                              .cpu = cpu::binary<Number>(times),
+                              .examples = {"[3 4], 2 -> [6 8]"},
+                              .commutative = true}));
+  return add_arithmetic(
+      ops, {.name = "SquaredDifference",
+            .doc = "(x - y) * (x - y), for complex numbers times the conjugate.",
+            .types = "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
+            .cpu = cpu::binary<Join<ModTypes, Complex>>(squared_difference),
+            .examples = {"[3 1], [1 4] -> [4 9]"},
+            .commutative = true});
 }
 
 Status register_quotients(OpRegistry& ops) {
-  MR_TRY(add_row(ops, {.name = "Div",
-                       .doc = "x / y; integers are rounded towards zero.",
-                       .types = "number",
-                       .cpu = cpu::binary<Number>(divide, kDivision),
-                       .examples = {"[6 8], [3 2] -> [2 4]", "[-7], [2] -> [-3] | T = int32"}}));
-  MR_TRY(add_row(ops, {.name = "RealDiv",
-                       .doc = "The quotient x / y.",
-                       .types = "number",
-                       .cpu = cpu::binary<Number>(divide, kDivision),
-                       .examples = {"[6 8], [3 2] -> [2 4]"}}));
-  MR_TRY(add_row(ops, {.name = "TruncateDiv",
-                       .doc = "x / y, rounded towards zero.",
-                       .types = "number",
-                       .cpu = cpu::binary<Number>(truncate_divide, kDivision),
-                       .examples = {"[7 8], 2 -> [3 4]", "[-7], [2] -> [-3] | T = int32"}}));
-  MR_TRY(add_row(ops, {.name = "FloorDiv",
-                       .doc = "x / y, rounded down.",
-                       .types = "number",
-                       .cpu = cpu::binary<Number>(floor_divide, kDivision),
-                       .examples = {"[7 8], 2 -> [3 4]", "[-7], [2] -> [-4] | T = int32"}}));
-  MR_TRY(add_row(ops, {.name = "DivNoNan",
-                       .doc = "x / y, and 0 where y is 0.",
-                       .types = "{half, float, bfloat16, double, complex64, complex128}",
-                       .cpu = cpu::binary<Join<Floating, Complex>>(divide_no_nan),
-                       .examples = {"[6 1], [3 0] -> [2 0]"}}));
-  MR_TRY(add_row(ops, {.name = "FloorMod",
-                       .doc = "What x - FloorDiv(x, y) * y leaves; it has the sign of y.",
-                       .types = "real",
-                       .cpu = cpu::binary<Real>(floor_remainder, kDivision),
-                       .examples = {"[7 8], 3 -> [1 2]", "[-7], [3] -> [2] | T = int32"}}));
+  MR_TRY(add_arithmetic(ops,
+                        {.name = "Div",
+                         .doc = "x / y; integers are rounded towards zero.",
+                         .types = "number",
+                         .cpu = cpu::binary<Number>(divide, kDivision),
+                         .examples = {"[6 8], [3 2] -> [2 4]", "[-7], [2] -> [-3] | T = int32"}}));
+  MR_TRY(add_arithmetic(ops, {.name = "RealDiv",
+                              .doc = "The quotient x / y.",
+                              .types = "number",
+                              .cpu = cpu::binary<Number>(divide, kDivision),
+                              .examples = {"[6 8], [3 2] -> [2 4]"}}));
+  MR_TRY(add_arithmetic(ops, {.name = "TruncateDiv",
+                              .doc = "x / y, rounded towards zero.",
+                              .types = "number",
+                              .cpu = cpu::binary<Number>(truncate_divide, kDivision),
+                              .examples = {"[7 8], 2 -> [3 4]", "[-7], [2] -> [-3] | T = int32"}}));
+  MR_TRY(add_arithmetic(ops, {.name = "FloorDiv",
+                              .doc = "x / y, rounded down.",
+                              .types = "number",
+                              .cpu = cpu::binary<Number>(floor_divide, kDivision),
+                              .examples = {"[7 8], 2 -> [3 4]", "[-7], [2] -> [-4] | T = int32"}}));
+  MR_TRY(add_arithmetic(ops, {.name = "DivNoNan",
+                              .doc = "x / y, and 0 where y is 0.",
+                              .types = "{half, float, bfloat16, double, complex64, complex128}",
+                              .cpu = cpu::binary<Join<Floating, Complex>>(divide_no_nan),
+                              .examples = {"[6 1], [3 0] -> [2 0]"}}));
+  MR_TRY(add_arithmetic(ops, {.name = "FloorMod",
+                              .doc = "What x - FloorDiv(x, y) * y leaves; it has the sign of y.",
+                              .types = "real",
+                              .cpu = cpu::binary<Real>(floor_remainder, kDivision),
+                              .examples = {"[7 8], 3 -> [1 2]", "[-7], [3] -> [2] | T = int32"}}));
   for (const char* name : {"Mod", "TruncateMod"}) {
-    MR_TRY(add_row(ops, {.name = name,
-                         .doc = "What x - TruncateDiv(x, y) * y leaves; it has the sign of x.",
-                         .types = "{int32, int64, half, bfloat16, float, double}",
-                         .cpu = cpu::binary<ModTypes>(truncate_remainder, kDivision),
-                         .examples = {"[7 -7], 3 -> [1 -1]"}}));
+    MR_TRY(
+        add_arithmetic(ops, {.name = name,
+                             .doc = "What x - TruncateDiv(x, y) * y leaves; it has the sign of x.",
+                             .types = "{int32, int64, half, bfloat16, float, double}",
+                             .cpu = cpu::binary<ModTypes>(truncate_remainder, kDivision),
+                             .examples = {"[7 -7], 3 -> [1 -1]"}}));
   }
   return {};
 }
 
 Status register_extremes(OpRegistry& ops) {
-  MR_TRY(add_row(ops, {.name = "Maximum",
-                       .doc = "The larger of x and y.",
-                       .types = "real",
-                       .cpu = cpu::binary<Real>(larger),
-                       .examples = {"[1 5], [3 4] -> [3 5]"},
-                       .commutative = true}));
-  MR_TRY(add_row(ops, {.name = "Minimum",
-                       .doc = "The smaller of x and y.",
-                       .types = "real",
-                       .cpu = cpu::binary<Real>(smaller),
-                       .examples = {"[1 5], [3 4] -> [1 4]"},
-                       .commutative = true}));
-  MR_TRY(add_row(ops, {.name = "Pow",
-                       .doc = "x to the power of y.",
-                       .types = "{bfloat16, float, half, double, int8, int16, int32, int64, "
-                                "complex64, complex128}",
-                       .cpu = cpu::binary<PowTypes>(power, kPower),
-                       .examples = {"[2 3], [3 2] -> [8 9]"}}));
+  MR_TRY(add_arithmetic(ops, {.name = "Maximum",
+                              .doc = "The larger of x and y.",
+                              .types = "real",
+                              .cpu = cpu::binary<Real>(larger),
+                              .examples = {"[1 5], [3 4] -> [3 5]"},
+                              .commutative = true}));
+  MR_TRY(add_arithmetic(ops, {.name = "Minimum",
+                              .doc = "The smaller of x and y.",
+                              .types = "real",
+                              .cpu = cpu::binary<Real>(smaller),
+                              .examples = {"[1 5], [3 4] -> [1 4]"},
+                              .commutative = true}));
+  MR_TRY(add_arithmetic(ops, {.name = "Pow",
+                              .doc = "x to the power of y.",
+                              .types = "{bfloat16, float, half, double, int8, int16, int32, int64, "
+                                       "complex64, complex128}",
+                              .cpu = cpu::binary<PowTypes>(power, kPower),
+                              .examples = {"[2 3], [3 2] -> [8 9]"}}));
   return ops.add({
       .name = "Atan2",
       .doc = "The angle of the point (x, y), in radians.",

@@ -248,13 +248,13 @@ Result<std::unique_ptr<Kernel>> make_l2_loss(const KernelSpec& spec) {
   })(spec);
 }
 
-struct Row {
+struct ReductionOp {
   std::string name, doc, types;
   ReduceLoops (*loops_for)(DType);
   std::vector<std::string> examples;
 };
 
-Status add_row(OpRegistry& ops, Row row) {
+Status add_reduction(OpRegistry& ops, ReductionOp row) {
   const bool is_logical = row.types == "bool";
   const std::string attrs =
       str_cat("keep_dims: bool = false, ", is_logical ? "" : str_cat("T: ", row.types, ", "),
@@ -274,44 +274,45 @@ Status add_row(OpRegistry& ops, Row row) {
 }  // namespace
 
 Status register_reductions(OpRegistry& ops) {
+  MR_TRY(add_reduction(
+      ops, {"Sum",
+            "The sum of the elements along the named axes.",
+            "number",
+            &loops_for<Adding, Number>,
+            {"[[1 2 3] [4 5 6]], 0 -> [5 7 9]", "[[1 2 3] [4 5 6]], [-1] -> [6 15]",
+             "[[1 2 3] [4 5 6]], [0 1] -> [[21]] | keep_dims = true",
+             "[1 2 3 4 5 6 7 8 9 10 11], 0 -> 66", "[1 2], [] -> [1 2]", "[], 0 -> 0"}}));
+  MR_TRY(add_reduction(ops, {"Mean",
+                             "The mean of the elements along the named axes.",
+                             "number",
+                             &mean_loops,
+                             {"[[1 2 3] [3 4 5]], 0 -> [2 3 4]"}}));
+  MR_TRY(add_reduction(ops, {"Prod",
+                             "The product of the elements along the named axes.",
+                             "number",
+                             &loops_for<Multiplying, Number>,
+                             {"[[1 2 3] [4 5 2]], 1 -> [6 40]"}}));
   MR_TRY(
-      add_row(ops, {"Sum",
-                    "The sum of the elements along the named axes.",
-                    "number",
-                    &loops_for<Adding, Number>,
-                    {"[[1 2 3] [4 5 6]], 0 -> [5 7 9]", "[[1 2 3] [4 5 6]], [-1] -> [6 15]",
-                     "[[1 2 3] [4 5 6]], [0 1] -> [[21]] | keep_dims = true",
-                     "[1 2 3 4 5 6 7 8 9 10 11], 0 -> 66", "[1 2], [] -> [1 2]", "[], 0 -> 0"}}));
-  MR_TRY(add_row(ops, {"Mean",
-                       "The mean of the elements along the named axes.",
-                       "number",
-                       &mean_loops,
-                       {"[[1 2 3] [3 4 5]], 0 -> [2 3 4]"}}));
-  MR_TRY(add_row(ops, {"Prod",
-                       "The product of the elements along the named axes.",
-                       "number",
-                       &loops_for<Multiplying, Number>,
-                       {"[[1 2 3] [4 5 2]], 1 -> [6 40]"}}));
-  MR_TRY(add_row(ops, {"Max",
-                       "The largest element along the named axes.",
-                       "real",
-                       &loops_for<Raising, Real>,
-                       {"[[1 9 3] [4 5 6]], 0 -> [4 9 6]", "[1 nan 3], 0 -> nan | T = float"}}));
-  MR_TRY(add_row(ops, {"Min",
-                       "The smallest element along the named axes.",
-                       "real",
-                       &loops_for<Lowering, Real>,
-                       {"[[1 9 3] [4 5 6]], 0 -> [1 5 3]"}}));
-  MR_TRY(add_row(ops, {"All",
-                       "Whether all elements along the named axes are true.",
-                       "bool",
-                       &loops_for<AllTrue, cpu::Types<bool>>,
-                       {"[[true false] [true true]], 0 -> [true false]"}}));
-  MR_TRY(add_row(ops, {"Any",
-                       "Whether any element along the named axes is true.",
-                       "bool",
-                       &loops_for<AnyTrue, cpu::Types<bool>>,
-                       {"[[true false] [false false]], 1 -> [true false]"}}));
+      add_reduction(ops, {"Max",
+                          "The largest element along the named axes.",
+                          "real",
+                          &loops_for<Raising, Real>,
+                          {"[[1 9 3] [4 5 6]], 0 -> [4 9 6]", "[1 nan 3], 0 -> nan | T = float"}}));
+  MR_TRY(add_reduction(ops, {"Min",
+                             "The smallest element along the named axes.",
+                             "real",
+                             &loops_for<Lowering, Real>,
+                             {"[[1 9 3] [4 5 6]], 0 -> [1 5 3]"}}));
+  MR_TRY(add_reduction(ops, {"All",
+                             "Whether all elements along the named axes are true.",
+                             "bool",
+                             &loops_for<AllTrue, cpu::Types<bool>>,
+                             {"[[true false] [true true]], 0 -> [true false]"}}));
+  MR_TRY(add_reduction(ops, {"Any",
+                             "Whether any element along the named axes is true.",
+                             "bool",
+                             &loops_for<AnyTrue, cpu::Types<bool>>,
+                             {"[[true false] [false false]], 1 -> [true false]"}}));
   return ops.add({
       .name = "L2Loss",
       .doc = "Half the sum of the squares of all elements.",

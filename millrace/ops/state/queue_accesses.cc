@@ -36,7 +36,7 @@ Status no_timeout(const KernelSpec& spec) {
   return {};
 }
 
-std::string types_text(const std::vector<DType>& types) {
+std::string tail_of_types(const std::vector<DType>& types) {
   std::string text;
   for (const DType type : types) str_append(&text, ", ", dtype_name(type));
   return text;
@@ -62,8 +62,8 @@ class EnqueueKernel final : public Kernel {
     if (!queue.ok()) return done(queue.status());
     if ((*queue)->spec().types != types_) {
       const std::string_view handle = context.input_is_ref(0) ? "string_ref" : "resource";
-      return done(invalid("Signature mismatch, have: ", handle, types_text(types_),
-                          "-> expected: ", handle, types_text((*queue)->spec().types), "->"));
+      return done(invalid("Signature mismatch, have: ", handle, tail_of_types(types_),
+                          "-> expected: ", handle, tail_of_types((*queue)->spec().types), "->"));
     }
     QueueElement components;
     for (int slot = 1; slot < context.num_inputs(); ++slot) {
@@ -109,8 +109,8 @@ class DequeueKernel final : public Kernel {
     auto queue = access_.find(context);
     if (!queue.ok()) return done(queue.status());
     if ((*queue)->spec().types != types_) {
-      return done(invalid("Signature mismatch, have: resource->", types_text(types_),
-                          " expected: resource->", types_text((*queue)->spec().types)));
+      return done(invalid("Signature mismatch, have: resource->", tail_of_types(types_),
+                          " expected: resource->", tail_of_types((*queue)->spec().types)));
     }
     Queue& source = **queue;
     Done<QueueElement> deliver([&context, queue = std::move(*queue),

@@ -50,12 +50,12 @@ class VariableKernel final : public Kernel {
   CachedResource<Variable> cached_;
 };
 
-class AssignKernel final : public Kernel {
+class AssignRefKernel final : public Kernel {
  public:
-  explicit AssignKernel(bool validates_shape) : validates_shape_(validates_shape) {}
+  explicit AssignRefKernel(bool validates_shape) : validates_shape_(validates_shape) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     MR_ASSIGN(const bool validates_shape, spec.attrs.boolean("validate_shape"));
-    return std::unique_ptr<Kernel>(std::make_unique<AssignKernel>(validates_shape));
+    return std::unique_ptr<Kernel>(std::make_unique<AssignRefKernel>(validates_shape));
   }
 
   Status run(KernelContext& context) override {
@@ -88,9 +88,9 @@ class AssignKernel final : public Kernel {
   const bool validates_shape_;
 };
 
-class UpdateKernel final : public Kernel {
+class UpdateRefKernel final : public Kernel {
  public:
-  explicit UpdateKernel(cpu::BinaryLoop loop) : loop_(loop) {}
+  explicit UpdateRefKernel(cpu::BinaryLoop loop) : loop_(loop) {}
   Status run(KernelContext& context) override {
     const TensorRef& ref = context.input_ref(0);
     {
@@ -106,15 +106,15 @@ class UpdateKernel final : public Kernel {
   const cpu::BinaryLoop loop_;
 };
 
-KernelFactory updating(cpu::BinaryLoop (*loop_for)(DType)) {
+KernelFactory updating_ref(cpu::BinaryLoop (*loop_for)(DType)) {
   return [loop_for](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
     const cpu::BinaryLoop loop = loop_for(spec.inputs[0].dtype);
     if (loop == nullptr) return cpu::no_loop(spec, spec.inputs[0].dtype);
-    return std::unique_ptr<Kernel>(std::make_unique<UpdateKernel>(loop));
+    return std::unique_ptr<Kernel>(std::make_unique<UpdateRefKernel>(loop));
   };
 }
 
-Status is_initialized(KernelContext& context) {
+Status is_ref_initialized(KernelContext& context) {
   const TensorRef& ref = context.input_ref(0);
   MutexLock lock(*ref.mutex);
   context.set_output(0, Tensor::scalar(ref.tensor->has_value()));
@@ -172,7 +172,7 @@ Status add_update(OpRegistry& ops, std::string name, std::string doc,
       .signature =
           "ref: ref(T), value: T -> output_ref: ref(T) | T: number, use_locking: bool = false",
       .infer = infer_update,
-      .cpu = updating(loop_for),
+      .cpu = updating_ref(loop_for),
       .stateful = true,
       .foldable = false,
   });
@@ -201,7 +201,7 @@ Status register_ref_variables(OpRegistry& ops) {
       .signature = "ref: ref(T), value: T -> output_ref: ref(T) | T: type, "
                    "validate_shape: bool = true, use_locking: bool = true",
       .infer = infer_assign,
-      .cpu = kernel_class<AssignKernel>(),
+      .cpu = kernel_class<AssignRefKernel>(),
       .stateful = true,
       .foldable = false,
       .allows_uninitialized_input = true,
@@ -213,7 +213,7 @@ Status register_ref_variables(OpRegistry& ops) {
       .doc = "True if the variable was assigned a value.",
       .signature = "ref: ref(dtype) -> is_initialized: bool | dtype: type",
       .infer = infer::scalar,
-      .cpu = kernel(is_initialized),
+      .cpu = kernel(is_ref_initialized),
       .stateful = true,
       .foldable = false,
       .allows_uninitialized_input = true,

@@ -46,14 +46,14 @@ class ReadKernel final : public Kernel {
   VariableHandle variable_;
 };
 
-class AssignKernel final : public Kernel {
+class AssignResourceKernel final : public Kernel {
  public:
-  AssignKernel(DType dtype, bool validates_shape)
+  AssignResourceKernel(DType dtype, bool validates_shape)
       : dtype_(dtype), validates_shape_(validates_shape) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     MR_ASSIGN(const DType dtype, spec.attrs.type("dtype"));
     MR_ASSIGN(const bool validates_shape, spec.attrs.boolean("validate_shape"));
-    return std::unique_ptr<Kernel>(std::make_unique<AssignKernel>(dtype, validates_shape));
+    return std::unique_ptr<Kernel>(std::make_unique<AssignResourceKernel>(dtype, validates_shape));
   }
 
   Status run(KernelContext& context) override {
@@ -97,9 +97,9 @@ class AssignKernel final : public Kernel {
   CachedResource<Variable> cached_;
 };
 
-class UpdateKernel final : public Kernel {
+class UpdateResourceKernel final : public Kernel {
  public:
-  UpdateKernel(DType dtype, cpu::BinaryLoop loop) : dtype_(dtype), loop_(loop) {}
+  UpdateResourceKernel(DType dtype, cpu::BinaryLoop loop) : dtype_(dtype), loop_(loop) {}
   Status run(KernelContext& context) override {
     return variable_.change(
         context, dtype_, [&](Tensor& tensor) { return update(tensor, context.input(1), loop_); });
@@ -111,16 +111,16 @@ class UpdateKernel final : public Kernel {
   VariableHandle variable_;
 };
 
-KernelFactory updating(cpu::BinaryLoop (*loop_for)(DType)) {
+KernelFactory updating_resource(cpu::BinaryLoop (*loop_for)(DType)) {
   return [loop_for](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
     const DType dtype = spec.inputs[1].dtype;
     const cpu::BinaryLoop loop = loop_for(dtype);
     if (loop == nullptr) return cpu::no_loop(spec, dtype);
-    return std::unique_ptr<Kernel>(std::make_unique<UpdateKernel>(dtype, loop));
+    return std::unique_ptr<Kernel>(std::make_unique<UpdateResourceKernel>(dtype, loop));
   };
 }
 
-Status is_initialized(KernelContext& context) {
+Status is_resource_initialized(KernelContext& context) {
   MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
   const auto found = context.step().device->resources->find<Variable>(name.container, name.name);
   context.set_output(0, Tensor::scalar(found.ok() && (*found)->read().has_value()));
@@ -166,17 +166,17 @@ Status register_resource_variables(OpRegistry& ops) {
   MR_TRY(ops.add(
       stateful_op("AssignVariableOp", "Puts value into the variable, making it if need be.",
                   "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
-                  infer::no_outputs, kernel_class<AssignKernel>(), Cost::by_size)));
+                  infer::no_outputs, kernel_class<AssignResourceKernel>(), Cost::by_size)));
   MR_TRY(ops.add(stateful_op("AssignAddVariableOp", "Adds value to the variable.",
                              "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
-                             updating(cpu::addition_loop), Cost::by_size)));
+                             updating_resource(cpu::addition_loop), Cost::by_size)));
   MR_TRY(ops.add(stateful_op("AssignSubVariableOp", "Subtracts value from the variable.",
                              "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
-                             updating(cpu::subtraction_loop), Cost::by_size)));
+                             updating_resource(cpu::subtraction_loop), Cost::by_size)));
   MR_TRY(ops.add(stateful_op("VarIsInitializedOp",
                              "True if the variable exists and was assigned a value.",
                              "resource: resource -> is_initialized: bool", infer::scalar,
-                             kernel(is_initialized), Cost::cheap)));
+                             kernel(is_resource_initialized), Cost::cheap)));
   return ops.add(
       stateful_op("VariableShape", "The shape of the variable's value.",
                   "input: resource -> output: out_type | out_type: {int32, int64} = int32",

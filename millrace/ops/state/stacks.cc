@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view kContainer = "_stacks";
+constexpr std::string_view kStackContainer = "_stacks";
 
 class Stack final : public Resource {
  public:
@@ -75,7 +75,7 @@ class StackKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const int64_t most, read_integer(context.input(0), "Stack size"));
     ResourceStore& resources = *context.step().step_resources;
-    const ResourceName name{std::string(kContainer), resources.private_name(name_)};
+    const ResourceName name{std::string(kStackContainer), resources.private_name(name_)};
     MR_TRY(
         resources.add(name.container, name.name, std::make_shared<Stack>(name.name, dtype_, most)));
     context.set_output(0, Tensor::scalar(make_handle(context, name, Stack::kTypeName)));

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view kContainer = "_tensor_arrays";
+constexpr std::string_view kArrayContainer = "_tensor_arrays";
 
 Result<std::shared_ptr<TensorArray>> find_array(KernelContext& context) {
   MR_ASSIGN(const ResourceName name, named_by_input(context, 0, TensorArray::kTypeName));
@@ -44,7 +44,7 @@ class ArrayKernel final : public Kernel {
     ResourceStore& resources = *context.step().step_resources;
     TensorArrayOptions options = options_;
     options.name = str_cat(options_.name, resources.private_name(""));
-    const ResourceName name{std::string(kContainer), options.name};
+    const ResourceName name{std::string(kArrayContainer), options.name};
     MR_ASSIGN(std::shared_ptr<TensorArray> array, TensorArray::create(std::move(options), size));
     MR_TRY(resources.add(name.container, name.name, std::move(array)));
     context.set_output(0, Tensor::scalar(make_handle(context, name, TensorArray::kTypeName)));
@@ -62,7 +62,8 @@ KernelFactory gradient_array() {
     MR_ASSIGN(std::string source, spec.attrs.string("source"));
     return kernel([source = std::move(source)](KernelContext& context) -> Status {
       MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
-      const ResourceName name{std::string(kContainer), str_cat(array->options().name, "@", source)};
+      const ResourceName name{std::string(kArrayContainer),
+                              str_cat(array->options().name, "@", source)};
       const auto make = [&] {
         TensorArrayOptions options = array->options();
         options.name = name.name;

@@ -7,13 +7,10 @@
 
 #include "millrace/format/wire_format.h"
 #include "millrace/wire/tensor_codec.h"
+#include "millrace/wire/tensor_pieces.h"
 
 namespace millrace::transport {
 namespace {
-
-// NamedTensorProto.
-constexpr uint32_t kName = 1;
-constexpr uint32_t kTensor = 2;
 
 // What one tensor after the other may still take beyond its bytes in the message.
 class ExpansionLimit {
@@ -35,8 +32,8 @@ Status read_named(wire::Reader reader, ExpansionLimit& limit, wire::NamedTensor&
   bool has_tensor = false;
   wire::Field field;
   while (reader.next(&field)) {
-    if (field.is(kName, wire::WireType::bytes)) out.name = field.bytes;
-    if (field.is(kTensor, wire::WireType::bytes)) {
+    if (field.is(wire::kTensorsName, wire::WireType::bytes)) out.name = field.bytes;
+    if (field.is(wire::kNamedTensor, wire::WireType::bytes)) {
       tensor = field.bytes;
       has_tensor = true;
     }
@@ -89,6 +86,13 @@ Result<std::string> serialize(const google::protobuf::MessageLite& message) {
   if (message.SerializeToString(&bytes)) return bytes;
   return internal("a message of ", message.ByteSizeLong(),
                   " bytes is over protobuf's limit of 2 GB");
+}
+
+Result<wire::Pieces> to_pieces(const google::protobuf::MessageLite& message) {
+  MR_ASSIGN(std::string bytes, serialize(message));
+  wire::Pieces pieces;
+  pieces.append(std::move(bytes));
+  return pieces;
 }
 
 Status read_tensors(const Chunks& chunks, int field, wire::TensorField kind,

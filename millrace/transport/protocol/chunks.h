@@ -11,6 +11,7 @@
 #include "absl/container/inlined_vector.h"
 
 #include "millrace/base/result.h"
+#include "millrace/format/pieces.h"
 #include "millrace/wire/tensor_extractor.h"
 
 namespace google::protobuf {
@@ -40,6 +41,7 @@ std::string_view join(const Chunks& chunks, std::string& scratch);
 Status parse(const Chunks& chunks, std::string_view what, google::protobuf::MessageLite& message);
 // Errors: INTERNAL if the message is larger than protobuf's 2 GB.
 Result<std::string> serialize(const google::protobuf::MessageLite& message);
+Result<wire::Pieces> to_pieces(const google::protobuf::MessageLite& message);
 
 // A message whose tensors have been taken out, each with one copy into its own buffer.
 struct MessageWithTensors {

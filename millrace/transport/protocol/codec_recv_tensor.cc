@@ -13,10 +13,10 @@ namespace {
 
 using wire::WireType;
 
-namespace request_field {
+namespace recv_request_field {
 constexpr int kStepId = 1, kRendezvousKey = 2, kRequestId = 7;
 }
-namespace response_field {
+namespace recv_response_field {
 constexpr int kSendStartMicros = 3, kRequireAck = 5;
 }
 namespace parts_head {
@@ -36,10 +36,10 @@ wire::Pieces encode_head(const RecvTensorReply& reply) {
   const Tensor& tensor = reply.delivery.tensor;
   std::string bytes;
   if (reply.send_start_micros != 0) {
-    wire::put_varint_field(&bytes, response_field::kSendStartMicros,
+    wire::put_varint_field(&bytes, recv_response_field::kSendStartMicros,
                            static_cast<uint64_t>(reply.send_start_micros));
   }
-  if (reply.require_ack) wire::put_varint_field(&bytes, response_field::kRequireAck, 1);
+  if (reply.require_ack) wire::put_varint_field(&bytes, recv_response_field::kRequireAck, 1);
   {
     const wire::NestedField head(&bytes, kPartsHead);
     wire::put_varint_field(&bytes, parts_head::kDType, static_cast<uint64_t>(tensor.dtype()));
@@ -62,10 +62,11 @@ Status check_bools(const Tensor& tensor) {
 
 wire::Pieces encode(const RecvTensorRequest& request, Parts parts) {
   std::string bytes;
-  wire::put_varint_field(&bytes, request_field::kStepId, static_cast<uint64_t>(request.step_id));
-  wire::put_bytes_field(&bytes, request_field::kRendezvousKey, request.rendezvous_key);
+  wire::put_varint_field(&bytes, recv_request_field::kStepId,
+                         static_cast<uint64_t>(request.step_id));
+  wire::put_bytes_field(&bytes, recv_request_field::kRendezvousKey, request.rendezvous_key);
   if (request.request_id != 0) {
-    wire::put_varint_field(&bytes, request_field::kRequestId,
+    wire::put_varint_field(&bytes, recv_request_field::kRequestId,
                            static_cast<uint64_t>(request.request_id));
   }
   if (parts == Parts::taken) wire::put_varint_field(&bytes, kTakesParts, 1);
@@ -80,11 +81,11 @@ Status decode(const Chunks& bytes, ReceivedRecvTensor& received) {
   wire::Field part;
   RecvTensorRequest& request = received.request;
   while (reader.next(&part)) {
-    if (part.is(request_field::kStepId, WireType::varint))
+    if (part.is(recv_request_field::kStepId, WireType::varint))
       request.step_id = static_cast<int64_t>(part.value);
-    if (part.is(request_field::kRendezvousKey, WireType::bytes))
+    if (part.is(recv_request_field::kRendezvousKey, WireType::bytes))
       request.rendezvous_key = part.bytes;
-    if (part.is(request_field::kRequestId, WireType::varint))
+    if (part.is(recv_request_field::kRequestId, WireType::varint))
       request.request_id = static_cast<int64_t>(part.value);
     if (part.is(kTakesParts, WireType::varint))
       received.parts = part.value != 0 ? Parts::taken : Parts::refused;
@@ -128,9 +129,9 @@ Result<bool> TensorReceiver::begin(const Chunks& message) {
     wire::Field part;
     bool in_parts = false;
     while (reader.next(&part)) {
-      if (part.is(response_field::kSendStartMicros, WireType::varint))
+      if (part.is(recv_response_field::kSendStartMicros, WireType::varint))
         reply_.send_start_micros = static_cast<int64_t>(part.value);
-      if (part.is(response_field::kRequireAck, WireType::varint))
+      if (part.is(recv_response_field::kRequireAck, WireType::varint))
         reply_.require_ack = part.value != 0;
       if (!part.is(kPartsHead, WireType::bytes)) continue;
       in_parts = true;

@@ -14,7 +14,7 @@ namespace {
 
 using wire::WireType;
 
-namespace request_field {
+namespace run_graph_request_field {
 constexpr int kGraphHandle = 1, kStepId = 2, kSend = 3, kReceiveKey = 4, kExecutorOptions = 5,
               kIsPartial = 6, kIsLastPartial = 7, kSessionHandle = 8, kErrorsInBody = 9,
               kCreateWorkerSessionCalled = 10, kRequestId = 11;
@@ -22,7 +22,7 @@ constexpr int kGraphHandle = 1, kStepId = 2, kSend = 3, kReceiveKey = 4, kExecut
 namespace executor_options {
 constexpr int kRecordTimeline = 3, kRecordPartitionGraphs = 4;
 }
-namespace response_field {
+namespace run_graph_response_field {
 constexpr int kReceived = 1, kStepStats = 2, kPartitionGraph = 4, kStatusCode = 5,
               kStatusMessage = 6;
 }
@@ -49,22 +49,22 @@ void read_number(const wire::Field& part, ReceivedRunGraph& received) {
   RunGraphRequest& request = received.request;
   const bool flag = part.value != 0;
   switch (part.number) {
-    case request_field::kStepId:
+    case run_graph_request_field::kStepId:
       request.step_id = static_cast<int64_t>(part.value);
       break;
-    case request_field::kIsPartial:
+    case run_graph_request_field::kIsPartial:
       request.is_partial = flag;
       break;
-    case request_field::kIsLastPartial:
+    case run_graph_request_field::kIsLastPartial:
       request.is_last_partial_run = flag;
       break;
-    case request_field::kErrorsInBody:
+    case run_graph_request_field::kErrorsInBody:
       received.errors_in_body = flag;
       break;
-    case request_field::kCreateWorkerSessionCalled:
+    case run_graph_request_field::kCreateWorkerSessionCalled:
       request.create_worker_session_called = flag;
       break;
-    case request_field::kRequestId:
+    case run_graph_request_field::kRequestId:
       request.request_id = static_cast<int64_t>(part.value);
       break;
     default:
@@ -113,31 +113,33 @@ Result<wire::Pieces> encode(const RunGraphRequest& request) {
     return internal("RunGraph with ", request.values.size(), " values for ", keys.send.size(),
                     " keys");
   std::string head;
-  wire::put_bytes_field(&head, request_field::kGraphHandle, request.graph_handle);
-  put_number(&head, request_field::kStepId, request.step_id);
+  wire::put_bytes_field(&head, run_graph_request_field::kGraphHandle, request.graph_handle);
+  put_number(&head, run_graph_request_field::kStepId, request.step_id);
   for (const std::string& key : keys.receive)
-    wire::put_bytes_field(&head, request_field::kReceiveKey, key);
+    wire::put_bytes_field(&head, run_graph_request_field::kReceiveKey, key);
   if (request.trace == Trace::on || request.record_partition_graphs) {
-    const wire::NestedField options(&head, request_field::kExecutorOptions);
+    const wire::NestedField options(&head, run_graph_request_field::kExecutorOptions);
     put_flag(&head, executor_options::kRecordTimeline, request.trace == Trace::on);
     put_flag(&head, executor_options::kRecordPartitionGraphs, request.record_partition_graphs);
   }
-  put_flag(&head, request_field::kIsPartial, request.is_partial);
-  put_flag(&head, request_field::kIsLastPartial, request.is_last_partial_run);
-  wire::put_bytes_field(&head, request_field::kSessionHandle, request.session_handle);
-  put_flag(&head, request_field::kErrorsInBody, true);
-  put_flag(&head, request_field::kCreateWorkerSessionCalled, request.create_worker_session_called);
-  put_number(&head, request_field::kRequestId, request.request_id);
+  put_flag(&head, run_graph_request_field::kIsPartial, request.is_partial);
+  put_flag(&head, run_graph_request_field::kIsLastPartial, request.is_last_partial_run);
+  wire::put_bytes_field(&head, run_graph_request_field::kSessionHandle, request.session_handle);
+  put_flag(&head, run_graph_request_field::kErrorsInBody, true);
+  put_flag(&head, run_graph_request_field::kCreateWorkerSessionCalled,
+           request.create_worker_session_called);
+  put_number(&head, run_graph_request_field::kRequestId, request.request_id);
   wire::Pieces message;
   message.append(head);
   for (size_t i = 0; i < keys.send.size(); ++i)
-    wire::append_named_tensor(message, request_field::kSend, keys.send[i], request.values[i]);
+    wire::append_named_tensor(message, run_graph_request_field::kSend, keys.send[i],
+                              request.values[i]);
   return message;
 }
 
 Status decode(const Chunks& bytes, ReceivedRunGraph& received) {
   MessageWithTensors message;
-  MR_TRY(read_tensors(bytes, request_field::kSend, wire::TensorField::named, message));
+  MR_TRY(read_tensors(bytes, run_graph_request_field::kSend, wire::TensorField::named, message));
   RunGraphRequest& request = received.request;
   request.create_worker_session_called = false;  // what is not on the wire is false
   auto keys = std::make_shared<StepKeys>();
@@ -151,16 +153,16 @@ Status decode(const Chunks& bytes, ReceivedRunGraph& received) {
     if (part.type == WireType::varint) read_number(part, received);
     if (part.type != WireType::bytes) continue;
     switch (part.number) {
-      case request_field::kGraphHandle:
+      case run_graph_request_field::kGraphHandle:
         request.graph_handle = part.bytes;
         break;
-      case request_field::kSessionHandle:
+      case run_graph_request_field::kSessionHandle:
         request.session_handle = part.bytes;
         break;
-      case request_field::kReceiveKey:
+      case run_graph_request_field::kReceiveKey:
         keys->receive.emplace_back(part.bytes);
         break;
-      case request_field::kExecutorOptions: {
+      case run_graph_request_field::kExecutorOptions: {
         MR_TRY(read_executor_options(reader.inside(part), request));
         break;
       }
@@ -182,7 +184,7 @@ Result<wire::Pieces> encode(const RunGraphReply& reply, const StepKeys& keys) {
   for (size_t i = 0; i < keys.receive.size(); ++i) {
     const Delivery& value = reply.values[i];
     if (value.is_dead) wire::put_varint(&dead, i);
-    wire::append_named_tensor(message, response_field::kReceived, keys.receive[i],
+    wire::append_named_tensor(message, run_graph_response_field::kReceived, keys.receive[i],
                               value.is_dead ? dummy : value.tensor);
   }
   std::string tail;
@@ -191,10 +193,11 @@ Result<wire::Pieces> encode(const RunGraphReply& reply, const StepKeys& keys) {
     tensorflow::StepStats stats;
     to_proto(reply.traces, stats);
     MR_ASSIGN(const std::string encoded, serialize(stats));
-    wire::put_bytes_field(&tail, response_field::kStepStats, encoded);
+    wire::put_bytes_field(&tail, run_graph_response_field::kStepStats, encoded);
   }
   for (const wire::GraphDef& graph : reply.partition_graphs)
-    wire::put_bytes_field(&tail, response_field::kPartitionGraph, wire::serialize_graph_def(graph));
+    wire::put_bytes_field(&tail, run_graph_response_field::kPartitionGraph,
+                          wire::serialize_graph_def(graph));
   message.append(std::move(tail));
   if (message.size() <= kMaxMessageBytes) return message;
   return error(Code::resource_exhausted, "the values of a step take ", message.size(),
@@ -204,7 +207,8 @@ Result<wire::Pieces> encode(const RunGraphReply& reply, const StepKeys& keys) {
 
 wire::Pieces encode_run_graph_error(const Status& error) {
   std::string bytes;
-  put_body_error(&bytes, response_field::kStatusCode, response_field::kStatusMessage, error);
+  put_body_error(&bytes, run_graph_response_field::kStatusCode,
+                 run_graph_response_field::kStatusMessage, error);
   wire::Pieces message;
   message.append(std::move(bytes));
   return message;
@@ -212,17 +216,19 @@ wire::Pieces encode_run_graph_error(const Status& error) {
 
 Status decode(const Chunks& bytes, const StepKeys& keys, AnsweredRunGraph& answer) {
   MessageWithTensors message;
-  MR_TRY(read_tensors(bytes, response_field::kReceived, wire::TensorField::named, message));
+  MR_TRY(
+      read_tensors(bytes, run_graph_response_field::kReceived, wire::TensorField::named, message));
   RunGraphReply& reply = answer.reply;
   BodyError body;
   std::string_view dead;
   wire::Reader reader(message.rest);
   wire::Field part;
   while (reader.next(&part)) {
-    if (part.is(response_field::kStatusCode, WireType::varint)) body.code = part.as_int32();
+    if (part.is(run_graph_response_field::kStatusCode, WireType::varint))
+      body.code = part.as_int32();
     if (part.type != WireType::bytes) continue;
     switch (part.number) {
-      case response_field::kStatusMessage:
+      case run_graph_response_field::kStatusMessage:
         body.message = part.bytes;
         break;
       case kErrorDetails:
@@ -231,13 +237,13 @@ Status decode(const Chunks& bytes, const StepKeys& keys, AnsweredRunGraph& answe
       case kDeadValues:
         dead = part.bytes;
         break;
-      case response_field::kStepStats: {
+      case run_graph_response_field::kStepStats: {
         tensorflow::StepStats stats;
         MR_TRY(parse(Chunks(part.bytes), "StepStats", stats));
         reply.traces = from_proto(stats);
         break;
       }
-      case response_field::kPartitionGraph: {
+      case run_graph_response_field::kPartitionGraph: {
         MR_ASSIGN(wire::GraphDef graph, wire::parse_graph_def(part.bytes));
         reply.partition_graphs.push_back(std::move(graph));
         break;

@@ -10,13 +10,6 @@ namespace {
 
 using Strings = google::protobuf::RepeatedPtrField<std::string>;
 
-Result<wire::Pieces> to_pieces(const google::protobuf::MessageLite& message) {
-  MR_ASSIGN(std::string bytes, serialize(message));
-  wire::Pieces pieces;
-  pieces.append(std::move(bytes));
-  return pieces;
-}
-
 std::vector<std::string> take(Strings& strings) {
   return {std::make_move_iterator(strings.begin()), std::make_move_iterator(strings.end())};
 }

@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::string_view kProtocol = "grpc";
 
-Result<wire::Pieces> to_pieces(const google::protobuf::MessageLite& message) {
-  MR_ASSIGN(std::string bytes, serialize(message));
-  wire::Pieces pieces;
-  pieces.append(std::move(bytes));
-  return pieces;
-}
-
 void to_proto(const EndedTask& ended, tensorflow::EndedTask& message) {
   message.set_task(ended.task.to_string());
   message.set_incarnation(ended.incarnation);

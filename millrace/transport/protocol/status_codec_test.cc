@@ -5,7 +5,7 @@
 namespace millrace::transport {
 namespace {
 
-std::string hex(std::string_view bytes) {
+std::string plain_hex(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
     text += "0123456789abcdef"[static_cast<unsigned char>(c) >> 4];
@@ -25,8 +25,8 @@ TEST_CASE("an error is its code and message, and needs no details") {
 
 TEST_CASE("a consequence has TensorFlow's bytes") {
   const WireStatus wire = to_wire_status(cancelled("x").as_consequence());
-  CHECK(hex(wire.details) ==
-        "0a300a2c" + hex("type.googleapis.com/tensorflow.DerivedStatus") + "1200");
+  CHECK(plain_hex(wire.details) ==
+        "0a300a2c" + plain_hex("type.googleapis.com/tensorflow.DerivedStatus") + "1200");
   CHECK(from_wire_status(wire).is_consequence());
 }
 

@@ -1,6 +1,7 @@
 // Part of families.h: register_fills.
 #include <cmath>
 
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/lists/variants.h"
@@ -12,11 +13,11 @@ namespace millrace {
 namespace {
 
 // A tensor of `shape` with the only element of `value` everywhere.
-Result<Tensor> filled(const Tensor& value, const Shape& shape) {
+Result<Tensor> filled(const Tensor& value, const Shape& shape, CancelProbe probe) {
   MR_ASSIGN(Tensor output, Tensor::allocate(value.dtype(), shape));
   const Strides everywhere(shape.rank(), 0);
   const Strides to = row_major_strides(shape);
-  copy_box(shape.dims(), value, {0, everywhere}, output, {0, to});
+  MR_TRY(copy_box(shape.dims(), value, {0, everywhere}, output, {0, to}, probe));
   return output;
 }
 
@@ -25,7 +26,7 @@ Status fill(KernelContext& context) {
   // A vector of one has always passed for a scalar.
   if (context.input(1).num_elements() != 1 || context.input(1).shape().rank() > 1)
     return invalid("value must be a scalar, got shape ", context.input(1).shape().to_string());
-  MR_ASSIGN(Tensor output, filled(context.input(1), shape));
+  MR_ASSIGN(Tensor output, filled(context.input(1), shape, CancelProbe(context)));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -51,7 +52,7 @@ Result<std::unique_ptr<Kernel>> make_ones_like(const KernelSpec& spec) {
   });
   if (one == nullptr) return cpu::no_loop(spec, dtype);
   return kernel([value = one()](KernelContext& context) -> Status {
-    MR_ASSIGN(Tensor output, filled(value, context.input(0).shape()));
+    MR_ASSIGN(Tensor output, filled(value, context.input(0).shape(), CancelProbe(context)));
     context.set_output(0, std::move(output));
     return {};
   })(spec);
@@ -60,7 +61,8 @@ Result<std::unique_ptr<Kernel>> make_ones_like(const KernelSpec& spec) {
 // --- Range ---
 
 using RangeTypes = cpu::Real;
-using RangeLoop = Result<Tensor> (*)(const Tensor& start, const Tensor& limit, const Tensor& delta);
+using RangeLoop = Result<Tensor> (*)(const Tensor& start, const Tensor& limit, const Tensor& delta,
+                                     CancelProbe probe);
 
 // How many steps of `delta` there are from `start` to before `limit`.
 template <class T>
@@ -88,19 +90,22 @@ Result<int64_t> range_size(T start, T limit, T delta) {
 }
 
 template <class T>
-Result<Tensor> range(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+Result<Tensor> range(const Tensor& start, const Tensor& limit, const Tensor& delta,
+                     CancelProbe probe) {
   using M = cpu::Math<T>;
   const M first = static_cast<M>(start.item<T>()), step = static_cast<M>(delta.item<T>());
   MR_ASSIGN(const int64_t size, range_size<M>(first, static_cast<M>(limit.item<T>()), step));
   MR_ASSIGN(Tensor output, Tensor::allocate(dtype_of<T>, {size}));
   const std::span<T> elements = output.mutable_flat<T>();
   M value = first;
-  for (int64_t i = 0; i < size; ++i) {
-    // Floats are not added up, which would gather rounding errors.
-    if constexpr (std::is_floating_point_v<M>) value = first + static_cast<M>(i) * step;
-    elements[i] = static_cast<T>(value);
-    if constexpr (std::is_integral_v<M>) value = cpu::add(value, step);
-  }
+  MR_TRY(probe.in_pieces(size, [&](int64_t begin, int64_t count) {
+    for (int64_t i = begin; i < begin + count; ++i) {
+      // Floats are not added up, which would gather rounding errors.
+      if constexpr (std::is_floating_point_v<M>) value = first + static_cast<M>(i) * step;
+      elements[i] = static_cast<T>(value);
+      if constexpr (std::is_integral_v<M>) value = cpu::add(value, step);
+    }
+  }));
   return output;
 }
 
@@ -123,7 +128,8 @@ Result<std::unique_ptr<Kernel>> make_range(const KernelSpec& spec) {
   if (loop == nullptr) return cpu::no_loop(spec, spec.inputs[0].dtype);
   return kernel([loop](KernelContext& context) -> Status {
     MR_TRY(check_scalars(context));
-    MR_ASSIGN(Tensor output, loop(context.input(0), context.input(1), context.input(2)));
+    MR_ASSIGN(Tensor output,
+              loop(context.input(0), context.input(1), context.input(2), CancelProbe(context)));
     context.set_output(0, std::move(output));
     return {};
   })(spec);
@@ -149,17 +155,21 @@ Status infer_range(InferContext& context) {
 
 // --- LinSpace ---
 
-using LinSpaceLoop = void (*)(const Tensor& start, const Tensor& stop, Tensor& output);
+using LinSpaceLoop = Status (*)(const Tensor& start, const Tensor& stop, Tensor& output,
+                                CancelProbe probe);
 
 template <class T>
-void lin_space(const Tensor& start, const Tensor& stop, Tensor& output) {
+Status lin_space(const Tensor& start, const Tensor& stop, Tensor& output, CancelProbe probe) {
   using M = cpu::Math<T>;
   const M first = static_cast<M>(start.item<T>()), last = static_cast<M>(stop.item<T>());
   const std::span<T> elements = output.mutable_flat<T>();
   const M step = elements.size() > 1 ? (last - first) / static_cast<M>(elements.size() - 1) : M(0);
-  for (size_t i = 0; i < elements.size(); ++i)
-    elements[i] = static_cast<T>(first + step * static_cast<M>(i));
+  MR_TRY(probe.in_pieces(output.num_elements(), [&](int64_t begin, int64_t count) {
+    for (int64_t i = begin; i < begin + count; ++i)
+      elements[i] = static_cast<T>(first + step * static_cast<M>(i));
+  }));
   if (elements.size() > 1) elements.back() = static_cast<T>(last);
+  return {};
 }
 
 Result<std::unique_ptr<Kernel>> make_lin_space(const KernelSpec& spec) {
@@ -172,7 +182,7 @@ Result<std::unique_ptr<Kernel>> make_lin_space(const KernelSpec& spec) {
     MR_ASSIGN(const int64_t size, read_integer(context.input(2), "num"));
     if (size <= 0) return invalid("Requires num > 0: ", size);
     MR_ASSIGN(Tensor output, context.allocate(0, {size}));
-    loop(context.input(0), context.input(1), output);
+    MR_TRY(loop(context.input(0), context.input(1), output, CancelProbe(context)));
     context.set_output(0, std::move(output));
     return {};
   })(spec);
@@ -206,7 +216,7 @@ Status one_hot(KernelContext& context, int64_t axis) {
   MR_ASSIGN(const std::vector<int64_t> dims, one_hot_dims(indices.shape(), axis, depth));
   MR_ASSIGN(const Shape shape, Shape::create(dims));
   MR_ASSIGN(const std::vector<int64_t> hot, read_elements(indices, "indices"));
-  MR_ASSIGN(Tensor output, filled(context.input(3), shape));
+  MR_ASSIGN(Tensor output, filled(context.input(3), shape, CancelProbe(context)));
   MR_ASSIGN(const int at, resolve_axis(axis, shape.rank(), "OneHot's axis"));
   const int64_t inner = row_major_strides(shape)[at];
   const auto size = static_cast<int64_t>(dtype_size(output.dtype()));

@@ -10,7 +10,8 @@ namespace millrace {
 namespace {
 
 Status gather_rows(KernelContext& context) {
-  MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), 0, 0));
+  CancelProbe probe(context);
+  MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), 0, 0, probe));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -23,7 +24,8 @@ Status infer_gather_rows(InferContext& context) {
 
 Status gather_along(KernelContext& context, int64_t batch_dims) {
   MR_ASSIGN(const int64_t axis, read_integer(context.input(2), "gather's axis"));
-  MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), axis, batch_dims));
+  CancelProbe probe(context);
+  MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), axis, batch_dims, probe));
   context.set_output(0, std::move(output));
   return {};
 }

@@ -21,13 +21,13 @@ int64_t product(std::span<const int64_t> dims) {
 struct Columns {
   int64_t rows, begin, width, total;
 
-  void put(const Tensor& narrow, Tensor& wide) const {
+  Status put(const Tensor& narrow, Tensor& wide, CancelProbe& probe) const {
     const std::array<int64_t, 2> dims = {rows, width}, from = {width, 1}, to = {total, 1};
-    copy_box(dims, narrow, {0, from}, wide, {begin, to});
+    return copy_box(dims, narrow, {0, from}, wide, {begin, to}, probe);
   }
-  void take(const Tensor& wide, Tensor& narrow) const {
+  Status take(const Tensor& wide, Tensor& narrow, CancelProbe& probe) const {
     const std::array<int64_t, 2> dims = {rows, width}, from = {total, 1}, to = {width, 1};
-    copy_box(dims, wide, {begin, from}, narrow, {0, to});
+    return copy_box(dims, wide, {begin, from}, narrow, {0, to}, probe);
   }
 };
 
@@ -66,10 +66,11 @@ Status concat(KernelContext& context, int axis_slot, int begin, int end) {
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
   const int64_t rows = product(shape.dims().first(axis));
   const int64_t inner = product(shape.dims().subspan(axis + 1));
+  CancelProbe probe(context);
   Columns columns{rows, 0, 0, dims[axis] * inner};
   for (int slot = begin; slot < end; ++slot) {
     columns.width = context.input(slot).shape().dim(axis) * inner;
-    columns.put(context.input(slot), output);
+    MR_TRY(columns.put(context.input(slot), output, probe));
     columns.begin += columns.width;
   }
   context.set_output(0, std::move(output));
@@ -142,9 +143,10 @@ class PackKernel final : public Kernel {
     MR_ASSIGN(const Shape shape, Shape::create(dims));
     MR_ASSIGN(Tensor output, context.allocate(0, shape));
     const int64_t width = product(each.dims().subspan(axis));
+    CancelProbe probe(context);
     Columns columns{product(each.dims().first(axis)), 0, width, width * context.num_inputs()};
     for (int slot = 0; slot < context.num_inputs(); ++slot, columns.begin += width)
-      columns.put(context.input(slot), output);
+      MR_TRY(columns.put(context.input(slot), output, probe));
     context.set_output(0, std::move(output));
     return {};
   }
@@ -171,10 +173,11 @@ class UnpackKernel final : public Kernel {
     dims.erase(dims.begin() + axis);
     MR_ASSIGN(const Shape each, Shape::create(dims));
     const int64_t width = product(each.dims().subspan(axis));
+    CancelProbe probe(context);
     Columns columns{product(each.dims().first(axis)), 0, width, width * context.num_outputs()};
     for (int slot = 0; slot < context.num_outputs(); ++slot, columns.begin += width) {
       MR_ASSIGN(Tensor output, context.allocate(slot, each));
-      columns.take(value, output);
+      MR_TRY(columns.take(value, output, probe));
       context.set_output(slot, std::move(output));
     }
     return {};
@@ -223,6 +226,7 @@ Status infer_unpack(InferContext& context) {
 Status cut(KernelContext& context, const Tensor& value, int axis, std::span<const int64_t> sizes) {
   const Shape& shape = value.shape();
   const int64_t inner = product(shape.dims().subspan(axis + 1));
+  CancelProbe probe(context);
   Columns columns{product(shape.dims().first(axis)), 0, 0, shape.dim(axis) * inner};
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
   for (int slot = 0; slot < context.num_outputs(); ++slot) {
@@ -230,7 +234,7 @@ Status cut(KernelContext& context, const Tensor& value, int axis, std::span<cons
     MR_ASSIGN(const Shape piece, Shape::create(dims));
     MR_ASSIGN(Tensor output, context.allocate(slot, piece));
     columns.width = sizes[slot] * inner;
-    columns.take(value, output);
+    MR_TRY(columns.take(value, output, probe));
     columns.begin += columns.width;
     context.set_output(slot, std::move(output));
   }

@@ -46,7 +46,8 @@ Status transpose(KernelContext& context) {
   MR_ASSIGN(const Shape shape, Shape::create(dims));
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
   const Strides to = row_major_strides(shape);
-  copy_box(dims, input, {0, from}, output, {0, to});
+  CancelProbe probe(context);
+  MR_TRY(copy_box(dims, input, {0, from}, output, {0, to}, probe));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -127,7 +128,8 @@ Status tile(KernelContext& context) {
     from.insert(from.end(), {0, own[axis]});
     to.insert(to.end(), {wide[axis] * dim, wide[axis]});
   }
-  if (output.num_elements() > 0) copy_box(box, input, {0, from}, output, {0, to});
+  CancelProbe probe(context);
+  if (output.num_elements() > 0) MR_TRY(copy_box(box, input, {0, from}, output, {0, to}, probe));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -195,14 +197,16 @@ Status pad(KernelContext& context) {
       return invalid("constant_values must be a scalar: ", value.shape().to_string());
     MR_ASSIGN(output, context.allocate(0, shape));
     const Strides everywhere(shape.rank(), 0);
-    copy_box(shape.dims(), value, {0, everywhere}, output, {0, to});
+    CancelProbe probe(context);
+    MR_TRY(copy_box(shape.dims(), value, {0, everywhere}, output, {0, to}, probe));
   } else {
     MR_ASSIGN(output, Tensor::zeros(input.dtype(), shape));
   }
   int64_t begin = 0;
   for (int axis = 0; axis < shape.rank(); ++axis) begin += padding.before[axis] * to[axis];
   const Strides from = row_major_strides(input.shape());
-  copy_box(input.shape().dims(), input, {0, from}, output, {begin, to});
+  CancelProbe probe(context);
+  MR_TRY(copy_box(input.shape().dims(), input, {0, from}, output, {begin, to}, probe));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -234,7 +238,9 @@ Status broadcast_to(KernelContext& context) {
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
   const Strides from = broadcast_strides(input.shape(), shape);
   const Strides to = row_major_strides(shape);
-  if (output.num_elements() > 0) copy_box(shape.dims(), input, {0, from}, output, {0, to});
+  CancelProbe probe(context);
+  if (output.num_elements() > 0)
+    MR_TRY(copy_box(shape.dims(), input, {0, from}, output, {0, to}, probe));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -263,8 +269,9 @@ Status reverse(KernelContext& context) {
     begin += from[axis] * (input.shape().dim(static_cast<int>(axis)) - 1);
     from[axis] = -from[axis];
   }
+  CancelProbe probe(context);
   if (input.num_elements() > 0)
-    copy_box(input.shape().dims(), input, {begin, from}, output, {0, to});
+    MR_TRY(copy_box(input.shape().dims(), input, {begin, from}, output, {0, to}, probe));
   context.set_output(0, std::move(output));
   return {};
 }

@@ -60,7 +60,8 @@ Status slice(KernelContext& context) {
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
   const Strides from = row_major_strides(input.shape());
   const Strides to = row_major_strides(shape);
-  copy_box(sizes, input, {offset_of(begin, from), from}, output, {0, to});
+  CancelProbe probe(context);
+  MR_TRY(copy_box(sizes, input, {offset_of(begin, from), from}, output, {0, to}, probe));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -119,7 +120,8 @@ class StridedSliceKernel final : public Kernel {
     Strides from = own;
     for (size_t axis = 0; axis < from.size(); ++axis) from[axis] *= plan.stride[axis];
     const Strides to = row_major_strides(plan.size);
-    copy_box(plan.size, input, {begin, from}, output, {0, to});
+    CancelProbe probe(context);
+    MR_TRY(copy_box(plan.size, input, {begin, from}, output, {0, to}, probe));
     context.set_output(0, std::move(output));
     return {};
   }

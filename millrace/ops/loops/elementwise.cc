@@ -11,7 +11,13 @@ class UnaryKernel final : public Kernel {
   explicit UnaryKernel(UnaryLoop loop) : loop_(loop) {}
   Status run(KernelContext& context) override {
     MR_ASSIGN(Tensor out, context.reuse_or_allocate(0, 0, context.input(0).shape()));
-    loop_(context.input(0).data(), out.mutable_data(), out.num_elements());
+    const char* from = static_cast<const char*>(context.input(0).data());
+    char* to = static_cast<char*>(out.mutable_data());
+    const auto in_size = static_cast<int64_t>(dtype_size(context.input(0).dtype()));
+    const auto out_size = static_cast<int64_t>(dtype_size(out.dtype()));
+    MR_TRY(CancelProbe(context).in_pieces(out.num_elements(), [&](int64_t begin, int64_t count) {
+      loop_(from + begin * in_size, to + begin * out_size, count);
+    }));
     context.set_output(0, std::move(out));
     return {};
   }
@@ -33,7 +39,8 @@ class BinaryKernel final : public Kernel {
       return {};
     }
     MR_ASSIGN(Tensor out, context.reuse_or_allocate(*shape == a.shape() ? 0 : 1, 0, *shape));
-    MR_TRY(run_binary(loop_, a, b, out, options_.no_result));
+    CancelProbe probe(context);
+    MR_TRY(run_binary(loop_, a, b, out, options_.no_result, probe));
     context.set_output(0, std::move(out));
     return {};
   }
@@ -62,24 +69,28 @@ Result<std::unique_ptr<Kernel>> make_binary(const KernelSpec& spec, BinaryLoop l
 }
 
 Status run_binary(BinaryLoop loop, const Tensor& a, const Tensor& b, Tensor& out,
-                  std::string_view no_result) {
+                  std::string_view no_result, CancelProbe& probe) {
   const char* a_data = static_cast<const char*>(a.data());
   const char* b_data = static_cast<const char*>(b.data());
   char* out_data = static_cast<char*>(out.mutable_data());
+  const auto in_size = static_cast<int64_t>(dtype_size(a.dtype()));
+  const auto out_size = static_cast<int64_t>(dtype_size(out.dtype()));
   bool all_have_results = true;
   if (a.shape() == b.shape()) {
-    all_have_results = loop(a_data, 1, b_data, 1, out_data, out.num_elements());
+    MR_TRY(probe.in_pieces(out.num_elements(), [&](int64_t begin, int64_t count) {
+      all_have_results &= loop(a_data + begin * in_size, 1, b_data + begin * in_size, 1,
+                               out_data + begin * out_size, count);
+    }));
   } else {
     const Strides a_strides = broadcast_strides(a.shape(), out.shape());
     const Strides b_strides = broadcast_strides(b.shape(), out.shape());
     const Strides out_strides = row_major_strides(out.shape());
     const Walk<3> walk(out.shape().dims(), {a_strides, b_strides, out_strides});
-    const auto in_size = static_cast<int64_t>(dtype_size(a.dtype()));
-    const auto out_size = static_cast<int64_t>(dtype_size(out.dtype()));
-    all_have_results = walk.each_run([&](const std::array<int64_t, 3>& at) {
-      return loop(a_data + at[0] * in_size, walk.run_stride(0), b_data + at[1] * in_size,
-                  walk.run_stride(1), out_data + at[2] * out_size, walk.run_length());
-    });
+    MR_TRY(walk.each_piece(probe, [&](const std::array<int64_t, 3>& at, int64_t count) {
+      all_have_results &=
+          loop(a_data + at[0] * in_size, walk.run_stride(0), b_data + at[1] * in_size,
+               walk.run_stride(1), out_data + at[2] * out_size, count);
+    }));
   }
   return all_have_results ? Status() : invalid(no_result);
 }

@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/loops/cpu_loops.h"
 
@@ -37,7 +38,7 @@ Result<std::unique_ptr<Kernel>> make_binary(const KernelSpec& spec, BinaryLoop l
 
 // out[i] = op(a[i], b[i]) over broadcast shapes; `out` has the broadcast shape.
 Status run_binary(BinaryLoop loop, const Tensor& a, const Tensor& b, Tensor& out,
-                  std::string_view no_result);
+                  std::string_view no_result, CancelProbe& probe);
 
 namespace internal_elementwise {
 

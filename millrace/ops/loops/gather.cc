@@ -63,8 +63,8 @@ Result<PartialShape> gathered_shape(const PartialShape& params, const PartialSha
   return PartialShape::create(dims);
 }
 
-Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis,
-                      int64_t batch_dims) {
+Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis, int64_t batch_dims,
+                      CancelProbe& probe) {
   MR_ASSIGN(const PartialShape known,
             gathered_shape(params.shape(), indices.shape(), axis, batch_dims));
   MR_ASSIGN(const GatherAxes axes,
@@ -89,8 +89,10 @@ Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis,
   for (int64_t batch = 0; batch < batches; ++batch) {
     const int64_t* of_batch = rows.data() + batch * rows_per_batch;
     for (int64_t i = 0; i < outer; ++i, from += limit * row_bytes) {
-      for (int64_t row = 0; row < rows_per_batch; ++row, to += row_bytes)
+      for (int64_t row = 0; row < rows_per_batch; ++row, to += row_bytes) {
         copy_elements(params.dtype(), from + of_batch[row] * row_bytes, to, inner);
+        if (!probe.go_on(inner)) return probe.status();
+      }
     }
   }
   return output;

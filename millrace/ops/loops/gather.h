@@ -2,6 +2,7 @@
 #pragma once
 
 #include "millrace/base/result.h"
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/tensor/tensor.h"
 
@@ -13,7 +14,7 @@ Result<PartialShape> gathered_shape(const PartialShape& params, const PartialSha
                                     int64_t axis, int64_t batch_dims);
 
 // The gathered rows. Errors: also for an index out of range.
-Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis,
-                      int64_t batch_dims);
+Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis, int64_t batch_dims,
+                      CancelProbe& probe);
 
 }  // namespace millrace

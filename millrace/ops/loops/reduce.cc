@@ -22,7 +22,8 @@ class ReduceKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const std::vector<int64_t> axes,
               read_integers(context.input(1), "reduction_indices"));
-    MR_ASSIGN(Tensor output, reduce(context.input(0), axes, keep_, loops_));
+    CancelProbe probe(context);
+    MR_ASSIGN(Tensor output, reduce(context.input(0), axes, keep_, loops_, probe));
     context.set_output(0, std::move(output));
     return {};
   }
@@ -54,7 +55,7 @@ Result<PartialShape> reduced_shape(const PartialShape& input, std::span<const in
 }
 
 Result<Tensor> reduce(const Tensor& input, std::span<const int64_t> axes, KeepDims keep,
-                      const ReduceLoops& loops) {
+                      const ReduceLoops& loops, CancelProbe& probe) {
   const Shape& shape = input.shape();
   MR_ASSIGN(const std::vector<bool> gone, reduced_axes(axes, shape.rank()));
   MR_ASSIGN(const PartialShape known, reduced_shape(shape, axes, keep));
@@ -76,10 +77,9 @@ Result<Tensor> reduce(const Tensor& input, std::span<const int64_t> axes, KeepDi
   const auto acc_size = static_cast<int64_t>(dtype_size(loops.accumulator));
   const char* in = static_cast<const char*>(input.data());
   char* acc = static_cast<char*>(accumulators.mutable_data());
-  walk.each_run([&](const std::array<int64_t, 2>& at) {
-    loops.fold(in + at[0] * in_size, walk.run_length(), acc + at[1] * acc_size, walk.run_stride(1));
-    return true;
-  });
+  MR_TRY(walk.each_piece(probe, [&](const std::array<int64_t, 2>& at, int64_t n) {
+    loops.fold(in + at[0] * in_size, n, acc + at[1] * acc_size, walk.run_stride(1));
+  }));
 
   MR_ASSIGN(Tensor output, Tensor::allocate(input.dtype(), *known.to_shape()));
   loops.finish(accumulators.data(), output.mutable_data(), outputs, count);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "millrace/base/result.h"
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/loops/cpu_loops.h"
@@ -31,7 +32,7 @@ Result<PartialShape> reduced_shape(const PartialShape& input, std::span<const in
                                    KeepDims keep);
 
 Result<Tensor> reduce(const Tensor& input, std::span<const int64_t> axes, KeepDims keep,
-                      const ReduceLoops& loops);
+                      const ReduceLoops& loops, CancelProbe& probe);
 
 // A kernel of "input, axes -> output | keep_dims". `loops_for` gives loops without a fold for a
 // type that it does not know.

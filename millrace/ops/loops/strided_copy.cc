@@ -7,6 +7,10 @@
 namespace millrace {
 namespace {
 
+// What is copied at once: some milliseconds, and more than a cache holds, since memcpy writes such
+// blocks around it.
+constexpr int64_t kMostBytes = int64_t{16} << 20;
+
 using CopyRun = void (*)(const void* from, int64_t from_stride, void* to, int64_t to_stride,
                          int64_t count);
 
@@ -38,6 +42,13 @@ void copy_elements(DType dtype, const void* from, void* to, int64_t count) {
 
 void copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
               Tensor& to, const BoxLayout& to_layout) {
+  CancelProbe nobody;
+  // Fails only if it is cancelled.
+  static_cast<void>(copy_box(dims, from, from_layout, to, to_layout, nobody));
+}
+
+Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
+                Tensor& to, const BoxLayout& to_layout, CancelProbe& probe) {
   const Walk<2> walk(dims, {from_layout.strides, to_layout.strides});
   const DType dtype = from.dtype();
   const auto size = static_cast<int64_t>(dtype_size(dtype));
@@ -45,16 +56,17 @@ void copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout
   char* target = static_cast<char*>(to.mutable_data()) + to_layout.begin * size;
   const bool is_dense = walk.run_stride(0) == 1 && walk.run_stride(1) == 1;
   const CopyRun run = run_for(dtype);
-  walk.each_run([&](const std::array<int64_t, 2>& at) {
-    const char* run_from = source + at[0] * size;
-    char* run_to = target + at[1] * size;
+  const int64_t piece = is_plain(dtype) ? kMostBytes / size : CancelProbe::kPiece;
+  const auto copy = [&](const std::array<int64_t, 2>& at, int64_t count) {
+    const char* piece_from = source + at[0] * size;
+    char* piece_to = target + at[1] * size;
     if (is_dense) {
-      copy_elements(dtype, run_from, run_to, walk.run_length());
+      copy_elements(dtype, piece_from, piece_to, count);
     } else {
-      run(run_from, walk.run_stride(0), run_to, walk.run_stride(1), walk.run_length());
+      run(piece_from, walk.run_stride(0), piece_to, walk.run_stride(1), count);
     }
-    return true;
-  });
+  };
+  return walk.each_piece(probe, copy, piece);
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "millrace/op/cancel_probe.h"
 #include "millrace/ops/loops/strides.h"
 #include "millrace/tensor/tensor.h"
 
@@ -23,5 +24,8 @@ struct BoxLayout {
 // stay inside their tensors, and no element of `to` may be written twice.
 void copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
               Tensor& to, const BoxLayout& to_layout);
+// The same, unless the step ends meanwhile: the status of the probe.
+Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
+                Tensor& to, const BoxLayout& to_layout, CancelProbe& probe);
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 
+#include "millrace/op/cancel_probe.h"
 #include "millrace/tensor/shape.h"
 
 namespace millrace {
@@ -65,6 +66,27 @@ class Walk {
       }
       if (axis == dims_.size()) return true;
     }
+  }
+
+  // visit(offsets, count) for straight pieces, in row-major order: the runs, and long ones in parts
+  // of `piece` elements. Ends early if the step does: the status of the probe.
+  template <class Visit>
+  Status each_piece(CancelProbe& probe, Visit visit, int64_t piece = CancelProbe::kPiece) const {
+    const int64_t length = run_length();
+    const bool is_through = each_run([&](const std::array<int64_t, N>& run) {
+      if (length <= piece) {
+        visit(run, length);
+        return probe.go_on(length);
+      }
+      std::array<int64_t, N> offsets = run;
+      for (int64_t begin = 0; begin < length; begin += piece) {
+        visit(offsets, std::min(piece, length - begin));
+        if (!probe.go_on(piece)) return false;
+        for (int n = 0; n < N; ++n) offsets[n] += piece * run_stride(n);
+      }
+      return true;
+    });
+    return is_through ? Status() : probe.status();
   }
 
  private:

@@ -304,9 +304,16 @@ class AddNKernel final : public Kernel {
       return {};
     }
     MR_ASSIGN(Tensor sum, context.reuse_or_allocate(0, 0, shape));
+    CancelProbe probe(context);
     const void* so_far = context.input(0).data();
     for (int slot = 1; slot < context.num_inputs(); ++slot) {
-      loop_(so_far, 1, context.input(slot).data(), 1, sum.mutable_data(), sum.num_elements());
+      const char* a = static_cast<const char*>(so_far);
+      const char* b = static_cast<const char*>(context.input(slot).data());
+      char* to = static_cast<char*>(sum.mutable_data());
+      const auto size = static_cast<int64_t>(dtype_size(sum.dtype()));
+      MR_TRY(probe.in_pieces(sum.num_elements(), [&](int64_t begin, int64_t count) {
+        loop_(a + begin * size, 1, b + begin * size, 1, to + begin * size, count);
+      }));
       so_far = sum.data();
     }
     context.set_output(0, std::move(sum));

@@ -2,6 +2,7 @@
 #include <bit>
 #include <limits>
 
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/math/families.h"
@@ -120,7 +121,13 @@ class CastKernel final : public Kernel {
     }
     const Tensor& input = context.input(0);
     MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
-    loop_(input.data(), output.mutable_data(), input.num_elements());
+    const char* from = static_cast<const char*>(input.data());
+    char* to = static_cast<char*>(output.mutable_data());
+    const auto from_size = static_cast<int64_t>(dtype_size(input.dtype()));
+    const auto to_size = static_cast<int64_t>(dtype_size(output.dtype()));
+    MR_TRY(CancelProbe(context).in_pieces(input.num_elements(), [&](int64_t begin, int64_t count) {
+      loop_(from + begin * from_size, to + begin * to_size, count);
+    }));
     context.set_output(0, std::move(output));
     return {};
   }

@@ -1,6 +1,7 @@
 // Part of families.h: register_matmuls.
 #include <algorithm>
 
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/strided_copy.h"
@@ -10,9 +11,11 @@ namespace millrace {
 namespace {
 
 // c += a * b for row-major matrices: a is rows x inner, b is inner x columns. Four rows of c share
-// each row of b that is read; blocks of b stay in the second-level cache.
+// each row of b that is read; blocks of b stay in the second-level cache. Left unfinished if the
+// step ends.
 template <class T, class Sum>
-void add_product(const T* a, const T* b, Sum* c, int64_t rows, int64_t inner, int64_t columns) {
+void add_product(const T* a, const T* b, Sum* c, int64_t rows, int64_t inner, int64_t columns,
+                 CancelProbe& probe) {
   constexpr int64_t kInnerBlock = 256, kColumnBlock = 256, kRows = 4;
   for (int64_t k0 = 0; k0 < inner; k0 += kInnerBlock) {
     const int64_t k1 = std::min(k0 + kInnerBlock, inner);
@@ -37,6 +40,7 @@ void add_product(const T* a, const T* b, Sum* c, int64_t rows, int64_t inner, in
             c3[j] = cpu::add(c3[j], cpu::multiply(a3, x));
           }
         }
+        if (!probe.go_on(kRows * (k1 - k0) * width)) return;
       }
       for (; i < rows; ++i) {
         Sum* c0 = c + i * columns + j0;
@@ -47,25 +51,26 @@ void add_product(const T* a, const T* b, Sum* c, int64_t rows, int64_t inner, in
           for (int64_t j = 0; j < width; ++j)
             c0[j] = cpu::add(c0[j], cpu::multiply(a0, static_cast<Sum>(row[j])));
         }
+        if (!probe.go_on((k1 - k0) * width)) return;
       }
     }
   }
 }
 
-// Sets c to the product.
+// Sets c to the product, unless the step ends.
 using ProductLoop = void (*)(const void* a, const void* b, void* c, int64_t rows, int64_t inner,
-                             int64_t columns);
+                             int64_t columns, CancelProbe& probe);
 
 template <class T>
 void product_loop(const void* a, const void* b, void* c, int64_t rows, int64_t inner,
-                  int64_t columns) {
+                  int64_t columns, CancelProbe& probe) {
   using Sum = cpu::Math<T>;
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
   T* z = static_cast<T*>(c);
   if constexpr (std::is_same_v<Sum, T>) {
     std::fill_n(z, rows * columns, T(0));
-    add_product(x, y, z, rows, inner, columns);
+    add_product(x, y, z, rows, inner, columns, probe);
   } else {
     // Narrow floats are added up wide, a few rows at a time.
     constexpr int64_t kRows = 16;
@@ -73,7 +78,8 @@ void product_loop(const void* a, const void* b, void* c, int64_t rows, int64_t i
     for (int64_t i = 0; i < rows; i += kRows) {
       const int64_t some = std::min(kRows, rows - i);
       std::fill(sums.begin(), sums.end(), Sum(0));
-      add_product(x + i * inner, y, sums.data(), some, inner, columns);
+      add_product(x + i * inner, y, sums.data(), some, inner, columns, probe);
+      if (!probe.status().ok()) return;
       for (int64_t j = 0; j < some * columns; ++j) z[i * columns + j] = static_cast<T>(sums[j]);
     }
   }
@@ -95,7 +101,7 @@ void conjugate(Tensor& tensor) {
 }
 
 // The tensor with its last two axes swapped; conjugated, too, for an adjoint.
-Result<Tensor> turned(const Tensor& tensor, Side side) {
+Result<Tensor> turned(const Tensor& tensor, Side side, CancelProbe& probe) {
   if (side == Side::as_is) return tensor;
   const int rank = tensor.shape().rank();
   std::vector<int64_t> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
@@ -105,7 +111,7 @@ Result<Tensor> turned(const Tensor& tensor, Side side) {
   MR_ASSIGN(const Shape shape, Shape::create(dims));
   MR_ASSIGN(Tensor made, Tensor::allocate(tensor.dtype(), shape));
   const Strides to = row_major_strides(shape);
-  copy_box(dims, tensor, {0, from}, made, {0, to});
+  MR_TRY(copy_box(dims, tensor, {0, from}, made, {0, to}, probe));
   if (side == Side::adjoint && tensor.dtype() == DType::c64) conjugate<std::complex<float>>(made);
   if (side == Side::adjoint && tensor.dtype() == DType::c128) conjugate<std::complex<double>>(made);
   return made;
@@ -142,16 +148,17 @@ class ProductKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const PartialShape known,
               product_shape(context.input(0).shape(), a_side_, context.input(1).shape(), b_side_));
-    MR_ASSIGN(const Tensor a, turned(context.input(0), a_side_));
-    MR_ASSIGN(const Tensor b, turned(context.input(1), b_side_));
+    CancelProbe probe(context);
+    MR_ASSIGN(const Tensor a, turned(context.input(0), a_side_, probe));
+    MR_ASSIGN(const Tensor b, turned(context.input(1), b_side_, probe));
     MR_ASSIGN(Tensor c, context.allocate(0, *known.to_shape()));
-    if (c.num_elements() > 0) MR_TRY(multiply(a, b, c));
+    if (c.num_elements() > 0) MR_TRY(multiply(a, b, c, probe));
     context.set_output(0, std::move(c));
     return {};
   }
 
  private:
-  Status multiply(const Tensor& a, const Tensor& b, Tensor& c) const {
+  Status multiply(const Tensor& a, const Tensor& b, Tensor& c, CancelProbe& probe) const {
     const int64_t rows = c.shape().dim(c.shape().rank() - 2);
     const int64_t columns = c.shape().dim(c.shape().rank() - 1);
     const int64_t inner = a.shape().dim(a.shape().rank() - 1);
@@ -172,11 +179,12 @@ class ProductKernel final : public Kernel {
         loop_(static_cast<const char*>(a.data()) + matrix(0) * rows * inner,
               static_cast<const char*>(b.data()) + matrix(1) * inner * columns,
               static_cast<char*>(c.mutable_data()) + matrix(2) * rows * columns, rows, inner,
-              columns);
+              columns, probe);
+        if (!probe.go_on(1)) return false;
       }
       return true;
     });
-    return {};
+    return probe.status();
   }
 
   const ProductLoop loop_;

@@ -242,7 +242,8 @@ Result<std::unique_ptr<Kernel>> make_l2_loss(const KernelSpec& spec) {
   return kernel([loops = make()](KernelContext& context) -> Status {
     MR_ASSIGN(const Tensor flat, context.input(0).reshaped({context.input(0).num_elements()}));
     const int64_t axis = 0;
-    MR_ASSIGN(Tensor output, cpu::reduce(flat, {&axis, 1}, cpu::KeepDims::no, loops));
+    CancelProbe probe(context);
+    MR_ASSIGN(Tensor output, cpu::reduce(flat, {&axis, 1}, cpu::KeepDims::no, loops, probe));
     context.set_output(0, std::move(output));
     return {};
   })(spec);

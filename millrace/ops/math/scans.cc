@@ -1,4 +1,5 @@
 // Part of families.h: register_scans.
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/cpu_loops.h"
@@ -20,7 +21,8 @@ struct AlongAxis {
 
 // --- ArgMax, ArgMin ---
 
-using BestIndices = void (*)(const void* in, const AlongAxis& along, int64_t* out);
+using BestIndices = Status (*)(const void* in, const AlongAxis& along, int64_t* out,
+                               CancelProbe probe);
 
 struct Larger {
   template <class T>
@@ -37,19 +39,23 @@ struct Smaller {
 
 // The first of equal elements is the one.
 template <class Better, class T>
-void best_indices(const void* in, const AlongAxis& along, int64_t* out) {
+Status best_indices(const void* in, const AlongAxis& along, int64_t* out, CancelProbe probe) {
   using M = cpu::Math<T>;
   const T* x = static_cast<const T*>(in);
   for (int64_t outer = 0; outer < along.outer; ++outer, x += along.length * along.inner) {
     for (int64_t inner = 0; inner < along.inner; ++inner) {
       int64_t best = 0;
-      for (int64_t i = 1; i < along.length; ++i) {
-        const M candidate = static_cast<M>(x[i * along.inner + inner]);
-        if (Better::wins(candidate, static_cast<M>(x[best * along.inner + inner]))) best = i;
-      }
+      MR_TRY(probe.in_pieces(along.length, [&](int64_t begin, int64_t count) {
+        for (int64_t i = begin; i < begin + count; ++i) {
+          const M candidate = static_cast<M>(x[i * along.inner + inner]);
+          if (Better::wins(candidate, static_cast<M>(x[best * along.inner + inner]))) best = i;
+        }
+      }));
       *out++ = best;
+      if (!probe.go_on(along.length)) return probe.status();
     }
   }
+  return {};
 }
 
 template <class Better>
@@ -71,7 +77,8 @@ Result<std::unique_ptr<Kernel>> make_arg_best(const KernelSpec& spec) {
               cpu::reduced_shape(input.shape(), {&removed, 1}, cpu::KeepDims::no));
     const Shape output_shape = *shape.to_shape();
     std::vector<int64_t> indices(static_cast<size_t>(output_shape.num_elements()));
-    find(input.data(), AlongAxis(input.shape(), axis), indices.data());
+    MR_TRY(
+        find(input.data(), AlongAxis(input.shape(), axis), indices.data(), CancelProbe(context)));
     MR_ASSIGN(Tensor output, integer_tensor(context.output_dtype(0), output_shape, indices));
     context.set_output(0, std::move(output));
     return {};
@@ -97,25 +104,31 @@ struct ScanOptions {
   bool exclusive = false;  // each element is the sum of those before it
   bool reverse = false;    // from the end
 };
-using ScanLoop = void (*)(const void* in, void* out, const AlongAxis& along, ScanOptions options);
+using ScanLoop = Status (*)(const void* in, void* out, const AlongAxis& along, ScanOptions options,
+                            CancelProbe probe);
 
 template <class T>
-void cumsum_loop(const void* in, void* out, const AlongAxis& along, ScanOptions options) {
+Status cumsum_loop(const void* in, void* out, const AlongAxis& along, ScanOptions options,
+                   CancelProbe probe) {
   using M = cpu::Math<T>;
   const T* x = static_cast<const T*>(in);
   T* y = static_cast<T*>(out);
   for (int64_t outer = 0; outer < along.outer; ++outer) {
     for (int64_t inner = 0; inner < along.inner; ++inner) {
       M sum = M(0);
-      for (int64_t i = 0; i < along.length; ++i) {
-        const int64_t row = options.reverse ? along.length - 1 - i : i;
-        const int64_t at = (outer * along.length + row) * along.inner + inner;
-        const M next = cpu::add(sum, static_cast<M>(x[at]));
-        y[at] = static_cast<T>(options.exclusive ? sum : next);
-        sum = next;
-      }
+      MR_TRY(probe.in_pieces(along.length, [&](int64_t begin, int64_t count) {
+        for (int64_t i = begin; i < begin + count; ++i) {
+          const int64_t row = options.reverse ? along.length - 1 - i : i;
+          const int64_t at = (outer * along.length + row) * along.inner + inner;
+          const M next = cpu::add(sum, static_cast<M>(x[at]));
+          y[at] = static_cast<T>(options.exclusive ? sum : next);
+          sum = next;
+        }
+      }));
+      if (!probe.go_on(along.length)) return probe.status();
     }
   }
+  return {};
 }
 
 Result<std::unique_ptr<Kernel>> make_cumsum(const KernelSpec& spec) {
@@ -139,7 +152,8 @@ Result<std::unique_ptr<Kernel>> make_cumsum(const KernelSpec& spec) {
     }
     MR_ASSIGN(const int axis, resolve_axis(wanted, rank, "axis"));
     MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
-    loop(input.data(), output.mutable_data(), AlongAxis(input.shape(), axis), options);
+    MR_TRY(loop(input.data(), output.mutable_data(), AlongAxis(input.shape(), axis), options,
+                CancelProbe(context)));
     context.set_output(0, std::move(output));
     return {};
   })(spec);

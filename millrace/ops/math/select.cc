@@ -1,4 +1,5 @@
 // Part of families.h: register_select.
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/strides.h"
@@ -32,7 +33,8 @@ SelectRun select_run_for(DType dtype) {
 
 // `condition` is read with the given strides, which need not be those of broadcasting.
 Result<Tensor> selected(const Tensor& condition, const Strides& condition_strides,
-                        const Tensor& yes, const Tensor& no, const Shape& shape) {
+                        const Tensor& yes, const Tensor& no, const Shape& shape,
+                        CancelProbe probe) {
   const DType dtype = yes.dtype();
   MR_ASSIGN(Tensor output, Tensor::allocate(dtype, shape));
   const Strides yes_strides = broadcast_strides(yes.shape(), shape);
@@ -42,13 +44,12 @@ Result<Tensor> selected(const Tensor& condition, const Strides& condition_stride
   const SelectRun run = select_run_for(dtype);
   const auto size = static_cast<int64_t>(dtype_size(dtype));
   const auto begin = [](const Tensor& t) { return static_cast<const char*>(t.data()); };
-  walk.each_run([&](const std::array<int64_t, 4>& at) {
+  MR_TRY(walk.each_piece(probe, [&](const std::array<int64_t, 4>& at, int64_t count) {
     run({begin(condition) + at[0], walk.run_stride(0)},
         {begin(yes) + at[1] * size, walk.run_stride(1)},
         {begin(no) + at[2] * size, walk.run_stride(2)},
-        static_cast<char*>(output.mutable_data()) + at[3] * size, walk.run_length());
-    return true;
-  });
+        static_cast<char*>(output.mutable_data()) + at[3] * size, count);
+  }));
   return output;
 }
 
@@ -72,7 +73,8 @@ Status select_v1(KernelContext& context) {
         "'then', ",
         shape.to_string(), ", but has shape ", condition.shape().to_string());
   }
-  MR_ASSIGN(Tensor output, selected(condition, strides, context.input(1), context.input(2), shape));
+  MR_ASSIGN(Tensor output, selected(condition, strides, context.input(1), context.input(2), shape,
+                                    CancelProbe(context)));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -82,8 +84,9 @@ Status select_v2(KernelContext& context) {
   MR_ASSIGN(const Shape values,
             broadcast_shapes(context.input(1).shape(), context.input(2).shape()));
   MR_ASSIGN(const Shape shape, broadcast_shapes(condition.shape(), values));
-  MR_ASSIGN(Tensor output, selected(condition, broadcast_strides(condition.shape(), shape),
-                                    context.input(1), context.input(2), shape));
+  MR_ASSIGN(Tensor output,
+            selected(condition, broadcast_strides(condition.shape(), shape), context.input(1),
+                     context.input(2), shape, CancelProbe(context)));
   context.set_output(0, std::move(output));
   return {};
 }
@@ -104,15 +107,17 @@ Status infer_select_v2(InferContext& context) {
 // --- Where ---
 
 // Writes the positions of elements that are not zero.
-using Positions = std::vector<int64_t> (*)(const Tensor& tensor);
+using Positions = Result<std::vector<int64_t>> (*)(const Tensor& tensor, CancelProbe probe);
 
 template <class T>
-std::vector<int64_t> positions(const Tensor& tensor) {
+Result<std::vector<int64_t>> positions(const Tensor& tensor, CancelProbe probe) {
   const std::span<const T> elements = tensor.flat<T>();
   std::vector<int64_t> found;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    if (!(elements[i] == T())) found.push_back(static_cast<int64_t>(i));
-  }
+  MR_TRY(probe.in_pieces(tensor.num_elements(), [&](int64_t begin, int64_t count) {
+    for (int64_t i = begin; i < begin + count; ++i) {
+      if (!(elements[i] == T())) found.push_back(i);
+    }
+  }));
   return found;
 }
 
@@ -124,7 +129,7 @@ Result<std::unique_ptr<Kernel>> make_where(const KernelSpec& spec) {
   if (find == nullptr) return cpu::no_loop(spec, dtype);
   return kernel([find](KernelContext& context) -> Status {
     const Shape& shape = context.input(0).shape();
-    const std::vector<int64_t> found = find(context.input(0));
+    MR_ASSIGN(const std::vector<int64_t> found, find(context.input(0), CancelProbe(context)));
     MR_ASSIGN(Tensor output,
               context.allocate(0, {static_cast<int64_t>(found.size()), shape.rank()}));
     int64_t* row = output.mutable_flat<int64_t>().data();

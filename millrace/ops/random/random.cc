@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/cpu_loops.h"
@@ -13,25 +14,34 @@ namespace millrace {
 namespace {
 
 using Draw = double (*)(RandomBits& bits);
-using DrawLoop = void (*)(Draw draw, RandomBits bits, Tensor& output);
+using DrawLoop = Status (*)(Draw draw, RandomBits bits, Tensor& output, CancelProbe probe);
+
+// Elements in order, each as `next` says.
+template <class T, class Next>
+Status fill_in_order(Tensor& output, CancelProbe probe, Next next) {
+  const std::span<T> elements = output.mutable_flat<T>();
+  return probe.in_pieces(output.num_elements(), [&](int64_t begin, int64_t count) {
+    for (int64_t i = begin; i < begin + count; ++i) elements[i] = next();
+  });
+}
 
 template <class T>
-void draw_loop(Draw draw, RandomBits bits, Tensor& output) {
-  for (T& element : output.mutable_flat<T>()) element = T(static_cast<cpu::Math<T>>(draw(bits)));
+Status draw_loop(Draw draw, RandomBits bits, Tensor& output, CancelProbe probe) {
+  return fill_in_order<T>(output, probe, [&] { return T(static_cast<cpu::Math<T>>(draw(bits))); });
 }
 
 // Uniform numbers must not be rounded up to 1: only as many bits as the type keeps are drawn.
 template <class T>
-void uniform_loop(Draw, RandomBits bits, Tensor& output) {
+Status uniform_loop(Draw, RandomBits bits, Tensor& output, CancelProbe probe) {
   constexpr int kBits = std::is_same_v<T, double>  ? 53
                         : std::is_same_v<T, float> ? 24
                         : std::is_same_v<T, Half>  ? 11
                                                    : 8;
   const double scale = std::ldexp(1.0, -kBits);
-  for (T& element : output.mutable_flat<T>()) {
+  return fill_in_order<T>(output, probe, [&] {
     const double value = static_cast<double>(bits() >> (64 - kBits)) * scale;
-    element = T(static_cast<cpu::Math<T>>(value));
-  }
+    return T(static_cast<cpu::Math<T>>(value));
+  });
 }
 
 double draw_normal(RandomBits& bits) { return bits.normal(); }
@@ -59,7 +69,7 @@ class RandomKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Shape shape, wanted_shape(context));
     MR_ASSIGN(Tensor output, context.allocate(0, shape));
-    loop_(draw_, stream_->next_run(), output);
+    MR_TRY(loop_(draw_, stream_->next_run(), output, CancelProbe(context)));
     context.set_output(0, std::move(output));
     return {};
   }
@@ -105,10 +115,10 @@ class RandomIntKernel final : public Kernel {
       return static_cast<int64_t>(static_cast<uint64_t>(low) + bits.below(width));
     };
     if (output.dtype() == DType::i64) {
-      for (int64_t& element : output.mutable_flat<int64_t>()) element = draw();
+      MR_TRY(fill_in_order<int64_t>(output, CancelProbe(context), draw));
     } else {
-      for (int32_t& element : output.mutable_flat<int32_t>())
-        element = static_cast<int32_t>(draw());
+      MR_TRY(fill_in_order<int32_t>(output, CancelProbe(context),
+                                    [&] { return static_cast<int32_t>(draw()); }));
     }
     context.set_output(0, std::move(output));
     return {};
@@ -135,8 +145,9 @@ class ShuffleKernel final : public Kernel {
     std::iota(rows.begin(), rows.end(), int64_t{0});
     RandomBits bits = stream_->next_run();
     for (size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[bits.below(i)]);
+    CancelProbe probe(context);
     MR_ASSIGN(Tensor output,
-              gather(value, Tensor::vector<int64_t>(std::span<const int64_t>(rows)), 0, 0));
+              gather(value, Tensor::vector<int64_t>(std::span<const int64_t>(rows)), 0, 0, probe));
     context.set_output(0, std::move(output));
     return {};
   }

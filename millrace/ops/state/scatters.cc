@@ -39,7 +39,8 @@ class ResourceGatherKernel final : public Kernel {
   explicit ResourceGatherKernel(int64_t batch_dims) : batch_dims_(batch_dims) {}
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Tensor params, variable_.value(context, context.output_dtype(0)));
-    MR_ASSIGN(Tensor output, gather(params, context.input(1), batch_dims_, batch_dims_));
+    CancelProbe probe(context);
+    MR_ASSIGN(Tensor output, gather(params, context.input(1), batch_dims_, batch_dims_, probe));
     context.set_output(0, std::move(output));
     return {};
   }

@@ -6,10 +6,7 @@
 namespace millrace::wire {
 namespace {
 
-// TensorShapeProto and TensorShapeProto.Dim.
-constexpr int kDim = 2;
-constexpr int kUnknownRank = 3;
-constexpr int kDimSize = 1;
+using enum shape_fields::Number;
 
 struct Dims {
   Shape::Dims sizes;

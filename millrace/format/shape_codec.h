@@ -10,6 +10,11 @@
 
 namespace millrace::wire {
 
+// TensorShapeProto and its Dim. The room above checks them against the .proto file.
+namespace shape_fields {
+enum Number : uint32_t { kDim = 2, kUnknownRank = 3, kDimSize = 1 };
+}
+
 // A TensorShapeProto. Errors: INVALID_ARGUMENT for malformed bytes, a dim below -1, an unknown rank
 // that has dims, or what PartialShape::create refuses.
 Result<PartialShape> read_partial_shape(Reader reader);

@@ -74,10 +74,10 @@ std::vector<Use> uses(int64_t n) {
   };
 }
 
-struct Fixture {
+struct LongLoops {
   OpRegistry ops;
   std::unique_ptr<Bench> bench;
-  Fixture() {
+  LongLoops() {
     REQUIRE(register_all_ops(ops).ok());
     bench = std::make_unique<Bench>(ops);
   }
@@ -87,7 +87,7 @@ struct Fixture {
 };
 
 TEST_CASE("the loop of a kernel that has much to do ends when its step does, and says why") {
-  Fixture f;
+  LongLoops f;
   f.bench->cancellation().cancel(Status(Code::deadline_exceeded, "too late"));
   for (const Use& use : uses(33 * kPiece)) {
     CAPTURE(use.op);
@@ -99,7 +99,7 @@ TEST_CASE("the loop of a kernel that has much to do ends when its step does, and
 }
 
 TEST_CASE("a loop that nobody stops goes to its end, and a short one does not look") {
-  Fixture f;
+  LongLoops f;
   for (const Use& use : uses(3 * kPiece + 1)) {
     CAPTURE(use.op);
     const Status status = f.run(use);

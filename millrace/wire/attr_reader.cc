@@ -10,12 +10,15 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/format/shape_codec.h"
 #include "millrace/wire/attr_codec.h"
-#include "millrace/wire/attr_fields.h"
+#include "millrace/wire/field_numbers.h"
 
 namespace millrace::wire {
 namespace {
 
-using namespace attr_fields;
+using enum fields::attr_value::Number;
+using enum fields::list_value::Number;
+using enum fields::name_attr_list::Number;
+using enum fields::map_entry::Number;
 
 Status read_type(const Field& field, DType* out) {
   const auto dtype = dtype_or_ref_from_number(field.value);

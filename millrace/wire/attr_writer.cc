@@ -1,12 +1,15 @@
 // Part of attr_codec.h: from attribute values to bytes.
 #include "millrace/format/shape_codec.h"
 #include "millrace/wire/attr_codec.h"
-#include "millrace/wire/attr_fields.h"
+#include "millrace/wire/field_numbers.h"
 
 namespace millrace::wire {
 namespace {
 
-using namespace attr_fields;
+using enum fields::attr_value::Number;
+using enum fields::list_value::Number;
+using enum fields::name_attr_list::Number;
+using enum fields::map_entry::Number;
 
 void put_func(std::string* out, int number, const FunctionRef& func) {
   const NestedField nested(out, number);

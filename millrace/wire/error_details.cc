@@ -1,19 +1,18 @@
 #include "millrace/wire/error_details.h"
 
 #include "millrace/format/wire_format.h"
+#include "millrace/wire/field_numbers.h"
 
 namespace millrace::wire {
 namespace {
 
-// GrpcPayloadContainer and the entries of its map.
-constexpr int kPayloads = 1;
-constexpr int kUrl = 1;
-constexpr int kBytes = 2;
+using enum fields::grpc_payload_container::Number;
+using enum fields::map_entry::Number;
 
 void put_payload(std::string* out, std::string_view url, std::string_view bytes) {
   const NestedField entry(out, kPayloads);
-  put_bytes_field(out, kUrl, url);
-  put_bytes_field(out, kBytes, bytes);
+  put_bytes_field(out, kEntryKey, url);
+  put_bytes_field(out, kEntryValue, bytes);
 }
 
 }  // namespace
@@ -38,8 +37,8 @@ Status with_error_details(const Status& status, std::string_view bytes) {
     Reader entry = reader.inside(field);
     Field part;
     while (entry.next(&part)) {
-      if (part.is(kUrl, WireType::bytes)) url = part.bytes;
-      if (part.is(kBytes, WireType::bytes)) payload = part.bytes;
+      if (part.is(kEntryKey, WireType::bytes)) url = part.bytes;
+      if (part.is(kEntryValue, WireType::bytes)) payload = part.bytes;
     }
     if (!entry.ok()) continue;
     detailed = detailed.with_payload(url, std::string(payload));

@@ -4,48 +4,18 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/format/shape_codec.h"
-#include "millrace/wire/attr_fields.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/node_codec.h"
 
 namespace millrace::wire {
 namespace {
 
-using attr_fields::kEntryKey;
-using attr_fields::kEntryValue;
-
-enum FunctionField : uint32_t {
-  kSignature = 1,
-  kNode = 3,
-  kReturn = 4,
-  kAttr = 5,
-  kControlReturn = 6,
-  kArgAttr = 7,
-};
-// OpDef.
-enum SignatureField : uint32_t {
-  kName = 1,
-  kInputArg = 2,
-  kOutputArg = 3,
-  kSignatureAttr = 4,
-  kIsStateful = 17,
-  kControlOutput = 20,
-};
-enum ArgField : uint32_t {
-  kArgName = 1,
-  kArgType = 3,
-  kTypeAttr = 4,
-  kNumberAttr = 5,
-  kTypeListAttr = 6,
-  kIsRef = 16,
-};
-enum AttrField : uint32_t {
-  kAttrName = 1,
-  kAttrKind = 2,
-  kDefault = 3,
-  kHasMinimum = 5,
-  kMinimum = 6,
-};
-constexpr int kArgAttrsAttr = 1;  // of ArgAttrs
+using enum fields::map_entry::Number;
+using enum fields::function_def::Number;
+using enum fields::op_def::Number;
+using enum fields::arg_def::Number;
+using enum fields::attr_def::Number;
+using enum fields::arg_attrs::Number;
 
 Status read_arg(Reader reader, ArgDef* arg) {
   Field field;

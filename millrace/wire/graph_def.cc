@@ -8,15 +8,16 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
 #include "millrace/wire/attr_codec.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/function_codec.h"
 #include "millrace/wire/node_codec.h"
 
 namespace millrace::wire {
 namespace {
 
-enum GraphField : uint32_t { kNode = 1, kLibrary = 2, kVersion = 3, kVersions = 4 };
-enum VersionField : uint32_t { kProducer = 1, kMinConsumer = 2, kBadConsumers = 3 };
-constexpr int kFunction = 1;  // of a FunctionDefLibrary
+using enum fields::graph_def::Number;
+using enum fields::version_def::Number;
+using enum fields::function_def_library::Number;
 
 // What `total` comes to if the first `sampled` of it came to `measured`, and a little more: too
 // much costs address space only, too little a reallocation.

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/wire/field_numbers.h"
 
 namespace millrace::wire {
 namespace {
 
-enum NodeField : uint32_t { kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttr = 5 };
+using enum fields::node_def::Number;
 
 struct Counts {
   size_t inputs = 0;

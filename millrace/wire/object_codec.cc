@@ -7,23 +7,16 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/format/shape_codec.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/known_variants.h"
 #include "millrace/wire/tensor_fields.h"
 
 namespace millrace::wire {
 namespace {
 
-// ResourceHandleProto, its DtypeAndShape, and VariantTensorDataProto.
-enum HandleField : uint32_t {
-  kHandleDevice = 1,
-  kHandleContainer = 2,
-  kHandleName = 3,
-  kHandleHashCode = 4,
-  kHandleTypeName = 5,
-  kHandleDtypesAndShapes = 6,
-};
-enum DtypeAndShapeField : uint32_t { kHandleDtype = 1, kHandleShape = 2 };
-enum VariantField : uint32_t { kVariantTypeName = 1, kVariantMetadata = 2, kVariantTensors = 3 };
+using enum fields::resource_handle_proto::Number;
+using enum fields::dtype_and_shape::Number;
+using enum fields::variant_tensor_data_proto::Number;
 
 struct Context {
   Budget& budget;

@@ -7,10 +7,11 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
 #include "millrace/wire/tensor_fields.h"
-#include "millrace/wire/tensor_pieces.h"
 
 namespace millrace::wire {
 namespace {
+
+using enum fields::named_tensor_proto::Number;
 
 uint32_t number_of(uint64_t tag) { return static_cast<uint32_t>(tag >> 3); }
 WireType type_of(uint64_t tag) { return static_cast<WireType>(tag & 7); }
@@ -130,9 +131,9 @@ Status TensorExtractor::begin_bytes(size_t length) {
       has_tensor_ = false;
       return enter(field_ == TensorField::named ? Level::named : Level::tensor, length);
     case Level::named:
-      if (number == kNamedTensor) return enter(Level::tensor, length);
-      if (number == kTensorsName) name_.clear();
-      is_name_ = number == kTensorsName;
+      if (number == kTensor) return enter(Level::tensor, length);
+      if (number == kName) name_.clear();
+      is_name_ = number == kName;
       head_.clear();
       return begin_copy(length);
     case Level::tensor:

@@ -8,31 +8,12 @@
 
 #include "millrace/format/wire_format.h"
 #include "millrace/tensor/tensor.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/tensor_codec.h"
 
 namespace millrace::wire {
 
-// Field numbers of TensorProto.
-enum TensorProtoField : uint32_t {
-  kTensorDType = 1,
-  kTensorShape = 2,
-  kTensorVersion = 3,
-  kTensorContent = 4,
-  kFloatVal = 5,
-  kDoubleVal = 6,
-  kIntVal = 7,
-  kStringVal = 8,
-  kScomplexVal = 9,
-  kInt64Val = 10,
-  kBoolVal = 11,
-  kDcomplexVal = 12,
-  kHalfVal = 13,
-  kResourceHandleVal = 14,
-  kVariantVal = 15,
-  kUint32Val = 16,
-  kUint64Val = 17,
-  kFloat8Val = 18,
-};
+using enum fields::tensor_proto::Number;
 
 // What typed lists of one message may still expand to, together.
 class Budget {

@@ -1,16 +1,12 @@
 // Tensors as fields of a message that is a list of pieces: their content is shared, not copied.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "millrace/format/pieces.h"
 #include "millrace/tensor/tensor.h"
 
 namespace millrace::wire {
-
-// Fields of NamedTensorProto.
-enum NamedTensorField : uint32_t { kTensorsName = 1, kNamedTensor = 2 };
 
 // Field `number` holding `tensor` as a TensorProto.
 void append_tensor_field(Pieces& message, int number, const Tensor& tensor);

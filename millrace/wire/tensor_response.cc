@@ -6,13 +6,13 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/tensor_pieces.h"
 
 namespace millrace::wire {
 namespace {
 
-// RecvTensorResponse.
-enum ResponseField : uint32_t { kTensor = 1, kIsDead = 2, kSendStartMicros = 3, kRequireAck = 5 };
+using enum fields::recv_tensor_response::Number;
 
 constexpr size_t kMaxMessageBytes = std::numeric_limits<int32_t>::max();
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "millrace/format/wire_format.h"
 #include "millrace/transport/grpc/ask.h"
 #include "millrace/transport/protocol/codec_recv_tensor.h"
 #include "millrace/transport/protocol/codec_run_graph.h"
@@ -12,18 +11,11 @@
 namespace millrace::transport {
 namespace {
 
-// MarkRecvFinishedRequest.
-constexpr int kRequestId = 1;
-
 // Lets a worker that keeps its answers forget one. Nobody waits for it.
 void acknowledge(Channel& channel, std::shared_ptr<const Peer> peer, int64_t request_id) {
-  std::string bytes;
-  wire::put_varint_field(&bytes, kRequestId, static_cast<uint64_t>(request_id));
-  wire::Pieces message;
-  message.append(bytes);
   channel.start_unary({.peer = std::move(peer),
                        .method = worker_method::kMarkRecvFinished,
-                       .message = std::move(message)},
+                       .message = encode_mark_recv_finished(request_id)},
                       Done<ByteBuffer>([](const Result<ByteBuffer>&) {}));
 }
 

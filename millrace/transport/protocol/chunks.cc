@@ -6,11 +6,13 @@
 #include <google/protobuf/message_lite.h>
 
 #include "millrace/format/wire_format.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/tensor_codec.h"
-#include "millrace/wire/tensor_pieces.h"
 
 namespace millrace::transport {
 namespace {
+
+using enum wire::fields::named_tensor_proto::Number;
 
 // What one tensor after the other may still take beyond its bytes in the message.
 class ExpansionLimit {
@@ -32,8 +34,8 @@ Status read_named(wire::Reader reader, ExpansionLimit& limit, wire::NamedTensor&
   bool has_tensor = false;
   wire::Field field;
   while (reader.next(&field)) {
-    if (field.is(wire::kTensorsName, wire::WireType::bytes)) out.name = field.bytes;
-    if (field.is(wire::kNamedTensor, wire::WireType::bytes)) {
+    if (field.is(kName, wire::WireType::bytes)) out.name = field.bytes;
+    if (field.is(kTensor, wire::WireType::bytes)) {
       tensor = field.bytes;
       has_tensor = true;
     }

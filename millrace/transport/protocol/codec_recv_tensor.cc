@@ -6,6 +6,7 @@
 
 #include "millrace/format/wire_format.h"
 #include "millrace/transport/protocol/extensions.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/tensor_response.h"
 
 namespace millrace::transport {
@@ -13,12 +14,8 @@ namespace {
 
 using wire::WireType;
 
-namespace recv_request_field {
-constexpr int kStepId = 1, kRendezvousKey = 2, kRequestId = 7;
-}
-namespace recv_response_field {
-constexpr int kSendStartMicros = 3, kRequireAck = 5;
-}
+namespace recv_request_field = wire::fields::recv_tensor_request;
+namespace recv_response_field = wire::fields::recv_tensor_response;
 namespace parts_head {
 constexpr int kDType = 1, kDim = 2;
 }
@@ -91,6 +88,15 @@ Status decode(const Chunks& bytes, ReceivedRecvTensor& received) {
       received.parts = part.value != 0 ? Parts::taken : Parts::refused;
   }
   return reader.status();
+}
+
+wire::Pieces encode_mark_recv_finished(int64_t request_id) {
+  std::string bytes;
+  wire::put_varint_field(&bytes, wire::fields::mark_recv_finished_request::kRequestId,
+                         static_cast<uint64_t>(request_id));
+  wire::Pieces message;
+  message.append(std::move(bytes));
+  return message;
 }
 
 Result<std::vector<wire::Pieces>> encode_recv_tensor_reply(const RecvTensorReply& reply,

@@ -36,6 +36,9 @@ wire::Pieces encode(const RecvTensorRequest& request, Parts parts);
 // Errors: INVALID_ARGUMENT.
 Status decode(const Chunks& bytes, ReceivedRecvTensor& received);
 
+// MarkRecvFinishedRequest: lets a worker that keeps its answers forget this one.
+wire::Pieces encode_mark_recv_finished(int64_t request_id);
+
 // The messages of the answer. Errors: INTERNAL, in TensorFlow's words, for a tensor that is too
 // large for one message.
 Result<std::vector<wire::Pieces>> encode_recv_tensor_reply(const RecvTensorReply& reply,

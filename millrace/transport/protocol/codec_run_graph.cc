@@ -6,6 +6,7 @@
 #include "millrace/transport/protocol/codec_step.h"
 #include "millrace/transport/protocol/codec_trace.h"
 #include "millrace/transport/protocol/extensions.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/stats.pb.h"
 #include "millrace/wire/tensor_pieces.h"
 
@@ -14,18 +15,9 @@ namespace {
 
 using wire::WireType;
 
-namespace run_graph_request_field {
-constexpr int kGraphHandle = 1, kStepId = 2, kSend = 3, kReceiveKey = 4, kExecutorOptions = 5,
-              kIsPartial = 6, kIsLastPartial = 7, kSessionHandle = 8, kErrorsInBody = 9,
-              kCreateWorkerSessionCalled = 10, kRequestId = 11;
-}
-namespace executor_options {
-constexpr int kRecordTimeline = 3, kRecordPartitionGraphs = 4;
-}
-namespace run_graph_response_field {
-constexpr int kReceived = 1, kStepStats = 2, kPartitionGraph = 4, kStatusCode = 5,
-              kStatusMessage = 6;
-}
+namespace run_graph_request_field = wire::fields::run_graph_request;
+namespace executor_options = wire::fields::executor_opts;
+namespace run_graph_response_field = wire::fields::run_graph_response;
 
 void put_flag(std::string* out, int field, bool value) {
   if (value) wire::put_varint_field(out, field, 1);

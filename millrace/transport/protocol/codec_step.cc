@@ -8,6 +8,7 @@
 #include "millrace/transport/protocol/extensions.h"
 #include "millrace/wire/config.pb.h"
 #include "millrace/wire/error_details.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/tensor_pieces.h"
 
 namespace millrace::transport {
@@ -15,19 +16,7 @@ namespace {
 
 using wire::WireType;
 
-namespace run_step_request {
-constexpr int kSessionHandle = 1, kFeed = 2, kFetch = 3, kTarget = 4, kOptions = 5,
-              kPartialRunHandle = 6, kErrorsInBody = 7;
-}
-namespace run_step_response {
-constexpr int kTensor = 1, kMetadata = 2, kStatusCode = 3, kStatusMessage = 4;
-}
-namespace run_callable_request {
-constexpr int kSessionHandle = 1, kHandle = 2, kFeed = 3;
-}
-namespace run_callable_response {
-constexpr int kFetch = 1, kMetadata = 2;
-}
+namespace fields = wire::fields;
 
 // A code that is none counts as UNKNOWN.
 Code to_code(int number) {
@@ -106,7 +95,7 @@ void put_body_error(std::string* out, int code_field, int message_field, const S
 // ---- RunStep ------------------------------------------------------------------------------------
 
 Result<wire::Pieces> encode(const RunStepRequest& request) {
-  namespace field = run_step_request;
+  namespace field = fields::run_step_request;
   std::string head;
   wire::put_bytes_field(&head, field::kSessionHandle, request.session_handle);
   for (const std::string& fetch : request.fetches)
@@ -126,7 +115,7 @@ Result<wire::Pieces> encode(const RunStepRequest& request) {
 }
 
 Status decode(const Chunks& bytes, ReceivedRunStep& received) {
-  namespace field = run_step_request;
+  namespace field = fields::run_step_request;
   MessageWithTensors message;
   MR_TRY(read_tensors(bytes, field::kFeed, wire::TensorField::named, message));
   RunStepRequest& request = received.request;
@@ -167,7 +156,7 @@ Status decode(const Chunks& bytes, ReceivedRunStep& received) {
 }
 
 Result<wire::Pieces> encode(const RunStepReply& reply, const std::vector<std::string>& fetches) {
-  namespace field = run_step_response;
+  namespace field = fields::run_step_response;
   if (reply.tensors.size() != fetches.size())
     return internal("a step gave ", reply.tensors.size(), " tensors for ", fetches.size(),
                     " fetches");
@@ -180,7 +169,7 @@ Result<wire::Pieces> encode(const RunStepReply& reply, const std::vector<std::st
 }
 
 wire::Pieces encode_run_step_error(const Status& error) {
-  namespace field = run_step_response;
+  namespace field = fields::run_step_response;
   std::string bytes;
   put_body_error(&bytes, field::kStatusCode, field::kStatusMessage, error);
   wire::Pieces message;
@@ -190,7 +179,7 @@ wire::Pieces encode_run_step_error(const Status& error) {
 
 Status decode(const Chunks& bytes, const std::vector<std::string>& fetches,
               AnsweredRunStep& answer) {
-  namespace field = run_step_response;
+  namespace field = fields::run_step_response;
   MessageWithTensors message;
   MR_TRY(read_tensors(bytes, field::kTensor, wire::TensorField::named, message));
   RunStepReply& reply = answer.reply;
@@ -213,7 +202,7 @@ Status decode(const Chunks& bytes, const std::vector<std::string>& fetches,
 // ---- RunCallable --------------------------------------------------------------------------------
 
 Result<wire::Pieces> encode(const RunCallableRequest& request) {
-  namespace field = run_callable_request;
+  namespace field = fields::run_callable_request;
   std::string head;
   wire::put_bytes_field(&head, field::kSessionHandle, request.session_handle);
   wire::put_varint_field(&head, field::kHandle, static_cast<uint64_t>(request.handle));
@@ -224,7 +213,7 @@ Result<wire::Pieces> encode(const RunCallableRequest& request) {
 }
 
 Status decode(const Chunks& bytes, RunCallableRequest& request) {
-  namespace field = run_callable_request;
+  namespace field = fields::run_callable_request;
   MessageWithTensors message;
   MR_TRY(read_tensors(bytes, field::kFeed, wire::TensorField::plain, message));
   for (wire::NamedTensor& feed : message.tensors) request.feeds.push_back(std::move(feed.tensor));
@@ -239,7 +228,7 @@ Status decode(const Chunks& bytes, RunCallableRequest& request) {
 }
 
 Result<wire::Pieces> encode(const RunCallableReply& reply) {
-  namespace field = run_callable_response;
+  namespace field = fields::run_callable_response;
   wire::Pieces message;
   for (const Tensor& tensor : reply.tensors)
     wire::append_tensor_field(message, field::kFetch, tensor);
@@ -249,7 +238,7 @@ Result<wire::Pieces> encode(const RunCallableReply& reply) {
 }
 
 Status decode(const Chunks& bytes, RunCallableReply& reply) {
-  namespace field = run_callable_response;
+  namespace field = fields::run_callable_response;
   MessageWithTensors message;
   MR_TRY(read_tensors(bytes, field::kFetch, wire::TensorField::plain, message));
   for (wire::NamedTensor& fetch : message.tensors) reply.tensors.push_back(std::move(fetch.tensor));

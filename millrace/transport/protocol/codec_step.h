@@ -2,6 +2,27 @@
 //
 // Tensors go from and to their own buffers: a large one is never copied on the way out and once on
 // the way in. These are read and written by hand, because they are what a step costs.
+//
+// As we write them; reading accepts any order of the fields. A "tensor" is a TensorProto.
+//
+//   RunStepRequest
+//   | 0a len: session_handle | 1a len: fetch "y:0" ... | 22 len: target "train" ... |
+//   | 2a len: RunOptions, if one has an effect | 32 len: partial_run_handle, if it is one |
+//   | 38 01: errors are wanted in the body |
+//   | 12 len: feed (0a len: "x:0" | 12 len: tensor) ... |
+//
+//   RunStepResponse with tensors
+//   | 0a len: tensor (0a len: "y:0" | 12 len: tensor) ... in the order of the fetches |
+//   | 12 len: RunMetadata, if something was traced |
+//
+//   RunStepResponse with an error
+//   | 18 varint: code | 22 len: message |
+//   | e2 3e len: field 1004, ours: GrpcPayloadContainer, if there are payloads (error_details.h) |
+//
+//   RunCallableRequest    | 0a len: session_handle | 10 varint: handle | 1a len: tensor ... |
+//   RunCallableResponse   | 0a len: tensor ... | 12 len: RunMetadata, if something was traced |
+//
+// Of another master's errors without field 1004 only code and message are known.
 // Errors of decode(): INVALID_ARGUMENT, RESOURCE_EXHAUSTED.
 #pragma once
 

@@ -6,23 +6,30 @@
 
 namespace millrace {
 
-FanOut::FanOut(const Graph& graph) : begin_(graph.size() + 1, 0) {
-  for (const Node& node : graph.nodes()) {
+FanOut::FanOut(const Graph& graph, NodeId first)
+    : first_(first), begin_(graph.size() - first + 1, 0) {
+  const auto counts = [&](NodeId producer) { return producer != kNoNode && producer >= first; };
+  const auto nodes = graph.nodes().subspan(first);
+  for (const Node& node : nodes) {
     for (const Endpoint& input : node.inputs) {
-      if (input.node != kNoNode) ++begin_[input.node + 1];
+      if (counts(input.node)) ++begin_[input.node - first + 1];
     }
-    for (NodeId before : node.control_inputs) ++begin_[before + 1];
+    for (NodeId before : node.control_inputs) {
+      if (counts(before)) ++begin_[before - first + 1];
+    }
   }
   for (size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
   edges_.resize(begin_.back());
   std::vector<uint32_t> next(begin_.begin(), begin_.end() - 1);
-  for (const Node& node : graph.nodes()) {
+  for (const Node& node : nodes) {
     int32_t slot = 0;
     for (const Endpoint& input : node.inputs) {
-      if (input.node != kNoNode) edges_[next[input.node]++] = {input.output, node.id, slot};
+      if (counts(input.node)) edges_[next[input.node - first]++] = {input.output, node.id, slot};
       ++slot;
     }
-    for (NodeId before : node.control_inputs) edges_[next[before]++] = {-1, node.id, -1};
+    for (NodeId before : node.control_inputs) {
+      if (counts(before)) edges_[next[before - first]++] = {-1, node.id, -1};
+    }
   }
 }
 
@@ -37,13 +44,14 @@ namespace {
 // with its members on the stack.
 class DepthFirst {
  public:
-  explicit DepthFirst(const Graph& graph) : graph_(graph), state_(graph.size(), State::unseen) {
-    order_.reserve(graph.size());
+  DepthFirst(const Graph& graph, NodeId first)
+      : graph_(graph), first_(first), states_(graph.size() - first, State::unseen) {
+    order_.reserve(states_.size());
   }
 
   Result<std::vector<NodeId>> run() && {
-    for (NodeId root = 0; root < graph_.size(); ++root) {
-      if (state_[root] != State::unseen) continue;
+    for (NodeId root = first_; root < graph_.size(); ++root) {
+      if (state(root) != State::unseen) continue;
       enter(root);
       while (!stack_.empty()) MR_TRY(step());
     }
@@ -57,8 +65,11 @@ class DepthFirst {
     uint32_t next_input;  // data inputs, then control inputs
   };
 
+  // Only asked of nodes from first_ on.
+  State& state(NodeId id) { return states_[id - first_]; }
+
   void enter(NodeId id) {
-    state_[id] = State::on_stack;
+    state(id) = State::on_stack;
     stack_.push_back({id, 0});
   }
 
@@ -71,13 +82,13 @@ class DepthFirst {
       const uint32_t at = visit.next_input++;
       const NodeId input =
           at < num_data ? node.inputs[at].node : node.control_inputs[at - num_data];
-      if (input == kNoNode || state_[input] == State::done) continue;
+      if (input == kNoNode || input < first_ || state(input) == State::done) continue;
       if (at < num_data && is_back_edge(graph_[input], node)) continue;
-      if (state_[input] == State::on_stack) return cycle(input);
+      if (state(input) == State::on_stack) return cycle(input);
       enter(input);
       return {};
     }
-    state_[visit.node] = State::done;
+    state(visit.node) = State::done;
     order_.push_back(visit.node);
     stack_.pop_back();
     return {};
@@ -100,15 +111,16 @@ class DepthFirst {
   }
 
   const Graph& graph_;
-  std::vector<State> state_;
+  const NodeId first_;
+  std::vector<State> states_;
   std::vector<Visit> stack_;
   std::vector<NodeId> order_;
 };
 
 }  // namespace
 
-Result<std::vector<NodeId>> topological_order(const Graph& graph) {
-  return DepthFirst(graph).run();
+Result<std::vector<NodeId>> topological_order(const Graph& graph, NodeId first) {
+  return DepthFirst(graph, first).run();
 }
 
 TensorName parse_tensor_name(std::string_view text) {

@@ -19,26 +19,48 @@ Status mixed(const Graph& graph, const Node& node, const FrameTable& table, Node
 
 Result<FrameTable> FrameTable::create(const Graph& graph) {
   FrameTable table;
-  MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph));
+  MR_TRY(table.extend(graph));
+  return table;
+}
+
+Status FrameTable::extend(const Graph& graph) {
+  const size_t first = size_;
+  Status status = assign_from(graph, static_cast<NodeId>(first));
+  size_ = graph.size();
+  if (!status.ok()) truncate(first);
+  return status;
+}
+
+Status FrameTable::assign_from(const Graph& graph, NodeId first) {
+  MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph, first));
+  const auto nodes = graph.nodes().subspan(first);
   const auto is_enter = [](const Node& node) { return node.op->role == Role::enter; };
   const auto is_exit = [](const Node& node) { return node.op->role == Role::exit; };
-  if (std::ranges::none_of(graph.nodes(), is_enter) &&
-      std::ranges::none_of(graph.nodes(), is_exit)) {
-    return table;
-  }
-  table.of_node_.assign(graph.size(), kRoot);
-  for (NodeId id : order) MR_TRY(table.assign(graph, graph[id]));
+  if (!has_loops() && std::ranges::none_of(nodes, is_enter) && std::ranges::none_of(nodes, is_exit))
+    return {};
+  of_node_.resize(graph.size(), kRoot);
+  for (NodeId id : order) MR_TRY(assign(graph, graph[id]));
   // Back edges could not be looked at before both of their ends were known.
-  for (const Node& node : graph.nodes()) {
+  for (const Node& node : nodes) {
     if (node.op->role != Role::merge) continue;
     for (const Endpoint& input : node.inputs) {
-      if (input.node == kNoNode || table.of(input.node) == table.of(node.id)) continue;
+      if (input.node == kNoNode || of(input.node) == of(node.id)) continue;
       if (is_back_edge(graph[input.node], node)) {
-        return mixed(graph, node, table, node.inputs[0].node, input.node);
+        return mixed(graph, node, *this, node.inputs[0].node, input.node);
       }
     }
   }
-  return table;
+  return {};
+}
+
+void FrameTable::truncate(size_t size) {
+  if (size >= size_) return;
+  size_ = size;
+  while (has_loops() && frames_.back().enter >= size) {
+    by_name_.erase(frames_.back().name);
+    frames_.pop_back();
+  }
+  of_node_.resize(has_loops() ? size : 0);
 }
 
 Status FrameTable::assign(const Graph& graph, const Node& node) {
@@ -70,7 +92,7 @@ Result<uint32_t> FrameTable::enter(const Node& node, uint32_t parent) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
     by_name_.emplace(name, static_cast<uint32_t>(frames_.size()));
-    frames_.push_back({name, parent});
+    frames_.push_back({name, parent, node.id});
     return static_cast<uint32_t>(frames_.size() - 1);
   }
   if (frames_[found->second].parent == parent) return found->second;

@@ -16,8 +16,9 @@
 namespace millrace {
 
 struct Frame {
-  std::string name;     // frame_name; empty for the root
-  uint32_t parent = 0;  // its own index for the root
+  std::string name;        // frame_name; empty for the root
+  uint32_t parent = 0;     // its own index for the root
+  NodeId enter = kNoNode;  // the first Enter that was met; none for the root
 };
 
 class FrameTable {
@@ -28,6 +29,13 @@ class FrameTable {
   // entered from two different ones, a node whose inputs come from different frames, an Exit
   // outside of every loop.
   static Result<FrameTable> create(const Graph& graph);
+  // The same for the nodes that `graph` has got since: a graph that grows need not be gone through
+  // again. Older nodes must not have them as inputs. On error the table is unchanged.
+  Status extend(const Graph& graph);
+  // How many nodes the table covers, ids from 0.
+  size_t size() const { return size_; }
+  // Forgets the nodes from id `size` on; they must be all of one call of `extend`, or of several.
+  void truncate(size_t size);
 
   bool has_loops() const { return frames_.size() > 1; }
   // The root comes first, parents before their children.
@@ -44,12 +52,14 @@ class FrameTable {
   }
 
  private:
+  Status assign_from(const Graph& graph, NodeId first);
   Status assign(const Graph& graph, const Node& node);
   Result<uint32_t> enter(const Node& node, uint32_t parent);
 
   std::vector<Frame> frames_ = {Frame{}};
   absl::flat_hash_map<std::string, uint32_t> by_name_;
   std::vector<uint32_t> of_node_;  // empty: all in the root
+  size_t size_ = 0;
 };
 
 }  // namespace millrace

@@ -55,6 +55,58 @@ TEST_CASE("a graph without loops has the root frame alone") {
   CHECK(table->of(1) == FrameTable::kRoot);
 }
 
+TEST_CASE("a table that grows with its graph is that of the whole graph") {
+  Graph graph = graph_of(
+      "a = Const(1)\n"
+      "b = Identity(a)\n"
+      "e = Enter(b, frame_name=\"f\")\n"
+      "x = Exit(e)\n"
+      "y = Identity(x)\n"
+      "g = Enter(y, frame_name=\"g\")\n"
+      "h = Enter(g, frame_name=\"h\")\n");
+  const FrameTable whole = FrameTable::create(graph).value();
+  Graph grown = graph_of("");
+  FrameTable table;
+  for (const Node& node : graph.nodes()) {
+    REQUIRE(grown
+                .add({.name = node.name,
+                      .op = node.op->name,
+                      .inputs = {node.inputs.begin(), node.inputs.end()},
+                      .attrs = node.attrs})
+                .ok());
+    REQUIRE(table.extend(grown).ok());
+    CHECK(table.size() == grown.size());
+  }
+  for (const Node& node : graph.nodes()) {
+    CAPTURE(node.name);
+    CHECK(table.frames()[table.of(node.id)].name == whole.frames()[whole.of(node.id)].name);
+  }
+
+  // Back to where no loop was, and to one: frames that are gone can be entered from elsewhere.
+  table.truncate(5);
+  CHECK(table.frames().size() == 2);
+  grown.truncate(5);
+  REQUIRE(
+      grown.add({.name = "h", .op = "Enter", .inputs = {{4, 0}}, .attrs = {{"frame_name", "h"}}})
+          .ok());
+  CHECK(table.extend(grown).ok());
+  table.truncate(2);
+  CHECK(!table.has_loops());
+}
+
+TEST_CASE("an extension of the frames that is refused leaves the table as it was") {
+  Graph graph = graph_of("a = Const(1)");
+  FrameTable table;
+  REQUIRE(table.extend(graph).ok());
+  REQUIRE(
+      graph.add({.name = "e", .op = "Enter", .inputs = {{0, 0}}, .attrs = {{"frame_name", "f"}}})
+          .ok());
+  REQUIRE(graph.add({.name = "b", .op = "Add", .inputs = {{1, 0}, {0, 0}}}).ok());
+  CHECK(!table.extend(graph).ok());
+  CHECK(table.size() == 1);
+  CHECK(!table.has_loops());
+}
+
 TEST_CASE("inputs from two frames are refused") {
   CHECK(frames_of("a = Const(1)  e = Enter(a, frame_name=\"f\")  b = Add(e, a)") ==
         "{{node b}} has inputs from different frames. The input {{node e}} is in frame 'f'. The "

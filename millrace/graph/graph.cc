@@ -55,8 +55,10 @@ bool grows_by_gradients(const Node& node) {
 Graph::Graph(const Graph& other)
     : ops_(other.ops_),
       nodes_(other.nodes_),
+      num_outputs_(other.num_outputs_),
       by_name_(other.by_name_),
       interned_(other.interned_),
+      num_used_strings_(other.num_used_strings_),
       versions_(other.versions_),
       functions_(other.functions_) {
   // The copied nodes still point at the strings of `other`.
@@ -177,6 +179,7 @@ Result<NodeId> Graph::append(Node node) {
   if (taken != kNoNode) {
     return error(Code::already_exists, "Duplicate node name in graph: '", node.name, "'");
   }
+  num_outputs_ += node.output_types.size();
   nodes_.push_back(std::move(node));
   return nodes_.back().id;
 }
@@ -219,8 +222,10 @@ Status Graph::set_attr(NodeId id, std::string_view name, AttrValue value) {
     node.attrs = std::move(before);
     node.input_types = std::move(inputs);
     node.output_types = std::move(outputs);
+    return status;
   }
-  return status;
+  num_outputs_ += node.output_types.size() - outputs.size();
+  return {};
 }
 
 Status Graph::replace(NodeId id, NewNode by) {
@@ -236,26 +241,37 @@ Status Graph::replace(NodeId id, NewNode by) {
   MR_TRY(complete(made));
   made.requested_device = nodes_[id].requested_device;
   made.device = nodes_[id].device;
+  num_outputs_ += made.output_types.size() - nodes_[id].output_types.size();
   nodes_[id] = std::move(made);
   return {};
 }
 
 void Graph::reserve(size_t count) {
-  nodes_.reserve(count);
+  // A graph that grows by a few nodes a thousand times must not be moved a thousand times.
+  if (count > nodes_.capacity()) nodes_.reserve(std::max(count, nodes_.capacity() * 3 / 2));
   by_name_.reserve(count);
 }
 
 void Graph::truncate(size_t size) {
   if (size >= nodes_.size()) return;
+  by_name_.truncate(static_cast<NodeId>(size), nodes_);
+  for (size_t id = size; id < nodes_.size(); ++id) num_outputs_ -= nodes_[id].output_types.size();
   nodes_.resize(size);
-  by_name_.truncate(static_cast<NodeId>(size));
-  // Strings that only the dropped nodes used go too: rejected graphs must not pile up.
+  forget_unused_strings();
+}
+
+// Strings that only dropped nodes used go too: rejected graphs must not pile up. To find them is to
+// look at every node, so it waits until there are many.
+void Graph::forget_unused_strings() {
+  constexpr size_t kFew = 64;
+  if (interned_.size() <= 2 * num_used_strings_ + nodes_.size() / 16 + kFew) return;
   absl::flat_hash_set<const char*> used;
   for (const Node& node : nodes_) {
     used.insert(node.requested_device.data());
     used.insert(node.device.data());
   }
   absl::erase_if(interned_, [&](const std::string& text) { return !used.contains(text.data()); });
+  num_used_strings_ = interned_.size();
 }
 
 namespace {
@@ -283,7 +299,10 @@ std::vector<NodeId> Graph::retain(const std::vector<bool>& keep) {
   std::vector<NodeId> ids = number_kept(keep);
   NodeId kept = 0;
   for (NodeId id = 0; id < ids.size(); ++id) {
-    if (!keep[id]) continue;
+    if (!keep[id]) {
+      num_outputs_ -= nodes_[id].output_types.size();
+      continue;
+    }
     renumber(nodes_[id], ids);
     if (kept != id) nodes_[kept] = std::move(nodes_[id]);
     ++kept;

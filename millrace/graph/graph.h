@@ -74,6 +74,8 @@ class Graph {
   const OpRegistry& ops() const { return *ops_; }
   size_t size() const { return nodes_.size(); }
   bool empty() const { return nodes_.empty(); }
+  // Of all its nodes together.
+  size_t num_outputs() const { return num_outputs_; }
   const Node& operator[](NodeId id) const { return nodes_[id]; }
   std::span<const Node> nodes() const { return nodes_; }
   const GraphVersions& versions() const { return versions_; }
@@ -122,7 +124,8 @@ class Graph {
 
   // Makes room for `count` nodes in total.
   void reserve(size_t count);
-  // Takes back the nodes from id `size` on. Nodes that stay must not have them as inputs.
+  // Takes back the nodes from id `size` on; costs by how many they are. Nodes that stay must not
+  // have them as inputs.
   void truncate(size_t size);
 
   // Keeps only the nodes for which `keep` is true, in the same order; inputs of kept nodes must be
@@ -134,6 +137,7 @@ class Graph {
 
  private:
   std::string_view intern(std::string_view text);
+  void forget_unused_strings();
   // Checks inputs, attributes and types of a node that is all but added.
   Status complete(Node& node) const;
   Status check_source(const Node& node, int slot, Endpoint source) const;
@@ -141,9 +145,11 @@ class Graph {
 
   const OpRegistry* ops_;
   std::vector<Node> nodes_;
+  size_t num_outputs_ = 0;
   NameIndex by_name_;
   // Device names: few distinct ones, many nodes; the strings never move.
   absl::node_hash_set<std::string> interned_;
+  size_t num_used_strings_ = 0;  // when they were last counted
   GraphVersions versions_;
   std::shared_ptr<const FunctionLibrary> functions_;
 };
@@ -156,13 +162,16 @@ class FanOut {
     NodeId consumer;
     int32_t slot;  // of the consumer; -1 for a control edge
   };
-  explicit FanOut(const Graph& graph);
+  // Of the edges between nodes from `first` on; others are not looked at.
+  explicit FanOut(const Graph& graph, NodeId first = 0);
   // In order of consumers and their slots, control edges of a consumer last.
   std::span<const Edge> of(NodeId node) const {
-    return {edges_.data() + begin_[node], begin_[node + 1] - begin_[node]};
+    return {edges_.data() + begin_[node - first_],
+            begin_[node - first_ + 1] - begin_[node - first_]};
   }
 
  private:
+  const NodeId first_;
   std::vector<uint32_t> begin_;
   std::vector<Edge> edges_;
 };
@@ -173,7 +182,10 @@ bool is_back_edge(const Node& producer, const Node& consumer);
 // Nodes so that each comes after its inputs, back edges (NextIteration -> Merge) and open inputs
 // not counted; the order of ids where that is such an order already. Errors: INVALID_ARGUMENT
 // naming the nodes of a cycle that is no loop.
-Result<std::vector<NodeId>> topological_order(const Graph& graph);
+//
+// With `first`, of the nodes from there on alone, for a graph that has grown: nodes before it must
+// not have them as inputs.
+Result<std::vector<NodeId>> topological_order(const Graph& graph, NodeId first = 0);
 
 // "name:0" and so on -> endpoint; "name" means output 0.
 // Errors: NOT_FOUND for the node, INVALID_ARGUMENT for the index.

@@ -103,6 +103,53 @@ TEST_CASE("nodes that were taken back leave no trace") {
   CHECK(graph.add({.name = "n5", .op = "NoOp"}).ok());
 }
 
+TEST_CASE("names that were taken back are free, and all others are found") {
+  Graph graph = graph_of("");
+  const auto add = [&](int i) { must(graph.add({.name = str_cat("n", i), .op = "NoOp"})); };
+  for (int i = 0; i < 1000; ++i) add(i);
+  // Few at a time, so that they are taken out one by one, where probes of others pass.
+  for (int size = 1000; size > 400; size -= 7) {
+    graph.truncate(static_cast<size_t>(size));
+    CHECK(graph.find(str_cat("n", size)) == nullptr);
+    for (int i = 0; i < size; ++i)
+      CHECK(graph.find(str_cat("n", i)) == &graph[static_cast<NodeId>(i)]);
+  }
+  const int left = static_cast<int>(graph.size());
+  for (int i = left; i < 1000; ++i) add(i);
+  CHECK(graph.find("n999")->id == 999);
+}
+
+TEST_CASE("a device that is asked for outlasts those of nodes that were taken back") {
+  Graph graph = graph_of("a = Const(1) @ /job:a");
+  for (int i = 0; i < 1000; ++i) {
+    must(graph.add({.name = "b", .op = "NoOp", .device = str_cat("/job:b", i)}));
+    graph.truncate(1);
+  }
+  CHECK(graph[0].requested_device == "/job:a");
+}
+
+TEST_CASE("the outputs of all nodes are counted") {
+  Graph graph =
+      graph_of("a = Const(1)  b = Identity(a)  c = NoOp()  d = Switch(a, e)  e = Const(true)");
+  CHECK(graph.num_outputs() == 5);
+  REQUIRE(graph.replace(1, {.name = "", .op = "NoOp"}).ok());
+  CHECK(graph.num_outputs() == 4);
+  graph.retain({true, true, true, false, true});
+  CHECK(graph.num_outputs() == 2);
+  graph.truncate(1);
+  CHECK(graph.num_outputs() == 1);
+}
+
+TEST_CASE("the order and the consumers of a graph's newer nodes leave the older ones out") {
+  const Graph graph = graph_of("a = Const(1)  c = Add(b, a)  b = Identity(a)  d = NoOp() ^a ^c");
+  CHECK(*topological_order(graph, 1) == std::vector<NodeId>{2, 1, 3});
+  const FanOut fan_out(graph, 1);
+  CHECK(fan_out.of(2).size() == 1);
+  CHECK(fan_out.of(2)[0].consumer == 1);
+  CHECK(fan_out.of(1).size() == 1);
+  CHECK(fan_out.of(3).empty());
+}
+
 TEST_CASE("an attribute can be changed only if the edges still fit") {
   Graph graph = graph_of("a = Const(1.5)  b = Identity(a)");
   CHECK(why(graph.set_attr(1, "T", DType::i32)) ==

@@ -36,7 +36,6 @@ class Importer {
     MR_TRY(merge_functions());
     MR_TRY(check_functions());
     graph_.reserve(graph_.size() + def_.nodes.size());
-    for (const Node& node : graph_.nodes()) num_outputs_ += node.output_types.size();
     for (const wire::NodeDef& node : def_.nodes) {
       Status status = add(node);
       if (status.ok()) continue;
@@ -95,8 +94,7 @@ class Importer {
   // A number in an attribute makes outputs by the million, which cost the sender nothing.
   Status count_outputs(NodeId id) {
     constexpr size_t kFree = 1'000'000, kPerNode = 100;
-    num_outputs_ += graph_[id].output_types.size();
-    if (num_outputs_ <= kFree + kPerNode * graph_.size()) return {};
+    if (graph_.num_outputs() <= kFree + kPerNode * graph_.size()) return {};
     return error(Code::resource_exhausted, "Node '", graph_[id].name, "' (", graph_[id].op->name,
                  ") has ", graph_[id].num_outputs(), " outputs; a graph of ", graph_.size(),
                  " nodes may have ", kFree + kPerNode * graph_.size(), " in all");
@@ -176,7 +174,6 @@ class Importer {
   Graph& graph_;
   const wire::GraphDef& def_;
   const NodeId first_;  // of the nodes that are added
-  size_t num_outputs_ = 0;
 };
 
 }  // namespace

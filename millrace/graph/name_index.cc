@@ -90,8 +90,25 @@ void NameIndex::reserve(size_t count) {
   if (wanted > slots_.size()) rebuild(wanted, [](uint32_t id) { return id; });
 }
 
-void NameIndex::truncate(uint32_t size) {
-  rebuild(slots_.size(), [&](uint32_t id) { return id < size ? id : kNoNode; });
+void NameIndex::erase(size_t at) {
+  const size_t mask = slots_.size() - 1;
+  for (size_t next = (at + 1) & mask; slots_[next].id != kNoNode; next = (next + 1) & mask) {
+    const size_t wanted = slots_[next].hash & mask;
+    // One that stands behind where it wants to be may move up as far as there.
+    if (((next - wanted) & mask) < ((next - at) & mask)) continue;
+    slots_[at] = slots_[next];
+    at = next;
+  }
+  slots_[at] = {};
+  --used_;
+}
+
+void NameIndex::truncate(uint32_t size, std::span<const Node> nodes) {
+  if (nodes.size() - size > slots_.size() / 8) {
+    rebuild(slots_.size(), [&](uint32_t id) { return id < size ? id : kNoNode; });
+    return;
+  }
+  for (const Node& node : nodes.subspan(size)) erase(probe(node.name, hash_of(node.name), nodes));
 }
 
 void NameIndex::renumber(std::span<const uint32_t> new_ids) {

@@ -28,8 +28,8 @@ class NameIndex {
   uint32_t insert(std::string_view name, uint32_t id, std::span<const Node> nodes);
   // Makes room for `count` names in total.
   void reserve(size_t count);
-  // Forgets ids from `size` on.
-  void truncate(uint32_t size);
+  // Forgets ids from `size` on; `nodes` has them still. Costs by how many they are.
+  void truncate(uint32_t size, std::span<const Node> nodes);
   // Gives every node its new id; forgets those whose new id is kNoNode.
   void renumber(std::span<const uint32_t> new_ids);
 
@@ -41,6 +41,8 @@ class NameIndex {
   static uint32_t hash_of(std::string_view name);
   // The slot of the name, or the free one where it belongs. Requires a table.
   size_t probe(std::string_view name, uint32_t hash, std::span<const Node> nodes) const;
+  // Frees a slot, and moves those behind it up that would not be found any more.
+  void erase(size_t at);
   // Fills a table of so many slots with what the old one has, under the ids that `id_of` gives.
   template <class IdOf>
   void rebuild(size_t num_slots, IdOf id_of);

@@ -1,7 +1,5 @@
 #include "millrace/graph/validate.h"
 
-#include "millrace/graph/frames.h"
-
 namespace millrace {
 namespace {
 
@@ -25,14 +23,19 @@ Status check_transfer(const Node& node) {
 }  // namespace
 
 Status validate(const Graph& graph) {
-  for (const Node& node : graph.nodes()) {
+  FrameTable frames;
+  return validate(graph, frames);
+}
+
+Status validate(const Graph& graph, FrameTable& frames) {
+  for (const Node& node : graph.nodes().subspan(frames.size())) {
     for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
       if (node.inputs[slot].node != kNoNode) continue;
       return invalid("{{node ", node.name, "}}: input ", slot, " is not connected");
     }
     if (node.op->role == Role::send || node.op->role == Role::receive) MR_TRY(check_transfer(node));
   }
-  return FrameTable::create(graph).status();
+  return frames.extend(graph);
 }
 
 }  // namespace millrace

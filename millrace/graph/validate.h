@@ -1,6 +1,7 @@
 // What must hold of the nodes of a graph together, before anybody plans or runs it.
 #pragma once
 
+#include "millrace/graph/frames.h"
 #include "millrace/graph/graph.h"
 
 namespace millrace {
@@ -11,5 +12,8 @@ namespace millrace {
 // added: see graph.h.)
 // Errors: INVALID_ARGUMENT naming the nodes at fault.
 Status validate(const Graph& graph);
+// The same for a graph that grows, of which only what `frames` does not cover yet is looked at;
+// older nodes must not have those as inputs. It covers them afterwards; on error it is unchanged.
+Status validate(const Graph& graph, FrameTable& frames);
 
 }  // namespace millrace

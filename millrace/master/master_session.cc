@@ -297,33 +297,33 @@ void MasterSession::partial_run_setup(PartialRunSetupRequest request, const Call
                                       Done<PartialRunSetupReply> done) {
   StepRequestNames names{std::move(request.feeds), std::move(request.fetches),
                          std::move(request.targets)};
-  prepare(names, within(call, {}),
-          Done<PlanCache::Ordered>([self = shared_from_this(), done = std::move(done)](
-                                       Result<PlanCache::Ordered> step) mutable {
-            if (!step.ok()) {
-              done(step.status());
-              return;
-            }
-            PartialRunSetupReply reply;
-            Status fault;
-            {
-              MutexLock lock(self->mutex_);
-              if (!self->closed_.ok()) {
-                fault = closed_error();
-              } else {
-                reply.partial_run_handle = str_cat(self->next_partial_run_++);
-                self->partial_runs_.emplace(
-                    reply.partial_run_handle,
-                    std::make_shared<PartialRun>(self, reply.partial_run_handle, (*step)->step,
-                                                 self->graph_->placed()));
-              }
-            }
-            if (fault.ok()) {
-              done(std::move(reply));
-            } else {
-              done(std::move(fault));
-            }
-          }));
+  prepare(
+      names, within(call, {}),
+      Done<PlanCache::Ordered>([self = shared_from_this(),
+                                done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
+        if (!step.ok()) {
+          done(step.status());
+          return;
+        }
+        PartialRunSetupReply reply;
+        Status fault;
+        {
+          MutexLock lock(self->mutex_);
+          if (!self->closed_.ok()) {
+            fault = closed_error();
+          } else {
+            reply.partial_run_handle = str_cat(self->next_partial_run_++);
+            self->partial_runs_.emplace(reply.partial_run_handle,
+                                        std::make_shared<PartialRun>(self, reply.partial_run_handle,
+                                                                     (*step)->step, *self->graph_));
+          }
+        }
+        if (fault.ok()) {
+          done(std::move(reply));
+        } else {
+          done(std::move(fault));
+        }
+      }));
 }
 
 void MasterSession::forget_partial_run(const std::string& handle) {

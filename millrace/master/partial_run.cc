@@ -3,52 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "millrace/base/shown.h"
 #include "millrace/master/master_session.h"
 #include "millrace/master/step_run.h"
 
 namespace millrace {
 
-Result<std::vector<std::string>> feeds_needed(const Graph& graph, const std::string& fetch,
-                                              const std::vector<std::string>& feeds) {
-  absl::flat_hash_map<Endpoint, size_t> fed;
-  for (size_t i = 0; i < feeds.size(); ++i) {
-    MR_ASSIGN(const Endpoint endpoint, find_endpoint(graph, feeds[i]));
-    fed.emplace(endpoint, i);
-  }
-  MR_ASSIGN(const Endpoint wanted, find_endpoint(graph, fetch));
-  std::vector<bool> needed(feeds.size(), false);
-  std::vector<bool> seen(graph.size(), false);
-  std::vector<NodeId> to_visit;
-  const auto reach = [&](Endpoint endpoint) {
-    if (const auto feed = fed.find(endpoint); feed != fed.end()) {
-      needed[feed->second] = true;
-    } else if (!seen[endpoint.node]) {
-      seen[endpoint.node] = true;
-      to_visit.push_back(endpoint.node);
-    }
-  };
-  reach(wanted);
-  while (!to_visit.empty()) {
-    const Node& node = graph[to_visit.back()];
-    to_visit.pop_back();
-    for (const Endpoint input : node.inputs) reach(input);
-    for (const NodeId before : node.control_inputs) reach({before, 0});
-  }
-  std::vector<std::string> names;
-  for (size_t i = 0; i < feeds.size(); ++i)
-    if (needed[i]) names.push_back(feeds[i]);
-  return names;
-}
-
 PartialRun::PartialRun(std::shared_ptr<MasterSession> session, std::string handle,
-                       std::shared_ptr<const PreparedStep> step, std::shared_ptr<const Graph> graph)
+                       std::shared_ptr<const PreparedStep> step, const SessionGraph& graph)
     : session_(session),
       handle_(std::move(handle)),
       step_(std::move(step)),
-      graph_(std::move(graph)),
+      graph_(graph),
       step_id_(session->context().next_step_id()),
       feeds_to_come_(step_->feeds.begin(), step_->feeds.end()),
       fetches_to_go_(step_->fetches.begin(), step_->fetches.end()) {}
@@ -104,7 +70,7 @@ Status PartialRun::check_fetch(const std::string& fetch) {
       return invalid("The fetch ", shown(fetch), " has already been fetched.");
     return invalid("The fetch ", shown(fetch), " was not specified in partial_run_setup.");
   }
-  MR_ASSIGN(const std::vector<std::string> needed, feeds_needed(*graph_, fetch, step_->feeds));
+  MR_ASSIGN(const std::vector<std::string> needed, graph_.feeds_needed(fetch, step_->feeds));
   for (const std::string& feed : needed) {
     if (feeds_to_come_.contains(feed)) {
       return invalid("Fetch ", fetch,

@@ -12,18 +12,18 @@
 #include <vector>
 
 #include "millrace/cluster/services.h"
-#include "millrace/graph/graph.h"
 #include "millrace/master/prepared_step.h"
 
 namespace millrace {
 
 class MasterSession;
+class SessionGraph;
 
 class PartialRun final : public std::enable_shared_from_this<PartialRun> {
  public:
-  // `graph` is the session's, as it was when the step was prepared.
+  // `graph` is the session's.
   PartialRun(std::shared_ptr<MasterSession> session, std::string handle,
-             std::shared_ptr<const PreparedStep> step, std::shared_ptr<const Graph> graph);
+             std::shared_ptr<const PreparedStep> step, const SessionGraph& graph);
 
   // Errors: INVALID_ARGUMENT for feeds and fetches that were not announced, that had their turn
   // already, or that need feeds which have not come yet.
@@ -46,17 +46,12 @@ class PartialRun final : public std::enable_shared_from_this<PartialRun> {
   const std::weak_ptr<MasterSession> session_;  // which owns this
   const std::string handle_;
   const std::shared_ptr<const PreparedStep> step_;
-  const std::shared_ptr<const Graph> graph_;
+  const SessionGraph& graph_;  // there as long as the session
   const int64_t step_id_;
 
   Mutex mutex_;
   std::set<std::string, std::less<>> feeds_to_come_ MR_GUARDED_BY(mutex_);
   std::set<std::string, std::less<>> fetches_to_go_ MR_GUARDED_BY(mutex_);
 };
-
-// Which of `feeds` a fetch depends on: those met on the way from it to its inputs, beyond which a
-// run does not look. Errors: those of find_endpoint.
-Result<std::vector<std::string>> feeds_needed(const Graph& graph, const std::string& fetch,
-                                              const std::vector<std::string>& feeds);
 
 }  // namespace millrace

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
 #include "millrace/base/log.h"
 #include "millrace/graph/import.h"
 
@@ -27,62 +30,92 @@ Result<DeviceSet> usable_devices(const Membership& membership,
 
 }  // namespace
 
-SessionGraph::SessionGraph(DeviceSet devices, const SessionOptions& options)
+SessionGraph::SessionGraph(Graph graph, DeviceSet devices, const SessionOptions& options)
     : devices_(std::move(devices)),
       place_options_{.allow_soft_placement = options.allow_soft_placement},
       plan_options_{.optimize = options.disable_optimizer ? PlanOptions::Optimize::off
                                                           : PlanOptions::Optimize::on},
-      logs_placement_(options.log_device_placement) {}
+      logs_placement_(options.log_device_placement),
+      graph_(std::move(graph)) {}
 
 Result<std::unique_ptr<SessionGraph>> SessionGraph::create(Graph graph,
                                                            const Membership& membership,
                                                            const std::vector<Present>& members,
                                                            const SessionOptions& options) {
   MR_ASSIGN(DeviceSet devices, usable_devices(membership, members));
-  std::unique_ptr<SessionGraph> made(new SessionGraph(std::move(devices), options));
-  MutexLock extending(made->extending_);
-  MR_TRY(prepare_graph(graph, made->tables_, made->devices_, made->place_options_));
-  made->log_placement(graph, 0);
-  MutexLock lock(made->mutex_);
-  made->placed_ = std::make_shared<const Graph>(std::move(graph));
+  std::unique_ptr<SessionGraph> made(
+      new SessionGraph(std::move(graph), std::move(devices), options));
+  WriterLock lock(made->mutex_);
+  MR_TRY(made->prepare(0));
   return made;
 }
 
-void SessionGraph::log_placement(const Graph& graph, size_t first) const {
-  if (!logs_placement_) return;
-  for (const Node& node : graph.nodes().subspan(first))
+Status SessionGraph::prepare(size_t first) {
+  MR_TRY(prepare_graph(graph_, tables_, devices_, place_options_));
+  if (!logs_placement_) return {};
+  for (const Node& node : graph_.nodes().subspan(first))
     log_info(node.name, ": (", node.op->name, "): ", node.device);
+  return {};
 }
 
 Result<int64_t> SessionGraph::extend(const wire::GraphDef& def, int64_t expected_version) {
-  MutexLock extending(extending_);
-  std::shared_ptr<const Graph> current;
-  {
-    MutexLock lock(mutex_);
-    if (version_ != expected_version) {
-      return aborted("Current version is ", version_, " but caller expected ", expected_version,
-                     ".");
-    }
-    current = placed_;
+  WriterLock lock(mutex_);
+  if (version_ != expected_version) {
+    return aborted("Current version is ", version_, " but caller expected ", expected_version, ".");
   }
-  Graph extended = *current;
-  MR_TRY(extend_graph(extended, def));
-  MR_TRY(prepare_graph(extended, tables_, devices_, place_options_));
-  log_placement(extended, current->size());
-  MutexLock lock(mutex_);
-  placed_ = std::make_shared<const Graph>(std::move(extended));
+  const size_t size = graph_.size();
+  const GraphVersions versions = graph_.versions();
+  const std::shared_ptr<const FunctionLibrary> functions = graph_.functions();
+  MR_TRY(extend_graph(graph_, def));
+  if (Status status = prepare(size); !status.ok()) {
+    graph_.truncate(size);
+    graph_.set_versions(versions);
+    graph_.set_functions(functions);
+    return status;
+  }
   return ++version_;
 }
 
-std::shared_ptr<const Graph> SessionGraph::placed() const {
-  MutexLock lock(mutex_);
-  return placed_;
+Result<StepPlan> SessionGraph::plan(const StepRequestNames& names) {
+  const StepSignature signature{names.feeds, names.fetches, names.targets};
+  const auto cut = [&] {
+    ReaderLock lock(mutex_);
+    return cut_step(graph_, devices_, signature);
+  };
+  MR_ASSIGN(StepGraph step, cut());
+  return plan_step(std::move(step), devices_, signature, plan_options_, names_);
 }
 
-Result<StepPlan> SessionGraph::plan(const StepRequestNames& names) {
-  const std::shared_ptr<const Graph> graph = placed();
-  return make_plan(*graph, devices_, {names.feeds, names.fetches, names.targets}, plan_options_,
-                   names_);
+Result<std::vector<std::string>> SessionGraph::feeds_needed(
+    const std::string& fetch, const std::vector<std::string>& feeds) const {
+  ReaderLock lock(mutex_);
+  absl::flat_hash_map<Endpoint, size_t> fed;
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    MR_ASSIGN(const Endpoint endpoint, find_endpoint(graph_, feeds[i]));
+    fed.emplace(endpoint, i);
+  }
+  MR_ASSIGN(const Endpoint wanted, find_endpoint(graph_, fetch));
+  std::vector<bool> needed(feeds.size(), false);
+  absl::flat_hash_set<NodeId> seen;
+  std::vector<NodeId> to_visit;
+  const auto reach = [&](Endpoint endpoint) {
+    if (const auto feed = fed.find(endpoint); feed != fed.end()) {
+      needed[feed->second] = true;
+    } else if (seen.insert(endpoint.node).second) {
+      to_visit.push_back(endpoint.node);
+    }
+  };
+  reach(wanted);
+  while (!to_visit.empty()) {
+    const NodeId id = to_visit.back();
+    to_visit.pop_back();
+    for (const Endpoint input : graph_[id].inputs) reach(input);
+    for (const NodeId before : graph_[id].control_inputs) reach({before, 0});
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < feeds.size(); ++i)
+    if (needed[i]) names.push_back(feeds[i]);
+  return names;
 }
 
 }  // namespace millrace

@@ -1,15 +1,16 @@
 // SessionGraph: the graph of one session, placed on its devices, as it grows.
 //
-// Every node is placed when it arrives, looking at the whole graph, so that all steps agree where a
-// variable is. Extending makes a new graph and leaves the old one to the steps that were planned on
-// it. Any thread; extensions take turns, planning goes on meanwhile.
+// Every node is placed when it arrives and stays there, so that all steps agree where a variable
+// is. The graph grows in place: extending it costs by what is added, and planning a step by what
+// the step needs. Any thread. Steps are cut out of the graph side by side, and while nodes are
+// added to it they wait; the rest of planning knows the step alone and goes on meanwhile.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "millrace/base/mutex.h"
+#include "millrace/base/shared_mutex.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/graph/graph.h"
 #include "millrace/master/membership.h"
@@ -31,15 +32,17 @@ class SessionGraph {
   // is X but caller expected Y."; those of graph/import.h and of create().
   Result<int64_t> extend(const wire::GraphDef& def, int64_t expected_version);
 
-  // What there is now.
-  std::shared_ptr<const Graph> placed() const;
   // Errors: those of plan/plan.h.
   Result<StepPlan> plan(const StepRequestNames& names);
+  // Which of `feeds` a fetch depends on: those met on the way from it to its inputs, beyond which a
+  // run does not look. Errors: those of find_endpoint.
+  Result<std::vector<std::string>> feeds_needed(const std::string& fetch,
+                                                const std::vector<std::string>& feeds) const;
 
  private:
-  SessionGraph(DeviceSet devices, const SessionOptions& options);
-  // Logs where nodes from `first` on were placed, if the client asked for it.
-  void log_placement(const Graph& graph, size_t first) const;
+  SessionGraph(Graph graph, DeviceSet devices, const SessionOptions& options);
+  // Makes the nodes from `first` on ready for planning; they must be taken back on errors.
+  Status prepare(size_t first) MR_REQUIRES(mutex_);
 
   const DeviceSet devices_;
   const PlaceOptions place_options_;
@@ -47,10 +50,9 @@ class SessionGraph {
   const bool logs_placement_;
   FreshNames names_{"_S"};  // of nodes that plans add; has its own synchronisation
 
-  Mutex extending_;  // held while a new graph is made; taken before mutex_
-  GraphTables tables_ MR_GUARDED_BY(extending_);
-  mutable Mutex mutex_;
-  std::shared_ptr<const Graph> placed_ MR_GUARDED_BY(mutex_);
+  mutable SharedMutex mutex_;
+  Graph graph_ MR_GUARDED_BY(mutex_);
+  GraphTables tables_ MR_GUARDED_BY(mutex_);
   int64_t version_ MR_GUARDED_BY(mutex_) = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include "millrace/base/shown.h"
 #include "millrace/op/rendezvous.h"
+#include "millrace/plan/node_map.h"
 #include "millrace/plan/step_graph.h"
 
 namespace millrace {
@@ -31,6 +32,7 @@ class StepCutter {
       : whole_(whole),
         devices_(devices),
         signature_(signature),
+        new_ids_(whole.size()),
         step_{Graph(whole.ops()), {}, {}, {}} {}
 
   Result<StepGraph> run() && {
@@ -41,7 +43,8 @@ class StepCutter {
     step_.graph.set_versions(whole_.versions());
     MR_TRY(add_receives());
     for (NodeId id : kept_) {
-      MR_ASSIGN(new_ids_[id], step_.graph.add_copy(whole_[id]));
+      MR_ASSIGN(const NodeId copy, step_.graph.add_copy(whole_[id]));
+      new_ids_.set(id, copy);
     }
     for (NodeId id : kept_) MR_TRY(connect(whole_[id]));
     MR_TRY(add_sends());
@@ -147,10 +150,9 @@ class StepCutter {
 
   // Finds what is kept, and lists it in order of ids.
   void mark() {
-    new_ids_.assign(whole_.size(), kNoNode);
     const auto keep = [&](NodeId id) {
       if (new_ids_[id] != kNoNode) return;
-      new_ids_[id] = 0;  // until it has its real one
+      new_ids_.set(id, 0);  // until it has its real one
       kept_.push_back(id);
     };
     for (const Endpoint& source : fetched_) keep(source.node);
@@ -305,7 +307,7 @@ class StepCutter {
   std::vector<Endpoint> fetched_;
   std::vector<NodeId> targets_;
   std::vector<NodeId> kept_;
-  std::vector<NodeId> new_ids_;  // by id in the whole graph; kNoNode if it is not kept
+  NodeMap new_ids_;  // by id in the whole graph; kNoNode if it is not kept
   StepGraph step_;
 };
 

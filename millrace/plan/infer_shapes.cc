@@ -31,8 +31,7 @@ void ShapeTable::truncate(size_t size) {
 Status extend_shapes(const Graph& graph, ShapeTable& table) {
   const size_t first = table.size();
   if (first == graph.size()) return {};
-  MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph));
-  table.begin_.reserve(graph.size() + 1);
+  MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph, static_cast<NodeId>(first)));
   for (size_t id = first; id < graph.size(); ++id) {
     table.begin_.push_back(table.begin_.back() +
                            static_cast<uint32_t>(graph[static_cast<NodeId>(id)].num_outputs()));
@@ -58,7 +57,7 @@ Status extend_shapes(const Graph& graph, ShapeTable& table) {
   };
   for (NodeId id : order) {
     const Node& node = graph[id];
-    if (id < first || !node.op->infer) continue;
+    if (!node.op->infer) continue;
     if (Status status = infer(node); !status.ok()) {
       table.truncate(first);
       return status;

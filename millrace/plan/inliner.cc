@@ -9,12 +9,6 @@
 namespace millrace {
 namespace {
 
-bool has_flow(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
-    return node.op->role == Role::switch_ || node.op->role == Role::enter;
-  });
-}
-
 std::vector<ArgType> types_of(const Graph& graph, std::span<const Endpoint> endpoints) {
   std::vector<ArgType> types;
   for (const Endpoint& endpoint : endpoints) {
@@ -126,8 +120,15 @@ class BodyCopy {
 
 }  // namespace
 
-Inliner::Inliner(Graph& graph, const LowerOptions& options)
-    : graph_(graph), options_(options), has_flow_(millrace::has_flow(graph)), origins_(1) {}
+NodeId find_flow(const Graph& graph, NodeId first) {
+  for (const Node& node : graph.nodes().subspan(first)) {
+    if (node.op->role == Role::switch_ || node.op->role == Role::enter) return node.id;
+  }
+  return kNoNode;
+}
+
+Inliner::Inliner(Graph& graph, bool has_flow, const LowerOptions& options)
+    : graph_(graph), options_(options), has_flow_(has_flow), origins_(1) {}
 
 std::string Inliner::name_for(const Caller& caller, std::string_view part) const {
   const std::string name = str_cat(caller.node.name, "/", part, "/_", graph_.size());
@@ -183,7 +184,7 @@ Result<Inliner::Body> Inliner::body_of(const FunctionRef& function) {
   const FunctionLibrary& library = graph_.functions() ? *graph_.functions() : no_functions_;
   MR_ASSIGN(FunctionBody made, instantiate(library, function, graph_.ops()));
   const Body body = std::make_shared<const FunctionBody>(std::move(made));
-  has_flow_ = has_flow_ || millrace::has_flow(body->graph);
+  has_flow_ = has_flow_ || find_flow(body->graph, 0) != kNoNode;
   if (is_kept) bodies_.emplace(function.name, body);
   return body;
 }
@@ -266,7 +267,8 @@ Result<Lowered> Inliner::add_body(const Caller& caller, const Call& call) {
   }
   for (const Endpoint& source : body->returns) lowered.outputs.push_back(copy.endpoint(source));
   for (NodeId node : body->control_returns) lowered.effects.push_back(copy.id(node));
-  if (call.effects == Effects::all && !lowered.effects.empty() && millrace::has_flow(body->graph)) {
+  if (call.effects == Effects::all && !lowered.effects.empty() &&
+      find_flow(body->graph, 0) != kNoNode) {
     // Effects in a branch that is not taken are dead, and the call is not.
     MR_ASSIGN(const NodeId settled, add({.name = name_for(caller, "settled"),
                                          .op = "ControlTrigger",

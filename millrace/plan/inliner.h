@@ -28,9 +28,13 @@ struct Lowered {
   std::vector<NodeId> effects;  // once they ran, the node has run
 };
 
+// The first node of TensorFlow 1's control flow among those from `first` on, or kNoNode.
+NodeId find_flow(const Graph& graph, NodeId first);
+
 class Inliner {
  public:
-  Inliner(Graph& graph, const LowerOptions& options);
+  // `has_flow`: the graph has nodes of TensorFlow 1's control flow.
+  Inliner(Graph& graph, bool has_flow, const LowerOptions& options);
 
   Graph& graph() { return graph_; }
 

@@ -15,6 +15,7 @@ const StandIn* StandIns::find(NodeId node) const {
 void StandIns::truncate(size_t size) {
   if (size >= size_) return;
   size_ = size;
+  if (first_flow_ >= size) first_flow_ = kNoNode;
   absl::erase_if(stand_ins_, [&](const auto& entry) { return entry.first >= size; });
 }
 
@@ -55,9 +56,11 @@ class Lowering {
   Status run() {
     const auto calls = [](const Node& node) { return calls_functions(node.op->role); };
     const bool any = std::ranges::any_of(graph_.nodes().subspan(first_), calls);
+    const NodeId first_flow =
+        stand_ins_.first_flow_ == kNoNode ? find_flow(graph_, first_) : stand_ins_.first_flow_;
     if (any) {
       MR_TRY(check_size());
-      Inliner inliner(graph_, options_);
+      Inliner inliner(graph_, first_flow != kNoNode, options_);
       // Bodies add nodes at the end, and may call functions themselves.
       for (NodeId id = first_; id < graph_.size(); ++id) {
         if (calls(graph_[id])) MR_TRY(lower(inliner, id));
@@ -72,6 +75,8 @@ class Lowering {
     for (const auto& [id, effects] : effects_) {
       if (id < num_original_) stand_ins_.stand_ins_.emplace(id, std::move(made_.at(id)));
     }
+    stand_ins_.first_flow_ =
+        first_flow == kNoNode && any ? find_flow(graph_, num_original_) : first_flow;
     stand_ins_.size_ = graph_.size();
     return {};
   }

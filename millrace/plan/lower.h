@@ -38,6 +38,8 @@ class StandIns {
  public:
   // How many nodes were lowered, ids from 0; those that were added on the way are counted.
   size_t size() const { return size_; }
+  // How many of them have one.
+  size_t num_lowered() const { return stand_ins_.size(); }
   // Null for a node that is what it says.
   const StandIn* find(NodeId node) const;
   // Forgets the nodes from id `size` on.
@@ -47,6 +49,7 @@ class StandIns {
   friend class Lowering;
   size_t size_ = 0;
   absl::flat_hash_map<NodeId, StandIn> stand_ins_;
+  NodeId first_flow_ = kNoNode;  // the first node of TensorFlow 1's control flow
 };
 
 struct LowerOptions {

@@ -11,21 +11,46 @@
 //   5. Where rule 4 leaves a choice: a node without inputs goes where all its consumers are; Shape,
 //      Size and Rank, and an Identity between two nodes that ask for the same device, where their
 //      input is.
-//   6. Stateful nodes placed before stay; others placed before stay if they can.
+//   6. What is placed stays: when a graph grows, no node of it moves. A new node that has to share
+//   a
+//      device with placed ones goes where they are. Does it ask for another device, or have to
+//      share one with placed ones elsewhere, state decides: it goes with what has state (a
+//      variable, a queue, and what shares their device); what has none stays behind. Two groups
+//      with state in two places are an error.
 #pragma once
+
+#include <memory>
 
 #include "millrace/graph/graph.h"
 #include "millrace/plan/device_set.h"
 
 namespace millrace {
 
+class Colocation;
+
 struct PlaceOptions {
   bool allow_soft_placement = false;
 };
 
-// Sets the device of every node of `graph`; on error of none.
-// Errors: INVALID_ARGUMENT, mostly "Cannot assign a device for operation …", naming the node, what
-// it asked for, and the devices there are.
-Status place(Graph& graph, const DeviceSet& devices, const PlaceOptions& options);
+// What placement knows of a graph that grows: the groups of nodes that share a device.
+class Placement {
+ public:
+  Placement();
+  ~Placement();
+  Placement(Placement&&) noexcept;
+  Placement& operator=(Placement&&) noexcept;
+
+ private:
+  friend Status place(Graph& graph, Placement& placement, const DeviceSet& devices,
+                      const PlaceOptions& options);
+  std::unique_ptr<Colocation> groups_;  // null before the first time
+};
+
+// Sets the devices of the nodes that `graph` has got since `placement` was made (all of them, if it
+// is new); on error of none. Costs by how many they are. Devices and options are the same each
+// time. Errors: INVALID_ARGUMENT, mostly "Cannot assign a device for operation …", naming the node,
+// what it asked for, and the devices there are.
+Status place(Graph& graph, Placement& placement, const DeviceSet& devices,
+             const PlaceOptions& options);
 
 }  // namespace millrace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "millrace/graph/frames.h"
 #include "millrace/graph/validate.h"
 #include "millrace/plan/merge_equal.h"
 
@@ -35,14 +34,19 @@ Status check_loops(const StepGraph& step, const StepSignature& signature) {
 
 Status prepare_graph(Graph& graph, GraphTables& tables, const DeviceSet& devices,
                      const PlaceOptions& options) {
-  const size_t known = tables.shapes.size();
-  MR_TRY(validate(graph));
-  MR_TRY(lower_functions(graph, tables.stand_ins));
-  Status status = extend_shapes(graph, tables.shapes);
-  if (status.ok()) status = place(graph, devices, options);
+  const size_t known = tables.shapes.size(), valid = tables.frames.size();
+  const size_t lowered = tables.stand_ins.num_lowered();
+  MR_TRY(validate(graph, tables.frames));
+  Status status = lower_functions(graph, tables.stand_ins);
+  if (status.ok()) status = extend_shapes(graph, tables.shapes);
+  if (status.ok()) status = place(graph, tables.placement, devices, options);
   if (!status.ok()) {
     tables.shapes.truncate(known);
     tables.stand_ins.truncate(known);
+    tables.frames.truncate(valid);
+  } else if (tables.stand_ins.num_lowered() != lowered) {
+    // Some are others now: they are looked at together with those that come next.
+    tables.frames.truncate(known);
   }
   return status;
 }
@@ -51,6 +55,11 @@ Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
                            const StepSignature& signature, const PlanOptions& options,
                            FreshNames& names) {
   MR_ASSIGN(StepGraph step, cut_step(whole, devices, signature));
+  return plan_step(std::move(step), devices, signature, options, names);
+}
+
+Result<StepPlan> plan_step(StepGraph step, const DeviceSet& devices, const StepSignature& signature,
+                           const PlanOptions& options, FreshNames& names) {
   MR_TRY(check_loops(step, signature));
   if (options.optimize == PlanOptions::Optimize::on) {
     MR_TRY(fold_constants(step, options.fold));

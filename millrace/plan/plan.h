@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/graph/frames.h"
 #include "millrace/op/device_name.h"
 #include "millrace/plan/device_set.h"
 #include "millrace/plan/fold.h"
@@ -29,14 +30,16 @@ namespace millrace {
 
 // What is known of the nodes of a graph that grows.
 struct GraphTables {
+  FrameTable frames;  // of the nodes as they came, before functions took the place of their calls
   StandIns stand_ins;
   ShapeTable shapes;
+  Placement placement;
 };
 
-// Passes 1 to 4, on the whole graph. `tables` cover the nodes that were there before (none, for a
-// new graph); they must not cover nodes that were taken back since. On error they are unchanged,
-// and whoever extended the graph takes the new nodes back with Graph::truncate. Errors: those of
-// the passes.
+// Passes 1 to 4, on the nodes that the graph has got since `tables` were made (all of them, for a
+// new graph and new tables): costs by how many they are, and changes none of the older ones. On
+// error tables are unchanged, and whoever extended the graph takes the new nodes back with
+// Graph::truncate. Errors: those of the passes.
 Status prepare_graph(Graph& graph, GraphTables& tables, const DeviceSet& devices,
                      const PlaceOptions& options);
 
@@ -64,8 +67,12 @@ struct PlanOptions {
   FoldOptions fold = {};
 };
 
-// Passes 5 to 8. `whole` must have been prepared. `names` is the session's; marked "_S".
+// Passes 6 to 8, on a step that was cut: `signature` and `devices` as for cut_step. `names` is the
+// session's; marked "_S".
 // Errors: those of the passes; INVALID_ARGUMENT for a feed or fetch inside a while loop.
+Result<StepPlan> plan_step(StepGraph step, const DeviceSet& devices, const StepSignature& signature,
+                           const PlanOptions& options, FreshNames& names);
+// Passes 5 to 8. `whole` must have been prepared.
 Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
                            const StepSignature& signature, const PlanOptions& options,
                            FreshNames& names);

@@ -198,6 +198,51 @@ TEST_CASE("a step computes the same on one task as it was written, and on three 
   }
 }
 
+TEST_CASE("a graph that grows piece by piece is prepared as it is, and no node of it moves") {
+  const DeviceSet devices = three_tasks();
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    const Graph whole = RandomGraph(seed).make();
+    Dice random(seed);
+    Graph graph(whole.ops());
+    GraphTables tables;
+    std::vector<std::string> placed;
+    while (graph.size() < whole.size()) {
+      const size_t end = std::min(whole.size(), graph.size() + 1 + random.below(6));
+      const auto add = [&](const Node& node) {
+        return graph
+            .add({.name = node.name,
+                  .op = node.op->name,
+                  .inputs = {node.inputs.begin(), node.inputs.end()},
+                  .control_inputs = {node.control_inputs.begin(), node.control_inputs.end()},
+                  .attrs = node.attrs,
+                  .device = node.requested_device})
+            .ok();
+      };
+      while (graph.size() < end) REQUIRE(add(whole[static_cast<NodeId>(graph.size())]));
+      REQUIRE(prepare_graph(graph, tables, devices, {}).ok());
+      for (size_t id = 0; id < placed.size(); ++id)
+        REQUIRE(graph[static_cast<NodeId>(id)].device == placed[id]);
+      for (size_t id = placed.size(); id < graph.size(); ++id)
+        placed.emplace_back(graph[static_cast<NodeId>(id)].device);
+    }
+    Graph at_once = whole;
+    GraphTables of_all;
+    REQUIRE(prepare_graph(at_once, of_all, devices, {}).ok());
+    const StepSignature signature = random_signature(graph, random);
+    const auto step = cut_step(at_once, devices, signature);
+    REQUIRE(step.ok());
+    FreshNames names("_S");
+    const auto plan = make_plan(graph, devices, signature, {}, names);
+    REQUIRE_MESSAGE(plan.ok(), plan.status().to_string());
+    std::vector<const Graph*> parts;
+    for (const PartitionPlan& partition : plan->partitions) parts.push_back(&partition.graph);
+    Interpreter as_written({&step->graph}), as_planned(parts);
+    for (const std::string& fetch : signature.fetches)
+      CHECK(as_written.fetched(fetch) == as_planned.fetched(fetch));
+  }
+}
+
 // A loop that counts, with a body of some nodes; `nested` loops inside it. Every node is anywhere.
 class RandomLoop {
  public:

@@ -42,11 +42,25 @@ Result<DeviceName> merge_specs(const DeviceName& a, const DeviceName& b, TypeCon
 Result<SpecId> SpecTable::parse(std::string_view text) {
   if (text.empty()) return kAnywhere;
   const auto known = by_text_.find(to_absl(text));
-  if (known != by_text_.end()) return known->second;
+  if (known != by_text_.end()) return known->second.id;
   MR_ASSIGN(const DeviceName spec, DeviceName::parse(text));
   const SpecId id = add(spec);
-  by_text_.emplace(text, id);
+  by_text_.emplace(text, Written{id, by_text_.size()});
   return id;
+}
+
+void SpecTable::rewind(Mark mark) {
+  if (by_text_.size() > mark.texts) {
+    absl::erase_if(by_text_, [&](const auto& text) { return text.second.number >= mark.texts; });
+  }
+  if (specs_.size() <= mark.specs) return;
+  const auto is_gone = [&](SpecId id) { return id >= mark.specs; };
+  absl::erase_if(by_name_, [&](const auto& name) { return is_gone(name.second); });
+  absl::erase_if(merged_, [&](const auto& merge) {
+    const auto& [pair, result] = merge;
+    return is_gone(pair.first) || is_gone(pair.second) || (result.ok() && is_gone(*result));
+  });
+  specs_.resize(mark.specs);
 }
 
 SpecId SpecTable::add(const DeviceName& spec) {

@@ -36,11 +36,23 @@ class SpecTable {
   Result<SpecId> merge(SpecId a, SpecId b);
   const DeviceName& operator[](SpecId id) const { return specs_[id]; }
 
+  // What is known by now, and a way back to it.
+  struct Mark {
+    size_t specs = 1;
+    size_t texts = 0;
+  };
+  Mark mark() const { return {specs_.size(), by_text_.size()}; }
+  void rewind(Mark mark);
+
  private:
   const TypeConflict conflict_;
-  std::vector<DeviceName> specs_;                     // the first one is empty
-  absl::flat_hash_map<std::string, SpecId> by_text_;  // as clients write them
-  absl::flat_hash_map<std::string, SpecId> by_name_;  // canonical
+  std::vector<DeviceName> specs_;  // the first one is empty
+  struct Written {
+    SpecId id = kAnywhere;
+    size_t number = 0;  // of texts that came before
+  };
+  absl::flat_hash_map<std::string, Written> by_text_;  // as clients write them
+  absl::flat_hash_map<std::string, SpecId> by_name_;   // canonical
   absl::flat_hash_map<std::pair<SpecId, SpecId>, Result<SpecId>> merged_;
 };
 

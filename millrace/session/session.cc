@@ -68,17 +68,13 @@ Result<std::unique_ptr<Session>> Session::create(const SessionTarget& target,
 Status Session::extend(const GraphBuilder& builder) {
   MR_TRY(builder.status());
   const Graph& graph = builder.graph();
-  {
-    MutexLock lock(state_->mutex);
-    if (state_->source != nullptr && state_->source != &graph)
-      return invalid("a session takes its nodes from one builder; use a session for each");
-    state_->source = &graph;
-    if (state_->num_taken == graph.size()) return {};
-  }
-  wire::GraphDef added = export_graph(graph);
   MutexLock lock(state_->mutex);
-  added.nodes.erase(added.nodes.begin(),
-                    added.nodes.begin() + static_cast<ptrdiff_t>(state_->num_taken));
+  if (state_->is_closed) return failed_precondition("Session is closed.");
+  if (state_->source != nullptr && state_->source != &graph)
+    return invalid("a session takes its nodes from one builder; use a session for each");
+  state_->source = &graph;
+  if (state_->num_taken == graph.size()) return {};
+  wire::GraphDef added = export_graph(graph, {.first = static_cast<NodeId>(state_->num_taken)});
   state_->num_taken = graph.size();
   state_->unsent.versions = added.versions;
   std::move(added.nodes.begin(), added.nodes.end(), std::back_inserter(state_->unsent.nodes));

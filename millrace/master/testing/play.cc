@@ -153,10 +153,9 @@ void perform(Play& play, std::istringstream& words, const std::string& verb) {
     play.master->create_session(std::move(request), call,
                                 play.client<CreateSessionReply>("session"));
   } else if (verb == "extend") {
-    ExtendSessionRequest request{play.handle, export_graph(play.graph), 0};
+    ExtendSessionRequest request{
+        play.handle, export_graph(play.graph, {.first = static_cast<NodeId>(play.num_sent)}), 0};
     words >> request.current_graph_version;
-    auto& nodes = request.graph.nodes;
-    nodes.erase(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(play.num_sent));
     play.num_sent = play.graph.size();
     play.master->extend_session(std::move(request), call,
                                 play.client<ExtendSessionReply>("extended"));

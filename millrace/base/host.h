@@ -7,7 +7,7 @@
 #pragma once
 
 #include "millrace/base/clock.h"
-#include "millrace/base/host_log.h"
+#include "millrace/base/log.h"
 #include "millrace/base/metrics.h"
 #include "millrace/base/random.h"
 #include "millrace/base/runner.h"

@@ -1,51 +1,66 @@
-// Logging for the people who run a task. One line: time, level, who, message.
+// Log: where lines go for the people who run a task. Passed, never reached for: each task of a
+// process has its own, and its name stands in front of every line.
 //
-//   log_info("listening on ", address);
+//   host.log.info("listens on ", address);   // "worker:1: listens on 10.0.0.3:2222"
 //
-// The level comes from MILLRACE_LOG (trace, debug, info, warning, error, off; default info); lines
-// go to standard error. Kernels and passes do not log: they return Status.
+// Kernels and passes do not log: they return Status.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "millrace/base/str_cat.h"
 
 namespace millrace {
 
-enum class LogLevel { trace, debug, info, warning, error };
+enum class LogLevel : uint8_t { trace, debug, info, warning, error };
 
-bool log_enabled(LogLevel level);
-void log_line(LogLevel level, std::string_view text);
-
-// While it lives, its name ("worker:1") stands in front of every line of this process; where a
-// process has several, all of them do, in the order in which they were made. Any thread.
-class LogName {
+// Where lines end up: standard error (stderr_log.h), or a test's list. Thread-safe.
+class LogSink {
  public:
-  explicit LogName(std::string_view name);
-  ~LogName();
-  LogName(const LogName&) = delete;
-  LogName& operator=(const LogName&) = delete;
-
- private:
-  const std::string name_;
+  virtual ~LogSink() = default;
+  // Whether lines of this level are written at all.
+  virtual bool takes(LogLevel level) const = 0;
+  // One line without its end. `who` is the task's name, empty for a process that is no task.
+  virtual void write(LogLevel level, std::string_view who, std::string_view text) = 0;
 };
 
-template <class... Parts>
-void log_at(LogLevel level, const Parts&... parts) {
-  if (log_enabled(level)) log_line(level, str_cat(parts...));
-}
-template <class... Parts>
-void log_info(const Parts&... parts) {
-  log_at(LogLevel::info, parts...);
-}
-template <class... Parts>
-void log_warning(const Parts&... parts) {
-  log_at(LogLevel::warning, parts...);
-}
-template <class... Parts>
-void log_error(const Parts&... parts) {
-  log_at(LogLevel::error, parts...);
-}
+// A name and a sink. Thread-safe; the sink outlives it.
+class Log {
+ public:
+  explicit Log(LogSink& sink, std::string who = {}) : sink_(&sink), who_(std::move(who)) {}
+  // The same sink, in the name of `who`.
+  Log named(std::string who) const { return Log(*sink_, std::move(who)); }
+
+  bool takes(LogLevel level) const { return sink_->takes(level); }
+  void line(LogLevel level, std::string_view text) const { sink_->write(level, who_, text); }
+
+  template <class... Parts>
+  void at(LogLevel level, const Parts&... parts) const {
+    if (takes(level)) line(level, str_cat(parts...));
+  }
+  template <class... Parts>
+  void debug(const Parts&... parts) const {
+    at(LogLevel::debug, parts...);
+  }
+  template <class... Parts>
+  void info(const Parts&... parts) const {
+    at(LogLevel::info, parts...);
+  }
+  template <class... Parts>
+  void warning(const Parts&... parts) const {
+    at(LogLevel::warning, parts...);
+  }
+  template <class... Parts>
+  void error(const Parts&... parts) const {
+    at(LogLevel::error, parts...);
+  }
+
+ private:
+  LogSink* sink_;
+  std::string who_;
+};
 
 }  // namespace millrace

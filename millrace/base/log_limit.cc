@@ -11,6 +11,7 @@ std::optional<int64_t> LogLimit::next() {
   MutexLock lock(mutex_);
   if (last_ && now < *last_ + interval_) {
     ++left_out_;
+    metrics_.add(Counter::log_lines_left_out);
     return std::nullopt;
   }
   last_ = now;

@@ -1,9 +1,9 @@
 // LogLimit: keeps one kind of line from filling the log.
 //
-//   LogLimit limit{std::chrono::seconds(10)};
+//   LogLimit limit{std::chrono::seconds(10), host.clock, host.metrics};
 //   ...
 //   if (const auto left_out = limit.next())
-//     log_warning("can't accept a connection: ", why, LogLimit::note(*left_out));
+//     log.warning("can't accept a connection: ", why, LogLimit::note(*left_out));
 //
 // The first line goes through, then at most one per interval, which tells how many were left out
 // since. Thread-safe.
@@ -14,14 +14,15 @@
 #include <string>
 
 #include "millrace/base/clock.h"
+#include "millrace/base/metrics.h"
 #include "millrace/base/mutex.h"
 
 namespace millrace {
 
 class LogLimit {
  public:
-  explicit LogLimit(Clock::Duration interval, const Clock& clock = Clock::real())
-      : interval_(interval), clock_(clock) {}
+  LogLimit(Clock::Duration interval, const Clock& clock, Metrics& metrics)
+      : interval_(interval), clock_(clock), metrics_(metrics) {}
 
   // Nothing if the line is to be left out; else how many were since the last one.
   std::optional<int64_t> next();
@@ -31,6 +32,7 @@ class LogLimit {
  private:
   const Clock::Duration interval_;
   const Clock& clock_;
+  Metrics& metrics_;
   Mutex mutex_;
   std::optional<Clock::Time> last_ MR_GUARDED_BY(mutex_);
   int64_t left_out_ MR_GUARDED_BY(mutex_) = 0;

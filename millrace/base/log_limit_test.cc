@@ -11,13 +11,15 @@ using std::chrono::seconds;
 
 TEST_CASE("of lines that repeat one per interval goes through, and counts the others") {
   FakeClock clock;
-  LogLimit limit(seconds(10), clock);
+  Metrics metrics;
+  LogLimit limit(seconds(10), clock, metrics);
   CHECK(limit.next() == 0);
   for (int i = 0; i < 41; ++i) CHECK(limit.next() == std::nullopt);
   clock.advance(seconds(9));
   CHECK(limit.next() == std::nullopt);
   clock.advance(seconds(1));
   CHECK(limit.next() == 42);
+  CHECK(metrics.value(Counter::log_lines_left_out) == 42);
   clock.advance(seconds(10));
   CHECK(limit.next() == 0);
 }

@@ -13,8 +13,7 @@ namespace millrace {
 enum class Counter : uint8_t {
   steps_started,     // by this task's master; a partial run is one
   steps_failed,      // of those, for whatever reason
-  step_limits_hit,   // of those, because their time was over
-  parts_started,     // parts of steps that this task's worker ran, its own master's included
+  limits_hit,        // calls of clients that ended because their time was over
   sessions_created,  // at this task's master
   log_lines_left_out,
   bytes_sent,  // in messages to and from other processes
@@ -75,9 +74,9 @@ inline constexpr std::array<std::string_view, 22> kRpcMethodNames = {
 };
 
 // Of the counters before calls_made.
-inline constexpr std::array<std::string_view, 8> kCounterNames = {
-    "steps.started",    "steps.failed", "steps.limits_hit", "parts.started",
-    "sessions.created", "log.left_out", "bytes.sent",       "bytes.received",
+inline constexpr std::array<std::string_view, 7> kCounterNames = {
+    "steps.started", "steps.failed", "limits.hit",     "sessions.created",
+    "log.left_out",  "bytes.sent",   "bytes.received",
 };
 static_assert(kCounterNames.size() == static_cast<size_t>(Counter::calls_made));
 static_assert(kRpcMethodNames.size() == static_cast<size_t>(RpcMethod::other) + 1);
@@ -95,14 +94,13 @@ constexpr Counter counter_of(RpcSide side, RpcMethod method) {
 
 // Numbers of which one wants to know how they are spread.
 enum class Histogram : uint8_t {
-  call_micros,      // from the arrival of another process's call to its answer
-  tensor_bytes,     // of tensors that peers fetched
-  blocking_micros,  // that blocking work waited for a thread
+  call_micros,  // from the arrival of another process's call to its answer
+  reply_bytes,  // of the answers to such calls
 };
 
-inline constexpr std::array<std::string_view, 3> kHistogramNames = {"calls.micros", "tensors.bytes",
-                                                                    "blocking.wait_micros"};
+inline constexpr std::array<std::string_view, 2> kHistogramNames = {"calls.micros",
+                                                                    "replies.bytes"};
 inline constexpr size_t kHistograms = kHistogramNames.size();
-static_assert(kHistograms == static_cast<size_t>(Histogram::blocking_micros) + 1);
+static_assert(kHistograms == static_cast<size_t>(Histogram::reply_bytes) + 1);
 
 }  // namespace millrace

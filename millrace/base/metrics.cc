@@ -23,6 +23,16 @@ int64_t MetricsSnapshot::count(std::string_view name) const {
   return 0;
 }
 
+std::string MetricsSnapshot::to_string() const {
+  std::string text;
+  for (const Count& one : counts)
+    str_append(&text, text.empty() ? "" : ", ", one.name, " ", one.value);
+  for (const Spread& one : spreads)
+    str_append(&text, text.empty() ? "" : ", ", one.name, " ", one.count, " (", one.sum,
+               " in all)");
+  return text;
+}
+
 void Metrics::record(Histogram histogram, int64_t value) noexcept {
   Spread& spread = spreads_[static_cast<size_t>(histogram)];
   const size_t bucket = value <= 0 ? 0 : std::bit_width(static_cast<uint64_t>(value));

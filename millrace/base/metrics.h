@@ -34,6 +34,8 @@ struct MetricsSnapshot {
 
   // The count of that name; 0 if there is none.
   int64_t count(std::string_view name) const;
+  // "steps.started 12, calls.micros 3 (4711 in all)"
+  std::string to_string() const;
 };
 
 class Metrics {

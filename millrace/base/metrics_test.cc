@@ -43,11 +43,13 @@ TEST_CASE("a histogram tells how many values lay below each power of two") {
   CHECK(snapshot.spreads[0].count == 6);
   CHECK(snapshot.spreads[0].sum == 5);
   CHECK(snapshot.spreads[0].buckets == std::vector<int64_t>{2, 1, 2, 1});
+  metrics.add(Counter::steps_started, 12);
+  CHECK(metrics.snapshot().to_string() == "steps.started 12, calls.micros 6 (5 in all)");
 }
 
 TEST_CASE("the largest value has its place in a histogram") {
   Metrics metrics;
-  metrics.record(Histogram::tensor_bytes, std::numeric_limits<int64_t>::max());
+  metrics.record(Histogram::reply_bytes, std::numeric_limits<int64_t>::max());
   CHECK(metrics.snapshot().spreads[0].buckets.size() == 64);
 }
 
@@ -56,10 +58,10 @@ TEST_CASE("threads that count together lose nothing") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      for (int n = 0; n < 1000; ++n) metrics.add(Counter::parts_started);
+      for (int n = 0; n < 1000; ++n) metrics.add(Counter::steps_started);
     });
   for (std::thread& thread : threads) thread.join();
-  CHECK(metrics.value(Counter::parts_started) == 4000);
+  CHECK(metrics.value(Counter::steps_started) == 4000);
 }
 
 }  // namespace

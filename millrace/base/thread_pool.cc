@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/base/log.h"
 #include "millrace/base/start_thread.h"
 
 namespace millrace {
 
-ThreadPool::ThreadPool(int threads, std::string name)
+ThreadPool::ThreadPool(int threads, std::string name, const Log* log)
     : size_(threads > 0 ? threads : std::max(1u, std::thread::hardware_concurrency())),
-      name_(name.substr(0, 15)) {}
+      name_(name.substr(0, 15)),
+      log_(log) {}
 
 ThreadPool::~ThreadPool() {
   std::vector<std::thread> threads;
@@ -31,7 +31,7 @@ void ThreadPool::post(Task task) {
     const Status refused = add_thread();
     if (refused.ok()) return;
     // Nobody is there at all: the next task tries again.
-    if (threads_.empty()) log_error(refused.message());
+    if (threads_.empty() && log_ != nullptr) log_->error(refused.message());
   }
   changed_.notify_one();
 }

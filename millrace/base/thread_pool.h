@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "millrace/base/log.h"
 #include "millrace/base/result.h"
 #include "millrace/base/runner.h"
 
@@ -14,8 +15,9 @@ namespace millrace {
 
 class ThreadPool final : public Runner {
  public:
-  // `threads` >= 1; 0 means one per processor. `name` shows in debuggers, 15 bytes at most.
-  explicit ThreadPool(int threads = 0, std::string name = "millrace");
+  // `threads` >= 1; 0 means one per processor. `name` shows in debuggers, 15 bytes at most. `log`
+  // hears if the system refuses every thread; null: nobody. It outlives this.
+  explicit ThreadPool(int threads = 0, std::string name = "millrace", const Log* log = nullptr);
   // Runs what was posted, then joins. Must not be called from a task of this pool.
   ~ThreadPool() override;
 
@@ -32,6 +34,7 @@ class ThreadPool final : public Runner {
 
   const int size_;
   const std::string name_;
+  const Log* const log_;
   Mutex mutex_;
   Condition changed_;
   std::deque<Task> tasks_ MR_GUARDED_BY(mutex_);

@@ -1,6 +1,5 @@
 #include "millrace/base/timer.h"
 
-#include "millrace/base/log.h"
 #include "millrace/base/start_thread.h"
 
 namespace millrace {
@@ -18,13 +17,14 @@ TimerQueue::~TimerQueue() {
 
 TimerQueue::Timer TimerQueue::at(Clock::Time when, Task task) {
   MutexLock lock(mutex_);
-  const Timer::Key key{when, next_id_++};
+  const Key key{when, next_id_++};
   const bool is_first = timers_.empty() || key < timers_.begin()->first;
   timers_.emplace(key, std::move(task));
   if (is_first) changed_.notify_all();
   // The next timer tries again.
-  if (const Status refused = start_thread_if_missing(); !refused.ok()) log_error(refused.message());
-  return Timer(this, key);
+  const Status refused = start_thread_if_missing();
+  if (!refused.ok() && log_ != nullptr) log_->error(refused.message());
+  return handle(key);
 }
 
 Status TimerQueue::start() {
@@ -38,14 +38,12 @@ Status TimerQueue::start_thread_if_missing() {
   return {};
 }
 
-void TimerQueue::Timer::cancel() {
-  TimerQueue* queue = std::exchange(queue_, nullptr);
-  if (queue == nullptr) return;
-  MutexLock lock(queue->mutex_);
-  queue->timers_.erase(key_);
+void TimerQueue::cancel(const Key& key) {
+  MutexLock lock(mutex_);
+  timers_.erase(key);
   // A task that cancels its own timer does not wait for itself.
-  while (queue->running_id_ == key_.second && queue->thread_.get_id() != std::this_thread::get_id())
-    queue->changed_.wait(queue->mutex_);
+  while (running_id_ == key.id && thread_.get_id() != std::this_thread::get_id())
+    changed_.wait(mutex_);
 }
 
 void TimerQueue::work() {
@@ -56,11 +54,11 @@ void TimerQueue::work() {
       continue;
     }
     auto first = timers_.begin();
-    if (Clock::real().now() < first->first.first) {
-      changed_.wait_until(mutex_, first->first.first);
+    if (Clock::real().now() < first->first.when) {
+      changed_.wait_until(mutex_, first->first.when);
       continue;
     }
-    running_id_ = first->first.second;
+    running_id_ = first->first.id;
     Task task = std::move(first->second);
     timers_.erase(first);
     mutex_.unlock();

@@ -1,61 +1,39 @@
-// Calls back at a time. One thread serves all timers of a TimerQueue and starts with the first one.
+// TimerQueue: the timers of the machine's clock. One thread serves them all and starts with the
+// first one.
 #pragma once
 
 #include <map>
 #include <thread>
-#include <utility>
 
-#include "millrace/base/clock.h"
+#include "millrace/base/log.h"
 #include "millrace/base/result.h"
-#include "millrace/base/runner.h"
+#include "millrace/base/timers.h"
 
 namespace millrace {
 
-class TimerQueue {
+class TimerQueue final : public Timers {
  public:
-  // Cancels its timer when destroyed, waiting for the callback if it is running on another thread.
-  // Must not outlive the queue.
-  class [[nodiscard]] Timer {
-   public:
-    Timer() = default;
-    Timer(Timer&& other) noexcept
-        : queue_(std::exchange(other.queue_, nullptr)), key_(std::move(other.key_)) {}
-    Timer& operator=(Timer&& other) noexcept {
-      if (this == &other) return *this;
-      cancel();
-      queue_ = std::exchange(other.queue_, nullptr);
-      key_ = other.key_;
-      return *this;
-    }
-    ~Timer() { cancel(); }
-    void cancel();
-
-   private:
-    friend class TimerQueue;
-    using Key = std::pair<Clock::Time, uint64_t>;
-    Timer(TimerQueue* queue, Key key) : queue_(queue), key_(key) {}
-    TimerQueue* queue_ = nullptr;
-    Key key_{};
-  };
-
-  TimerQueue() = default;
+  // `log` hears if the system refuses the thread; null: nobody. It outlives this.
+  explicit TimerQueue(const Log* log = nullptr) : log_(log) {}
   // Timers that have not fired never will.
-  ~TimerQueue();
+  ~TimerQueue() override;
 
   // Starts the thread now, so that it is there whatever happens later.
   // Errors: RESOURCE_EXHAUSTED if the system refuses it.
   Status start();
 
-  // Runs `task` on the queue's thread at `when` (real clock) or soon after. It must not block.
-  Timer at(Clock::Time when, Task task);
+  // On the queue's thread, at `when` by the machine's clock.
+  Timer at(Clock::Time when, Task task) override;
 
  private:
+  void cancel(const Key& key) override;
   Status start_thread_if_missing() MR_REQUIRES(mutex_);
   void work();
 
+  const Log* const log_;
   Mutex mutex_;
   Condition changed_;
-  std::map<Timer::Key, Task> timers_ MR_GUARDED_BY(mutex_);
+  std::map<Key, Task> timers_ MR_GUARDED_BY(mutex_);
   uint64_t next_id_ MR_GUARDED_BY(mutex_) = 1;
   uint64_t running_id_ MR_GUARDED_BY(mutex_) = 0;
   bool closing_ MR_GUARDED_BY(mutex_) = false;

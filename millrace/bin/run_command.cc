@@ -98,7 +98,8 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
     std::cout << *plan;
     return kDone;
   }
-  Result<JobReport> report = run_locally(*job, {.log_directory = flags.log_directory});
+  Result<JobReport> report =
+      run_locally(*job, {.log_directory = flags.log_directory, .clock = Clock::real()});
   if (!report.ok()) return complain("run", report.status());
   return exit_code(*report);
 }

@@ -13,7 +13,6 @@
 #include <memory>
 #include <vector>
 
-#include "millrace/base/clock.h"
 #include "millrace/launch/local_console.h"
 #include "millrace/launch/local_descendants.h"
 #include "millrace/launch/local_oom.h"
@@ -97,9 +96,10 @@ std::vector<SupervisedTask> supervised(const LaunchPlan& plan) {
 
 class LocalRun {
  public:
-  LocalRun(const JobSpec& job, LaunchPlan plan, std::vector<HeldPort> ports)
+  LocalRun(const JobSpec& job, const Clock& clock, LaunchPlan plan, std::vector<HeldPort> ports)
       : job_(job),
         plan_(std::move(plan)),
+        clock_(clock),
         ports_(std::move(ports)),
         start_(clock_.now()),
         console_(task_names(plan_), {.signals = signals_.descriptor(), .colours = wants_colours()}),
@@ -316,7 +316,7 @@ class LocalRun {
 
   const JobSpec& job_;
   const LaunchPlan plan_;
-  const Clock& clock_ = Clock::real();
+  const Clock& clock_;
   std::vector<HeldPort> ports_;  // until the tasks have them
   const Clock::Time start_;
   SignalWatch signals_;
@@ -337,7 +337,7 @@ Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options
   open_standard_streams();
   MR_ASSIGN(std::vector<HeldPort> ports, hold_ports(job));
   LaunchPlan plan = plan_launch(job, numbers(ports));
-  LocalRun run(job, std::move(plan), std::move(ports));
+  LocalRun run(job, options.clock, std::move(plan), std::move(ports));
   MR_TRY(run.open_logs(options.log_directory));
   return run.run();
 }

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "millrace/base/clock.h"
 #include "millrace/base/result.h"
 #include "millrace/launch/job.h"
 #include "millrace/launch/job_report.h"
@@ -17,6 +18,8 @@ struct LocalRunOptions {
   // Where each task's output goes as well, with all its bytes: <directory>/map_1.log. Lines of
   // standard output and error stay apart. Made if it is missing. Empty: nowhere.
   std::string log_directory = {};
+  // By which the job's limits and graces are kept; poll() waits by the machine's.
+  const Clock& clock;
 };
 
 // Shows the tasks' lines on standard output and error, and what it does itself on standard error.

@@ -17,28 +17,30 @@ Cancellation::Registration posting(Cancellation& cancellation, Runner& endings,
 
 EarlyEnd::EarlyEnd(MasterContext& context, const Call& call, std::string_view what,
                    const Stop& stop) {
-  Runner& endings = context.options.endings;
-  if (call.cancellation != nullptr) given_up_ = posting(*call.cancellation, endings, stop);
+  const Host& host = context.host();
+  if (call.cancellation != nullptr) given_up_ = posting(*call.cancellation, host.endings, stop);
   if (!call.deadline) return;
   Status late(Code::deadline_exceeded,
               str_cat("Timed out waiting for ", what,
                       ": the timeout of the run, of the session or of the call passed"));
-  timer_ = context.options.timers.at(*call.deadline, [&endings, stop, late = std::move(late)] {
-    endings.post([stop, late] { stop(late); });
+  timer_ = host.timers.at(*call.deadline, [&host, stop, late = std::move(late)] {
+    host.metrics.add(Counter::limits_hit);
+    host.endings.post([stop, late] { stop(late); });
   });
 }
 
 EarlyEnd EarlyEnd::or_stopping(MasterContext& context, const Call& call, std::string_view what,
                                const Stop& stop) {
   EarlyEnd made(context, call, what, stop);
-  made.stopping_ = posting(context.stopping, context.options.endings, stop);
+  made.stopping_ = posting(context.stopping, context.host().endings, stop);
   return made;
 }
 
-std::optional<Clock::Time> EarlyEnd::deadline(const Call& call, std::chrono::milliseconds timeout) {
+std::optional<Clock::Time> EarlyEnd::deadline(const Call& call, std::chrono::milliseconds timeout,
+                                              Clock::Time now) {
   // A timeout beyond what the clock can count is none.
   if (timeout.count() <= 0 || timeout > std::chrono::hours(24 * 365 * 100)) return call.deadline;
-  const Clock::Time own = Clock::real().now() + timeout;
+  const Clock::Time own = now + timeout;
   return call.deadline ? std::min(*call.deadline, own) : own;
 }
 

@@ -2,7 +2,7 @@
 // stops.
 //
 // Owned by the operation, which makes it with a `stop` function that holds the operation weakly.
-// `stop` runs on MasterOptions::endings, never inside somebody's cancellation or on the timer's
+// `stop` runs on Host::endings, never inside somebody's cancellation or on the timer's
 // thread, so it may do whatever ending the operation takes; and not on the pool, all of whose
 // threads may be at what is to end. It may come after the operation ended, and more than once. Any
 // thread may destroy it.
@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "millrace/base/cancellation.h"
-#include "millrace/base/timer.h"
+#include "millrace/base/timers.h"
 #include "millrace/cluster/services.h"
 #include "millrace/master/master_options.h"
 
@@ -30,8 +30,9 @@ class EarlyEnd {
   static EarlyEnd or_stopping(MasterContext& context, const Call& call, std::string_view what,
                               const Stop& stop);
 
-  // The earlier of the call's deadline and `timeout` from now; 0 means none.
-  static std::optional<Clock::Time> deadline(const Call& call, std::chrono::milliseconds timeout);
+  // The earlier of the call's deadline and `timeout` from `now`; 0 means none.
+  static std::optional<Clock::Time> deadline(const Call& call, std::chrono::milliseconds timeout,
+                                             Clock::Time now);
   // When to answer a client elsewhere that stops listening at `deadline`, so that it hears why: a
   // tenth of what is left before that, half a second at most.
   static Clock::Time in_time_for(Clock::Time deadline, Clock::Time now);
@@ -39,7 +40,7 @@ class EarlyEnd {
  private:
   Cancellation::Registration given_up_;
   Cancellation::Registration stopping_;
-  TimerQueue::Timer timer_;
+  Timers::Timer timer_;
 };
 
 }  // namespace millrace

@@ -98,6 +98,7 @@ Status Master::insert(const SessionPtr& session) {
   MutexLock lock(mutex_);
   if (!stopped_.ok()) return stopped_;
   sessions_.emplace(*handle_number(session->handle()), session);
+  context_.host().metrics.add(Counter::sessions_created);
   if (session->membership().is_sent) return {};
   for (const Present& present : session->members())
     if (present.member.task != context_.options.own_task)

@@ -17,9 +17,10 @@ uint64_t scatter(uint64_t x) {
 }  // namespace
 
 MasterContext::MasterContext(MasterOptions given)
-    : options(std::move(given)), step_seed_(options.random.next()) {}
+    : options(std::move(given)), step_seed_(options.host.random.next()) {}
 
 int64_t MasterContext::next_step_id() {
+  host().metrics.add(Counter::steps_started);
   constexpr uint64_t kMask = (uint64_t{1} << 57) - 1;
   for (;;) {
     const uint64_t id =

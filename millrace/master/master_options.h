@@ -7,12 +7,9 @@
 #include <optional>
 
 #include "millrace/base/cancellation.h"
-#include "millrace/base/clock.h"
+#include "millrace/base/host.h"
 #include "millrace/base/in_flight.h"
 #include "millrace/base/mutex.h"
-#include "millrace/base/random.h"
-#include "millrace/base/runner.h"
-#include "millrace/base/timer.h"
 #include "millrace/cluster/departures.h"
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/task_report.h"
@@ -25,12 +22,9 @@ struct MasterOptions {
   ClusterSpec cluster;  // who there is besides; contains own_task
   // All outlive the master.
   const OpRegistry& ops;
-  Random& random;
-  TimerQueue& timers;
-  Runner& pool;              // where work goes on whose caller does not wait
-  Runner& endings;           // where calls are ended early: not behind the work that is to end
-  WorkerDirectory& workers;  // reaches every task of `cluster`, the own one by pointer
-  Departures* departures = nullptr;              // who has ended; null: nobody keeps that
+  Host host;
+  WorkerDirectory& workers;          // reaches every task of `cluster`, the own one by pointer
+  Departures* departures = nullptr;  // who has ended; null: nobody keeps that
   std::shared_ptr<TaskReport> report = nullptr;  // where it tells what it waits for
   SessionOptions defaults = {};
   // How many steps a session keeps planned and registered, and of how many callables; the least
@@ -58,10 +52,11 @@ struct MasterContext {
 
   // Globally unique, below 2^57, never 0.
   int64_t next_step_id();
-  int64_t next_request_id() { return static_cast<int64_t>(options.random.next()); }
+  int64_t next_request_id() { return static_cast<int64_t>(options.host.random.next()); }
   // For calls whose answer nobody needs.
   Call cleanup_call();
-  Clock::Time now() const { return Clock::real().now(); }
+  const Host& host() const { return options.host; }
+  Clock::Time now() const { return host().clock.now(); }
 
   // True for a task that has ended well, as far as this master knows.
   bool has_ended(const TaskName& task) const {

@@ -88,7 +88,8 @@ Status MasterSession::check_open() {
 Call MasterSession::within(const Call& call, const RunOptions& options) const {
   Call limited = call;
   limited.deadline = EarlyEnd::deadline(
-      call, options.timeout.count() > 0 ? options.timeout : options_.operation_timeout);
+      call, options.timeout.count() > 0 ? options.timeout : options_.operation_timeout,
+      context_.now());
   return limited;
 }
 
@@ -113,7 +114,7 @@ void MasterSession::prepare(StepRequestNames names, const Call& call,
   if (call.waiting) {
     get();
   } else {
-    context_.options.pool.post(std::move(get));
+    context_.host().pool.post(std::move(get));
   }
 }
 
@@ -349,7 +350,7 @@ void MasterSession::leave(StepRun& step) {
     if (closed_.ok() || running_.next != &running_ || !close_done_) return;
   }
   // The last one out: on the pool, because this is the end of a step's destructor.
-  context_.options.pool.post([self = shared_from_this()] { self->delete_worker_sessions(); });
+  context_.host().pool.post([self = shared_from_this()] { self->delete_worker_sessions(); });
 }
 
 void MasterSession::close(const Status& why, Done<void> done) {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "millrace/base/first_cause.h"
-#include "millrace/base/log.h"
 #include "millrace/master/early_end.h"
 
 namespace millrace {
@@ -54,7 +53,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
     bool is_settled = false;
     bool is_left_out = false;
     Status diagnosis;  // of the last look at one that is missing
-    TimerQueue::Timer retry;
+    Timers::Timer retry;
     std::vector<DeviceAttributes> devices;
   };
 
@@ -113,9 +112,9 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   void ask_again(size_t index) {
     MutexLock lock(mutex_);
     if (states_[index].is_settled) return;
-    states_[index].retry = context_.options.timers.at(
-        context_.now() + kRetryDelay, [self = shared_from_this(), index] {
-          self->context_.options.pool.post([self, index] { self->ask(index); });
+    states_[index].retry =
+        context_.host().timers.at(context_.now() + kRetryDelay, [self = shared_from_this(), index] {
+          self->context_.host().pool.post([self, index] { self->ask(index); });
         });
   }
 
@@ -138,7 +137,8 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
       MutexLock lock(mutex_);
       states_[index].is_left_out = true;
     }
-    log_info(purpose_, " goes on without ", members_[index].task.to_string(), ", which has ended");
+    context_.host().log.info(purpose_, " goes on without ", members_[index].task.to_string(),
+                             ", which has ended");
     count_off();
   }
 
@@ -156,7 +156,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
     return departures_->watch([weak = weak_from_this()](const TaskName& task) {
       auto self = weak.lock();
       if (!self) return;
-      self->context_.options.pool.post([self, task] {
+      self->context_.host().pool.post([self, task] {
         for (size_t i = 0; i < self->members_.size(); ++i)
           if (self->members_[i].task == task && self->is_missing(i)) self->look_at(i, Tell::nobody);
       });
@@ -174,14 +174,14 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
 
   // Finds out why a member does not answer, without waiting for it.
   void look_at(size_t index, Tell tell) {
-    workers_[index]->get_status(
-        WhenDown::fail, context_.cleanup_call(),
-        Done<GetStatusReply>(
-            [self = shared_from_this(), index, tell](const Result<GetStatusReply>& reply) {
-              if (tell == Tell::people)
-                log_info(reminder(self->purpose_, self->members_[index], reply.status()));
-              self->seen(index, reply.status());
-            }));
+    workers_[index]->get_status(WhenDown::fail, context_.cleanup_call(),
+                                Done<GetStatusReply>([self = shared_from_this(), index,
+                                                      tell](const Result<GetStatusReply>& reply) {
+                                  if (tell == Tell::people)
+                                    self->context_.host().log.info(reminder(
+                                        self->purpose_, self->members_[index], reply.status()));
+                                  self->seen(index, reply.status());
+                                }));
   }
 
   void seen(size_t index, const Status& status) {
@@ -213,8 +213,8 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   void remind_after(Clock::Duration pause) {
     MutexLock lock(mutex_);
     if (members_left_ == 0) return;
-    reminder_ = context_.options.timers.at(context_.now() + pause, [weak = weak_from_this()] {
-      if (auto self = weak.lock()) self->context_.options.pool.post([self] { self->remind(); });
+    reminder_ = context_.host().timers.at(context_.now() + pause, [weak = weak_from_this()] {
+      if (auto self = weak.lock()) self->context_.host().pool.post([self] { self->remind(); });
     });
   }
 
@@ -257,7 +257,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   }
 
   void end(Status status) {
-    TimerQueue::Timer reminder;
+    Timers::Timer reminder;
     Done<std::vector<Present>> done;
     std::vector<Present> present;
     {
@@ -294,7 +294,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   size_t members_left_ MR_GUARDED_BY(mutex_);
   std::vector<State> states_ MR_GUARDED_BY(mutex_);  // by member
   FirstCause failure_ MR_GUARDED_BY(mutex_);
-  TimerQueue::Timer reminder_ MR_GUARDED_BY(mutex_);
+  Timers::Timer reminder_ MR_GUARDED_BY(mutex_);
   EarlyEnd early_end_;       // from the start until the end
   Departures::Watch watch_;  // likewise
 };

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "millrace/base/first_cause.h"
-#include "millrace/base/log.h"
 #include "millrace/graph/import.h"
 #include "millrace/graph/validate.h"
 #include "millrace/master/early_end.h"
@@ -32,10 +31,11 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
       end(std::move(fault));
       return;
     }
-    runner_ = call.runner != nullptr ? call.runner : &context_.options.pool;
+    runner_ = call.runner != nullptr ? call.runner : &context_.host().pool;
     Call limited = call;
     if (call.deadline) limited.deadline = EarlyEnd::in_time_for(*call.deadline, context_.now());
-    limited.deadline = EarlyEnd::deadline(limited, parts_.options.operation_timeout);
+    limited.deadline =
+        EarlyEnd::deadline(limited, parts_.options.operation_timeout, context_.now());
     early_end_ = EarlyEnd::or_stopping(context_, limited, "the session to be created",
                                        [weak = weak_from_this()](const Status& why) {
                                          if (auto self = weak.lock())
@@ -69,13 +69,13 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     }
     parts_.members = std::move(present).value();
     if (Status placed = place(std::move(graph_)); !placed.ok()) return end(std::move(placed));
-    parts_.handle = new_handle(context_.options.random);
+    parts_.handle = new_handle(context_.host().random);
     create_worker_sessions();
   }
 
   Status place(Graph graph) {
-    auto placed =
-        SessionGraph::create(std::move(graph), parts_.membership, parts_.members, parts_.options);
+    auto placed = SessionGraph::create(std::move(graph), parts_.membership, parts_.members,
+                                       parts_.options, context_.host().log);
     if (!placed.ok())
       return explain_absence(placed.status(), parts_.membership, tasks_of(parts_.members));
     parts_.graph = std::move(placed).value();

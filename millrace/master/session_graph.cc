@@ -5,7 +5,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
-#include "millrace/base/log.h"
 #include "millrace/graph/import.h"
 
 namespace millrace {
@@ -30,21 +29,24 @@ Result<DeviceSet> usable_devices(const Membership& membership,
 
 }  // namespace
 
-SessionGraph::SessionGraph(Graph graph, DeviceSet devices, const SessionOptions& options)
+SessionGraph::SessionGraph(Graph graph, DeviceSet devices, const SessionOptions& options,
+                           const Log& log)
     : devices_(std::move(devices)),
       place_options_{.allow_soft_placement = options.allow_soft_placement},
       plan_options_{.optimize = options.disable_optimizer ? PlanOptions::Optimize::off
                                                           : PlanOptions::Optimize::on},
       logs_placement_(options.log_device_placement),
+      log_(log),
       graph_(std::move(graph)) {}
 
 Result<std::unique_ptr<SessionGraph>> SessionGraph::create(Graph graph,
                                                            const Membership& membership,
                                                            const std::vector<Present>& members,
-                                                           const SessionOptions& options) {
+                                                           const SessionOptions& options,
+                                                           const Log& log) {
   MR_ASSIGN(DeviceSet devices, usable_devices(membership, members));
   std::unique_ptr<SessionGraph> made(
-      new SessionGraph(std::move(graph), std::move(devices), options));
+      new SessionGraph(std::move(graph), std::move(devices), options, log));
   WriterLock lock(made->mutex_);
   MR_TRY(made->prepare(0));
   return made;
@@ -54,7 +56,7 @@ Status SessionGraph::prepare(size_t first) {
   MR_TRY(prepare_graph(graph_, tables_, devices_, place_options_));
   if (!logs_placement_) return {};
   for (const Node& node : graph_.nodes().subspan(first))
-    log_info(node.name, ": (", node.op->name, "): ", node.device);
+    log_.info(node.name, ": (", node.op->name, "): ", node.device);
   return {};
 }
 

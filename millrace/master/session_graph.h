@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/log.h"
 #include "millrace/base/shared_mutex.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/graph/graph.h"
@@ -23,10 +24,11 @@ namespace millrace {
 
 class SessionGraph {
  public:
-  // Places `graph`. Errors: those of prepare_graph in plan/plan.h.
+  // Places `graph`. `log` must outlive it. Errors: those of prepare_graph in plan/plan.h.
   static Result<std::unique_ptr<SessionGraph>> create(Graph graph, const Membership& membership,
                                                       const std::vector<Present>& members,
-                                                      const SessionOptions& options);
+                                                      const SessionOptions& options,
+                                                      const Log& log);
 
   // Adds nodes, all or none of them, and returns the new version. Errors: ABORTED "Current version
   // is X but caller expected Y."; those of graph/import.h and of create().
@@ -40,7 +42,7 @@ class SessionGraph {
                                                 const std::vector<std::string>& feeds) const;
 
  private:
-  SessionGraph(Graph graph, DeviceSet devices, const SessionOptions& options);
+  SessionGraph(Graph graph, DeviceSet devices, const SessionOptions& options, const Log& log);
   // Makes the nodes from `first` on ready for planning; they must be taken back on errors.
   Status prepare(size_t first) MR_REQUIRES(mutex_);
 
@@ -48,6 +50,7 @@ class SessionGraph {
   const PlaceOptions place_options_;
   const PlanOptions plan_options_;
   const bool logs_placement_;
+  const Log& log_;
   FreshNames names_{"_S"};  // of nodes that plans add; has its own synchronisation
 
   mutable SharedMutex mutex_;

@@ -5,6 +5,7 @@
 
 #include "doctest/doctest.h"
 
+#include "millrace/base/testing/test_host.h"
 #include "millrace/graph/import.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/all.h"
@@ -26,7 +27,8 @@ class Grown {
       present.devices.push_back({.name = device, .type = "CPU", .incarnation = 7});
       members.push_back(present);
     }
-    auto made = SessionGraph::create(parsed(text), membership_, members, {});
+    auto made =
+        SessionGraph::create(parsed(text), membership_, members, {}, testing::test_host().log);
     REQUIRE_MESSAGE(made.ok(), made.status().to_string());
     graph = std::move(made).value();
     client_ = parsed(text);

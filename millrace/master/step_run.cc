@@ -100,7 +100,7 @@ void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
     part_call.runner = call.runner;
     part_call.waiting = call.waiting;
   } else if (call.runner != nullptr) {
-    session_->context().options.pool.post(
+    session_->context().host().pool.post(
         [self = shared_from_this(), feeds = std::move(feeds), part_call]() mutable {
           self->start_parts(std::move(feeds), part_call);
         });
@@ -219,19 +219,19 @@ void StepRun::perform(const StepTracker::Actions& actions) {
 void StepRun::be_patient() {
   MasterContext& context = session_->context();
   auto timer =
-      context.options.timers.at(context.now() + context.options.parts_patience,
-                                [weak = weak_from_this(), &endings = context.options.endings] {
-                                  endings.post([weak] {
-                                    auto self = weak.lock();
-                                    if (!self) return;
-                                    StepTracker::Actions actions;
-                                    {
-                                      MutexLock lock(self->mutex_);
-                                      actions = self->tracker_.on_patience_end();
-                                    }
-                                    self->perform(actions);
-                                  });
-                                });
+      context.host().timers.at(context.now() + context.options.parts_patience,
+                               [weak = weak_from_this(), &endings = context.host().endings] {
+                                 endings.post([weak] {
+                                   auto self = weak.lock();
+                                   if (!self) return;
+                                   StepTracker::Actions actions;
+                                   {
+                                     MutexLock lock(self->mutex_);
+                                     actions = self->tracker_.on_patience_end();
+                                   }
+                                   self->perform(actions);
+                                 });
+                               });
   MutexLock lock(mutex_);
   patience_ = std::move(timer);
 }
@@ -252,6 +252,7 @@ void StepRun::answer() {
   }
   early_end = {};
   if (!outcome.ok()) {
+    session_->context().host().metrics.add(Counter::steps_failed);
     refuse(std::move(answer_), std::move(outcome));
   } else {
     if (!ordered_->fetches_in_order) tensors = in_client_order(tensors, *ordered_);

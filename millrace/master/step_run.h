@@ -97,7 +97,7 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
   Mutex mutex_;
   StepTracker tracker_ MR_GUARDED_BY(mutex_);
   EarlyEnd early_end_ MR_GUARDED_BY(mutex_);
-  TimerQueue::Timer patience_ MR_GUARDED_BY(mutex_);
+  Timers::Timer patience_ MR_GUARDED_BY(mutex_);
   std::vector<Tensor> fetched_ MR_GUARDED_BY(mutex_);  // in the order of the step
   RunMetadata metadata_ MR_GUARDED_BY(mutex_);
 };

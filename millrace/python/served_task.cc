@@ -42,8 +42,9 @@ std::string ServedTask::target() const { return server().target(); }
 bool ServedTask::wait(double seconds) {
   Server& running = server();
   py::gil_scoped_release release;
-  return running.join(Clock::real().now() + std::chrono::duration_cast<Clock::Duration>(
-                                                std::chrono::duration<double>(seconds)));
+  return running.join(
+      running.runtime()->host().clock.now() +
+      std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(seconds)));
 }
 
 void ServedTask::end() {

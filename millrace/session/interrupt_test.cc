@@ -36,7 +36,7 @@ struct Endless {
 TEST_CASE("a thread that waits asks, and an error ends its wait") {
   ThirdTime interrupt(std::this_thread::get_id());
   Endless endless;
-  WaitFor<int> wait(&interrupt);
+  WaitFor<int> wait(Clock::real(), &interrupt);
   const Call call = wait.call();
   CHECK(!call.waiting);
   endless.start(call, wait.done());
@@ -48,7 +48,7 @@ TEST_CASE("what the caller cancels ends the wait as well") {
   ThirdTime interrupt(std::this_thread::get_id());
   Cancellation cancellation;
   Endless endless;
-  WaitFor<int> wait(&interrupt);
+  WaitFor<int> wait(Clock::real(), &interrupt);
   endless.start(wait.call(&cancellation), wait.done());
   cancellation.cancel(aborted("by the caller"));
   CHECK(wait.get().status() == aborted("by the caller"));
@@ -57,7 +57,7 @@ TEST_CASE("what the caller cancels ends the wait as well") {
 TEST_CASE("a thread with nothing to look after just waits") {
   ThirdTime interrupt(std::thread::id{});
   Cancellation cancellation;
-  WaitFor<int> wait(&interrupt);
+  WaitFor<int> wait(Clock::real(), &interrupt);
   const Call call = wait.call(&cancellation);
   CHECK(call.waiting);
   CHECK(call.cancellation == &cancellation);

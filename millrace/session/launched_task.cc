@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "millrace/base/log.h"
+#include "millrace/base/stderr_log.h"
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/inherited_socket.h"
@@ -32,7 +32,9 @@ std::shared_ptr<TaskReport> take_report(const Environment& environment) {
   auto report =
       TaskReport::open(environment(kReportDescriptorVariable), environment(kReportFileVariable));
   if (report.ok()) return std::move(*report);
-  log_warning(report.status().message());
+  // Before there is a runtime that would have a log.
+  StderrLog sink(environment(kLogVariable));
+  Log(sink).warning(report.status().message());
   return nullptr;
 }
 

@@ -62,25 +62,21 @@ Result<std::shared_ptr<LocalTask>> LocalTask::alone(std::shared_ptr<Runtime> run
 LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                      std::string address, WorkerDirectory* elsewhere)
     : runtime_(std::move(runtime)),
+      log_(runtime_->host().log.named(std::move(options.log_name))),
+      host_(runtime_->host().in_the_name_of(log_)),
       directory_(std::make_unique<Directory>(options.task, std::move(address), elsewhere)),
       departures_(options.cluster) {
   worker_ = std::make_shared<Worker>(WorkerOptions{.task = options.task,
                                                    .cluster = options.cluster,
                                                    .cpu_devices = options.cpu_devices,
-                                                   .clock = Clock::real(),
-                                                   .random = runtime_->random(),
-                                                   .pool = runtime_->pool(),
-                                                   .timers = runtime_->timers(),
+                                                   .host = host_,
                                                    .peers = *directory_,
                                                    .departures = &departures_});
   directory_->set_own(worker_);
   master_ = std::make_unique<Master>(MasterOptions{.own_task = std::move(options.task),
                                                    .cluster = std::move(options.cluster),
                                                    .ops = runtime_->ops(),
-                                                   .random = runtime_->random(),
-                                                   .timers = runtime_->timers(),
-                                                   .pool = runtime_->pool(),
-                                                   .endings = runtime_->endings(),
+                                                   .host = host_,
                                                    .workers = *directory_,
                                                    .departures = &departures_,
                                                    .report = std::move(options.report),
@@ -94,8 +90,8 @@ LocalTask::~LocalTask() {
 }
 
 void LocalTask::say_farewell(Clock::Duration patience) {
-  WaitFor<void> wait;
-  Call call = wait.call(nullptr, Clock::real().now() + patience);
+  WaitFor<void> wait(host_.clock);
+  Call call = wait.call(nullptr, host_.clock.now() + patience);
   call.waiting = false;  // many are called at once
   master_->say_farewell(worker_->incarnation(), call, wait.done());
   (void)wait.get();

@@ -21,6 +21,7 @@ struct LocalTaskOptions {
   int cpu_devices = 1;
   std::shared_ptr<TaskReport> report = nullptr;  // where its master tells what it waits for
   SessionOptions default_options = {};           // what sessions get that ask for nothing else
+  std::string log_name = {};                     // in front of its log lines; empty: nothing
 };
 
 class LocalTask {
@@ -54,6 +55,8 @@ class LocalTask {
             WorkerDirectory* elsewhere);
 
   const std::shared_ptr<Runtime> runtime_;
+  const Log log_;
+  const Host host_;  // in the task's name
   const std::unique_ptr<Directory> directory_;
   Departures departures_;
   std::shared_ptr<Worker> worker_;

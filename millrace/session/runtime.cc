@@ -6,11 +6,19 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/base/log.h"
+#include "millrace/base/stderr_log.h"
 #include "millrace/ops/all.h"
 #include "millrace/transport/all.h"
 
 namespace millrace {
+
+namespace {
+
+// System calls that wait at the same time; further ones wait for these. A disk does not get faster
+// by more, and each of them costs a thread.
+constexpr int kMostBlocking = 32;
+
+}  // namespace
 
 std::shared_ptr<const OpRegistry> standard_ops() {
   auto ops = std::make_shared<OpRegistry>();
@@ -22,7 +30,7 @@ std::shared_ptr<const OpRegistry> standard_ops() {
   return ops;
 }
 
-std::chrono::milliseconds silence_limit(const char* text) {
+std::chrono::milliseconds silence_limit(const char* text, const Log& log) {
   const std::chrono::milliseconds usual = PeerPatience{}.limit;
   if (text == nullptr || *text == '\0') return usual;
   const std::string_view digits = text;
@@ -30,7 +38,7 @@ std::chrono::milliseconds silence_limit(const char* text) {
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), limit);
   if (problem == std::errc() && end == digits.data() + digits.size() && limit >= 0)
     return std::chrono::milliseconds(limit);
-  log_warning("MILLRACE_SILENCE_LIMIT_MS is '", digits.substr(0, 100),
+  log.warning("MILLRACE_SILENCE_LIMIT_MS is '", digits.substr(0, 100),
               "', which is not a number of milliseconds; taking ", usual.count());
   return usual;
 }
@@ -40,14 +48,20 @@ std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
 }
 
 Runtime::Runtime(RuntimeOptions options)
-    : ops_(options.ops ? std::move(options.ops) : standard_ops()),
+    : sink_(options.log ? std::move(options.log)
+                        : std::make_shared<StderrLog>(std::getenv(kLogVariable))),
+      log_(*sink_),
+      ops_(options.ops ? std::move(options.ops) : standard_ops()),
       random_(make_random()),
       silence_limit_(options.silence_limit
                          ? *options.silence_limit
-                         : millrace::silence_limit(std::getenv("MILLRACE_SILENCE_LIMIT_MS"))),
-      pool_(options.threads),
-      endings_(1, "mr-endings"),
-      transports_(std::make_unique<const Transports>()) {}
+                         : millrace::silence_limit(std::getenv("MILLRACE_SILENCE_LIMIT_MS"), log_)),
+      pool_(options.threads, "millrace", &log_),
+      endings_(1, "mr-endings", &log_),
+      blocking_(kMostBlocking, "mr-blocking", &log_),
+      timers_(&log_),
+      host_{Clock::real(), timers_, *random_, pool_, endings_, blocking_, log_, metrics_},
+      transports_(std::make_unique<const Transports>(host_)) {}
 
 Runtime::~Runtime() = default;
 

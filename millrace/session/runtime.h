@@ -1,13 +1,14 @@
-// Runtime: what the servers and sessions of one process share: the ops, the threads, the timer, the
-// source of ids. Made once by the program and handed to whoever needs it; there is no global one.
-// Starting costs nothing but the op registry: threads start with their first work.
+// Runtime: what the servers and sessions of one process share: the ops, and the Host that they run
+// on, which is the real one: the machine's clock, threads, standard error. Made once by the program
+// and handed to whoever needs it; there is no global one. Starting costs nothing but the op
+// registry: threads start with their first work.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
 
-#include "millrace/base/random.h"
+#include "millrace/base/host.h"
 #include "millrace/base/thread_pool.h"
 #include "millrace/base/timer.h"
 #include "millrace/op/registry.h"
@@ -26,10 +27,13 @@ struct RuntimeOptions {
   // How long a task that owes an answer may be silent (transport/transport.h). Left out: what
   // MILLRACE_SILENCE_LIMIT_MS says (0: for ever), or else 15 s.
   std::optional<std::chrono::milliseconds> silence_limit = std::nullopt;
+  // Where log lines go. Null: to standard error, those that MILLRACE_LOG lets through.
+  std::shared_ptr<LogSink> log = nullptr;
 };
 
 // The value of MILLRACE_SILENCE_LIMIT_MS, null if it is not set; 15 s for one that is no number.
-std::chrono::milliseconds silence_limit(const char* text);
+// `log` hears of the latter.
+std::chrono::milliseconds silence_limit(const char* text, const Log& log);
 
 class Runtime {
  public:
@@ -37,13 +41,10 @@ class Runtime {
   ~Runtime();
 
   const OpRegistry& ops() const { return *ops_; }
-  ThreadPool& pool() { return pool_; }
-  // Where what takes too long is told so, while the pool may be full of it.
-  ThreadPool& endings() { return endings_; }
-  TimerQueue& timers() { return timers_; }
-  Random& random() { return *random_; }
+  // For parts that belong to no task of the process; a task has one in its own name.
+  const Host& host() const { return host_; }
   // With peers elsewhere.
-  PeerPatience patience() { return {&timers_, silence_limit_}; }
+  PeerPatience patience() const { return {silence_limit_}; }
   // Starts a thread of each kind, without which nothing that is asked of this process would end.
   // Servers do this first. Errors: RESOURCE_EXHAUSTED if the system refuses one.
   Status start_threads();
@@ -53,12 +54,17 @@ class Runtime {
  private:
   explicit Runtime(RuntimeOptions options);
 
+  const std::shared_ptr<LogSink> sink_;
+  const Log log_;
+  Metrics metrics_;
   const std::shared_ptr<const OpRegistry> ops_;
   const std::unique_ptr<Random> random_;
   const std::chrono::milliseconds silence_limit_;
   ThreadPool pool_;
-  ThreadPool endings_;                                  // posts to the pool, so it ends first
-  TimerQueue timers_;                                   // posts to both
+  ThreadPool endings_;   // posts to the pool, so it ends first
+  ThreadPool blocking_;  // likewise; its threads come with what blocks
+  TimerQueue timers_;    // posts to all of them
+  const Host host_;
   const std::unique_ptr<const Transports> transports_;  // ends before all else
 };
 

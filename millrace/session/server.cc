@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "millrace/base/log.h"
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/session/local_task.h"
@@ -36,13 +35,13 @@ PeerPatience patience(Runtime& runtime, const ServerOptions& options) {
 }
 
 // Says where it really listens if that is not what the cluster calls it.
-void tell_address(const TaskName& task, const ServerOptions& options, const HostPort& own,
-                  const std::string& bound) {
+void tell_address(const Log& log, const TaskName& task, const ServerOptions& options,
+                  const HostPort& own, const std::string& bound) {
   const std::string address = own.to_string();
-  if (options.bind_host == own.host || bound == address) return log_info("listens on ", address);
-  log_info("listens on ", bound, "; the cluster calls it ", address);
+  if (options.bind_host == own.host || bound == address) return log.info("listens on ", address);
+  log.info("listens on ", bound, "; the cluster calls it ", address);
   if (may_be_of_this_machine(own.host)) return;
-  log_warning(own.host, ", which the cluster calls ", task.job, ":", task.task,
+  log.warning(own.host, ", which the cluster calls ", task.job, ":", task.task,
               " by, is not an address of this machine; unless it is forwarded here, peers won't ",
               "find this task");
 }
@@ -55,17 +54,19 @@ class Server::Running {
           ClusterSpec cluster, std::string address, std::string bound_address)
       : runtime_(std::move(runtime)),
         name_(std::move(task)),
-        log_name_(short_name(name_)),
+        log_(runtime_->host().log.named(short_name(name_))),
         cluster_(std::move(cluster)),
         address_(std::move(address)),
         bound_address_(std::move(bound_address)),
         report_(options.report),
         transport_(runtime_->transports().between_tasks()),
-        peers_(transport_.peers(
-            {.keepalive = options.peer_keepalive, .patience = patience(*runtime_, options)})) {}
+        peers_(transport_.peers({.keepalive = options.peer_keepalive,
+                                 .patience = patience(*runtime_, options),
+                                 .log = &log_})) {}
 
   ~Running() {
-    if (Status status = stop({}); !status.ok()) log_warning(status.to_string(), "; waiting for it");
+    if (Status status = stop({}); !status.ok())
+      log_.warning(status.to_string(), "; waiting for it");
     // The services must outlive calls that are still being handled.
     serving_.reset();
   }
@@ -77,6 +78,7 @@ class Server::Running {
     task_options.cpu_devices = options.cpu_devices;
     task_options.default_options = options.default_options;
     task_options.report = options.report;
+    task_options.log_name = short_name(name_);
     MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), peers_.get()));
     Services services{.ops = runtime_->ops(),
                       .master = {task_, &task_->master()},
@@ -84,7 +86,8 @@ class Server::Running {
     MR_ASSIGN(serving_,
               transport_.serve(std::move(services), {.address = address_,
                                                      .socket = std::move(socket),
-                                                     .keepalive = options.client_keepalive}));
+                                                     .keepalive = options.client_keepalive,
+                                                     .log = &log_}));
     return {};
   }
 
@@ -99,6 +102,8 @@ class Server::Running {
     Status status =
         end(why.ok() ? unavailable(name_.to_string(), " at ", address_, " has been stopped")
                      : std::move(why));
+    if (log_.takes(LogLevel::debug))
+      log_.debug("has counted: ", runtime_->host().metrics.snapshot().to_string());
     mutex_.lock();
     stopped_ = status;
     changed_.notify_all();
@@ -125,11 +130,12 @@ class Server::Running {
 
   const std::shared_ptr<Runtime> runtime_;
   const TaskName name_;
-  const LogName log_name_;
+  const Log log_;
   const ClusterSpec cluster_;
   const std::string address_;
   const std::string bound_address_;
   const std::shared_ptr<TaskReport> report_;
+  const wire::ProtobufLog protobuf_log_{runtime_->host().in_the_name_of(log_)};
   Transport& transport_;
   const std::unique_ptr<WorkerDirectory> peers_;
   std::shared_ptr<LocalTask> task_;   // set by serve()
@@ -163,14 +169,13 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
   MR_TRY(need_descriptors(kDescriptorsOfServer));
   if (!runtime) runtime = Runtime::create();
   MR_TRY(runtime->start_threads());
-  wire::take_protobuf_log();
   auto running =
       std::make_unique<Running>(std::move(runtime), options, task, std::move(options.cluster),
                                 std::move(address), socket.address());
   if (options.report) options.report->set_task(task);
   MR_TRY(running->serve(options, std::move(socket)));
   if (options.report) options.report->tell(TaskServes{running->address_});
-  tell_address(task, options, own, running->bound_address_);
+  tell_address(running->log_, task, options, own, running->bound_address_);
   return std::unique_ptr<Server>(new Server(std::move(running)));
 }
 

@@ -32,7 +32,7 @@ Result<std::vector<Tensor>> run_step(SessionState& state, RunStepRequest request
   for (NamedTensor& feed : request.feeds) feed.name = tensor_name(std::move(feed.name));
   request.fetches = tensor_names(std::move(request.fetches));
   request.options = {args.trace, args.timeout, args.output_partition_graphs};
-  WaitFor<RunStepReply> wait(state.interrupt.get());
+  WaitFor<RunStepReply> wait(state.clock(), state.interrupt.get());
   state.master->run_step(std::move(request),
                          wait.call(args.cancellation, SessionState::backstop(deadline)),
                          wait.done());
@@ -106,7 +106,7 @@ Result<std::string> Session::partial_run_setup(std::vector<std::string> feeds,
                                                std::vector<std::string> fetches, RunArgs args) {
   const auto deadline = state_->deadline(args.timeout);
   MR_ASSIGN(std::string handle, state_->synchronise(args.cancellation, deadline));
-  WaitFor<PartialRunSetupReply> wait(state_->interrupt.get());
+  WaitFor<PartialRunSetupReply> wait(state_->clock(), state_->interrupt.get());
   state_->master->partial_run_setup({std::move(handle), tensor_names(std::move(feeds)),
                                      tensor_names(std::move(fetches)), std::move(args.targets)},
                                     wait.call(args.cancellation, deadline), wait.done());
@@ -133,7 +133,7 @@ Result<Callable> Session::make_callable(std::vector<std::string> feeds,
                               tensor_names(std::move(fetches)),
                               std::move(args.targets),
                               {args.trace, args.timeout, args.output_partition_graphs}};
-  WaitFor<MakeCallableReply> wait(state_->interrupt.get());
+  WaitFor<MakeCallableReply> wait(state_->clock(), state_->interrupt.get());
   state_->master->make_callable(std::move(request), wait.call(args.cancellation, deadline),
                                 wait.done());
   MR_ASSIGN(const MakeCallableReply reply, wait.get());
@@ -143,7 +143,7 @@ Result<Callable> Session::make_callable(std::vector<std::string> feeds,
 Result<std::vector<DeviceAttributes>> Session::list_devices() {
   const auto deadline = state_->deadline({});
   MR_ASSIGN(std::string handle, state_->synchronise(nullptr, deadline));
-  WaitFor<ListDevicesReply> wait(state_->interrupt.get());
+  WaitFor<ListDevicesReply> wait(state_->clock(), state_->interrupt.get());
   state_->master->list_devices({std::move(handle)}, wait.call(nullptr, deadline), wait.done());
   MR_ASSIGN(ListDevicesReply reply, wait.get());
   std::move(reply.remote.begin(), reply.remote.end(), std::back_inserter(reply.local));
@@ -161,15 +161,15 @@ Status Session::close() {
     state_->changed.notify_all();
   }
   if (handle.empty()) return {};
-  WaitFor<void> wait;
+  WaitFor<void> wait(state_->clock());
   state_->master->close_session(
-      {std::move(handle)}, wait.call(nullptr, Clock::real().now() + kClosePatience), wait.done());
+      {std::move(handle)}, wait.call(nullptr, state_->clock().now() + kClosePatience), wait.done());
   return wait.get();
 }
 
 Status Session::reset(const SessionTarget& target, std::vector<std::string> containers) {
   MR_ASSIGN(const Dialled dialled, dial(target, nullptr));
-  WaitFor<void> wait;
+  WaitFor<void> wait(dialled.runtime->host().clock);
   dialled.master->reset({std::move(containers), {}}, wait.call(), wait.done());
   return wait.get();
 }
@@ -196,7 +196,7 @@ Callable& Callable::operator=(Callable&& other) noexcept {
 Callable::~Callable() { release(); }
 
 Result<std::vector<Tensor>> Callable::operator()(std::span<const Tensor> feeds) const {
-  WaitFor<RunCallableReply> wait(state_->interrupt.get());
+  WaitFor<RunCallableReply> wait(state_->clock(), state_->interrupt.get());
   state_->master->run_callable({session_handle_, handle_, {feeds.begin(), feeds.end()}},
                                wait.call(nullptr, state_->deadline(timeout_)), wait.done());
   Result<RunCallableReply> reply = wait.get();
@@ -209,7 +209,7 @@ void Callable::release() {
   if (!state) return;
   // Nobody waits: a session that is closed has dropped it anyway. The answer keeps the state alive.
   state->master->release_callable({session_handle_, handle_},
-                                  {.deadline = Clock::real().now() + kClosePatience},
+                                  {.deadline = state->clock().now() + kClosePatience},
                                   Done<void>([state](Status) {}));
 }
 

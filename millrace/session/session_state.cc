@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "millrace/base/log.h"
 #include "millrace/session/wait_for.h"
 
 namespace millrace {
@@ -21,15 +20,16 @@ class Probe {
   void send() {
     state_.master->list_devices(
         {"no session, only: are you there?"},
-        {.deadline = Clock::real().now() + std::chrono::seconds(9)},
-        Done<ListDevicesReply>([is_over = is_over_, target = state_.target](const auto& reply) {
+        {.deadline = state_.clock().now() + std::chrono::seconds(9)},
+        Done<ListDevicesReply>([is_over = is_over_, target = state_.target,
+                                &log = state_.runtime->host().log](const auto& reply) {
           if (*is_over) return;
           const Code code = reply.status().code();
           const bool is_down = code == Code::unavailable || code == Code::deadline_exceeded;
-          log_info(str_cat("still waiting for the session at ", target, ": ",
-                           is_down ? reply.status().to_string()
-                                   : "the master is up; if it waits for tasks of its cluster, its "
-                                     "log names them"));
+          log.info("still waiting for the session at ", target, ": ",
+                   is_down ? reply.status().to_string()
+                           : "the master is up; if it waits for tasks of its cluster, its "
+                             "log names them");
         }));
   }
 
@@ -40,7 +40,7 @@ class Probe {
 
 Result<CreateSessionReply> create(SessionState& state, wire::GraphDef graph,
                                   Cancellation& cancellation, std::optional<Clock::Time> deadline) {
-  WaitFor<CreateSessionReply> wait(state.interrupt.get());
+  WaitFor<CreateSessionReply> wait(state.clock(), state.interrupt.get());
   // The master knows the session's timeout, not that of the run that needs the session first.
   constexpr std::chrono::milliseconds kSinceAsked{100};
   const auto own = state.deadline({});
@@ -54,7 +54,7 @@ Result<CreateSessionReply> create(SessionState& state, wire::GraphDef graph,
 
 Result<ExtendSessionReply> extend(SessionState& state, ExtendSessionRequest request,
                                   Cancellation& cancellation, std::optional<Clock::Time> deadline) {
-  WaitFor<ExtendSessionReply> wait(state.interrupt.get());
+  WaitFor<ExtendSessionReply> wait(state.clock(), state.interrupt.get());
   state.master->extend_session(std::move(request), wait.call(&cancellation, deadline), wait.done());
   return wait.get();
 }
@@ -64,7 +64,7 @@ Result<ExtendSessionReply> extend(SessionState& state, ExtendSessionRequest requ
 std::optional<Clock::Time> SessionState::deadline(std::chrono::milliseconds timeout) const {
   if (timeout.count() <= 0) timeout = options.operation_timeout;
   if (timeout.count() <= 0) return std::nullopt;
-  return Clock::real().now() + timeout;
+  return clock().now() + timeout;
 }
 
 std::optional<Clock::Time> SessionState::backstop(std::optional<Clock::Time> deadline) {
@@ -76,7 +76,7 @@ Status SessionState::wait_turn(std::optional<Clock::Time> until) {
   constexpr std::chrono::milliseconds kAskEvery{100};
   const bool asks = interrupt != nullptr && is_busy && interrupt->applies();
   while (is_busy && !is_closed) {
-    const Clock::Time now = Clock::real().now();
+    const Clock::Time now = clock().now();
     if (until && now >= *until) {
       return Status(Code::deadline_exceeded,
                     "Timed out waiting for another thread to create or extend the session");

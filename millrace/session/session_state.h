@@ -14,6 +14,7 @@
 namespace millrace {
 
 struct SessionState {
+  const Clock& clock() const { return runtime->host().clock; }
   // Makes the session at the master if there is none, and sends new nodes; returns its handle. One
   // caller does it, others wait, at most until their deadline.
   Result<std::string> synchronise(Cancellation* cancellation, std::optional<Clock::Time> deadline);

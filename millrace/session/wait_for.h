@@ -17,15 +17,16 @@ namespace millrace {
 
 // Owned by the thread that waits.
 //
-//   WaitFor<RunStepReply> wait(interrupt);
+//   WaitFor<RunStepReply> wait(clock, interrupt);
 //   master.run_step(std::move(request), wait.call(cancellation, deadline), wait.done());
 //   Result<RunStepReply> reply = wait.get();
 template <class T>
 class WaitFor {
  public:
   // `interrupt` may be null; it is asked while waiting if it applies to this thread.
-  explicit WaitFor(Interrupt* interrupt = nullptr)
-      : interrupt_(interrupt != nullptr && interrupt->applies() ? interrupt : nullptr) {
+  explicit WaitFor(const Clock& clock, Interrupt* interrupt = nullptr)
+      : clock_(clock),
+        interrupt_(interrupt != nullptr && interrupt->applies() ? interrupt : nullptr) {
     if (interrupt_ != nullptr) interrupted_.emplace();
   }
 
@@ -62,11 +63,11 @@ class WaitFor {
   // Until the call has ended, or has been told to.
   void wait_and_look(std::optional<absl::FunctionRef<void()>> remind) {
     constexpr std::chrono::milliseconds kLookEvery{100};
-    Clock::Time remind_at = Clock::real().now() + std::chrono::seconds(1);
-    while (!caller_.wait(Clock::real().now() + kLookEvery)) {
-      if (remind && Clock::real().now() >= remind_at) {
+    Clock::Time remind_at = clock_.now() + std::chrono::seconds(1);
+    while (!caller_.wait(clock_.now() + kLookEvery)) {
+      if (remind && clock_.now() >= remind_at) {
         (*remind)();
-        remind_at = Clock::real().now() + std::chrono::seconds(10);
+        remind_at = clock_.now() + std::chrono::seconds(10);
       }
       if (interrupt_ == nullptr) continue;
       if (Status why = interrupt_->ask(); !why.ok()) {
@@ -76,6 +77,7 @@ class WaitFor {
     }
   }
 
+  const Clock& clock_;
   Interrupt* const interrupt_;
   CallerThread caller_;
   std::optional<Outcome<T>> outcome_;

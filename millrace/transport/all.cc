@@ -6,16 +6,16 @@
 namespace millrace {
 namespace {
 
-std::vector<std::unique_ptr<Transport>> all_transports() {
+std::vector<std::unique_ptr<Transport>> all_transports(const Host& host) {
   std::vector<std::unique_ptr<Transport>> all;
-  all.push_back(std::make_unique<GrpcTransport>());
+  all.push_back(std::make_unique<GrpcTransport>(host));
   all.push_back(std::make_unique<InprocTransport>());
   return all;
 }
 
 }  // namespace
 
-Transports::Transports() : all_(all_transports()) {}
+Transports::Transports(const Host& host) : all_(all_transports(host)) {}
 
 Result<Transport*> Transports::of(std::string_view target) const {
   const size_t end = target.find("://");

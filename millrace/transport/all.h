@@ -13,7 +13,8 @@ namespace millrace {
 
 class Transports {
  public:
-  Transports();
+  // `host` outlives what they make.
+  explicit Transports(const Host& host);
 
   // What the tasks of a cluster speak: the first of the list.
   Transport& between_tasks() const { return *all_.front(); }

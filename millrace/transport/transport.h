@@ -14,14 +14,12 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/base/clock.h"
+#include "millrace/base/log.h"
 #include "millrace/base/result.h"
 #include "millrace/cluster/services.h"
 #include "millrace/transport/sockets/listening_socket.h"
 
 namespace millrace {
-
-class TimerQueue;
 
 // What a task offers. Whoever has got hold of a service may keep it alive.
 struct Services {
@@ -37,13 +35,13 @@ struct ServeOptions {
   std::optional<ListeningSocket> socket = std::nullopt;
   // How often a silent client is asked whether it is still there, where there are connections.
   std::chrono::milliseconds keepalive{20'000};
+  // In whose name it tells of what happens to connections; outlives the serving. Null: the
+  // transport's own.
+  const Log* log = nullptr;
 };
 
 // How long a process waits for peers that have fallen silent.
 struct PeerPatience {
-  // Whose thread looks after peers that owe answers; must outlive what it is given to. Null: nobody
-  // does, and only the keepalive of the connection notices.
-  TimerQueue* timers = nullptr;
   // After so much silence, questions included, a peer is given up: calls to it end with that cause.
   // After a third of it the log says so. 0: never. A slow machine needs no more than a fast one,
   // since servers answer questions whatever their steps do; a debugger that stops a task does.
@@ -54,6 +52,9 @@ struct PeerOptions {
   // How often a silent peer is asked whether it is still there, where there are connections.
   std::chrono::milliseconds keepalive{310'000};
   PeerPatience patience = {};
+  // In whose name it tells of peers that fall silent; outlives the directory. Null: the transport's
+  // own.
+  const Log* log = nullptr;
 };
 
 // A task that is being served. Ends with its destructor, if stop() has not been called.

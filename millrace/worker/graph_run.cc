@@ -14,7 +14,7 @@ GraphRun::GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
       graph_(std::move(graph)),
       request_(std::move(run)),
       done_(std::move(done)),
-      started_(site.clock.now()),
+      started_(site.host.clock.now()),
       running_(graph_->pieces().size()) {}
 
 GraphRun::~GraphRun() {
@@ -40,7 +40,7 @@ void GraphRun::run(const Call& call) {
     from_call_ =
         call.cancellation->on_cancel([this](const Status& why) { cancellation_.cancel(why); });
   }
-  Runner& runner = call.runner != nullptr ? *call.runner : site_.pool;
+  Runner& runner = call.runner != nullptr ? *call.runner : site_.host.pool;
   // The last piece to end may take this with it, and the call.
   const size_t pieces = graph_->pieces().size();
   const auto self = shared_from_this();
@@ -58,7 +58,7 @@ Status GraphRun::bind_values() {
     rendezvous_ = visit_.rendezvous;
     rendezvous_->bind(session_->fetcher());
   } else if (graph_->uses_rendezvous() || map_->has_elsewhere) {
-    rendezvous_ = std::make_shared<StepRendezvous>(request_.step_id, site_.clock);
+    rendezvous_ = std::make_shared<StepRendezvous>(request_.step_id, site_.host.clock);
   }
   fetches_.resize(graph_->num_fetches());
   if (map_->send_in_order) {
@@ -82,7 +82,7 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
   const DeviceContext& device = session_->devices()[piece.device];
   TraceCollector* trace = nullptr;
   if (request_.trace == Trace::on) {
-    traces_.push_back(std::make_unique<TraceCollector>(device.name, site_.clock));
+    traces_.push_back(std::make_unique<TraceCollector>(device.name, site_.host.clock));
     trace = traces_.back().get();
   }
   const StepArgs args{
@@ -91,12 +91,12 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
                   .rendezvous = rendezvous_.get(),
                   .cancellation = &cancellation_,
                   .step_resources = &step_resources_,
-                  .pool = &site_.pool,
+                  .pool = &site_.host.pool,
                   .feeds = feeds_.subspan(piece.first_feed, piece.compiled->feed_keys().size()),
                   .fetches = std::span(fetches_).subspan(piece.first_fetch,
                                                          piece.compiled->fetch_keys().size())},
       .runner = &runner,
-      .pool = &site_.pool,
+      .pool = &site_.host.pool,
       .trace = trace};
   run_step(piece.compiled, args,
            Done<void>([self = std::shared_ptr<GraphRun>(shared_from_this(), this)](Status status) {

@@ -12,6 +12,7 @@
 #include "absl/container/inlined_vector.h"
 
 #include "millrace/base/first_cause.h"
+#include "millrace/base/host.h"
 #include "millrace/base/in_flight.h"
 #include "millrace/cluster/services.h"
 #include "millrace/engine/executor.h"
@@ -25,8 +26,7 @@ namespace millrace {
 
 // What runs take from their worker.
 struct RunSite {
-  const Clock& clock;
-  Runner& pool;
+  const Host& host;
   StepTable& steps;
   InFlight& in_flight;
 };

@@ -11,7 +11,7 @@ PartialStep::PartialStep(const RunSite& site, std::shared_ptr<WorkerSession> ses
       session_(std::move(session)),
       graph_(std::move(graph)),
       step_id_(step_id),
-      started_(site.clock.now()) {}
+      started_(site.host.clock.now()) {}
 
 PartialStep::~PartialStep() {
   if (is_listed_) session_->runs().leave(*this);
@@ -26,7 +26,7 @@ Status PartialStep::prepare() {
     visit_ = site_.steps.run(step_id_, session_->handle());
     rendezvous_ = visit_.rendezvous;
   } else {
-    rendezvous_ = std::make_shared<StepRendezvous>(step_id_, site_.clock);
+    rendezvous_ = std::make_shared<StepRendezvous>(step_id_, site_.host.clock);
   }
   rendezvous_->bind(session_->fetcher());
   MutexLock lock(mutex_);
@@ -43,9 +43,9 @@ void PartialStep::start() {
                                     .rendezvous = rendezvous_.get(),
                                     .cancellation = &cancellation_,
                                     .step_resources = &step_resources_,
-                                    .pool = &site_.pool},
-                        .runner = &site_.pool,
-                        .pool = &site_.pool};
+                                    .pool = &site_.host.pool},
+                        .runner = &site_.host.pool,
+                        .pool = &site_.host.pool};
     run_step(pieces_[i], args,
              Done<void>([self = self()](Status status) { self->piece_ended(std::move(status)); }));
   }

@@ -31,7 +31,7 @@ StepTable::Rest StepTable::perform(const StepBook::Actions& actions) {
         rest.aborts.emplace_back(records_[step].rendezvous, action.why);
         break;
       case Kind::abort_later:
-        records_[step].abort_timer = timers_.at(Clock::real().now() + abort_delay_,
+        records_[step].abort_timer = timers_.at(clock_.now() + abort_delay_,
                                                 [this, visit = action.visit] { abort_due(visit); });
         break;
     }

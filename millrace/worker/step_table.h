@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
-#include "millrace/base/timer.h"
+#include "millrace/base/timers.h"
 #include "millrace/worker/step_book.h"
 #include "millrace/worker/step_rendezvous.h"
 
@@ -17,7 +17,7 @@ namespace millrace {
 
 class StepTable {
  public:
-  StepTable(const Clock& clock, TimerQueue& timers, std::chrono::milliseconds abort_delay)
+  StepTable(const Clock& clock, Timers& timers, std::chrono::milliseconds abort_delay)
       : clock_(clock), timers_(timers), abort_delay_(abort_delay) {}
   // Aborts what is left.
   ~StepTable();
@@ -49,7 +49,7 @@ class StepTable {
   struct Record {
     StepBook::Visit id;
     std::shared_ptr<StepRendezvous> rendezvous;
-    TimerQueue::Timer abort_timer;
+    Timers::Timer abort_timer;
   };
   // What is left to do once the lock is released: answers and ends of timers may come back here.
   struct Rest {
@@ -63,7 +63,7 @@ class StepTable {
   void abort_due(const StepBook::Visit& visit);
 
   const Clock& clock_;
-  TimerQueue& timers_;
+  Timers& timers_;
   const std::chrono::milliseconds abort_delay_;
   mutable Mutex mutex_;
   StepBook book_ MR_GUARDED_BY(mutex_);

@@ -20,11 +20,11 @@ Status repeated(std::string_view method, int64_t step_id, int64_t request_id) {
 
 Worker::Worker(WorkerOptions options)
     : options_(std::move(options)),
-      devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.random)),
+      devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.host.random)),
       request_ids_(kRememberedRequests),
-      steps_(options_.clock, options_.timers, options_.abort_delay),
+      steps_(options_.host.clock, options_.host.timers, options_.abort_delay),
       sessions_(make_session({}), options_.task.to_string()),
-      site_{options_.clock, options_.pool, steps_, in_flight_} {}
+      site_{options_.host, steps_, in_flight_} {}
 
 Worker::~Worker() {
   stop(cancelled("the worker ", options_.task.to_string(), " has stopped"));
@@ -42,8 +42,9 @@ std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest r
       .master_task = std::move(request.master_task),
       .master_incarnation = request.master_incarnation,
       .devices = std::move(devices),
-      .fetcher = std::make_shared<const PeerFetcher>(
-          task, is_sent ? request.cluster : options_.cluster, options_.peers, options_.random)});
+      .fetcher =
+          std::make_shared<const PeerFetcher>(task, is_sent ? request.cluster : options_.cluster,
+                                              options_.peers, options_.host.random)});
 }
 
 void Worker::close_session(WorkerSession& session, const Status& why) {
@@ -173,13 +174,13 @@ void Worker::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorRe
         // Whatever aborted the step here is reported by its own run.
         if (!delivery.ok()) return done(delivery.status().as_consequence());
         done(RecvTensorReply{.delivery = *std::move(delivery),
-                             .send_start_micros = options_.clock.wall_micros()});
+                             .send_start_micros = options_.host.clock.wall_micros()});
       }));
 }
 
 std::vector<StepWaits> Worker::describe_waits() const {
   std::vector<StepWaits> waits;
-  const Clock::Time now = options_.clock.now();
+  const Clock::Time now = options_.host.clock.now();
   for (const auto& session : sessions_.all()) session->runs().describe_waits(now, &waits);
   std::ranges::stable_sort(waits, std::greater{}, &StepWaits::age);
   return waits;

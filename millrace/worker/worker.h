@@ -28,7 +28,7 @@ class Worker final : public WorkerService {
  public:
   explicit Worker(WorkerOptions options);
   // Stops, and waits until nothing refers to the worker any more. Must not be called from a thread
-  // that the steps need (WorkerOptions::pool with one thread, the runner of a call).
+  // that the steps need (Host::pool with one thread, the runner of a call).
   ~Worker() override;
 
   void get_status(WhenDown, Call, Done<GetStatusReply>) override;

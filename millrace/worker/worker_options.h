@@ -3,10 +3,7 @@
 
 #include <chrono>
 
-#include "millrace/base/clock.h"
-#include "millrace/base/random.h"
-#include "millrace/base/runner.h"
-#include "millrace/base/timer.h"
+#include "millrace/base/host.h"
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/departures.h"
 #include "millrace/cluster/services.h"
@@ -20,10 +17,7 @@ struct WorkerOptions {
   int cpu_devices = 1;
   int64_t memory_limit = 256 << 20;  // bytes, as devices report it; TensorFlow's figure
 
-  const Clock& clock;
-  Random& random;  // incarnations and request ids
-  Runner& pool;    // where steps go on that have no runner of their own, and share work
-  TimerQueue& timers;
+  Host host;
   WorkerDirectory& peers;
   Departures* departures = nullptr;  // who has ended; null: nobody keeps that
 

@@ -348,3 +348,43 @@ def test_a_check_that_does_not_exist_is_refused(house, floors):
     result = floors(house({}), "flors")
     assert result.returncode == 2
     assert "no check 'flors'" in result.stderr
+
+
+# ---- host ---------------------------------------------------------------------------------------
+
+
+def test_what_the_machine_gives_comes_out_of_a_host(faults):
+    found = faults(
+        "host",
+        {
+            "millrace/master/step.cc": "// not Clock::real()\nauto now = Clock::real().now();\n",
+            "millrace/worker/step.h": "auto now = std::chrono::steady_clock::now();\n",
+            "millrace/ops/seed.cc": "auto seed = make_random()->next();\nstd::random_device system;\n",
+        },
+    )
+    assert found == [
+        "millrace/master/step.cc:2: Clock::real() is reached for: take it from a Host (base/host.h)",
+        "millrace/ops/seed.cc:1: make_random is reached for: take it from a Host (base/host.h)",
+        "millrace/ops/seed.cc:2: random_device is reached for: take it from a Host (base/host.h)",
+        "millrace/worker/step.h:1: steady_clock::now() is reached for: "
+        "take it from a Host (base/host.h)",
+    ]
+
+
+def test_programs_the_runtime_and_tests_may_reach_for_the_machine(faults):
+    reached = "auto now = Clock::real().now();\n"
+    files = {
+        "millrace/base/clock.cc": reached,
+        "millrace/bin/main.cc": reached,
+        "millrace/session/runtime.cc": reached,
+        "millrace/master/step_test.cc": reached,
+        "millrace/master/testing/lab.h": reached,
+    }
+    assert faults("host", files) == []
+
+
+def test_a_file_that_need_not_reach_for_the_machine_any_more_is_named(faults):
+    file = "millrace/ops/loops/random_stream.cc"
+    assert faults("host", {file: "int seed = 0;\n"}) == [
+        f"tools/guards/host.py:1: {file} reaches for nothing any more: take it off the list"
+    ]

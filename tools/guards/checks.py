@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from guards import dependencies, floors, frontend, named_files, shape, unused
+from guards import dependencies, floors, frontend, host, named_files, shape, unused
 from guards.tree import Fault
 
 CHECKS = {
     "floors": floors.check,
     "depends": dependencies.check,
     "frontend": frontend.check,
+    "host": host.check,
     "sizes": shape.check_sizes,
     "names": shape.check_names,
     "readmes": shape.check_readmes,

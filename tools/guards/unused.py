@@ -37,15 +37,7 @@ ALLOWED = {
 }
 
 # Whole headers that are written ahead of what will call them.
-AHEAD = {
-    "gradient.h": "ops are written against it; autodiff/ will implement it",
-    # The simulated cluster is written against these before everybody is passed a Host.
-    "host.h": "the Host is passed with the next change",
-    "host_log.h": "part of host.h",
-    "metric_names.h": "part of host.h",
-    "metrics.h": "part of host.h",
-    "timers.h": "part of host.h",
-}
+AHEAD = {"gradient.h": "ops are written against it; autodiff/ will implement it"}
 
 # The language and libraries call these by themselves.
 _BY_OTHERS = {

@@ -24,6 +24,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/test_host.h"
 #include "millrace/master/master.h"
 
 namespace millrace::testing {
@@ -122,10 +123,7 @@ struct Play final : WorkerDirectory {
     master = std::make_unique<Master>(MasterOptions{.own_task = {"a", 0, 0},
                                                     .cluster = cluster,
                                                     .ops = ops,
-                                                    .random = random,
-                                                    .timers = timers,
-                                                    .pool = pool,
-                                                    .endings = pool,
+                                                    .host = host,
                                                     .workers = *this,
                                                     .departures = &*departures,
                                                     .kept_steps = kept_steps,
@@ -172,6 +170,10 @@ struct Play final : WorkerDirectory {
   SeededRandom random;
   TimerQueue timers;
   TestRunner pool;
+  KeptLines kept;
+  Log log{kept};
+  Metrics metrics;
+  const Host host{Clock::real(), timers, random, pool, pool, pool, log, metrics};
   ClusterSpec cluster;
   std::optional<Departures> departures;  // from when the master is there
   std::map<std::string, std::shared_ptr<PlayedWorker>> workers;

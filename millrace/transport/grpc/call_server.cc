@@ -4,7 +4,6 @@
 
 #include <grpc/grpc_posix.h>
 
-#include "millrace/base/log.h"
 #include "millrace/transport/grpc/channel_args.h"
 
 namespace millrace::transport {
@@ -52,11 +51,12 @@ class CallServer::Shutdown {
   bool finished_ MR_GUARDED_BY(mutex_) = false;
 };
 
-CallServer::CallServer(ListeningSocket socket, Methods methods,
+CallServer::CallServer(const Host& host, ListeningSocket socket, Methods methods,
                        std::shared_ptr<CompletionQueue> queue, Options options)
-    : methods_(std::move(methods)),
+    : host_(host),
+      methods_(std::move(methods)),
       queue_(std::move(queue)),
-      running_(std::make_shared<RunningCalls>()),
+      running_(std::make_shared<RunningCalls>(host_.log)),
       server_(make_server(*queue_, options)),
       port_(socket.port()) {
   for (int i = 0; i < options.calls_expected; ++i) arrived();
@@ -69,14 +69,14 @@ CallServer::CallServer(ListeningSocket socket, Methods methods,
                                                         credentials->get());
                       }
                     }});
-  listener_ = std::make_unique<Listener>(std::move(socket), std::move(takers));
+  listener_ = std::make_unique<Listener>(host, std::move(socket), std::move(takers));
 }
 
 CallServer::~CallServer() {
   if (stopped_) return;
   const Status stopped =
       stop(unavailable("the server is being destroyed"), std::chrono::seconds(1));
-  if (!stopped.ok()) log_error(stopped.message());
+  if (!stopped.ok()) host_.log.error(stopped.message());
 }
 
 void CallServer::arrived() { IncomingCall::await(server_.get(), *this, queue_, running_); }
@@ -88,7 +88,7 @@ void CallServer::handle(std::shared_ptr<IncomingCall> call) {
 
 Status CallServer::stop(const Status& why, Clock::Duration grace) {
   if (std::exchange(stopped_, true)) return {};
-  const Clock::Time start = std::chrono::steady_clock::now();
+  const Clock::Time start = host_.clock.now();
   listener_->stop();
   const auto shutdown = std::make_shared<Shutdown>();
   {

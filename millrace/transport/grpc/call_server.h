@@ -26,8 +26,9 @@ class CallServer final : public CallReceiver {
     int calls_expected = 16;        // how many may arrive before the first is looked at
   };
 
-  CallServer(ListeningSocket socket, Methods methods, std::shared_ptr<CompletionQueue> queue,
-             Options options);
+  // `host` outlives this.
+  CallServer(const Host& host, ListeningSocket socket, Methods methods,
+             std::shared_ptr<CompletionQueue> queue, Options options);
   ~CallServer() override;
 
   // Accepts connections from now on. Errors: RESOURCE_EXHAUSTED.
@@ -42,10 +43,12 @@ class CallServer final : public CallReceiver {
   void arrived() override;
   bool knows(std::string_view method) const override { return methods_.contains(method); }
   void handle(std::shared_ptr<IncomingCall> call) override;
+  const Host& host() const override { return host_; }
 
  private:
   class Shutdown;
 
+  const Host host_;
   const Methods methods_;
   const std::shared_ptr<CompletionQueue> queue_;
   const std::shared_ptr<RunningCalls> running_;

@@ -39,18 +39,20 @@ ChannelHandle make_channel(const std::string& address, const Channel::Options& o
 
 std::shared_ptr<Channel> Channel::create(const std::string& address,
                                          std::shared_ptr<CompletionQueue> queue, Options options,
-                                         std::shared_ptr<Rounds> rounds) {
-  std::shared_ptr<Channel> channel(new Channel(address, std::move(queue), options, rounds));
+                                         std::shared_ptr<Rounds> rounds, Metrics& metrics) {
+  std::shared_ptr<Channel> channel(
+      new Channel(address, std::move(queue), options, rounds, metrics));
   rounds->add(channel);
   return channel;
 }
 
 Channel::Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue,
-                 Options options, std::shared_ptr<Rounds> rounds)
+                 Options options, std::shared_ptr<Rounds> rounds, Metrics& metrics)
     : queue_(std::move(queue)),
       peer_(std::make_shared<const Peer>(Peer{"the task", address})),
       pulse_(std::make_shared<PeerPulse>(std::move(rounds))),
-      channel_(make_channel(address, options)) {}
+      channel_(make_channel(address, options)),
+      metrics_(metrics) {}
 
 Channel::~Channel() {
   pulse_->stop();
@@ -59,16 +61,19 @@ Channel::~Channel() {
 
 void Channel::start_unary(OutgoingRequest request, Done<ByteBuffer> done) {
   request.pulse = pulse_;
+  request.metrics = &metrics_;
   start_unary_call(channel_.get(), queue_, std::move(request), std::move(done));
 }
 
 void Channel::start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) {
   request.pulse = pulse_;
+  request.metrics = &metrics_;
   start_streamed_call(channel_.get(), queue_, std::move(request), std::move(read), std::move(done));
 }
 
 Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
   request.pulse = pulse_;
+  request.metrics = &metrics_;
   QueueHandle queue = take_wait_queue();
   Result<ByteBuffer> answer = call_and_wait(channel_.get(), queue.get(), std::move(request));
   give_back(std::move(queue));

@@ -23,10 +23,10 @@ class Channel final : public Visited {
     int keepalive_millis = 310'000;
   };
 
-  // Part of the rounds.
+  // Part of the rounds. `metrics` live as long as the threads of `queue`.
   static std::shared_ptr<Channel> create(const std::string& address,
                                          std::shared_ptr<CompletionQueue> queue, Options options,
-                                         std::shared_ptr<Rounds> rounds);
+                                         std::shared_ptr<Rounds> rounds, Metrics& metrics);
   ~Channel() override;
 
   void start_unary(OutgoingRequest request, Done<ByteBuffer> done);
@@ -42,7 +42,7 @@ class Channel final : public Visited {
 
  private:
   Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue, Options options,
-          std::shared_ptr<Rounds> rounds);
+          std::shared_ptr<Rounds> rounds, Metrics& metrics);
   void ask();
   QueueHandle take_wait_queue();
   void give_back(QueueHandle queue);
@@ -51,6 +51,7 @@ class Channel final : public Visited {
   const std::shared_ptr<const Peer> peer_;
   const std::shared_ptr<PeerPulse> pulse_;
   const ChannelHandle channel_;
+  Metrics& metrics_;
   Mutex mutex_;
   std::vector<QueueHandle> wait_queues_ MR_GUARDED_BY(mutex_);  // idle
 };

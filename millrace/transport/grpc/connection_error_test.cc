@@ -68,7 +68,7 @@ TEST_CASE("an error that the peer sent keeps its words") {
 
 Status status_of(std::string_view address) {
   GrpcThreads threads;
-  GrpcDirectory directory(threads);
+  GrpcDirectory directory(threads, testing::test_host());
   Answered<GetStatusReply> answered;
   directory.worker({"worker", 0, 1}, address)
       .value()

@@ -8,12 +8,13 @@
 
 namespace millrace {
 
-GrpcDirectory::GrpcDirectory(const GrpcThreads& threads) : GrpcDirectory(threads, Options{}) {}
-GrpcDirectory::GrpcDirectory(const GrpcThreads& threads, Options options)
+GrpcDirectory::GrpcDirectory(const GrpcThreads& threads, const Host& host)
+    : GrpcDirectory(threads, host, Options{}) {}
+GrpcDirectory::GrpcDirectory(const GrpcThreads& threads, const Host& host, Options options)
     : queue_(threads.queue()),
       options_(options),
-      rounds_(
-          std::make_shared<transport::Rounds>(options.patience.timers, options.patience.limit)) {}
+      metrics_(host.metrics),
+      rounds_(std::make_shared<transport::Rounds>(host, options.patience.limit)) {}
 GrpcDirectory::~GrpcDirectory() { rounds_->stop(); }
 
 Result<std::shared_ptr<WorkerService>> GrpcDirectory::worker(const TaskName& task,
@@ -32,7 +33,8 @@ std::shared_ptr<transport::Channel> GrpcDirectory::channel(const std::string& ad
   std::shared_ptr<transport::Channel>& channel = channels_[address];
   if (channel == nullptr) {
     const auto keepalive = static_cast<int>(options_.keepalive.count());
-    channel = transport::Channel::create(address, queue_, {.keepalive_millis = keepalive}, rounds_);
+    channel = transport::Channel::create(address, queue_, {.keepalive_millis = keepalive}, rounds_,
+                                         metrics_);
   }
   return channel;
 }

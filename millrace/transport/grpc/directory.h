@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/base/host.h"
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/services.h"
 #include "millrace/transport/grpc/threads.h"
@@ -31,8 +32,9 @@ class GrpcDirectory final : public WorkerDirectory {
     std::chrono::milliseconds keepalive{310'000};
     PeerPatience patience = {};
   };
-  explicit GrpcDirectory(const GrpcThreads& threads);
-  GrpcDirectory(const GrpcThreads& threads, Options options);
+  // `host` outlives this.
+  GrpcDirectory(const GrpcThreads& threads, const Host& host);
+  GrpcDirectory(const GrpcThreads& threads, const Host& host, Options options);
   ~GrpcDirectory() override;
 
   // Errors: INVALID_ARGUMENT for an address that is not host:port, or has port 0.
@@ -44,6 +46,7 @@ class GrpcDirectory final : public WorkerDirectory {
 
   const std::shared_ptr<transport::CompletionQueue> queue_;
   const Options options_;
+  Metrics& metrics_;
   const std::shared_ptr<transport::Rounds> rounds_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<transport::Channel>> channels_ MR_GUARDED_BY(mutex_);

@@ -39,8 +39,10 @@ void send_bytes(const FileDescriptor& connection, std::string_view bytes) {
 
 // A call with any method and any bytes.
 Result<std::string> call(TestTask& task, std::string_view method, std::string_view bytes) {
-  const auto channel = Channel::create(task.address(), task.threads.queue(), {},
-                                       std::make_shared<Rounds>(nullptr, std::chrono::seconds(0)));
+  const auto channel =
+      Channel::create(task.address(), task.threads.queue(), {},
+                      std::make_shared<Rounds>(testing::test_host(), std::chrono::seconds(0)),
+                      testing::test_host().metrics);
   OutgoingRequest request;
   request.peer = std::make_shared<const Peer>(Peer{"the server", task.address()});
   request.method = method;

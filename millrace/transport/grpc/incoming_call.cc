@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "millrace/base/log.h"
 #include "millrace/transport/grpc/promises.h"
 #include "millrace/transport/protocol/methods.h"
 #include "millrace/transport/protocol/status_codec.h"
@@ -12,11 +11,10 @@
 namespace millrace::transport {
 namespace {
 
-std::optional<Clock::Time> to_deadline(gpr_timespec when) {
+std::optional<Clock::Time> to_deadline(gpr_timespec when, Clock::Time now) {
   if (gpr_time_cmp(when, gpr_inf_future(when.clock_type)) == 0) return std::nullopt;
   const gpr_timespec left = gpr_time_sub(when, gpr_now(when.clock_type));
-  return std::chrono::steady_clock::now() + std::chrono::seconds(left.tv_sec) +
-         std::chrono::nanoseconds(left.tv_nsec);
+  return now + std::chrono::seconds(left.tv_sec) + std::chrono::nanoseconds(left.tv_nsec);
 }
 
 grpc_slice static_slice(std::string_view text) {
@@ -71,6 +69,11 @@ std::string RunningCalls::list() const {
   return text;
 }
 
+void RunningCalls::complain(IncomingCall& call, std::string_view text) const {
+  MutexLock lock(mutex_);
+  if (calls_.contains(&call)) log_.error(text);
+}
+
 void IncomingCall::await(grpc_server* server, CallReceiver& receiver,
                          std::shared_ptr<CompletionQueue> queue,
                          std::shared_ptr<RunningCalls> running) {
@@ -82,7 +85,7 @@ void IncomingCall::await(grpc_server* server, CallReceiver& receiver,
       queue->get(), call->arrived_.armed(call));
   if (failed == GRPC_CALL_OK) return;
   call->arrived_.disarm();
-  log_error("gRPC takes no more calls: ", grpc_call_error_to_string(failed));
+  receiver.host().log.error("gRPC takes no more calls: ", grpc_call_error_to_string(failed));
 }
 
 IncomingCall::IncomingCall(CallReceiver& receiver, std::shared_ptr<CompletionQueue> queue,
@@ -94,12 +97,15 @@ Call IncomingCall::call() { return {.cancellation = &cancellation_, .deadline = 
 void IncomingCall::on_arrived(bool ok) {
   if (!ok) return;  // the server is shutting down
   call_.reset(arriving_);
-  deadline_ = to_deadline(details_.details.deadline);
   // From here to the last event_done() the receiver exists.
   if (!running_->enter(*this)) {
     answered_ = true;
     return send_status(unavailable("the server is stopping"));
   }
+  const Host& host = receiver_.host();
+  since_ = host.clock.now();
+  deadline_ = to_deadline(details_.details.deadline, since_);
+  host.metrics.add(counter_of(RpcSide::taken, rpc_method(method())));
   receiver_.arrived();
   const bool is_known = receiver_.knows(method());
   events_to_come_ = is_known ? 2 : 1;
@@ -120,6 +126,8 @@ void IncomingCall::on_arrived(bool ok) {
 void IncomingCall::on_received(bool) {
   request_.reset(received_message_);
   if (request_ != nullptr) {
+    const auto bytes = static_cast<int64_t>(grpc_byte_buffer_length(request_.get()));
+    receiver_.host().metrics.add(Counter::bytes_received, bytes);
     receiver_.handle(shared_from_this());
   } else {
     answer(invalid("the call came without a request message"));
@@ -129,7 +137,18 @@ void IncomingCall::on_received(bool) {
 
 void IncomingCall::on_closed(bool) {
   if (was_cancelled_ != 0) cancel(why_it_ended());
+  count_reply();
   event_done();
+}
+
+void IncomingCall::count_reply() {
+  const Host& host = receiver_.host();
+  const int64_t bytes = reply_bytes_.load(std::memory_order_relaxed);
+  host.metrics.add(Counter::bytes_sent, bytes);
+  host.metrics.record(Histogram::reply_bytes, bytes);
+  host.metrics.record(
+      Histogram::call_micros,
+      std::chrono::duration_cast<std::chrono::microseconds>(host.clock.now() - since_).count());
 }
 
 // The receiver is not needed any more once all events have come.
@@ -140,7 +159,7 @@ void IncomingCall::event_done() {
 Status IncomingCall::why_it_ended() const {
   const std::string_view name = short_name(method());
   const Status why =
-      deadline_ && std::chrono::steady_clock::now() >= *deadline_
+      deadline_ && receiver_.host().clock.now() >= *deadline_
           ? error(Code::deadline_exceeded, "the caller's deadline for ", name, " passed")
           : cancelled("the caller of ", name, " cancelled it or lost its connection");
   return why.as_consequence();
@@ -169,13 +188,16 @@ bool IncomingCall::start(std::span<const grpc_op> ops, MemberEvent<IncomingCall>
   const grpc_call_error failed = start_batch(call_.get(), ops, event.armed(shared_from_this()));
   if (failed == GRPC_CALL_OK) return true;
   event.disarm();
-  log_error("gRPC refuses to go on with ", method(), ": ", grpc_call_error_to_string(failed));
+  running_->complain(*this, str_cat("gRPC refuses to go on with ", method(), ": ",
+                                    grpc_call_error_to_string(failed)));
   return false;
 }
 
 void IncomingCall::send_part() {
   const bool is_first = parts_sent_ == 0;
-  outgoing_ = to_byte_buffer(std::move(parts_[parts_sent_++]));
+  wire::Pieces& part = parts_[parts_sent_++];
+  reply_bytes_.fetch_add(static_cast<int64_t>(part.size()), std::memory_order_relaxed);
+  outgoing_ = to_byte_buffer(std::move(part));
   const bool is_last = parts_sent_ == parts_.size();
 
   grpc_op ops[3] = {};

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "millrace/base/cancellation.h"
+#include "millrace/base/host.h"
 #include "millrace/cluster/services.h"
 #include "millrace/format/pieces.h"
 #include "millrace/transport/grpc/completion_queue.h"
@@ -38,11 +39,15 @@ class CallReceiver {
   virtual bool knows(std::string_view method) const = 0;
   // The request is here. Answers, now or later.
   virtual void handle(std::shared_ptr<IncomingCall> call) = 0;
+  virtual const Host& host() const = 0;
 };
 
 // The calls that have arrived and in which the receiver may still be needed. Thread-safe.
 class RunningCalls {
  public:
+  // `log` lives as long as there are calls.
+  explicit RunningCalls(const Log& log) : log_(log) {}
+
   // False once stopping.
   bool enter(IncomingCall& call);
   void leave(IncomingCall& call);
@@ -53,8 +58,11 @@ class RunningCalls {
   bool wait_until_empty(Clock::Time deadline);
   // "RunStep, 3 x RecvTensor"
   std::string list() const;
+  // A line about a call, if it is among them: afterwards nobody is there to whom it matters.
+  void complain(IncomingCall& call, std::string_view text) const;
 
  private:
+  const Log& log_;
   mutable Mutex mutex_;
   Condition changed_;
   std::unordered_set<IncomingCall*> calls_ MR_GUARDED_BY(mutex_);
@@ -94,6 +102,7 @@ class IncomingCall : public std::enable_shared_from_this<IncomingCall> {
   void send_part();
   void send_status(const Status& status);
   void event_done();
+  void count_reply();
   Status why_it_ended() const;
 
   CallReceiver& receiver_;
@@ -106,11 +115,13 @@ class IncomingCall : public std::enable_shared_from_this<IncomingCall> {
   CallHandle call_;
   grpc_byte_buffer* received_message_ = nullptr;
   ByteBuffer request_;
+  Clock::Time since_;  // when it arrived
   std::optional<Clock::Time> deadline_;
   int was_cancelled_ = 0;  // valid once closed
   Cancellation cancellation_;
   std::atomic<int> events_to_come_{0};  // of those that keep it among the running calls
   std::atomic<bool> answered_{false};
+  std::atomic<int64_t> reply_bytes_{0};
   // Of the thread that answers, then of the one that hears that a part was sent.
   std::vector<wire::Pieces> parts_;  // of the answer
   size_t parts_sent_ = 0;

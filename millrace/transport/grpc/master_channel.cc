@@ -23,10 +23,11 @@ WhenDown when_down(std::string_view method) {
 
 class GrpcMasterChannel::Connection {
  public:
-  Connection(const std::string& address, const GrpcThreads& threads, PeerPatience patience)
+  Connection(const std::string& address, const GrpcThreads& threads, const Host& host,
+             PeerPatience patience)
       : peer_(std::make_shared<const transport::Peer>(transport::Peer{"the master", address})),
-        rounds_(std::make_shared<transport::Rounds>(patience.timers, patience.limit)),
-        channel_(transport::Channel::create(address, threads.queue(), {}, rounds_)) {}
+        rounds_(std::make_shared<transport::Rounds>(host, patience.limit)),
+        channel_(transport::Channel::create(address, threads.queue(), {}, rounds_, host.metrics)) {}
   ~Connection() { rounds_->stop(); }
 
   // Encodes, calls, decodes.
@@ -56,6 +57,7 @@ class GrpcMasterChannel::Connection {
 
 Result<std::unique_ptr<GrpcMasterChannel>> GrpcMasterChannel::create(std::string_view target,
                                                                      const GrpcThreads& threads,
+                                                                     const Host& host,
                                                                      PeerPatience patience) {
   if (!target.starts_with(kScheme))
     return invalid("the target '", target, "' has not the form grpc://host:port");
@@ -64,8 +66,8 @@ Result<std::unique_ptr<GrpcMasterChannel>> GrpcMasterChannel::create(std::string
       HostPort::parse(target.substr(kScheme.size())).with(str_cat("the target '", target, "'")));
   if (address.port == 0)
     return invalid("the target '", target, "' names port 0, where nobody listens");
-  return std::unique_ptr<GrpcMasterChannel>(
-      new GrpcMasterChannel(std::make_unique<Connection>(address.to_string(), threads, patience)));
+  return std::unique_ptr<GrpcMasterChannel>(new GrpcMasterChannel(
+      std::make_unique<Connection>(address.to_string(), threads, host, patience)));
 }
 
 GrpcMasterChannel::GrpcMasterChannel(std::unique_ptr<Connection> connection)

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string_view>
 
+#include "millrace/base/host.h"
 #include "millrace/cluster/services.h"
 #include "millrace/transport/grpc/threads.h"
 #include "millrace/transport/transport.h"
@@ -20,9 +21,11 @@ namespace millrace {
 
 class GrpcMasterChannel final : public MasterService {
  public:
-  // `target` is "grpc://host:port". Errors: INVALID_ARGUMENT for another form.
+  // `target` is "grpc://host:port". `host` outlives the calls. Errors: INVALID_ARGUMENT for another
+  // form.
   static Result<std::unique_ptr<GrpcMasterChannel>> create(std::string_view target,
                                                            const GrpcThreads& threads,
+                                                           const Host& host,
                                                            PeerPatience patience = {});
   ~GrpcMasterChannel() override;
 

@@ -53,10 +53,16 @@ OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
       cancellation_(request.cancellation),
       deadline_(request.deadline),
       pulse_(std::move(request.pulse)),
+      metrics_(request.metrics),
       call_(grpc_channel_create_call(channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
                                      grpc_slice_from_static_buffer(method_.data(), method_.size()),
                                      nullptr, to_timespec(request.deadline), nullptr)),
       request_(to_byte_buffer(std::move(request.message))) {
+  if (metrics_ != nullptr) {
+    metrics_->add(counter_of(RpcSide::made, rpc_method(method_)));
+    metrics_->add(Counter::bytes_sent,
+                  static_cast<int64_t>(grpc_byte_buffer_length(request_.get())));
+  }
   if (cancellation_ != nullptr)
     registration_ = cancellation_->on_cancel([this](const Status&) { cancel(); });
   is_in_pulse_ = pulse_ != nullptr && when_down_ == WhenDown::fail && !request.is_question;
@@ -66,7 +72,7 @@ OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
 OutgoingCall::~OutgoingCall() {
   leave_pulse();
   registration_.release();
-  take_message();
+  grpc_byte_buffer_destroy(message_);
   if (debug_text_ != nullptr) gpr_free(const_cast<char*>(debug_text_));
 }
 
@@ -94,6 +100,15 @@ void OutgoingCall::fill_status_op(grpc_op& op) {
   received.status = &code_;
   received.status_details = text_.receive();
   received.error_string = &debug_text_;
+}
+
+ByteBuffer OutgoingCall::take_message() {
+  ByteBuffer message(std::exchange(message_, nullptr));
+  if (message != nullptr && metrics_ != nullptr) {
+    metrics_->add(Counter::bytes_received,
+                  static_cast<int64_t>(grpc_byte_buffer_length(message.get())));
+  }
+  return message;
 }
 
 void OutgoingCall::cancel() { grpc_call_cancel(call_.get(), nullptr); }

@@ -15,6 +15,7 @@
 
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
+#include "millrace/base/metrics.h"
 #include "millrace/cluster/services.h"
 #include "millrace/format/pieces.h"
 #include "millrace/transport/grpc/completion_queue.h"
@@ -35,6 +36,8 @@ struct OutgoingRequest {
   std::optional<Clock::Time> deadline = std::nullopt;
   // Whom to tell that the peer is alive, and who ends the call if it is not. Its channel's.
   std::shared_ptr<PeerPulse> pulse = nullptr;
+  // Counts the call and its bytes; null: nobody does. Its channel's.
+  Metrics* metrics = nullptr;
   // Only asks whether somebody is there: whoever reads the queue takes the answer, and the call is
   // not ended by the silence that it is about.
   bool is_question = false;
@@ -65,7 +68,7 @@ class OutgoingCall {
   const Peer& peer() const { return *peer_; }
   grpc_call* get() const { return call_.get(); }
   // The message that came last; null if none did.
-  ByteBuffer take_message() { return ByteBuffer(std::exchange(message_, nullptr)); }
+  ByteBuffer take_message();
   // How the call ended, once the status is there. Lets go of the cancellation.
   Status outcome();
   // `problem`, which we found in the answer, as an error of this call.
@@ -84,6 +87,7 @@ class OutgoingCall {
   Cancellation* const cancellation_;
   const std::optional<Clock::Time> deadline_;
   const std::shared_ptr<PeerPulse> pulse_;  // may be null
+  Metrics* const metrics_;                  // may be null
   const CallHandle call_;
   ByteBuffer request_;
   Metadata initial_;

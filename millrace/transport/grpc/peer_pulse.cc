@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "millrace/base/log.h"
 #include "millrace/transport/grpc/outgoing_call.h"
 
 namespace millrace::transport {
@@ -31,7 +30,7 @@ Silence::Action PeerPulse::visit() {
   MutexLock lock(mutex_);
   const bool heard = heard_.exchange(false, std::memory_order_relaxed);
   if (heard && silence_.has_warned() && !calls_.empty())
-    log_info((*calls_.begin())->peer().to_string(), " answers again");
+    rounds_->log().info((*calls_.begin())->peer().to_string(), " answers again");
   // Nothing is owed, or the peer may be as silent as it likes.
   if ((calls_.empty() && !is_silent()) || !promises_.load(std::memory_order_relaxed)) {
     silence_.reset();
@@ -47,10 +46,11 @@ Silence::Action PeerPulse::visit() {
 void PeerPulse::warn() {
   if (calls_.empty()) return;
   const Clock::Duration pause = Silence::pause(limit());
-  log_warning((*calls_.begin())->peer().to_string(), " has not answered for ",
-              in_seconds(Silence::kWarnAfter * pause),
-              ", not even the question whether it is there; calls to it end if it is silent for ",
-              in_seconds(limit()));
+  rounds_->log().warning(
+      (*calls_.begin())->peer().to_string(), " has not answered for ",
+      in_seconds(Silence::kWarnAfter * pause),
+      ", not even the question whether it is there; calls to it end if it is silent for ",
+      in_seconds(limit()));
 }
 
 void PeerPulse::give_up() {

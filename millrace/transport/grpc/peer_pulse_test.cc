@@ -80,8 +80,10 @@ struct Lab {
   std::vector<Done<RunGraphReply>> running;
   TestTask task;
   GrpcThreads threads;
-  std::shared_ptr<Rounds> rounds = std::make_shared<Rounds>(nullptr, std::chrono::seconds(15));
-  std::shared_ptr<Channel> channel = Channel::create(task.address(), threads.queue(), {}, rounds);
+  testing::StillHost still;  // rounds are gone by hand
+  std::shared_ptr<Rounds> rounds = std::make_shared<Rounds>(still.host, std::chrono::seconds(15));
+  std::shared_ptr<Channel> channel =
+      Channel::create(task.address(), threads.queue(), {}, rounds, testing::test_host().metrics);
   WorkerChannel worker{Peer{"/job:ps/replica:0/task:0", task.address()}, channel};
 };
 
@@ -170,8 +172,8 @@ TEST_CASE("rounds go on while somebody waits, wake by themselves, and end with s
     std::counting_semaphore<> visited{0};
     bool has_ended = false;
   };
-  TimerQueue timers;
-  Rounds rounds(&timers, std::chrono::milliseconds(6));
+  const testing::TestHost process;
+  Rounds rounds(process.host, std::chrono::milliseconds(6));
   const auto waiter = std::make_shared<Waiter>();
   rounds.add(waiter);
   for (int i = 0; i < 100; ++i) {
@@ -187,8 +189,8 @@ TEST_CASE("rounds go on while somebody waits, wake by themselves, and end with s
 
 TEST_CASE("a frozen task is given up by the clock, too") {
   Lab lab;
-  TimerQueue timers;
-  GrpcDirectory directory(lab.threads, {.patience = {&timers, std::chrono::milliseconds(60)}});
+  const testing::TestHost process;
+  GrpcDirectory directory(lab.threads, process.host, {.patience = {std::chrono::milliseconds(60)}});
   const auto worker = directory.worker({"ps", 0, 0}, lab.task.address()).value();
   Answered<GetStatusReply> known;
   worker->get_status(WhenDown::fail, {}, known.done());

@@ -13,13 +13,13 @@ void Rounds::add(const std::shared_ptr<Visited>& visited) {
 }
 
 void Rounds::wake() {
-  if (timers_ == nullptr || limit_ <= Clock::Duration::zero()) return;
+  if (limit_ <= Clock::Duration::zero()) return;
   if (awake_.load() || awake_.exchange(true)) return;
   go_round_later();
 }
 
 void Rounds::stop() {
-  TimerQueue::Timer timer;
+  Timers::Timer timer;
   {
     MutexLock lock(mutex_);
     is_stopped_ = true;
@@ -33,7 +33,7 @@ void Rounds::go_round_later() {
   MutexLock lock(mutex_);
   if (is_stopped_) return;
   // The timer that this replaces has fired, and what it runs takes no lock of ours any more.
-  timer_ = timers_->at(Clock::real().now() + Silence::pause(limit_), [this] { go_round(); });
+  timer_ = host_.timers.at(host_.clock.now() + Silence::pause(limit_), [this] { go_round(); });
 }
 
 Rounds::Everybody Rounds::everybody() {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "millrace/base/host.h"
 #include "millrace/base/mutex.h"
-#include "millrace/base/timer.h"
 
 namespace millrace::transport {
 
@@ -29,8 +29,10 @@ class Visited {
 
 class Rounds {
  public:
-  // Without timers, or with a limit of 0, there are no rounds. Timers must live until stop().
-  Rounds(TimerQueue* timers, Clock::Duration limit) : timers_(timers), limit_(limit) {}
+  // With a limit of 0 there are no rounds. `host` must live until stop().
+  Rounds(const Host& host, Clock::Duration limit) : host_(host), limit_(limit) {}
+  // For who is visited, during the visit.
+  const Log& log() const { return host_.log; }
   // After how much silence a peer is given up.
   Clock::Duration limit() const { return limit_; }
 
@@ -46,12 +48,12 @@ class Rounds {
   void go_round_later();
   Everybody everybody();
 
-  TimerQueue* const timers_;
+  const Host host_;
   const Clock::Duration limit_;
   std::atomic<bool> awake_{false};
   Mutex mutex_;
   std::vector<std::weak_ptr<Visited>> visited_ MR_GUARDED_BY(mutex_);
-  TimerQueue::Timer timer_ MR_GUARDED_BY(mutex_);
+  Timers::Timer timer_ MR_GUARDED_BY(mutex_);
   bool is_stopped_ MR_GUARDED_BY(mutex_) = false;
 };
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "millrace/base/log.h"
 #include "millrace/transport/grpc/call_server.h"
 #include "millrace/transport/grpc/receive_memory.h"
 #include "millrace/transport/grpc/served_methods.h"
@@ -22,21 +21,21 @@ transport::CallServer::Methods all_methods(MasterService& master, WorkerService&
 
 class GrpcServer::Running {
  public:
-  Running(ListeningSocket socket, const GrpcThreads& threads,
+  Running(const Host& host, ListeningSocket socket, const GrpcThreads& threads,
           transport::CallServer::Methods methods, const GrpcServerOptions& options)
-      : calls(std::move(socket), std::move(methods), threads.queue(),
+      : calls(host, std::move(socket), std::move(methods), threads.queue(),
               {.keepalive_millis = static_cast<int>(options.keepalive.count())}) {}
 
   transport::CallServer calls;
 };
 
-Result<std::unique_ptr<GrpcServer>> GrpcServer::start(ListeningSocket socket, GrpcThreads& threads,
-                                                      const OpRegistry& ops, MasterService& master,
-                                                      WorkerService& worker,
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const Host& host, ListeningSocket socket,
+                                                      GrpcThreads& threads, const OpRegistry& ops,
+                                                      MasterService& master, WorkerService& worker,
                                                       GrpcServerOptions options) {
   transport::keep_receive_memory();
   MR_TRY(threads.start());
-  auto running = std::make_unique<Running>(std::move(socket), threads,
+  auto running = std::make_unique<Running>(host, std::move(socket), threads,
                                            all_methods(master, worker, ops), options);
   MR_TRY(running->calls.listen());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(running)));

@@ -4,7 +4,8 @@
 //   MR_ASSIGN(auto socket, ListeningSocket::bind("", 2222));     // first of all
 //   GrpcThreads threads;
 //   ... master, worker ...
-//   MR_ASSIGN(auto server, GrpcServer::start(std::move(socket), threads, ops, master, worker));
+//   MR_ASSIGN(auto server, GrpcServer::start(host, std::move(socket), threads, ops, master,
+//   worker));
 //   ...
 //   MR_TRY(server->stop(aborted("the task is shutting down")));
 //
@@ -16,7 +17,7 @@
 #include <chrono>
 #include <memory>
 
-#include "millrace/base/clock.h"
+#include "millrace/base/host.h"
 #include "millrace/base/status.h"
 #include "millrace/cluster/services.h"
 #include "millrace/transport/grpc/threads.h"
@@ -32,11 +33,11 @@ struct GrpcServerOptions {
 
 class GrpcServer {
  public:
-  // Serves at once. The services, the ops and the threads must live until the server has stopped.
-  // Errors: RESOURCE_EXHAUSTED if the system refuses a thread or a descriptor.
-  static Result<std::unique_ptr<GrpcServer>> start(ListeningSocket socket, GrpcThreads& threads,
-                                                   const OpRegistry& ops, MasterService& master,
-                                                   WorkerService& worker,
+  // Serves at once. The host, the services, the ops and the threads must live until the server has
+  // stopped. Errors: RESOURCE_EXHAUSTED if the system refuses a thread or a descriptor.
+  static Result<std::unique_ptr<GrpcServer>> start(const Host& host, ListeningSocket socket,
+                                                   GrpcThreads& threads, const OpRegistry& ops,
+                                                   MasterService& master, WorkerService& worker,
                                                    GrpcServerOptions options = {});
   // Stops, if stop() has not been called.
   ~GrpcServer();

@@ -262,13 +262,13 @@ TEST_CASE("connections that come before the server wait for it") {
   testing::FakeMaster fake_master;
   testing::FakeWorker fake_worker;
   GrpcThreads threads;
-  const auto master =
-      GrpcMasterChannel::create("grpc://127.0.0.1:" + std::to_string(socket.port()), threads)
-          .value();
+  const auto master = GrpcMasterChannel::create("grpc://127.0.0.1:" + std::to_string(socket.port()),
+                                                threads, testing::test_host())
+                          .value();
   Answered<RunStepReply> answered;
   master->run_step({}, {}, answered.done());
-  const auto server =
-      GrpcServer::start(std::move(socket), threads, testing::test_ops(), fake_master, fake_worker);
+  const auto server = GrpcServer::start(testing::test_host(), std::move(socket), threads,
+                                        testing::test_ops(), fake_master, fake_worker);
   CHECK(answered.wait().ok());
 }
 
@@ -288,7 +288,7 @@ TEST_CASE("a step that ends in UNAVAILABLE is not repeated by clients that look 
 
 TEST_CASE("channels that outlive the threads answer with an error") {
   auto threads = std::make_unique<GrpcThreads>();
-  GrpcDirectory directory(*threads);
+  GrpcDirectory directory(*threads, testing::test_host());
   const auto worker = directory.worker({"worker", 0, 0}, "127.0.0.1:1").value();
   threads.reset();
   Answered<GetStatusReply> answered;
@@ -298,10 +298,11 @@ TEST_CASE("channels that outlive the threads answer with an error") {
 
 TEST_CASE("a target or an address that can't be one is refused at once") {
   GrpcThreads threads;
-  GrpcDirectory directory(threads);
+  GrpcDirectory directory(threads, testing::test_host());
   for (const char* target : {"", "localhost:2222", "grpc://", "grpc://host", "grpc://host:0"}) {
     CAPTURE(target);
-    CHECK(GrpcMasterChannel::create(target, threads).status().code() == Code::invalid_argument);
+    CHECK(GrpcMasterChannel::create(target, threads, testing::test_host()).status().code() ==
+          Code::invalid_argument);
   }
   for (const char* address : {"", "host", "host:0", "host:70000", "grpc://host:1"}) {
     CAPTURE(address);
@@ -316,12 +317,12 @@ TEST_CASE("a thousand servers leave no thread and no descriptor behind") {
   const auto one_life = [&](bool with_call) {
     auto socket = ListeningSocket::bind("127.0.0.1", 0);
     REQUIRE(socket.ok());
-    auto server = GrpcServer::start(std::move(socket).value(), threads, testing::test_ops(),
-                                    fake_master, fake_worker);
+    auto server = GrpcServer::start(testing::test_host(), std::move(socket).value(), threads,
+                                    testing::test_ops(), fake_master, fake_worker);
     REQUIRE(server.ok());
     if (with_call) {
       const auto master = GrpcMasterChannel::create(
-          "grpc://127.0.0.1:" + std::to_string((*server)->port()), threads);
+          "grpc://127.0.0.1:" + std::to_string((*server)->port()), threads, testing::test_host());
       REQUIRE(run_empty_step(**master).ok());
     }
     REQUIRE((*server)->stop(aborted("done")).ok());

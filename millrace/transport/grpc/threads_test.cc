@@ -51,7 +51,7 @@ class EndlessSteps {
 // A client that shares no thread with the task.
 struct Client {
   GrpcThreads threads;
-  GrpcDirectory directory{threads};
+  GrpcDirectory directory{threads, testing::test_host()};
 };
 
 TEST_CASE(
@@ -61,7 +61,9 @@ TEST_CASE(
   EndlessSteps steps(most + 3);
   task.master.on_run_step = steps.handler();
   Client client;
-  const auto master = GrpcMasterChannel::create("grpc://" + task.address(), client.threads).value();
+  const auto master =
+      GrpcMasterChannel::create("grpc://" + task.address(), client.threads, testing::test_host())
+          .value();
   const auto worker = client.directory.worker({"worker", 0, 1}, task.address()).value();
   steps.start_at(*master);
   // All but one of the threads.
@@ -87,7 +89,9 @@ TEST_CASE("a step in line runs as soon as one that ran before it has ended") {
   EndlessSteps steps(most - 1);
   task.master.on_run_step = steps.handler();
   Client client;
-  const auto master = GrpcMasterChannel::create("grpc://" + task.address(), client.threads).value();
+  const auto master =
+      GrpcMasterChannel::create("grpc://" + task.address(), client.threads, testing::test_host())
+          .value();
   steps.start_at(*master);
   steps.wait_until_so_many_run(most - 1);
   task.master.on_run_callable = [](RunCallableRequest, const Call&, Done<RunCallableReply> done) {
@@ -107,7 +111,9 @@ TEST_CASE(
   EndlessSteps steps(most - 1);
   task.master.on_run_step = steps.handler();
   Client client;
-  const auto master = GrpcMasterChannel::create("grpc://" + task.address(), client.threads).value();
+  const auto master =
+      GrpcMasterChannel::create("grpc://" + task.address(), client.threads, testing::test_host())
+          .value();
   steps.start_at(*master);
   steps.wait_until_so_many_run(most - 1);
   const auto peer = task.worker_channel();

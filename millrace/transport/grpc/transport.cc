@@ -23,9 +23,13 @@ class ServedOverGrpc final : public Serving {
   const std::unique_ptr<GrpcServer> server_;  // ends first: its handlers use the services
 };
 
+Host in_the_name_of(const Host& host, const Log* log) {
+  return log != nullptr ? host.in_the_name_of(*log) : host;
+}
+
 }  // namespace
 
-GrpcTransport::GrpcTransport() = default;
+GrpcTransport::GrpcTransport(const Host& host) : host_(host) {}
 GrpcTransport::~GrpcTransport() = default;
 
 GrpcThreads& GrpcTransport::threads() {
@@ -36,13 +40,13 @@ GrpcThreads& GrpcTransport::threads() {
 
 Result<std::shared_ptr<MasterService>> GrpcTransport::dial(std::string_view target,
                                                            const PeerPatience& patience) {
-  MR_ASSIGN(auto channel, GrpcMasterChannel::create(target, threads(), patience));
+  MR_ASSIGN(auto channel, GrpcMasterChannel::create(target, threads(), host_, patience));
   return std::shared_ptr<MasterService>(std::move(channel));
 }
 
 std::unique_ptr<WorkerDirectory> GrpcTransport::peers(const PeerOptions& options) {
   return std::make_unique<GrpcDirectory>(
-      threads(),
+      threads(), in_the_name_of(host_, options.log),
       GrpcDirectory::Options{.keepalive = options.keepalive, .patience = options.patience});
 }
 
@@ -52,8 +56,9 @@ Result<std::unique_ptr<Serving>> GrpcTransport::serve(Services services, ServeOp
                    " has no socket to be served on, and gRPC needs one");
   }
   MR_ASSIGN(auto server,
-            GrpcServer::start(std::move(*options.socket), threads(), services.ops, *services.master,
-                              *services.worker, {.keepalive = options.keepalive}));
+            GrpcServer::start(in_the_name_of(host_, options.log), std::move(*options.socket),
+                              threads(), services.ops, *services.master, *services.worker,
+                              {.keepalive = options.keepalive}));
   return std::make_unique<ServedOverGrpc>(std::move(services), std::move(server));
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "millrace/base/host.h"
 #include "millrace/base/mutex.h"
 #include "millrace/transport/grpc/threads.h"
 #include "millrace/transport/transport.h"
@@ -14,7 +15,8 @@ namespace millrace {
 
 class GrpcTransport final : public Transport {
  public:
-  GrpcTransport();
+  // `host` outlives what it makes.
+  explicit GrpcTransport(const Host& host);
   ~GrpcTransport() override;
 
   std::string_view scheme() const override { return "grpc"; }
@@ -26,6 +28,7 @@ class GrpcTransport final : public Transport {
  private:
   GrpcThreads& threads();
 
+  const Host host_;
   Mutex mutex_;
   std::unique_ptr<GrpcThreads> threads_ MR_GUARDED_BY(mutex_);
 };

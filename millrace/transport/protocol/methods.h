@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "millrace/base/metric_names.h"
+
 namespace millrace::transport {
 
 namespace master_method {
@@ -38,6 +40,9 @@ inline constexpr std::string_view kMarkRecvFinished = "/tensorflow.WorkerService
 namespace task_method {
 inline constexpr std::string_view kFarewell = "/millrace.Task/Farewell";
 }  // namespace task_method
+
+// Which of them it is, for what is counted.
+RpcMethod rpc_method(std::string_view method);
 
 // "RunStep" of "/tensorflow.MasterService/RunStep".
 constexpr std::string_view short_name(std::string_view method) {

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "millrace/base/log.h"
 #include "millrace/base/start_thread.h"
 #include "millrace/transport/sockets/socket_options.h"
 
@@ -22,8 +21,8 @@ constexpr int kPauseMillis = 100;
 
 }  // namespace
 
-Listener::Listener(ListeningSocket socket, std::vector<Taker> takers)
-    : socket_(std::move(socket)), reception_(std::move(takers)) {}
+Listener::Listener(const Host& host, ListeningSocket socket, std::vector<Taker> takers)
+    : host_(host), socket_(std::move(socket)), reception_(host, std::move(takers)) {}
 
 Listener::~Listener() { stop(); }
 
@@ -41,7 +40,8 @@ Status Listener::start() {
 void Listener::stop() {
   if (!thread_.joinable()) return;
   const uint64_t one = 1;
-  if (::write(stop_.get(), &one, sizeof(one)) < 0) log_error("can't wake the accepting thread");
+  if (::write(stop_.get(), &one, sizeof(one)) < 0)
+    host_.log.error("can't wake the accepting thread");
   thread_.join();
   socket_.close();
 }
@@ -55,16 +55,16 @@ void Listener::accept_until_stopped() {
     const int ready = ::poll(waited, paused ? 2 : 3, patience(paused));
     if (waited[0].revents != 0) return;
     if (ready < 0 && errno != EINTR)
-      return log_error("accepting ends: poll: ", std::strerror(errno));
-    reception_.look(std::chrono::steady_clock::now());
+      return host_.log.error("accepting ends: poll: ", std::strerror(errno));
+    reception_.look(host_.clock.now());
     paused = !paused && waited[2].revents != 0 && !accept_one();
   }
 }
 
 void Listener::complain(int number) {
   if (const auto left_out = complaints_.next()) {
-    log_warning("can't accept a connection: ", std::strerror(number),
-                "; trying again until it works", LogLimit::note(*left_out));
+    host_.log.warning("can't accept a connection: ", std::strerror(number),
+                      "; trying again until it works", LogLimit::note(*left_out));
   }
 }
 
@@ -73,8 +73,7 @@ int Listener::patience(bool paused) const {
   if (paused) return kPauseMillis;
   const auto until = reception_.until();
   if (!until) return -1;
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(*until - std::chrono::steady_clock::now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - host_.clock.now());
   return static_cast<int>(std::max<int64_t>(left.count(), 0));
 }
 
@@ -84,7 +83,7 @@ bool Listener::accept_one() {
       ::accept4(socket_.descriptor().get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (connection) {
     tune_connection(connection.get());
-    reception_.admit(std::move(connection), std::chrono::steady_clock::now());
+    reception_.admit(std::move(connection), host_.clock.now());
     return true;
   }
   switch (errno) {

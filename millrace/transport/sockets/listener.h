@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "millrace/base/host.h"
 #include "millrace/base/log_limit.h"
 #include "millrace/transport/sockets/listening_socket.h"
 #include "millrace/transport/sockets/reception.h"
@@ -18,7 +19,7 @@ class Listener {
  public:
   // The takers get connections tuned and non-blocking, on the accepting thread. What none of them
   // takes is refused (reception.h).
-  Listener(ListeningSocket socket, std::vector<Taker> takers);
+  Listener(const Host& host, ListeningSocket socket, std::vector<Taker> takers);
   // As stop().
   ~Listener();
 
@@ -33,10 +34,11 @@ class Listener {
   bool accept_one();
   void complain(int number);
 
+  const Host host_;
   ListeningSocket socket_;
   FileDescriptor stop_;  // an eventfd
   Reception reception_;  // touched by the thread only
-  LogLimit complaints_{std::chrono::seconds(10)};
+  LogLimit complaints_{std::chrono::seconds(10), host_.clock, host_.metrics};
   std::thread thread_;
 };
 

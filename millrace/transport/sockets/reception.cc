@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "millrace/base/log.h"
-
 namespace millrace::transport {
 namespace {
 
@@ -74,9 +72,13 @@ std::string name_of(const FileDescriptor& connection) {
 
 }  // namespace
 
-Reception::Reception(std::vector<Taker> takers) : Reception(std::move(takers), Options{}) {}
-Reception::Reception(std::vector<Taker> takers, Options options)
-    : events_(::epoll_create1(EPOLL_CLOEXEC)), options_(options), takers_(std::move(takers)) {}
+Reception::Reception(const Host& host, std::vector<Taker> takers)
+    : Reception(host, std::move(takers), Options{}) {}
+Reception::Reception(const Host& host, std::vector<Taker> takers, Options options)
+    : host_(host),
+      events_(::epoll_create1(EPOLL_CLOEXEC)),
+      options_(options),
+      takers_(std::move(takers)) {}
 
 void Reception::admit(FileDescriptor connection, Clock::Time now) {
   const Opening opening = opening_of_next(connection);
@@ -154,12 +156,14 @@ FileDescriptor Reception::leave(Guests::iterator guest) {
 void Reception::tell(std::string_view what, const std::string& who, Clock::Time now) {
   if (last_line_ && now - *last_line_ < options_.pause_between_lines) {
     ++num_left_out_;
+    host_.metrics.add(Counter::log_lines_left_out);
     return;
   }
   last_line_ = now;
   const int left_out = std::exchange(num_left_out_, 0);
-  log_warning("a connection from ", who, " ", what,
-              left_out == 0 ? std::string() : str_cat(" (", left_out, " more lines left out)"));
+  host_.log.warning(
+      "a connection from ", who, " ", what,
+      left_out == 0 ? std::string() : str_cat(" (", left_out, " more lines left out)"));
 }
 
 }  // namespace millrace::transport

@@ -20,7 +20,7 @@
 
 #include "absl/functional/any_invocable.h"
 
-#include "millrace/base/clock.h"
+#include "millrace/base/host.h"
 #include "millrace/transport/sockets/file_descriptor.h"
 #include "millrace/transport/sockets/opening.h"
 
@@ -41,8 +41,8 @@ class Reception {
     size_t most_waiting = 512;
     Clock::Duration pause_between_lines = std::chrono::seconds(10);
   };
-  explicit Reception(std::vector<Taker> takers);
-  Reception(std::vector<Taker> takers, Options options);
+  Reception(const Host& host, std::vector<Taker> takers);
+  Reception(const Host& host, std::vector<Taker> takers, Options options);
 
   // A connection that does not block. Hands it on, closes it or keeps it.
   void admit(FileDescriptor connection, Clock::Time now);
@@ -70,6 +70,7 @@ class Reception {
   FileDescriptor leave(Guests::iterator guest);
   void tell(std::string_view what, const std::string& who, Clock::Time now);
 
+  const Host host_;
   const FileDescriptor events_;  // an epoll
   const Options options_;
   std::vector<Taker> takers_;

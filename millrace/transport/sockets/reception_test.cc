@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/test_host.h"
+
 namespace millrace::transport {
 namespace {
 
@@ -70,7 +72,7 @@ struct Office {
 
 TEST_CASE("a connection that brings its first bytes along is handed on at once, with all of them") {
   Office office;
-  Reception reception(office.takers());
+  Reception reception(testing::test_host(), office.takers());
   const Visitor visitor(reception, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nand more");
   REQUIRE(office.taken.size() == 1);
   CHECK(office.read(0) == "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nand more");
@@ -80,7 +82,7 @@ TEST_CASE("a connection that brings its first bytes along is handed on at once, 
 
 TEST_CASE("first bytes may come one by one, and nobody else waits for them") {
   Office office;
-  Reception reception(office.takers());
+  Reception reception(testing::test_host(), office.takers());
   const Visitor slow(reception), quick(reception, "PRI * HTTP/2.0");
   CHECK(office.taken.size() == 1);
   for (const char byte : std::string_view("PRI * HTTP/")) {
@@ -97,7 +99,7 @@ TEST_CASE("first bytes may come one by one, and nobody else waits for them") {
 
 TEST_CASE("what comes after a connection is handed on wakes nobody here") {
   Office office;
-  Reception reception(office.takers());
+  Reception reception(testing::test_host(), office.takers());
   const Visitor visitor(reception);
   visitor.say("PRI * HTTP/2.0");
   reception.look(kStart);
@@ -109,7 +111,7 @@ TEST_CASE("what comes after a connection is handed on wakes nobody here") {
 
 TEST_CASE("who speaks what nobody serves gets an answer in that language, and the end") {
   Office office;
-  Reception reception(office.takers());
+  Reception reception(testing::test_host(), office.takers());
   const Visitor browser(reception, "GET /status HTTP/1.1\r\n\r\n");
   const std::string page = browser.heard();
   CHECK(page.starts_with("HTTP/1.1 501 Not Implemented\r\n"));
@@ -129,7 +131,7 @@ TEST_CASE("who speaks what nobody serves gets an answer in that language, and th
 
 TEST_CASE("who says too little is dropped when its time is over, and not before") {
   Office office;
-  Reception reception(office.takers());
+  Reception reception(testing::test_host(), office.takers());
   const Visitor silent(reception, "", kStart), half(reception, "PRI", kStart + seconds(10));
   CHECK(reception.until() == kStart + seconds(40));
   reception.look(kStart + seconds(40) - std::chrono::nanoseconds(1));
@@ -147,7 +149,7 @@ TEST_CASE("who says too little is dropped when its time is over, and not before"
 
 TEST_CASE("when too many wait, the one that has waited longest goes") {
   Office office;
-  Reception reception(office.takers(), {.most_waiting = 2});
+  Reception reception(testing::test_host(), office.takers(), {.most_waiting = 2});
   const Visitor first(reception), second(reception), third(reception);
   CHECK(reception.num_waiting() == 2);
   CHECK_FALSE(first.is_connected());
@@ -159,7 +161,7 @@ TEST_CASE("when too many wait, the one that has waited longest goes") {
 
 TEST_CASE("who hangs up before it has begun is forgotten") {
   Office office;
-  Reception reception(office.takers());
+  Reception reception(testing::test_host(), office.takers());
   Visitor visitor(reception), gone(reception);
   visitor.say("PR");
   reception.look(kStart);

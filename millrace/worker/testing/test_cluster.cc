@@ -25,10 +25,7 @@ std::shared_ptr<Worker> TestCluster::make_worker(int task) {
   return std::make_shared<Worker>(WorkerOptions{.task = task_name(task),
                                                 .cluster = spec,
                                                 .cpu_devices = cpus_,
-                                                .clock = Clock::real(),
-                                                .random = random,
-                                                .pool = pool,
-                                                .timers = timers,
+                                                .host = process.host,
                                                 .peers = peers_,
                                                 .abort_delay = std::chrono::milliseconds(20)});
 }

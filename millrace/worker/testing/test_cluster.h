@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/base/testing/test_host.h"
 #include "millrace/engine/testing/test_lab.h"
 #include "millrace/worker/worker.h"
 
@@ -94,9 +95,7 @@ class TestCluster {
   void cleanup(int task, int64_t step = 1);
 
   Lab lab;
-  ThreadPool pool{2};
-  TimerQueue timers;
-  SeededRandom random{42};
+  TestHost process;
   ClusterSpec spec;
 
  private:

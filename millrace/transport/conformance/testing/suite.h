@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/test_host.h"
 #include "millrace/cluster/testing/answered.h"
 #include "millrace/cluster/testing/fake_services.h"
 #include "millrace/graph/testing/test_ops.h"
@@ -43,7 +44,15 @@ struct Over {
     return std::move(made).value();
   }
 
-  T transport;
+  static T made() {
+    if constexpr (std::is_constructible_v<T, const Host&>) {
+      return T(test_host());
+    } else {
+      return T();
+    }
+  }
+
+  T transport = made();
   ListeningSocket socket = bound();
   const std::string address = socket.address();
   std::shared_ptr<FakeMaster> fake_master = std::make_shared<FakeMaster>();

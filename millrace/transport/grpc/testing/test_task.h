@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/test_host.h"
 #include "millrace/cluster/testing/answered.h"
 #include "millrace/cluster/testing/fake_services.h"
 #include "millrace/graph/testing/test_ops.h"
@@ -24,8 +25,8 @@ struct TestTask {
   void serve(int port = 0) {
     auto socket = ListeningSocket::bind("127.0.0.1", port);
     REQUIRE_MESSAGE(socket.ok(), socket.status().to_string());
-    auto started =
-        GrpcServer::start(std::move(socket).value(), threads, test_ops(), master, worker);
+    auto started = GrpcServer::start(test_host(), std::move(socket).value(), threads, test_ops(),
+                                     master, worker);
     REQUIRE_MESSAGE(started.ok(), started.status().to_string());
     server = std::move(started).value();
   }
@@ -35,13 +36,13 @@ struct TestTask {
     return directory.worker({"worker", 0, 1}, address()).value();
   }
   std::unique_ptr<GrpcMasterChannel> master_channel() const {
-    return GrpcMasterChannel::create("grpc://" + address(), threads).value();
+    return GrpcMasterChannel::create("grpc://" + address(), threads, test_host()).value();
   }
 
   FakeMaster master;
   FakeWorker worker;
   GrpcThreads threads;
-  GrpcDirectory directory{threads};
+  GrpcDirectory directory{threads, test_host()};
   std::unique_ptr<GrpcServer> server;
 };
 

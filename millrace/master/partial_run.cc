@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/base/shown.h"
 #include "millrace/master/master_session.h"
 #include "millrace/master/step_run.h"
 
@@ -16,8 +15,7 @@ PartialRun::PartialRun(std::shared_ptr<MasterSession> session, std::string handl
       step_(std::move(step)),
       graph_(graph),
       step_id_(session->context().next_step_id()),
-      feeds_to_come_(step_->feeds.begin(), step_->feeds.end()),
-      fetches_to_go_(step_->fetches.begin(), step_->fetches.end()) {}
+      book_(step_->feeds, step_->fetches) {}
 
 void PartialRun::run_leg(RunStepRequest request, const Call& call, Done<RunStepReply> done) {
   const std::shared_ptr<MasterSession> session = session_.lock();
@@ -25,60 +23,51 @@ void PartialRun::run_leg(RunStepRequest request, const Call& call, Done<RunStepR
     done(failed_precondition("Session is closed."));
     return;
   }
-  auto leg = book(request);
-  if (!leg.ok()) {
-    end(session);
-    done(leg.status());
-    return;
-  }
-  Done<RunStepReply> finish([self = shared_from_this(), session, is_last = leg->is_last,
+  const StepRequestNames names = names_of(request);
+  auto booked = [&] {
+    MutexLock lock(mutex_);
+    return book_.on_leg(
+        names, [&](const std::string& fetch) { return graph_.feeds_needed(fetch, step_->feeds); });
+  }();
+  const Leg leg = booked.ok() ? *booked : Leg::further;
+  Done<RunStepReply> finish([self = shared_from_this(), session, leg,
                              done = std::move(done)](Result<RunStepReply> reply) mutable {
-    if (is_last || !reply.ok()) self->end(session);
+    self->leg_ended(session, leg, reply.status());
     done(std::move(reply));
   });
-  StepRun::start(
-      session, leg->step, std::move(leg->feeds), request.options, call, std::move(finish),
-      {.step_id = step_id_, .kind = leg->is_last ? StepLeg::Kind::last_leg : StepLeg::Kind::leg});
+  if (!booked.ok()) {
+    finish(booked.status());
+    return;
+  }
+  std::vector<Tensor> feeds;
+  for (NamedTensor& feed : request.feeds) feeds.push_back(std::move(feed.tensor));
+  const auto kind = leg == Leg::last ? StepLeg::Kind::last_leg : StepLeg::Kind::leg;
+  StepRun::start(session, leg_step(names), std::move(feeds), request.options, call,
+                 std::move(finish), {.step_id = step_id_, .kind = kind});
 }
 
-Result<PartialRun::Leg> PartialRun::book(RunStepRequest& request) {
-  const StepRequestNames names = names_of(request);
-  Leg leg;
-  MutexLock lock(mutex_);
-  if (!names.targets.empty())
-    return invalid("a partial run takes its targets at setup; this leg names '",
-                   shown(names.targets[0]), "'");
-  for (const std::string& feed : names.feeds) {
-    if (feeds_to_come_.erase(feed) > 0) continue;
-    if (std::binary_search(step_->feeds.begin(), step_->feeds.end(), feed))
-      return invalid("The feed ", shown(feed), " has already been fed.");
-    return invalid("The feed ", shown(feed), " was not specified in partial_run_setup.");
+void PartialRun::leg_ended(const std::shared_ptr<MasterSession>& session, Leg leg,
+                           const Status& status) {
+  PartialRunBook::End end{};
+  {
+    MutexLock lock(mutex_);
+    end = book_.on_leg_ended(leg, status);
   }
-  for (const std::string& fetch : names.fetches) {
-    MR_TRY(check_fetch(fetch));
-    fetches_to_go_.erase(fetch);
-  }
-  leg.is_last = feeds_to_come_.empty() && fetches_to_go_.empty();
-  leg.step = leg_step(names);
-  for (NamedTensor& feed : request.feeds) leg.feeds.push_back(std::move(feed.tensor));
-  return leg;
+  if (end == PartialRunBook::End::not_yet) return;
+  session->forget_partial_run(handle_);
+  clean_up_step(session->context(), *step_, step_id_, session);
 }
 
-Status PartialRun::check_fetch(const std::string& fetch) {
-  if (!fetches_to_go_.contains(fetch)) {
-    if (std::binary_search(step_->fetches.begin(), step_->fetches.end(), fetch))
-      return invalid("The fetch ", shown(fetch), " has already been fetched.");
-    return invalid("The fetch ", shown(fetch), " was not specified in partial_run_setup.");
+void PartialRun::abandon() {
+  const auto session = session_.lock();
+  if (!session) return;
+  PartialRunBook::End end{};
+  {
+    MutexLock lock(mutex_);
+    end = book_.on_session_closed();
   }
-  MR_ASSIGN(const std::vector<std::string> needed, graph_.feeds_needed(fetch, step_->feeds));
-  for (const std::string& feed : needed) {
-    if (feeds_to_come_.contains(feed)) {
-      return invalid("Fetch ", fetch,
-                     " can't be computed from the feeds that have been fed so far: ", feed,
-                     " is missing.");
-    }
-  }
-  return {};
+  if (end == PartialRunBook::End::clean_up)
+    clean_up_step(session->context(), *step_, step_id_, session);
 }
 
 // The step with only this leg's share of every part's transfers.
@@ -116,15 +105,6 @@ std::shared_ptr<const OrderedStep> PartialRun::leg_step(const StepRequestNames& 
     step->tracked.push_back({part.worker_name, part.where});
   step->registration = step_->registration;
   return std::make_shared<const OrderedStep>(in_order_of(std::move(step), names));
-}
-
-void PartialRun::end(const std::shared_ptr<MasterSession>& session) {
-  session->forget_partial_run(handle_);
-  clean_up_step(session->context(), *step_, step_id_, session);
-}
-
-void PartialRun::abandon() {
-  if (auto session = session_.lock()) clean_up_step(session->context(), *step_, step_id_, session);
 }
 
 }  // namespace millrace

@@ -2,30 +2,29 @@
 
 #include <utility>
 
-#include "millrace/base/first_cause.h"
 #include "millrace/master/early_end.h"
+#include "millrace/master/roll.h"
 
 namespace millrace {
 
 namespace {
 
-// A member whose connection broke while it was answering is asked again this much later.
-constexpr std::chrono::milliseconds kRetryDelay{200};
-
+// The shell around a Roll: asks and looks as it says, and feeds it with what comes back.
 class RollCall : public std::enable_shared_from_this<RollCall> {
  public:
   RollCall(MasterContext& context, const Membership& membership, std::string_view purpose,
            Done<std::vector<Present>> done)
       : context_(context),
         token_(context.in_flight.enter()),
-        purpose_(purpose),
         members_(membership.members),
         // In a cluster that a client sent, tasks have other names.
         departures_(membership.is_sent ? nullptr : context.options.departures),
-        is_sent_(membership.is_sent),
         done_(std::move(done)),
-        members_left_(members_.size()),
-        states_(members_.size()) {}
+        roll_({.purpose = std::string(purpose),
+               .is_sent = membership.is_sent,
+               .reminder_interval = context.options.reminder_interval},
+              members_),
+        retries_(members_.size()) {}
 
   void start(const TaskName& self, const Call& call) {
     for (const Member& member : members_) {
@@ -33,29 +32,25 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
                         ? own_worker()
                         : context_.options.workers.worker(member.task, member.address);
       if (!worker.ok()) {
-        end(worker.status().with(str_cat("reaching ", member.task.to_string())));
+        done_(worker.status().with(str_cat("reaching ", member.task.to_string())));
         return;
       }
       workers_.push_back(std::move(worker).value());
     }
-    early_end_ = EarlyEnd::or_stopping(context_, call, "every task of the cluster to answer",
-                                       [weak = weak_from_this()](Status why) {
-                                         if (auto self = weak.lock()) self->give_up(std::move(why));
-                                       });
-    remind_after(context_.options.reminder_interval / 10);
+    early_end_ =
+        EarlyEnd::or_stopping(context_, call, "every task of the cluster to answer",
+                              [weak = weak_from_this()](const Status& why) {
+                                if (auto self = weak.lock())
+                                  self->happen([&](Roll& roll) { return roll.on_stop(why); });
+                              });
     if (departures_ != nullptr) watch_ = watch();
-    for (size_t i = 0; i < members_.size(); ++i) ask(i);
+    std::vector<Roll::Life> lives;
+    for (size_t i = 0; i < members_.size(); ++i) lives.push_back(life_of(i));
+    happen([&](Roll& roll) { return roll.start(lives); });
   }
 
  private:
-  // What is known of a member. Whoever gets the first answer of it settles it.
-  struct State {
-    bool is_settled = false;
-    bool is_left_out = false;
-    Status diagnosis;  // of the last look at one that is missing
-    Timers::Timer retry;
-    std::vector<DeviceAttributes> devices;
-  };
+  using Action = Roll::Action;
 
   // By its own name and address, whatever a cluster says that the client sent.
   Result<std::shared_ptr<WorkerService>> own_worker() {
@@ -64,91 +59,100 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
     return context_.options.workers.worker(own, address);
   }
 
-  void ask(size_t index) {
+  template <class Event>
+  void happen(Event event) {
+    Roll::Actions actions;
+    {
+      MutexLock lock(mutex_);
+      actions = event(roll_);
+    }
+    for (const Action& action : actions) perform(action);
+  }
+
+  void perform(const Action& action) {
+    using Kind = Action::Kind;
+    switch (action.kind) {
+      case Kind::ask:
+      case Kind::ask_briefly:
+        return ask(action);
+      case Kind::ask_later:
+        return ask_later(action);
+      case Kind::look:
+        return look(action.member, Roll::Look::for_people);
+      case Kind::look_quietly:
+        return look(action.member, Roll::Look::for_itself);
+      case Kind::say:
+        return context_.host().log.info(action.text);
+      case Kind::report:
+        return report();
+      case Kind::remind_later:
+        return remind_later(action.pause);
+      case Kind::cancel:
+        return cancellation_.cancel(action.why);
+      case Kind::answer:
+        return answer();
+    }
+  }
+
+  // ---- Questions --------------------------------------------------------------------------------
+
+  void ask(const Action& action) {
     Call call{.cancellation = &cancellation_};
-    if (has_ended(index)) call.deadline = context_.now() + context_.options.cleanup_timeout;
-    workers_[index]->get_status(
-        call.deadline ? WhenDown::fail : WhenDown::wait, call,
-        Done<GetStatusReply>([self = shared_from_this(), index](Result<GetStatusReply> reply) {
-          self->answered(index, std::move(reply));
+    const bool is_brief = action.kind == Action::Kind::ask_briefly;
+    if (is_brief) call.deadline = context_.now() + context_.options.cleanup_timeout;
+    workers_[action.member]->get_status(
+        is_brief ? WhenDown::fail : WhenDown::wait, call,
+        Done<GetStatusReply>([self = shared_from_this(),
+                              index = action.member](Result<GetStatusReply> reply) {
+          const Roll::Life life = self->life_of(index, reply);
+          self->happen([&](Roll& roll) { return roll.on_answer(index, std::move(reply), life); });
         }));
   }
 
-  void answered(size_t index, Result<GetStatusReply> reply) {
-    if (!cancellation_.cancelled()) {
-      if (is_silence(reply.status()) && has_ended(index)) return leave_out(index);
-      if (reply.status().code() == Code::unavailable) return ask_again(index);
-    }
-    if (reply.ok() && is_about_to_go(index, *reply)) return leave_out(index);
-    if (!claim(index)) return;
-    const Member& member = members_[index];
-    Status status = reply.status().with(str_cat(member.task.to_string(), " at ", member.address));
-    if (reply.ok() && !is_sent_) status = check_identity(member, reply->devices);
-    if (status.ok()) {
-      auto devices = renamed(std::move(reply).value().devices, member.task);
-      status = devices.status();
-      MutexLock lock(mutex_);
-      if (devices.ok()) states_[index].devices = std::move(devices).value();
-    }
-    if (!status.ok()) give_up(status);
-    count_off();
-  }
-
-  // True for whoever is the first to settle a member.
-  bool claim(size_t index) {
-    MutexLock lock(mutex_);
-    return !std::exchange(states_[index].is_settled, true);
-  }
-
-  void count_off() {
-    {
-      MutexLock lock(mutex_);
-      if (--members_left_ > 0) return;
-    }
-    end(failure());
-  }
-
   // The timer keeps this alive: nobody else may, while no question is open.
-  void ask_again(size_t index) {
+  void ask_later(const Action& action) {
+    // With the lock, so that none that fires at once is replaced by itself.
     MutexLock lock(mutex_);
-    if (states_[index].is_settled) return;
-    states_[index].retry =
-        context_.host().timers.at(context_.now() + kRetryDelay, [self = shared_from_this(), index] {
-          self->context_.host().pool.post([self, index] { self->ask(index); });
+    if (!done_) return;
+    retries_[action.member] = context_.host().timers.at(
+        context_.now() + action.pause, [self = shared_from_this(), index = action.member] {
+          self->context_.host().pool.post([self, index] {
+            const Roll::Life life = self->life_of(index);
+            self->happen([&](Roll& roll) { return roll.on_retry_due(index, life); });
+          });
         });
   }
 
-  // ---- Members that have ended well -------------------------------------------------------------
-
-  // Nobody there, or nobody who answers.
-  static bool is_silence(const Status& status) {
-    return status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
-  }
-  bool may_end(size_t index) const {
-    return departures_ != nullptr && members_[index].task != context_.options.own_task;
-  }
-  bool has_ended(size_t index) const {
-    return may_end(index) && departures_->has(members_[index].task);
+  void look(size_t index, Roll::Look look) {
+    workers_[index]->get_status(
+        WhenDown::fail, context_.cleanup_call(),
+        Done<GetStatusReply>([self = shared_from_this(), index,
+                              look](const Result<GetStatusReply>& reply) {
+          const Roll::Life life = self->life_of(index);
+          self->happen([&](Roll& roll) { return roll.on_seen(index, reply.status(), life, look); });
+        }));
   }
 
-  void leave_out(size_t index) {
-    if (!claim(index)) return;
-    {
-      MutexLock lock(mutex_);
-      states_[index].is_left_out = true;
-    }
-    context_.host().log.info(purpose_, " goes on without ", members_[index].task.to_string(),
-                             ", which has ended");
-    count_off();
+  // ---- Who has ended ----------------------------------------------------------------------------
+
+  Roll::Life life_of(size_t index) const {
+    const bool has_ended = departures_ != nullptr &&
+                           members_[index].task != context_.options.own_task &&
+                           departures_->has(members_[index].task);
+    return has_ended ? Roll::Life::has_ended : Roll::Life::goes_on;
   }
 
-  // Takes note of who has ended, as the reply tells; true if the member that replies is among them.
-  bool is_about_to_go(size_t index, const GetStatusReply& reply) {
-    if (!may_end(index)) return false;
+  // Takes note of who has ended, as the reply tells.
+  Roll::Life life_of(size_t index, const Result<GetStatusReply>& reply) {
+    if (!reply.ok()) return life_of(index);
+    if (departures_ == nullptr || members_[index].task == context_.options.own_task)
+      return Roll::Life::goes_on;
     // Those that are not in this cluster are nothing to us.
-    for (const EndedTask& ended : reply.ended) (void)departures_->note(ended);
-    return !reply.devices.empty() &&
-           departures_->answers(members_[index].task, reply.devices.front().incarnation);
+    for (const EndedTask& ended : reply->ended) (void)departures_->note(ended);
+    const bool is_ending =
+        !reply->devices.empty() &&
+        departures_->answers(members_[index].task, reply->devices.front().incarnation);
+    return is_ending ? Roll::Life::is_ending : Roll::Life::goes_on;
   }
 
   // A member may end while it is waited for.
@@ -158,142 +162,70 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
       if (!self) return;
       self->context_.host().pool.post([self, task] {
         for (size_t i = 0; i < self->members_.size(); ++i)
-          if (self->members_[i].task == task && self->is_missing(i)) self->look_at(i, Tell::nobody);
+          if (self->members_[i].task == task)
+            self->happen([&](Roll& roll) { return roll.on_departure(i); });
       });
     });
   }
 
-  // ---- Members that are missing -----------------------------------------------------------------
+  // ---- Reminders --------------------------------------------------------------------------------
 
-  bool is_missing(size_t index) {
+  void remind_later(Clock::Duration pause) {
     MutexLock lock(mutex_);
-    return !states_[index].is_settled && failure_.ok();
-  }
-
-  enum class Tell { people, nobody };
-
-  // Finds out why a member does not answer, without waiting for it.
-  void look_at(size_t index, Tell tell) {
-    workers_[index]->get_status(WhenDown::fail, context_.cleanup_call(),
-                                Done<GetStatusReply>([self = shared_from_this(), index,
-                                                      tell](const Result<GetStatusReply>& reply) {
-                                  if (tell == Tell::people)
-                                    self->context_.host().log.info(reminder(
-                                        self->purpose_, self->members_[index], reply.status()));
-                                  self->seen(index, reply.status());
-                                }));
-  }
-
-  void seen(size_t index, const Status& status) {
-    {
-      MutexLock lock(mutex_);
-      states_[index].diagnosis = status;
-    }
-    if (is_silence(status) && has_ended(index)) leave_out(index);
-  }
-
-  // "; not there: /job:ps/replica:0/task:0 at ps0:2222 (why, if somebody has looked)"
-  std::string missing() const MR_REQUIRES(mutex_) {
-    constexpr size_t kNamed = 5;
-    std::string text;
-    size_t count = 0;
-    for (size_t i = 0; i < members_.size(); ++i) {
-      if (states_[i].is_settled || ++count > kNamed) continue;
-      str_append(&text, text.empty() ? "; not there: " : ", ", describe(i));
-    }
-    return count > kNamed ? str_cat(text, " and ", count - kNamed, " more") : text;
-  }
-  std::string describe(size_t index) const MR_REQUIRES(mutex_) {
-    const Member& member = members_[index];
-    const Status& why = states_[index].diagnosis;
-    return str_cat(member.task.to_string(), " at ", member.address,
-                   why.ok() ? "" : str_cat(" (", why.to_string(), ")"));
-  }
-
-  void remind_after(Clock::Duration pause) {
-    MutexLock lock(mutex_);
-    if (members_left_ == 0) return;
+    if (!done_) return;
     reminder_ = context_.host().timers.at(context_.now() + pause, [weak = weak_from_this()] {
-      if (auto self = weak.lock()) self->context_.host().pool.post([self] { self->remind(); });
+      auto self = weak.lock();
+      if (!self) return;
+      self->context_.host().pool.post(
+          [self] { self->happen([](Roll& roll) { return roll.on_reminder_due(); }); });
     });
   }
 
-  void remind() {
-    report_missing();
-    for (size_t i = 0; i < members_.size(); ++i)
-      if (is_missing(i)) look_at(i, Tell::people);
-    remind_after(context_.options.reminder_interval);
-  }
-
-  void report_missing() {
+  void report() {
     if (!context_.options.report) return;
-    TaskWaitsFor waits{.what = purpose_, .others = {}, .more = 0};
+    TaskWaitsFor waits;
     {
       MutexLock lock(mutex_);
-      for (size_t i = 0; i < members_.size(); ++i) {
-        if (states_[i].is_settled) continue;
-        const Status& why = states_[i].diagnosis;
-        waits.others.push_back(
-            {short_name(members_[i].task), members_[i].address, why.ok() ? "" : why.to_string()});
-      }
+      waits = roll_.waits();
     }
     if (!waits.others.empty()) context_.options.report->tell(waits);
   }
 
   // ---- The end ----------------------------------------------------------------------------------
 
-  // Cancels the questions still open; the last answer ends the roll call.
-  void give_up(Status why) {
-    {
-      MutexLock lock(mutex_);
-      failure_.add(why.code() == Code::deadline_exceeded ? why.then(missing()) : why);
-    }
-    cancellation_.cancel(why.as_consequence());
-  }
-
-  Status failure() {
-    MutexLock lock(mutex_);
-    return failure_.status();
-  }
-
-  void end(Status status) {
+  void answer() {
     Timers::Timer reminder;
+    std::vector<Timers::Timer> retries;
     Done<std::vector<Present>> done;
-    std::vector<Present> present;
+    Result<std::vector<Present>> outcome = std::vector<Present>();
     {
       MutexLock lock(mutex_);
       reminder = std::move(reminder_);
+      retries.swap(retries_);
       done = std::move(done_);
-      for (size_t i = 0; status.ok() && i < members_.size(); ++i)
-        if (!states_[i].is_left_out)
-          present.push_back({members_[i], workers_[i], std::move(states_[i].devices)});
+      if (!roll_.outcome().ok()) outcome = roll_.outcome();
+      for (size_t i = 0; outcome.ok() && i < members_.size(); ++i)
+        if (roll_.takes_part(i))
+          outcome->push_back({members_[i], workers_[i], roll_.take_devices(i)});
     }
-    if (!done) return;
     // The caller may drop its cancellation as soon as it is answered.
     early_end_ = {};
     watch_.reset();
     // Members that are left out may still have a question that waits for them.
     cancellation_.cancel(cancelled("the roll call is over").as_consequence());
-    if (!status.ok()) {
-      done(std::move(status));
-    } else {
-      done(std::move(present));
-    }
+    done(std::move(outcome));
   }
 
   MasterContext& context_;
   const InFlight::Token token_;
-  const std::string purpose_;
   const std::vector<Member> members_;
   Departures* const departures_;
-  const bool is_sent_;
   std::vector<std::shared_ptr<WorkerService>> workers_;  // set before the first question
   Cancellation cancellation_;
   Mutex mutex_;
   Done<std::vector<Present>> done_ MR_GUARDED_BY(mutex_);
-  size_t members_left_ MR_GUARDED_BY(mutex_);
-  std::vector<State> states_ MR_GUARDED_BY(mutex_);  // by member
-  FirstCause failure_ MR_GUARDED_BY(mutex_);
+  Roll roll_ MR_GUARDED_BY(mutex_);
+  std::vector<Timers::Timer> retries_ MR_GUARDED_BY(mutex_);  // by member
   Timers::Timer reminder_ MR_GUARDED_BY(mutex_);
   EarlyEnd early_end_;       // from the start until the end
   Departures::Watch watch_;  // likewise
@@ -311,14 +243,6 @@ std::vector<TaskName> tasks_of(std::span<const Present> members) {
   std::vector<TaskName> tasks;
   for (const Present& present : members) tasks.push_back(present.member.task);
   return tasks;
-}
-
-std::string reminder(std::string_view purpose, const Member& missing, const Status& diagnosis) {
-  std::string text =
-      str_cat(purpose, " still waiting for response from worker: ", missing.task.to_string(),
-              " at ", missing.address);
-  if (!diagnosis.ok()) str_append(&text, " (", diagnosis.to_string(), ")");
-  return text;
 }
 
 }  // namespace millrace

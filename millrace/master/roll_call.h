@@ -8,6 +8,8 @@
 //
 // A member that is known to have ended well (cluster/departures.h) is asked, but not waited for: if
 // nobody answers in its place, it is left out. The others tell who has ended as they answer.
+//
+// What is decided when is in roll.h.
 #pragma once
 
 #include <memory>
@@ -37,8 +39,5 @@ std::vector<TaskName> tasks_of(std::span<const Present> members);
 // those of check_identity. The answer lacks the members that are left out.
 void call_the_roll(MasterContext& context, const Membership& membership, std::string_view purpose,
                    const Call& call, Done<std::vector<Present>> done);
-
-// "CreateSession still waiting for response from worker: /job:ps/replica:0/task:0 at ps0:2222 (…)"
-std::string reminder(std::string_view purpose, const Member& missing, const Status& diagnosis);
 
 }  // namespace millrace

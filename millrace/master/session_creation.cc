@@ -2,13 +2,15 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "millrace/base/first_cause.h"
+#include "millrace/base/mutex.h"
 #include "millrace/graph/import.h"
 #include "millrace/graph/validate.h"
+#include "millrace/master/creation_tracker.h"
 #include "millrace/master/early_end.h"
-#include "millrace/master/gather.h"
 
 namespace millrace {
 
@@ -20,6 +22,7 @@ std::string new_handle(Random& random) {
   return text;
 }
 
+// The shell around a CreationTracker, which decides what comes next.
 class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
  public:
   SessionCreation(MasterContext& context, Done<std::shared_ptr<MasterSession>> done)
@@ -27,20 +30,79 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
 
   void start(CreateSessionRequest request, const Call& call) {
     Status fault = read(std::move(request));
-    if (!fault.ok()) {
-      end(std::move(fault));
-      return;
+    if (fault.ok()) {
+      runner_ = call.runner != nullptr ? call.runner : &context_.host().pool;
+      watch(call);
     }
-    runner_ = call.runner != nullptr ? call.runner : &context_.host().pool;
+    happen([&](CreationTracker& tracker) { return tracker.on_request(std::move(fault)); });
+  }
+
+ private:
+  using Next = CreationTracker::Next;
+
+  Status read(CreateSessionRequest request) {
+    parts_.options = merge_options(context_.options.defaults, std::move(request.options));
+    MR_TRY(check_options(parts_.options));
+    MR_ASSIGN(parts_.membership,
+              resolve_membership(context_.options.cluster, context_.options.own_task,
+                                 parts_.options, request.target));
+    request_graph_ = std::move(request.graph);
+    MR_ASSIGN(Graph graph, import_graph(request_graph_, context_.options.ops));
+    MR_TRY(validate(graph));
+    graph_ = std::move(graph);
+    return {};
+  }
+
+  void watch(const Call& call) {
     Call limited = call;
     if (call.deadline) limited.deadline = EarlyEnd::in_time_for(*call.deadline, context_.now());
     limited.deadline =
         EarlyEnd::deadline(limited, parts_.options.operation_timeout, context_.now());
     early_end_ = EarlyEnd::or_stopping(context_, limited, "the session to be created",
                                        [weak = weak_from_this()](const Status& why) {
-                                         if (auto self = weak.lock())
-                                           self->cancellation_.cancel(why);
+                                         if (auto self = weak.lock()) self->stop(why);
                                        });
+  }
+
+  void stop(const Status& why) {
+    {
+      MutexLock lock(mutex_);
+      tracker_.on_stop(why);
+    }
+    cancellation_.cancel(why);
+  }
+
+  template <class Event>
+  void happen(Event event) {
+    Next next = Next::nothing;
+    {
+      MutexLock lock(mutex_);
+      next = event(tracker_);
+    }
+    perform(next);
+  }
+
+  void perform(Next next) {
+    switch (next) {
+      case Next::nothing:
+        return;
+      case Next::call_the_roll:
+        return call_roll();
+      case Next::place: {
+        Status placed = place();
+        return happen([&](CreationTracker& tracker) { return tracker.on_placed(placed); });
+      }
+      case Next::create:
+        return create();
+      case Next::forget:
+        forget();
+        return end();
+      case Next::answer:
+        return end();
+    }
+  }
+
+  void call_roll() {
     call_the_roll(context_, parts_.membership, "CreateSession", {.cancellation = &cancellation_},
                   Done<std::vector<Present>>([self = shared_from_this()](auto present) {
                     // Planning takes a while: not on the thread that answers happen to come on.
@@ -50,46 +112,43 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
                   }));
   }
 
- private:
-  Status read(CreateSessionRequest request) {
-    parts_.options = merge_options(context_.options.defaults, std::move(request.options));
-    MR_TRY(check_options(parts_.options));
-    MR_ASSIGN(parts_.membership,
-              resolve_membership(context_.options.cluster, context_.options.own_task,
-                                 parts_.options, request.target));
-    request_graph_ = std::move(request.graph);
-    MR_ASSIGN(graph_, import_graph(request_graph_, context_.options.ops));
-    return validate(graph_);
-  }
-
   void all_present(Result<std::vector<Present>> present) {
-    if (!present.ok()) {
-      end(present.status());
-      return;
-    }
-    parts_.members = std::move(present).value();
-    if (Status placed = place(std::move(graph_)); !placed.ok()) return end(std::move(placed));
-    parts_.handle = new_handle(context_.host().random);
-    create_worker_sessions();
+    std::vector<Member> all;
+    if (present.ok()) present_ = std::move(present).value();
+    for (const Present& one : present_) all.push_back(one.member);
+    Result<std::vector<Member>> members = std::move(all);
+    if (!present.ok()) members = present.status();
+    happen([&](CreationTracker& tracker) { return tracker.on_present(std::move(members)); });
   }
 
-  Status place(Graph graph) {
-    auto placed = SessionGraph::create(std::move(graph), parts_.membership, parts_.members,
-                                       parts_.options, context_.host().log);
+  std::vector<Present> those_that_take_part() {
+    std::vector<Present> all;
+    MutexLock lock(mutex_);
+    for (size_t i = 0; i < present_.size(); ++i)
+      if (tracker_.takes_part(i)) all.push_back(present_[i]);
+    return all;
+  }
+
+  Status place() {
+    parts_.members = those_that_take_part();
+    if (!graph_) {
+      MR_ASSIGN(Graph again, import_graph(request_graph_, context_.options.ops));
+      graph_ = std::move(again);
+    }
+    auto placed = SessionGraph::create(*std::exchange(graph_, std::nullopt), parts_.membership,
+                                       parts_.members, parts_.options, context_.host().log);
     if (!placed.ok())
       return explain_absence(placed.status(), parts_.membership, tasks_of(parts_.members));
     parts_.graph = std::move(placed).value();
     return {};
   }
 
-  void create_worker_sessions() {
-    auto answers = gather<void>(
-        parts_.members.size(),
-        [self = shared_from_this()](std::vector<Status> answers) { self->all_created(answers); });
+  CreateWorkerSessionRequest request_for_members() {
+    parts_.handle = new_handle(context_.host().random);
     CreateWorkerSessionRequest request;
     request.session_handle = parts_.handle;
     request.master_task = parts_.membership.self.to_string();
-    for (const Present& present : parts_.members) {
+    for (const Present& present : present_) {
       if (present.member.task == parts_.membership.self)
         request.master_incarnation = present.devices.front().incarnation;
     }
@@ -98,66 +157,47 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
       request.cluster = parts_.membership.cluster;
       request.isolate_session_state |= !parts_.options.share_state_in_sent_cluster;
     }
-    // The last answer moves parts_ away, perhaps before the last call returns.
-    const std::vector<Present> members = parts_.members;
-    for (size_t i = 0; i < members.size(); ++i) {
-      request.task = members[i].member.task;
-      members[i].worker->create_worker_session(request, {.cancellation = &cancellation_},
-                                               std::move(answers[i]));
+    return request;
+  }
+
+  void create() {
+    CreateWorkerSessionRequest request = request_for_members();
+    for (size_t i = 0; i < present_.size(); ++i) {
+      request.task = present_[i].member.task;
+      present_[i].worker->create_worker_session(
+          request, {.cancellation = &cancellation_},
+          Done<void>([self = shared_from_this(), i](Status status) { self->created(i, status); }));
     }
   }
 
-  void all_created(const std::vector<Status>& answers) {
-    std::vector<Status> named;
-    for (size_t i = 0; i < answers.size(); ++i) {
-      const Member& member = parts_.members[i].member;
-      named.push_back(answers[i].with(
-          str_cat("creating the session at ", member.task.to_string(), " (", member.address, ")")));
-    }
-    Status goes_on = drop_ended(named);
-    // The client's own reason, not what a cancelled call says of it.
-    Status status = cancellation_.cancelled() ? cancellation_.reason() : first_cause(named);
-    if (status.ok()) status = std::move(goes_on);
-    if (status.ok()) {
-      end(std::make_shared<MasterSession>(context_, std::move(parts_)));
-    } else {
-      forget(std::move(status));
-    }
-  }
-
-  // Members that were there a moment ago and have ended well since take no part: their errors are
-  // taken back, and the graph is placed on those that are left.
-  Status drop_ended(std::vector<Status>& answers) {
-    if (parts_.membership.is_sent) return {};
-    std::vector<Present> left;
-    for (size_t i = 0; i < answers.size(); ++i) {
-      if (!answers[i].ok() && context_.has_ended(parts_.members[i].member.task)) {
-        answers[i] = {};
-      } else {
-        left.push_back(parts_.members[i]);
-      }
-    }
-    if (left.size() == parts_.members.size()) return {};
-    parts_.members = std::move(left);
-    MR_ASSIGN(Graph graph, import_graph(request_graph_, context_.options.ops));
-    return place(std::move(graph));
+  void created(size_t index, const Status& status) {
+    const bool has_ended = !parts_.membership.is_sent && !status.ok() &&
+                           context_.has_ended(present_[index].member.task);
+    happen([&](CreationTracker& tracker) {
+      return tracker.on_created(index, status,
+                                has_ended ? Roll::Life::has_ended : Roll::Life::goes_on);
+    });
   }
 
   // Tells the members to drop what they may have made, without waiting for longer than the bound.
-  void forget(Status why) {
+  void forget() {
     const Call call = context_.cleanup_call();
-    auto answers = gather<void>(parts_.members.size(),
-                                [self = shared_from_this(), why](std::vector<Status>) {});
-    for (size_t i = 0; i < parts_.members.size(); ++i) {
-      parts_.members[i].worker->delete_worker_session({parts_.handle}, call, std::move(answers[i]));
+    for (const Present& present : those_that_take_part()) {
+      present.worker->delete_worker_session({parts_.handle}, call,
+                                            Done<void>([self = shared_from_this()](Status) {}));
     }
-    end(std::move(why));
   }
 
-  void end(Result<std::shared_ptr<MasterSession>> result) {
+  void end() {
     // The client may drop its cancellation as soon as it is answered.
     early_end_ = {};
-    done_(std::move(result));
+    Status outcome;
+    {
+      MutexLock lock(mutex_);
+      outcome = tracker_.outcome();
+    }
+    if (!outcome.ok()) return done_(std::move(outcome));
+    done_(std::make_shared<MasterSession>(context_, std::move(parts_)));
   }
 
   MasterContext& context_;
@@ -166,10 +206,14 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
   // Written by one stage, read by the next.
   Runner* runner_ = nullptr;
   wire::GraphDef request_graph_;
-  Graph graph_{context_.options.ops};
+  std::optional<Graph> graph_;  // of the request, until it is placed
+  std::vector<Present> present_;
   MasterSession::Parts parts_;
   Cancellation cancellation_;
   EarlyEnd early_end_;
+
+  Mutex mutex_;
+  CreationTracker tracker_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace

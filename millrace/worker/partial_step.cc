@@ -11,7 +11,8 @@ PartialStep::PartialStep(const RunSite& site, std::shared_ptr<WorkerSession> ses
       session_(std::move(session)),
       graph_(std::move(graph)),
       step_id_(step_id),
-      started_(site.host.clock.now()) {}
+      started_(site.host.clock.now()),
+      book_(graph_->pieces().size()) {}
 
 PartialStep::~PartialStep() {
   if (is_listed_) session_->runs().leave(*this);
@@ -29,9 +30,6 @@ Status PartialStep::prepare() {
     rendezvous_ = std::make_shared<StepRendezvous>(step_id_, site_.host.clock);
   }
   rendezvous_->bind(session_->fetcher());
-  MutexLock lock(mutex_);
-  running_ = pieces_.size();
-  ended_ = pieces_.empty();
   return {};
 }
 
@@ -46,27 +44,25 @@ void PartialStep::start() {
                                     .pool = &site_.host.pool},
                         .runner = &site_.host.pool,
                         .pool = &site_.host.pool};
-    run_step(pieces_[i], args,
-             Done<void>([self = self()](Status status) { self->piece_ended(std::move(status)); }));
+    run_step(pieces_[i], args, Done<void>([self = self()](Status status) {
+               self->happen([&](PartialStepBook& book) { return book.on_piece_ended(status); });
+             }));
   }
 }
 
 void PartialStep::run_leg(PartRun request, const Call& call, Done<RunGraphReply> done) {
+  const bool is_last = request.is_last_partial_run;
   auto leg = std::make_shared<Leg>();
   leg->keys = std::move(request.keys);
   leg->done = std::move(done);
   const std::vector<std::string>& wanted = leg->keys->receive;
   leg->reply.values.resize(wanted.size());
+  PartialStepBook::Leg number = 0;
   {
     MutexLock lock(mutex_);
-    // One more, so that the leg is not over before all of it has begun.
-    leg->missing = wanted.size() + 1;
-    receiving_ += wanted.size();
-    ++beginning_;
-    if (request.is_last_partial_run && !ended_) {
-      ++leg->missing;
-      waiting_for_end_.push_back(leg);
-    }
+    number = book_.on_leg(wanted.size(),
+                          is_last ? PartialStepBook::Kind::last : PartialStepBook::Kind::further);
+    legs_.emplace(number, leg);
   }
   if (call.cancellation != nullptr) {
     leg->from_call = call.cancellation->on_cancel([weak = weak_from_this()](const Status& why) {
@@ -75,101 +71,62 @@ void PartialStep::run_leg(PartRun request, const Call& call, Done<RunGraphReply>
   }
   for (size_t i = 0; i < leg->keys->send.size(); ++i) {
     Status sent = rendezvous_->send(leg->keys->send[i], {.tensor = std::move(request.values[i])});
-    if (!sent.ok()) leg_failed(leg, std::move(sent));
+    if (!sent.ok())
+      happen([&](PartialStepBook& book) { return book.on_send_failed(number, std::move(sent)); });
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
     rendezvous_->receive_here(wanted[i], nullptr,
-                              Done<Delivery>([self = self(), leg, i](Result<Delivery> delivery) {
-                                self->received(leg, i, std::move(delivery));
+                              Done<Delivery>([self = self(), number, i](Result<Delivery> delivery) {
+                                self->received(number, i, std::move(delivery));
                               }));
   }
-  {
-    MutexLock lock(mutex_);
-    --beginning_;
-  }
-  end_stuck_legs();
-  part_done(leg);
+  happen([&](PartialStepBook& book) { return book.on_leg_begun(number); });
 }
 
-void PartialStep::received(const std::shared_ptr<Leg>& leg, size_t index,
-                           Result<Delivery> delivery) {
+void PartialStep::received(PartialStepBook::Leg number, size_t index, Result<Delivery> delivery) {
+  PartialStepBook::Actions actions;
   {
     MutexLock lock(mutex_);
-    --receiving_;
+    actions = book_.on_received(number, delivery.status());
+    if (delivery.ok()) legs_.at(number)->reply.values[index] = *std::move(delivery);
   }
-  if (delivery.ok()) {
-    leg->reply.values[index] = *std::move(delivery);
-  } else {
-    leg_failed(leg, delivery.status());
-  }
-  part_done(leg);
+  perform(actions);
 }
 
-void PartialStep::leg_failed(const std::shared_ptr<Leg>& leg, Status why) {
+template <class Event>
+void PartialStep::happen(Event event) {
+  PartialStepBook::Actions actions;
   {
     MutexLock lock(mutex_);
-    const bool is_first = leg->failure.ok();
-    leg->failure.add(why);
-    // What the step ends with tells more than what the leg saw of it.
-    if (is_first && !ended_) {
-      ++leg->missing;
-      waiting_for_end_.push_back(leg);
-    }
+    actions = event(book_);
   }
-  stop(why.as_consequence());
+  perform(actions);
 }
 
-void PartialStep::part_done(const std::shared_ptr<Leg>& leg) {
+void PartialStep::perform(const PartialStepBook::Actions& actions) {
+  if (!actions.cancel.ok()) cancellation_.cancel(actions.cancel);
+  if (actions.has_ended && visit_.rendezvous != nullptr) site_.steps.run_ended(visit_);
+  if (actions.abort_receives) {
+    rendezvous_->abort(internal("Failed to fetch outputs for step ", step_id_,
+                                ": it has run, and not all of them were sent"));
+  }
+  for (const auto& answered : actions.answers) answer(answered.leg, answered.status);
+}
+
+void PartialStep::answer(PartialStepBook::Leg number, Status status) {
+  std::shared_ptr<Leg> leg;
   {
     MutexLock lock(mutex_);
-    if (--leg->missing > 0) return;
-    if (ended_) {
-      FirstCause failure = status_;
-      failure.add(leg->failure.status());
-      leg->failure = std::move(failure);
-    }
+    leg = std::move(legs_.extract(number).mapped());
   }
-  answer(*leg);
-}
-
-void PartialStep::answer(Leg& leg) {
-  leg.from_call.release();
-  Done<RunGraphReply> done = std::move(leg.done);
-  if (!leg.failure.ok()) return done(leg.failure.status());
-  done(std::move(leg.reply));
+  leg->from_call.release();
+  Done<RunGraphReply> done = std::move(leg->done);
+  if (!status.ok()) return done(std::move(status));
+  done(std::move(leg->reply));
 }
 
 void PartialStep::stop(const Status& why) {
-  {
-    MutexLock lock(mutex_);
-    stopped_.add(why);
-  }
-  cancellation_.cancel(why);
-}
-
-void PartialStep::piece_ended(Status status) {
-  std::vector<std::shared_ptr<Leg>> waiting;
-  {
-    MutexLock lock(mutex_);
-    status_.add(std::move(status));
-    if (--running_ > 0) return;
-    // A kernel says that it was cancelled; what matters is what for.
-    if (!status_.ok()) status_.add(stopped_.status());
-    ended_ = true;
-    waiting = std::move(waiting_for_end_);
-  }
-  if (visit_.rendezvous != nullptr) site_.steps.run_ended(visit_);
-  end_stuck_legs();
-  for (const auto& leg : waiting) part_done(leg);
-}
-
-void PartialStep::end_stuck_legs() {
-  {
-    MutexLock lock(mutex_);
-    if (!ended_ || beginning_ > 0 || receiving_ == 0) return;
-  }
-  rendezvous_->abort(internal("Failed to fetch outputs for step ", step_id_,
-                              ": it has run, and not all of them were sent"));
+  happen([&](PartialStepBook& book) { return book.on_stop(why); });
 }
 
 StepWaits PartialStep::describe_waits(Clock::Time now) const {

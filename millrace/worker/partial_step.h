@@ -1,8 +1,8 @@
 // PartialStep: a step whose feeds come and whose fetches go in several requests, its legs.
 //
 // It starts with the first leg. Feeds and fetches go through the step's rendezvous: a leg leaves
-// what it brings, and is answered when what it asks for is there; the last one waits for the step
-// to end as well. A leg that fails, or is cancelled, ends the step. Kept by its session's table
+// what it brings and asks for what it wants. The shell around a PartialStepBook, which says when a
+// leg is answered and when the step ends. Kept by its session's table
 // until the last leg is answered, the step is cleaned up, or the session is closed. Any thread;
 // legs may overlap.
 #pragma once
@@ -10,7 +10,10 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+
 #include "millrace/worker/graph_run.h"
+#include "millrace/worker/partial_step_book.h"
 
 namespace millrace {
 
@@ -34,20 +37,17 @@ class PartialStep final : public ActiveRun {
     RunGraphReply reply;
     Done<RunGraphReply> done;
     Cancellation::Registration from_call;
-    size_t missing = 0;  // under the step's lock: receives, and ends to wait for
-    FirstCause failure;  // under the step's lock
   };
 
   std::shared_ptr<PartialStep> self() { return {shared_from_this(), this}; }
   StepWaits describe_waits(Clock::Time now) const override;
 
-  void received(const std::shared_ptr<Leg>& leg, size_t index, Result<Delivery> delivery);
-  void leg_failed(const std::shared_ptr<Leg>& leg, Status why);
-  void part_done(const std::shared_ptr<Leg>& leg);
-  void answer(Leg& leg);
-  void piece_ended(Status status);
-  // A leg that still waits after everything has run waits for ever.
-  void end_stuck_legs();
+  void received(PartialStepBook::Leg number, size_t index, Result<Delivery> delivery);
+  // Something happens, and what the book says is done about it.
+  template <class Event>
+  void happen(Event event);
+  void perform(const PartialStepBook::Actions& actions);
+  void answer(PartialStepBook::Leg number, Status status);
 
   const InFlight::Token token_;  // first, so that it is given back last
   const RunSite& site_;
@@ -64,13 +64,9 @@ class PartialStep final : public ActiveRun {
   ResourceStore step_resources_;
 
   mutable Mutex mutex_;
-  size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces
-  bool ended_ MR_GUARDED_BY(mutex_) = false;
-  FirstCause status_ MR_GUARDED_BY(mutex_);
-  FirstCause stopped_ MR_GUARDED_BY(mutex_);    // why it was stopped; OK if it was not
-  size_t beginning_ MR_GUARDED_BY(mutex_) = 0;  // legs whose receives have not all been made
-  size_t receiving_ MR_GUARDED_BY(mutex_) = 0;  // receives of all legs
-  std::vector<std::shared_ptr<Leg>> waiting_for_end_ MR_GUARDED_BY(mutex_);
+  PartialStepBook book_ MR_GUARDED_BY(mutex_);
+  // That are not answered.
+  absl::flat_hash_map<PartialStepBook::Leg, std::shared_ptr<Leg>> legs_ MR_GUARDED_BY(mutex_);
 };
 
 // The partial steps of one worker, by step id. Thread-safe.

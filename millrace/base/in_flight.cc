@@ -14,6 +14,11 @@ void InFlight::leave() {
   if (--count_ == 0) empty_.notify_all();
 }
 
+size_t InFlight::count() const {
+  MutexLock lock(mutex_);
+  return count_;
+}
+
 bool InFlight::wait(std::optional<Clock::Time> deadline) {
   MutexLock lock(mutex_);
   while (count_ > 0) {

@@ -32,6 +32,7 @@ class InFlight {
   };
 
   Token enter();
+  size_t count() const;
   // Blocks until every token is gone (true), or until `deadline` (false). The caller sees to it
   // that nothing is added.
   bool wait(std::optional<Clock::Time> deadline = std::nullopt);
@@ -39,7 +40,7 @@ class InFlight {
  private:
   void leave();
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Condition empty_;
   size_t count_ MR_GUARDED_BY(mutex_) = 0;
 };

@@ -1,6 +1,7 @@
 #include "millrace/engine/local_rendezvous.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace millrace {
@@ -115,11 +116,16 @@ void LocalRendezvous::abort(const Status& why) {
     reason = aborted_;
     channels.swap(channels_);
   }
+  // By key: a run that is repeated is to go the same way, whatever the addresses.
+  std::vector<std::unique_ptr<Waiter>> waiting;
   for (auto& [key, channel] : channels) {
     auto* waiters = std::get_if<Waiters>(&channel);
     if (waiters == nullptr) continue;
-    for (auto& waiter : *waiters) waiter->answer(reason);
+    std::ranges::move(*waiters, std::back_inserter(waiting));
   }
+  std::ranges::stable_sort(
+      waiting, {}, [](const auto& waiter) -> const auto& { return waiter->key; });
+  for (auto& waiter : waiting) waiter->answer(reason);
 }
 
 Result<Delivery> LocalRendezvous::take(std::string_view key) {

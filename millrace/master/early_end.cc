@@ -20,13 +20,15 @@ EarlyEnd::EarlyEnd(MasterContext& context, const Call& call, std::string_view wh
   const Host& host = context.host();
   if (call.cancellation != nullptr) given_up_ = posting(*call.cancellation, host.endings, stop);
   if (!call.deadline) return;
-  Status late(Code::deadline_exceeded,
-              str_cat("Timed out waiting for ", what,
-                      ": the timeout of the run, of the session or of the call passed"));
-  timer_ = host.timers.at(*call.deadline, [&host, stop, late = std::move(late)] {
+  timer_ = host.timers.at(*call.deadline, [&host, stop, late = late(what)] {
     host.metrics.add(Counter::limits_hit);
     host.endings.post([stop, late] { stop(late); });
   });
+}
+
+Status EarlyEnd::late(std::string_view what) {
+  return error(Code::deadline_exceeded, "Timed out waiting for ", what,
+               ": the timeout of the run, of the session or of the call passed");
 }
 
 EarlyEnd EarlyEnd::or_stopping(MasterContext& context, const Call& call, std::string_view what,

@@ -30,6 +30,8 @@ class EarlyEnd {
   static EarlyEnd or_stopping(MasterContext& context, const Call& call, std::string_view what,
                               const Stop& stop);
 
+  // What is said when the deadline passes.
+  static Status late(std::string_view what);
   // The earlier of the call's deadline and `timeout` from `now`; 0 means none.
   static std::optional<Clock::Time> deadline(const Call& call, std::chrono::milliseconds timeout,
                                              Clock::Time now);

@@ -1,5 +1,6 @@
 #include "millrace/master/master.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -60,6 +61,11 @@ bool Master::drain(Clock::Duration patience) {
   return context_.in_flight.wait(context_.now() + patience);
 }
 
+Master::Counts Master::counts() {
+  MutexLock lock(mutex_);
+  return {sessions_.size(), context_.in_flight.count()};
+}
+
 Status Master::why_stopped() {
   MutexLock lock(mutex_);
   return stopped_;
@@ -91,6 +97,9 @@ std::vector<Master::SessionPtr> Master::take_all() {
   MutexLock lock(mutex_);
   for (auto& [handle, session] : sessions_) all.push_back(std::move(session));
   sessions_.clear();
+  // A run that is repeated is to go the same way, whatever the addresses.
+  std::ranges::sort(
+      all, {}, [](const auto& session) -> const auto& { return session->handle(); });
   return all;
 }
 

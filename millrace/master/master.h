@@ -50,6 +50,13 @@ class Master final : public MasterService {
   // Requires stop().
   bool drain(Clock::Duration patience);
 
+  // What it has at this moment; nothing of it is left once all is closed and answered.
+  struct Counts {
+    size_t sessions = 0;
+    size_t under_way = 0;  // sessions, calls and steps, until the last word about them
+  };
+  Counts counts();
+
  private:
   using SessionPtr = std::shared_ptr<MasterSession>;
 

@@ -13,6 +13,7 @@
 #include "millrace/cluster/departures.h"
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/task_report.h"
+#include "millrace/master/left_sessions.h"
 #include "millrace/op/registry.h"
 
 namespace millrace {
@@ -65,6 +66,7 @@ struct MasterContext {
 
   const MasterOptions options;
   InFlight in_flight;
+  LeftSessions left_sessions;
   Cancellation stopping;  // cancelled when the master stops
 
  private:

@@ -355,7 +355,7 @@ void MasterSession::leave(StepRun& step) {
 
 void MasterSession::close(const Status& why, Done<void> done) {
   std::vector<std::shared_ptr<StepRun>> running;
-  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs;
+  std::map<std::string, std::shared_ptr<PartialRun>> partial_runs;
   absl::flat_hash_map<int64_t, Callable> callables;
   bool is_idle = false;
   // The workers drop all that they have of the session at once.
@@ -386,14 +386,28 @@ void MasterSession::delete_worker_sessions() {
     done = std::move(close_done_);
   }
   if (!done) return;
-  const Call call = context_.cleanup_call();
-  // The last answer may end this session, perhaps before the last call returns.
-  const auto self = shared_from_this();
-  auto answers =
-      gather<void>(members_.size(),
-                   [self, done = std::move(done)](std::vector<Status>) mutable { done(Status()); });
-  for (size_t i = 0; i < members_.size(); ++i)
-    members_[i].worker->delete_worker_session({handle_}, call, std::move(answers[i]));
+  // The last answer may end this session.
+  millrace::delete_worker_sessions(
+      context_, members_, handle_,
+      Done<void>([self = shared_from_this(), done = std::move(done)](Status status) mutable {
+        done(std::move(status));
+      }));
+}
+
+void delete_worker_sessions(MasterContext& context, const std::vector<Present>& members,
+                            const std::string& handle, Done<void> done) {
+  // The last answer may end who owns what is referred to here.
+  const std::vector<Present> all = members;
+  const Call call = context.cleanup_call();
+  auto answers = gather<void>(
+      all.size(), [&context, token = context.in_flight.enter(), all, handle,
+                   done = std::move(done)](const std::vector<Status>& outcomes) mutable {
+        for (size_t i = 0; i < outcomes.size(); ++i)
+          if (!outcomes[i].ok()) context.left_sessions.note(all[i].member.address, handle);
+        done(Status());
+      });
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i].worker->delete_worker_session({handle}, call, std::move(answers[i]));
 }
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,11 @@
 namespace millrace {
 
 class PartialRun;
+
+// Tells members to drop a session, and keeps in mind who could not be told. `done` comes when all
+// have answered, at the latest after MasterOptions::cleanup_timeout.
+void delete_worker_sessions(MasterContext& context, const std::vector<Present>& members,
+                            const std::string& handle, Done<void> done);
 
 class MasterSession final : public std::enable_shared_from_this<MasterSession> {
  public:
@@ -103,7 +109,7 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
   int64_t last_callable_ MR_GUARDED_BY(mutex_) = 0;
   uint64_t uses_ MR_GUARDED_BY(mutex_) = 0;  // of callables
   size_t callables_with_step_ MR_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_map<std::string, std::shared_ptr<PartialRun>> partial_runs_ MR_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_ MR_GUARDED_BY(mutex_);
   int64_t next_partial_run_ MR_GUARDED_BY(mutex_) = 1;
 };
 

@@ -42,19 +42,28 @@ void PartialRun::run_leg(RunStepRequest request, const Call& call, Done<RunStepR
   std::vector<Tensor> feeds;
   for (NamedTensor& feed : request.feeds) feeds.push_back(std::move(feed.tensor));
   const auto kind = leg == Leg::last ? StepLeg::Kind::last_leg : StepLeg::Kind::leg;
-  StepRun::start(session, leg_step(names), std::move(feeds), request.options, call,
-                 std::move(finish), {.step_id = step_id_, .kind = kind});
+  auto running = StepRun::start(session, leg_step(names), std::move(feeds), request.options, call,
+                                std::move(finish), {.step_id = step_id_, .kind = kind});
+  MutexLock lock(mutex_);
+  std::erase_if(legs_, [](const auto& other) { return other.expired(); });
+  legs_.push_back(std::move(running));
 }
 
 void PartialRun::leg_ended(const std::shared_ptr<MasterSession>& session, Leg leg,
                            const Status& status) {
   PartialRunBook::End end{};
+  std::vector<std::weak_ptr<StepRun>> legs;
   {
     MutexLock lock(mutex_);
     end = book_.on_leg_ended(leg, status);
+    if (end == PartialRunBook::End::clean_up) legs.swap(legs_);
   }
   if (end == PartialRunBook::End::not_yet) return;
   session->forget_partial_run(handle_);
+  // Before the workers drop the step: what they say of that is no reason.
+  const Status failed = status.with("another leg of the partial run failed");
+  for (const auto& other : legs)
+    if (auto running = other.lock(); running && !status.ok()) running->stop(failed);
   clean_up_step(session->context(), *step_, step_id_, session);
 }
 

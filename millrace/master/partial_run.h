@@ -18,6 +18,7 @@ namespace millrace {
 
 class MasterSession;
 class SessionGraph;
+class StepRun;
 
 class PartialRun final : public std::enable_shared_from_this<PartialRun> {
  public:
@@ -44,6 +45,7 @@ class PartialRun final : public std::enable_shared_from_this<PartialRun> {
 
   Mutex mutex_;  // taken before the graph's
   PartialRunBook book_ MR_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<StepRun>> legs_ MR_GUARDED_BY(mutex_);  // of which some may be over
 };
 
 }  // namespace millrace

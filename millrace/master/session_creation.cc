@@ -161,6 +161,10 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
   }
 
   void create() {
+    for (const Present& there : present_) {
+      for (const std::string& left : context_.left_sessions.take(there.member.address))
+        delete_worker_sessions(context_, {there}, left, Done<void>([](const Status&) {}));
+    }
     CreateWorkerSessionRequest request = request_for_members();
     for (size_t i = 0; i < present_.size(); ++i) {
       request.task = present_[i].member.task;
@@ -181,11 +185,8 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
 
   // Tells the members to drop what they may have made, without waiting for longer than the bound.
   void forget() {
-    const Call call = context_.cleanup_call();
-    for (const Present& present : those_that_take_part()) {
-      present.worker->delete_worker_session({parts_.handle}, call,
-                                            Done<void>([self = shared_from_this()](Status) {}));
-    }
+    delete_worker_sessions(context_, those_that_take_part(), parts_.handle,
+                           Done<void>([self = shared_from_this()](const Status&) {}));
   }
 
   void end() {

@@ -71,17 +71,19 @@ StepRun::~StepRun() {
   if (is_listed_) session_->leave(*this);
 }
 
-void StepRun::start(std::shared_ptr<MasterSession> session,
-                    std::shared_ptr<const OrderedStep> ordered, std::vector<Tensor> feeds,
-                    const RunOptions& options, const Call& call, StepAnswer answer, StepLeg leg) {
+std::weak_ptr<StepRun> StepRun::start(std::shared_ptr<MasterSession> session,
+                                      std::shared_ptr<const OrderedStep> ordered,
+                                      std::vector<Tensor> feeds, const RunOptions& options,
+                                      const Call& call, StepAnswer answer, StepLeg leg) {
   if (feeds.size() != ordered->feed_at.size()) {
     refuse(std::move(answer), invalid("got ", feeds.size(), " feed values; this step takes ",
                                       ordered->feed_at.size()));
-    return;
+    return {};
   }
   auto made = std::make_shared<StepRun>(std::move(session), std::move(ordered), options,
                                         std::move(answer), leg);
   made->run(std::move(feeds), call);
+  return made;
 }
 
 void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
@@ -95,6 +97,7 @@ void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
   uses_caller_ = call.runner != nullptr && !call.deadline;
   if (call.cancellation != nullptr || call.deadline) watch(call);
   Call part_call{.cancellation = &cancellation_};
+  deadline_ = call.deadline;
   if (call.deadline) part_call.deadline = *call.deadline + kPartsDeadline;
   if (uses_caller_) {
     part_call.runner = call.runner;
@@ -110,10 +113,9 @@ void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
 }
 
 void StepRun::watch(const Call& call) {
-  EarlyEnd early_end(session_->context(), call, str_cat("step ", leg_.step_id),
-                     [weak = weak_from_this()](Status why) {
-                       if (auto self = weak.lock()) self->stop(std::move(why));
-                     });
+  EarlyEnd early_end(session_->context(), call, what(), [weak = weak_from_this()](Status why) {
+    if (auto self = weak.lock()) self->stop(std::move(why));
+  });
   MutexLock lock(mutex_);
   early_end_ = std::move(early_end);
 }
@@ -154,6 +156,11 @@ void StepRun::start_part(size_t index, std::vector<Tensor>& feeds, const Call& c
 }
 
 void StepRun::replied(size_t index, Result<RunGraphReply> reply) {
+  // A master that was frozen, or had no processor, may get the word of a worker that ended its part
+  // for lateness before it looks at the clock itself.
+  const bool is_late =
+      deadline_ && reply.status().is_consequence() && session_->context().now() >= *deadline_;
+  if (is_late) stop(EarlyEnd::late(what()));
   StepTracker::Actions actions;
   {
     MutexLock lock(mutex_);

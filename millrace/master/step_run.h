@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -45,11 +46,12 @@ struct StepLeg {
 
 class StepRun final : public RunningStep, public std::enable_shared_from_this<StepRun> {
  public:
-  // Starts the step; may answer inside this call. `feeds` are in the client's order.
-  static void start(std::shared_ptr<MasterSession> session,
-                    std::shared_ptr<const OrderedStep> ordered, std::vector<Tensor> feeds,
-                    const RunOptions& options, const Call& call, StepAnswer answer,
-                    StepLeg leg = {});
+  // Starts the step; may answer inside this call. `feeds` are in the client's order. What is
+  // returned may be over already.
+  static std::weak_ptr<StepRun> start(std::shared_ptr<MasterSession> session,
+                                      std::shared_ptr<const OrderedStep> ordered,
+                                      std::vector<Tensor> feeds, const RunOptions& options,
+                                      const Call& call, StepAnswer answer, StepLeg leg = {});
 
   // Use start().
   StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<const OrderedStep> ordered,
@@ -72,6 +74,7 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
   void watch(const Call& call);
   void start_parts(std::vector<Tensor> feeds, Call call);
   void start_part(size_t index, std::vector<Tensor>& feeds, const Call& call);
+  std::string what() const { return str_cat("step ", leg_.step_id); }
   void replied(size_t index, Result<RunGraphReply> reply);
   // For the error of a step that takes too long: what it is to do, and which tasks still work on
   // it.
@@ -90,6 +93,7 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
   // Set once, before the first part starts.
   bool is_listed_ = false;
   bool uses_caller_ = false;  // its thread
+  std::optional<Clock::Time> deadline_;
   absl::InlinedVector<Part, 1> parts_;
   Cancellation cancellation_;  // of the parts
   StepAnswer answer_;          // used once, by whoever the tracker tells to

@@ -1,5 +1,6 @@
 #include "millrace/worker/partial_step.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
@@ -188,6 +189,8 @@ void PartialSteps::drop_if(Wanted wanted, const Status& why) {
       return true;
     });
   }
+  // A run that is repeated is to go the same way, whatever the addresses.
+  std::ranges::sort(dropped, {}, [](const auto& step) { return step->id(); });
   for (const auto& step : dropped) step->stop(why);
 }
 
@@ -201,6 +204,11 @@ void PartialSteps::drop(int64_t step_id, const Status& why) {
     steps_.erase(known);
   }
   dropped->stop(why);
+}
+
+size_t PartialSteps::size() const {
+  MutexLock lock(mutex_);
+  return steps_.size();
 }
 
 void PartialSteps::drop_session(const WorkerSession& session, const Status& why) {

@@ -27,6 +27,7 @@ class PartialStep final : public ActiveRun {
   Status prepare();
   // Starts it; once, after prepare().
   void start();
+  int64_t id() const { return step_id_; }
   const WorkerSession& session() const { return *session_; }
   void run_leg(PartRun request, const Call& call, Done<RunGraphReply> done);
   void stop(const Status& why) override;
@@ -80,12 +81,13 @@ class PartialSteps {
   void drop(int64_t step_id, const Status& why);
   void drop_session(const WorkerSession& session, const Status& why);
   void drop_all(const Status& why);
+  size_t size() const;
 
  private:
   template <class Wanted>
   void drop_if(Wanted wanted, const Status& why);
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   absl::flat_hash_map<int64_t, std::shared_ptr<PartialStep>> steps_ MR_GUARDED_BY(mutex_);
 };
 

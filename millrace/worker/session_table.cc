@@ -7,10 +7,17 @@
 
 namespace millrace {
 
+namespace {
+// Requests overtake each other by milliseconds.
+constexpr size_t kTakenEarly = 1000;
+}  // namespace
+
 Result<std::vector<SessionTable::SessionPtr>> SessionTable::insert(SessionPtr session) {
   std::vector<SessionPtr> outdated;
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;
+  if (std::ranges::find(taken_early_, session->handle()) != taken_early_.end())
+    return aborted("session ", shown(session->handle()), " was closed before it came");
   if (!session->master_task().empty()) {
     absl::erase_if(sessions_, [&](const auto& known) {
       const WorkerSession& other = *known.second;
@@ -20,6 +27,8 @@ Result<std::vector<SessionTable::SessionPtr>> SessionTable::insert(SessionPtr se
       return is_outdated;
     });
   }
+  std::ranges::sort(
+      outdated, {}, [](const auto& other) -> const auto& { return other->handle(); });
   sessions_.try_emplace(session->handle(), session);
   return outdated;
 }
@@ -39,7 +48,11 @@ Result<SessionTable::SessionPtr> SessionTable::find(const std::string& handle,
 SessionTable::SessionPtr SessionTable::take(const std::string& handle) {
   MutexLock lock(mutex_);
   const auto found = sessions_.find(handle);
-  if (found == sessions_.end()) return nullptr;
+  if (found == sessions_.end()) {
+    taken_early_.push_back(handle);
+    if (taken_early_.size() > kTakenEarly) taken_early_.pop_front();
+    return nullptr;
+  }
   SessionPtr session = std::move(found->second);
   sessions_.erase(found);
   return session;

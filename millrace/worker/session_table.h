@@ -1,6 +1,7 @@
 // SessionTable: the sessions that masters have on this worker, by handle. Thread-safe.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,13 +22,14 @@ class SessionTable {
 
   // Keeps the session, unless there is one of its handle already. Sessions of the same master task
   // with another incarnation are dropped first, for that master is gone; they are returned to be
-  // closed. Errors: the reason of `close`.
+  // closed. Errors: the reason of `close`; ABORTED for a session that was taken before it came, as
+  // requests that the master had given up may do.
   Result<std::vector<SessionPtr>> insert(SessionPtr session);
   // `create_called` as in the request: false means the legacy session, whatever the handle.
   // Errors: ABORTED with TensorFlow's text and payload for a handle that is not known, as after a
   // restart of the worker; the reason of `close`.
   Result<SessionPtr> find(const std::string& handle, bool create_called) const;
-  // Null if there is none.
+  // Null if there is none; it will be refused if it still comes.
   SessionPtr take(const std::string& handle);
   // True if there is no session but the legacy one.
   bool empty() const;
@@ -45,6 +47,7 @@ class SessionTable {
   mutable Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, SessionPtr> sessions_ MR_GUARDED_BY(mutex_);
+  std::deque<std::string> taken_early_ MR_GUARDED_BY(mutex_);  // the last ones
 };
 
 }  // namespace millrace

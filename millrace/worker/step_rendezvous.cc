@@ -86,6 +86,9 @@ void StepRendezvous::abort(const Status& why) {
     MutexLock lock(mutex_);
     fetches.assign(fetches_.begin(), fetches_.end());
   }
+  // A run that is repeated is to go the same way, whatever the addresses.
+  std::ranges::sort(
+      fetches, {}, [](const auto& fetch) -> const auto& { return fetch->key; });
   for (const auto& fetch : fetches) fetch->cancellation.cancel(why);
 }
 

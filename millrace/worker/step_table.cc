@@ -92,12 +92,18 @@ void StepTable::clear(const Status& why) {
     MutexLock lock(mutex_);
     book_.clear();
     for (auto& [step, record] : records_) {
-      rest.aborts.emplace_back(record.rendezvous, why);
       rest.dropped.push_back(std::move(record));
     }
     records_.clear();
   }
+  std::ranges::sort(rest.dropped, {}, [](const Record& record) { return record.id.step; });
+  for (const Record& record : rest.dropped) rest.aborts.emplace_back(record.rendezvous, why);
   rest.finish();
+}
+
+size_t StepTable::size() const {
+  MutexLock lock(mutex_);
+  return book_.size();
 }
 
 std::vector<StepTable::Waits> StepTable::waits() const {

@@ -38,6 +38,8 @@ class StepTable {
   // Aborts and forgets every step.
   void clear(const Status& why);
 
+  size_t size() const;
+
   struct Waits {
     int64_t step = 0;
     std::vector<LocalRendezvous::Wait> receives;

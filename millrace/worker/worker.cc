@@ -178,6 +178,17 @@ void Worker::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorRe
       }));
 }
 
+Worker::Counts Worker::counts() const {
+  Counts counts{.steps = steps_.size(),
+                .partial_steps = partial_steps_.size(),
+                .under_way = in_flight_.count()};
+  for (const auto& session : sessions_.all()) {
+    counts.sessions += !session->handle().empty();
+    counts.graphs += session->num_graphs();
+  }
+  return counts;
+}
+
 std::vector<StepWaits> Worker::describe_waits() const {
   std::vector<StepWaits> waits;
   const Clock::Time now = options_.host.clock.now();

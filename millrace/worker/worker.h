@@ -52,6 +52,15 @@ class Worker final : public WorkerService {
   const LocalDevices& devices() const { return devices_; }
   // What runs, and what it waits for: cheap enough to ask while it runs. The oldest first.
   std::vector<StepWaits> describe_waits() const;
+  // What it has at this moment; nothing of it is left once masters have closed all sessions.
+  struct Counts {
+    size_t sessions = 0;  // without the one of masters that create none
+    size_t graphs = 0;
+    size_t steps = 0;  // that peers may take part in
+    size_t partial_steps = 0;
+    size_t under_way = 0;  // runs and peers' calls
+  };
+  Counts counts() const;
 
  private:
   struct PeerCall;

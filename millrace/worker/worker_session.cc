@@ -46,6 +46,11 @@ Status WorkerSession::deregister_graph(std::string_view handle) {
   return {};
 }
 
+size_t WorkerSession::num_graphs() const {
+  MutexLock lock(mutex_);
+  return graphs_.size();
+}
+
 void WorkerSession::close(const Status& why) {
   runs_.close(why);
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> dropped;

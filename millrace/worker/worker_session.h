@@ -44,6 +44,8 @@ class WorkerSession {
   // Steps that run keep the graph. Errors: as find_graph, and that the worker may have restarted.
   Status deregister_graph(std::string_view handle);
 
+  size_t num_graphs() const;
+
   // Stops its steps and forgets its graphs.
   void close(const Status& why);
 
@@ -53,7 +55,7 @@ class WorkerSession {
   FreshNames names_{"_G"};
   ActiveRuns runs_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);
   uint64_t last_handle_ MR_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs_ MR_GUARDED_BY(mutex_);

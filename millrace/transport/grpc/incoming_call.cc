@@ -23,24 +23,23 @@ grpc_slice static_slice(std::string_view text) {
 
 }  // namespace
 
-bool RunningCalls::enter(IncomingCall& call) {
+Status RunningCalls::enter(IncomingCall& call) {
   MutexLock lock(mutex_);
-  if (stopping_) return false;
-  calls_.insert(&call);
-  return true;
+  if (stopping_.ok()) calls_.insert(&call);
+  return stopping_;
 }
 
 void RunningCalls::leave(IncomingCall& call) {
   MutexLock lock(mutex_);
   calls_.erase(&call);
-  if (stopping_ && calls_.empty()) changed_.notify_all();
+  if (!stopping_.ok() && calls_.empty()) changed_.notify_all();
 }
 
 void RunningCalls::stop(const Status& why) {
   std::vector<std::shared_ptr<IncomingCall>> calls;
   {
     MutexLock lock(mutex_);
-    stopping_ = true;
+    stopping_ = why;
     // A call leaves before it goes, so these are alive.
     for (IncomingCall* call : calls_) calls.push_back(call->shared_from_this());
   }
@@ -98,9 +97,9 @@ void IncomingCall::on_arrived(bool ok) {
   if (!ok) return;  // the server is shutting down
   call_.reset(arriving_);
   // From here to the last event_done() the receiver exists.
-  if (!running_->enter(*this)) {
+  if (const Status stopping = running_->enter(*this); !stopping.ok()) {
     answered_ = true;
-    return send_status(unavailable("the server is stopping"));
+    return send_status(stopping);
   }
   const Host& host = receiver_.host();
   since_ = host.clock.now();

@@ -48,8 +48,8 @@ class RunningCalls {
   // `log` lives as long as there are calls.
   explicit RunningCalls(const Log& log) : log_(log) {}
 
-  // False once stopping.
-  bool enter(IncomingCall& call);
+  // Errors: the reason of `stop`.
+  Status enter(IncomingCall& call);
   void leave(IncomingCall& call);
 
   // Refuses calls from now on, and cancels those that run.
@@ -66,7 +66,7 @@ class RunningCalls {
   mutable Mutex mutex_;
   Condition changed_;
   std::unordered_set<IncomingCall*> calls_ MR_GUARDED_BY(mutex_);
-  bool stopping_ MR_GUARDED_BY(mutex_) = false;
+  Status stopping_ MR_GUARDED_BY(mutex_);  // why; OK while it runs
 };
 
 class IncomingCall : public std::enable_shared_from_this<IncomingCall> {

@@ -1,0 +1,41 @@
+// SimClient: a program that has sessions on simulated tasks: a process of its own, with its channel
+// to a master. It says what it is told to say, and waits for nothing.
+//
+// Owned by whoever tells the story.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tests/simulation/fleet.h"
+#include "tests/simulation/peers.h"
+
+namespace millrace::simulation {
+
+class SimClient {
+ public:
+  SimClient(Fleet& fleet, std::string name, const std::string& site)
+      : process_(fleet.world(), fleet.network(), name, fleet.seed_for(name), fleet.hear()),
+        address_(fleet.address(site)),
+        master_(std::make_shared<RemoteMaster>(process_, address_)) {}
+  ~SimClient() { end(); }
+
+  MasterService& master() { return *master_; }
+  Process& process() { return process_; }
+  std::string target() const { return str_cat("grpc://", address_); }
+  size_t num_calls() { return master_->channel().num_calls(); }
+
+  // The program is no more: its calls are answered to nobody.
+  void end() {
+    process_.fall_silent();
+    master_->channel().abandon();
+    process_.actor().run_alone();
+  }
+
+ private:
+  Process process_;
+  const std::string address_;
+  const std::shared_ptr<RemoteMaster> master_;
+};
+
+}  // namespace millrace::simulation

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/rare_list.h"
 #include "millrace/graph/graph.h"
 #include "millrace/op/rendezvous.h"
 #include "millrace/tensor/tensor.h"
@@ -79,8 +80,8 @@ struct DeviceTrace {
   std::vector<NodeTiming> nodes;
 };
 struct RunMetadata {
-  std::vector<DeviceTrace> traces;
-  std::vector<wire::GraphDef> partition_graphs;
+  RareList<DeviceTrace> traces;
+  RareList<wire::GraphDef> partition_graphs;
 };
 
 // ---- Master service ----------------------------------------------------------------------------
@@ -149,8 +150,12 @@ struct MakeCallableRequest {
   std::vector<std::string> feeds, fetches, targets;
   RunOptions options;
 };
+class KeptCallable;  // services.h
+
 struct MakeCallableReply {
   int64_t handle = 0;
+  // The callable itself. Null from a master that is not in this process.
+  std::shared_ptr<KeptCallable> callable = nullptr;
 };
 struct RunCallableRequest {
   std::string session_handle;
@@ -241,8 +246,8 @@ struct RunGraphRequest : PartRun {
 };
 struct RunGraphReply {
   std::vector<Delivery> values;  // for keys->receive, in its order
-  std::vector<DeviceTrace> traces;
-  std::vector<wire::GraphDef> partition_graphs;
+  RareList<DeviceTrace> traces;
+  RareList<wire::GraphDef> partition_graphs;
 };
 
 struct CleanupGraphRequest {

@@ -44,6 +44,14 @@ struct Call {
   const Principal* caller = nullptr;
 };
 
+// A callable of a session, as a client in the same process holds it. It may outlive the session,
+// and the master: runs then fail.
+class KeptCallable {
+ public:
+  virtual ~KeptCallable() = default;
+  virtual void run(std::vector<Tensor> feeds, Call, Done<RunCallableReply>) = 0;
+};
+
 // A master that can't be reached is waited for by create_session and reset, because tasks start in
 // any order. The other calls are about a session, which ends with its master: they fail with
 // UNAVAILABLE.

@@ -7,7 +7,8 @@ namespace {
 
 class FeedKernel final : public Kernel {
  public:
-  FeedKernel(size_t slot, std::string name) : slot_(slot), name_(std::move(name)) {}
+  FeedKernel(size_t slot, std::string name, FeedTakers takers)
+      : slot_(slot), name_(std::move(name)), takers_(takers) {}
 
   Status run(KernelContext& context) override {
     const std::span<const Tensor> feeds = context.step().feeds;
@@ -16,13 +17,16 @@ class FeedKernel final : public Kernel {
     if (feeds[slot_].dtype() != context.output_dtype(0))
       return invalid("the value fed for '", name_, "' is ", dtype_name(feeds[slot_].dtype()),
                      "; the graph says ", dtype_name(context.output_dtype(0)));
-    context.set_output(0, feeds[slot_]);
+    const std::span<Tensor> own = static_cast<FedContext&>(context.step()).own_feeds;
+    const bool takes = takers_ == FeedTakers::one && slot_ < own.size();
+    context.set_output(0, takes ? std::move(own[slot_]) : feeds[slot_]);
     return {};
   }
 
  private:
   const size_t slot_;
   const std::string name_;
+  const FeedTakers takers_;
 };
 
 class FetchKernel final : public Kernel {
@@ -58,8 +62,8 @@ Result<std::string> client_key(const Node& node) {
   return RendezvousKey::make(source, static_cast<uint64_t>(incarnation), destination, tensor).text;
 }
 
-std::unique_ptr<Kernel> make_feed_kernel(size_t slot, std::string name) {
-  return std::make_unique<FeedKernel>(slot, std::move(name));
+std::unique_ptr<Kernel> make_feed_kernel(size_t slot, std::string name, FeedTakers takers) {
+  return std::make_unique<FeedKernel>(slot, std::move(name), takers);
 }
 
 std::unique_ptr<Kernel> make_fetch_kernel(size_t slot) {

@@ -16,8 +16,15 @@ namespace millrace {
 // for every other node. Errors: INVALID_ARGUMENT if attributes of a transfer are missing.
 Result<std::string> client_key(const Node& node);
 
-// Gives out StepContext::feeds[slot].
-std::unique_ptr<Kernel> make_feed_kernel(size_t slot, std::string name);
+// The step as feed kernels see it: what the executor hands to kernels is always one of these.
+struct FedContext : StepContext {
+  std::span<Tensor> own_feeds = {};  // of StepArgs
+};
+
+// Whether a feed kernel is the only one of its slot and runs once.
+enum class FeedTakers : uint8_t { one, several };
+// Gives out StepContext::feeds[slot]; the only taker takes it away if it may.
+std::unique_ptr<Kernel> make_feed_kernel(size_t slot, std::string name, FeedTakers takers);
 // Takes StepContext::fetches[slot].
 std::unique_ptr<Kernel> make_fetch_kernel(size_t slot);
 

@@ -67,18 +67,20 @@ std::string type_of(std::string_view device) {
 class Compiler {
  public:
   Compiler(const Graph& graph, const DeviceContext& device, KernelCache& kernels,
-           ClientTransfers transfers)
+           ClientTransfers transfers, const MakeTransfer& make_transfer)
       : graph_(graph),
         device_(device),
         device_type_(type_of(device.name)),
         cache_(kernels),
         transfers_(transfers),
+        make_transfer_(make_transfer),
         layout_(std::make_unique<Layout>()) {}
 
   Result<std::unique_ptr<const Layout>> compile() && {
     MR_TRY(number_nodes());
     MR_TRY(lay_out_nodes());
     lay_out_edges();
+    if (transfers_ == ClientTransfers::by_slot) MR_TRY(count_feed_takers());
     for (NodeId id : order_) MR_TRY(make_kernel(graph_[id]));
     return std::unique_ptr<const Layout>(std::move(layout_));
   }
@@ -258,7 +260,11 @@ class Compiler {
       MR_ASSIGN(std::string key, client_key(node));
       if (!key.empty()) return client_kernel(node, std::move(key));
     }
-    if (is_transfer) layout_->uses_rendezvous = true;
+    if (is_transfer) {
+      layout_->uses_rendezvous = true;
+      if (std::shared_ptr<Kernel> made = make_transfer_ ? make_transfer_(node) : nullptr)
+        return made;
+    }
     if (kernel_factory(node) == nullptr)
       return unimplemented("op '", node.op->name, "' of node '", node.name, "' has no kernel for ",
                            device_.name);
@@ -296,6 +302,16 @@ class Compiler {
     return key;
   }
 
+  Status count_feed_takers() {
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->role != Role::receive) continue;
+      MR_ASSIGN(const std::string key, client_key(node));
+      // In a loop one node takes its feed many times.
+      if (!key.empty()) feed_takers_[key] += loops_.of_inputs(node) == 0 ? 1 : 2;
+    }
+    return {};
+  }
+
   Result<std::shared_ptr<Kernel>> client_kernel(const Node& node, std::string key) {
     const bool is_feed = node.op->role == Role::receive;
     std::vector<std::string>& keys = is_feed ? layout_->feed_keys : layout_->fetch_keys;
@@ -306,7 +322,9 @@ class Compiler {
     laid.cost = Cost::cheap;
     if (is_feed) {
       MR_ASSIGN(std::string name, node.attr_view().string("tensor_name"));
-      return std::shared_ptr<Kernel>(make_feed_kernel(slot->second, std::move(name)));
+      const auto takers =
+          feed_takers_[keys[slot->second]] == 1 ? FeedTakers::one : FeedTakers::several;
+      return std::shared_ptr<Kernel>(make_feed_kernel(slot->second, std::move(name), takers));
     }
     return std::shared_ptr<Kernel>(make_fetch_kernel(slot->second));
   }
@@ -316,21 +334,22 @@ class Compiler {
   const std::string device_type_;
   KernelCache& cache_;
   const ClientTransfers transfers_;
+  const MakeTransfer& make_transfer_;
 
   std::vector<NodeId> order_;
   FrameTable loops_;
   std::vector<uint32_t> index_;  // by NodeId: the node's number in the layout
   absl::flat_hash_map<std::string, size_t> feed_slots_, fetch_slots_;
+  absl::flat_hash_map<std::string, int> feed_takers_;  // by key
   std::unique_ptr<Layout> layout_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::compile(const Graph& graph,
-                                                                    const DeviceContext& device,
-                                                                    KernelCache& kernels,
-                                                                    ClientTransfers transfers) {
-  MR_ASSIGN(auto layout, Compiler(graph, device, kernels, transfers).compile());
+Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::compile(
+    const Graph& graph, const DeviceContext& device, KernelCache& kernels,
+    ClientTransfers transfers, const MakeTransfer& make_transfer) {
+  MR_ASSIGN(auto layout, Compiler(graph, device, kernels, transfers, make_transfer).compile());
   return std::shared_ptr<const CompiledGraph>(new CompiledGraph(std::move(layout)));
 }
 

@@ -41,15 +41,19 @@ enum class ClientTransfers : uint8_t {
   by_rendezvous,  // through the step's rendezvous: partial runs, whose feeds come one by one
 };
 
+// Kernels of transfers for whoever compiles a graph and knows more about them than their ops do.
+// Null: the op's own.
+using MakeTransfer = std::function<std::unique_ptr<Kernel>(const Node&)>;
+
 class CompiledGraph {
  public:
-  // `graph` holds the nodes of one device. Errors: INVALID_ARGUMENT from a kernel's construction,
+  // `graph` holds the nodes of one device; `make_transfer`, if there is one, is asked about those
+  // that go through the rendezvous. Errors: INVALID_ARGUMENT from a kernel's construction,
   // with the node's name, or for a cycle or a loop that is not well formed; UNIMPLEMENTED for an op
   // without a kernel here.
-  static Result<std::shared_ptr<const CompiledGraph>> compile(const Graph& graph,
-                                                              const DeviceContext& device,
-                                                              KernelCache& kernels,
-                                                              ClientTransfers transfers);
+  static Result<std::shared_ptr<const CompiledGraph>> compile(
+      const Graph& graph, const DeviceContext& device, KernelCache& kernels,
+      ClientTransfers transfers, const MakeTransfer& make_transfer = {});
   ~CompiledGraph();
 
   // The rendezvous keys of feeds and fetches in order of slots; empty with by_rendezvous. Two nodes

@@ -16,9 +16,9 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "millrace/base/idle_pool.h"
 #include "millrace/engine/arrivals.h"
 #include "millrace/engine/compiled_graph.h"
-#include "millrace/engine/step_pool.h"
 
 namespace millrace {
 
@@ -92,7 +92,7 @@ struct CompiledGraph::Layout {
   std::vector<ArgType> output_types;
   std::string names;
 
-  mutable StepPool idle_steps;
+  mutable IdlePool idle_steps;  // step states
 
   std::span<const Edge> edges_of(const Node& node) const {
     return {edges.data() + node.first_edge, node.num_edges};

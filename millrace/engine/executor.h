@@ -26,7 +26,10 @@
 namespace millrace {
 
 struct StepArgs {
-  StepContext context;         // must stay valid until `done`
+  StepContext context;  // must stay valid until `done`
+  // The values of context.feeds again, if the step may take them away: then a kernel that gets one
+  // as its only owner may reuse its buffer. Empty: they are shared.
+  std::span<Tensor> own_feeds = {};
   Runner* runner = nullptr;    // where the step goes on after a wait; never null
   Runner* pool = nullptr;      // shares heavy work; null: everything on `runner`
   TraceSink* trace = nullptr;  // null: no timing

@@ -23,7 +23,7 @@ struct LocalRendezvous::Waiter {
 
 LocalRendezvous::LocalRendezvous(const Clock* clock) : clock_(clock) {}
 LocalRendezvous::~LocalRendezvous() {
-  abort(millrace::aborted("the step's rendezvous was dropped"));
+  if (!is_empty()) abort(millrace::aborted("the step's rendezvous was dropped"));
 }
 
 Status LocalRendezvous::send(std::string_view key, Delivery delivery) {
@@ -138,6 +138,11 @@ Result<Delivery> LocalRendezvous::take(std::string_view key) {
 Status LocalRendezvous::aborted() const {
   MutexLock lock(mutex_);
   return aborted_;
+}
+
+bool LocalRendezvous::is_empty() const {
+  MutexLock lock(mutex_);
+  return channels_.empty();
 }
 
 std::vector<LocalRendezvous::Wait> LocalRendezvous::waits() const {

@@ -35,6 +35,9 @@ class LocalRendezvous final : public Rendezvous {
   Result<Delivery> take(std::string_view key);
   Status aborted() const;
 
+  // True if there are neither values nor receivers.
+  bool is_empty() const;
+
   // Receivers that wait, in order of keys.
   struct Wait {
     std::string key;

@@ -34,6 +34,7 @@
 
 #include "absl/container/inlined_vector.h"
 
+#include "millrace/engine/client_transfers.h"
 #include "millrace/engine/compiled_layout.h"
 #include "millrace/engine/executor.h"
 #include "millrace/engine/node_run.h"
@@ -41,7 +42,7 @@
 namespace millrace {
 
 template <class Flow>
-class StepDriver final : public PooledStep {
+class StepDriver final : public Pooled {
  public:
   using Layout = CompiledGraph::Layout;
   using Ready = typename Flow::Ready;
@@ -53,6 +54,8 @@ class StepDriver final : public PooledStep {
   void start(std::shared_ptr<const CompiledGraph> graph, StepArgs args, Done<void> done) {
     graph_ = std::move(graph);
     args_ = args;
+    static_cast<StepContext&>(context_) = args.context;
+    context_.own_feeds = args.own_feeds;
     done_ = std::move(done);
     inbox_.store(nullptr, std::memory_order_relaxed);
     flow_.begin();
@@ -263,7 +266,7 @@ class StepDriver final : public PooledStep {
     Done<void> done = std::move(done_);
     {
       const std::shared_ptr<const CompiledGraph> graph = std::move(graph_);
-      layout_.idle_steps.give(std::unique_ptr<PooledStep>(this));
+      layout_.idle_steps.give(std::unique_ptr<Pooled>(this));
     }
     done(std::move(status));
   }
@@ -313,7 +316,7 @@ class StepDriver final : public PooledStep {
 
   KernelContext context_of(Ready ready, std::span<Value> outputs) {
     const Node& node = flow_.node(ready);
-    return KernelContext(args_.context, node.name, {flow_.inputs(ready), node.num_inputs}, outputs,
+    return KernelContext(context_, node.name, {flow_.inputs(ready), node.num_inputs}, outputs,
                          {node.output_types, node.num_outputs}, flow_.where(ready),
                          (node.flags & Layout::kTransfer) && flow_.is_dead(ready));
   }
@@ -328,7 +331,8 @@ class StepDriver final : public PooledStep {
 
   // The owner's.
   std::shared_ptr<const CompiledGraph> graph_;
-  StepArgs args_;  // constant while the step runs
+  StepArgs args_;       // constant while the step runs
+  FedContext context_;  // of args_, for kernels
   Done<void> done_;
   Flow flow_;
   std::vector<Value> scratch_;  // outputs of the node that the owner runs
@@ -344,7 +348,7 @@ class StepDriver final : public PooledStep {
 template <class Flow>
 void drive_step(std::shared_ptr<const CompiledGraph> graph, StepArgs args, Done<void> done) {
   const CompiledGraph::Layout& layout = graph->layout();
-  std::unique_ptr<PooledStep> idle = layout.idle_steps.take();
+  std::unique_ptr<Pooled> idle = layout.idle_steps.take();
   if (idle == nullptr) idle = std::make_unique<StepDriver<Flow>>(layout);
   auto* step = static_cast<StepDriver<Flow>*>(idle.release());
   step->start(std::move(graph), args, std::move(done));

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "millrace/base/first_cause.h"
-#include "millrace/base/shown.h"
 #include "millrace/master/gather.h"
 #include "millrace/master/master_session.h"
 #include "millrace/master/membership.h"
@@ -32,10 +31,6 @@ std::optional<uint64_t> handle_number(const std::string& handle) {
     number = number << 4 | digit;
   }
   return number;
-}
-
-Status no_session(const std::string& handle) {
-  return aborted("Session ", shown(handle), " is not found. Possibly, this master has restarted.");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "millrace/base/shown.h"
 #include "millrace/master/gather.h"
 #include "millrace/master/partial_run.h"
 #include "millrace/master/step_registration.h"
@@ -9,8 +10,6 @@
 namespace millrace {
 
 namespace {
-
-Status closed_error() { return failed_precondition("Session is closed."); }
 
 Status check_run_options(const RunOptions& options) {
   if (options.timeout.count() >= 0) return {};
@@ -49,6 +48,12 @@ class Waiting : public std::enable_shared_from_this<Waiting> {
 };
 
 }  // namespace
+
+Status closed_error() { return failed_precondition("Session is closed."); }
+
+Status no_session(const std::string& handle) {
+  return aborted("Session ", shown(handle), " is not found. Possibly, this master has restarted.");
+}
 
 MasterSession::MasterSession(MasterContext& context, Parts parts)
     : context_(context),
@@ -195,103 +200,8 @@ void MasterSession::make_callable(MakeCallableRequest request, const Call& call,
           done(step.status());
           return;
         }
-        const Result<int64_t> handle = self->keep_callable(*std::move(step), options);
-        if (!handle.ok()) return done(handle.status());
-        done(MakeCallableReply{*handle});
+        done(self->keep_callable(*std::move(step), options));
       }));
-}
-
-Result<int64_t> MasterSession::keep_callable(PlanCache::Ordered step, const RunOptions& options) {
-  PlanCache::Ordered dropped;  // without the lock: with it may go what workers have of it
-  MutexLock lock(mutex_);
-  if (!closed_.ok()) return closed_error();
-  if (callables_.size() >= context_.options.most_callables)
-    return error(Code::resource_exhausted, "the session keeps ", callables_.size(),
-                 " callables, the most that a master allows; release some");
-  const int64_t handle = ++last_callable_;
-  callables_.emplace(handle, Callable{std::move(step), {}, options, ++uses_});
-  ++callables_with_step_;
-  dropped = take_oldest_step();
-  return handle;
-}
-
-void MasterSession::renew_callable(int64_t handle, const PlanCache::Ordered& step) {
-  PlanCache::Ordered dropped;
-  MutexLock lock(mutex_);
-  const auto found = callables_.find(handle);
-  if (found == callables_.end() || found->second.step) return;
-  found->second.step = step;
-  found->second.names = {};
-  ++callables_with_step_;
-  dropped = take_oldest_step();
-}
-
-PlanCache::Ordered MasterSession::take_oldest_step() {
-  if (callables_with_step_ <= context_.options.kept_steps) return nullptr;
-  Callable* oldest = nullptr;
-  for (auto& [handle, callable] : callables_) {
-    if (callable.step && (oldest == nullptr || callable.last_use < oldest->last_use))
-      oldest = &callable;
-  }
-  --callables_with_step_;
-  oldest->names = oldest->step->names;
-  return std::move(oldest->step);
-}
-
-void MasterSession::run_callable(RunCallableRequest request, const Call& call,
-                                 Done<RunCallableReply> done) {
-  PlanCache::Ordered step;
-  StepRequestNames names;
-  RunOptions options;
-  Status fault;
-  {
-    MutexLock lock(mutex_);
-    const auto found = callables_.find(request.handle);
-    if (!closed_.ok()) {
-      fault = closed_error();
-    } else if (found == callables_.end()) {
-      const bool was_made = request.handle > 0 && request.handle <= last_callable_;
-      fault = was_made
-                  ? invalid("Attempted to run callable after handle was released: ", request.handle)
-                  : invalid("No such callable handle: ", request.handle);
-    } else {
-      Callable& callable = found->second;
-      callable.last_use = ++uses_;
-      step = callable.step;
-      options = callable.options;
-      if (!step) names = callable.names;
-    }
-  }
-  if (!fault.ok()) {
-    done(std::move(fault));
-    return;
-  }
-  const Call limited = within(call, options);
-  if (step) {
-    StepRun::start(shared_from_this(), std::move(step), std::move(request.feeds), options, limited,
-                   std::move(done));
-    return;
-  }
-  prepare(std::move(names), limited,
-          Done<PlanCache::Ordered>(
-              [self = shared_from_this(), handle = request.handle, feeds = std::move(request.feeds),
-               options, limited, done = std::move(done)](Result<PlanCache::Ordered> again) mutable {
-                if (!again.ok()) return done(again.status());
-                self->renew_callable(handle, *again);
-                StepRun::start(self, *std::move(again), std::move(feeds), options, limited,
-                               std::move(done));
-              }));
-}
-
-Status MasterSession::release_callable(int64_t handle) {
-  Callable released;  // goes without the lock
-  MutexLock lock(mutex_);
-  const auto found = callables_.find(handle);
-  if (found == callables_.end()) return {};
-  if (found->second.step) --callables_with_step_;
-  released = std::move(found->second);
-  callables_.erase(found);
-  return {};
 }
 
 void MasterSession::partial_run_setup(PartialRunSetupRequest request, const Call& call,
@@ -356,7 +266,7 @@ void MasterSession::leave(StepRun& step) {
 void MasterSession::close(const Status& why, Done<void> done) {
   std::vector<std::shared_ptr<StepRun>> running;
   std::map<std::string, std::shared_ptr<PartialRun>> partial_runs;
-  absl::flat_hash_map<int64_t, Callable> callables;
+  std::vector<PlanCache::Ordered> dropped;
   bool is_idle = false;
   // The workers drop all that they have of the session at once.
   is_open_->store(false, std::memory_order_release);
@@ -364,7 +274,7 @@ void MasterSession::close(const Status& why, Done<void> done) {
     MutexLock lock(mutex_);
     closed_ = why;
     partial_runs.swap(partial_runs_);
-    callables.swap(callables_);
+    dropped = take_callables();
     for (RunningStep* step = running_.next; step != &running_; step = step->next) {
       // A step that is just being destroyed can't be held any more; it will leave by itself.
       if (auto held = static_cast<StepRun*>(step)->weak_from_this().lock())

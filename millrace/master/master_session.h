@@ -29,6 +29,9 @@ class PartialRun;
 // have answered, at the latest after MasterOptions::cleanup_timeout.
 void delete_worker_sessions(MasterContext& context, const std::vector<Present>& members,
                             const std::string& handle, Done<void> done);
+Status closed_error();  // FAILED_PRECONDITION "Session is closed."
+// ABORTED "Session <h> is not found.", as TensorFlow's clients expect after a restart.
+Status no_session(const std::string& handle);
 
 class MasterSession final : public std::enable_shared_from_this<MasterSession> {
  public:
@@ -69,23 +72,23 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
   void forget_partial_run(const std::string& handle);
 
  private:
-  struct Callable {
-    PlanCache::Ordered step;  // null: let go, to be prepared anew
-    StepRequestNames names;   // of one that was let go
-    RunOptions options;
-    uint64_t last_use = 0;  // by the count of uses
-  };
+  // Kept by the session until it is released, and by a client in this process.
+  class Callable;
 
   // The step for these names; honours the call's deadline and cancellation while it is prepared.
   void prepare(StepRequestNames names, const Call& call, Done<PlanCache::Ordered> done);
   void plan_and_register(const StepRequestNames& names, Done<PlanCache::Prepared> done);
   Call within(const Call& call, const RunOptions& options) const;
   // Errors: RESOURCE_EXHAUSTED if there are too many.
-  Result<int64_t> keep_callable(PlanCache::Ordered step, const RunOptions& options);
+  Result<MakeCallableReply> keep_callable(PlanCache::Ordered step, const RunOptions& options);
+  void call_callable(const std::shared_ptr<Callable>& callable, std::vector<Tensor> feeds,
+                     const Call& call, Done<RunCallableReply> done);
   // Gives the callable its step back, unless it has been released meanwhile.
-  void renew_callable(int64_t handle, const PlanCache::Ordered& step);
+  void renew_callable(Callable& callable, const PlanCache::Ordered& step);
   // If more callables than `kept_steps` have their step, takes that of the least recently used one.
   PlanCache::Ordered take_oldest_step() MR_REQUIRES(mutex_);
+  // Releases all of them; what they let go of is to go without the lock.
+  std::vector<PlanCache::Ordered> take_callables() MR_REQUIRES(mutex_);
   Status check_open();
   void delete_worker_sessions();
 
@@ -105,7 +108,7 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
   Status closed_ MR_GUARDED_BY(mutex_);  // why; OK while open
   Done<void> close_done_ MR_GUARDED_BY(mutex_);
   RunningStep running_ MR_GUARDED_BY(mutex_);  // head of a ring
-  absl::flat_hash_map<int64_t, Callable> callables_ MR_GUARDED_BY(mutex_);
+  std::map<int64_t, std::shared_ptr<Callable>> callables_ MR_GUARDED_BY(mutex_);
   int64_t last_callable_ MR_GUARDED_BY(mutex_) = 0;
   uint64_t uses_ MR_GUARDED_BY(mutex_) = 0;  // of callables
   size_t callables_with_step_ MR_GUARDED_BY(mutex_) = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/idle_pool.h"
 #include "millrace/cluster/services.h"
 #include "millrace/master/step_tracker.h"
 
@@ -33,6 +34,8 @@ struct PreparedStep {
   // inside the call that starts it.
   std::vector<PreparedPart> parts;
   std::vector<StepTracker::Part> tracked;  // parts, as the tracker wants them
+  // Steps of it that have ended, for the next ones.
+  mutable IdlePool idle_runs;
   // Keeps the parts registered: with its last owner the workers are told to forget them.
   std::shared_ptr<const void> registration;
 

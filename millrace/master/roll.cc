@@ -61,7 +61,7 @@ Roll::Actions Roll::on_answer(size_t member, Result<GetStatusReply> reply, Life 
   Status status = reply.status().with(str_cat(who.task.to_string(), " at ", who.address));
   if (reply.ok() && !options_.is_sent) status = check_identity(who, reply->devices);
   if (status.ok()) {
-    auto devices = renamed(std::move(reply)->devices, who.task);
+    auto devices = renamed(std::move(reply).value().devices, who.task);
     status = devices.status();
     if (devices.ok()) states_[member].devices = std::move(devices).value();
   }

@@ -15,15 +15,6 @@ namespace {
 // them: the master's word should come first, with its reason.
 constexpr std::chrono::seconds kPartsDeadline{1};
 
-template <class T>
-void append(std::vector<T>& all, std::vector<T> more) {
-  if (all.empty()) {
-    all = std::move(more);
-    return;
-  }
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
 std::vector<Tensor> in_client_order(const std::vector<Tensor>& tensors,
                                     const OrderedStep& ordered) {
   std::vector<Tensor> in_order;
@@ -57,18 +48,44 @@ void refuse(StepAnswer answer, Status why) {
   std::visit([&](auto& done) { done(std::move(why)); }, answer);
 }
 
-StepRun::StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<const OrderedStep> ordered,
-                 const RunOptions& options, StepAnswer answer, StepLeg leg)
-    : session_(std::move(session)),
-      ordered_(std::move(ordered)),
-      options_(options),
-      leg_(leg.step_id != 0 ? leg : StepLeg{session_->context().next_step_id(), leg.kind}),
-      answer_(std::move(answer)),
-      tracker_(ordered_->step->tracked),
-      fetched_(ordered_->step->fetches.size()) {}
+void StepRun::begin(std::shared_ptr<MasterSession> session,
+                    std::shared_ptr<const OrderedStep> ordered, const RunOptions& options,
+                    StepAnswer answer, StepLeg leg) {
+  session_ = std::move(session);
+  ordered_ = std::move(ordered);
+  options_ = options;
+  leg_ = leg;
+  if (leg_.step_id == 0) leg_.step_id = session_->context().next_step_id();
+  answer_ = std::move(answer);
+  const PreparedStep& step = *ordered_->step;
+  for (size_t i = parts_.size(); i < step.parts.size(); ++i) parts_.push_back({this, i});
+  MutexLock lock(mutex_);
+  tracker_ = StepTracker(step.tracked);
+  fetched_.resize(step.fetches.size());
+}
 
-StepRun::~StepRun() {
-  if (is_listed_) session_->leave(*this);
+void StepRun::Recycle::operator()(StepRun* run) const {
+  std::unique_ptr<StepRun> one(run);
+  const auto session = std::move(run->session_);
+  const auto ordered = std::move(run->ordered_);
+  if (std::exchange(run->is_listed_, false)) session->leave(*run);
+  run->rest();
+  // A cancellation happens once.
+  if (run->cancellation_.cancelled()) {
+    one.reset();
+  } else {
+    ordered->step->idle_runs.give(std::move(one));
+  }
+}
+
+void StepRun::rest() {
+  uses_caller_ = false;
+  answer_ = {};
+  std::optional<EarlyEnd> early_end;  // not destroyed with the lock, see answer()
+  MutexLock lock(mutex_);
+  early_end.swap(early_end_);
+  fetched_.clear();
+  metadata_ = {};
 }
 
 std::weak_ptr<StepRun> StepRun::start(std::shared_ptr<MasterSession> session,
@@ -80,8 +97,10 @@ std::weak_ptr<StepRun> StepRun::start(std::shared_ptr<MasterSession> session,
                                       ordered->feed_at.size()));
     return {};
   }
-  auto made = std::make_shared<StepRun>(std::move(session), std::move(ordered), options,
-                                        std::move(answer), leg);
+  std::unique_ptr<Pooled> idle = ordered->step->idle_runs.take();
+  if (idle == nullptr) idle = std::make_unique<StepRun>();
+  const std::shared_ptr<StepRun> made(static_cast<StepRun*>(idle.release()), Recycle());
+  made->begin(std::move(session), std::move(ordered), options, std::move(answer), leg);
   made->run(std::move(feeds), call);
   return made;
 }
@@ -92,8 +111,6 @@ void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
     return;
   }
   is_listed_ = true;
-  const std::vector<PreparedPart>& parts = ordered_->step->parts;
-  for (size_t i = 0; i < parts.size(); ++i) parts_.push_back({this, i});
   uses_caller_ = call.runner != nullptr && !call.deadline;
   if (call.cancellation != nullptr || call.deadline) watch(call);
   Call part_call{.cancellation = &cancellation_};
@@ -173,8 +190,8 @@ void StepRun::replied(size_t index, Result<RunGraphReply> reply) {
 }
 
 Status StepRun::keep(const PreparedPart& part, RunGraphReply reply) {
-  append(metadata_.traces, std::move(reply.traces));
-  append(metadata_.partition_graphs, std::move(reply.partition_graphs));
+  metadata_.traces.append(std::move(reply.traces));
+  metadata_.partition_graphs.append(std::move(reply.partition_graphs));
   if (reply.values.size() != part.fetches.size()) {
     return internal(part.worker_name, " answered with ", reply.values.size(), " values where ",
                     part.fetches.size(), " were asked for");
@@ -246,18 +263,18 @@ void StepRun::be_patient() {
 void StepRun::answer() {
   // The client may drop its cancellation as soon as it is answered. Not destroyed with the lock:
   // what ends the step early may be waiting for it.
-  EarlyEnd early_end;
+  std::optional<EarlyEnd> early_end;
   Status outcome;
   std::vector<Tensor> tensors;
   RunMetadata metadata;
   {
     MutexLock lock(mutex_);
-    early_end = std::move(early_end_);
+    early_end.swap(early_end_);
     outcome = tracker_.outcome();
     tensors = std::move(fetched_);
     metadata = std::move(metadata_);
   }
-  early_end = {};
+  early_end.reset();
   if (!outcome.ok()) {
     session_->context().host().metrics.add(Counter::steps_failed);
     refuse(std::move(answer_), std::move(outcome));

@@ -2,8 +2,8 @@
 //
 // The shell around a StepTracker: starts every part, carries answers and ends of patience to the
 // tracker, does what it says, and answers the client. It keeps itself alive while a part runs or is
-// being cleaned up, and keeps its session open as long, even if the client has been answered. Any
-// thread.
+// being cleaned up, and keeps its session open as long, even if the client has been answered; then
+// its PreparedStep keeps it for the next step. Any thread.
 //
 // A step with a deadline does not use its caller's thread, which would hear of the deadline only
 // when the kernel in hand is done; nor can the client be answered before a part that uses it ends.
@@ -44,7 +44,9 @@ struct StepLeg {
   enum class Kind : uint8_t { whole_step, leg, last_leg } kind = Kind::whole_step;
 };
 
-class StepRun final : public RunningStep, public std::enable_shared_from_this<StepRun> {
+class StepRun final : public RunningStep,
+                      public Pooled,
+                      public std::enable_shared_from_this<StepRun> {
  public:
   // Starts the step; may answer inside this call. `feeds` are in the client's order. What is
   // returned may be over already.
@@ -54,11 +56,9 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
                                       const Call& call, StepAnswer answer, StepLeg leg = {});
 
   // Use start().
-  StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<const OrderedStep> ordered,
-          const RunOptions& options, StepAnswer answer, StepLeg leg);
+  StepRun() = default;
   StepRun(const StepRun&) = delete;
   StepRun& operator=(const StepRun&) = delete;
-  ~StepRun();
 
   // Ends the step early with this outcome.
   void stop(Status why);
@@ -70,6 +70,15 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
     size_t index = 0;
   };
 
+  // What its shared pointer does at the end.
+  struct Recycle {
+    void operator()(StepRun* run) const;
+  };
+
+  void begin(std::shared_ptr<MasterSession> session, std::shared_ptr<const OrderedStep> ordered,
+             const RunOptions& options, StepAnswer answer, StepLeg leg);
+  // Drops what belongs to the step that has ended.
+  void rest();
   void run(std::vector<Tensor> feeds, const Call& call);
   void watch(const Call& call);
   void start_parts(std::vector<Tensor> feeds, Call call);
@@ -86,11 +95,11 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
   void end();
   void clean_up();
 
-  const std::shared_ptr<MasterSession> session_;
-  const std::shared_ptr<const OrderedStep> ordered_;
-  const RunOptions options_;
-  const StepLeg leg_;
-  // Set once, before the first part starts.
+  // Set once per step, before the first part starts.
+  std::shared_ptr<MasterSession> session_;
+  std::shared_ptr<const OrderedStep> ordered_;
+  RunOptions options_;
+  StepLeg leg_;
   bool is_listed_ = false;
   bool uses_caller_ = false;  // its thread
   std::optional<Clock::Time> deadline_;
@@ -99,8 +108,8 @@ class StepRun final : public RunningStep, public std::enable_shared_from_this<St
   StepAnswer answer_;          // used once, by whoever the tracker tells to
 
   Mutex mutex_;
-  StepTracker tracker_ MR_GUARDED_BY(mutex_);
-  EarlyEnd early_end_ MR_GUARDED_BY(mutex_);
+  StepTracker tracker_ MR_GUARDED_BY(mutex_){std::span<const StepTracker::Part>()};
+  std::optional<EarlyEnd> early_end_ MR_GUARDED_BY(mutex_);  // nothing: nobody can end it early
   Timers::Timer patience_ MR_GUARDED_BY(mutex_);
   std::vector<Tensor> fetched_ MR_GUARDED_BY(mutex_);  // in the order of the step
   RunMetadata metadata_ MR_GUARDED_BY(mutex_);

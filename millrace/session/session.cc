@@ -136,8 +136,8 @@ Result<Callable> Session::make_callable(std::vector<std::string> feeds,
   WaitFor<MakeCallableReply> wait(state_->clock(), state_->interrupt.get());
   state_->master->make_callable(std::move(request), wait.call(args.cancellation, deadline),
                                 wait.done());
-  MR_ASSIGN(const MakeCallableReply reply, wait.get());
-  return Callable(state_, std::move(handle), reply.handle, args.timeout);
+  MR_ASSIGN(MakeCallableReply reply, wait.get());
+  return Callable(state_, std::move(handle), std::move(reply), args.timeout);
 }
 
 Result<std::vector<DeviceAttributes>> Session::list_devices() {
@@ -176,11 +176,11 @@ Status Session::reset(const SessionTarget& target, std::vector<std::string> cont
 
 // ---- Callable --------------------------------------------------------------------------------
 
-Callable::Callable(std::shared_ptr<SessionState> state, std::string session_handle, int64_t handle,
-                   std::chrono::milliseconds timeout)
+Callable::Callable(std::shared_ptr<SessionState> state, std::string session_handle,
+                   MakeCallableReply made, std::chrono::milliseconds timeout)
     : state_(std::move(state)),
       session_handle_(std::move(session_handle)),
-      handle_(handle),
+      made_(std::move(made)),
       timeout_(timeout) {}
 
 Callable& Callable::operator=(Callable&& other) noexcept {
@@ -188,7 +188,7 @@ Callable& Callable::operator=(Callable&& other) noexcept {
   release();
   state_ = std::move(other.state_);
   session_handle_ = std::move(other.session_handle_);
-  handle_ = other.handle_;
+  made_ = std::move(other.made_);
   timeout_ = other.timeout_;
   return *this;
 }
@@ -196,9 +196,18 @@ Callable& Callable::operator=(Callable&& other) noexcept {
 Callable::~Callable() { release(); }
 
 Result<std::vector<Tensor>> Callable::operator()(std::span<const Tensor> feeds) const {
+  return (*this)(std::vector<Tensor>(feeds.begin(), feeds.end()));
+}
+
+Result<std::vector<Tensor>> Callable::operator()(std::vector<Tensor>&& feeds) const {
   WaitFor<RunCallableReply> wait(state_->clock(), state_->interrupt.get());
-  state_->master->run_callable({session_handle_, handle_, {feeds.begin(), feeds.end()}},
-                               wait.call(nullptr, state_->deadline(timeout_)), wait.done());
+  const Call call = wait.call(nullptr, state_->deadline(timeout_));
+  if (made_.callable != nullptr) {
+    made_.callable->run(std::move(feeds), call, wait.done());
+  } else {
+    state_->master->run_callable({session_handle_, made_.handle, std::move(feeds)}, call,
+                                 wait.done());
+  }
   Result<RunCallableReply> reply = wait.get();
   if (!reply.ok()) return reply.status();
   return std::move(reply->tensors);
@@ -208,7 +217,7 @@ void Callable::release() {
   const std::shared_ptr<SessionState> state = std::move(state_);
   if (!state) return;
   // Nobody waits: a session that is closed has dropped it anyway. The answer keeps the state alive.
-  state->master->release_callable({session_handle_, handle_},
+  state->master->release_callable({session_handle_, made_.handle},
                                   {.deadline = state->clock().now() + kClosePatience},
                                   Done<void>([state](Status) {}));
 }

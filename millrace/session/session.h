@@ -71,19 +71,22 @@ class Callable {
 
   // Values for the feeds, in the order given to make_callable; returns those of the fetches.
   Result<std::vector<Tensor>> operator()(std::span<const Tensor> feeds = {}) const;
+  // The same with values that are given away: the step may write its own into the memory of those
+  // that nobody else has.
+  Result<std::vector<Tensor>> operator()(std::vector<Tensor>&& feeds) const;
   Result<std::vector<Tensor>> operator()(std::initializer_list<Tensor> feeds) const {
     return (*this)(std::span<const Tensor>(feeds.begin(), feeds.size()));
   }
 
  private:
   friend class Session;
-  Callable(std::shared_ptr<SessionState> state, std::string session_handle, int64_t handle,
+  Callable(std::shared_ptr<SessionState> state, std::string session_handle, MakeCallableReply made,
            std::chrono::milliseconds timeout);
   void release();
 
   std::shared_ptr<SessionState> state_;
   std::string session_handle_;
-  int64_t handle_ = 0;
+  MakeCallableReply made_;
   std::chrono::milliseconds timeout_;
 };
 

@@ -155,6 +155,51 @@ struct QueueProgram : Program {
   Output dequeue = ops::queue_dequeue(root, queue, {DType::string})[0];
 };
 
+TEST_CASE("a step writes into the memory of feeds that are given away, and of no others") {
+  Program program;
+  const Output x = ops::placeholder(program.root, DType::f32);
+  const Output y = ops::neg(program.root, x);
+  REQUIRE(program.sync().ok());
+  const auto negate = program.session->make_callable({x.name()}, {y.name()});
+  REQUIRE(negate.ok());
+  const auto ones = [] {
+    Tensor made = Tensor::allocate(DType::f32, {1000}).value();
+    for (float& element : made.mutable_flat<float>()) element = 1;
+    return made;
+  };
+
+  std::vector<Tensor> given{ones()};
+  const void* memory = given.front().data();
+  auto values = (*negate)(std::move(given));
+  REQUIRE(values.ok());
+  CHECK(values->front().data() == memory);
+  CHECK(values->front().flat<float>()[999] == -1);
+
+  const Tensor lent = ones();
+  values = (*negate)({lent});
+  REQUIRE(values.ok());
+  CHECK(values->front().data() != lent.data());
+  CHECK(lent.flat<float>()[999] == 1);
+
+  // Somebody else has it still.
+  given = {lent};
+  values = (*negate)(std::move(given));
+  REQUIRE(values.ok());
+  CHECK(values->front().data() != lent.data());
+  CHECK(lent.flat<float>()[999] == 1);
+}
+
+TEST_CASE("a feed that two nodes read and one that is fetched as it is are not written to") {
+  Program program;
+  const Output x = ops::placeholder(program.root, DType::f32);
+  const Output y = ops::neg(program.root, x);
+  const Output z = ops::add(program.root, x, y);
+  REQUIRE(program.sync().ok());
+  const auto both = program.session->make_callable({x.name()}, {y.name(), z.name()});
+  REQUIRE(both.ok());
+  CHECK(text((*both)(std::vector<Tensor>{Tensor::scalar(3.0f)})) == "float[] -3 | float[] 0");
+}
+
 TEST_CASE("a run that waits ends with its timeout and leaves nothing behind") {
   QueueProgram program;
   const Result<Tensor> late =

@@ -11,6 +11,8 @@
 
 namespace millrace {
 
+struct Host;  // base/host.h
+
 class Transports {
  public:
   // `host` outlives what they make.

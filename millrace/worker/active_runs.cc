@@ -15,6 +15,8 @@ void ActiveRuns::leave(ActiveRun& run) {
   MutexLock lock(mutex_);
   (run.previous_ != nullptr ? run.previous_->next_ : first_) = run.next_;
   if (run.next_ != nullptr) run.next_->previous_ = run.previous_;
+  // It may come again.
+  run.previous_ = run.next_ = nullptr;
 }
 
 std::vector<std::shared_ptr<ActiveRun>> ActiveRuns::all() const {

@@ -6,29 +6,61 @@
 
 namespace millrace {
 
-GraphRun::GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
-                   std::shared_ptr<RegisteredGraph> graph, PartRun run, Done<RunGraphReply> done)
-    : token_(site.in_flight.enter()),
-      site_(site),
-      session_(std::move(session)),
-      graph_(std::move(graph)),
-      request_(std::move(run)),
-      done_(std::move(done)),
-      started_(site.host.clock.now()),
-      running_(graph_->pieces().size()) {}
-
-GraphRun::~GraphRun() {
-  // Most steps leave nothing behind, and then no error need be written.
-  if (step_resources_.size() == 0) return;
-  step_resources_.clear_all(aborted("step ", request_.step_id, " has ended").as_consequence());
-}
-
 void GraphRun::start(const RunSite& site, std::shared_ptr<WorkerSession> session,
                      std::shared_ptr<RegisteredGraph> graph, PartRun run, const Call& call,
                      Done<RunGraphReply> done) {
-  auto made = std::make_shared<GraphRun>(site, std::move(session), std::move(graph), std::move(run),
-                                         std::move(done));
+  std::unique_ptr<Pooled> idle = graph->idle_runs().take();
+  if (idle == nullptr) idle = std::make_unique<GraphRun>(site);
+  const std::shared_ptr<GraphRun> made(static_cast<GraphRun*>(idle.release()), Recycle());
+  made->begin(std::move(session), std::move(graph), std::move(run), std::move(done));
   made->run(call);
+}
+
+void GraphRun::begin(std::shared_ptr<WorkerSession> session, std::shared_ptr<RegisteredGraph> graph,
+                     PartRun run, Done<RunGraphReply> done) {
+  token_ = site_.in_flight.enter();
+  session_ = std::move(session);
+  graph_ = std::move(graph);
+  request_ = std::move(run);
+  done_ = std::move(done);
+  started_ = site_.host.clock.now();
+  MutexLock lock(mutex_);
+  running_ = graph_->pieces().size();
+}
+
+void GraphRun::Recycle::operator()(GraphRun* run) const {
+  std::unique_ptr<GraphRun> one(run);
+  // The worker may go with its last token, and the graph with all that it keeps.
+  const InFlight::Token token = std::move(run->token_);
+  const auto session = std::move(run->session_);
+  const auto graph = std::move(run->graph_);
+  // Most steps leave nothing behind, and then no error need be written.
+  if (run->step_resources_.size() > 0)
+    run->step_resources_.clear_all(
+        aborted("step ", run->request_.step_id, " has ended").as_consequence());
+  run->rest();
+  // A cancellation happens once.
+  if (run->cancellation_.cancelled()) {
+    one.reset();
+  } else {
+    graph->idle_runs().give(std::move(one));
+  }
+}
+
+void GraphRun::rest() {
+  request_ = {};
+  done_ = {};
+  map_.reset();
+  rendezvous_.reset();
+  visit_ = {};
+  feeds_ = {};
+  fed_.clear();
+  fetches_.clear();
+  traces_.clear();
+  from_call_.release();
+  MutexLock lock(mutex_);
+  status_ = {};
+  stopped_ = {};
 }
 
 void GraphRun::run(const Call& call) {
@@ -85,19 +117,21 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
     traces_.push_back(std::make_unique<TraceCollector>(device.name, site_.host.clock));
     trace = traces_.back().get();
   }
-  const StepArgs args{
-      .context = {.step_id = request_.step_id,
-                  .device = &device,
-                  .rendezvous = rendezvous_.get(),
-                  .cancellation = &cancellation_,
-                  .step_resources = &step_resources_,
-                  .pool = &site_.host.pool,
-                  .feeds = feeds_.subspan(piece.first_feed, piece.compiled->feed_keys().size()),
-                  .fetches = std::span(fetches_).subspan(piece.first_fetch,
-                                                         piece.compiled->fetch_keys().size())},
-      .runner = &runner,
-      .pool = &site_.host.pool,
-      .trace = trace};
+  const std::span<Tensor> feeds =
+      feeds_.subspan(piece.first_feed, piece.compiled->feed_keys().size());
+  const StepArgs args{.context = {.step_id = request_.step_id,
+                                  .device = &device,
+                                  .rendezvous = rendezvous_.get(),
+                                  .cancellation = &cancellation_,
+                                  .step_resources = &step_resources_,
+                                  .pool = &site_.host.pool,
+                                  .feeds = feeds,
+                                  .fetches = std::span(fetches_).subspan(
+                                      piece.first_fetch, piece.compiled->fetch_keys().size())},
+                      .own_feeds = feeds,
+                      .runner = &runner,
+                      .pool = &site_.host.pool,
+                      .trace = trace};
   run_step(piece.compiled, args,
            Done<void>([self = std::shared_ptr<GraphRun>(shared_from_this(), this)](Status status) {
              self->piece_ended(std::move(status));

@@ -3,7 +3,8 @@
 // Gives feeds to their slots, starts the pieces, and answers when all of them have ended: with the
 // fetches, or with the first cause of failure. A piece that fails stops the others. A graph that
 // meets no other device gets no rendezvous, and one that meets no other task no entry in the step
-// table. Keeps itself, the graph and the session alive until the answer. Any thread.
+// table. Keeps itself, the graph and the session alive until the answer; then the graph keeps it
+// for the next run. Any thread.
 #pragma once
 
 #include <memory>
@@ -31,7 +32,7 @@ struct RunSite {
   InFlight& in_flight;
 };
 
-class GraphRun final : public ActiveRun {
+class GraphRun final : public ActiveRun, public Pooled {
  public:
   // `run` is not a leg of a partial run. May answer inside this call.
   static void start(const RunSite& site, std::shared_ptr<WorkerSession> session,
@@ -39,14 +40,21 @@ class GraphRun final : public ActiveRun {
                     Done<RunGraphReply> done);
 
   // Use start().
-  GraphRun(const RunSite& site, std::shared_ptr<WorkerSession> session,
-           std::shared_ptr<RegisteredGraph> graph, PartRun run, Done<RunGraphReply> done);
-  ~GraphRun() override;
+  explicit GraphRun(const RunSite& site) : site_(site) {}
 
  private:
+  // What its shared pointer does at the end.
+  struct Recycle {
+    void operator()(GraphRun* run) const;
+  };
+
   void stop(const Status& why) override;
   StepWaits describe_waits(Clock::Time now) const override;
 
+  void begin(std::shared_ptr<WorkerSession> session, std::shared_ptr<RegisteredGraph> graph,
+             PartRun run, Done<RunGraphReply> done);
+  // Drops what belongs to the run that has ended.
+  void rest();
   void run(const Call& call);
   Status bind_values();
   void run_piece(size_t index, Runner& runner);
@@ -54,20 +62,22 @@ class GraphRun final : public ActiveRun {
   void finish(Status status);
   Status gather(RunGraphReply* reply);
 
-  const InFlight::Token token_;  // first, so that it is given back last
   const RunSite& site_;
-  const std::shared_ptr<WorkerSession> session_;
-  const std::shared_ptr<RegisteredGraph> graph_;
+
+  // Of one run; set by begin().
+  InFlight::Token token_;
+  std::shared_ptr<WorkerSession> session_;
+  std::shared_ptr<RegisteredGraph> graph_;
   PartRun request_;
   Done<RunGraphReply> done_;
   bool is_listed_ = false;
-  const Clock::Time started_;
+  Clock::Time started_;
 
   // Set before the first piece starts.
   std::shared_ptr<const RegisteredGraph::KeyMap> map_;
   std::shared_ptr<StepRendezvous> rendezvous_;  // null: nothing can be sent
-  StepTable::Visit visit_;         // with a rendezvous of its own only if it meets peers
-  std::span<const Tensor> feeds_;  // of the request, or fed_
+  StepTable::Visit visit_;   // with a rendezvous of its own only if it meets peers
+  std::span<Tensor> feeds_;  // of the request, or fed_
   std::vector<Tensor> fed_;
   std::vector<Delivery> fetches_;
   std::vector<std::unique_ptr<TraceCollector>> traces_;  // by piece; empty: no timing

@@ -21,7 +21,8 @@ PartialStep::~PartialStep() {
 }
 
 Status PartialStep::prepare() {
-  MR_ASSIGN(pieces_, graph_->for_partial_run(session_->devices(), session_->kernels()));
+  MR_ASSIGN(pieces_,
+            graph_->for_partial_run(session_->devices(), session_->kernels(), session_->fetcher()));
   MR_TRY(session_->runs().enter(*this));
   is_listed_ = true;
   if (graph_->meets_peers()) {
@@ -194,7 +195,7 @@ void PartialSteps::drop_if(Wanted wanted, const Status& why) {
   for (const auto& step : dropped) step->stop(why);
 }
 
-void PartialSteps::drop(int64_t step_id, const Status& why) {
+void PartialSteps::clean_up(int64_t step_id) {
   std::shared_ptr<PartialStep> dropped;
   {
     MutexLock lock(mutex_);
@@ -203,7 +204,7 @@ void PartialSteps::drop(int64_t step_id, const Status& why) {
     dropped = std::move(known->second);
     steps_.erase(known);
   }
-  dropped->stop(why);
+  dropped->stop(aborted("Cleanup ", step_id).as_consequence());
 }
 
 size_t PartialSteps::size() const {

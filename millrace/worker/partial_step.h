@@ -77,8 +77,8 @@ class PartialSteps {
   void run_leg(const RunSite& site, std::shared_ptr<WorkerSession> session,
                std::shared_ptr<RegisteredGraph> graph, PartRun request, const Call& call,
                Done<RunGraphReply> done);
-  // Stops and forgets the step; unknown ones are fine.
-  void drop(int64_t step_id, const Status& why);
+  // Stops and forgets the step with which its master is done; unknown ones are fine.
+  void clean_up(int64_t step_id);
   void drop_session(const WorkerSession& session, const Status& why);
   void drop_all(const Status& why);
   size_t size() const;

@@ -18,24 +18,26 @@ bool PeerFetcher::is_local(std::string_view key) const {
   return key.starts_with(own_prefix_) || key.starts_with(';');
 }
 
-Result<std::shared_ptr<WorkerService>> PeerFetcher::find(const TaskName& task) const {
+Result<std::shared_ptr<WorkerService>> PeerFetcher::peer_of(std::string_view key) const {
+  MR_ASSIGN(const auto parts, RendezvousKey::parse(key));
+  if (!parts.source.names_task())
+    return invalid("Invalid  rendezvous key: ", key, " (its source names no task)");
+  const TaskName task = parts.source.task_name();
+  MutexLock lock(mutex_);
+  if (const auto found = peers_.find(task); found != peers_.end()) return found->second;
   const auto address = cluster_.address(task);
   if (!address.ok())
     return internal("No worker known as ", task.to_string(), ": ", address.status().message());
-  return directory_.worker(task, *address);
+  MR_ASSIGN(auto peer, directory_.worker(task, *address));
+  peers_.emplace(task, peer);
+  return peer;
 }
 
-void PeerFetcher::fetch(int64_t step_id, std::string_view key, Cancellation* cancellation,
-                        Done<RecvTensorReply> done) const {
-  const auto parts = RendezvousKey::parse(key);
-  if (!parts.ok()) return done(parts.status());
-  if (!parts->source.names_task())
-    return done(invalid("Invalid  rendezvous key: ", key, " (its source names no task)"));
-  auto peer = find(parts->source.task_name());
-  if (!peer.ok()) return done(peer.status());
+void PeerFetcher::fetch(WorkerService& peer, int64_t step_id, std::string_view key,
+                        Cancellation* cancellation, Done<RecvTensorReply> done) const {
   // TensorFlow's workers refuse an id that they have seen, so each request has its own.
   const auto request_id = static_cast<int64_t>(random_.next());
-  (*peer)->recv_tensor(
+  peer.recv_tensor(
       {.step_id = step_id, .rendezvous_key = std::string(key), .request_id = request_id},
       {.cancellation = cancellation}, std::move(done));
 }

@@ -1,9 +1,13 @@
-// PeerFetcher: gets tensors from the other tasks of a session's cluster. Immutable; any thread.
+// PeerFetcher: gets tensors from the other tasks of a session's cluster. Looks for each task once,
+// and holds it as long as the session lives. Any thread.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "millrace/base/mutex.h"
 #include "millrace/base/random.h"
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/services.h"
@@ -18,18 +22,21 @@ class PeerFetcher {
 
   // True if the source device of a rendezvous key is on this task.
   bool is_local(std::string_view key) const;
-  // Asks the source's task for the tensor. `cancellation` must stay alive until the answer.
-  // Errors: INTERNAL "No worker known as <task>"; what the peer says.
-  void fetch(int64_t step_id, std::string_view key, Cancellation* cancellation,
+  // The worker of the task that a key's source is on. Errors: INVALID_ARGUMENT for what is no key
+  // or names no task; INTERNAL "No worker known as <task>"; those of the directory.
+  Result<std::shared_ptr<WorkerService>> peer_of(std::string_view key) const;
+  // Asks that worker for the tensor. `cancellation` must stay alive until the answer.
+  void fetch(WorkerService& peer, int64_t step_id, std::string_view key, Cancellation* cancellation,
              Done<RecvTensorReply> done) const;
 
  private:
-  Result<std::shared_ptr<WorkerService>> find(const TaskName& task) const;
-
   const std::string own_prefix_;  // "/job:worker/replica:0/task:0/"
   const ClusterSpec cluster_;
   WorkerDirectory& directory_;
   Random& random_;
+
+  mutable Mutex mutex_;
+  mutable std::map<TaskName, std::shared_ptr<WorkerService>> peers_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

@@ -6,6 +6,7 @@
 
 #include "millrace/plan/lower.h"
 #include "millrace/plan/partition.h"
+#include "millrace/worker/peer_receive.h"
 
 namespace millrace {
 namespace {
@@ -91,18 +92,17 @@ bool is_in_order(const std::vector<uint32_t>& numbers, size_t count) {
 
 }  // namespace
 
-Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(std::string handle,
-                                                                 std::shared_ptr<const Graph> graph,
-                                                                 const LocalDevices& devices,
-                                                                 const SessionKernels& kernels,
-                                                                 FreshNames& names) {
+Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(
+    std::string handle, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
+    const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers,
+    FreshNames& names) {
   if (graph == nullptr) return invalid("RegisterGraph came without a graph");
   MR_TRY(lower_calls(graph));
   std::shared_ptr<RegisteredGraph> made(new RegisteredGraph(std::move(handle)));
   MR_ASSIGN(const Survey survey, Surveyor(*graph, devices).survey());
   made->meets_peers_ = survey.meets_peers;
   if (survey.only_device) {
-    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), devices, kernels));
+    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), devices, kernels, peers));
     return made;
   }
   Graph copy = *graph;
@@ -115,15 +115,17 @@ Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(std::string han
   for (Partition& part : parts) {
     MR_ASSIGN(const size_t device, devices.find(part.location));
     MR_TRY(made->add_piece(device, std::make_shared<const Graph>(std::move(part.graph)), devices,
-                           kernels));
+                           kernels, peers));
   }
   return made;
 }
 
 Status RegisteredGraph::add_piece(size_t device, std::shared_ptr<const Graph> graph,
-                                  const LocalDevices& devices, const SessionKernels& kernels) {
-  MR_ASSIGN(auto compiled, CompiledGraph::compile(*graph, devices[device], *kernels[device],
-                                                  ClientTransfers::by_slot));
+                                  const LocalDevices& devices, const SessionKernels& kernels,
+                                  const std::shared_ptr<const PeerFetcher>& peers) {
+  MR_ASSIGN(auto compiled, CompiledGraph::compile(
+                               *graph, devices[device], *kernels[device], ClientTransfers::by_slot,
+                               [&](const Node& node) { return peer_receive(node, peers); }));
   if (compiled->uses_rendezvous()) uses_rendezvous_ = true;
   pieces_.push_back({device, std::move(graph), compiled, num_feeds_, num_fetches_});
   for (const std::string& key : compiled->feed_keys())
@@ -169,7 +171,8 @@ std::shared_ptr<const RegisteredGraph::KeyMap> RegisteredGraph::map_keys(
 }
 
 Result<std::vector<std::shared_ptr<const CompiledGraph>>> RegisteredGraph::for_partial_run(
-    const LocalDevices& devices, const SessionKernels& kernels) {
+    const LocalDevices& devices, const SessionKernels& kernels,
+    const std::shared_ptr<const PeerFetcher>& peers) {
   {
     MutexLock lock(mutex_);
     if (!partial_.empty()) return partial_;
@@ -178,7 +181,8 @@ Result<std::vector<std::shared_ptr<const CompiledGraph>>> RegisteredGraph::for_p
   for (const Piece& piece : pieces_) {
     MR_ASSIGN(auto compiled,
               CompiledGraph::compile(*piece.graph, devices[piece.device], *kernels[piece.device],
-                                     ClientTransfers::by_rendezvous));
+                                     ClientTransfers::by_rendezvous,
+                                     [&](const Node& node) { return peer_receive(node, peers); }));
     made.push_back(std::move(compiled));
   }
   MutexLock lock(mutex_);

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/idle_pool.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/engine/compiled_graph.h"
 #include "millrace/plan/fresh_names.h"
 #include "millrace/worker/local_devices.h"
+#include "millrace/worker/peer_fetcher.h"
 
 namespace millrace {
 
@@ -43,11 +45,10 @@ class RegisteredGraph {
   // Every node must be on one of `devices`, by its placed or else its requested device. `names` is
   // the session's. Errors: INVALID_ARGUMENT "<device> unknown device."; those of split_by_device
   // and CompiledGraph::compile.
-  static Result<std::shared_ptr<RegisteredGraph>> create(std::string handle,
-                                                         std::shared_ptr<const Graph> graph,
-                                                         const LocalDevices& devices,
-                                                         const SessionKernels& kernels,
-                                                         FreshNames& names);
+  static Result<std::shared_ptr<RegisteredGraph>> create(
+      std::string handle, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
+      const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers,
+      FreshNames& names);
 
   const std::string& handle() const { return handle_; }
   std::span<const Piece> pieces() const { return pieces_; }
@@ -61,18 +62,21 @@ class RegisteredGraph {
   void expect(std::shared_ptr<const StepKeys> keys) {
     expected_ = std::make_shared<const KeyMap>(make_key_map(std::move(keys)));
   }
+  // Runs of it that have ended, for the next ones.
+  IdlePool& idle_runs() { return idle_runs_; }
   // The map for `keys`, which steps of one plan share. Nothing to do for those that are expected,
   // cheap for those of the last call.
   std::shared_ptr<const KeyMap> map_keys(const std::shared_ptr<const StepKeys>& keys);
 
   // The pieces for a partial run: feeds and fetches through the rendezvous. Compiled on first use.
   Result<std::vector<std::shared_ptr<const CompiledGraph>>> for_partial_run(
-      const LocalDevices& devices, const SessionKernels& kernels);
+      const LocalDevices& devices, const SessionKernels& kernels,
+      const std::shared_ptr<const PeerFetcher>& peers);
 
  private:
   explicit RegisteredGraph(std::string handle) : handle_(std::move(handle)) {}
   Status add_piece(size_t device, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
-                   const SessionKernels& kernels);
+                   const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers);
   KeyMap make_key_map(std::shared_ptr<const StepKeys> keys) const;
 
   const std::string handle_;
@@ -82,6 +86,7 @@ class RegisteredGraph {
   absl::flat_hash_map<std::string, uint32_t> feed_of_key_, fetch_of_key_;
   std::shared_ptr<const KeyMap> expected_;  // null: not known
 
+  IdlePool idle_runs_;
   Mutex mutex_;
   std::shared_ptr<const KeyMap> last_map_ MR_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const CompiledGraph>> partial_ MR_GUARDED_BY(mutex_);

@@ -70,8 +70,10 @@ void StepBook::on_cleanup(int64_t step, Actions* actions) {
   const auto it = entries_.find(step);
   if (it == entries_.end()) return;
   const Visit visit{step, it->second.opening};
+  const bool is_idle = it->second.running == 0 && it->second.peers == 0;
   entries_.erase(it);
-  actions->push_back({Action::Kind::abort, visit, aborted("Cleanup ", step).as_consequence()});
+  if (!is_idle)
+    actions->push_back({Action::Kind::abort, visit, aborted("Cleanup ", step).as_consequence()});
   actions->push_back({Action::Kind::forget, visit});
 }
 

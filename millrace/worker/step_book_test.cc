@@ -80,7 +80,6 @@ TEST_CASE(
   CHECK(run("run 7 a \n ended 7 \n peer 7 \n answered 7 \n book \n clean 7 \n book") ==
         "open 7\n"
         "step 7 of session a: 0 running, 0 peers\n"
-        "abort 7: ABORTED: Cleanup 7\n"
         "forget 7\n");
 }
 

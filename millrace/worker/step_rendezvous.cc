@@ -15,7 +15,10 @@ struct StepRendezvous::Fetch {
 };
 
 StepRendezvous::~StepRendezvous() {
-  abort(aborted("the step's rendezvous was dropped").as_consequence());
+  // Fetches keep it alive, so there are none. Most steps leave nothing, and then no error need be
+  // written.
+  if (!local_.is_empty())
+    local_.abort(aborted("the step's rendezvous was dropped").as_consequence());
 }
 
 void StepRendezvous::bind(std::shared_ptr<const PeerFetcher> fetcher) {
@@ -34,11 +37,11 @@ void StepRendezvous::receive(std::string_view key, Cancellation* cancellation,
     MutexLock lock(mutex_);
     fetcher = fetcher_;
   }
-  if (fetcher == nullptr || fetcher->is_local(key)) {
-    local_.receive(key, cancellation, std::move(done));
-  } else {
-    fetch(key, cancellation, std::move(done));
-  }
+  if (fetcher == nullptr || fetcher->is_local(key))
+    return local_.receive(key, cancellation, std::move(done));
+  const auto peer = fetcher->peer_of(key);
+  if (!peer.ok()) return done(peer.status());
+  fetch(*fetcher, **peer, key, cancellation, std::move(done));
 }
 
 void StepRendezvous::receive_here(std::string_view key, Cancellation* cancellation,
@@ -46,16 +49,15 @@ void StepRendezvous::receive_here(std::string_view key, Cancellation* cancellati
   local_.receive(key, cancellation, std::move(done));
 }
 
-void StepRendezvous::fetch(std::string_view key, Cancellation* cancellation, Done<Delivery> done) {
+void StepRendezvous::fetch(const PeerFetcher& fetcher, WorkerService& peer, std::string_view key,
+                           Cancellation* cancellation, Done<Delivery> done) {
   auto fetch = std::make_shared<Fetch>();
   fetch->key = std::string(key);
   fetch->since = clock_.now();
   fetch->done = std::move(done);
-  std::shared_ptr<const PeerFetcher> fetcher;
   {
     MutexLock lock(mutex_);
     fetches_.insert(fetch);
-    fetcher = fetcher_;
   }
   if (cancellation != nullptr) {
     fetch->from_step = cancellation->on_cancel([weak = std::weak_ptr(fetch)](const Status& why) {
@@ -65,8 +67,8 @@ void StepRendezvous::fetch(std::string_view key, Cancellation* cancellation, Don
   // `abort` sets the reason before it looks for fetches, so one of the two sees the other.
   if (Status why = local_.aborted(); !why.ok()) fetch->cancellation.cancel(std::move(why));
   // The fetch keeps this alive, as it must be taken out of the list at the end.
-  fetcher->fetch(
-      step_id_, key, &fetch->cancellation,
+  fetcher.fetch(
+      peer, step_id_, key, &fetch->cancellation,
       Done<RecvTensorReply>([self = shared_from_this(), fetch](Result<RecvTensorReply> reply) {
         {
           MutexLock lock(self->mutex_);

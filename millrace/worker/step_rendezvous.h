@@ -30,6 +30,9 @@ class StepRendezvous final : public Rendezvous,
   void receive(std::string_view key, Cancellation* cancellation, Done<Delivery> done) override;
   void abort(const Status& why) override;
 
+  // Gets the value from `peer`; both must stay until the answer.
+  void fetch(const PeerFetcher& fetcher, WorkerService& peer, std::string_view key,
+             Cancellation* cancellation, Done<Delivery> done);
   // For a peer: what this task sends, whether the key says so or not.
   void receive_here(std::string_view key, Cancellation* cancellation, Done<Delivery> done);
   // Takes a value that is here already. Errors: those of LocalRendezvous::take.
@@ -40,8 +43,6 @@ class StepRendezvous final : public Rendezvous,
 
  private:
   struct Fetch;
-
-  void fetch(std::string_view key, Cancellation* cancellation, Done<Delivery> done);
 
   const int64_t step_id_;
   const Clock& clock_;

@@ -11,6 +11,15 @@ namespace {
 
 constexpr size_t kRememberedRequests = 100'000;  // as TensorFlow's workers
 
+// How the keys of what is sent from these devices begin, in their present life.
+std::vector<std::string> sources_of(const LocalDevices& devices) {
+  std::vector<std::string> sources;
+  for (size_t i = 0; i < devices.size(); ++i)
+    sources.push_back(
+        str_cat(devices[i].name, ";", absl::Hex(devices[i].incarnation, absl::kZeroPad16), ";"));
+  return sources;
+}
+
 Status repeated(std::string_view method, int64_t step_id, int64_t request_id) {
   return aborted("The same ", method, " request was received twice. step_id: ", step_id,
                  " request_id: ", request_id);
@@ -21,6 +30,7 @@ Status repeated(std::string_view method, int64_t step_id, int64_t request_id) {
 Worker::Worker(WorkerOptions options)
     : options_(std::move(options)),
       devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.host.random)),
+      own_sources_(sources_of(devices_)),
       request_ids_(kRememberedRequests),
       steps_(options_.host.clock, options_.host.timers, options_.abort_delay),
       sessions_(make_session({}), options_.task.to_string()),
@@ -122,7 +132,7 @@ void Worker::run_graph(RunGraphRequest request, Call call, Done<RunGraphReply> d
 
 void Worker::cleanup_graph(CleanupGraphRequest request, Call, Done<void> done) {
   steps_.cleanup(request.step_id);
-  partial_steps_.drop(request.step_id, aborted("Cleanup ", request.step_id).as_consequence());
+  partial_steps_.clean_up(request.step_id);
   done(Status());
 }
 
@@ -133,7 +143,18 @@ void Worker::cleanup_all(CleanupAllRequest request, Call, Done<void> done) {
   done(Status());
 }
 
+bool Worker::is_own_key(std::string_view rendezvous_key) const {
+  const auto own = std::ranges::find_if(
+      own_sources_, [&](const std::string& source) { return rendezvous_key.starts_with(source); });
+  if (own == own_sources_.end()) return false;
+  const std::string_view rest = rendezvous_key.substr(own->size());
+  const size_t name = rest.find(';') + 1, where = rest.rfind(';') + 1;
+  return name > 1 && where > name + 1 && where < rest.size() && rest.find(';', name) + 1 == where &&
+         DeviceName::parse(rest.substr(0, name - 1)).ok();
+}
+
 Status Worker::check_source(std::string_view rendezvous_key) const {
+  if (is_own_key(rendezvous_key)) return {};
   MR_ASSIGN(const auto parts, RendezvousKey::parse(rendezvous_key));
   // An empty source means the device is anyone's here.
   if (parts.source_device.empty()) return {};

@@ -67,11 +67,15 @@ class Worker final : public WorkerService {
 
   std::shared_ptr<WorkerSession> make_session(CreateWorkerSessionRequest request) const;
   void close_session(WorkerSession& session, const Status& why);
+  // True if a key is well formed and begins as ours do: the short way to what check_source finds
+  // out.
+  bool is_own_key(std::string_view rendezvous_key) const;
   // That a peer's key is well formed and means a device of this task in its present life.
   Status check_source(std::string_view rendezvous_key) const;
 
   const WorkerOptions options_;
   LocalDevices devices_;
+  const std::vector<std::string> own_sources_;
   RecentIds request_ids_;
   StepTable steps_;
   PartialSteps partial_steps_;

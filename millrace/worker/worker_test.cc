@@ -212,6 +212,23 @@ TEST_CASE("a worker that stops ends its steps and refuses calls with the reason"
         unavailable("the task is going down"));
 }
 
+TEST_CASE("a run that is used again leaves nothing behind of the runs beside the earlier one") {
+  TestCluster cluster;
+  const std::string first = cluster.add_graph(0, "a = Wait()"),
+                    second = cluster.add_graph(0, "b = Wait()");
+  auto one = cluster.start(0, first, {.step = 1});
+  auto other = cluster.start(0, second, {.step = 2});
+  cluster.lab.answer("a", 1);
+  CHECK(one->wait().status.ok());
+  cluster.lab.answer("b", 1);
+  CHECK(other->wait().status.ok());
+  one.reset();
+  one = cluster.start(0, first, {.step = 3});
+  cluster.lab.answer("a", 1);
+  CHECK(one->wait().status.ok());
+  CHECK(cluster.worker(0).describe_waits().empty());
+}
+
 TEST_CASE("steps from many threads each get their own answer") {
   TestCluster cluster(1, 2);
   const std::string graph = cluster.add_graph(

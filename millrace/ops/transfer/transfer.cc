@@ -1,5 +1,5 @@
 // Part of families.h: register_transfer.
-#include <optional>
+#include "millrace/op/transfer.h"
 
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
@@ -9,33 +9,6 @@
 namespace millrace {
 namespace {
 
-Result<RendezvousKey> key_from(const AttrView& attrs) {
-  MR_ASSIGN(const std::string name, attrs.string("tensor_name"));
-  MR_ASSIGN(const std::string source, attrs.string("send_device"));
-  MR_ASSIGN(const int64_t incarnation, attrs.integer("send_device_incarnation"));
-  MR_ASSIGN(const std::string destination, attrs.string("recv_device"));
-  RendezvousKey key =
-      RendezvousKey::make(source, static_cast<uint64_t>(incarnation), destination, name);
-  MR_TRY(RendezvousKey::parse(key.text));
-  return key;
-}
-
-// The key of a transfer node in each frame and iteration. Outside loops it is made only once.
-class TransferKey {
- public:
-  explicit TransferKey(RendezvousKey key) : top_level_(std::move(key)) {}
-
-  template <class Use>
-  auto with(const FrameIteration& where, Use use) const {
-    if (where.frame == 0 && where.iteration == 0) return use(std::string_view(top_level_.text));
-    const RendezvousKey key = top_level_.in(where.frame, where.iteration);
-    return use(std::string_view(key.text));
-  }
-
- private:
-  const RendezvousKey top_level_;
-};
-
 Status no_rendezvous(const KernelContext& context) {
   return failed_precondition("'", context.node_name(), "' can't run here: there is no rendezvous");
 }
@@ -44,7 +17,7 @@ class SendKernel final : public Kernel {
  public:
   explicit SendKernel(RendezvousKey key) : key_(std::move(key)) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(RendezvousKey key, key_from(spec.attrs));
+    MR_ASSIGN(RendezvousKey key, transfer_key(spec.attrs));
     return std::unique_ptr<Kernel>(std::make_unique<SendKernel>(std::move(key)));
   }
 
@@ -66,7 +39,7 @@ class ReceiveKernel final : public Kernel {
  public:
   explicit ReceiveKernel(RendezvousKey key) : key_(std::move(key)) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(RendezvousKey key, key_from(spec.attrs));
+    MR_ASSIGN(RendezvousKey key, transfer_key(spec.attrs));
     return std::unique_ptr<Kernel>(std::make_unique<ReceiveKernel>(std::move(key)));
   }
 
@@ -79,28 +52,12 @@ class ReceiveKernel final : public Kernel {
       step.rendezvous->receive(
           key, step.cancellation,
           Done<Delivery>([&context, done = std::move(done)](Result<Delivery> answer) mutable {
-            done(deliver(context, std::move(answer)));
+            done(take_delivery(context, std::move(answer)));
           }));
     });
   }
 
  private:
-  static Status deliver(KernelContext& context, Result<Delivery> answer) {
-    MR_ASSIGN(Delivery delivery, std::move(answer));
-    if (delivery.is_dead) {
-      context.set_all_outputs_dead();
-      return {};
-    }
-    // The tensor may come from a peer that is wrong about the graph.
-    if (delivery.tensor.dtype() != context.output_dtype(0)) {
-      return invalid("'", context.node_name(), "' received a tensor of type ",
-                     dtype_name(delivery.tensor.dtype()), "; it expects ",
-                     dtype_name(context.output_dtype(0)));
-    }
-    context.set_output(0, std::move(delivery.tensor));
-    return {};
-  }
-
   const TransferKey key_;
 };
 

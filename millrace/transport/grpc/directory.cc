@@ -29,14 +29,34 @@ Result<std::shared_ptr<WorkerService>> GrpcDirectory::worker(const TaskName& tas
 }
 
 std::shared_ptr<transport::Channel> GrpcDirectory::channel(const std::string& address) {
+  std::shared_ptr<transport::Channel> dropped;  // without the lock: it may close a connection
   MutexLock lock(mutex_);
-  std::shared_ptr<transport::Channel>& channel = channels_[address];
+  Kept& entry = channels_[address];
+  entry.last_use = ++uses_;
+  std::shared_ptr<transport::Channel> channel = entry.channel.lock();
   if (channel == nullptr) {
     const auto keepalive = static_cast<int>(options_.keepalive.count());
     channel = transport::Channel::create(address, queue_, {.keepalive_millis = keepalive}, rounds_,
                                          metrics_);
+    entry.channel = channel;
   }
+  if (entry.kept == nullptr) {
+    entry.kept = channel;
+    ++num_kept_;
+  }
+  dropped = let_go();
   return channel;
+}
+
+std::shared_ptr<transport::Channel> GrpcDirectory::let_go() {
+  if (num_kept_ <= options_.kept_channels) return nullptr;
+  Kept* oldest = nullptr;
+  for (auto& [address, entry] : channels_)
+    if (entry.kept && (oldest == nullptr || entry.last_use < oldest->last_use)) oldest = &entry;
+  --num_kept_;
+  std::shared_ptr<transport::Channel> dropped = std::move(oldest->kept);
+  std::erase_if(channels_, [](const auto& known) { return known.second.channel.expired(); });
+  return dropped;
 }
 
 }  // namespace millrace

@@ -1,7 +1,9 @@
 // GrpcDirectory: reaches the workers of a cluster over gRPC.
 //
-// Holds one connection per address, shared by all tasks and sessions that use it, as long as the
-// directory lives. Workers that it gave out may live longer. Proxies (http_proxy) are never used.
+// One connection per address, shared by all tasks and sessions that use it. It lives as long as
+// somebody holds a worker at that address; of those that nobody holds the directory keeps so many,
+// the ones last asked for, so that the next session finds them. Workers that it gave out may live
+// longer than it does. Proxies (http_proxy) are never used.
 #pragma once
 
 #include <map>
@@ -31,6 +33,8 @@ class GrpcDirectory final : public WorkerDirectory {
     // good choice.
     std::chrono::milliseconds keepalive{310'000};
     PeerPatience patience = {};
+    // How many connections are kept for whoever comes next.
+    size_t kept_channels = 256;
   };
   // `host` outlives this.
   GrpcDirectory(const GrpcThreads& threads, const Host& host);
@@ -42,14 +46,24 @@ class GrpcDirectory final : public WorkerDirectory {
                                                 std::string_view address) override;
 
  private:
+  struct Kept {
+    std::weak_ptr<transport::Channel> channel;
+    std::shared_ptr<transport::Channel> kept;  // the same; null: only its users have it
+    uint64_t last_use = 0;                     // by the count of uses
+  };
+
   std::shared_ptr<transport::Channel> channel(const std::string& address);
+  // Lets go of what is too much. Returns what may go with it, for when the lock is released.
+  std::shared_ptr<transport::Channel> let_go() MR_REQUIRES(mutex_);
 
   const std::shared_ptr<transport::CompletionQueue> queue_;
   const Options options_;
   Metrics& metrics_;
   const std::shared_ptr<transport::Rounds> rounds_;
   Mutex mutex_;
-  std::map<std::string, std::shared_ptr<transport::Channel>> channels_ MR_GUARDED_BY(mutex_);
+  std::map<std::string, Kept> channels_ MR_GUARDED_BY(mutex_);
+  uint64_t uses_ MR_GUARDED_BY(mutex_) = 0;
+  size_t num_kept_ MR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace millrace

@@ -303,7 +303,7 @@ std::vector<Sample> samples() {
   graph.set_graph_def(wire::serialize_graph_def(create.graph));
   all.push_back({"RegisterGraphRequest", graph.SerializeAsString(), [](const Chunks& bytes) {
                    RegisterGraphRequest request;
-                   return decode(bytes, testing::test_ops(), request);
+                   return decode(bytes, millrace::testing::test_ops(), request);
                  }});
   RunGraphReply values;
   values.values = {{Tensor(), true}, {Tensor::of<double>({2}, {1, 2}), false}};

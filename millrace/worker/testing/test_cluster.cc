@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "millrace/cluster/testing/fake_services.h"
+
 namespace millrace::testing {
 namespace {
 
@@ -39,7 +41,14 @@ void TestCluster::restart(int task) {
 
 Result<std::shared_ptr<WorkerService>> TestCluster::Peers::worker(const TaskName& task,
                                                                   std::string_view) {
-  return std::shared_ptr<WorkerService>(cluster->workers_.at(static_cast<size_t>(task.task)));
+  // Whoever has the address now, as over a wire.
+  auto peer = std::make_shared<FakeWorker>();
+  peer->on_recv_tensor = [cluster = cluster, index = task.task](RecvTensorRequest request,
+                                                                const Call& call,
+                                                                Done<RecvTensorReply> done) {
+    cluster->worker(index).recv_tensor(std::move(request), call, std::move(done));
+  };
+  return std::shared_ptr<WorkerService>(std::move(peer));
 }
 
 std::string TestCluster::device(int task, int cpu) {

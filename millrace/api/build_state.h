@@ -1,17 +1,18 @@
 // What the scopes and outputs of one GraphBuilder share.
 #pragma once
 
-#include "millrace/graph/graph.h"
-#include "millrace/graph/names.h"
+#include <memory>
+#include <utility>
+
+#include "millrace/api/builder.h"
 
 namespace millrace {
 
 struct BuildState {
-  explicit BuildState(const OpRegistry& ops) : graph(ops) {}
+  explicit BuildState(std::shared_ptr<Builder> made) : builder(std::move(made)) {}
 
-  Graph graph;
+  const std::shared_ptr<Builder> builder;
   Status error;  // the first one
-  NameClaims names;
 };
 
 }  // namespace millrace

@@ -21,12 +21,13 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/api/surroundings.h"
 #include "millrace/graph/graph.h"
 
 namespace millrace {
 
 class Scope;
-struct BuildState;  // build_state.h: the graph, and the first error
+struct BuildState;  // build_state.h: the builder, and the first error
 
 // A node that has been added; or nothing, after an error.
 class Operation {
@@ -83,7 +84,7 @@ class GraphBuilder {
 
 class Scope {
  public:
-  explicit Scope(std::shared_ptr<BuildState> state);
+  explicit Scope(std::shared_ptr<BuildState> state, Surroundings around = {});
 
   // Inside another name: nodes are called "outer/prefix/node". A second scope of the same name
   // gets a number: "prefix_1".
@@ -92,14 +93,14 @@ class Scope {
   Scope with_name(std::string_view name) const;
   // Nodes go to devices that match; parts that are not set come from the outer scope.
   Scope device(std::string_view device) const;
-  // Nodes run after these.
+  // Nodes run after these, unless they read what was made in the same scope and so do anyway.
   Scope after(std::span<const Operation> operations) const;
   Scope after(std::initializer_list<Operation> operations) const {
     return after(std::span<const Operation>(operations.begin(), operations.size()));
   }
   // For the constants that literals become: names and device as here, and nothing else.
   Scope for_constants() const;
-  // Nodes go where `operation` is.
+  // Nodes go where `operation` is, whatever device scopes say.
   Scope colocated_with(const Operation& operation) const;
 
   const std::shared_ptr<BuildState>& state() const { return state_; }
@@ -117,11 +118,8 @@ class Scope {
   std::string unique_name(std::string_view suggestion) const;
 
   std::shared_ptr<BuildState> state_;
-  std::string prefix_;  // "outer/inner/"
-  std::string name_;    // of the next node; empty: after its op
-  std::string device_;
-  std::vector<NodeId> control_inputs_;
-  std::vector<std::string> colocation_;  // "loc:@node"
+  Surroundings around_;
+  std::string name_;  // of the next node; empty: after its op
 };
 
 }  // namespace millrace

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/master/early_end.h"
-#include "millrace/master/roll_call.h"
+#include "millrace/master/roll.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
-#include "millrace/op/infer.h"
+#include "millrace/graph/shapes.h"
 #include "millrace/op/kernel.h"
 
 namespace millrace {
@@ -83,14 +83,13 @@ class Folder {
   // Asked before the kernel runs: a few bytes of input can make gigabytes of output.
   static std::optional<int64_t> result_bytes(const Node& node,
                                              const std::vector<const Tensor*>& inputs) {
-    if (!node.op->infer) return std::nullopt;
     std::vector<PartialShape> shapes;
     for (const Tensor* input : inputs) shapes.push_back(input->shape());
-    InferContext context(node.attr_view(), shapes, inputs, node.num_outputs());
-    if (!node.op->infer(context).ok()) return std::nullopt;
+    const auto outputs = infer_outputs(node, shapes, inputs);
+    if (!outputs.ok()) return std::nullopt;
     int64_t total = 0;
-    for (int i = 0; i < node.num_outputs(); ++i) {
-      const std::optional<Shape> shape = context.output(i).to_shape();
+    for (size_t i = 0; i < outputs->size(); ++i) {
+      const std::optional<Shape> shape = (*outputs)[i].to_shape();
       constexpr int64_t kMostElements = int64_t{1} << 40;  // so that the product can't overflow
       if (!shape || shape->num_elements() > kMostElements) return std::nullopt;
       total += shape->num_elements() * static_cast<int64_t>(dtype_size(node.output_types[i].dtype));

@@ -5,7 +5,7 @@
 //   when the graph is made or grows          when a kind of step is run for the first time
 //   1. validate          graph/validate.h    5. cut_step            step_graph.h
 //   2. lower_functions   lower.h             6. fold_constants      fold.h
-//   3. infer_shapes      infer_shapes.h      7. merge_equal_nodes   merge_equal.h
+//   3. infer shapes      graph/shapes.h      7. merge_equal_nodes   merge_equal.h
 //   4. place             place.h             8. split_by_task       partition.h
 //
 // A worker that got its part calls split_by_device (partition.h) on it. Everything here is a
@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "millrace/graph/frames.h"
+#include "millrace/graph/shapes.h"
 #include "millrace/op/device_name.h"
 #include "millrace/plan/device_set.h"
 #include "millrace/plan/fold.h"
 #include "millrace/plan/fresh_names.h"
-#include "millrace/plan/infer_shapes.h"
 #include "millrace/plan/lower.h"
 #include "millrace/plan/partition.h"
 #include "millrace/plan/place.h"

@@ -126,7 +126,7 @@ ClientSession::~ClientSession() {
 }
 
 void ClientSession::send_new_nodes() {
-  const size_t size = core_->graph.graph().size();
+  const size_t size = core_->graph().size();
   if (size == num_sent_) return;
   check(session_->extend(core_->export_from(static_cast<NodeId>(num_sent_))));
   num_sent_ = size;

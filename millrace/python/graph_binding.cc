@@ -12,7 +12,6 @@
 
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
-#include "millrace/python/client_graph.h"
 #include "millrace/python/graph_core.h"
 #include "millrace/python/importable_nodes.h"
 #include "millrace/python/numpy_tensor.h"
@@ -28,9 +27,8 @@ int type_number(const ArgType& type) {
 }
 
 const Node& node_at(const GraphCore& core, NodeId id) {
-  if (id >= core.graph.graph().size())
-    throw py::index_error("there is no node " + std::to_string(id));
-  return core.graph.graph()[id];
+  if (id >= core.graph().size()) throw py::index_error("there is no node " + std::to_string(id));
+  return core.graph()[id];
 }
 
 Endpoint output_at(const GraphCore& core, NodeId id, int output) {
@@ -38,18 +36,6 @@ Endpoint output_at(const GraphCore& core, NodeId id, int output) {
   if (output < 0 || output >= node.num_outputs())
     throw py::index_error("'" + node.name + "' has no output " + std::to_string(output));
   return {id, output};
-}
-
-// Adds a node; returns its number.
-NodeId add(GraphCore& core, const std::string& op, std::string name,
-           const std::vector<std::pair<NodeId, int32_t>>& inputs,
-           std::vector<NodeId> control_inputs, const py::dict& attrs, const std::string& device) {
-  Graph::NewNode node{.name = std::move(name), .op = op, .device = device};
-  for (const auto& [id, output] : inputs) node.inputs.push_back({id, output});
-  node.control_inputs = std::move(control_inputs);
-  if (const OpDef* def = core.library->ops().find(op))
-    node.attrs = check_argument(attrs_from_python(*def, attrs));
-  return check_argument(core.graph.add(std::move(node)));
 }
 
 std::vector<std::pair<NodeId, int32_t>> inputs(const GraphCore& core, NodeId id) {
@@ -62,7 +48,7 @@ std::vector<std::pair<NodeId, int32_t>> inputs(const GraphCore& core, NodeId id)
 std::vector<NodeId> consumers(const GraphCore& core, NodeId id, int output) {
   const Endpoint wanted = output_at(core, id, output);
   std::vector<NodeId> made;
-  for (const Node& node : core.graph.graph().nodes())
+  for (const Node& node : core.graph().nodes())
     if (std::ranges::find(node.inputs, wanted) != node.inputs.end()) made.push_back(node.id);
   return made;
 }
@@ -80,7 +66,7 @@ py::dict attrs(const GraphCore& core, NodeId id) {
 }
 
 py::object constant(const GraphCore& core, NodeId id, int output) {
-  auto value = core.graph.constant(output_at(core, id, output));
+  auto value = core.builder->constant(output_at(core, id, output));
   return value ? to_numpy(std::move(*value)) : py::none();
 }
 
@@ -120,7 +106,7 @@ py::list nodes_to_import(const OpLibrary& library, const py::bytes& data,
 }
 
 py::object find(const GraphCore& core, const std::string& name) {
-  const Node* node = core.graph.graph().find(name);
+  const Node* node = core.graph().find(name);
   return node ? py::object(py::int_(node->id)) : py::none();
 }
 
@@ -136,15 +122,12 @@ void bind_graph(py::module_& module) {
     return nodes_to_python(parsed(data).nodes, &attr_to_python);
   });
   module.def("nodes_to_import", &nodes_to_import);
-  py::class_<GraphCore, std::shared_ptr<GraphCore>>(module, "GraphCore")
-      .def(py::init([](std::shared_ptr<OpLibrary> library) {
+  py::class_<GraphCore, std::shared_ptr<GraphCore>> core(module, "GraphCore");
+  core.def(py::init([](std::shared_ptr<OpLibrary> library) {
         return std::make_shared<GraphCore>(std::move(library));
       }))
-      .def("__len__", [](const GraphCore& core) { return core.graph.graph().size(); })
-      .def("add", &add)
+      .def("__len__", [](const GraphCore& core) { return core.graph().size(); })
       .def("find", &find)
-      .def("claim_name", &GraphCore::claim_name)
-      .def("free_name", &GraphCore::free_name)
       .def("name", [](const GraphCore& core, NodeId id) { return node_at(core, id).name; })
       .def("type", [](const GraphCore& core, NodeId id) { return node_at(core, id).op->name; })
       .def("num_outputs",
@@ -167,24 +150,24 @@ void bind_graph(py::module_& module) {
       .def("attrs", &attrs)
       .def("shape",
            [](const GraphCore& core, NodeId id, int output) {
-             return shape_to_python(core.graph.shape(output_at(core, id, output)));
+             return shape_to_python(core.builder->shape(output_at(core, id, output)));
            })
       .def("constant", &constant)
       .def("graph_def", &graph_def)
       .def("set_input",
            [](GraphCore& core, NodeId id, int slot, NodeId source, int output) {
-             check_argument(core.graph.set_input(id, slot, {source, output}));
+             check_argument(core.builder->set_input(id, slot, {source, output}));
            })
       .def("add_control_input",
            [](GraphCore& core, NodeId id, NodeId before) {
              node_at(core, id);
              node_at(core, before);
-             core.graph.add_control_input(id, before);
+             core.builder->add_control_input(id, before);
            })
       .def("set_device",
            [](GraphCore& core, NodeId id, const std::string& device) {
              node_at(core, id);
-             core.graph.set_requested_device(id, device);
+             core.builder->set_requested_device(id, device);
            })
       .def("set_attr",
            [](GraphCore& core, NodeId id, const std::string& name, const py::handle& value) {
@@ -192,17 +175,18 @@ void bind_graph(py::module_& module) {
              one[py::str(name)] = value;
              const Attrs converted = check_argument(attrs_from_python(*node_at(core, id).op, one));
              for (const auto& [key, held] : converted)
-               check_argument(core.graph.set_attr(id, key, held));
+               check_argument(core.builder->set_attr(id, key, held));
            })
       .def("merge_shape",
            [](GraphCore& core, NodeId id, int output, const py::object& shape) {
-             check_argument(core.graph.merge_shape(output_at(core, id, output),
-                                                   check_argument(shape_from_python(shape))));
+             check_argument(core.builder->merge_shape(output_at(core, id, output),
+                                                      check_argument(shape_from_python(shape))));
            })
       .def("replace_shape", [](GraphCore& core, NodeId id, int output, const py::object& shape) {
-        core.graph.replace_shape(output_at(core, id, output),
-                                 check_argument(shape_from_python(shape)));
+        core.builder->replace_shape(output_at(core, id, output),
+                                    check_argument(shape_from_python(shape)));
       });
+  bind_building(module, core);
 }
 
 }  // namespace millrace::python

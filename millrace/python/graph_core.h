@@ -1,14 +1,13 @@
-// GraphCore: what Python holds of a graph, and what a session reads when the graph grows.
+// GraphCore: what Python holds of a graph, and what a session reads when the graph grows. The graph
+// is a Builder's, as for C++: nodes that C++ code adds to it are there for Python at once.
 #pragma once
 
+#include <exception>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
 
+#include "millrace/api/builder.h"
 #include "millrace/graph/import.h"
-#include "millrace/graph/names.h"
-#include "millrace/python/client_graph.h"
 #include "millrace/python/op_library.h"
 
 namespace millrace::python {
@@ -16,27 +15,19 @@ namespace millrace::python {
 // Guarded by the GIL.
 struct GraphCore {
   explicit GraphCore(std::shared_ptr<OpLibrary> ops)
-      : library(std::move(ops)), graph(library->ops()) {}
+      : library(std::move(ops)), builder(std::make_shared<Builder>(library->ops())) {
+    // Says by whose rules the nodes are meant; readers that are older accept it.
+    builder->set_versions({.producer = kGraphDefVersion});
+  }
 
+  const Graph& graph() const { return builder->graph(); }
   // The nodes from number `first` on, in the form that is sent to a master.
-  wire::GraphDef export_from(NodeId first) const {
-    return export_graph(graph.graph(), {.first = first});
-  }
-
-  // `name` if no node or scope has it, else name_1, name_2 …; taken from then on.
-  std::string claim_name(std::string_view name) {
-    return names.claim(
-        name, [this](std::string_view text) { return graph.graph().find(text) != nullptr; });
-  }
-  // What claim_name would give.
-  std::string free_name(std::string_view name) const {
-    return names.peek(
-        name, [this](std::string_view text) { return graph.graph().find(text) != nullptr; });
-  }
+  wire::GraphDef export_from(NodeId first) const { return export_graph(graph(), {.first = first}); }
 
   const std::shared_ptr<OpLibrary> library;
-  ClientGraph graph;
-  NameClaims names;
+  const std::shared_ptr<Builder> builder;
+  // By Python code that the builder called: a device function, the entrance of a loop.
+  std::exception_ptr raised;
 };
 
 }  // namespace millrace::python

@@ -307,7 +307,7 @@ def test_a_node_that_came_another_way_is_one_of_the_graph():
     graph = tf.get_default_graph()
     x = tf.constant(1.0, name="x")
     # As what builds in C++ adds it: nothing of Python is asked.
-    node = graph.core.add("Neg", "negative", [x.endpoint], [], {}, "")
+    node = graph.core.add("Neg", "negative", [x.endpoint], {})
     negative = graph.get_tensor_by_name("negative:0")
     assert negative.op.inputs[0] is x and negative.dtype == tf.float32
     assert graph.get_operations() == [x.op, negative.op] and graph.version == node + 1

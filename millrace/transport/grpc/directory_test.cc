@@ -34,8 +34,8 @@ struct Neighbourhood {
 
   FakeMaster master;
   FakeWorker worker;
-  TestProcess process;
-  GrpcThreads threads{process.host};
+  TestHost process;
+  GrpcThreads threads;
   GrpcDirectory directory;
   std::unique_ptr<GrpcServer> server;
 };

@@ -49,6 +49,9 @@ class GraphElements:
         """The innermost cond or while_loop that a node belongs to, or None."""
         return self._contexts.get(node_id)
 
+    def _put_context(self, node_id, context):
+        self._contexts[node_id] = context
+
     def origin_of(self, node_id):
         """(file, line) of the program that made a node, or None."""
         return self._origins.get(node_id)

@@ -94,42 +94,13 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
             for tensor in inputs:
                 if tensor.graph is not self:
                     raise ValueError(f"{tensor!r} must be from the same graph as '{name}'.")
-            context = self._context
-            before = []
-            if not self._is_plumbing:
-                before = self._control_inputs_for(inputs)
-                if context is not None:
-                    inputs, before = context.admit(inputs, before)
-            device, ask_functions = "", False
-            if self._colocation_stack or self._extra_groups:
-                groups, device = self._colocation()
-                attrs = {**attrs, "_class": groups}
-            if not self._colocation_stack:
-                device, ask_functions = self._static_device()
-            node_id = self.core.add(
-                op_type,
-                name,
-                [tensor.endpoint for tensor in inputs],
-                before,
-                attrs,
-                device,
-            )
+            node_id = self.core.add(op_type, name, [tensor.endpoint for tensor in inputs], attrs)
             self._origins.put(node_id, caller())
-            if context is not None:
-                self._contexts[node_id] = context
-            if ask_functions:
-                self._apply_device_functions(self.operation(node_id))
-            self._saw(node_id)
             return node_id
 
     def op_name(self, name, op_type):
         """The full name for a new node that the program calls `name` (None: the op's own name)."""
-        name = name or op_type
-        if name.endswith("/"):  # the name of an open scope stands for itself
-            return name[:-1]
-        if not self._name_stack and not _millrace.is_program_name(name):
-            raise ValueError(f"'{name}' is not a valid node name")
-        return self.unique_name(name)
+        return self.core.op_name(name or op_type)
 
     # ---- Changing nodes --------------------------------------------------------------------------
 

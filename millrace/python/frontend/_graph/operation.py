@@ -79,9 +79,7 @@ class Operation:
 
     def colocation_groups(self):
         """What it is colocated with: [b"loc:@name", ...]; its own name if nothing was said."""
-        held = self.graph.core.attr(self.node_id, "_class")
-        groups = [group for group in held[1] if group.startswith(b"loc:@")] if held else []
-        return groups or [b"loc:@" + self.name.encode()]
+        return self.graph.core.colocation_groups(self.node_id)
 
     def values(self):
         return tuple(self.outputs)

@@ -1,23 +1,21 @@
-"""What surrounds the making of a node: name scopes, devices, control dependencies, colocation."""
+"""What surrounds the making of a node: name scopes, devices, control dependencies, colocation.
+
+The rules are in the C++ builder, which has all of this at hand for each new node, whoever makes it. Here
+are the blocks (`with`) that change it and put it back, functions that choose devices, and the objects of
+conditionals and loops.
+"""
 
 import contextlib
 
 from millrace import _millrace
-from millrace._values.device_spec import DeviceSpec, merged_device
+from millrace._values.device_spec import DeviceSpec
 
 
 class GraphScopes:
     """The scopes of a graph, each a context manager; nodes made inside get what the scopes say."""
 
     def _init_scopes(self):
-        self._name_stack = ""
-        self._device_stack = ()  # outermost first; a DeviceSpec, a function, or None for a reset
-        self._static_devices = {}  # device stack -> what it says without asking functions
-        self._colocation_stack = ()
-        self._extra_groups = ()  # colocation with a node that is yet to be made
-        self._control_stack = []
         self._context = None  # the innermost cond or while_loop
-        self._is_plumbing = False
 
     # ---- Names -----------------------------------------------------------------------------------
 
@@ -26,8 +24,6 @@ class GraphScopes:
 
         Names that differ only in case count as equal, because some file systems think so.
         """
-        if self._name_stack:
-            name = f"{self._name_stack}/{name}"
         return self.core.claim_name(name) if mark_as_used else self.core.free_name(name)
 
     @contextlib.contextmanager
@@ -37,30 +33,28 @@ class GraphScopes:
         A name that ends with a slash is that scope itself, entered again; None or "" is the root.
         """
         if name:
-            is_valid = _millrace.is_name_part if self._name_stack else _millrace.is_program_name
+            is_valid = _millrace.is_name_part if self.core.name_scope else _millrace.is_program_name
             if not is_valid(name):
                 raise ValueError(f"'{name}' is not a valid scope name")
-        before = self._name_stack
         if not name:
             scope = ""
         elif name.endswith("/"):
             scope = name[:-1]
         else:
             scope = self.unique_name(name)
-        self._name_stack = scope
+        before = self.swap_name_scope(scope)
         try:
             yield scope + "/" if scope else ""
         finally:
-            self._name_stack = before
+            self.swap_name_scope(before)
 
     def swap_name_scope(self, scope):
         """Makes `scope`, a full name without a slash at its end, the current one; returns the last."""
-        before, self._name_stack = self._name_stack, scope
-        return before
+        return self.core.swap_name_scope(scope)
 
     def get_name_scope(self):
         """The current name scope, without a slash at its end."""
-        return self._name_stack
+        return self.core.name_scope
 
     # ---- Devices ---------------------------------------------------------------------------------
 
@@ -73,44 +67,18 @@ class GraphScopes:
             a function from Operation to such a string; None to forget the scopes outside.
         """
         entry = device_name_or_function
-        if entry is not None and not callable(entry):
-            entry = DeviceSpec.from_string(str(entry))
-        before = self._device_stack
-        self._device_stack = before + (entry,)
+        core = self.core
+        before = core.devices
+        if entry is None:
+            core.forget_devices()
+        elif callable(entry):
+            core.enter_device_function(lambda node_id: _parts(entry(self.operation(node_id)) or ""))
+        else:
+            core.enter_device(_parts(entry))
         try:
             yield
         finally:
-            self._device_stack = before
-
-    def _static_device(self):
-        """(device string, True if functions have to be asked for it)."""
-        if not self._device_stack:
-            return "", False
-        known = self._static_devices.get(self._device_stack)
-        if known is None:
-            known = self._static_devices[self._device_stack] = self._combined_device()
-        return known
-
-    def _combined_device(self):
-        spec = None
-        for entry in reversed(self._device_stack):
-            if entry is None:
-                break
-            if not isinstance(entry, DeviceSpec):
-                return "", True
-            spec = merged_device(entry, spec)
-        return spec.to_string() if spec else "", False
-
-    def _apply_device_functions(self, operation):
-        for entry in reversed(self._device_stack):
-            if entry is None:
-                return
-            current = DeviceSpec.from_string(operation.device)
-            if isinstance(entry, DeviceSpec):
-                self.set_device(operation, merged_device(entry, current))
-            else:
-                chosen = entry(operation)
-                self.set_device(operation, DeviceSpec.from_string(str(chosen or "")))
+            core.devices = before
 
     # ---- Colocation ------------------------------------------------------------------------------
 
@@ -119,29 +87,23 @@ class GraphScopes:
         """Nodes made inside go where `op` goes, and device scopes outside do not count.
 
         Args:
-          op: an Operation, a Tensor or a Variable; None to forget the scopes outside.
+          op: an Operation, a Tensor or a Variable of this graph; None to forget the scopes outside.
           ignore_existing: True to forget colocation scopes outside.
         """
-        if op is not None:
-            op = getattr(op, "op", op)
-        devices, colocation = self._device_stack, self._colocation_stack
+        core = self.core
+        devices, colocated = core.devices, core.colocated_with
         if op is None:
-            self._colocation_stack = ()
+            core.colocated_with = []
         else:
-            self._device_stack = ()
-            self._colocation_stack = (() if ignore_existing else colocation) + (op,)
+            op = getattr(op, "op", op)
+            if op.graph is not self:
+                raise ValueError(f"{op!r} is not an element of this graph.")
+            core.clear_devices()
+            core.colocated_with = ([] if ignore_existing else colocated) + [op.node_id]
         try:
             yield
         finally:
-            self._device_stack, self._colocation_stack = devices, colocation
-
-    def _colocation(self):
-        """(groups for the attribute _class, device of what it is colocated with)."""
-        groups, device = set(self._extra_groups), ""
-        for op in self._colocation_stack:
-            groups.update(op.colocation_groups())
-            device = op.device or device
-        return sorted(groups), device
+            core.devices, core.colocated_with = devices, colocated
 
     @contextlib.contextmanager
     def colocated_with_names(self, groups):
@@ -150,12 +112,12 @@ class GraphScopes:
         Args:
           groups: [b"loc:@name", ...]; None or empty for none.
         """
-        before = self._extra_groups
-        self._extra_groups = groups or ()
+        before = self.core.groups
+        self.core.groups = groups or []
         try:
             yield
         finally:
-            self._extra_groups = before
+            self.core.groups = before
 
     # ---- Control flow ----------------------------------------------------------------------------
 
@@ -164,28 +126,43 @@ class GraphScopes:
         """The innermost cond or while_loop that new nodes belong to; None outside of them."""
         return self._context
 
+    def _set_context(self, context):
+        self._context = context
+        if context is None:
+            self.core.flow = None
+            return
+
+        def admit(endpoints, before):
+            tensors = [self.tensor(*endpoint) for endpoint in endpoints]
+            tensors, before = context.admit(tensors, before)
+            return [tensor.endpoint for tensor in tensors], before
+
+        self.core.enter_flow(admit, lambda node_id: self._put_context(node_id, context))
+
     def enter_context(self, context):
         """Lets new nodes belong to `context`; returns what leave_context takes.
 
         What was to be waited for outside was waited for when the context's pivot was made.
         """
-        before = (self._context, self._control_stack)
-        self._context, self._control_stack = context, []
+        before = (self._context, self.core.flow, self.core.controls)
+        self._set_context(context)
+        self.core.clear_controls()
         return before
 
     def leave_context(self, before):
         """Undoes enter_context."""
-        self._context, self._control_stack = before
+        self._context, self.core.flow, self.core.controls = before
 
     @contextlib.contextmanager
     def plumbing(self, context):
         """For control flow itself: nodes belong to `context` and get just the inputs they are given."""
-        before = self._context, self._is_plumbing
-        self._context, self._is_plumbing = context, True
+        before = self._context, self.core.flow, self.core.is_plumbing
+        self._set_context(context)
+        self.core.is_plumbing = True
         try:
             yield
         finally:
-            self._context, self._is_plumbing = before
+            self._context, self.core.flow, self.core.is_plumbing = before
 
     # ---- Control dependencies --------------------------------------------------------------------
 
@@ -197,7 +174,7 @@ class GraphScopes:
             outside, control flow included.
         """
         if control_inputs is None:
-            return ControlDependencies(self, [], starts_anew=True)
+            return ControlDependencies(self, None)
         if not isinstance(control_inputs, (list, tuple)):
             raise TypeError(f"control_inputs must be a list, got {control_inputs!r}")
         wanted = []
@@ -205,48 +182,39 @@ class GraphScopes:
             element = getattr(item, "_as_graph_element", lambda item=item: item)()
             element = self.as_graph_element(element)
             wanted.append(getattr(element, "op", element).node_id)
-        return ControlDependencies(self, wanted, starts_anew=False)
+        return ControlDependencies(self, wanted)
 
     @property
     def has_control_dependencies(self):
         """True where new nodes have to wait for others."""
-        return bool(self._control_stack)
-
-    def _control_inputs_for(self, inputs):
-        """The nodes that one with these inputs must wait for, most outer scope first.
-
-        A scope says nothing about a node that already depends on one made inside that scope.
-        """
-        wanted = {}
-        for scope in self._control_stack:
-            if not any(tensor.endpoint[0] in scope.seen for tensor in inputs):
-                wanted.update(dict.fromkeys(scope.nodes))
-        for tensor in inputs:
-            wanted.pop(tensor.endpoint[0], None)
-        return list(wanted)
-
-    def _saw(self, node_id):
-        for scope in self._control_stack:
-            scope.seen.add(node_id)
+        return self.core.has_controls()
 
 
 class ControlDependencies:
-    """One control_dependencies scope."""
+    """One control_dependencies scope.
 
-    def __init__(self, graph, nodes, starts_anew):
-        self.nodes = nodes  # that are to be waited for
-        self.seen = set()  # nodes made inside
+    Args:
+      nodes: the numbers of those that are to be waited for; None to forget the scopes outside.
+    """
+
+    def __init__(self, graph, nodes):
         self._graph = graph
-        self._starts_anew = starts_anew
+        self._scope = None if nodes is None else _millrace.ControlScope(nodes)
 
     def __enter__(self):
         graph = self._graph
-        self._before = (graph._context, graph._control_stack)
-        if self._starts_anew:
-            graph._context, graph._control_stack = None, []
+        self._before = (graph.context, graph.core.flow, graph.core.controls)
+        if self._scope is None:
+            graph.enter_context(None)
         else:
-            graph._control_stack = graph._control_stack + [self]
+            graph.core.enter_controls(self._scope)
         return self
 
     def __exit__(self, *unused):
         self._graph.leave_context(self._before)
+
+
+def _parts(device):
+    """What a device string says, part by part."""
+    spec = DeviceSpec.from_string(str(device))
+    return spec.job, spec.replica, spec.task, spec.device_type, spec.device_index

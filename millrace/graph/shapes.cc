@@ -1,0 +1,218 @@
+#include "millrace/graph/shapes.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/hash/hash.h"
+
+#include "millrace/op/infer.h"
+
+namespace millrace {
+namespace {
+
+// Every input of a new node is looked at, so a look must cost the same however long the chain.
+constexpr int kMaxIdentities = 64;
+
+uint64_t shape_hash(const PartialShape& shape) {
+  uint64_t hash = absl::HashOf(shape.rank());
+  for (const int64_t dim : shape.dims()) hash = absl::HashOf(hash, dim);
+  return hash;
+}
+
+Status impossible(const Graph& graph, const Node& node, std::span<const PartialShape> inputs,
+                  const Status& why) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(inputs.size(), kMost); ++i) {
+    str_append(&text, i ? ", " : "", endpoint_name(graph, node.inputs[i]), " ",
+               inputs[i].to_string());
+  }
+  if (inputs.size() > kMost) text += ", …";
+  return why.then(str_cat(" for '{{node ", node.name, "}} = ", node.op->name,
+                          "' with input shapes: ", text, "."));
+}
+
+// A scalar or vector of int32 or int64, as the node's attribute "out_type" says.
+std::optional<Tensor> index_tensor(const Node& node, std::span<const int64_t> values,
+                                   const Shape& shape) {
+  Result<DType> type = node.attr_view().type("out_type");
+  const DType dtype = type.ok() ? *type : DType::i32;
+  if (dtype == DType::i64) {
+    auto made = Tensor::vector<int64_t>(values).reshaped(shape);
+    return made.ok() ? std::optional(*made) : std::nullopt;
+  }
+  std::vector<int32_t> narrow;
+  for (const int64_t value : values) {
+    if (value > std::numeric_limits<int32_t>::max()) return std::nullopt;
+    narrow.push_back(static_cast<int32_t>(value));
+  }
+  auto made = Tensor::vector<int32_t>(narrow).reshaped(shape);
+  return made.ok() ? std::optional(*made) : std::nullopt;
+}
+
+// What an op that looks at nothing but its input's shape makes of that.
+std::optional<Tensor> told(const Node& node, const PartialShape& input) {
+  if (node.op->tells == ShapeFact::rank) {
+    if (!input.has_rank()) return std::nullopt;
+    const int64_t rank = input.rank();
+    return index_tensor(node, {&rank, 1}, Shape());
+  }
+  const std::optional<Shape> known = input.to_shape();
+  if (!known) return std::nullopt;
+  if (node.op->tells == ShapeFact::dims)
+    return index_tensor(node, known->dims(), Shape{known->rank()});
+  const int64_t size = known->num_elements();
+  return index_tensor(node, {&size, 1}, Shape());
+}
+
+const Node& behind_identities(const Graph& graph, Endpoint output) {
+  for (int passed = 0; passed < kMaxIdentities; ++passed) {
+    const Node& node = graph[output.node];
+    if (!node.op->passes_on || !node.control_inputs.empty()) break;
+    output = node.inputs[0];
+  }
+  return graph[output.node];
+}
+
+}  // namespace
+
+Result<std::vector<PartialShape>> infer_outputs(const Node& node,
+                                                std::span<const PartialShape> inputs,
+                                                std::span<const Tensor* const> values) {
+  if (!node.op->infer) return std::vector<PartialShape>(static_cast<size_t>(node.num_outputs()));
+  InferContext context(node.attr_view(), inputs, values, node.num_outputs());
+  MR_TRY(node.op->infer(context));
+  return std::move(context).take_outputs();
+}
+
+ShapeTable::ShapeTable() { id_of(PartialShape()); }
+
+const ShapeTable::ShapeId& ShapeTable::slot(Endpoint output) const {
+  const auto at = static_cast<size_t>(output.output);
+  if (!resized_.empty()) {
+    const auto found = resized_.find(output.node);
+    if (found != resized_.end()) return found->second[at];
+  }
+  return ids_[begin_[output.node] + at];
+}
+
+const PartialShape& ShapeTable::of(Endpoint output) const { return shapes_[slot(output)]; }
+
+ShapeTable::ShapeId ShapeTable::id_of(const PartialShape& shape) {
+  const auto made = static_cast<ShapeId>(shapes_.size());
+  const auto [known, is_new] = by_hash_.try_emplace(shape_hash(shape), made);
+  if (!is_new && shapes_[known->second] == shape) return known->second;
+  shapes_.push_back(shape);
+  return made;
+}
+
+void ShapeTable::make_room(const Graph& graph, size_t first, size_t end) {
+  for (size_t id = first; id < end; ++id) {
+    const Node& node = graph[static_cast<NodeId>(id)];
+    begin_.push_back(begin_.back() + static_cast<uint32_t>(node.num_outputs()));
+  }
+  ids_.resize(begin_.back(), kUnknown);
+}
+
+Status ShapeTable::infer(const Graph& graph, const Node& node, Question& question) {
+  question.shapes.clear();
+  question.made.clear();
+  question.values.clear();
+  for (const Endpoint& input : node.inputs) {
+    // Unknown too while it has no order: a back edge's producer comes later.
+    const bool is_back = is_back_edge(graph[input.node], node);
+    question.shapes.push_back(is_back ? PartialShape() : of(input));
+    question.values.push_back(is_back ? nullptr : value(graph, input, question.made));
+  }
+  MR_ASSIGN(const std::vector<PartialShape> outputs,
+            infer_outputs(node, question.shapes, question.values));
+  for (size_t i = 0; i < outputs.size(); ++i) ids_[begin_[node.id] + i] = id_of(outputs[i]);
+  return {};
+}
+
+Status ShapeTable::extend(const Graph& graph) {
+  const size_t first = size();
+  if (first == graph.size()) return {};
+  MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph, static_cast<NodeId>(first)));
+  make_room(graph, first, graph.size());
+  Question question;
+  for (NodeId id : order) {
+    if (!graph[id].op->infer) continue;
+    Status status = infer(graph, graph[id], question);
+    if (status.ok()) continue;
+    truncate(first);
+    return impossible(graph, graph[id], question.shapes, status);
+  }
+  return {};
+}
+
+Status ShapeTable::add(const Graph& graph, NodeId node) {
+  make_room(graph, node, node + size_t{1});
+  if (!graph[node].op->infer) return {};
+  Question question;
+  Status status = infer(graph, graph[node], question);
+  if (!status.ok()) truncate(node);
+  return status;
+}
+
+void ShapeTable::truncate(size_t size) {
+  if (size >= this->size()) return;
+  if (!resized_.empty())
+    absl::erase_if(resized_, [&](const auto& entry) { return entry.first >= size; });
+  begin_.resize(size + 1);
+  ids_.resize(begin_.back());
+  forget_unused_shapes();
+}
+
+// Shapes that only dropped nodes had go too: rejected graphs must not pile up. To find them is to
+// look at every output, so it waits until there are many.
+void ShapeTable::forget_unused_shapes() {
+  constexpr size_t kFew = 64;
+  if (shapes_.size() <= 2 * num_used_shapes_ + ids_.size() / 16 + kFew) return;
+  std::vector<PartialShape> old;
+  old.swap(shapes_);
+  by_hash_.clear();
+  id_of(PartialShape());
+  std::vector<ShapeId> new_ids(old.size(), kUnknown);
+  const auto move = [&](ShapeId& id) {
+    if (id == kUnknown) return;
+    if (new_ids[id] == kUnknown) new_ids[id] = id_of(old[id]);
+    id = new_ids[id];
+  };
+  std::ranges::for_each(ids_, move);
+  for (auto& [node, ids] : resized_) std::ranges::for_each(ids, move);
+  num_used_shapes_ = shapes_.size();
+}
+
+Status ShapeTable::merge(Endpoint output, const PartialShape& more) {
+  MR_ASSIGN(PartialShape merged, of(output).merge(more));
+  replace(output, std::move(merged));
+  return {};
+}
+
+void ShapeTable::replace(Endpoint output, PartialShape shape) { slot(output) = id_of(shape); }
+
+void ShapeTable::set_num_outputs(NodeId node, int count) {
+  const uint32_t begin = begin_[node], end = begin_[node + 1];
+  if (end - begin == static_cast<uint32_t>(count) && !resized_.contains(node)) return;
+  auto& ids = resized_.try_emplace(node, ids_.begin() + begin, ids_.begin() + end).first->second;
+  ids.resize(static_cast<size_t>(count), kUnknown);
+}
+
+const Tensor* ShapeTable::value(const Graph& graph, Endpoint output,
+                                std::deque<Tensor>& made) const {
+  const Node& node = behind_identities(graph, output);
+  if (node.op->source == Source::constant) return constant_value(node);
+  if (node.op->tells == ShapeFact::none) return nullptr;
+  if (node.inputs.size() != 1 || !node.control_inputs.empty()) return nullptr;
+  std::optional<Tensor> value = told(node, of(node.inputs[0]));
+  return value ? &made.emplace_back(*std::move(value)) : nullptr;
+}
+
+std::optional<Tensor> ShapeTable::constant(const Graph& graph, Endpoint output) const {
+  std::deque<Tensor> made;
+  const Tensor* held = value(graph, output, made);
+  return held ? std::optional(*held) : std::nullopt;
+}
+
+}  // namespace millrace

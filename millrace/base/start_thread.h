@@ -1,5 +1,8 @@
 // A thread that may be refused: under a limit of processes or of memory the system says no, and
 // std::thread throws. Whoever starts threads does it here and gets a status instead.
+//
+// With the first one, a process whose address space is limited makes malloc keep to one arena,
+// unless it had more before: each further one would take 64 MB of it.
 #pragma once
 
 #include <string>

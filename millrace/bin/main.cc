@@ -25,6 +25,7 @@ int main_of(int argc, char** argv) {
   add_run(app, invocation);
   add_config(app, invocation);
   add_serve(app, invocation);
+  add_status(app, invocation);
   add_version(app, invocation);
   auto is_named = [&](CLI::App* verb) { return verb->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {

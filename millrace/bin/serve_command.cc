@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "millrace/base/log.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/cluster/task_identity.h"
@@ -31,6 +32,8 @@ bound to. The cluster and the task come from flags, from a file, or from TF_CONF
 
 It listens on loopback only if its address in the cluster is a loopback address, else on all
 interfaces; --bind chooses one. Port 0 takes a free one.
+
+SIGUSR1 puts what it waits for into the log; `millrace status` asks the same over its port.
 
 Examples:
   TF_CONFIG='{"cluster": {"ps": ["localhost:2222"]}, "task": {"type": "ps", "index": 0}}' millrace serve
@@ -80,9 +83,12 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
 }
 
 // The signal that ends it. Afterwards signals do what they always do: a second one kills.
-int wait_for_signal(std::unique_ptr<SignalWatch> signals) {
+int wait_for_signal(std::unique_ptr<SignalWatch> signals, const Server& server) {
   while (true) {
-    if (std::optional<int> signal = signals->take()) return *signal;
+    while (std::optional<int> signal = signals->take()) {
+      if (*signal != SIGUSR1) return *signal;
+      server.runtime()->host().log.info(to_text(server.describe()));
+    }
     pollfd event{signals->descriptor(), POLLIN, 0};
     poll(&event, 1, -1);
   }
@@ -101,7 +107,7 @@ Status serve(const ServeFlags& flags, const std::vector<std::string>& rest,
   options.report = report;
 
   // Before the server's threads are there, which then leave the signals to this one.
-  auto signals = std::make_unique<SignalWatch>();
+  auto signals = std::make_unique<SignalWatch>(std::initializer_list<int>{SIGUSR1});
   Result<std::unique_ptr<Server>> started = Server::start(std::move(options));
   if (!started.ok()) return start_error(started.status());
   Server& server = **started;
@@ -109,7 +115,7 @@ Status serve(const ServeFlags& flags, const std::vector<std::string>& rest,
   const std::string& address = flags.bind_host.empty() ? server.address() : server.bound_address();
   std::cout << "serving " << name << " at " << address << std::endl;
 
-  const std::string reason = signal_text(wait_for_signal(std::move(signals)));
+  const std::string reason = signal_text(wait_for_signal(std::move(signals), server));
   MR_TRY(server.stop(unavailable(server.task().to_string(), " was stopped by ", reason)));
   std::cout << name << " stopped: " << reason << std::endl;
   return {};

@@ -18,6 +18,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/done.h"
 #include "millrace/base/runner.h"
+#include "millrace/cluster/inspection.h"
 #include "millrace/cluster/messages.h"
 
 namespace millrace {
@@ -68,6 +69,10 @@ class MasterService {
   virtual void make_callable(MakeCallableRequest, Call, Done<MakeCallableReply>) = 0;
   virtual void run_callable(RunCallableRequest, Call, Done<RunCallableReply>) = 0;
   virtual void release_callable(ReleaseCallableRequest, Call, Done<void>) = 0;
+  // What the task waits for, for people. Only Millrace's tasks know this one.
+  virtual void describe(Call, Done<TaskDescription> done) {
+    done(unimplemented("this task does not tell what it waits for"));
+  }
 };
 
 // Whether a call to a task that can't be reached fails at once or waits for the task to appear.

@@ -4,7 +4,7 @@
 
 namespace millrace {
 
-SignalWatch::SignalWatch() {
+SignalWatch::SignalWatch(std::initializer_list<int> more) {
   sigset_t watched;
   sigemptyset(&watched);
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -12,6 +12,7 @@ SignalWatch::SignalWatch() {
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
       sigaddset(&watched, signal);
   }
+  for (int signal : more) sigaddset(&watched, signal);
   sigprocmask(SIG_BLOCK, &watched, &mask_before_);
   signals_ = Descriptor(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   struct sigaction ignore {};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <csignal>
+#include <initializer_list>
 #include <optional>
 
 #include "millrace/launch/descriptor.h"
@@ -13,7 +14,8 @@ namespace millrace {
 
 class SignalWatch {
  public:
-  SignalWatch();
+  // `more` are watched as well.
+  explicit SignalWatch(std::initializer_list<int> more = {});
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;

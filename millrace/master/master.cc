@@ -210,6 +210,11 @@ void Master::run_callable(RunCallableRequest request, Call call, Done<RunCallabl
   }
 }
 
+void Master::describe(Call call, Done<TaskDescription> done) {
+  if (context_.options.task == nullptr) return MasterService::describe(call, std::move(done));
+  done(context_.options.task->describe());
+}
+
 void Master::release_callable(ReleaseCallableRequest request, Call, Done<void> done) {
   auto session = find(request.session_handle);
   done(session.ok() ? (*session)->release_callable(request.handle) : session.status());

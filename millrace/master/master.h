@@ -37,6 +37,10 @@ class Master final : public MasterService {
   void make_callable(MakeCallableRequest, Call, Done<MakeCallableReply>) override;
   void run_callable(RunCallableRequest, Call, Done<RunCallableReply>) override;
   void release_callable(ReleaseCallableRequest, Call, Done<void>) override;
+  void describe(Call, Done<TaskDescription>) override;
+
+  // What it waits for before sessions can begin, and the like; a line each, for people.
+  std::vector<std::string> describe_waits() const { return context_.waits.describe(); }
 
   // Tells the other tasks that this one, in this life, has ended well: those that its sessions had
   // to do with, or all if it had none. Answers when they have, at the latest with the call. Never

@@ -14,6 +14,7 @@
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/master/left_sessions.h"
+#include "millrace/master/open_waits.h"
 #include "millrace/op/registry.h"
 
 namespace millrace {
@@ -26,6 +27,8 @@ struct MasterOptions {
   Host host;
   WorkerDirectory& workers;          // reaches every task of `cluster`, the own one by pointer
   Departures* departures = nullptr;  // who has ended; null: nobody keeps that
+  // Who answers describe(); null: nobody. Outlives the master.
+  const Inspected* task = nullptr;
   std::shared_ptr<TaskReport> report = nullptr;  // where it tells what it waits for
   SessionOptions defaults = {};
   // How many steps a session keeps planned and registered, and of how many callables; the least
@@ -67,6 +70,7 @@ struct MasterContext {
   const MasterOptions options;
   InFlight in_flight;
   LeftSessions left_sessions;
+  OpenWaits waits;
   Cancellation stopping;  // cancelled when the master stops
 
  private:

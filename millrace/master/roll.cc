@@ -144,7 +144,7 @@ std::string Roll::missing() const {
   for (size_t i = 0; i < members_.size(); ++i) {
     if (!is_open(i) || ++count > kNamed) continue;
     str_append(&text, text.empty() ? "; not there: " : ", ",
-               describe(members_[i], states_[i].diagnosis));
+               millrace::describe(members_[i], states_[i].diagnosis));
   }
   return count > kNamed ? str_cat(text, " and ", count - kNamed, " more") : text;
 }
@@ -158,6 +158,16 @@ TaskWaitsFor Roll::waits() const {
         {short_name(members_[i].task), members_[i].address, why.ok() ? "" : why.to_string()});
   }
   return waits;
+}
+
+std::vector<std::string> Roll::describe() const {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (!is_open(i)) continue;
+    lines.push_back(str_cat(options_.purpose, " waits for ",
+                            millrace::describe(members_[i], states_[i].diagnosis)));
+  }
+  return lines;
 }
 
 std::string reminder(std::string_view purpose, const Member& missing, const Status& diagnosis) {

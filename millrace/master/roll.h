@@ -84,6 +84,8 @@ class Roll {
   }
   // Who is missing, for the task's report.
   TaskWaitsFor waits() const;
+  // The same for people: a line for each.
+  std::vector<std::string> describe() const;
 
  private:
   enum class Stage : uint8_t { asked, resting, present, left_out, failed };

@@ -44,6 +44,10 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
                                   self->happen([&](Roll& roll) { return roll.on_stop(why); });
                               });
     if (departures_ != nullptr) watch_ = watch();
+    told_ = context_.waits.enter([weak = weak_from_this()] {
+      auto self = weak.lock();
+      return self ? self->describe() : std::vector<std::string>();
+    });
     std::vector<Roll::Life> lives;
     for (size_t i = 0; i < members_.size(); ++i) lives.push_back(life_of(i));
     happen([&](Roll& roll) { return roll.start(lives); });
@@ -170,6 +174,11 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
 
   // ---- Reminders --------------------------------------------------------------------------------
 
+  std::vector<std::string> describe() {
+    MutexLock lock(mutex_);
+    return roll_.describe();
+  }
+
   void remind_later(Clock::Duration pause) {
     MutexLock lock(mutex_);
     if (!done_) return;
@@ -211,6 +220,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
     // The caller may drop its cancellation as soon as it is answered.
     early_end_ = {};
     watch_.reset();
+    told_.reset();
     // Members that are left out may still have a question that waits for them.
     cancellation_.cancel(cancelled("the roll call is over").as_consequence());
     done(std::move(outcome));
@@ -228,6 +238,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   std::vector<Timers::Timer> retries_ MR_GUARDED_BY(mutex_);  // by member
   Timers::Timer reminder_ MR_GUARDED_BY(mutex_);
   EarlyEnd early_end_;       // from the start until the end
+  OpenWaits::Entry told_;    // likewise
   Departures::Watch watch_;  // likewise
 };
 

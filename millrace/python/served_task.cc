@@ -5,6 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "millrace/base/log.h"
 #include "millrace/cluster/environment.h"
 #include "millrace/python/status_binding.h"
 #include "millrace/session/launched_task.h"
@@ -45,6 +46,10 @@ bool ServedTask::wait(double seconds) {
   return running.join(
       running.runtime()->host().clock.now() +
       std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(seconds)));
+}
+
+void ServedTask::log_waits() const {
+  server().runtime()->host().log.info(to_text(server().describe()));
 }
 
 void ServedTask::end() {

@@ -23,6 +23,8 @@ class ServedTask {
   std::string target() const;
   // Blocks until the server is stopped (true) or `seconds` are over (false).
   bool wait(double seconds);
+  // Puts what it waits for into the log.
+  void log_waits() const;
   // The program is over and went well: nobody waits for this task any more.
   void end();
   void stop();

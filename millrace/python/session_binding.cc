@@ -92,6 +92,7 @@ void bind_session(py::module_& module) {
       .def("start", &ServedTask::start)
       .def_property_readonly("target", &ServedTask::target)
       .def("wait", &ServedTask::wait, py::arg("seconds"))
+      .def("log_waits", &ServedTask::log_waits)
       .def("end", &ServedTask::end)
       .def("stop", &ServedTask::stop);
   py::class_<ReadyStep>(module, "ReadyStep")

@@ -64,6 +64,7 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
     : runtime_(std::move(runtime)),
       log_(runtime_->host().log.named(std::move(options.log_name))),
       host_(runtime_->host().in_the_name_of(log_)),
+      name_(options.task),
       directory_(std::make_unique<Directory>(options.task, std::move(address), elsewhere)),
       departures_(options.cluster) {
   worker_ = std::make_shared<Worker>(WorkerOptions{.task = options.task,
@@ -79,6 +80,7 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                                                    .host = host_,
                                                    .workers = *directory_,
                                                    .departures = &departures_,
+                                                   .task = this,
                                                    .report = std::move(options.report),
                                                    .defaults = std::move(options.default_options)});
 }
@@ -87,6 +89,13 @@ LocalTask::~LocalTask() {
   stop(cancelled("the task has been destroyed"));
   master_.reset();
   directory_->set_own(nullptr);
+}
+
+TaskDescription LocalTask::describe() const {
+  TaskDescription made{.task = name_.to_string(), .waits = master_->describe_waits()};
+  for (const StepWaits& step : worker_->describe_waits()) made.waits.push_back(to_text(step));
+  made.ended = departures_.list();
+  return made;
 }
 
 void LocalTask::say_farewell(Clock::Duration patience) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/inspection.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/master/master.h"
 #include "millrace/session/runtime.h"
@@ -24,7 +25,7 @@ struct LocalTaskOptions {
   std::string log_name = {};                     // in front of its log lines; empty: nothing
 };
 
-class LocalTask {
+class LocalTask final : public Inspected {
  public:
   // `elsewhere` reaches the other tasks and outlives this; null if there are none.
   // Errors: NOT_FOUND for a task that is not in the cluster; INVALID_ARGUMENT for cpu_devices.
@@ -35,7 +36,9 @@ class LocalTask {
   static Result<std::shared_ptr<LocalTask>> alone(std::shared_ptr<Runtime> runtime,
                                                   int cpu_devices = 1);
   // Stops, and waits until all that was under way has ended. Not on a thread of the runtime's pool.
-  ~LocalTask();
+  ~LocalTask() override;
+
+  TaskDescription describe() const override;
 
   Master& master() { return *master_; }
   Worker& worker() { return *worker_; }
@@ -57,6 +60,7 @@ class LocalTask {
   const std::shared_ptr<Runtime> runtime_;
   const Log log_;
   const Host host_;  // in the task's name
+  const TaskName name_;
   const std::unique_ptr<Directory> directory_;
   Departures departures_;
   std::shared_ptr<Worker> worker_;

@@ -194,6 +194,7 @@ std::shared_ptr<MasterService> Server::master() {
   return {running_->task_, &running_->task_->master()};
 }
 bool Server::join(std::optional<Clock::Time> deadline) { return running_->join(deadline); }
+TaskDescription Server::describe() const { return running_->task_->describe(); }
 void Server::end(const Status& how) { running_->end_program(how); }
 Status Server::stop(Status why) { return running_->stop(std::move(why)); }
 

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/inspection.h"
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/session/runtime.h"
@@ -67,6 +68,9 @@ class Server {
   // For sessions in this process, which keep what they need alive.
   std::shared_ptr<MasterService> master();
   const std::shared_ptr<Runtime>& runtime() const;
+
+  // What it waits for, as `millrace status` tells it.
+  TaskDescription describe() const;
 
   // Blocks until somebody calls stop() (true), or until `deadline` (false).
   bool join(std::optional<Clock::Time> deadline = std::nullopt);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "millrace/base/testing/footprint.h"
+#include "millrace/session/ask_task.h"
 #include "millrace/session/testing/fleet.h"
 
 namespace millrace {
@@ -30,6 +31,52 @@ TEST_CASE("a server on port 0 announces the port it got, and answers there") {
   auto inside = Session::create(**server).value();
   CHECK(inside->extend(builder).ok());
   CHECK(text(inside->run({}, {y.name()})) == "int32[] 42");
+}
+
+TEST_CASE("nobody waits for a task that has ended well, until it is there again") {
+  Fleet fleet({"a", "b"});
+  Server& a = fleet.start("a");
+  const auto named = [&](const char* device) {
+    GraphBuilder builder(runtime()->ops());
+    const Output x = constant(builder.root().device(device), 20) + 22;
+    auto session = Session::create(a).value();
+    if (Status status = session->extend(builder); !status.ok()) return status.to_string();
+    return text(session->run({}, {x.name()}, {.timeout = std::chrono::seconds(20)}));
+  };
+  fleet.start("b").end({});
+  CHECK(named("/job:a") == "int32[] 42");
+  fleet.servers.erase("b");
+  CHECK(named("/job:a") == "int32[] 42");
+  CHECK(named("/job:b/task:0").find("/job:b/replica:0/task:0 had ended") != std::string::npos);
+  fleet.start("b");
+  // Who makes a session meanwhile finds it as soon as the connection is tried again.
+  while (named("/job:b/task:0").find("had ended") != std::string::npos) std::this_thread::yield();
+  CHECK(named("/job:b/task:0") == "int32[] 42");
+  // A task that failed may come back: its farewell is none.
+  fleet.servers["b"]->end(internal("lost"));
+  CHECK(named("/job:b/task:0") == "int32[] 42");
+}
+
+TEST_CASE("a task that runs can be asked over its port what it waits for") {
+  Fleet fleet({"a", "b"});
+  Server& a = fleet.start("a");
+  const auto ask = [&] {
+    auto told = ask_task(a.target(), runtime(), std::chrono::seconds(20));
+    return told.ok() ? to_text(*told) : told.status().to_string();
+  };
+  CHECK(ask() == "a:0: waits for nothing");
+  auto session = Session::create(a).value();
+  GraphBuilder builder(runtime()->ops());
+  const Output x = constant(builder.root(), 20) + 22;
+  CHECK(session->extend(builder).ok());
+  std::thread running([&] { CHECK(text(session->run({}, {x.name()})) == "int32[] 42"); });
+  while (ask().find("waits for nothing") != std::string::npos) std::this_thread::yield();
+  CHECK(ask().starts_with("a:0\n  CreateSession waits for /job:b/replica:0/task:0 at localhost:"));
+  fleet.start("b").end({});
+  running.join();
+  CHECK(ask() == "a:0: waits for nothing\n  knows that b:0 has ended");
+  const Status other = ask_task("a:1", runtime(), std::chrono::seconds(1)).status();
+  CHECK(other.code() == Code::invalid_argument);
 }
 
 TEST_CASE("a task that is not in the cluster is told what is") {

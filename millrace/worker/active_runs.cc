@@ -1,5 +1,10 @@
 #include "millrace/worker/active_runs.h"
 
+#include <algorithm>
+
+#include "millrace/base/str_cat.h"
+#include "millrace/op/rendezvous.h"
+
 namespace millrace {
 
 Status ActiveRuns::enter(ActiveRun& run) {
@@ -38,6 +43,35 @@ void ActiveRuns::close(const Status& why) {
 
 void ActiveRuns::describe_waits(Clock::Time now, std::vector<StepWaits>* waits) const {
   for (const auto& run : all()) waits->push_back(run->describe_waits(now));
+}
+
+namespace {
+
+std::string seconds(Clock::Duration time) {
+  const int64_t tenths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 100;
+  return str_cat(tenths / 10, ".", tenths % 10, " s");
+}
+
+}  // namespace
+
+std::string to_text(const StepWaits& waits) {
+  constexpr size_t kNamed = 5;
+  std::string text = str_cat("step ", waits.step_id, " of session ", waits.session_handle,
+                             " runs since ", seconds(waits.age));
+  for (size_t i = 0; i < std::min(waits.receives.size(), kNamed); ++i) {
+    const StepWaits::Receive& receive = waits.receives[i];
+    const auto key = RendezvousKey::parse(receive.key);
+    str_append(&text, i == 0 ? ", waits for " : " and ");
+    if (key.ok()) {
+      str_append(&text, key->tensor_name, " from ", key->source.to_string());
+    } else {
+      text += receive.key;
+    }
+    str_append(&text, " (", seconds(receive.age), ")");
+  }
+  if (waits.receives.size() > kNamed)
+    str_append(&text, " and ", waits.receives.size() - kNamed, " more");
+  return text;
 }
 
 }  // namespace millrace

@@ -25,6 +25,9 @@ struct StepWaits {
   std::vector<Receive> receives;  // what it waits for from other devices and tasks
 };
 
+// "step 5 of session 12ab runs since 3.2 s, waits for x:0 from /job:ps/replica:0/task:0 (3.1 s)"
+std::string to_text(const StepWaits& waits);
+
 // Owned by shared pointers.
 class ActiveRun : public std::enable_shared_from_this<ActiveRun> {
  public:

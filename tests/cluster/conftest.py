@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -145,7 +146,13 @@ class Cluster:
     def address(self, job, index=0):
         return self.spec[job][index]
 
-    def start(self, job, index, command, spec=None):
+    def start(self, job, index, command, spec=None, limits=None, user=None, **environment):
+        """`limits`: those of the system, {resource.RLIMIT_AS: bytes}; `environment`: more of it."""
+
+        def limit():
+            for kind, most in (limits or {}).items():
+                resource.setrlimit(kind, (most, most))
+
         config = {"cluster": spec or self.spec, "task": {"type": job, "index": index}}
         log = self.folder / f"{job}_{index}_{len(self.tasks)}.log"
         process = subprocess.Popen(
@@ -153,7 +160,9 @@ class Cluster:
             stdout=log.open("wb"),
             stderr=subprocess.STDOUT,
             cwd=ROOT,
-            env=dict(os.environ, TF_CONFIG=json.dumps(config), PYTHONUNBUFFERED="1"),
+            env=dict(os.environ, TF_CONFIG=json.dumps(config), PYTHONUNBUFFERED="1", **environment),
+            preexec_fn=limit,
+            user=user,
         )
         task = Task(process, log)
         self.tasks.append(task)

@@ -31,7 +31,6 @@ ALLOWED = {
     # What tests look at: nothing else tells whether memory, threads and the books of steps stay small.
     "buffer.h:cached_block_bytes": "tests see that memory is given back",
     "threads.h:max_threads": "tests see that connections cost no thread, and keep all of them busy",
-    "step_book.h:describe": "the book's transcripts show its state",
     "plan_cache.h:num_prepared": "tests see that steps are let go",
     "pieces.h:join": "tests compare whole messages",
     "master.h:counts": "the simulated cluster sees that nothing is left",

@@ -38,6 +38,7 @@ class FakeMaster final : public MasterService {
   Answer<MakeCallableRequest, MakeCallableReply> on_make_callable;
   Answer<RunCallableRequest, RunCallableReply> on_run_callable;
   Answer<ReleaseCallableRequest, void> on_release_callable;
+  std::function<void(Call, Done<TaskDescription>)> on_describe;
 
   void create_session(CreateSessionRequest request, Call call,
                       Done<CreateSessionReply> done) override {
@@ -72,6 +73,11 @@ class FakeMaster final : public MasterService {
   }
   void release_callable(ReleaseCallableRequest request, Call call, Done<void> done) override {
     answer_with(on_release_callable, std::move(request), call, std::move(done));
+  }
+  // Without on_describe like a task that is not Millrace's.
+  void describe(Call call, Done<TaskDescription> done) override {
+    if (on_describe) return on_describe(call, std::move(done));
+    MasterService::describe(call, std::move(done));
   }
 };
 

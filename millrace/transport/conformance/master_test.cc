@@ -177,5 +177,31 @@ TEST_CASE_TEMPLATE("a callable is made, run and released", Transport, TRANSPORTS
   CHECK(released.handle == 42);
 }
 
+TEST_CASE_TEMPLATE("describe carries what a task waits for, or that it does not tell", Transport,
+                   TRANSPORTS) {
+  Transport transport;
+  const auto told = [&] {
+    Answered<TaskDescription> answered;
+    transport.master().describe({}, answered.done());
+    auto outcome = answered.wait();
+    transport::take_over(&the_network);
+    return outcome;
+  };
+  CHECK(told().status().code() == Code::unimplemented);
+  transport.master_behind.on_describe = [](Call, Done<TaskDescription> done) {
+    transport::hand_over(&the_network);
+    done(TaskDescription{.task = "/job:a/replica:0/task:0",
+                         .waits = {"for x", "for y"},
+                         .ended = {{{"b", 0, 1}, 0xfedcba9876543210}}});
+  };
+  const auto description = told();
+  REQUIRE(description.ok());
+  CHECK(description->task == "/job:a/replica:0/task:0");
+  CHECK(description->waits == std::vector<std::string>{"for x", "for y"});
+  REQUIRE(description->ended.size() == 1);
+  CHECK(description->ended[0].task == TaskName{"b", 0, 1});
+  CHECK(description->ended[0].incarnation == 0xfedcba9876543210);
+}
+
 }  // namespace
 }  // namespace millrace::testing

@@ -17,9 +17,9 @@ struct Neighbourhood {
       : directory(threads, process.host, {.kept_channels = kept_channels}) {
     auto socket = ListeningSocket::bind("0.0.0.0", 0);
     REQUIRE(socket.ok());
-    server =
-        GrpcServer::start(process.host, std::move(socket).value(), threads, test_ops(), master, worker)
-            .value();
+    server = GrpcServer::start(process.host, std::move(socket).value(), threads, test_ops(), master,
+                               worker)
+                 .value();
   }
   // Asks the worker at the address and lets go of it, or keeps it.
   std::shared_ptr<WorkerService> ask(int address) {

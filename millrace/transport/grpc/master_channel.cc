@@ -6,6 +6,7 @@
 #include "millrace/transport/grpc/ask.h"
 #include "millrace/transport/protocol/codec_session.h"
 #include "millrace/transport/protocol/codec_step.h"
+#include "millrace/transport/protocol/codec_worker.h"
 #include "millrace/transport/protocol/methods.h"
 
 namespace millrace {
@@ -73,6 +74,10 @@ Result<std::unique_ptr<GrpcMasterChannel>> GrpcMasterChannel::create(std::string
 GrpcMasterChannel::GrpcMasterChannel(std::unique_ptr<Connection> connection)
     : connection_(std::move(connection)) {}
 GrpcMasterChannel::~GrpcMasterChannel() = default;
+
+void GrpcMasterChannel::describe(Call call, Done<TaskDescription> done) {
+  connection_->ask_with(transport::task_method::kDescribe, wire::Pieces(), call, std::move(done));
+}
 
 void GrpcMasterChannel::create_session(CreateSessionRequest request, Call call,
                                        Done<CreateSessionReply> done) {

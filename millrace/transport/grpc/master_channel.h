@@ -39,6 +39,7 @@ class GrpcMasterChannel final : public MasterService {
   void make_callable(MakeCallableRequest, Call, Done<MakeCallableReply>) override;
   void run_callable(RunCallableRequest, Call, Done<RunCallableReply>) override;
   void release_callable(ReleaseCallableRequest, Call, Done<void>) override;
+  void describe(Call, Done<TaskDescription>) override;
 
  private:
   class Connection;

@@ -5,6 +5,7 @@
 #include "millrace/transport/grpc/served_methods.h"
 #include "millrace/transport/protocol/codec_session.h"
 #include "millrace/transport/protocol/codec_step.h"
+#include "millrace/transport/protocol/codec_worker.h"
 #include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::transport {
@@ -56,6 +57,12 @@ void add_master_methods(MasterService& master, CallServer::Methods& methods) {
     run_callable(master, std::move(call));
   };
   methods[method::kReleaseCallable] = serve(master, &MasterService::release_callable);
+  methods[task_method::kDescribe] = [&master](std::shared_ptr<IncomingCall> call) {
+    const Call context = call->call();
+    master.describe(context, Done<TaskDescription>([call = std::move(call)](auto told) {
+                      call->answer(told.ok() ? encode(*told) : std::move(told).status());
+                    }));
+  };
 }
 
 }  // namespace millrace::transport

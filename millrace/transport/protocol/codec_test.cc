@@ -119,6 +119,8 @@ TEST_CASE("who has ended is a field of our own, and a message of our own") {
       "11 01 00 00 00 00 00 00 00";                                                  // incarnation
   CHECK(hex(bytes_of(ended)) == bytes);
   CHECK(hex(bytes_of(GetStatusReply{{}, {ended}})) == "ea 3e 22 " + bytes);
+  const TaskDescription description{.task = "t", .waits = {"w"}, .ended = {ended}};
+  CHECK(hex(bytes_of(description)) == "0a 01 74 12 01 77 1a 22 " + bytes);
 }
 
 // ---- What TensorFlow's own messages mean --------------------------------------------------------

@@ -46,6 +46,26 @@ Status decode(const Chunks& bytes, GetStatusReply& reply) {
   return {};
 }
 
+Result<wire::Pieces> encode(const TaskDescription& description) {
+  tensorflow::TaskDescription message;
+  message.set_task(description.task);
+  for (const std::string& wait : description.waits) message.add_waits(wait);
+  for (const EndedTask& ended : description.ended) to_proto(ended, *message.add_ended());
+  return to_pieces(message);
+}
+
+Status decode(const Chunks& bytes, TaskDescription& description) {
+  tensorflow::TaskDescription message;
+  MR_TRY(parse(bytes, "TaskDescription", message));
+  description.task = std::move(*message.mutable_task());
+  for (std::string& wait : *message.mutable_waits()) description.waits.push_back(std::move(wait));
+  for (const auto& ended : message.ended()) {
+    MR_ASSIGN(EndedTask task, from_proto(ended).with("ended"));
+    description.ended.push_back(std::move(task));
+  }
+  return {};
+}
+
 Result<wire::Pieces> encode(const EndedTask& ended) {
   tensorflow::EndedTask message;
   to_proto(ended, message);

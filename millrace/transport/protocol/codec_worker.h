@@ -4,6 +4,7 @@
 // encode() and decode() as in codec_session.h.
 #pragma once
 
+#include "millrace/cluster/inspection.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/format/pieces.h"
 #include "millrace/transport/protocol/chunks.h"
@@ -25,6 +26,8 @@ Result<wire::Pieces> encode(const CleanupGraphRequest& request);
 Result<wire::Pieces> encode(const CleanupAllRequest& request);
 
 Status decode(const Chunks& bytes, GetStatusReply& reply);
+Result<wire::Pieces> encode(const TaskDescription& description);
+Status decode(const Chunks& bytes, TaskDescription& description);
 Result<wire::Pieces> encode(const EndedTask& ended);
 Status decode(const Chunks& bytes, EndedTask& ended);
 Status decode(const Chunks& bytes, CreateWorkerSessionRequest& request);

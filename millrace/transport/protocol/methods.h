@@ -39,6 +39,7 @@ inline constexpr std::string_view kMarkRecvFinished = "/tensorflow.WorkerService
 // Of our own: TensorFlow's tasks answer that they do not know them.
 namespace task_method {
 inline constexpr std::string_view kFarewell = "/millrace.Task/Farewell";
+inline constexpr std::string_view kDescribe = "/millrace.Task/Describe";
 }  // namespace task_method
 
 // Which of them it is, for what is counted.

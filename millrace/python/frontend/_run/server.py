@@ -1,6 +1,8 @@
 """Server: this process as a task of a cluster."""
 
 import os
+import signal
+import threading
 
 from millrace import _millrace
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, ServerDef
@@ -59,6 +61,7 @@ class Server:
                 os.environ.pop(name, None)
             self._target = self.core.target
             targets.add_server(self._target, self)
+            _tell_on_signal()
 
     @property
     def target(self):
@@ -91,6 +94,22 @@ class Server:
     def create_local_server(config=None, start=True):
         """A server for this process alone, on a free port of this machine."""
         return Server({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+
+
+def _tell_on_signal():
+    """Has SIGUSR1 put into the log what the servers of this process wait for.
+
+    A program that has a use of its own for the signal keeps it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+        signal.signal(signal.SIGUSR1, _tell)
+
+
+def _tell(number, frame):
+    for target in targets.running_servers():
+        targets.running_server(target).core.log_waits()
 
 
 def _definition(given, job_name, task_index, protocol, config):

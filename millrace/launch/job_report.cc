@@ -25,7 +25,7 @@ std::string memory_text(std::optional<int64_t> bytes) {
   return str_cat((*bytes + kMegabyte / 2) / kMegabyte, " MB");
 }
 
-Row row_of(const TaskReport& task) {
+Row row_of(const TaskSummary& task) {
   return {task.name, task.text, task.time ? duration_text(*task.time) : "-",
           memory_text(task.peak_memory)};
 }
@@ -39,7 +39,7 @@ void append_row(const Row& row, const std::array<size_t, kColumns>& widths, std:
 }
 
 // Of tasks that failed, and of those that may have been failing when they were told to stop.
-void append_error_lines(const TaskReport& task, JobEnd end, size_t indent, std::string* text) {
+void append_error_lines(const TaskSummary& task, JobEnd end, size_t indent, std::string* text) {
   const ExitReason& reason = task.reason;
   const bool may_be_the_cause =
       reason.kind == ExitKind::stopped && end == JobEnd::failed && !looks_like_consequence(reason);
@@ -74,12 +74,12 @@ std::string render(const JobReport& report) {
   std::array<size_t, kColumns> widths;
   for (size_t i = 0; i < kColumns; ++i) {
     widths[i] = width(title[i]);
-    for (const TaskReport& task : report.tasks)
+    for (const TaskSummary& task : report.tasks)
       widths[i] = std::max(widths[i], width(row_of(task)[i]));
   }
   std::string text;
   append_row(title, widths, &text);
-  for (const TaskReport& task : report.tasks) {
+  for (const TaskSummary& task : report.tasks) {
     append_row(row_of(task), widths, &text);
     append_error_lines(task, report.end, widths[0] + 2, &text);
   }

@@ -13,7 +13,7 @@ namespace millrace {
 
 enum class JobEnd { succeeded, failed, interrupted };
 
-struct TaskReport {
+struct TaskSummary {
   std::string name = {};
   ExitReason reason = {};
   std::string text = {};  // what people read: reason.text, and for what was stopped, why
@@ -26,7 +26,7 @@ struct JobReport {
   // "", or why it did not succeed: "map:1: exit code 3", "interrupted by SIGINT (signal 2)".
   std::string cause = {};
   std::chrono::milliseconds time = {};
-  std::vector<TaskReport> tasks = {};
+  std::vector<TaskSummary> tasks = {};
 };
 
 // The table (task, exit reason, time, peak memory; error lines below those who failed), and one

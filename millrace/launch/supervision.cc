@@ -239,12 +239,12 @@ JobReport Supervision::report() const {
   return report;
 }
 
-TaskReport Supervision::report(const Task& task) const {
-  TaskReport report{.name = task.name,
-                    .reason = task.reason,
-                    .text = task.reason.text,
-                    .time = in_milliseconds(task.ended - task.started),
-                    .peak_memory = task.peak_memory};
+TaskSummary Supervision::report(const Task& task) const {
+  TaskSummary report{.name = task.name,
+                     .reason = task.reason,
+                     .text = task.reason.text,
+                     .time = in_milliseconds(task.ended - task.started),
+                     .peak_memory = task.peak_memory};
   if (task.reason.kind == ExitKind::stopped && stop_)
     report.text = with_manner(why_stopped(), task.reason.text);
   if (task.phase == Phase::waiting || task.reason.kind == ExitKind::not_started)

@@ -127,7 +127,7 @@ class Supervision {
   const Task* culprit() const;
   std::string cause_of_failure() const;
   std::string why_stopped() const;
-  TaskReport report(const Task& task) const;
+  TaskSummary report(const Task& task) const;
 
   const SupervisionLimits limits_;
   const Clock::Time start_;

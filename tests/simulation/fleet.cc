@@ -61,7 +61,8 @@ SimTask::SimTask(const Place& place, TaskName task, std::string site, uint64_t s
                                                    .host = process_.host(),
                                                    .workers = *directory_,
                                                    .departures = &departures_,
-                                                   .kept_steps = place.kept_steps});
+                                                   .kept_steps = place.kept_steps,
+                                                   .most_callables = place.most_callables});
   serving_ = std::make_shared<Serving>(process_, address, *master_, *worker_, place.ops);
   serving_->start();
 }
@@ -123,6 +124,7 @@ Fleet::Fleet(const OpRegistry& ops, Options options)
     : ops_(ops),
       seed_(options.seed),
       kept_steps_(options.kept_steps),
+      most_callables_(options.most_callables),
       world_(options.seed, options.order),
       network_(world_, options.delays) {
   if (!options.tell) return;
@@ -155,9 +157,10 @@ uint64_t Fleet::seed_for(const std::string& who) { return murmur64(str_cat(seed_
 
 void Fleet::start(const std::string& site) {
   const std::string life = str_cat(site, "/", ++lives_[site]);
-  auto task = std::make_unique<SimTask>(
-      SimTask::Place{world_, network_, ops_, cluster_, stage_.get(), hear_, kept_steps_},
-      names_.at(site), site, seed_for(life));
+  auto task =
+      std::make_unique<SimTask>(SimTask::Place{world_, network_, ops_, cluster_, stage_.get(),
+                                               hear_, kept_steps_, most_callables_},
+                                names_.at(site), site, seed_for(life));
   if (stage_) stage_->name(std::to_string(task->worker().incarnation()), life);
   tasks_[site] = std::move(task);
 }

@@ -31,7 +31,8 @@ class SimTask {
     const ClusterSpec& cluster;
     Stage* stage;  // null: nobody watches
     HearLog hear;
-    size_t kept_steps;  // by a session of its master
+    size_t kept_steps;      // by a session of its master
+    size_t most_callables;  // of it
   };
   SimTask(const Place& place, TaskName task, std::string site, uint64_t seed);
   ~SimTask();
@@ -68,6 +69,7 @@ class Fleet {
     Order order = Order::first_come;
     Delays delays = {};
     size_t kept_steps = 2'000;
+    size_t most_callables = 100'000;
     // Gets every line of a transcript; empty: none is written.
     Stage::Tell tell = {};
   };
@@ -104,6 +106,7 @@ class Fleet {
   const OpRegistry& ops_;
   const uint64_t seed_;
   const size_t kept_steps_;
+  const size_t most_callables_;
   World world_;
   Network network_;
   std::unique_ptr<Stage> stage_;

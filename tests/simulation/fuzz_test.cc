@@ -12,7 +12,7 @@
 namespace millrace::simulation {
 namespace {
 
-constexpr uint64_t kSeeds = 40;
+constexpr uint64_t kSeeds = 200;
 constexpr double kSeconds = 600;
 
 std::string transcript_of(const OpRegistry& ops, uint64_t seed) {

@@ -296,7 +296,10 @@ class Play {
   }
 
   void take_seed(Words& words) { words >> seed_; }
-  void keep(Words& words) { words >> kept_steps_; }
+  void keep(Words& words) {
+    words >> kept_steps_;
+    if (size_t callables = 0; words >> callables) most_callables_ = callables;
+  }
   void leave_out(Words& words) {
     for (std::string site; words >> site;) absent_.push_back(site);
   }
@@ -304,6 +307,7 @@ class Play {
     Fleet::Options options;
     options.tell = [this](const std::string& line) { see(line); };
     options.kept_steps = kept_steps_;
+    options.most_callables = most_callables_;
     if (seed_ != 0) {
       options.seed = seed_;
       options.order = Order::drawn;
@@ -403,6 +407,7 @@ class Play {
   bool is_over_ = false;
   uint64_t seed_ = 0;
   size_t kept_steps_ = Fleet::Options().kept_steps;
+  size_t most_callables_ = Fleet::Options().most_callables;
   std::vector<std::string> absent_;
   std::unique_ptr<Fleet> fleet_;
   std::map<std::string, std::unique_ptr<Speaker>> speakers_;

@@ -13,19 +13,22 @@
 // What happens, a line each; after each line everything that is under way goes on until only timers
 // are left:
 //
-//   tasks a b:2                 /job:a of one task, "a", and /job:b of two, "b:0" and "b:1"; all
-//   start absent b:1                  before `tasks`: this one is not started start b | kill b |
-//   stop b   a new life | its end without a word | as a server that is told to go farewell b b
-//   tells the others that it has ended well freeze b | thaw b           it keeps its connections
-//   and does nothing slow b 50ms                 all that it does takes so much longer cut a b |
-//   cut a -> b        nothing gets through, in both directions or in one heal a b | heal undoes
-//   cuts break a b                   their connections break hold b RunGraph             such calls
-//   to b stay on their way until they are released (or, but
+//   tasks a b:2                 /job:a of one task, "a", and /job:b of two, "b:0" and "b:1"
+//   absent b:1                  before `tasks`: this one is not started
+//   start b | kill b | stop b   a new life | its end without a word | as a server is told to go
+//   farewell b                  b tells the others that it has ended well
+//   freeze b | thaw b           it keeps its connections and does nothing
+//   slow b 50ms                 all that it does takes so much longer
+//   cut a b | cut a -> b        nothing gets through, in both directions or in one
+//   heal a b | heal             undoes cuts
+//   break a b                   their connections break
+//   hold b RunGraph             such calls to b stay on their way until they are released (or, but
 //                               for b's own, cancelled) …
 //   release b RunGraph          … or answered in b's place:
 //   answer b RunGraph NOT_FOUND no file
 //   wait 15s                    time passes (250ms, 2min)
-//   keep 1                      before `tasks`: sessions keep so many steps
+//   keep 1 | keep 9 1           before `tasks`: sessions keep so many steps, and allow so many
+//                               callables
 //   seed 7                      before `tasks`: delays and the order of work are drawn
 //   counts                      what every task has at this moment
 //

@@ -365,6 +365,7 @@ void Program::run_partially() {
           session->partial_legs = 0;
         }));
   }
+  if (std::exchange(session->has_open_leg, true)) return;
   RunStepRequest request;
   request.partial_run_handle = session->partial_run;
   const bool is_last = session->partial_legs++ > 0;
@@ -374,6 +375,7 @@ void Program::run_partially() {
   run(is_last ? "run the last leg" : "run a leg", std::move(request),
       world_.chance(0.5) ? draw_limit() : milliseconds(0),
       [this, session, is_last](const Result<RunStepReply>& reply) {
+        session->has_open_leg = false;
         if (!reply.ok()) {
           session->had_failed_leg = true;
           session->partial_run.clear();

@@ -62,6 +62,7 @@ class Program {
     int64_t callable = 0;
     std::string partial_run;
     int partial_legs = 0;
+    bool has_open_leg = false;  // legs that overtake each other are the program's own fault
     bool had_failed_leg = false;
     std::list<Ticket> calls;
   };

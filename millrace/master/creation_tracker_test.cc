@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/script.h"
 #include "millrace/base/testing/spoken_status.h"
 
 namespace millrace {
@@ -21,12 +22,9 @@ namespace {
 class CreationScript {
  public:
   std::string run(const std::string& script) {
-    std::istringstream lines(script);
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
-      std::string verb;
-      if (words >> verb) happen(verb, words);
-    }
+    testing::each_line(script, [this](const std::string& verb, std::istringstream& words) {
+      happen(verb, words);
+    });
     return out_;
   }
 

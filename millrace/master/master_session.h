@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "millrace/cluster/services.h"
 #include "millrace/master/master_options.h"
 #include "millrace/master/plan_cache.h"

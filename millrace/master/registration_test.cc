@@ -13,45 +13,30 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/script.h"
+#include "millrace/base/testing/spoken_status.h"
+
 namespace millrace {
 namespace {
-
-Status read_status(std::istringstream& words) {
-  std::string code, text;
-  words >> code;
-  std::getline(words >> std::ws, text);
-  const bool is_consequence = code.starts_with("~");
-  for (int number = 0; number <= 16; ++number) {
-    const Status status(static_cast<Code>(number), text);
-    if (code_name(status.code()) == code.substr(is_consequence))
-      return is_consequence ? status.as_consequence() : status;
-  }
-  FAIL("no such code: " << code);
-  return {};
-}
 
 std::string registered(const std::string& script) {
   std::vector<std::string> names;
   std::optional<Registration> registration;
   std::ostringstream out;
-  std::istringstream lines(script);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string who;
-    words >> who;
+  testing::each_line(script, [&](const std::string& who, std::istringstream& words) {
     if (who == "parts") {
       for (std::string name; words >> name;) names.push_back(name);
       registration.emplace(names.size());
-      continue;
+      return;
     }
     const auto index =
         static_cast<size_t>(std::find(names.begin(), names.end(), who) - names.begin());
-    const Registration::Actions actions = who == "let"
-                                              ? registration->on_let_go()
-                                              : registration->on_reply(index, read_status(words));
+    const Registration::Actions actions =
+        who == "let" ? registration->on_let_go()
+                     : registration->on_reply(index, testing::spoken_status(words));
     for (const size_t part : actions.forget) out << "forget " << names[part] << '\n';
     if (actions.answer) out << "step <- " << registration->outcome().to_string() << '\n';
-  }
+  });
   return out.str();
 }
 

@@ -1,8 +1,7 @@
 // Roll calls as transcripts: what happens, and what the master does about it.
 //
 //   members a b        /job:a at host-a:1 and so on are asked; `sent` before them: in a cluster
-//   that
-//                      the client sent
+//                      that the client sent
 //   ended b            from now on b is known to have ended; before `start` without being told
 //   start
 //   a OK               a answers | a UNAVAILABLE refused | a as c: another task answers there
@@ -19,6 +18,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/script.h"
 #include "millrace/base/testing/spoken_status.h"
 
 namespace millrace {
@@ -27,12 +27,9 @@ namespace {
 class RollScript {
  public:
   std::string run(const std::string& script) {
-    std::istringstream lines(script);
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
-      std::string verb;
-      if (words >> verb) happen(verb, words);
-    }
+    testing::each_line(script, [this](const std::string& verb, std::istringstream& words) {
+      happen(verb, words);
+    });
     return out_;
   }
 

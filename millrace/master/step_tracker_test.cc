@@ -12,45 +12,27 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/testing/script.h"
+#include "millrace/base/testing/spoken_status.h"
+
 namespace millrace {
 namespace {
-
-Code code_from(const std::string& name) {
-  for (int code = 0; code <= 16; ++code)
-    if (code_name(static_cast<Code>(code)) == name) return static_cast<Code>(code);
-  FAIL("no such code: " << name);
-  return Code::ok;
-}
-
-Status read_status(std::istringstream& words) {
-  std::string code, text;
-  words >> code;
-  std::getline(words >> std::ws, text);
-  const bool is_consequence = code.starts_with("~");
-  if (is_consequence) code.erase(0, 1);
-  const Status status(code_from(code), text);
-  return is_consequence ? status.as_consequence() : status;
-}
 
 std::string played(const std::string& script) {
   std::vector<std::string> names;
   std::vector<StepTracker::Part> parts;
   std::unique_ptr<StepTracker> tracker;
   std::ostringstream out;
-  std::istringstream lines(script);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string who;
-    if (!(words >> who)) continue;
+  testing::each_line(script, [&](const std::string& who, std::istringstream& words) {
     if (who == "parts") {
       for (std::string name; words >> name;) names.push_back(name);
       for (const std::string& name : names)
         parts.push_back({name, name == "a" ? StepTracker::Part::Where::own_task
                                            : StepTracker::Part::Where::elsewhere});
       tracker = std::make_unique<StepTracker>(parts);
-      continue;
+      return;
     }
-    const Status status = who == "patience" ? Status() : read_status(words);
+    const Status status = who == "patience" ? Status() : testing::spoken_status(words);
     StepTracker::Actions actions;
     if (who == "patience") {
       actions = tracker->on_patience_end();
@@ -68,7 +50,7 @@ std::string played(const std::string& script) {
     }
     if (actions.answer) out << "client <- " << tracker->outcome().to_string() << '\n';
     if (actions.is_over && !actions.answer) out << "over\n";
-  }
+  });
   return out.str();
 }
 

@@ -64,8 +64,7 @@ WhenDown of_master(std::string_view method) {
 
 }  // namespace
 
-// ---- RemoteWorker
-// --------------------------------------------------------------------------------
+// ---- RemoteWorker -------------------------------------------------------------------------------
 
 void RemoteWorker::get_status(WhenDown when_down, Call call, Done<GetStatusReply> done) {
   ask(*channel_, peer_, worker_method::kGetStatus, when_down, wire::Pieces(), call,
@@ -133,8 +132,7 @@ void RemoteWorker::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTe
                        {.cancellation = call.cancellation}, std::move(read), std::move(done));
 }
 
-// ---- RemoteMaster
-// --------------------------------------------------------------------------------
+// ---- RemoteMaster -------------------------------------------------------------------------------
 
 void RemoteMaster::create_session(CreateSessionRequest request, Call call,
                                   Done<CreateSessionReply> done) {
@@ -193,8 +191,7 @@ void RemoteMaster::run_step(RunStepRequest request, Call call, Done<RunStepReply
                     call, std::move(read), std::move(done));
 }
 
-// ---- Peers
-// ---------------------------------------------------------------------------------------
+// ---- Peers --------------------------------------------------------------------------------------
 
 Result<std::shared_ptr<WorkerService>> Peers::worker(const TaskName& task,
                                                      std::string_view address) {

@@ -92,8 +92,7 @@ milliseconds Program::draw_limit() {
 }
 std::string Program::draw_site() { return fleet_.sites()[world_.draw(fleet_.sites().size())]; }
 
-// ---- Calls
-// ---------------------------------------------------------------------------------------
+// ---- Calls --------------------------------------------------------------------------------------
 
 Program::Ticket Program::ticket(std::string what, milliseconds limit) {
   auto made = std::make_shared<Waiting>();
@@ -174,8 +173,7 @@ void Program::run(std::string what, RunStepRequest request, milliseconds limit,
                              judged<RunStepReply>(std::move(asked), std::move(take)));
 }
 
-// ---- Sessions
-// ------------------------------------------------------------------------------------
+// ---- Sessions -----------------------------------------------------------------------------------
 
 void Program::create() {
   session_ = std::make_shared<Session>();
@@ -256,8 +254,7 @@ void Program::wind_up() {
   if (session_ && !session_->is_ended && !session_->handle.empty()) close();
 }
 
-// ---- Steps
-// ---------------------------------------------------------------------------------------
+// ---- Steps --------------------------------------------------------------------------------------
 
 void Program::run_chain() {
   const size_t last = world_.draw(fleet_.sites().size());

@@ -81,7 +81,7 @@ class ListReader {
             return assign(out, read_partial_shape(reader.inside(field)));
           }));
           break;
-        case kTensor:
+        case kAttrTensor:
           MR_TRY(add_bytes<Tensor>(field, [&](auto* out) {
             return assign(out, read_tensor(reader.inside(field), context_.budget, 0));
           }));
@@ -209,7 +209,7 @@ Status read_attr_value(Reader reader, AttrContext& context, int depth, AttrValue
     } else if (field.number == kShape) {
       MR_ASSIGN(PartialShape shape, read_partial_shape(reader.inside(field)));
       *out = std::move(shape);
-    } else if (field.number == kTensor) {
+    } else if (field.number == kAttrTensor) {
       MR_ASSIGN(Tensor tensor, read_tensor(reader.inside(field), context.budget, 0));
       *out = std::move(tensor);
     } else if (field.number == kPlaceholder) {

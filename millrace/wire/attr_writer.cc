@@ -29,7 +29,7 @@ void put_element(std::string* out, const std::string& value) {
   put_bytes_field(out, kString, value);
 }
 void put_element(std::string* out, const PartialShape& value) { put_shape(out, kShape, value); }
-void put_element(std::string* out, const Tensor& value) { put_tensor(out, kTensor, value); }
+void put_element(std::string* out, const Tensor& value) { put_tensor(out, kAttrTensor, value); }
 void put_element(std::string* out, const FunctionRef& value) { put_func(out, kListFunc, value); }
 
 template <class T>
@@ -69,7 +69,7 @@ void put_attr_value(std::string* out, int number, const AttrValue& value) {
   if (const auto* type = value.as_type())
     return put_varint_field(out, kType, static_cast<uint64_t>(*type));
   if (const auto* shape = value.as_shape()) return put_shape(out, kShape, *shape);
-  if (const auto* tensor = value.as_tensor()) return put_tensor(out, kTensor, *tensor);
+  if (const auto* tensor = value.as_tensor()) return put_tensor(out, kAttrTensor, *tensor);
   if (const auto* func = value.as_func()) return put_func(out, kFunc, *func);
   if (const auto* placeholder = value.as_placeholder())
     return put_bytes_field(out, kPlaceholder, placeholder->name);

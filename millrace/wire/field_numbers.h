@@ -5,7 +5,7 @@
 // should not have to read a header of ten thousand lines. Numbers of our own fields in TensorFlow's
 // messages are in transport/protocol/extensions.h, those of shapes in format/shape_codec.h.
 //
-//   using enum fields::node_def::Number;            // kName, kOp ... in a codec of one message
+//   using enum fields::node_def::Number;            // kNodeName, kOp ... in a codec of one message
 //   namespace field = wire::fields::run_step_request;  // field::kFeed, where there are several
 #pragma once
 
@@ -43,7 +43,7 @@ enum Number : uint32_t {
 };
 }
 namespace named_tensor_proto {
-enum Number : uint32_t { kName = 1, kTensor = 2 };
+enum Number : uint32_t { kTensorName = 1, kNamedTensor = 2 };
 }
 namespace resource_handle_proto {
 enum Number : uint32_t {
@@ -74,7 +74,7 @@ enum Number : uint32_t {
   kBool = 5,
   kType = 6,
   kShape = 7,
-  kTensor = 8,
+  kAttrTensor = 8,
   kPlaceholder = 9,
   kFunc = 10,
 };
@@ -86,10 +86,10 @@ namespace name_attr_list {
 enum Number : uint32_t { kFuncName = 1, kFuncAttr = 2 };
 }
 namespace node_def {
-enum Number : uint32_t { kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttr = 5 };
+enum Number : uint32_t { kNodeName = 1, kOp = 2, kInput = 3, kDevice = 4, kNodeAttr = 5 };
 }
 namespace graph_def {
-enum Number : uint32_t { kNode = 1, kLibrary = 2, kVersion = 3, kVersions = 4 };
+enum Number : uint32_t { kGraphNode = 1, kLibrary = 2, kVersion = 3, kVersions = 4 };
 }
 namespace version_def {
 enum Number : uint32_t { kProducer = 1, kMinConsumer = 2, kBadConsumers = 3 };
@@ -100,9 +100,9 @@ enum Number : uint32_t { kFunction = 1 };
 namespace function_def {
 enum Number : uint32_t {
   kSignature = 1,
-  kNode = 3,
+  kFunctionNode = 3,
   kReturn = 4,
-  kAttr = 5,
+  kFunctionAttr = 5,
   kControlReturn = 6,
   kArgAttr = 7,
 };
@@ -112,7 +112,7 @@ enum Number : uint32_t { kArgAttrsAttr = 1 };
 }
 namespace op_def {
 enum Number : uint32_t {
-  kName = 1,
+  kOpName = 1,
   kInputArg = 2,
   kOutputArg = 3,
   kSignatureAttr = 4,
@@ -193,7 +193,7 @@ namespace recv_tensor_request {
 enum Number : uint32_t { kStepId = 1, kRendezvousKey = 2, kRequestId = 7 };
 }
 namespace recv_tensor_response {
-enum Number : uint32_t { kTensor = 1, kIsDead = 2, kSendStartMicros = 3, kRequireAck = 5 };
+enum Number : uint32_t { kResponseTensor = 1, kIsDead = 2, kSendStartMicros = 3, kRequireAck = 5 };
 }
 namespace mark_recv_finished_request {
 enum Number : uint32_t { kRequestId = 1 };

@@ -61,7 +61,7 @@ Status read_signature_attr(Reader reader, AttrContext& context, AttrDef* attr) {
 Status read_signature(Reader reader, AttrContext& context, FunctionDef* function) {
   Field field;
   while (reader.next(&field)) {
-    if (field.is(kName, WireType::bytes)) {
+    if (field.is(kOpName, WireType::bytes)) {
       function->name = field.bytes;
     } else if (field.is(kInputArg, WireType::bytes)) {
       MR_TRY(read_arg(reader.inside(field), &function->inputs.emplace_back()));
@@ -129,7 +129,7 @@ void put_arg(std::string* out, int number, const ArgDef& arg) {
 
 void put_signature(std::string* out, const FunctionDef& function) {
   const NestedField signature(out, kSignature);
-  put_bytes_field(out, kName, function.name);
+  put_bytes_field(out, kOpName, function.name);
   for (const ArgDef& arg : function.inputs) put_arg(out, kInputArg, arg);
   for (const ArgDef& arg : function.outputs) put_arg(out, kOutputArg, arg);
   for (const AttrDef& attr : function.signature_attrs) {
@@ -164,7 +164,7 @@ Status read_function(Reader reader, AttrContext& context, FunctionDef* function)
       case kSignature:
         MR_TRY(read_signature(inside, context, function));
         break;
-      case kNode:
+      case kFunctionNode:
         MR_TRY(read_node(inside, context, &function->nodes.emplace_back())
                    .with(str_cat("function '", function->name, "'")));
         put_in_order(&function->nodes.back().attrs);
@@ -172,7 +172,7 @@ Status read_function(Reader reader, AttrContext& context, FunctionDef* function)
       case kReturn:
         MR_TRY(read_text_entry(inside, &function->returns));
         break;
-      case kAttr:
+      case kFunctionAttr:
         MR_TRY(read_attr_entry(inside, context, 0, &function->attrs));
         break;
       case kControlReturn:
@@ -196,9 +196,9 @@ Status read_function(Reader reader, AttrContext& context, FunctionDef* function)
 void put_function(std::string* out, int number, const FunctionDef& function) {
   const NestedField nested(out, number);
   put_signature(out, function);
-  for (const NodeDef& node : function.nodes) put_node(out, kNode, node);
+  for (const NodeDef& node : function.nodes) put_node(out, kFunctionNode, node);
   for (const auto& [key, value] : function.returns) put_text_entry(out, kReturn, key, value);
-  for (const auto& [name, value] : function.attrs) put_attr_entry(out, kAttr, name, value);
+  for (const auto& [name, value] : function.attrs) put_attr_entry(out, kFunctionAttr, name, value);
   for (const auto& [key, value] : function.control_returns)
     put_text_entry(out, kControlReturn, key, value);
   for (const auto& [index, attrs] : function.arg_attrs) {

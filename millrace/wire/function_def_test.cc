@@ -37,12 +37,12 @@ std::string library_of(const std::string& function) {
   return message.SerializeAsString();
 }
 
-FunctionDef parse(const std::string& function) {
+FunctionDef parse_function(const std::string& function) {
   return parse_graph_def(library_of(function)).value().functions.at(0);
 }
 
 TEST_CASE("a function is read with its signature, its body and what it returns") {
-  const FunctionDef scale = parse(kScale);
+  const FunctionDef scale = parse_function(kScale);
   CHECK(scale.name == "scale");
   CHECK(scale.is_stateful);
   REQUIRE(scale.inputs.size() == 3);
@@ -65,7 +65,7 @@ TEST_CASE("a function is read with its signature, its body and what it returns")
 
 TEST_CASE("a function that is written is read back the same, by us and by protobuf") {
   GraphDef graph;
-  graph.functions = {parse(kScale)};
+  graph.functions = {parse_function(kScale)};
   const std::string bytes = serialize_graph_def(graph);
   const GraphDef again = parse_graph_def(bytes).value();
   CHECK(serialize_graph_def(again) == bytes);
@@ -85,8 +85,8 @@ TEST_CASE("functions are the same whatever the order of their maps, and not if a
   const std::string other = R"(signature { name: "f" } node_def { name: "a" op: "Const"
       attr { key: "q" value { func { name: "g" attr { key: "y" value { i: 2 } }
       attr { key: "x" value { i: 1 } } } } } attr { key: "p" value { f: nan } } })";
-  CHECK(same_function(parse(one), parse(other)));
-  CHECK_FALSE(same_function(parse(one), parse(R"(signature { name: "f" })")));
+  CHECK(same_function(parse_function(one), parse_function(other)));
+  CHECK_FALSE(same_function(parse_function(one), parse_function(R"(signature { name: "f" })")));
 }
 
 TEST_CASE("an argument of a type that nobody knows is an error that names it") {

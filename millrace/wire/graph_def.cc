@@ -33,7 +33,7 @@ size_t estimate_nodes(Reader reader) {
   const size_t total = reader.remaining().size();
   size_t sampled = 0;
   Field field;
-  while (sampled < kSample && reader.next(&field)) sampled += field.is(kNode, WireType::bytes);
+  while (sampled < kSample && reader.next(&field)) sampled += field.is(kGraphNode, WireType::bytes);
   if (reader.at_end() || !reader.ok()) return sampled;
   return extrapolate(total, total - reader.remaining().size(), sampled);
 }
@@ -103,7 +103,7 @@ Result<GraphDef> parse_graph_def(std::string_view bytes) {
 
   Reader reader = start;
   while (reader.next(&field)) {
-    if (field.is(kNode, WireType::bytes)) {
+    if (field.is(kGraphNode, WireType::bytes)) {
       MR_TRY(read_node(reader.inside(field), context, &graph.nodes.emplace_back()));
     } else if (field.is(kLibrary, WireType::bytes)) {
       MR_TRY(read_library(reader.inside(field), context, &graph.functions));
@@ -120,7 +120,7 @@ void serialize_graph_def(const GraphDef& graph, std::string* out) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (i == kSample)
       out->reserve(start + extrapolate(graph.nodes.size(), kSample, out->size() - start));
-    put_node(out, kNode, graph.nodes[i]);
+    put_node(out, kGraphNode, graph.nodes[i]);
   }
   if (!graph.functions.empty()) {
     const NestedField library(out, kLibrary);

@@ -20,7 +20,7 @@ std::string bytes_of(const std::string& text) {
   return message.SerializeAsString();
 }
 
-GraphDef parse(const std::string& text) { return parse_graph_def(bytes_of(text)).value(); }
+GraphDef parse_graph(const std::string& text) { return parse_graph_def(bytes_of(text)).value(); }
 
 constexpr char kSmall[] = R"(
   node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
@@ -40,7 +40,7 @@ constexpr char kSmall[] = R"(
 )";
 
 TEST_CASE("a graph is read with all that matters in it") {
-  const GraphDef graph = parse(kSmall);
+  const GraphDef graph = parse_graph(kSmall);
   REQUIRE(graph.nodes.size() == 2);
   CHECK(graph.nodes[0].name == "x");
   CHECK(graph.nodes[0].op == "Placeholder");
@@ -61,7 +61,7 @@ TEST_CASE("a graph is read with all that matters in it") {
 }
 
 TEST_CASE("what is written is read back the same, by us and by protobuf") {
-  const GraphDef graph = parse(kSmall);
+  const GraphDef graph = parse_graph(kSmall);
   const std::string bytes = serialize_graph_def(graph);
   CHECK(serialize_graph_def(parse_graph_def(bytes).value()) == bytes);
   tensorflow::GraphDef message;
@@ -142,7 +142,7 @@ TEST_CASE("a node with very many equal attributes is read in reasonable time") {
 }
 
 TEST_CASE("nodes share equal values of attributes") {
-  const GraphDef graph = parse(R"(
+  const GraphDef graph = parse_graph(R"(
     node { name: "a" attr { key: "shape" value { shape { dim { size: 2 } } } } }
     node { name: "b" attr { key: "shape" value { shape { dim { size: 2 } } } } }
     node { name: "c" attr { key: "shape" value { shape { dim { size: 3 } } } } })");

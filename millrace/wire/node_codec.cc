@@ -21,7 +21,7 @@ Counts count_fields(Reader reader) {
   Field field;
   while (reader.next(&field)) {
     counts.inputs += field.number == kInput;
-    counts.attrs += field.number == kAttr;
+    counts.attrs += field.number == kNodeAttr;
   }
   return counts;
 }
@@ -36,7 +36,7 @@ Status read_node(Reader reader, AttrContext& context, NodeDef* node) {
   while (reader.next(&field)) {
     if (field.type != WireType::bytes) continue;
     switch (field.number) {
-      case kName:
+      case kNodeName:
         node->name.assign(field.bytes);
         break;
       case kOp:
@@ -48,7 +48,7 @@ Status read_node(Reader reader, AttrContext& context, NodeDef* node) {
       case kDevice:
         node->device.assign(field.bytes);
         break;
-      case kAttr:
+      case kNodeAttr:
         if (Status status = read_attr_entry(reader.inside(field), context, 0, &node->attrs);
             !status.ok())
           return status.with(str_cat("node '", node->name, "'"));
@@ -67,11 +67,11 @@ void put_node(std::string* out, int number, const NodeDef& node) {
   for (const auto& [name, value] : node.attrs)
     expected += name.size() + expected_attr_bytes(value) + 8;
   const NestedField nested(out, number, expected);
-  put_bytes_field(out, kName, node.name);
+  put_bytes_field(out, kNodeName, node.name);
   put_bytes_field(out, kOp, node.op);
   for (const std::string& input : node.inputs) put_bytes_field(out, kInput, input);
   if (!node.device.empty()) put_bytes_field(out, kDevice, node.device);
-  for (const auto& [name, value] : node.attrs) put_attr_entry(out, kAttr, name, value);
+  for (const auto& [name, value] : node.attrs) put_attr_entry(out, kNodeAttr, name, value);
 }
 
 const AttrValue* NodeDef::attr(std::string_view attr_name) const {

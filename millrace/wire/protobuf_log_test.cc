@@ -14,7 +14,7 @@ void receive_bad_string() {
 }
 
 TEST_CASE("however many bad strings arrive, the log tells once in a while") {
-  testing::TestHost process;
+  millrace::testing::TestHost process;
   const ProtobufLog log(process.host);
   for (int i = 0; i < 100; ++i) receive_bad_string();
   const auto lines = process.kept.lines();
@@ -25,7 +25,7 @@ TEST_CASE("however many bad strings arrive, the log tells once in a while") {
 
 TEST_CASE(
     "of two tasks in one process the one that came last hears of bad strings, while it is there") {
-  testing::TestHost process;
+  millrace::testing::TestHost process;
   const Log ps = process.log.named("ps:0"), worker = process.log.named("worker:0");
   const Host ps_host = process.host.in_the_name_of(ps);
   const Host worker_host = process.host.in_the_name_of(worker);

@@ -131,9 +131,9 @@ Status TensorExtractor::begin_bytes(size_t length) {
       has_tensor_ = false;
       return enter(field_ == TensorField::named ? Level::named : Level::tensor, length);
     case Level::named:
-      if (number == kTensor) return enter(Level::tensor, length);
-      if (number == kName) name_.clear();
-      is_name_ = number == kName;
+      if (number == kNamedTensor) return enter(Level::tensor, length);
+      if (number == kTensorName) name_.clear();
+      is_name_ = number == kTensorName;
       head_.clear();
       return begin_copy(length);
     case Level::tensor:

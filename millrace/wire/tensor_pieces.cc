@@ -56,9 +56,9 @@ void append_tensor_field(Pieces& message, int number, const Tensor& tensor) {
 
 void append_named_tensor(Pieces& message, int number, std::string_view name, const Tensor& tensor) {
   EncodedTensor encoded(tensor);
-  const std::string tensor_head = bytes_head(kTensor, encoded.size());
+  const std::string tensor_head = bytes_head(kNamedTensor, encoded.size());
   std::string name_field;
-  put_bytes_field(&name_field, kName, name);
+  put_bytes_field(&name_field, kTensorName, name);
   message.append(bytes_head(number, name_field.size() + tensor_head.size() + encoded.size()));
   message.append(name_field);
   message.append(tensor_head);

@@ -32,12 +32,12 @@ Result<Pieces> encode_tensor_response(const TensorResponse& response) {
   message.append(fields);
   if (response.is_dead) {
     MR_ASSIGN(const Tensor dummy, dummy_tensor());
-    append_tensor_field(message, kTensor, dummy);
+    append_tensor_field(message, kResponseTensor, dummy);
     return message;
   }
   if (!response.tensor.has_value())
     return internal("a value that is not dead was sent without a tensor");
-  append_tensor_field(message, kTensor, response.tensor);
+  append_tensor_field(message, kResponseTensor, response.tensor);
   if (message.size() > kMaxMessageBytes) {
     return internal("a ", dtype_name(response.tensor.dtype()), " tensor of shape ",
                     response.tensor.shape().to_string(), " takes ", message.size(),
@@ -47,7 +47,7 @@ Result<Pieces> encode_tensor_response(const TensorResponse& response) {
 }
 
 TensorResponseParser::TensorResponseParser(size_t message_size, DecodeLimits limits)
-    : extractor_(kTensor, TensorField::plain, message_size, limits) {}
+    : extractor_(kResponseTensor, TensorField::plain, message_size, limits) {}
 
 Result<TensorResponse> TensorResponseParser::finish() {
   MR_ASSIGN(TensorExtractor::Extracted extracted, extractor_.finish_whatever_the_tensors());

@@ -1,5 +1,5 @@
 # Headers that most sources include, compiled once per set of flags: half of a translation unit's
-# time is reading them. Off where includes are checked (presets clang, asan, tsan): a source must name
+# time is reading them. Off in the presets that check includes or sanitize: a source must name
 # what it uses.
 #
 # The headers are named with <>: CMake then writes no absolute path into what is compiled, and
@@ -13,7 +13,7 @@ option(MILLRACE_BATCHES "Compile sources of a room in batches" ON)
 # Of one target. Sources with flags of their own stay alone; names in anonymous namespaces must differ.
 function(millrace_batches target)
   if(MILLRACE_BATCHES)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 
@@ -47,5 +47,15 @@ endfunction()
 function(millrace_use_precompiled target name)
   if(TARGET millrace_precompiled_${name})
     target_precompile_headers(${target} REUSE_FROM millrace_precompiled_${name})
+  endif()
+endfunction()
+
+# For a program that is no test: what its own sources say is compiled as libraries are, which costs
+# nothing that can be measured, and so can read the same precompiled headers.
+function(millrace_program_precompiled target)
+  if(TARGET millrace_precompiled_room AND CMAKE_POSITION_INDEPENDENT_CODE)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+    millrace_use_precompiled(${target} room)
   endif()
 endfunction()

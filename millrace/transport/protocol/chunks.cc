@@ -34,8 +34,8 @@ Status read_named(wire::Reader reader, ExpansionLimit& limit, wire::NamedTensor&
   bool has_tensor = false;
   wire::Field field;
   while (reader.next(&field)) {
-    if (field.is(kName, wire::WireType::bytes)) out.name = field.bytes;
-    if (field.is(kTensor, wire::WireType::bytes)) {
+    if (field.is(kTensorName, wire::WireType::bytes)) out.name = field.bytes;
+    if (field.is(kNamedTensor, wire::WireType::bytes)) {
       tensor = field.bytes;
       has_tensor = true;
     }

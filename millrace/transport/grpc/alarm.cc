@@ -25,6 +25,11 @@ void Alarm::set(std::chrono::nanoseconds pause) const {
   ::timerfd_settime(timer_.get(), 0, &when, nullptr);
 }
 
+void Alarm::clear() const {
+  const itimerspec never{};
+  ::timerfd_settime(timer_.get(), 0, &never, nullptr);
+}
+
 void Alarm::wait() const {
   uint64_t times = 0;
   while (::read(timer_.get(), &times, sizeof(times)) < 0 && errno == EINTR) {

@@ -17,6 +17,8 @@ class Alarm {
   Status open();
   // Goes off once, after `pause` > 0, in place of what was set before. Any thread.
   void set(std::chrono::nanoseconds pause) const;
+  // It does not go off any more for what was set before, unless somebody is being woken already.
+  void clear() const;
   // Sleeps until it goes off; not at all if it has since the last wait. One thread at a time.
   void wait() const;
 

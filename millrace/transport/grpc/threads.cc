@@ -99,6 +99,7 @@ void GrpcThreads::lead() {
     uint64_t mine = beat + 1;
     if (!beat_.compare_exchange_strong(mine, beat + 2)) return;  // another thread leads now
     beat += 2;
+    clear_alarm();
   }
 }
 
@@ -128,6 +129,12 @@ void GrpcThreads::set_alarm(uint64_t beat) {
   watched_beat_.store(beat);
   alarm_is_set_.store(true);
   alarm_.set(kMoment);
+}
+
+// By the leader, once it has handled its event. A call of the system costs far less than the watcher
+// that would wake for nothing, above all where many processes share few processors.
+void GrpcThreads::clear_alarm() {
+  if (alarm_is_set_.exchange(false)) alarm_.clear();
 }
 
 bool GrpcThreads::take_lead() {

@@ -67,6 +67,7 @@ class GrpcThreads {
   void lead();
   bool may_handle(transport::Event* event, bool ok);
   void set_alarm(uint64_t beat);
+  void clear_alarm();
   bool take_lead();
   bool watch();
   Status begin();
@@ -80,7 +81,8 @@ class GrpcThreads {
 
   // Even while the leader waits for events, odd while it handles one. Who changes it leads.
   std::atomic<uint64_t> beat_{0};
-  // True from when the alarm is set until it has gone off and found nothing to look at.
+  // True from when the alarm is set until it is cleared, or has gone off and found nothing to look
+  // at.
   std::atomic<bool> alarm_is_set_{false};
   // The beat at which the alarm was set.
   std::atomic<uint64_t> watched_beat_{0};

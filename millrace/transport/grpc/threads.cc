@@ -131,8 +131,8 @@ void GrpcThreads::set_alarm(uint64_t beat) {
   alarm_.set(kMoment);
 }
 
-// By the leader, once it has handled its event. A call of the system costs far less than the watcher
-// that would wake for nothing, above all where many processes share few processors.
+// By the leader, once it has handled its event. A call of the system costs far less than the
+// watcher that would wake for nothing, above all where many processes share few processors.
 void GrpcThreads::clear_alarm() {
   if (alarm_is_set_.exchange(false)) alarm_.clear();
 }

@@ -17,6 +17,10 @@ PartialStepBook::Leg PartialStepBook::on_leg(size_t values, Kind kind) {
 PartialStepBook::Actions PartialStepBook::on_leg_begun(Leg leg) {
   Actions actions;
   --beginning_;
+  // Its call may be over before it begins. Even if it asks for nothing here it must not be answered
+  // OK: its master would think that the step goes on, and the next leg would be told why it does
+  // not.
+  if (!stopped_.ok() && !has_ended()) spoil(leg, stopped_.status());
   end_if_stuck(&actions);
   one_less(leg, &actions);
   return actions;
@@ -61,6 +65,10 @@ void PartialStepBook::wait_for_end(Leg leg) {
 
 void PartialStepBook::fail(Leg leg, Status why, Actions* actions) {
   stop(why.as_consequence(), actions);
+  spoil(leg, std::move(why));
+}
+
+void PartialStepBook::spoil(Leg leg, Status why) {
   FirstCause& failure = legs_[leg].failure;
   if (failure.ok() && !has_ended()) wait_for_end(leg);
   failure.add(std::move(why));

@@ -3,8 +3,8 @@
 //
 // A leg is answered when all that it asked for has come; the last one waits for the step to end as
 // well, and so does one that failed: what the step ends with tells more than what the leg saw of
-// it. A leg that fails ends the step. What a leg still waits for when everything has run never
-// comes.
+// it. A leg that fails ends the step, and one that begins in a step that was stopped has failed.
+// What a leg still waits for when everything has run never comes.
 //
 // Pure: no thread, clock or rendezvous. The caller feeds events one at a time.
 // partial_step_book_test.cc drives it with transcripts.
@@ -60,6 +60,8 @@ class PartialStepBook {
   bool has_ended() const { return running_ == 0; }
   void wait_for_end(Leg leg);
   void fail(Leg leg, Status why, Actions* actions);
+  // The leg is answered with `why` once the step has ended, unless that tells more.
+  void spoil(Leg leg, Status why);
   void stop(const Status& why, Actions* actions);
   void one_less(Leg leg, Actions* actions);
   void end_if_stuck(Actions* actions) const;

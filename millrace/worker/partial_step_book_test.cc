@@ -177,5 +177,18 @@ TEST_CASE("legs that overlap are answered each for itself, and fail together") {
         "leg 3 <- UNAVAILABLE: a peer is gone\n");
 }
 
+TEST_CASE("a leg that begins in a step that was stopped hears why, even if it asks for nothing") {
+  CHECK(partial(R"(
+    pieces 1
+    leg 0
+    stop ~DEADLINE_EXCEEDED its time has passed
+    begun 1
+    piece ~DEADLINE_EXCEEDED its time has passed, in g
+    )") ==
+        "cancel: DEADLINE_EXCEEDED: its time has passed\n"
+        "the step has ended\n"
+        "leg 1 <- DEADLINE_EXCEEDED: its time has passed, in g\n");
+}
+
 }  // namespace
 }  // namespace millrace

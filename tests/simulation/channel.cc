@@ -5,19 +5,32 @@
 
 #include "tests/simulation/serving.h"
 
-#include "millrace/transport/grpc/promises.h"
 #include "millrace/transport/protocol/methods.h"
+#include "millrace/transport/protocol/promises.h"
 
 namespace millrace::simulation {
 namespace {
 
 using transport::CallFailure;
+using transport::Chunks;
+using transport::More;
+using transport::OutgoingRequest;
 
 // A gRPC message has five bytes before it.
 constexpr size_t kPrefix = 5;
 constexpr std::chrono::milliseconds kFirstBackoff{100}, kMaxBackoff{1000};
 
 size_t size_of(const std::string& message) { return kPrefix + message.size(); }
+
+// Hands over one after the other, as they would have come. Errors: those of `read`; that there are
+// not as many as it expects.
+Status read_all(const std::vector<std::string>& messages, transport::ReadMessage& read) {
+  for (const std::string& message : messages) {
+    MR_ASSIGN(const More more, read(Chunks(message)));
+    if (more == More::no) return {};
+  }
+  return internal("it ends too early");
+}
 
 }  // namespace
 
@@ -29,15 +42,35 @@ size_t WireAnswer::size() const {
 
 Channel::~Channel() { abandon(); }
 
-void Channel::start(Request request, Done<Messages> done) {
+void Channel::start(OutgoingRequest request, Done<Chunks> done) {
+  begin(std::move(request),
+        Done<Messages>([done = std::move(done)](Result<Messages> answer) mutable {
+          if (!answer.ok()) return done(std::move(answer).status());
+          done(Chunks(answer->at(0)));
+        }));
+}
+
+void Channel::start_streamed(OutgoingRequest request, transport::ReadMessage read,
+                             Done<void> done) {
+  auto finish = [peer = request.peer, method = request.method, read = std::move(read),
+                 done = std::move(done)](Result<Messages> answer) mutable {
+    if (!answer.ok()) return done(std::move(answer).status());
+    const Status problem = read_all(*answer, read);
+    done(problem.ok() ? problem : explain_bad_answer(*peer, method, problem));
+  };
+  begin(std::move(request), Done<Messages>(std::move(finish)));
+}
+
+void Channel::begin(OutgoingRequest request, Done<Messages> done) {
   auto call = std::make_shared<Asking>();
+  call->message = request.message.join();
   call->request = std::move(request);
   call->done = std::move(done);
   if (Status no = refusal(call->request); !no.ok()) return call->done(std::move(no));
   add(call);
 }
 
-Status Channel::refusal(const Request& request) const {
+Status Channel::refusal(const OutgoingRequest& request) const {
   if (process_.is_dead())
     return unavailable("the process at ", process_.site(), " is gone").as_consequence();
   if (request.cancellation != nullptr && request.cancellation->cancelled())
@@ -119,10 +152,10 @@ void Channel::connected(std::shared_ptr<Connection> connection, std::string_view
 
 void Channel::send(const Call& call) {
   call->is_sent = true;
-  const size_t bytes = size_of(call->request.message);
+  const size_t bytes = size_of(call->message);
   connection_->send(Side::caller, bytes,
                     [weak = weak_from_this(), call, connection = std::weak_ptr(connection_),
-                     message = call->request.message, deadline = call->request.deadline] {
+                     message = call->message, deadline = call->request.deadline] {
                       const auto held = connection.lock();
                       const auto serving = held ? held->taken_by().lock() : nullptr;
                       if (!serving) return;

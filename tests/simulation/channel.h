@@ -1,7 +1,7 @@
 // Channel: how a simulated process calls one address, as a gRPC channel of ours does it: it
 // connects with the first call and again after a pause, fails calls at once while nobody is there
 // or lets them wait, ends them by cancellation, deadline, a connection that breaks or a peer that
-// has been silent for too long, and says so in the very words of transport/grpc.
+// has been silent for too long, and says so in the very words of transport/protocol.
 //
 // Owned by the process that calls, which outlives it.
 #pragma once
@@ -15,11 +15,8 @@
 
 #include "tests/simulation/process.h"
 
-#include "millrace/base/cancellation.h"
-#include "millrace/base/done.h"
-#include "millrace/cluster/services.h"
-#include "millrace/transport/grpc/connection_error.h"
-#include "millrace/transport/grpc/silence.h"
+#include "millrace/transport/protocol/caller.h"
+#include "millrace/transport/protocol/silence.h"
 #include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::simulation {
@@ -33,26 +30,18 @@ struct WireAnswer {
 
 class ServedCall;
 
-class Channel : public std::enable_shared_from_this<Channel> {
+class Channel final : public transport::Caller, public std::enable_shared_from_this<Channel> {
  public:
   // How long a silent peer is borne (transport/transport.h).
   static constexpr std::chrono::seconds kSilenceLimit{15};
 
-  struct Request {
-    std::shared_ptr<const transport::Peer> peer;
-    std::string_view method;  // a constant
-    std::string message;
-    WhenDown when_down = WhenDown::fail;
-    Cancellation* cancellation = nullptr;
-    std::optional<Clock::Time> deadline = std::nullopt;
-  };
-  using Messages = std::vector<std::string>;
-
   Channel(Process& process, std::string address)
       : process_(process), address_(std::move(address)) {}
-  ~Channel();
+  ~Channel() override;
 
-  void start(Request request, Done<Messages> done);
+  void start(transport::OutgoingRequest request, Done<transport::Chunks> done) override;
+  void start_streamed(transport::OutgoingRequest request, transport::ReadMessage read,
+                      Done<void> done) override;
   // Ends every call: the process goes.
   void abandon();
   size_t num_calls() const { return calls_.size(); }
@@ -60,8 +49,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
  private:
   friend class ServedCall;
   enum class State : uint8_t { idle, connecting, ready, failed };
+  using Messages = std::vector<std::string>;
   struct Asking {
-    Request request;
+    transport::OutgoingRequest request;
+    std::string message;
     Done<Messages> done;
     uint64_t number = 0;
     bool is_question = false;  // whether the peer is alive
@@ -76,8 +67,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
     bool operator()(const Call& a, const Call& b) const { return a->number < b->number; }
   };
 
+  void begin(transport::OutgoingRequest request, Done<Messages> done);
   void add(const Call& call);
-  Status refusal(const Request& request) const;
+  Status refusal(const transport::OutgoingRequest& request) const;
   void connect();
   void connected(std::shared_ptr<Connection> connection, std::string_view symptom);
   void send(const Call& call);

@@ -8,7 +8,8 @@
 #include <string>
 
 #include "tests/simulation/fleet.h"
-#include "tests/simulation/peers.h"
+
+#include "millrace/transport/protocol/remote_master.h"
 
 namespace millrace::simulation {
 
@@ -17,25 +18,27 @@ class SimClient {
   SimClient(Fleet& fleet, std::string name, const std::string& site)
       : process_(fleet.world(), fleet.network(), name, fleet.seed_for(name), fleet.hear()),
         address_(fleet.address(site)),
-        master_(std::make_shared<RemoteMaster>(process_, address_)) {}
+        channel_(std::make_shared<Channel>(process_, address_)),
+        master_(address_, channel_) {}
   ~SimClient() { end(); }
 
-  MasterService& master() { return *master_; }
+  MasterService& master() { return master_; }
   Process& process() { return process_; }
   std::string target() const { return str_cat("grpc://", address_); }
-  size_t num_calls() { return master_->channel().num_calls(); }
+  size_t num_calls() { return channel_->num_calls(); }
 
   // The program is no more: its calls are answered to nobody.
   void end() {
     process_.fall_silent();
-    master_->channel().abandon();
+    channel_->abandon();
     process_.actor().run_alone();
   }
 
  private:
   Process process_;
   const std::string address_;
-  const std::shared_ptr<RemoteMaster> master_;
+  const std::shared_ptr<Channel> channel_;
+  transport::RemoteMaster master_;
 };
 
 }  // namespace millrace::simulation

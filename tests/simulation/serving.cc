@@ -2,105 +2,13 @@
 
 #include <utility>
 
-#include "millrace/transport/grpc/work.h"
-#include "millrace/transport/protocol/codec_recv_tensor.h"
-#include "millrace/transport/protocol/codec_run_graph.h"
-#include "millrace/transport/protocol/codec_session.h"
-#include "millrace/transport/protocol/codec_step.h"
-#include "millrace/transport/protocol/codec_worker.h"
 #include "millrace/transport/protocol/methods.h"
+#include "millrace/transport/protocol/served_methods.h"
+#include "millrace/transport/protocol/work.h"
 
 namespace millrace::simulation {
-namespace {
 
-using transport::Chunks;
-using transport::decode;
-using transport::encode;
 using transport::short_name;
-
-// False if the request makes no sense; the call is answered then.
-template <class Request, class... Context>
-bool read_request(ServedCall& call, Request& request, const Context&... context) {
-  Status status = decode(Chunks(call.request()), context..., request);
-  if (status.ok()) return true;
-  call.answer(status.with(short_name(call.method())));
-  return false;
-}
-
-template <class Reply>
-Done<Reply> answer_to(std::shared_ptr<ServedCall> call) {
-  return Done<Reply>([call = std::move(call)](Outcome<Reply> reply) {
-    if constexpr (std::is_void_v<Reply>) {
-      call->answer(reply.ok() ? Result<wire::Pieces>(wire::Pieces()) : std::move(reply));
-    } else {
-      call->answer(reply.ok() ? encode(*reply) : Result<wire::Pieces>(std::move(reply).status()));
-    }
-  });
-}
-
-template <class Service, class Request, class Reply>
-Serving::Handler serve(Service& service, void (Service::*method)(Request, Call, Done<Reply>)) {
-  return [&service, method](std::shared_ptr<ServedCall> call) {
-    Request request;
-    if (!read_request(*call, request)) return;
-    const Call context = call->call();
-    (service.*method)(std::move(request), context, answer_to<Reply>(std::move(call)));
-  };
-}
-
-void run_step(MasterService& master, std::shared_ptr<ServedCall> call) {
-  transport::ReceivedRunStep received;
-  if (!read_request(*call, received)) return;
-  const Call context = call->call();
-  auto answer = [call = std::move(call),
-                 fetches = received.request.fetches](Result<RunStepReply> reply) {
-    Result<wire::Pieces> message = reply.ok() ? encode(*reply, fetches) : std::move(reply).status();
-    if (!message.ok()) message = transport::encode_run_step_error(message.status());
-    call->answer(std::move(message));
-  };
-  master.run_step(std::move(received.request), context, Done<RunStepReply>(std::move(answer)));
-}
-
-void run_callable(MasterService& master, std::shared_ptr<ServedCall> call) {
-  RunCallableRequest request;
-  if (!read_request(*call, request)) return;
-  const Call context = call->call();
-  auto answer = [call = std::move(call)](Result<RunCallableReply> reply) {
-    Result<wire::Pieces> message = reply.ok() ? encode(*reply) : std::move(reply).status();
-    if (!message.ok()) message = transport::hide_unavailable(message.status());
-    call->answer(std::move(message));
-  };
-  master.run_callable(std::move(request), context, Done<RunCallableReply>(std::move(answer)));
-}
-
-void run_graph(WorkerService& worker, std::shared_ptr<ServedCall> call) {
-  transport::ReceivedRunGraph received;
-  if (!read_request(*call, received)) return;
-  const Call context = call->call();
-  auto answer = [call = std::move(call),
-                 keys = received.request.keys](Result<RunGraphReply> reply) {
-    Result<wire::Pieces> message = reply.ok() ? encode(*reply, *keys) : std::move(reply).status();
-    if (!message.ok()) message = transport::encode_run_graph_error(message.status());
-    call->answer(std::move(message));
-  };
-  worker.run_graph(std::move(received.request), context, Done<RunGraphReply>(std::move(answer)));
-}
-
-void recv_tensor(WorkerService& worker, std::shared_ptr<ServedCall> call) {
-  transport::ReceivedRecvTensor received;
-  if (!read_request(*call, received)) return;
-  const Call context = call->call();
-  auto answer = [call = std::move(call), parts = received.parts](Result<RecvTensorReply> reply) {
-    if (!reply.ok()) return call->answer(std::move(reply).status());
-    auto messages = transport::encode_recv_tensor_reply(*reply, parts);
-    if (!messages.ok()) return call->answer(std::move(messages).status());
-    call->answer_in_parts(std::move(messages).value());
-  };
-  worker.recv_tensor(std::move(received.request), context,
-                     Done<RecvTensorReply>(std::move(answer)));
-}
-
-}  // namespace
 
 // ---- ServedCall
 // ----------------------------------------------------------------------------------
@@ -158,8 +66,8 @@ void ServedCall::send(WireAnswer answer) {
 Serving::Serving(Process& process, std::string address, MasterService& master,
                  WorkerService& worker, const OpRegistry& ops)
     : process_(process), address_(std::move(address)) {
-  add_master_methods(master);
-  add_worker_methods(worker, ops);
+  transport::add_master_methods(master, methods_);
+  transport::add_worker_methods(worker, ops, methods_);
 }
 
 Serving::~Serving() {
@@ -233,43 +141,6 @@ void Serving::stop(const Status& why) {
 void Serving::close() {
   process_.network().stop_listening(address_);
   for (const auto& connection : std::exchange(connections_, {})) connection->close(Side::called);
-}
-
-void Serving::add_master_methods(MasterService& master) {
-  namespace method = transport::master_method;
-  methods_[method::kCreateSession] = serve(master, &MasterService::create_session);
-  methods_[method::kExtendSession] = serve(master, &MasterService::extend_session);
-  methods_[method::kPartialRunSetup] = serve(master, &MasterService::partial_run_setup);
-  methods_[method::kRunStep] = [&master](auto call) { run_step(master, std::move(call)); };
-  methods_[method::kCloseSession] = serve(master, &MasterService::close_session);
-  methods_[method::kListDevices] = serve(master, &MasterService::list_devices);
-  methods_[method::kReset] = serve(master, &MasterService::reset);
-  methods_[method::kMakeCallable] = serve(master, &MasterService::make_callable);
-  methods_[method::kRunCallable] = [&master](auto call) { run_callable(master, std::move(call)); };
-  methods_[method::kReleaseCallable] = serve(master, &MasterService::release_callable);
-}
-
-void Serving::add_worker_methods(WorkerService& worker, const OpRegistry& ops) {
-  namespace method = transport::worker_method;
-  methods_[method::kGetStatus] = [&worker](std::shared_ptr<ServedCall> call) {
-    const Call context = call->call();
-    worker.get_status(WhenDown::fail, context, answer_to<GetStatusReply>(std::move(call)));
-  };
-  methods_[method::kCreateWorkerSession] = serve(worker, &WorkerService::create_worker_session);
-  methods_[method::kDeleteWorkerSession] = serve(worker, &WorkerService::delete_worker_session);
-  methods_[method::kRegisterGraph] = [&worker, &ops](std::shared_ptr<ServedCall> call) {
-    RegisterGraphRequest request;
-    if (!read_request(*call, request, ops)) return;
-    const Call context = call->call();
-    worker.register_graph(std::move(request), context,
-                          answer_to<RegisterGraphReply>(std::move(call)));
-  };
-  methods_[method::kDeregisterGraph] = serve(worker, &WorkerService::deregister_graph);
-  methods_[method::kRunGraph] = [&worker](auto call) { run_graph(worker, std::move(call)); };
-  methods_[method::kCleanupGraph] = serve(worker, &WorkerService::cleanup_graph);
-  methods_[method::kCleanupAll] = serve(worker, &WorkerService::cleanup_all);
-  methods_[method::kRecvTensor] = [&worker](auto call) { recv_tensor(worker, std::move(call)); };
-  methods_[transport::task_method::kFarewell] = serve(worker, &WorkerService::farewell);
 }
 
 }  // namespace millrace::simulation

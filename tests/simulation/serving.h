@@ -1,6 +1,5 @@
-// Serving: the methods of one simulated task's master and worker, behind an address. Requests are
-// decoded, answers encoded, with the codecs of transport/protocol: nothing is shared with the
-// caller but bytes.
+// Serving: the methods of one simulated task's master and worker, behind an address, as
+// transport/protocol serves them: nothing is shared with the caller but bytes.
 //
 // Owned by the task. Handlers run among the task's work, so they come in another order than the
 // requests if the seed says so.
@@ -18,14 +17,15 @@
 #include "tests/simulation/process.h"
 
 #include "millrace/cluster/services.h"
-#include "millrace/format/pieces.h"
+#include "millrace/transport/protocol/received_call.h"
 
 namespace millrace::simulation {
 
 class Serving;
 
 // One call from elsewhere, until it is answered.
-class ServedCall : public std::enable_shared_from_this<ServedCall> {
+class ServedCall final : public transport::ReceivedCall,
+                         public std::enable_shared_from_this<ServedCall> {
  public:
   using Answer = std::function<void(WireAnswer)>;
 
@@ -33,14 +33,15 @@ class ServedCall : public std::enable_shared_from_this<ServedCall> {
              std::string_view method, std::string message, std::optional<Clock::Time> deadline,
              Answer answer);
 
-  const std::string& request() const { return request_; }
-  std::string_view method() const { return method_; }
-  Call call() { return {.cancellation = &cancellation_, .deadline = deadline_}; }
+  std::string_view method() const override { return method_; }
+  transport::Chunks request() const override { return transport::Chunks(request_); }
+  void drop_request() override { request_.clear(); }
+  Call call() override { return {.cancellation = &cancellation_, .deadline = deadline_}; }
   // The caller cancelled it, or its connection broke.
   void dropped();
   void cancel(const Status& why);
-  void answer(Result<wire::Pieces> reply);
-  void answer_in_parts(std::vector<wire::Pieces> parts);
+  void answer(Result<wire::Pieces> reply) override;
+  void answer_in_parts(std::vector<wire::Pieces> parts) override;
 
  private:
   friend class Serving;
@@ -50,7 +51,7 @@ class ServedCall : public std::enable_shared_from_this<ServedCall> {
   const uint64_t number_;
   const std::shared_ptr<Connection> connection_;
   const std::string_view method_;
-  const std::string request_;
+  std::string request_;
   const std::optional<Clock::Time> deadline_;
   const Answer answer_;
   Cancellation cancellation_;
@@ -60,8 +61,6 @@ class ServedCall : public std::enable_shared_from_this<ServedCall> {
 
 class Serving : public std::enable_shared_from_this<Serving> {
  public:
-  using Handler = std::function<void(std::shared_ptr<ServedCall>)>;
-
   // The services outlive it.
   Serving(Process& process, std::string address, MasterService& master, WorkerService& worker,
           const OpRegistry& ops);
@@ -82,12 +81,10 @@ class Serving : public std::enable_shared_from_this<Serving> {
   friend class ServedCall;
   void accept(const std::shared_ptr<Connection>& connection);
   void closed(const Connection* connection);
-  void add_master_methods(MasterService& master);
-  void add_worker_methods(WorkerService& worker, const OpRegistry& ops);
 
   Process& process_;
   const std::string address_;
-  std::map<std::string_view, Handler> methods_;
+  transport::ServedMethods methods_;
   std::vector<std::shared_ptr<Connection>> connections_;
   std::map<uint64_t, std::shared_ptr<ServedCall>> calls_;  // in order of arrival
   uint64_t last_number_ = 0;

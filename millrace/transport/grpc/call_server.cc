@@ -51,7 +51,7 @@ class CallServer::Shutdown {
   bool finished_ MR_GUARDED_BY(mutex_) = false;
 };
 
-CallServer::CallServer(const Host& host, ListeningSocket socket, Methods methods,
+CallServer::CallServer(const Host& host, ListeningSocket socket, ServedMethods methods,
                        std::shared_ptr<CompletionQueue> queue, Options options)
     : host_(host),
       methods_(std::move(methods)),

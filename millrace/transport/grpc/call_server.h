@@ -5,8 +5,6 @@
 // on the threads of the completion queue.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <string_view>
 
@@ -17,17 +15,13 @@ namespace millrace::transport {
 
 class CallServer final : public CallReceiver {
  public:
-  // Answers the call, now or later.
-  using Handler = std::function<void(std::shared_ptr<IncomingCall>)>;
-  using Methods = std::map<std::string_view, Handler>;
-
   struct Options {
     int keepalive_millis = 20'000;  // how often a silent client is asked whether it is there
     int calls_expected = 16;        // how many may arrive before the first is looked at
   };
 
   // `host` outlives this.
-  CallServer(const Host& host, ListeningSocket socket, Methods methods,
+  CallServer(const Host& host, ListeningSocket socket, ServedMethods methods,
              std::shared_ptr<CompletionQueue> queue, Options options);
   ~CallServer() override;
 
@@ -49,7 +43,7 @@ class CallServer final : public CallReceiver {
   class Shutdown;
 
   const Host host_;
-  const Methods methods_;
+  const ServedMethods methods_;
   const std::shared_ptr<CompletionQueue> queue_;
   const std::shared_ptr<RunningCalls> running_;
   const ServerHandle server_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "millrace/transport/grpc/channel_args.h"
+#include "millrace/transport/grpc/message.h"
 #include "millrace/transport/protocol/methods.h"
 
 namespace millrace::transport {
@@ -59,23 +60,25 @@ Channel::~Channel() {
   for (const QueueHandle& queue : wait_queues_) grpc_completion_queue_shutdown(queue.get());
 }
 
-void Channel::start_unary(OutgoingRequest request, Done<ByteBuffer> done) {
-  request.pulse = pulse_;
-  request.metrics = &metrics_;
-  start_unary_call(channel_.get(), queue_, std::move(request), std::move(done));
+void Channel::start(OutgoingRequest request, Done<Chunks> done) {
+  if (!request.is_waited_for) {
+    return start_unary_call(channel_.get(), queue_, std::move(request), oversight(),
+                            std::move(done));
+  }
+  const Result<ByteBuffer> answer = wait_for(std::move(request));
+  if (!answer.ok()) return done(answer.status());
+  done(to_chunks(**answer));
 }
 
 void Channel::start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) {
-  request.pulse = pulse_;
-  request.metrics = &metrics_;
-  start_streamed_call(channel_.get(), queue_, std::move(request), std::move(read), std::move(done));
+  start_streamed_call(channel_.get(), queue_, std::move(request), oversight(), std::move(read),
+                      std::move(done));
 }
 
 Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
-  request.pulse = pulse_;
-  request.metrics = &metrics_;
   QueueHandle queue = take_wait_queue();
-  Result<ByteBuffer> answer = call_and_wait(channel_.get(), queue.get(), std::move(request));
+  Result<ByteBuffer> answer =
+      call_and_wait(channel_.get(), queue.get(), std::move(request), oversight());
   give_back(std::move(queue));
   return answer;
 }
@@ -85,15 +88,17 @@ void Channel::visit() {
 }
 
 void Channel::ask() {
-  start_unary({.peer = peer_,
-               .method = worker_method::kGetStatus,
-               .cancellation = &pulse_->stopping(),
-               .is_question = true},
-              Done<ByteBuffer>([pulse = pulse_](const Result<ByteBuffer>&) {
-                // An error counts, too: if the connection broke, what comes next tells more than
-                // the silence did.
-                pulse->heard();
-              }));
+  start_unary_call(channel_.get(), queue_,
+                   {.peer = peer_,
+                    .method = worker_method::kGetStatus,
+                    .message = {},
+                    .cancellation = &pulse_->stopping()},
+                   {.pulse = pulse_, .metrics = metrics_, .is_question = true},
+                   Done<Chunks>([pulse = pulse_](const Result<Chunks>&) {
+                     // An error counts, too: if the connection broke, what comes next tells more
+                     // than the silence did.
+                     pulse->heard();
+                   }));
 }
 
 QueueHandle Channel::take_wait_queue() {

@@ -15,7 +15,7 @@
 
 namespace millrace::transport {
 
-class Channel final : public Visited {
+class Channel final : public Caller, public Visited {
  public:
   struct Options {
     // How often a silent peer is asked whether it is there. TensorFlow's servers close connections
@@ -29,10 +29,9 @@ class Channel final : public Visited {
                                          std::shared_ptr<Rounds> rounds, Metrics& metrics);
   ~Channel() override;
 
-  void start_unary(OutgoingRequest request, Done<ByteBuffer> done);
-  void start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done);
-  // Blocks the caller, who reads the socket.
-  Result<ByteBuffer> wait_for(OutgoingRequest request);
+  // A caller who waits reads the socket.
+  void start(OutgoingRequest request, Done<Chunks> done) override;
+  void start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) override;
 
   void visit() override;
   bool has_waiting_calls() const override { return pulse_->has_waiting_calls(); }
@@ -43,6 +42,8 @@ class Channel final : public Visited {
  private:
   Channel(const std::string& address, std::shared_ptr<CompletionQueue> queue, Options options,
           std::shared_ptr<Rounds> rounds, Metrics& metrics);
+  Oversight oversight() { return {.pulse = pulse_, .metrics = metrics_}; }
+  Result<ByteBuffer> wait_for(OutgoingRequest request);
   void ask();
   QueueHandle take_wait_queue();
   void give_back(QueueHandle queue);

@@ -16,7 +16,7 @@
 #include "millrace/base/result.h"
 #include "millrace/transport/grpc/core.h"
 #include "millrace/transport/grpc/handover.h"
-#include "millrace/transport/grpc/work.h"
+#include "millrace/transport/protocol/work.h"
 
 namespace millrace::transport {
 

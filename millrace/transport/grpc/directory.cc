@@ -4,7 +4,7 @@
 
 #include "millrace/cluster/host_port.h"
 #include "millrace/transport/grpc/channel.h"
-#include "millrace/transport/grpc/worker_channel.h"
+#include "millrace/transport/protocol/remote_worker.h"
 
 namespace millrace {
 
@@ -24,8 +24,8 @@ Result<std::shared_ptr<WorkerService>> GrpcDirectory::worker(const TaskName& tas
     return invalid(task.to_string(), " is said to be at ", address,
                    ", but nobody listens on port 0");
   const std::string canonical = parsed.to_string();
-  return std::make_shared<transport::WorkerChannel>(transport::Peer{task.to_string(), canonical},
-                                                    channel(canonical));
+  return std::make_shared<transport::RemoteWorker>(transport::Peer{task.to_string(), canonical},
+                                                   channel(canonical));
 }
 
 std::shared_ptr<transport::Channel> GrpcDirectory::channel(const std::string& address) {

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "millrace/transport/grpc/channel.h"
-#include "millrace/transport/grpc/message.h"
 #include "millrace/transport/grpc/testing/test_task.h"
 #include "millrace/transport/protocol/methods.h"
 
@@ -47,10 +46,14 @@ Result<std::string> call(TestTask& task, std::string_view method, std::string_vi
   request.peer = std::make_shared<const Peer>(Peer{"the server", task.address()});
   request.method = method;
   request.message.append(bytes);
-  auto answer = channel->wait_for(std::move(request));
-  if (!answer.ok()) return answer.status();
-  std::string scratch;
-  return std::string(join(to_chunks(**answer), scratch));
+  request.is_waited_for = true;
+  Result<std::string> answered = internal("not answered");
+  channel->start(std::move(request), Done<Chunks>([&](const Result<Chunks>& answer) {
+                   std::string scratch;
+                   answered = answer.ok() ? Result<std::string>(std::string(join(*answer, scratch)))
+                                          : answer.status();
+                 }));
+  return answered;
 }
 
 TEST_CASE("unknown methods and services are UNIMPLEMENTED") {

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "millrace/transport/grpc/promises.h"
 #include "millrace/transport/protocol/methods.h"
+#include "millrace/transport/protocol/promises.h"
 #include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::transport {

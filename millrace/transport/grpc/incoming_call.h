@@ -24,6 +24,7 @@
 #include "millrace/format/pieces.h"
 #include "millrace/transport/grpc/completion_queue.h"
 #include "millrace/transport/grpc/message.h"
+#include "millrace/transport/protocol/received_call.h"
 
 namespace millrace::transport {
 
@@ -69,7 +70,7 @@ class RunningCalls {
   Status stopping_ MR_GUARDED_BY(mutex_);  // why; OK while it runs
 };
 
-class IncomingCall : public std::enable_shared_from_this<IncomingCall> {
+class IncomingCall final : public ReceivedCall, public std::enable_shared_from_this<IncomingCall> {
  public:
   // Asks gRPC for the next call to `server`; `receiver` and `server` must live until the server has
   // been shut down.
@@ -79,16 +80,14 @@ class IncomingCall : public std::enable_shared_from_this<IncomingCall> {
   IncomingCall(CallReceiver& receiver, std::shared_ptr<CompletionQueue> queue,
                std::shared_ptr<RunningCalls> running);
 
-  std::string_view method() const { return view(details_.details.method); }
-  // Not null once the call is handled.
-  const grpc_byte_buffer& request() const { return *request_; }
-  void drop_request() { request_.reset(); }
-  // What accompanies the request, for a service.
-  Call call();
+  std::string_view method() const override { return view(details_.details.method); }
+  // There once the call is handled.
+  Chunks request() const override { return to_chunks(*request_); }
+  void drop_request() override { request_.reset(); }
+  Call call() override;
 
-  void answer(Result<wire::Pieces> reply);
-  // Several messages where the caller knows to expect them. At least one.
-  void answer_in_parts(std::vector<wire::Pieces> parts);
+  void answer(Result<wire::Pieces> reply) override;
+  void answer_in_parts(std::vector<wire::Pieces> parts) override;
 
   // Tells whoever handles it, unless it has been answered.
   void cancel(const Status& why);

@@ -11,8 +11,8 @@
 
 #include "millrace/transport/grpc/message.h"
 #include "millrace/transport/grpc/peer_pulse.h"
-#include "millrace/transport/grpc/promises.h"
 #include "millrace/transport/protocol/methods.h"
+#include "millrace/transport/protocol/promises.h"
 
 namespace millrace::transport {
 namespace {
@@ -29,7 +29,7 @@ gpr_timespec to_timespec(const std::optional<Clock::Time>& deadline) {
                           GPR_TIMESPAN));
 }
 
-Status check_request(const OutgoingRequest& request) {
+Status check_request(const OutgoingRequest& request, const Oversight& oversight) {
   if (request.cancellation != nullptr && request.cancellation->cancelled())
     return request.cancellation->reason().as_consequence();
   if (request.message.size() > kMaxMessageBytes) {
@@ -37,35 +37,32 @@ Status check_request(const OutgoingRequest& request) {
                    " bytes; a message has at most ", kMaxMessageBytes,
                    ": feed or fetch large tensors in parts");
   }
-  const bool is_refused = request.pulse != nullptr && request.pulse->is_silent() &&
-                          request.when_down == WhenDown::fail && !request.is_question;
-  if (is_refused) return explain_silence(*request.peer, request.method, request.pulse->limit());
+  const bool is_refused =
+      oversight.pulse->is_silent() && request.when_down == WhenDown::fail && !oversight.is_question;
+  if (is_refused) return explain_silence(*request.peer, request.method, oversight.pulse->limit());
   return {};
 }
 
 }  // namespace
 
 OutgoingCall::OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue,
-                           OutgoingRequest request)
+                           OutgoingRequest request, Oversight oversight)
     : peer_(std::move(request.peer)),
       method_(request.method),
       when_down_(request.when_down),
       cancellation_(request.cancellation),
       deadline_(request.deadline),
-      pulse_(std::move(request.pulse)),
-      metrics_(request.metrics),
+      pulse_(std::move(oversight.pulse)),
+      metrics_(oversight.metrics),
       call_(grpc_channel_create_call(channel, nullptr, GRPC_PROPAGATE_DEFAULTS, queue,
                                      grpc_slice_from_static_buffer(method_.data(), method_.size()),
                                      nullptr, to_timespec(request.deadline), nullptr)),
       request_(to_byte_buffer(std::move(request.message))) {
-  if (metrics_ != nullptr) {
-    metrics_->add(counter_of(RpcSide::made, rpc_method(method_)));
-    metrics_->add(Counter::bytes_sent,
-                  static_cast<int64_t>(grpc_byte_buffer_length(request_.get())));
-  }
+  metrics_.add(counter_of(RpcSide::made, rpc_method(method_)));
+  metrics_.add(Counter::bytes_sent, static_cast<int64_t>(grpc_byte_buffer_length(request_.get())));
   if (cancellation_ != nullptr)
     registration_ = cancellation_->on_cancel([this](const Status&) { cancel(); });
-  is_in_pulse_ = pulse_ != nullptr && when_down_ == WhenDown::fail && !request.is_question;
+  is_in_pulse_ = when_down_ == WhenDown::fail && !oversight.is_question;
   if (is_in_pulse_) pulse_->enter(*this);
 }
 
@@ -104,9 +101,9 @@ void OutgoingCall::fill_status_op(grpc_op& op) {
 
 ByteBuffer OutgoingCall::take_message() {
   ByteBuffer message(std::exchange(message_, nullptr));
-  if (message != nullptr && metrics_ != nullptr) {
-    metrics_->add(Counter::bytes_received,
-                  static_cast<int64_t>(grpc_byte_buffer_length(message.get())));
+  if (message != nullptr) {
+    metrics_.add(Counter::bytes_received,
+                 static_cast<int64_t>(grpc_byte_buffer_length(message.get())));
   }
   return message;
 }
@@ -118,9 +115,7 @@ void OutgoingCall::give_up(Clock::Duration silence) {
   cancel();
 }
 
-void OutgoingCall::heard() {
-  if (pulse_ != nullptr) pulse_->heard();
-}
+void OutgoingCall::heard() { pulse_->heard(); }
 
 void OutgoingCall::leave_pulse() {
   if (std::exchange(is_in_pulse_, false)) pulse_->leave(*this);
@@ -137,7 +132,7 @@ Status OutgoingCall::outcome() {
   registration_.release();
   if (code_ == GRPC_STATUS_OK) {
     heard();
-    if (pulse_ != nullptr && carries_promises(method_))
+    if (carries_promises(method_))
       pulse_->promises(!find_metadata(initial_.array, kAnswersAtOnceKey).empty());
     return {};
   }
@@ -160,11 +155,11 @@ Status OutgoingCall::refused(grpc_call_error why) const {
   return internal("gRPC refuses to start ", method_, ": ", grpc_call_error_to_string(why));
 }
 
-Work work_of_answer(const OutgoingRequest& request) {
-  return request.is_question ? Work::bounded : work_of_answer(request.method);
-}
-
 namespace {
+
+Work work_of(const OutgoingRequest& request, const Oversight& oversight) {
+  return oversight.is_question ? Work::bounded : work_of_answer(request.method);
+}
 
 Result<ByteBuffer> unary_answer(OutgoingCall& call) {
   MR_TRY(call.outcome());
@@ -176,10 +171,10 @@ Result<ByteBuffer> unary_answer(OutgoingCall& call) {
 class UnaryCall {
  public:
   UnaryCall(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue, OutgoingRequest request,
-            Done<ByteBuffer> done)
+            Oversight oversight, Done<Chunks> done)
       : queue_(std::move(queue)),
-        finished_(&UnaryCall::on_finished, work_of_answer(request)),
-        call_(channel, queue_->get(), std::move(request)),
+        finished_(&UnaryCall::on_finished, work_of(request, oversight)),
+        call_(channel, queue_->get(), std::move(request), std::move(oversight)),
         done_(std::move(done)) {}
 
   void start(const std::shared_ptr<UnaryCall>& self) {
@@ -194,23 +189,27 @@ class UnaryCall {
   }
 
  private:
-  void on_finished(bool) { done_(unary_answer(call_)); }
+  void on_finished(bool) {
+    const Result<ByteBuffer> answer = unary_answer(call_);
+    if (!answer.ok()) return done_(answer.status());
+    done_(to_chunks(**answer));
+  }
 
   const std::shared_ptr<CompletionQueue> queue_;
   MemberEvent<UnaryCall> finished_;
   OutgoingCall call_;
-  Done<ByteBuffer> done_;
+  Done<Chunks> done_;
 };
 
 // Two things are waited for: the messages, one after the other, and the status.
 class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
  public:
   StreamedCall(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
-               OutgoingRequest request, ReadMessage read, Done<void> done)
+               OutgoingRequest request, Oversight oversight, ReadMessage read, Done<void> done)
       : queue_(std::move(queue)),
-        message_arrived_(&StreamedCall::on_message, work_of_answer(request)),
-        status_arrived_(&StreamedCall::on_status, work_of_answer(request)),
-        call_(channel, queue_->get(), std::move(request)),
+        message_arrived_(&StreamedCall::on_message, work_of(request, oversight)),
+        status_arrived_(&StreamedCall::on_status, work_of(request, oversight)),
+        call_(channel, queue_->get(), std::move(request), std::move(oversight)),
         read_(std::move(read)),
         done_(std::move(done)) {}
 
@@ -238,7 +237,7 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
     const ByteBuffer message = call_.take_message();
     if (message == nullptr) return one_finished();
     call_.heard();
-    Result<More> more = read_(*message);
+    Result<More> more = read_(to_chunks(*message));
     if (!more.ok()) {
       read_error_ = std::move(more).status();
       call_.cancel();
@@ -276,29 +275,32 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
 }  // namespace
 
 void start_unary_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
-                      OutgoingRequest request, Done<ByteBuffer> done) {
-  if (Status status = check_request(request); !status.ok()) return done(std::move(status));
+                      OutgoingRequest request, Oversight oversight, Done<Chunks> done) {
+  if (Status status = check_request(request, oversight); !status.ok())
+    return done(std::move(status));
   const CompletionQueue::Use use(*queue);
   if (!use) return done(use.why_not());
-  const auto call =
-      std::make_shared<UnaryCall>(channel, queue, std::move(request), std::move(done));
+  const auto call = std::make_shared<UnaryCall>(channel, queue, std::move(request),
+                                                std::move(oversight), std::move(done));
   call->start(call);
 }
 
 void start_streamed_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
-                         OutgoingRequest request, ReadMessage read, Done<void> done) {
-  if (Status status = check_request(request); !status.ok()) return done(std::move(status));
+                         OutgoingRequest request, Oversight oversight, ReadMessage read,
+                         Done<void> done) {
+  if (Status status = check_request(request, oversight); !status.ok())
+    return done(std::move(status));
   const CompletionQueue::Use use(*queue);
   if (!use) return done(use.why_not());
-  std::make_shared<StreamedCall>(channel, queue, std::move(request), std::move(read),
-                                 std::move(done))
+  std::make_shared<StreamedCall>(channel, queue, std::move(request), std::move(oversight),
+                                 std::move(read), std::move(done))
       ->start();
 }
 
 Result<ByteBuffer> call_and_wait(grpc_channel* channel, grpc_completion_queue* queue,
-                                 OutgoingRequest request) {
-  MR_TRY(check_request(request));
-  OutgoingCall call(channel, queue, std::move(request));
+                                 OutgoingRequest request, Oversight oversight) {
+  MR_TRY(check_request(request, oversight));
+  OutgoingCall call(channel, queue, std::move(request), std::move(oversight));
   grpc_op ops[OutgoingCall::kMaxOps] = {};
   size_t count = call.fill_request_ops(ops);
   call.fill_message_op(ops[count++]);

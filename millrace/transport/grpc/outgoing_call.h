@@ -11,44 +11,35 @@
 #include <optional>
 #include <string_view>
 
-#include "absl/functional/any_invocable.h"
-
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
 #include "millrace/base/metrics.h"
 #include "millrace/cluster/services.h"
 #include "millrace/format/pieces.h"
 #include "millrace/transport/grpc/completion_queue.h"
-#include "millrace/transport/grpc/connection_error.h"
+#include "millrace/transport/protocol/caller.h"
+#include "millrace/transport/protocol/connection_error.h"
 #include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::transport {
 
 class PeerPulse;
 
-// What a call says and how it is made. The method's text must be a constant.
-struct OutgoingRequest {
-  std::shared_ptr<const Peer> peer;
-  std::string_view method;
-  wire::Pieces message;
-  WhenDown when_down = WhenDown::fail;
-  Cancellation* cancellation = nullptr;
-  std::optional<Clock::Time> deadline = std::nullopt;
-  // Whom to tell that the peer is alive, and who ends the call if it is not. Its channel's.
-  std::shared_ptr<PeerPulse> pulse = nullptr;
-  // Counts the call and its bytes; null: nobody does. Its channel's.
-  Metrics* metrics = nullptr;
+// Who watches over a call: its channel's.
+struct Oversight {
+  // Whom to tell that the peer is alive, and who ends the call if it is not.
+  std::shared_ptr<PeerPulse> pulse;
+  // Counts the call and its bytes.
+  Metrics& metrics;
   // Only asks whether somebody is there: whoever reads the queue takes the answer, and the call is
   // not ended by the silence that it is about.
   bool is_question = false;
 };
 
-// How much work the answer may set off.
-Work work_of_answer(const OutgoingRequest& request);
-
 class OutgoingCall {
  public:
-  OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue, OutgoingRequest request);
+  OutgoingCall(grpc_channel* channel, grpc_completion_queue* queue, OutgoingRequest request,
+               Oversight oversight);
   ~OutgoingCall();
   OutgoingCall(const OutgoingCall&) = delete;
   OutgoingCall& operator=(const OutgoingCall&) = delete;
@@ -86,8 +77,8 @@ class OutgoingCall {
   const WhenDown when_down_;
   Cancellation* const cancellation_;
   const std::optional<Clock::Time> deadline_;
-  const std::shared_ptr<PeerPulse> pulse_;  // may be null
-  Metrics* const metrics_;                  // may be null
+  const std::shared_ptr<PeerPulse> pulse_;
+  Metrics& metrics_;
   const CallHandle call_;
   ByteBuffer request_;
   Metadata initial_;
@@ -101,20 +92,18 @@ class OutgoingCall {
   Cancellation::Registration registration_;
 };
 
-// Calls `done` once, on a thread of the queue, or inside this call if it could not be started.
+// Calls `done` once, on a thread of the queue, or inside this call if it could not be started. The
+// bytes are there until it returns.
 void start_unary_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
-                      OutgoingRequest request, Done<ByteBuffer> done);
+                      OutgoingRequest request, Oversight oversight, Done<Chunks> done);
 
 // Blocks until the answer is there. `queue` is one for plucking that nobody else uses meanwhile.
 Result<ByteBuffer> call_and_wait(grpc_channel* channel, grpc_completion_queue* queue,
-                                 OutgoingRequest request);
-
-enum class More : uint8_t { no, expected };
-// Gets each message in turn. An error says that the answer is bad; it ends the call.
-using ReadMessage = absl::AnyInvocable<Result<More>(const grpc_byte_buffer& message)>;
+                                 OutgoingRequest request, Oversight oversight);
 
 // As start_unary_call, for an answer of one or more messages.
 void start_streamed_call(grpc_channel* channel, std::shared_ptr<CompletionQueue> queue,
-                         OutgoingRequest request, ReadMessage read, Done<void> done);
+                         OutgoingRequest request, Oversight oversight, ReadMessage read,
+                         Done<void> done);
 
 }  // namespace millrace::transport

@@ -21,7 +21,7 @@
 #include "millrace/base/cancellation.h"
 #include "millrace/base/mutex.h"
 #include "millrace/transport/grpc/rounds.h"
-#include "millrace/transport/grpc/silence.h"
+#include "millrace/transport/protocol/silence.h"
 
 namespace millrace::transport {
 

@@ -8,7 +8,7 @@
 #include "millrace/base/timer.h"
 #include "millrace/transport/grpc/channel.h"
 #include "millrace/transport/grpc/testing/test_task.h"
-#include "millrace/transport/grpc/worker_channel.h"
+#include "millrace/transport/protocol/remote_worker.h"
 
 namespace millrace::transport {
 namespace {
@@ -84,7 +84,7 @@ struct Lab {
   std::shared_ptr<Rounds> rounds = std::make_shared<Rounds>(still.host, std::chrono::seconds(15));
   std::shared_ptr<Channel> channel =
       Channel::create(task.address(), threads.queue(), {}, rounds, testing::test_host().metrics);
-  WorkerChannel worker{Peer{"/job:ps/replica:0/task:0", task.address()}, channel};
+  RemoteWorker worker{Peer{"/job:ps/replica:0/task:0", task.address()}, channel};
 };
 
 constexpr int kWholeLimit = Silence::kGiveUpAfter;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/transport/grpc/silence.h"
+#include "millrace/transport/protocol/silence.h"
 
 namespace millrace::transport {
 

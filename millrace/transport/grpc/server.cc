@@ -4,14 +4,14 @@
 
 #include "millrace/transport/grpc/call_server.h"
 #include "millrace/transport/grpc/receive_memory.h"
-#include "millrace/transport/grpc/served_methods.h"
+#include "millrace/transport/protocol/served_methods.h"
 
 namespace millrace {
 namespace {
 
-transport::CallServer::Methods all_methods(MasterService& master, WorkerService& worker,
-                                           const OpRegistry& ops) {
-  transport::CallServer::Methods methods;
+transport::ServedMethods all_methods(MasterService& master, WorkerService& worker,
+                                     const OpRegistry& ops) {
+  transport::ServedMethods methods;
   transport::add_master_methods(master, methods);
   transport::add_worker_methods(worker, ops, methods);
   return methods;
@@ -22,7 +22,7 @@ transport::CallServer::Methods all_methods(MasterService& master, WorkerService&
 class GrpcServer::Running {
  public:
   Running(const Host& host, ListeningSocket socket, const GrpcThreads& threads,
-          transport::CallServer::Methods methods, const GrpcServerOptions& options)
+          transport::ServedMethods methods, const GrpcServerOptions& options)
       : calls(host, std::move(socket), std::move(methods), threads.queue(),
               {.keepalive_millis = static_cast<int>(options.keepalive.count())}) {}
 

@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/silence.h"
+#include "millrace/transport/protocol/silence.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// Silence: what to do about a peer that owes answers and is not heard of. Private to this room.
+// Silence: what to do about a peer that owes answers and is not heard of.
 //
 // Pure: it is told, once a round, whether the peer was heard of since the last one. Rounds are
 // counted, not seconds, so that a process that was itself stopped for a while (or got no processor)

@@ -1,5 +1,5 @@
-// Errors of our calls, put so that the reader knows which peer they are about and what to do.
-// Private to this room.
+// Errors of our calls, put so that the reader knows which peer they are about and what to do. What
+// a connection fails with is known by gRPC's words for it, which are the system's in most cases.
 #pragma once
 
 #include <string>

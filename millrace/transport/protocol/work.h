@@ -1,5 +1,4 @@
-// How much work an event of gRPC may set off, which decides on whose thread it is done. Private to
-// this room.
+// How much work a message may set off, which decides on whose thread it is done.
 #pragma once
 
 #include <cstdint>

@@ -1,19 +1,20 @@
-// WorkerChannel: the worker of a task elsewhere. Private to this room; GrpcDirectory makes them.
+// RemoteWorker: the worker of a task elsewhere, by whatever calls it. Directories make them.
 //
 // Calls that start something fail at once if the task can't be reached; those that clean up wait
 // for it to come back (get_status as asked). A RecvTensor is never given a deadline by us.
+// Thread-safe.
 #pragma once
 
 #include <memory>
 
 #include "millrace/cluster/services.h"
-#include "millrace/transport/grpc/channel.h"
+#include "millrace/transport/protocol/remote.h"
 
 namespace millrace::transport {
 
-class WorkerChannel final : public WorkerService {
+class RemoteWorker final : public WorkerService {
  public:
-  WorkerChannel(Peer peer, std::shared_ptr<Channel> channel);
+  RemoteWorker(Peer peer, std::shared_ptr<Caller> caller);
 
   void get_status(WhenDown, Call, Done<GetStatusReply>) override;
   void create_worker_session(CreateWorkerSessionRequest, Call, Done<void>) override;
@@ -27,13 +28,7 @@ class WorkerChannel final : public WorkerService {
   void farewell(EndedTask, Call, Done<void>) override;
 
  private:
-  OutgoingRequest to(std::string_view method, WhenDown when_down, wire::Pieces message) const;
-  template <class Request, class Reply>
-  void ask(std::string_view method, WhenDown when_down, const Request& request, const Call& call,
-           Done<Reply> done);
-
-  const std::shared_ptr<const Peer> peer_;
-  const std::shared_ptr<Channel> channel_;
+  const Remote remote_;
 };
 
 }  // namespace millrace::transport

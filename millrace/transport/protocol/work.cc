@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/work.h"
+#include "millrace/transport/protocol/work.h"
 
 #include <algorithm>
 

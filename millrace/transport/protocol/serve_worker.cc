@@ -1,22 +1,22 @@
-// Part of services.h: the methods of a task's worker.
+// Part of served_methods.h: the methods of a task's worker.
 #include <utility>
 
-#include "millrace/transport/grpc/serve.h"
-#include "millrace/transport/grpc/served_methods.h"
 #include "millrace/transport/protocol/codec_recv_tensor.h"
 #include "millrace/transport/protocol/codec_run_graph.h"
 #include "millrace/transport/protocol/codec_worker.h"
+#include "millrace/transport/protocol/serve.h"
+#include "millrace/transport/protocol/served_methods.h"
 
 namespace millrace::transport {
 namespace {
 
-void get_status(WorkerService& worker, std::shared_ptr<IncomingCall> call) {
+void get_status(WorkerService& worker, std::shared_ptr<ReceivedCall> call) {
   const Call context = call->call();
   worker.get_status(WhenDown::fail, context, answer_to<GetStatusReply>(std::move(call)));
 }
 
 void register_graph(WorkerService& worker, const OpRegistry& ops,
-                    std::shared_ptr<IncomingCall> call) {
+                    std::shared_ptr<ReceivedCall> call) {
   RegisterGraphRequest request;
   if (!read_request(*call, request, ops)) return;
   const Call context = call->call();
@@ -24,7 +24,7 @@ void register_graph(WorkerService& worker, const OpRegistry& ops,
                         answer_to<RegisterGraphReply>(std::move(call)));
 }
 
-void run_graph(WorkerService& worker, std::shared_ptr<IncomingCall> call) {
+void run_graph(WorkerService& worker, std::shared_ptr<ReceivedCall> call) {
   ReceivedRunGraph received;
   if (!read_request(*call, received)) return;
   const Call context = call->call();
@@ -37,7 +37,7 @@ void run_graph(WorkerService& worker, std::shared_ptr<IncomingCall> call) {
   worker.run_graph(std::move(received.request), context, Done<RunGraphReply>(std::move(answer)));
 }
 
-void recv_tensor(WorkerService& worker, std::shared_ptr<IncomingCall> call) {
+void recv_tensor(WorkerService& worker, std::shared_ptr<ReceivedCall> call) {
   ReceivedRecvTensor received;
   if (!read_request(*call, received)) return;
   const Call context = call->call();
@@ -53,29 +53,28 @@ void recv_tensor(WorkerService& worker, std::shared_ptr<IncomingCall> call) {
 
 }  // namespace
 
-void add_worker_methods(WorkerService& worker, const OpRegistry& ops,
-                        CallServer::Methods& methods) {
+void add_worker_methods(WorkerService& worker, const OpRegistry& ops, ServedMethods& methods) {
   namespace method = worker_method;
-  methods[method::kGetStatus] = [&worker](std::shared_ptr<IncomingCall> call) {
+  methods[method::kGetStatus] = [&worker](std::shared_ptr<ReceivedCall> call) {
     get_status(worker, std::move(call));
   };
   methods[method::kCreateWorkerSession] = serve(worker, &WorkerService::create_worker_session);
   methods[method::kDeleteWorkerSession] = serve(worker, &WorkerService::delete_worker_session);
-  methods[method::kRegisterGraph] = [&worker, &ops](std::shared_ptr<IncomingCall> call) {
+  methods[method::kRegisterGraph] = [&worker, &ops](std::shared_ptr<ReceivedCall> call) {
     register_graph(worker, ops, std::move(call));
   };
   methods[method::kDeregisterGraph] = serve(worker, &WorkerService::deregister_graph);
-  methods[method::kRunGraph] = [&worker](std::shared_ptr<IncomingCall> call) {
+  methods[method::kRunGraph] = [&worker](std::shared_ptr<ReceivedCall> call) {
     run_graph(worker, std::move(call));
   };
   methods[method::kCleanupGraph] = serve(worker, &WorkerService::cleanup_graph);
   methods[method::kCleanupAll] = serve(worker, &WorkerService::cleanup_all);
-  methods[method::kRecvTensor] = [&worker](std::shared_ptr<IncomingCall> call) {
+  methods[method::kRecvTensor] = [&worker](std::shared_ptr<ReceivedCall> call) {
     recv_tensor(worker, std::move(call));
   };
   methods[task_method::kFarewell] = serve(worker, &WorkerService::farewell);
   // We never ask for an acknowledgement, so there is nothing to forget.
-  methods[method::kMarkRecvFinished] = [](std::shared_ptr<IncomingCall> call) {
+  methods[method::kMarkRecvFinished] = [](std::shared_ptr<ReceivedCall> call) {
     call->answer(wire::Pieces());
   };
 }

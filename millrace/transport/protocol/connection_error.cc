@@ -1,4 +1,4 @@
-#include "millrace/transport/grpc/connection_error.h"
+#include "millrace/transport/protocol/connection_error.h"
 
 #include <algorithm>
 #include <ratio>

@@ -1,11 +1,11 @@
-// Part of services.h: the methods of a task's master.
+// Part of served_methods.h: the methods of a task's master.
 #include <utility>
 
-#include "millrace/transport/grpc/serve.h"
-#include "millrace/transport/grpc/served_methods.h"
 #include "millrace/transport/protocol/codec_session.h"
 #include "millrace/transport/protocol/codec_step.h"
 #include "millrace/transport/protocol/codec_worker.h"
+#include "millrace/transport/protocol/serve.h"
+#include "millrace/transport/protocol/served_methods.h"
 #include "millrace/transport/protocol/status_codec.h"
 
 namespace millrace::transport {
@@ -13,7 +13,7 @@ namespace {
 
 // A client of TensorFlow repeats a step that ends in UNAVAILABLE, with all its effects: such an
 // error goes into the body, or is hidden from clients that do not look there.
-void run_step(MasterService& master, std::shared_ptr<IncomingCall> call) {
+void run_step(MasterService& master, std::shared_ptr<ReceivedCall> call) {
   ReceivedRunStep received;
   if (!read_request(*call, received)) return;
   const Call context = call->call();
@@ -27,7 +27,7 @@ void run_step(MasterService& master, std::shared_ptr<IncomingCall> call) {
   master.run_step(std::move(received.request), context, Done<RunStepReply>(std::move(answer)));
 }
 
-void run_callable(MasterService& master, std::shared_ptr<IncomingCall> call) {
+void run_callable(MasterService& master, std::shared_ptr<ReceivedCall> call) {
   RunCallableRequest request;
   if (!read_request(*call, request)) return;
   const Call context = call->call();
@@ -41,23 +41,23 @@ void run_callable(MasterService& master, std::shared_ptr<IncomingCall> call) {
 
 }  // namespace
 
-void add_master_methods(MasterService& master, CallServer::Methods& methods) {
+void add_master_methods(MasterService& master, ServedMethods& methods) {
   namespace method = master_method;
   methods[method::kCreateSession] = serve(master, &MasterService::create_session);
   methods[method::kExtendSession] = serve(master, &MasterService::extend_session);
   methods[method::kPartialRunSetup] = serve(master, &MasterService::partial_run_setup);
-  methods[method::kRunStep] = [&master](std::shared_ptr<IncomingCall> call) {
+  methods[method::kRunStep] = [&master](std::shared_ptr<ReceivedCall> call) {
     run_step(master, std::move(call));
   };
   methods[method::kCloseSession] = serve(master, &MasterService::close_session);
   methods[method::kListDevices] = serve(master, &MasterService::list_devices);
   methods[method::kReset] = serve(master, &MasterService::reset);
   methods[method::kMakeCallable] = serve(master, &MasterService::make_callable);
-  methods[method::kRunCallable] = [&master](std::shared_ptr<IncomingCall> call) {
+  methods[method::kRunCallable] = [&master](std::shared_ptr<ReceivedCall> call) {
     run_callable(master, std::move(call));
   };
   methods[method::kReleaseCallable] = serve(master, &MasterService::release_callable);
-  methods[task_method::kDescribe] = [&master](std::shared_ptr<IncomingCall> call) {
+  methods[task_method::kDescribe] = [&master](std::shared_ptr<ReceivedCall> call) {
     const Call context = call->call();
     master.describe(context, Done<TaskDescription>([call = std::move(call)](auto told) {
                       call->answer(told.ok() ? encode(*told) : std::move(told).status());

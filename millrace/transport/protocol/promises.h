@@ -1,5 +1,5 @@
-// What a Millrace server says about itself in the first headers of its answers. Private to this
-// room. TensorFlow's clients skip headers that they do not know.
+// What a Millrace server says about itself in the first headers of its answers.
+// TensorFlow's clients skip headers that they do not know.
 #pragma once
 
 #include <string_view>

@@ -62,22 +62,38 @@ void Connection::watch_for_acknowledgement(Side from) {
                  [self = shared_from_this(), from, sent] {
                    End& end = self->end(from);
                    end.is_watched = false;
-                   if (self->network_.is_cut_since(end.site, self->end(other(from)).site, sent))
-                     self->break_end(from, "Connection timed out");
+                   if (!self->network_.is_cut_since(end.site, self->end(other(from)).site, sent))
+                     return;
+                   if (end.is_open) return self->break_end(from, "Connection timed out");
+                   self->give_up(from);
                  });
 }
 
 void Connection::close(Side side) {
   if (!std::exchange(end(side).is_open, false)) return;
   tell_other_end(side, "Socket closed");
+  watch_for_acknowledgement(side);
   network_.forget_closed();
 }
 
 void Connection::break_end(Side side, std::string_view symptom) {
   if (!std::exchange(end(side).is_open, false)) return;
-  tell_other_end(side, "Connection reset by peer");
+  if (network_.is_cut(end(side).site, end(other(side)).site)) {
+    give_up(side);
+  } else {
+    tell_other_end(side, "Connection reset by peer");
+  }
   if (end(side).closed) end(side).closed(symptom);
   network_.forget_closed();
+}
+
+void Connection::give_up(Side side) {
+  const Side there = other(side);
+  end(there).held.clear();
+  if (!end(there).is_open) return;
+  network_.later(Network::keepalive(there), World::Kind::timer, [self = shared_from_this(), there] {
+    self->break_end(there, "Connection reset by peer");
+  });
 }
 
 void Connection::tell_other_end(Side side, std::string_view symptom) {
@@ -151,17 +167,15 @@ void Network::watch_keepalives(
   const Clock::Time since = world_.now();
   for (const auto& connection : connections_) {
     if (!concerned(*connection)) continue;
-    const auto watch = [&](Side side, Clock::Duration patience) {
-      if (frozen_.contains(connection->end(side).site)) return;
-      later(patience, World::Kind::timer,
+    for (const Side side : {Side::called, Side::caller}) {
+      if (frozen_.contains(connection->end(side).site)) continue;
+      later(keepalive(side), World::Kind::timer,
             [weak = std::weak_ptr(connection), side, since, still_silent] {
               const auto held = weak.lock();
               if (held && still_silent(*held, since))
                 held->break_end(side, "keepalive watchdog timeout");
             });
-    };
-    watch(Side::called, kServerKeepalive);
-    watch(Side::caller, kClientKeepalive);
+    }
   }
 }
 

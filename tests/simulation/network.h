@@ -3,9 +3,11 @@
 // A connection keeps the order of what is sent on it, in each direction, as TCP does; connections
 // overtake each other as the delays are drawn. A cut holds everything back, in one direction or in
 // both, and what was held goes on when it is healed; an end whose bytes are not acknowledged for
-// kUnacknowledged, or that hears nothing for as long as its keepalive has patience, breaks. A
-// process that dies closes its connections, which the others learn as soon as a message gets
-// through.
+// kUnacknowledged, or that hears nothing for as long as its keepalive has patience, breaks. What an
+// end that broke could not get through is sent no more, and the other end, if a cut is between
+// them, finds out when it sends something or when its keepalive asks. A process that dies closes
+// its connections, which the others learn as soon as that gets through; after kUnacknowledged its
+// system no longer tries, either.
 //
 // Every message and byte is counted. Sites are names ("worker:1"): a task that is restarted is at
 // the same one. Owned by the simulation; one thread.
@@ -85,6 +87,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void arrived(Side to, const Message& message);
   void watch_for_acknowledgement(Side from);
   void break_end(Side side, std::string_view symptom);
+  // Its system no longer tries to get through what is held.
+  void give_up(Side side);
   void tell_other_end(Side side, std::string_view symptom);
   void flush(Side to);
 
@@ -99,6 +103,9 @@ class Network {
   static constexpr std::chrono::seconds kUnacknowledged{20};
   static constexpr std::chrono::seconds kServerKeepalive{40};
   static constexpr std::chrono::seconds kClientKeepalive{330};
+  static constexpr std::chrono::seconds keepalive(Side side) {
+    return side == Side::called ? kServerKeepalive : kClientKeepalive;
+  }
   // Who is not answered for so long has not connected.
   static constexpr std::chrono::seconds kConnectTimeout{10};
 

@@ -70,6 +70,8 @@ std::string Oracle::complaint(const Asked& asked, const Status& error) const {
       return wrong("nobody cancelled it");
     case Code::failed_precondition:
       if (has(text, "Session is closed.") && asked.is_ended) return {};
+      if (has(text, "uninitialized value") && !asked.reads_at.empty())
+        return may_be_unset(asked.reads_at, asked.life, asked.since) ? "" : wrong("it has a value");
       return wrong("not a state that it was brought to");
     case Code::aborted:
       if (asked.is_ended) return {};
@@ -101,11 +103,14 @@ void Oracle::lose(const std::string& site) {
   ++queue.life;
   queue.kept.clear();
   queue.lost = 0;
+  for (auto& [id, assignment] : variables_[site]) assignment.answered.reset();
 }
 
 void Oracle::may_lose_all(Clock::Time until) {
   may_be_lost_until_ = std::max(may_be_lost_until_, until);
   for (auto& [site, queue] : queues_) queue.kept.clear();
+  for (auto& [site, variable] : variables_)
+    for (auto& [id, assignment] : variable) assignment.answered.reset();
 }
 
 void Oracle::sends(const std::string& site, int64_t id) { queues_[site].sent.insert(id); }
@@ -135,6 +140,42 @@ std::string Oracle::ends_with(const std::string& site, const std::vector<int64_t
   if (queue.kept.size() <= queue.lost) return {};
   return str_cat(site, " lost ", *queue.kept.begin(), " and ", queue.kept.size() - 1, " more, of ",
                  queue.sent.size(), "; at most ", queue.lost, " may have been taken");
+}
+
+// ---- Variables
+// -----------------------------------------------------------------------------------
+
+void Oracle::assigns(const std::string& site, int64_t id, Clock::Time now) {
+  variables_[site][id].begun = now;
+}
+
+void Oracle::has_assigned(const std::string& site, int64_t id, uint64_t life, Clock::Time now) {
+  Assignment& assignment = variables_[site].at(id);
+  if (queues_.at(site).life == life && assignment.begun > may_be_lost_until_)
+    assignment.answered = now;
+}
+
+bool Oracle::may_be_unset(const std::string& site, uint64_t life, Clock::Time since) const {
+  if (queues_.at(site).life != life || since <= may_be_lost_until_) return true;
+  const auto found = variables_.find(site);
+  return found == variables_.end() || std::ranges::none_of(found->second, [&](const auto& known) {
+           return known.second.answered && *known.second.answered < since;
+         });
+}
+
+std::string Oracle::reads(const std::string& site, int64_t id, uint64_t life,
+                          Clock::Time since) const {
+  const auto found = variables_.find(site);
+  if (found == variables_.end() || !found->second.contains(id))
+    return str_cat(site, " has the value ", id, ", which nobody assigned");
+  const auto& answered = found->second.at(id).answered;
+  // One that failed may still be under way.
+  if (!answered || queues_.at(site).life != life) return {};
+  for (const auto& [later, assignment] : found->second) {
+    if (assignment.answered && assignment.begun > *answered && *assignment.answered < since)
+      return str_cat(site, " has the value ", id, ", although ", later, " was assigned since");
+  }
+  return {};
 }
 
 }  // namespace millrace::simulation

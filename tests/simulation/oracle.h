@@ -5,12 +5,15 @@
 //  that
 //    passed had been set, a session that is gone was closed, reset, or its master lost.
 //  - What a step that was answered OK has put into a queue is there, once; and nothing else is.
+//  - Who reads a variable finds what was assigned last by a step that was answered OK before, or
+//    something that may have been assigned since.
 //
 // One thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +34,8 @@ struct Asked {
   bool is_given_up = false;        // the client cancelled it, or has gone
   bool is_ended = false;           // its session was closed or reset
   bool had_failed_leg = false;     // of the same partial run
+  std::string reads_at = {};       // this site's variable
+  uint64_t life = 0;               // of that site
 };
 
 class Oracle {
@@ -47,7 +52,7 @@ class Oracle {
   std::string complaint(const Asked& asked, const Status& error) const;
 
   // ---- Queues, by site ----
-  // All that was put there is gone: the task lost its life.
+  // All that was put or kept there is gone: the task lost its life.
   void lose(const std::string& site);
   // It may be gone, from now on until `until`: a reset is under way.
   void may_lose_all(Clock::Time until);
@@ -62,6 +67,13 @@ class Oracle {
   // All that is left.
   std::string ends_with(const std::string& site, const std::vector<int64_t>& ids);
 
+  // ---- Variables, one at each site; every value is assigned once ----
+  void assigns(const std::string& site, int64_t id, Clock::Time now);
+  // That was answered OK; `life` as in keeps().
+  void has_assigned(const std::string& site, int64_t id, uint64_t life, Clock::Time now);
+  // Empty if a step that was asked for at `since`, in that life, may read this.
+  std::string reads(const std::string& site, int64_t id, uint64_t life, Clock::Time since) const;
+
  private:
   struct Strikes {
     int open = 0;        // that have not been healed
@@ -72,11 +84,17 @@ class Oracle {
     std::set<int64_t> sent, kept, taken;
     size_t lost = 0;  // at most
   };
+  struct Assignment {
+    Clock::Time begun{};
+    std::optional<Clock::Time> answered = {};  // OK, and not lost since
+  };
   std::vector<std::string> named_in(const std::string& text) const;
+  bool may_be_unset(const std::string& site, uint64_t life, Clock::Time since) const;
 
   std::map<std::string, std::vector<std::string>> names_;
   std::map<std::string, Strikes> strikes_;
   std::map<std::string, Queue> queues_;
+  std::map<std::string, std::map<int64_t, Assignment>> variables_;
   Clock::Time may_be_lost_until_{};
 };
 

@@ -18,8 +18,6 @@ constexpr seconds kPatience{400};
 // After its limit a step still waits for its parts, and its answer may be held back for a while.
 constexpr seconds kAfterLimit{90};
 
-std::string chain_node(size_t i) { return str_cat("c", i); }
-
 }  // namespace
 
 wire::GraphDef fuzz_graph(const Fleet& fleet, const OpRegistry& ops) {
@@ -34,6 +32,8 @@ wire::GraphDef fuzz_graph(const Fleet& fleet, const OpRegistry& ops) {
     node("size", i, " = QueueSizeV2(q", i, ")");
     node("n", i, " = Placeholder(dtype=int32)");
     node("rest", i, " = QueueDequeueManyV2(q", i, ", n", i, ", component_types={int64})");
+    node("v", i, " = VariableV2(dtype=int64, shape=[], shared_name=\"v\")");
+    node("set", i, " = Assign(v", i, ", id", i, ")");
     node("e", i, " = FIFOQueueV2(component_types={float}, shared_name=\"empty\")");
     node("never", i, " = QueueDequeueV2(e", i, ", component_types={float})");
     if (i == 0) node("f = Placeholder(dtype=float)");
@@ -72,11 +72,13 @@ void Program::act() {
   if (!session_ || session_->is_ended) return create();
   if (session_->handle.empty() || waiting_.size() >= 4) return;
   const uint64_t what = world_.draw(100);
-  if (what < 35) return run_chain();
-  if (what < 55) return put(1);
-  if (what < 62) return put(2);
-  if (what < 70) return take();
-  if (what < 76) return wait_in_vain();
+  if (what < 25) return run_chain();
+  if (what < 42) return put(1);
+  if (what < 49) return put(2);
+  if (what < 57) return take();
+  if (what < 62) return wait_in_vain();
+  if (what < 68) return assign();
+  if (what < 76) return read();
   if (what < 83) return call();
   if (what < 91) return run_partially();
   if (what < 93) return extend();
@@ -113,35 +115,24 @@ Program::Ticket Program::ticket(std::string what, milliseconds limit) {
   return made;
 }
 
-template <class Reply>
-Done<Reply> Program::judged(Ticket ticket, std::function<void(const Outcome<Reply>&)> take) {
-  return Done<Reply>(
-      [this, ticket, session = session_, take = std::move(take)](const Outcome<Reply>& outcome) {
-        waiting_.remove(ticket);
-        if (session) session->calls.remove(ticket);
-        const Status& status = [&]() -> const Status& {
-          if constexpr (std::is_void_v<Reply>) {
-            return outcome;
-          } else {
-            return outcome.status();
-          }
-        }();
-        if (fleet_.stage() != nullptr)
-          fleet_.stage()->say(str_cat(name_, " <- ", ticket->asked.what, ": ", status.to_string()));
-        if (session && session->is_ended) ticket->asked.is_ended = true;
-        if (!status.ok()) {
-          ++shared_.failed;
-          if (session) ticket->asked.had_failed_leg |= session->had_failed_leg;
-          if (std::string wrong = shared_.oracle.complaint(ticket->asked, status); !wrong.empty())
-            shared_.complain(wrong);
-        }
-        if (take) take(outcome);
-        // A session that has lost something is given up, sooner or later.
-        const bool is_lost = status.code() == Code::aborted || status.code() == Code::unavailable;
-        if (is_lost && session && session == session_ && !session->is_ended && !is_winding_up_ &&
-            !session->handle.empty() && world_.chance(0.5))
-          close();
-      });
+void Program::judge(const Ticket& ticket, const SessionPtr& session, const Status& status) {
+  waiting_.remove(ticket);
+  if (session) session->calls.remove(ticket);
+  if (fleet_.stage() != nullptr)
+    fleet_.stage()->say(str_cat(name_, " <- ", ticket->asked.what, ": ", status.to_string()));
+  if (session && session->is_ended) ticket->asked.is_ended = true;
+  if (status.ok()) return;
+  ++shared_.failed;
+  if (session) ticket->asked.had_failed_leg |= session->had_failed_leg;
+  if (std::string wrong = shared_.oracle.complaint(ticket->asked, status); !wrong.empty())
+    shared_.complain(wrong);
+}
+
+void Program::may_give_up_session(const SessionPtr& session, const Status& status) {
+  const bool is_lost = status.code() == Code::aborted || status.code() == Code::unavailable;
+  if (is_lost && session && session == session_ && !session->is_ended && !is_winding_up_ &&
+      !session->handle.empty() && world_.chance(0.5))
+    close();
 }
 
 void Program::may_give_up(const Ticket& ticket) {
@@ -162,15 +153,16 @@ void Program::check_waiting() {
   }
 }
 
-void Program::run(std::string what, RunStepRequest request, milliseconds limit,
-                  std::function<void(const Result<RunStepReply>&)> take) {
+Program::Ticket Program::run(std::string what, RunStepRequest request, milliseconds limit,
+                             std::function<void(const Result<RunStepReply>&)> take) {
   request.session_handle = session_->handle;
   request.options.timeout = limit;
   auto asked = ticket(std::move(what), limit);
   may_give_up(asked);
   const Call call{.cancellation = asked->cancellation.get()};
   client_->master().run_step(std::move(request), call,
-                             judged<RunStepReply>(std::move(asked), std::move(take)));
+                             judged<RunStepReply>(asked, std::move(take)));
+  return asked;
 }
 
 // ---- Sessions -----------------------------------------------------------------------------------
@@ -252,134 +244,6 @@ void Program::wind_up() {
     ticket->cancellation->cancel(cancelled("the program winds up"));
   }
   if (session_ && !session_->is_ended && !session_->handle.empty()) close();
-}
-
-// ---- Steps --------------------------------------------------------------------------------------
-
-void Program::run_chain() {
-  const size_t last = world_.draw(fleet_.sites().size());
-  const auto value = static_cast<float>(world_.draw(1000) + 1);
-  RunStepRequest request;
-  request.feeds.push_back({"f:0", Tensor::scalar(value)});
-  request.fetches.push_back(str_cat(chain_node(last), ":0"));
-  const std::string what = str_cat("run ", chain_node(last));
-  run(what, std::move(request), world_.chance(0.5) ? draw_limit() : milliseconds(0),
-      [this, what, expected = last % 2 == 0 ? -value : value](const auto& reply) {
-        if (!reply.ok()) return;
-        if (reply->tensors.size() != 1 || reply->tensors[0] != Tensor::scalar(expected))
-          shared_.complain(str_cat(name_, " ", what, " brought something else"));
-      });
-}
-
-void Program::put(size_t queues) {
-  RunStepRequest request;
-  std::vector<std::pair<std::string, uint64_t>> where;
-  const int64_t id = ++shared_.last_id;
-  std::string what = str_cat("put ", id);
-  for (size_t i = 0; i < queues; ++i) {
-    const size_t site = world_.draw(fleet_.sites().size());
-    const std::string& name = fleet_.sites()[site];
-    const std::string target = str_cat("put", site);
-    if (std::ranges::find(request.targets, target) != request.targets.end()) continue;
-    str_append(&what, " at ", name);
-    request.feeds.push_back({str_cat("id", site, ":0"), Tensor::scalar(id)});
-    request.targets.push_back(target);
-    where.emplace_back(name, shared_.oracle.life(name));
-    shared_.oracle.sends(name, id);
-  }
-  const Clock::Time sent = world_.now();
-  run(what, std::move(request), world_.chance(0.5) ? draw_limit() : milliseconds(0),
-      [this, id, where, sent](const auto& reply) {
-        if (!reply.ok()) return;
-        for (const auto& [site, life] : where) shared_.oracle.keeps(site, id, life, sent);
-      });
-}
-
-void Program::take() {
-  const size_t site = world_.draw(fleet_.sites().size());
-  const std::string name = fleet_.sites()[site];
-  RunStepRequest request;
-  request.fetches.push_back(str_cat("take", site, ":0"));
-  run(str_cat("take from ", name), std::move(request), draw_limit(),
-      [this, name](const Result<RunStepReply>& reply) {
-        if (!reply.ok()) return shared_.oracle.may_take(name);
-        const std::string wrong =
-            shared_.oracle.takes(name, reply->tensors[0].template item<int64_t>());
-        if (!wrong.empty()) shared_.complain(wrong);
-      });
-}
-
-void Program::wait_in_vain() {
-  const size_t site = world_.draw(fleet_.sites().size());
-  RunStepRequest request;
-  request.fetches.push_back(str_cat("never", site, ":0"));
-  run(str_cat("wait in vain at ", fleet_.sites()[site]), std::move(request), draw_limit(),
-      [this](const Result<RunStepReply>& reply) {
-        if (reply.ok()) shared_.complain(str_cat(name_, " got what nobody put anywhere"));
-      });
-}
-
-void Program::call() {
-  const SessionPtr session = session_;
-  if (session->callable == 0) {
-    auto asked = ticket("make a callable", milliseconds(0));
-    MakeCallableRequest request{session->handle, {"f:0"}, {"c1:0"}, {}, {}};
-    return client_->master().make_callable(
-        std::move(request), {},
-        judged<MakeCallableReply>(std::move(asked), [session](const auto& reply) {
-          if (reply.ok()) session->callable = reply->handle;
-        }));
-  }
-  // A call that is under way may be overtaken.
-  if (waiting_.empty() && world_.chance(0.1)) {
-    auto asked = ticket("release a callable", milliseconds(0));
-    return client_->master().release_callable(
-        {session->handle, std::exchange(session->callable, 0)}, {}, judged<void>(std::move(asked)));
-  }
-  auto asked = ticket("call", milliseconds(0));
-  const auto value = static_cast<float>(world_.draw(1000));
-  RunCallableRequest request{session->handle, session->callable, {Tensor::scalar(value)}};
-  client_->master().run_callable(
-      std::move(request), {},
-      judged<RunCallableReply>(std::move(asked), [this, value](const auto& reply) {
-        if (reply.ok() &&
-            (reply->tensors.size() != 1 || reply->tensors[0] != Tensor::scalar(value)))
-          shared_.complain(str_cat(name_, " called, and got something else"));
-      }));
-}
-
-void Program::run_partially() {
-  const SessionPtr session = session_;
-  if (session->partial_run.empty()) {
-    session->had_failed_leg = false;
-    auto asked = ticket("set up a partial run", milliseconds(0));
-    PartialRunSetupRequest request{session->handle, {"f:0", "g:0"}, {"c0:0", "sum:0"}, {}};
-    return client_->master().partial_run_setup(
-        std::move(request), {},
-        judged<PartialRunSetupReply>(std::move(asked), [session](const auto& reply) {
-          if (!reply.ok()) return;
-          session->partial_run = reply->partial_run_handle;
-          session->partial_legs = 0;
-        }));
-  }
-  if (std::exchange(session->has_open_leg, true)) return;
-  RunStepRequest request;
-  request.partial_run_handle = session->partial_run;
-  const bool is_last = session->partial_legs++ > 0;
-  request.feeds.push_back({is_last ? "g:0" : "f:0", Tensor::scalar(1.0F)});
-  request.fetches.push_back(is_last ? "sum:0" : "c0:0");
-  if (is_last) session->partial_run.clear();
-  run(is_last ? "run the last leg" : "run a leg", std::move(request),
-      world_.chance(0.5) ? draw_limit() : milliseconds(0),
-      [this, session, is_last](const Result<RunStepReply>& reply) {
-        session->has_open_leg = false;
-        if (!reply.ok()) {
-          session->had_failed_leg = true;
-          session->partial_run.clear();
-        } else if (reply->tensors[0] != Tensor::scalar(is_last ? 0.0F : -1.0F)) {
-          shared_.complain(str_cat(name_, " got something else from a leg"));
-        }
-      });
 }
 
 }  // namespace millrace::simulation

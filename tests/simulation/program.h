@@ -8,6 +8,8 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tests/simulation/client.h"
@@ -15,9 +17,10 @@
 
 namespace millrace::simulation {
 
-// The graph that every client uses: on each task a queue of numbers, one that stays empty, and a
-// link of a chain through all tasks.
+// The graph that every client uses: on each task a queue of numbers, one that stays empty, a
+// variable, and a link of a chain through all tasks.
 wire::GraphDef fuzz_graph(const Fleet& fleet, const OpRegistry& ops);
+inline std::string chain_node(size_t i) { return str_cat("c", i); }
 
 class Program {
  public:
@@ -76,6 +79,8 @@ class Program {
   void run_chain();
   void put(size_t queues);
   void take();
+  void assign();
+  void read();
   void wait_in_vain();
   void call();
   void run_partially();
@@ -86,9 +91,25 @@ class Program {
   Ticket ticket(std::string what, std::chrono::milliseconds limit);
   // `take` gets what was answered, OK or not.
   template <class Reply>
-  Done<Reply> judged(Ticket ticket, std::function<void(const Outcome<Reply>&)> take = {});
-  void run(std::string what, RunStepRequest request, std::chrono::milliseconds limit,
-           std::function<void(const Result<RunStepReply>&)> take);
+  Done<Reply> judged(Ticket ticket, std::function<void(const Outcome<Reply>&)> take = {}) {
+    return Done<Reply>([this, ticket = std::move(ticket), session = session_,
+                        take = std::move(take)](const Outcome<Reply>& outcome) {
+      Status status;
+      if constexpr (std::is_void_v<Reply>) {
+        status = outcome;
+      } else {
+        status = outcome.status();
+      }
+      judge(ticket, session, status);
+      if (take) take(outcome);
+      may_give_up_session(session, status);
+    });
+  }
+  void judge(const Ticket& ticket, const SessionPtr& session, const Status& status);
+  // One that has lost something is given up, sooner or later.
+  void may_give_up_session(const SessionPtr& session, const Status& status);
+  Ticket run(std::string what, RunStepRequest request, std::chrono::milliseconds limit,
+             std::function<void(const Result<RunStepReply>&)> take);
   void end_session(const SessionPtr& session);
   void may_give_up(const Ticket& ticket);
   std::chrono::milliseconds draw_limit();

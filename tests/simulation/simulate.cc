@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seconds", seconds, "simulated seconds in all")->capture_default_str();
   app.add_option("--length", length, "simulated seconds of each seed")->capture_default_str();
-  app.add_option("--tasks", options.tasks, "tasks of each cluster; 0: 3 to 6, as the seed draws")
+  app.add_option("--tasks", options.tasks, "tasks of each cluster; 0: 3 to 20, as the seed draws")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   app.add_flag("--transcript", is_told, "print the transcript of the first seed, and end");

@@ -64,6 +64,7 @@ class Program {
     bool is_extending = false;
     int64_t callable = 0;
     std::string partial_run;
+    Clock::Time partial_since{};  // when it was asked for
     int partial_legs = 0;
     bool has_open_leg = false;  // legs that overtake each other are the program's own fault
     bool had_failed_leg = false;

@@ -141,11 +141,13 @@ void Program::run_partially() {
     PartialRunSetupRequest request{session->handle, {"f:0", "g:0"}, {"c0:0", "sum:0"}, {}};
     return client_->master().partial_run_setup(
         std::move(request), {},
-        judged<PartialRunSetupReply>(std::move(asked), [session](const auto& reply) {
-          if (!reply.ok()) return;
-          session->partial_run = reply->partial_run_handle;
-          session->partial_legs = 0;
-        }));
+        judged<PartialRunSetupReply>(std::move(asked),
+                                     [session, since = world_.now()](const auto& reply) {
+                                       if (!reply.ok()) return;
+                                       session->partial_run = reply->partial_run_handle;
+                                       session->partial_since = since;
+                                       session->partial_legs = 0;
+                                     }));
   }
   if (std::exchange(session->has_open_leg, true)) return;
   RunStepRequest request;
@@ -154,17 +156,20 @@ void Program::run_partially() {
   request.feeds.push_back({is_last ? "g:0" : "f:0", Tensor::scalar(1.0F)});
   request.fetches.push_back(is_last ? "sum:0" : "c0:0");
   if (is_last) session->partial_run.clear();
-  run(is_last ? "run the last leg" : "run a leg", std::move(request),
-      world_.chance(0.5) ? draw_limit() : milliseconds(0),
-      [this, session, is_last](const Result<RunStepReply>& reply) {
-        session->has_open_leg = false;
-        if (!reply.ok()) {
-          session->had_failed_leg = true;
-          session->partial_run.clear();
-        } else if (reply->tensors[0] != Tensor::scalar(is_last ? 0.0F : -1.0F)) {
-          shared_.complain(str_cat(name_, " got something else from a leg"));
-        }
-      });
+  const Ticket asked =
+      run(is_last ? "run the last leg" : "run a leg", std::move(request),
+          world_.chance(0.5) ? draw_limit() : milliseconds(0),
+          [this, session, is_last](const Result<RunStepReply>& reply) {
+            session->has_open_leg = false;
+            if (!reply.ok()) {
+              session->had_failed_leg = true;
+              session->partial_run.clear();
+            } else if (reply->tensors[0] != Tensor::scalar(is_last ? 0.0F : -1.0F)) {
+              shared_.complain(str_cat(name_, " got something else from a leg"));
+            }
+          });
+  // What happens between two legs is told to the second.
+  asked->asked.since = session->partial_since;
 }
 
 }  // namespace millrace::simulation

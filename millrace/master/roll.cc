@@ -1,5 +1,6 @@
 #include "millrace/master/roll.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
@@ -129,7 +130,7 @@ void Roll::leave_out(size_t member, Actions* actions) {
 void Roll::fail(Status why, Actions* actions) {
   const bool is_first = failure_.ok();
   if (is_first) actions->push_back({.kind = Action::Kind::cancel, .why = why.as_consequence()});
-  failure_.add(why.code() == Code::deadline_exceeded ? why.then(missing()) : std::move(why));
+  failure_.add(why.code() == Code::deadline_exceeded ? why.then(not_there()) : std::move(why));
   if (!is_first) return;
   // Nothing is asked of them that could be answered.
   for (size_t i = 0; i < states_.size(); ++i)
@@ -137,36 +138,35 @@ void Roll::fail(Status why, Actions* actions) {
 }
 
 // "; not there: /job:ps/replica:0/task:0 at ps0:2222 (why, if somebody has looked)"
-std::string Roll::missing() const {
+std::string Roll::not_there() const {
   constexpr size_t kNamed = 5;
+  const std::vector<Missing> all = missing();
   std::string text;
-  size_t count = 0;
-  for (size_t i = 0; i < members_.size(); ++i) {
-    if (!is_open(i) || ++count > kNamed) continue;
-    str_append(&text, text.empty() ? "; not there: " : ", ",
-               millrace::describe(members_[i], states_[i].diagnosis));
-  }
-  return count > kNamed ? str_cat(text, " and ", count - kNamed, " more") : text;
+  for (size_t i = 0; i < std::min(all.size(), kNamed); ++i)
+    str_append(&text, i == 0 ? "; not there: " : ", ",
+               millrace::describe(all[i].member, all[i].diagnosis));
+  return all.size() > kNamed ? str_cat(text, " and ", all.size() - kNamed, " more") : text;
+}
+
+std::vector<Roll::Missing> Roll::missing() const {
+  std::vector<Missing> all;
+  for (size_t i = 0; i < members_.size(); ++i)
+    if (is_open(i)) all.push_back({members_[i], states_[i].diagnosis});
+  return all;
 }
 
 TaskWaitsFor Roll::waits() const {
   TaskWaitsFor waits{.what = options_.purpose, .others = {}, .more = 0};
-  for (size_t i = 0; i < members_.size(); ++i) {
-    if (!is_open(i)) continue;
-    const Status& why = states_[i].diagnosis;
+  for (const auto& [member, why] : missing())
     waits.others.push_back(
-        {short_name(members_[i].task), members_[i].address, why.ok() ? "" : why.to_string()});
-  }
+        {short_name(member.task), member.address, why.ok() ? "" : why.to_string()});
   return waits;
 }
 
 std::vector<std::string> Roll::describe() const {
   std::vector<std::string> lines;
-  for (size_t i = 0; i < members_.size(); ++i) {
-    if (!is_open(i)) continue;
-    lines.push_back(str_cat(options_.purpose, " waits for ",
-                            millrace::describe(members_[i], states_[i].diagnosis)));
-  }
+  for (const auto& [member, why] : missing())
+    lines.push_back(str_cat(options_.purpose, " waits for ", millrace::describe(member, why)));
   return lines;
 }
 

@@ -102,7 +102,13 @@ class Roll {
   void settle(size_t member, Stage stage, Actions* actions);
   void leave_out(size_t member, Actions* actions);
   void fail(Status why, Actions* actions);
-  std::string missing() const;
+  // Who has not been settled, and what the last look at it said.
+  struct Missing {
+    const Member& member;
+    const Status& diagnosis;
+  };
+  std::vector<Missing> missing() const;
+  std::string not_there() const;
 
   const Options options_;
   const std::vector<Member> members_;

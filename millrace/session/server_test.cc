@@ -15,6 +15,19 @@ namespace {
 
 using namespace testing;
 
+// Asks until the answer has these words no more, for a minute at most.
+template <class Ask>
+void ask_while(std::string_view words, Ask ask) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  for (std::string answer = ask(); answer.find(words) != std::string::npos; answer = ask()) {
+    if (std::chrono::steady_clock::now() > end) {
+      FAIL_CHECK("asked for a minute, it still says '", words, "': ", answer);
+      return;
+    }
+    std::this_thread::yield();
+  }
+}
+
 TEST_CASE("a server on port 0 announces the port it got, and answers there") {
   auto server = Server::start(alone(), runtime());
   REQUIRE(server.ok());
@@ -50,7 +63,7 @@ TEST_CASE("nobody waits for a task that has ended well, until it is there again"
   CHECK(named("/job:b/task:0").find("/job:b/replica:0/task:0 had ended") != std::string::npos);
   fleet.start("b");
   // Who makes a session meanwhile finds it as soon as the connection is tried again.
-  while (named("/job:b/task:0").find("had ended") != std::string::npos) std::this_thread::yield();
+  ask_while("had ended", [&] { return named("/job:b/task:0"); });
   CHECK(named("/job:b/task:0") == "int32[] 42");
   // A task that failed may come back: its farewell is none.
   fleet.servers["b"]->end(internal("lost"));
@@ -70,7 +83,7 @@ TEST_CASE("a task that runs can be asked over its port what it waits for") {
   const Output x = constant(builder.root(), 20) + 22;
   CHECK(session->extend(builder).ok());
   std::thread running([&] { CHECK(text(session->run({}, {x.name()})) == "int32[] 42"); });
-  while (ask().find("waits for nothing") != std::string::npos) std::this_thread::yield();
+  ask_while("waits for nothing", ask);
   CHECK(ask().starts_with("a:0\n  CreateSession waits for /job:b/replica:0/task:0 at localhost:"));
   fleet.start("b").end({});
   running.join();

@@ -20,8 +20,7 @@ using std::chrono::seconds;
 class Fuzz {
  public:
   Fuzz(const OpRegistry& ops, const FuzzOptions& options)
-      : ops_(ops),
-        options_(options),
+      : options_(options),
         fleet_(ops, {.seed = options.seed,
                      .order = Order::drawn,
                      .delays = {std::chrono::microseconds(100), milliseconds(20)},
@@ -183,7 +182,6 @@ class Fuzz {
     });
   }
 
-  const OpRegistry& ops_;
   const FuzzOptions options_;
   Fleet fleet_;
   World& world_;

@@ -32,7 +32,7 @@ class Program {
     int64_t last_id = 0;
     uint64_t calls = 0, failed = 0;
     // Sessions that end when a master's are reset.
-    std::vector<class Program*> programs;
+    std::vector<class Program*> programs = {};
   };
   Program(Shared& shared, std::string name, const std::string& site);
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "millrace/transport/protocol/caller.h"
@@ -38,21 +37,24 @@ class Remote {
                    }));
   }
 
-  // As above for a reply that decode() reads, or that says nothing but that it is one.
+  // As above for a reply that decode() reads.
   template <class Reply>
   void ask(std::string_view method, WhenDown when_down, Result<wire::Pieces> message,
            const Call& call, Done<Reply> done) const {
-    auto read = [peer = peer_, method](const Chunks& answer) -> Outcome<Reply> {
-      if constexpr (std::is_void_v<Reply>) {
-        return Status();
-      } else {
-        Reply reply;
-        const Status status = decode(answer, reply);
-        if (!status.ok()) return explain_bad_answer(*peer, method, status);
-        return reply;
-      }
+    auto read = [peer = peer_, method](const Chunks& answer) -> Result<Reply> {
+      Reply reply;
+      const Status status = decode(answer, reply);
+      if (!status.ok()) return explain_bad_answer(*peer, method, status);
+      return reply;
     };
     ask<Reply>(method, when_down, std::move(message), call, std::move(read), std::move(done));
+  }
+
+  // As above for an answer that says nothing but that it is one.
+  void ask(std::string_view method, WhenDown when_down, Result<wire::Pieces> message,
+           const Call& call, Done<void> done) const {
+    auto read = [](const Chunks&) { return Status(); };
+    ask<void>(method, when_down, std::move(message), call, read, std::move(done));
   }
 
  private:

@@ -118,7 +118,7 @@ struct Pointers {
   Pointers() {
     const ClusterSpec cluster = two_tasks({"here:1", "there:1"});
     for (int i = 0; i < 2; ++i) {
-      LocalTaskOptions options{.task = {"worker", 0, i}, .cluster = cluster};
+      LocalTaskOptions options{.task = {"worker", 0, i}, .members = constant_members(cluster)};
       neighbours.tasks.push_back(must(LocalTask::create(runtime, std::move(options), &neighbours)));
     }
     GraphBuilder builder(runtime->ops());

@@ -9,6 +9,7 @@
 #include "millrace/api/scope.h"              // IWYU pragma: export
 #include "millrace/base/result.h"            // IWYU pragma: export
 #include "millrace/cluster/cluster_spec.h"   // IWYU pragma: export
+#include "millrace/cluster/late_members.h"   // IWYU pragma: export
 #include "millrace/cluster/run_config.h"     // IWYU pragma: export
 #include "millrace/session/launched_task.h"  // IWYU pragma: export
 #include "millrace/session/runtime.h"        // IWYU pragma: export

@@ -1,30 +1,26 @@
 #include "millrace/cluster/departures.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace {
 
-Departures::Departures(const ClusterSpec& cluster)
+Departures::Departures(std::vector<TaskName> cluster)
     : tasks_([&] {
-        std::vector<TaskName> tasks = cluster.tasks();
-        std::sort(tasks.begin(), tasks.end());
-        return tasks;
+        std::sort(cluster.begin(), cluster.end());
+        return std::move(cluster);
       }()) {}
 
 Status Departures::note(const EndedTask& ended) {
   if (!std::binary_search(tasks_.begin(), tasks_.end(), ended.task))
     return invalid(ended.task.to_string(), ", which is said to have ended, is not in the cluster");
-  std::vector<Watch> told;
   {
     MutexLock lock(mutex_);
     const auto [known, is_new] = ended_.try_emplace(ended.task, ended.incarnation);
     if (!is_new && known->second == ended.incarnation) return {};
     known->second = ended.incarnation;
-    std::erase_if(watches_, [](const auto& watch) { return watch.expired(); });
-    for (const auto& watch : watches_)
-      if (Watch held = watch.lock()) told.push_back(std::move(held));
   }
-  for (const Watch& watch : told) (*watch)(ended.task);
+  watches_.tell(ended.task);
   return {};
 }
 
@@ -47,14 +43,6 @@ std::vector<EndedTask> Departures::list() const {
   std::vector<EndedTask> all;
   for (const auto& [task, incarnation] : ended_) all.push_back({task, incarnation});
   return all;
-}
-
-Departures::Watch Departures::watch(std::function<void(const TaskName&)> on_departure) {
-  auto watch =
-      std::make_shared<const std::function<void(const TaskName&)>>(std::move(on_departure));
-  MutexLock lock(mutex_);
-  watches_.emplace_back(watch);
-  return watch;
 }
 
 }  // namespace millrace

@@ -11,18 +11,19 @@
 
 #include <functional>
 #include <map>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "millrace/base/mutex.h"
-#include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/messages.h"
+#include "millrace/cluster/task_watches.h"
 
 namespace millrace {
 
 class Departures {
  public:
-  explicit Departures(const ClusterSpec& cluster);
+  // Of these tasks.
+  explicit Departures(std::vector<TaskName> cluster);
 
   // Errors: INVALID_ARGUMENT for a task that is not in the cluster.
   Status note(const EndedTask& ended);
@@ -33,17 +34,16 @@ class Departures {
   // In order of names.
   std::vector<EndedTask> list() const;
 
-  // Told of each departure that is new, on the thread that notes it, until the watch is dropped;
-  // one last call may be under way then.
-  using Watch = std::shared_ptr<const std::function<void(const TaskName&)>>;
-  Watch watch(std::function<void(const TaskName&)> on_departure);
+  // Told of each departure that is new, on the thread that notes it.
+  TaskWatch watch(std::function<void(const TaskName&)> on_departure) {
+    return watches_.add(std::move(on_departure));
+  }
 
  private:
   const std::vector<TaskName> tasks_;  // sorted
+  TaskWatches watches_;
   mutable Mutex mutex_;
   std::map<TaskName, uint64_t> ended_ MR_GUARDED_BY(mutex_);  // incarnation of the life that ended
-  std::vector<std::weak_ptr<const std::function<void(const TaskName&)>>> watches_ MR_GUARDED_BY(
-      mutex_);
 };
 
 }  // namespace millrace

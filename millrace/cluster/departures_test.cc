@@ -15,7 +15,7 @@ ClusterSpec cluster() {
 }
 
 TEST_CASE("a departure is of one life of a task: another life is there") {
-  Departures departures(cluster());
+  Departures departures(cluster().tasks());
   CHECK(!departures.has(kMap7));
   CHECK(!departures.answers(kMap7, 5));
   CHECK(departures.note({kMap7, 5}).ok());
@@ -27,7 +27,7 @@ TEST_CASE("a departure is of one life of a task: another life is there") {
 }
 
 TEST_CASE("what is known is listed; a task that nobody knows is refused") {
-  Departures departures(cluster());
+  Departures departures(cluster().tasks());
   CHECK(departures.note({{"map", 0, 8}, 5}).code() == Code::invalid_argument);
   CHECK(departures.list().empty());
   CHECK(departures.note({kMap7, 5}).ok());
@@ -40,7 +40,7 @@ TEST_CASE("what is known is listed; a task that nobody knows is refused") {
 }
 
 TEST_CASE("who watches is told of what is new, until it ceases to") {
-  Departures departures(cluster());
+  Departures departures(cluster().tasks());
   std::vector<TaskName> told;
   auto watch = departures.watch([&](const TaskName& task) { told.push_back(task); });
   CHECK(departures.note({kMap7, 5}).ok());

@@ -118,6 +118,9 @@ class WorkerDirectory {
   // way to reach it.
   virtual Result<std::shared_ptr<WorkerService>> worker(const TaskName& task,
                                                         std::string_view address) = 0;
+  // A task is at `address` no longer: whatever is kept for the next who asks for it may go. Workers
+  // that have been given out stay as they are.
+  virtual void let_go(std::string_view /*address*/) {}
 };
 
 }  // namespace millrace

@@ -118,12 +118,9 @@ std::vector<std::shared_ptr<WorkerService>> Master::acquaintances() {
       if (!context_.has_ended(task)) workers.push_back(worker);
     if (!met_.empty()) return workers;
   }
-  const ClusterSpec& cluster = context_.options.cluster;
-  for (const TaskName& task : cluster.tasks()) {
-    if (task == context_.options.own_task || context_.has_ended(task)) continue;
-    auto address = cluster.address(task);
-    if (!address.ok()) continue;
-    auto worker = context_.options.workers.worker(task, *address);
+  for (const Member& member : context_.options.members->list()) {
+    if (member.task == context_.options.own_task || context_.has_ended(member.task)) continue;
+    auto worker = context_.worker(member.task);
     if (worker.ok()) workers.push_back(std::move(*worker));
   }
   return workers;
@@ -242,7 +239,8 @@ void Master::list_devices(ListDevicesRequest request, Call call, Done<ListDevice
     }
     return;
   }
-  auto membership = resolve_membership(context_.options.cluster, context_.options.own_task, {}, "");
+  auto membership =
+      resolve_membership(context_.options.members->list(), context_.options.own_task, {}, "");
   if (!membership.ok()) {
     done(membership.status());
     return;
@@ -269,14 +267,14 @@ void Master::reset(ResetRequest request, Call call, Done<void> done) {
   filters.device_filters.insert(filters.device_filters.end(), request.device_filters.begin(),
                                 request.device_filters.end());
   auto membership =
-      resolve_membership(context_.options.cluster, context_.options.own_task, filters, "");
+      resolve_membership(context_.options.members->list(), context_.options.own_task, filters, "");
   if (!membership.ok()) {
     done(membership.status());
     return;
   }
   std::vector<std::shared_ptr<WorkerService>> workers;
   for (const Member& member : membership->members) {
-    auto worker = context_.options.workers.worker(member.task, member.address);
+    auto worker = context_.worker(member.task);
     if (!worker.ok()) {
       done(worker.status().with(str_cat("resetting ", member.task.to_string())));
       return;

@@ -6,6 +6,11 @@ namespace millrace {
 
 namespace {
 
+std::string address_of(const Members& members, const TaskName& task) {
+  const auto address = members.address(task);
+  return address.ok() ? *address : "";
+}
+
 // A bijection that scatters neighbours (the finaliser of splitmix64): ids of one master are
 // distinct before they are cut to 57 bits, and look random to others.
 uint64_t scatter(uint64_t x) {
@@ -17,7 +22,15 @@ uint64_t scatter(uint64_t x) {
 }  // namespace
 
 MasterContext::MasterContext(MasterOptions given)
-    : options(std::move(given)), step_seed_(options.host.random.next()) {}
+    : options(std::move(given)),
+      own_address(address_of(*options.members, options.own_task)),
+      workers(options.members, options.workers, options.host),
+      step_seed_(options.host.random.next()) {}
+
+Result<std::shared_ptr<WorkerService>> MasterContext::worker(const TaskName& member) {
+  if (member == options.own_task) return options.workers.worker(member, own_address);
+  return workers.worker(member);
+}
 
 int64_t MasterContext::next_step_id() {
   host().metrics.add(Counter::steps_started);

@@ -11,6 +11,7 @@
 #include "millrace/base/in_flight.h"
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/departures.h"
+#include "millrace/cluster/member_workers.h"
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/master/left_sessions.h"
@@ -21,11 +22,11 @@ namespace millrace {
 
 struct MasterOptions {
   TaskName own_task;
-  ClusterSpec cluster;  // who there is besides; contains own_task
+  std::shared_ptr<Members> members;  // who there is besides; has own_task, and where it is
   // All outlive the master.
   const OpRegistry& ops;
   Host host;
-  WorkerDirectory& workers;          // reaches every task of `cluster`, the own one by pointer
+  WorkerDirectory& workers;          // reaches every task, the own one by pointer
   Departures* departures = nullptr;  // who has ended; null: nobody keeps that
   // Who answers describe(); null: nobody. Outlives the master.
   const Inspected* task = nullptr;
@@ -64,10 +65,16 @@ struct MasterContext {
 
   // True for a task that has ended well, as far as this master knows.
   bool has_ended(const TaskName& task) const {
-    return options.departures != nullptr && options.departures->has(task);
+    return (options.departures != nullptr && options.departures->has(task)) ||
+           options.members->has_ended(task);
   }
+  // Errors: those of WorkerDirectory and MemberWorkers.
+  Result<std::shared_ptr<WorkerService>> worker(const TaskName& member);
 
   const MasterOptions options;
+  // By which the directory knows the own task, whatever others are told later.
+  const std::string own_address;
+  MemberWorkers workers;  // those of the others
   InFlight in_flight;
   LeftSessions left_sessions;
   OpenWaits waits;

@@ -69,21 +69,21 @@ bool DeviceFilters::allow(const DeviceName& device) const {
          });
 }
 
-Result<Membership> resolve_membership(const ClusterSpec& own, const TaskName& own_task,
+Result<Membership> resolve_membership(const std::vector<Member>& own, const TaskName& own_task,
                                       const SessionOptions& options, std::string_view target) {
   Membership made;
   MR_ASSIGN(made.filters, DeviceFilters::parse(options.device_filters));
   made.is_sent = !options.cluster.empty();
-  made.cluster = made.is_sent ? options.cluster : own;
   made.self = own_task;
+  std::vector<Member> all = own;
   if (made.is_sent) {
+    made.cluster = options.cluster;
     MR_ASSIGN(made.self, find_self(made.cluster, own_task, target));
+    all = constant_members(made.cluster)->list();
   }
-  for (const TaskName& task : made.cluster.tasks()) {
-    if (task != made.self && !made.filters.allow(task)) continue;
-    MR_ASSIGN(std::string address, made.cluster.address(task));
-    made.members.push_back({task, std::move(address)});
-  }
+  for (Member& member : all)
+    if (member.task == made.self || made.filters.allow(member.task))
+      made.members.push_back(std::move(member));
   return made;
 }
 

@@ -12,6 +12,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/members.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/op/device_name.h"
 
@@ -32,26 +33,22 @@ class DeviceFilters {
   std::vector<DeviceName> filters_;
 };
 
-struct Member {
-  TaskName task;
-  std::string address;
-};
-
 struct Membership {
-  ClusterSpec cluster;
-  TaskName self;                // the master's own task, under its name in `cluster`
+  ClusterSpec cluster;          // that the client sent; empty if it did not
+  TaskName self;                // the master's own task, under its name in this session
   std::vector<Member> members;  // `self` always, others as the filters allow; in order of names
   DeviceFilters filters;
-  // True if the client sent `cluster`: tasks may be called otherwise there than they call
+  // True if the client sent the cluster: tasks may be called otherwise there than they call
   // themselves.
   bool is_sent = false;
 };
 
-// Who takes part in a session that `options` ask for. `target` is the address as the client dialled
+// Who of the server's cluster, or of one that is sent, takes part in a session that `options` ask
+// for. `target` is the address as the client dialled
 // it ("grpc://host:port"); it tells which task of a sent cluster is the master.
 // Errors: INVALID_ARGUMENT for a bad filter, for a sent cluster without the master or with its
 // address twice, and for one that calls the master what it calls itself.
-Result<Membership> resolve_membership(const ClusterSpec& own, const TaskName& own_task,
+Result<Membership> resolve_membership(const std::vector<Member>& own, const TaskName& own_task,
                                       const SessionOptions& options, std::string_view target);
 
 // An error of placing a graph, with a word on the members that it names and that take no part

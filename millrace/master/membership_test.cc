@@ -5,12 +5,12 @@
 namespace millrace {
 namespace {
 
-ClusterSpec word_count() {
+std::vector<Member> word_count() {
   ClusterSpec cluster;
   CHECK(cluster.add_job("files", {"h0:2222"}).ok());
   CHECK(cluster.add_job("map", {"h2:2222", "h3:2222"}).ok());
   CHECK(cluster.add_job("reduce", {"h1:2222"}).ok());
-  return cluster;
+  return constant_members(cluster)->list();
 }
 
 const TaskName kMap1{"map", 0, 1};

@@ -15,7 +15,7 @@ bool is_silence(const Status& status) {
 }
 
 std::string describe(const Member& member, const Status& diagnosis) {
-  return str_cat(member.task.to_string(), " at ", member.address,
+  return str_cat(member.task.to_string(), member.address.empty() ? "" : " at ", member.address,
                  diagnosis.ok() ? "" : str_cat(" (", diagnosis.to_string(), ")"));
 }
 
@@ -30,6 +30,11 @@ Roll::Roll(Options options, std::vector<Member> members)
 Roll::Action Roll::ask(size_t member, Life life) {
   const bool is_brief = life == Life::has_ended;
   return {.kind = is_brief ? Action::Kind::ask_briefly : Action::Kind::ask, .member = member};
+}
+
+void Roll::locate(size_t member, Result<std::string> address) {
+  if (!address.ok()) states_[member].diagnosis = address.status();
+  members_[member].address = address.ok() ? std::move(*address) : "";
 }
 
 Roll::Actions Roll::start(const std::vector<Life>& lives) {
@@ -59,7 +64,7 @@ Roll::Actions Roll::on_answer(size_t member, Result<GetStatusReply> reply, Life 
     return actions;
   }
   const Member& who = members_[member];
-  Status status = reply.status().with(str_cat(who.task.to_string(), " at ", who.address));
+  Status status = reply.status().with(millrace::describe(who, {}));
   if (reply.ok() && !options_.is_sent) status = check_identity(who, reply->devices);
   if (status.ok()) {
     auto devices = renamed(std::move(reply).value().devices, who.task);

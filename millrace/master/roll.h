@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/base/first_cause.h"
@@ -62,6 +63,10 @@ class Roll {
   };
   Roll(Options options, std::vector<Member> members);
 
+  // Where a member is now, or why nobody knows.
+  void locate(size_t member, Result<std::string> address);
+  const Member& member(size_t member) const { return members_[member]; }
+
   // The lives are those of the members.
   Actions start(const std::vector<Life>& lives);
   // A question has been answered, or has failed.
@@ -70,7 +75,7 @@ class Roll {
   Actions on_reminder_due();
   // A look has ended.
   Actions on_seen(size_t member, Status status, Life life, Look look);
-  // Somebody tells that the member has ended well.
+  // Somebody tells that the member has ended well, or is elsewhere.
   Actions on_departure(size_t member);
   // The client gave up, its time is over, or the master stops.
   Actions on_stop(Status why);
@@ -111,13 +116,14 @@ class Roll {
   std::string not_there() const;
 
   const Options options_;
-  const std::vector<Member> members_;
+  std::vector<Member> members_;
   std::vector<State> states_;
   size_t open_;
   FirstCause failure_;
 };
 
-// "CreateSession still waiting for response from worker: /job:ps/replica:0/task:0 at ps0:2222 (…)"
+// "CreateSession still waiting for response from worker: /job:ps/replica:0/task:0 at ps0:2222 (…)";
+// without the address if it is not known.
 std::string reminder(std::string_view purpose, const Member& missing, const Status& diagnosis);
 
 }  // namespace millrace

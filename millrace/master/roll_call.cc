@@ -17,8 +17,9 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
       : context_(context),
         token_(context.in_flight.enter()),
         members_(membership.members),
+        is_sent_(membership.is_sent),
         // In a cluster that a client sent, tasks have other names.
-        departures_(membership.is_sent ? nullptr : context.options.departures),
+        departures_(is_sent_ ? nullptr : context.options.departures),
         done_(std::move(done)),
         roll_({.purpose = std::string(purpose),
                .is_sent = membership.is_sent,
@@ -28,22 +29,21 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
 
   void start(const TaskName& self, const Call& call) {
     for (const Member& member : members_) {
-      auto worker = member.task == self
-                        ? own_worker()
-                        : context_.options.workers.worker(member.task, member.address);
+      auto worker = reach(member, self);
       if (!worker.ok()) {
         done_(worker.status().with(str_cat("reaching ", member.task.to_string())));
         return;
       }
       workers_.push_back(std::move(worker).value());
     }
+    for (size_t i = 0; i < members_.size(); ++i) locate(i);
     early_end_ =
         EarlyEnd::or_stopping(context_, call, "every task of the cluster to answer",
                               [weak = weak_from_this()](const Status& why) {
                                 if (auto self = weak.lock())
                                   self->happen([&](Roll& roll) { return roll.on_stop(why); });
                               });
-    if (departures_ != nullptr) watch_ = watch();
+    if (!is_sent_) watch_members();
     told_ = context_.waits.enter([weak = weak_from_this()] {
       auto self = weak.lock();
       return self ? self->describe() : std::vector<std::string>();
@@ -56,11 +56,11 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
  private:
   using Action = Roll::Action;
 
-  // By its own name and address, whatever a cluster says that the client sent.
-  Result<std::shared_ptr<WorkerService>> own_worker() {
-    const TaskName& own = context_.options.own_task;
-    MR_ASSIGN(const std::string address, context_.options.cluster.address(own));
-    return context_.options.workers.worker(own, address);
+  // The own one by its own name, whatever a cluster says that the client sent.
+  Result<std::shared_ptr<WorkerService>> reach(const Member& member, const TaskName& self) {
+    if (member.task == self) return context_.worker(context_.options.own_task);
+    if (!is_sent_) return context_.worker(member.task);
+    return context_.options.workers.worker(member.task, member.address);
   }
 
   template <class Event>
@@ -109,6 +109,7 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
         Done<GetStatusReply>([self = shared_from_this(),
                               index = action.member](Result<GetStatusReply> reply) {
           const Roll::Life life = self->life_of(index, reply);
+          self->locate(index);
           self->happen([&](Roll& roll) { return roll.on_answer(index, std::move(reply), life); });
         }));
   }
@@ -133,16 +134,24 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
         Done<GetStatusReply>([self = shared_from_this(), index,
                               look](const Result<GetStatusReply>& reply) {
           const Roll::Life life = self->life_of(index);
+          self->locate(index);
           self->happen([&](Roll& roll) { return roll.on_seen(index, reply.status(), life, look); });
         }));
+  }
+
+  // It may have been found, or found elsewhere, since the roll call began.
+  void locate(size_t index) {
+    if (is_sent_) return;
+    auto address = context_.options.members->address(members_[index].task);
+    MutexLock lock(mutex_);
+    roll_.locate(index, std::move(address));
   }
 
   // ---- Who has ended ----------------------------------------------------------------------------
 
   Roll::Life life_of(size_t index) const {
-    const bool has_ended = departures_ != nullptr &&
-                           members_[index].task != context_.options.own_task &&
-                           departures_->has(members_[index].task);
+    const bool has_ended = !is_sent_ && members_[index].task != context_.options.own_task &&
+                           context_.has_ended(members_[index].task);
     return has_ended ? Roll::Life::has_ended : Roll::Life::goes_on;
   }
 
@@ -159,9 +168,9 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
     return is_ending ? Roll::Life::is_ending : Roll::Life::goes_on;
   }
 
-  // A member may end while it is waited for.
-  Departures::Watch watch() {
-    return departures_->watch([weak = weak_from_this()](const TaskName& task) {
+  // A member may end, or be found, while it is waited for.
+  void watch_members() {
+    const auto hear = [weak = weak_from_this()](const TaskName& task) {
       auto self = weak.lock();
       if (!self) return;
       self->context_.host().pool.post([self, task] {
@@ -169,7 +178,9 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
           if (self->members_[i].task == task)
             self->happen([&](Roll& roll) { return roll.on_departure(i); });
       });
-    });
+    };
+    if (departures_ != nullptr) departure_watch_ = departures_->watch(hear);
+    member_watch_ = context_.options.members->watch(hear);
   }
 
   // ---- Reminders --------------------------------------------------------------------------------
@@ -215,11 +226,12 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
       if (!roll_.outcome().ok()) outcome = roll_.outcome();
       for (size_t i = 0; outcome.ok() && i < members_.size(); ++i)
         if (roll_.takes_part(i))
-          outcome->push_back({members_[i], workers_[i], roll_.take_devices(i)});
+          outcome->push_back({roll_.member(i), workers_[i], roll_.take_devices(i)});
     }
     // The caller may drop its cancellation as soon as it is answered.
     early_end_ = {};
-    watch_.reset();
+    departure_watch_.reset();
+    member_watch_.reset();
     told_.reset();
     // Members that are left out may still have a question that waits for them.
     cancellation_.cancel(cancelled("the roll call is over").as_consequence());
@@ -228,7 +240,8 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
 
   MasterContext& context_;
   const InFlight::Token token_;
-  const std::vector<Member> members_;
+  const std::vector<Member> members_;  // as they were when it began
+  const bool is_sent_;
   Departures* const departures_;
   std::vector<std::shared_ptr<WorkerService>> workers_;  // set before the first question
   Cancellation cancellation_;
@@ -237,9 +250,9 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
   Roll roll_ MR_GUARDED_BY(mutex_);
   std::vector<Timers::Timer> retries_ MR_GUARDED_BY(mutex_);  // by member
   Timers::Timer reminder_ MR_GUARDED_BY(mutex_);
-  EarlyEnd early_end_;       // from the start until the end
-  OpenWaits::Entry told_;    // likewise
-  Departures::Watch watch_;  // likewise
+  EarlyEnd early_end_;                        // from the start until the end
+  OpenWaits::Entry told_;                     // likewise
+  TaskWatch departure_watch_, member_watch_;  // likewise
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 //   start
 //   a OK               a answers | a UNAVAILABLE refused | a as c: another task answers there
 //   b goodbye          the life of b that has ended answers
+//   at a host-x:1      it is known to be there; `nowhere a UNAVAILABLE why`: nobody knows where
 //   retry b            the time has come to ask again
 //   reminder           likewise, to remind
 //   seen b UNAVAILABLE refused | saw b …    what a look says, for people | for itself
@@ -56,6 +57,14 @@ class RollScript {
       const size_t member = read_member(words);
       lives_[member] = Roll::Life::has_ended;
       if (has_started_) perform(roll_->on_departure(member));
+    } else if (verb == "at") {
+      const size_t member = read_member(words);
+      std::string address;
+      words >> address;
+      roll_->locate(member, address);
+    } else if (verb == "nowhere") {
+      const size_t member = read_member(words);
+      roll_->locate(member, testing::spoken_status(words));
     } else if (verb == "retry") {
       const size_t member = read_member(words);
       perform(roll_->on_retry_due(member, lives_[member]));
@@ -216,6 +225,31 @@ TEST_CASE("now and then somebody looks who is missing, and why; so does the erro
         "report: waits for c:0\nremind in 10000 ms\n"
         "client <- DEADLINE_EXCEEDED: too late; not there: /job:b/replica:0/task:0 at host-b:1 "
         "(UNAVAILABLE: refused), /job:c/replica:0/task:0 at host-c:1\n");
+}
+
+TEST_CASE("a member that nobody can find is missing for that reason, until it is somewhere") {
+  CHECK(roll_of(R"(
+    members a b
+    nowhere a UNAVAILABLE its address is not known yet
+    nowhere b UNAVAILABLE its address is not known yet
+    start
+    at b host-x:1
+    reminder
+    seen a UNAVAILABLE its address is not known yet
+    seen b UNAVAILABLE refused
+    b INTERNAL no memory
+    a ~CANCELLED as told
+    )") ==
+        "remind in 1000 ms\nask a\nask b\n"
+        "report: waits for a:0 (UNAVAILABLE: its address is not known yet) b:0 (UNAVAILABLE: its "
+        "address is not known yet)\n"
+        "look at a\nlook at b\nremind in 10000 ms\n"
+        "log: CreateSession still waiting for response from worker: /job:a/replica:0/task:0 "
+        "(UNAVAILABLE: its address is not known yet)\n"
+        "log: CreateSession still waiting for response from worker: /job:b/replica:0/task:0 at "
+        "host-x:1 (UNAVAILABLE: refused)\n"
+        "cancel: INTERNAL: /job:b/replica:0/task:0 at host-x:1: no memory\n"
+        "client <- INTERNAL: /job:b/replica:0/task:0 at host-x:1: no memory\n");
 }
 
 TEST_CASE("of many that are missing the error names five") {

@@ -44,7 +44,7 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     parts_.options = merge_options(context_.options.defaults, std::move(request.options));
     MR_TRY(check_options(parts_.options));
     MR_ASSIGN(parts_.membership,
-              resolve_membership(context_.options.cluster, context_.options.own_task,
+              resolve_membership(context_.options.members->list(), context_.options.own_task,
                                  parts_.options, request.target));
     request_graph_ = std::move(request.graph);
     MR_ASSIGN(Graph graph, import_graph(request_graph_, context_.options.ops));

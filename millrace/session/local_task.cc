@@ -20,6 +20,10 @@ class LocalTask::Directory final : public WorkerDirectory {
     own_.swap(worker);
   }
 
+  void let_go(std::string_view address) override {
+    if (elsewhere_ != nullptr) elsewhere_->let_go(address);
+  }
+
   Result<std::shared_ptr<WorkerService>> worker(const TaskName& task,
                                                 std::string_view address) override {
     if (task == task_ && address == address_) {
@@ -44,7 +48,7 @@ class LocalTask::Directory final : public WorkerDirectory {
 Result<std::shared_ptr<LocalTask>> LocalTask::create(std::shared_ptr<Runtime> runtime,
                                                      LocalTaskOptions options,
                                                      WorkerDirectory* elsewhere) {
-  MR_ASSIGN(std::string address, options.cluster.address(options.task));
+  MR_ASSIGN(std::string address, options.members->address(options.task));
   if (options.cpu_devices < 1)
     return invalid("cpu_devices is ", options.cpu_devices, "; a task needs at least one");
   return std::shared_ptr<LocalTask>(
@@ -55,7 +59,9 @@ Result<std::shared_ptr<LocalTask>> LocalTask::alone(std::shared_ptr<Runtime> run
                                                     int cpu_devices) {
   LocalTaskOptions options;
   options.cpu_devices = cpu_devices;
-  MR_TRY(options.cluster.add_task(options.task.job, options.task.task, "localhost:0"));
+  ClusterSpec cluster;
+  MR_TRY(cluster.add_task(options.task.job, options.task.task, "localhost:0"));
+  options.members = constant_members(std::move(cluster));
   return create(std::move(runtime), std::move(options), nullptr);
 }
 
@@ -66,16 +72,20 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
       host_(runtime_->host().in_the_name_of(log_)),
       name_(options.task),
       directory_(std::make_unique<Directory>(options.task, std::move(address), elsewhere)),
-      departures_(options.cluster) {
+      departures_([&] {
+        std::vector<TaskName> tasks;
+        for (Member& member : options.members->list()) tasks.push_back(std::move(member.task));
+        return tasks;
+      }()) {
   worker_ = std::make_shared<Worker>(WorkerOptions{.task = options.task,
-                                                   .cluster = options.cluster,
+                                                   .members = options.members,
                                                    .cpu_devices = options.cpu_devices,
                                                    .host = host_,
                                                    .peers = *directory_,
                                                    .departures = &departures_});
   directory_->set_own(worker_);
   master_ = std::make_unique<Master>(MasterOptions{.own_task = std::move(options.task),
-                                                   .cluster = std::move(options.cluster),
+                                                   .members = std::move(options.members),
                                                    .ops = runtime_->ops(),
                                                    .host = host_,
                                                    .workers = *directory_,
@@ -94,6 +104,7 @@ LocalTask::~LocalTask() {
 TaskDescription LocalTask::describe() const {
   TaskDescription made{.task = name_.to_string(), .waits = master_->describe_waits()};
   for (const StepWaits& step : worker_->describe_waits()) made.waits.push_back(to_text(step));
+  for (std::string& peer : worker_->describe_unknown_peers()) made.waits.push_back(std::move(peer));
   made.ended = departures_.list();
   return made;
 }

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/inspection.h"
+#include "millrace/cluster/members.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/master/master.h"
 #include "millrace/session/runtime.h"
@@ -17,8 +17,8 @@
 namespace millrace {
 
 struct LocalTaskOptions {
-  TaskName task = {};  // must be in `cluster`
-  ClusterSpec cluster = {};
+  TaskName task = {};
+  std::shared_ptr<Members> members = nullptr;  // has `task`, and knows where it is
   int cpu_devices = 1;
   std::shared_ptr<TaskReport> report = nullptr;  // where its master tells what it waits for
   SessionOptions default_options = {};           // what sessions get that ask for nothing else
@@ -28,7 +28,8 @@ struct LocalTaskOptions {
 class LocalTask final : public Inspected {
  public:
   // `elsewhere` reaches the other tasks and outlives this; null if there are none.
-  // Errors: NOT_FOUND for a task that is not in the cluster; INVALID_ARGUMENT for cpu_devices.
+  // Errors: NOT_FOUND for a task that is not in the cluster, UNAVAILABLE for one whose own address
+  // is not known; INVALID_ARGUMENT for cpu_devices.
   static Result<std::shared_ptr<LocalTask>> create(std::shared_ptr<Runtime> runtime,
                                                    LocalTaskOptions options,
                                                    WorkerDirectory* elsewhere);

@@ -18,6 +18,34 @@ namespace {
 constexpr std::chrono::milliseconds kStopPatience{1500};
 constexpr std::chrono::seconds kFarewellPatience{3};
 
+// Where the task is to listen, as others call it.
+Result<std::string> own_address(const ServerOptions& options, const TaskName& task) {
+  if (options.members == nullptr) {
+    if (options.own_address.empty()) return options.cluster.address(task);
+    return invalid("own_address is '", options.own_address,
+                   "', but the cluster says where its tasks are; only with members it is needed");
+  }
+  if (!options.cluster.empty())
+    return invalid("a server is given both a cluster and members; it needs one of them");
+  const Result<std::string> known = options.members->address(task);
+  if (known.status().code() == Code::not_found || options.own_address.empty())
+    return known.status().ok()
+               ? known
+               : known.status().then("; say in own_address where this task is to listen");
+  return options.own_address;
+}
+
+// The members, who know from now on where the task really listens.
+Result<std::shared_ptr<Members>> settle(ServerOptions& options, const TaskName& task,
+                                        const std::string& address) {
+  if (options.members != nullptr) {
+    MR_TRY(options.members->serves(task, address));
+    return options.members;
+  }
+  MR_TRY(options.cluster.move_task(task, address));
+  return constant_members(options.cluster);
+}
+
 Result<ListeningSocket> listen(const ServerOptions& options, const HostPort& own) {
   if (!options.listen_fd) return ListeningSocket::bind(options.bind_host, own.port);
   MR_ASSIGN(ListeningSocket socket, ListeningSocket::adopt(*options.listen_fd));
@@ -51,11 +79,13 @@ void tell_address(const Log& log, const TaskName& task, const ServerOptions& opt
 class Server::Running {
  public:
   Running(std::shared_ptr<Runtime> runtime, const ServerOptions& options, TaskName task,
-          ClusterSpec cluster, std::string address, std::string bound_address)
+          ClusterSpec cluster, std::shared_ptr<Members> members, std::string address,
+          std::string bound_address)
       : runtime_(std::move(runtime)),
         name_(std::move(task)),
         log_(runtime_->host().log.named(short_name(name_))),
         cluster_(std::move(cluster)),
+        members_(std::move(members)),
         address_(std::move(address)),
         bound_address_(std::move(bound_address)),
         report_(options.report),
@@ -74,7 +104,7 @@ class Server::Running {
   Status serve(const ServerOptions& options, ListeningSocket socket) {
     LocalTaskOptions task_options;
     task_options.task = name_;
-    task_options.cluster = cluster_;
+    task_options.members = members_;
     task_options.cpu_devices = options.cpu_devices;
     task_options.default_options = options.default_options;
     task_options.report = options.report;
@@ -103,7 +133,8 @@ class Server::Running {
         end(why.ok() ? unavailable(name_.to_string(), " at ", address_, " has been stopped")
                      : std::move(why));
     if (log_.takes(LogLevel::debug))
-      log_.debug("has counted: ", runtime_->host().metrics.snapshot().to_string());
+      log_.debug("has counted: ",
+                 runtime_->host().metrics.snapshot().to_string());
     mutex_.lock();
     stopped_ = status;
     changed_.notify_all();
@@ -132,6 +163,7 @@ class Server::Running {
   const TaskName name_;
   const Log log_;
   const ClusterSpec cluster_;
+  const std::shared_ptr<Members> members_;
   const std::string address_;
   const std::string bound_address_;
   const std::shared_ptr<TaskReport> report_;
@@ -160,18 +192,18 @@ class Server::Running {
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
                                               std::shared_ptr<Runtime> runtime) {
   const TaskName task{options.job, 0, options.task};
-  MR_ASSIGN(std::string address, options.cluster.address(task));
+  MR_ASSIGN(std::string address, own_address(options, task));
   MR_ASSIGN(HostPort own, HostPort::parse(address));
   MR_ASSIGN(ListeningSocket socket, listen(options, own));
   own.port = socket.port();
   address = own.to_string();
-  MR_TRY(options.cluster.move_task(task, address));
   MR_TRY(need_descriptors(kDescriptorsOfServer));
+  MR_ASSIGN(const auto members, settle(options, task, address));
   if (!runtime) runtime = Runtime::create();
   MR_TRY(runtime->start_threads());
   auto running =
       std::make_unique<Running>(std::move(runtime), options, task, std::move(options.cluster),
-                                std::move(address), socket.address());
+                                members, std::move(address), socket.address());
   if (options.report) options.report->set_task(task);
   MR_TRY(running->serve(options, std::move(socket)));
   if (options.report) options.report->tell(TaskServes{running->address_});

@@ -17,6 +17,7 @@
 
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/inspection.h"
+#include "millrace/cluster/members.h"
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/session/runtime.h"
@@ -25,6 +26,11 @@ namespace millrace {
 
 struct ServerOptions {
   ClusterSpec cluster = {};
+  // Instead of `cluster`, where addresses become known late, or change (cluster/late_members.h).
+  std::shared_ptr<Members> members = nullptr;
+  // With members: "host:port" by which the others reach this task; port 0 takes a free one. Empty:
+  // what the members say. They are told of it when the port is bound.
+  std::string own_address = {};
   std::string job = {};
   int task = 0;
   // Where to listen: a host name or address of this machine; empty: all interfaces. The port is
@@ -50,7 +56,8 @@ class Server {
   // `runtime` null: one of its own.
   // Errors: NOT_FOUND for a task that is not in the cluster, with what there is; those of binding
   // (ALREADY_EXISTS for a port in use, with the process that has it); INVALID_ARGUMENT for a socket
-  // of another port than the cluster says.
+  // of another port than the cluster says, and for both a cluster and members; UNAVAILABLE if
+  // members do not know where this task is to listen, nor own_address says so.
   static Result<std::unique_ptr<Server>> start(ServerOptions options,
                                                std::shared_ptr<Runtime> runtime = nullptr);
   // Stops, and waits until nothing runs on the task any more.
@@ -63,6 +70,7 @@ class Server {
   // "host:port" of the socket, as numbers: "0.0.0.0:2222" if it listens on all interfaces.
   const std::string& bound_address() const;
   const TaskName& task() const;
+  // As it was given, with the port that was really bound; empty if members were.
   const ClusterSpec& cluster() const;
 
   // For sessions in this process, which keep what they need alive.

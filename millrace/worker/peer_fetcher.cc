@@ -6,12 +6,9 @@
 
 namespace millrace {
 
-PeerFetcher::PeerFetcher(const TaskName& own_task, ClusterSpec cluster, WorkerDirectory& directory,
+PeerFetcher::PeerFetcher(const TaskName& own_task, std::shared_ptr<MemberWorkers> members,
                          Random& random)
-    : own_prefix_(own_task.to_string() + "/"),
-      cluster_(std::move(cluster)),
-      directory_(directory),
-      random_(random) {}
+    : own_prefix_(own_task.to_string() + "/"), members_(std::move(members)), random_(random) {}
 
 bool PeerFetcher::is_local(std::string_view key) const {
   // An empty source means this task as well.
@@ -25,10 +22,10 @@ Result<std::shared_ptr<WorkerService>> PeerFetcher::peer_of(std::string_view key
   const TaskName task = parts.source.task_name();
   MutexLock lock(mutex_);
   if (const auto found = peers_.find(task); found != peers_.end()) return found->second;
-  const auto address = cluster_.address(task);
-  if (!address.ok())
-    return internal("No worker known as ", task.to_string(), ": ", address.status().message());
-  MR_ASSIGN(auto peer, directory_.worker(task, *address));
+  const Status address = members_->members().address(task).status();
+  if (address.code() == Code::not_found)
+    return internal("No worker known as ", task.to_string(), ": ", address.message());
+  MR_ASSIGN(auto peer, members_->worker(task));
   peers_.emplace(task, peer);
   return peer;
 }

@@ -9,16 +9,15 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/base/random.h"
-#include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/member_workers.h"
 #include "millrace/cluster/services.h"
 
 namespace millrace {
 
 class PeerFetcher {
  public:
-  // References must outlive the fetcher.
-  PeerFetcher(const TaskName& own_task, ClusterSpec cluster, WorkerDirectory& directory,
-              Random& random);
+  // `random` must outlive the fetcher.
+  PeerFetcher(const TaskName& own_task, std::shared_ptr<MemberWorkers> members, Random& random);
 
   // True if the source device of a rendezvous key is on this task.
   bool is_local(std::string_view key) const;
@@ -31,8 +30,7 @@ class PeerFetcher {
 
  private:
   const std::string own_prefix_;  // "/job:worker/replica:0/task:0/"
-  const ClusterSpec cluster_;
-  WorkerDirectory& directory_;
+  const std::shared_ptr<MemberWorkers> members_;
   Random& random_;
 
   mutable Mutex mutex_;

@@ -29,6 +29,7 @@ Status repeated(std::string_view method, int64_t step_id, int64_t request_id) {
 
 Worker::Worker(WorkerOptions options)
     : options_(std::move(options)),
+      members_(std::make_shared<MemberWorkers>(options_.members, options_.peers, options_.host)),
       devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.host.random)),
       own_sources_(sources_of(devices_)),
       request_ids_(kRememberedRequests),
@@ -47,14 +48,16 @@ std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest r
   const TaskName& task = is_sent ? request.task : options_.task;
   LocalDevices devices = is_sent ? devices_.renamed(task) : devices_;
   if (request.isolate_session_state) devices = devices.isolated();
+  auto members = is_sent ? std::make_shared<MemberWorkers>(constant_members(request.cluster),
+                                                           options_.peers, options_.host)
+                         : members_;
   return std::make_shared<WorkerSession>(WorkerSession::Parts{
       .handle = std::move(request.session_handle),
       .master_task = std::move(request.master_task),
       .master_incarnation = request.master_incarnation,
       .devices = std::move(devices),
       .fetcher =
-          std::make_shared<const PeerFetcher>(task, is_sent ? request.cluster : options_.cluster,
-                                              options_.peers, options_.host.random)});
+          std::make_shared<const PeerFetcher>(task, std::move(members), options_.host.random)});
 }
 
 void Worker::close_session(WorkerSession& session, const Status& why) {

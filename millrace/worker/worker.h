@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/cluster/member_workers.h"
 #include "millrace/cluster/services.h"
 #include "millrace/worker/graph_run.h"
 #include "millrace/worker/local_devices.h"
@@ -52,6 +53,8 @@ class Worker final : public WorkerService {
   const LocalDevices& devices() const { return devices_; }
   // What runs, and what it waits for: cheap enough to ask while it runs. The oldest first.
   std::vector<StepWaits> describe_waits() const;
+  // The peers whose addresses it waits for, a line each.
+  std::vector<std::string> describe_unknown_peers() const { return members_->describe_waits(); }
   // What it has at this moment; nothing of it is left once masters have closed all sessions.
   struct Counts {
     size_t sessions = 0;  // without the one of masters that create none
@@ -74,6 +77,7 @@ class Worker final : public WorkerService {
   Status check_source(std::string_view rendezvous_key) const;
 
   const WorkerOptions options_;
+  const std::shared_ptr<MemberWorkers> members_;
   LocalDevices devices_;
   const std::vector<std::string> own_sources_;
   RecentIds request_ids_;

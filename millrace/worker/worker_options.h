@@ -2,10 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 
 #include "millrace/base/host.h"
-#include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/departures.h"
+#include "millrace/cluster/members.h"
 #include "millrace/cluster/services.h"
 
 namespace millrace {
@@ -13,7 +14,7 @@ namespace millrace {
 // References must outlive the worker.
 struct WorkerOptions {
   TaskName task;
-  ClusterSpec cluster;  // where peers are; sessions may bring their own
+  std::shared_ptr<Members> members;  // where peers are; sessions may bring their own cluster
   int cpu_devices = 1;
   int64_t memory_limit = 256 << 20;  // bytes, as devices report it; TensorFlow's figure
 

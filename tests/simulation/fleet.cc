@@ -47,16 +47,17 @@ SimTask::SimTask(const Place& place, TaskName task, std::string site, uint64_t s
     : process_(place.world, place.network, site, seed, place.hear),
       peers_(process_),
       directory_(std::make_unique<Directory>(task, site, peers_, place.stage)),
-      departures_(place.cluster) {
+      departures_(place.cluster.tasks()) {
+  const auto members = constant_members(place.cluster);
   worker_ = std::make_shared<Worker>(WorkerOptions{.task = task,
-                                                   .cluster = place.cluster,
+                                                   .members = members,
                                                    .host = process_.host(),
                                                    .peers = *directory_,
                                                    .departures = &departures_});
   directory_->set_own(worker_);
   const std::string address = place.cluster.address(task).value();
   master_ = std::make_unique<Master>(MasterOptions{.own_task = std::move(task),
-                                                   .cluster = place.cluster,
+                                                   .members = members,
                                                    .ops = place.ops,
                                                    .host = process_.host(),
                                                    .workers = *directory_,

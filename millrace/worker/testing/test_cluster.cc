@@ -25,7 +25,7 @@ TestCluster::~TestCluster() {
 
 std::shared_ptr<Worker> TestCluster::make_worker(int task) {
   return std::make_shared<Worker>(WorkerOptions{.task = task_name(task),
-                                                .cluster = spec,
+                                                .members = constant_members(spec),
                                                 .cpu_devices = cpus_,
                                                 .host = process.host,
                                                 .peers = peers_,

@@ -83,6 +83,10 @@ Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
   return answer;
 }
 
+bool Channel::is_failing() const {
+  return grpc_channel_check_connectivity_state(channel_.get(), 0) == GRPC_CHANNEL_TRANSIENT_FAILURE;
+}
+
 void Channel::visit() {
   if (pulse_->visit() == Silence::Action::ask) ask();
 }

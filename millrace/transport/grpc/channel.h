@@ -33,6 +33,9 @@ class Channel final : public Caller, public Visited {
   void start(OutgoingRequest request, Done<Chunks> done) override;
   void start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) override;
 
+  // No connection could be made, and gRPC rests before it tries again.
+  bool is_failing() const;
+
   void visit() override;
   bool has_waiting_calls() const override { return pulse_->has_waiting_calls(); }
   void end_visits() override { pulse_->stop(); }

@@ -28,12 +28,30 @@ Result<std::shared_ptr<WorkerService>> GrpcDirectory::worker(const TaskName& tas
                                                    channel(canonical));
 }
 
-std::shared_ptr<transport::Channel> GrpcDirectory::channel(const std::string& address) {
+void GrpcDirectory::let_go(std::string_view address) {
+  const Result<HostPort> parsed = HostPort::parse(address);
+  if (!parsed.ok()) return;
   std::shared_ptr<transport::Channel> dropped;  // without the lock: it may close a connection
+  MutexLock lock(mutex_);
+  const auto found = channels_.find(parsed->to_string());
+  if (found == channels_.end()) return;
+  dropped = std::move(found->second.kept);
+  if (dropped != nullptr) --num_kept_;
+  channels_.erase(found);
+}
+
+std::shared_ptr<transport::Channel> GrpcDirectory::channel(const std::string& address) {
+  std::shared_ptr<transport::Channel> dropped, failing;  // as above
   MutexLock lock(mutex_);
   Kept& entry = channels_[address];
   entry.last_use = ++uses_;
   std::shared_ptr<transport::Channel> channel = entry.channel.lock();
+  if (channel != nullptr && channel->is_failing()) {
+    failing = std::move(channel);
+    channel = nullptr;
+    if (entry.kept != nullptr) --num_kept_;
+    entry.kept = nullptr;
+  }
   if (channel == nullptr) {
     const auto keepalive = static_cast<int>(options_.keepalive.count());
     channel = transport::Channel::create(address, queue_, {.keepalive_millis = keepalive}, rounds_,

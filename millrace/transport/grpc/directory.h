@@ -2,8 +2,10 @@
 //
 // One connection per address, shared by all tasks and sessions that use it. It lives as long as
 // somebody holds a worker at that address; of those that nobody holds the directory keeps so many,
-// the ones last asked for, so that the next session finds them. Workers that it gave out may live
-// longer than it does. Proxies (http_proxy) are never used.
+// the ones last asked for, so that the next session finds them. Whoever asks for an address whose
+// connection can't be made at the moment gets a fresh one, which tries at once and not when it is
+// the failing one's turn: a task that has come back is found by the next session. Workers that it
+// gave out may live longer than it does. Proxies (http_proxy) are never used.
 #pragma once
 
 #include <map>
@@ -44,6 +46,7 @@ class GrpcDirectory final : public WorkerDirectory {
   // Errors: INVALID_ARGUMENT for an address that is not host:port, or has port 0.
   Result<std::shared_ptr<WorkerService>> worker(const TaskName& task,
                                                 std::string_view address) override;
+  void let_go(std::string_view address) override;
 
  private:
   struct Kept {

@@ -1,7 +1,9 @@
 // Which connections a directory keeps: those that somebody uses, and a few for whoever comes next.
 #include "millrace/transport/grpc/directory.h"
 
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <doctest/doctest.h>
 
@@ -66,6 +68,46 @@ TEST_CASE("a connection that somebody uses stays, and is shared, kept or not") {
   CHECK(falls_to(one));
   const auto again = neighbours.ask(1);
   CHECK(static_cast<size_t>(Footprint::now().descriptors) == one);
+}
+
+TEST_CASE("a task that comes back is found by whoever asks for it next, without resting first") {
+  TestHost process;
+  GrpcThreads threads;
+  FakeMaster master;
+  FakeWorker worker;
+  GrpcDirectory directory(threads, process.host, {});
+  // The port is held, and nobody listens on it.
+  const int held = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  REQUIRE(::bind(held, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(::getsockname(held, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  const std::string there = str_cat("127.0.0.1:", ntohs(address.sin_port));
+  const auto ask = [&] {
+    Answered<GetStatusReply> answered;
+    auto found = directory.worker({"worker", 0, 1}, there);
+    (*found)->get_status(WhenDown::fail, {}, answered.done());
+    return answered.wait().status();
+  };
+  for (int tries = 0; tries < 5; ++tries) CHECK(ask().code() == Code::unavailable);
+  auto server = GrpcServer::start(process.host, ListeningSocket::adopt(held).value(), threads,
+                                  test_ops(), master, worker)
+                    .value();
+  CHECK(ask().ok());
+}
+
+TEST_CASE("what is let go of is connected to anew") {
+  Neighbourhood neighbours(2);
+  (void)neighbours.ask(1);
+  const auto kept = static_cast<size_t>(Footprint::now().descriptors);
+  (void)neighbours.ask(2);
+  neighbours.directory.let_go(str_cat("127.0.0.2:", neighbours.server->port()));
+  CHECK(falls_to(kept));
+  neighbours.directory.let_go("nowhere");
+  neighbours.directory.let_go("127.0.0.3:1");
+  (void)neighbours.ask(2);
 }
 
 }  // namespace

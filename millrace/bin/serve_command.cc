@@ -83,10 +83,10 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
 }
 
 // The signal that ends it. Afterwards signals do what they always do: a second one kills.
-int wait_for_signal(std::unique_ptr<SignalWatch> signals, const Server& server) {
+TakenSignal wait_for_signal(std::unique_ptr<SignalWatch> signals, const Server& server) {
   while (true) {
-    while (std::optional<int> signal = signals->take()) {
-      if (*signal != SIGUSR1) return *signal;
+    while (std::optional<TakenSignal> signal = signals->take()) {
+      if (signal->number != SIGUSR1) return std::move(*signal);
       server.runtime()->host().log.info(to_text(server.describe()));
     }
     pollfd event{signals->descriptor(), POLLIN, 0};
@@ -99,8 +99,9 @@ Status start_error(const Status& status) {
   return status.code() == Code::not_found ? invalid(status.message()) : status;
 }
 
-Status serve(const ServeFlags& flags, const std::vector<std::string>& rest,
-             const std::shared_ptr<TaskReport>& report) {
+// The signal that ended it.
+Result<std::string> serve(const ServeFlags& flags, const std::vector<std::string>& rest,
+                          const std::shared_ptr<TaskReport>& report) {
   MR_ASSIGN(TaskIdentity identity, identify(flags, rest));
   for (const std::string& note : identity.notes) std::cerr << "millrace serve: " << note << "\n";
   MR_ASSIGN(ServerOptions options, options_of(flags, std::move(identity)));
@@ -115,17 +116,23 @@ Status serve(const ServeFlags& flags, const std::vector<std::string>& rest,
   const std::string& address = flags.bind_host.empty() ? server.address() : server.bound_address();
   std::cout << "serving " << name << " at " << address << std::endl;
 
-  const std::string reason = signal_text(wait_for_signal(std::move(signals), server));
-  MR_TRY(server.stop(unavailable(server.task().to_string(), " was stopped by ", reason)));
+  const TakenSignal signal = wait_for_signal(std::move(signals), server);
+  const std::string reason = to_text(signal);
+  server.runtime()->host().log.named(name).info("is stopped by ", reason);
+  // Commands are nothing for other machines to know.
+  MR_TRY(server.stop(
+      unavailable(server.task().to_string(), " was stopped by ", signal_text(signal.number))));
   std::cout << name << " stopped: " << reason << std::endl;
-  return {};
+  return reason;
 }
 
 int serve_and_tell(const ServeFlags& flags, const std::vector<std::string>& rest) {
   const std::shared_ptr<TaskReport> report = take_report(std::getenv);
-  const Status status = serve(flags, rest, report);
-  if (report) report->tell_end(end_of(status));
-  return status.ok() ? kDone : complain("serve", status);
+  const Result<std::string> signal = serve(flags, rest, report);
+  TaskEnds ends = end_of(signal.status());
+  if (signal.ok()) ends.stopped_by = *signal;
+  if (report) report->tell_end(ends);
+  return signal.ok() ? kDone : complain("serve", signal.status());
 }
 
 }  // namespace

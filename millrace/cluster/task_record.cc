@@ -41,6 +41,7 @@ void write_end(const TaskEnds& end, size_t most, ordered_json& json) {
   if (end.how == TaskEnds::How::failed) json["consequence"] = end.is_consequence;
   if (!end.by.empty()) json["by"] = cut(end.by, most);
   if (!end.error.empty()) json["error"] = cut(end.error, most);
+  if (!end.stopped_by.empty()) json["stopped_by"] = cut(end.stopped_by, most);
 }
 
 std::string line_of(const TaskRecord& record, size_t most) {
@@ -99,6 +100,7 @@ std::optional<TaskEvent> read_end(const ordered_json& json) {
   end.is_consequence = json.value("consequence", ordered_json()) == true;
   end.by = text_at(json, "by");
   end.error = text_at(json, "error");
+  end.stopped_by = text_at(json, "stopped_by");
   return end;
 }
 

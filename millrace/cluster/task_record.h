@@ -57,6 +57,9 @@ struct TaskEnds {
   bool is_consequence = false;  // of another task's end
   std::string by = {};          // that task, "ps:0"; empty if it is not known
   std::string error = {};       // one line, as people read it: "ValueError: bad record"
+  // The signal that asked it to end, and who sent that: "SIGTERM (signal 15), sent by process 4711
+  // (sh)"; empty if none did.
+  std::string stopped_by = {};
 };
 
 using TaskEvent = std::variant<TaskBegan, TaskServes, TaskWaitsFor, TaskEnds>;

@@ -28,6 +28,9 @@ TEST_CASE("every event is one line, and reads back as it was") {
            R"("for":[{"task":"map:7","address":"b:1","why":"gone"},{"task":"ps:0","address":"c:1"}]})"},
           {{"map:1", TaskEnds{}},
            R"({"millrace_task":1,"event":"ended","task":"map:1","end":"completed"})"},
+          {{"ps:0", TaskEnds{.stopped_by = "SIGTERM (signal 15), sent by process 7 (sh)"}},
+           R"({"millrace_task":1,"event":"ended","task":"ps:0","end":"completed",)"
+           R"x("stopped_by":"SIGTERM (signal 15), sent by process 7 (sh)"})x"},
           {{"map:1", TaskEnds{How::failed, Code::unavailable, true, "ps:0", "gone"}},
            R"({"millrace_task":1,"event":"ended","task":"map:1","end":"failed",)"
            R"("code":"UNAVAILABLE","consequence":true,"by":"ps:0","error":"gone"})"},

@@ -244,9 +244,9 @@ class LocalRun {
   }
 
   void heed_signals() {
-    while (std::optional<int> signal = signals_.take()) {
+    while (const std::optional<TakenSignal> signal = signals_.take()) {
       console_.hurry();
-      tell(Interrupted{signal_text(*signal)});
+      tell(Interrupted{to_text(*signal)});
     }
   }
 

@@ -62,7 +62,7 @@ struct TaskWaits {
 };
 // Somebody wants the job to end; the second time, at once.
 struct Interrupted {
-  std::string by;  // "SIGINT (signal 2)"
+  std::string by;  // "SIGINT (signal 2), sent by process 4711 (sh)"
 };
 // The time that wake_at() named has come.
 struct TimePassed {};

@@ -54,7 +54,9 @@ def test_it_says_when_it_serves_and_why_it_ends(serve, number):
     socket.create_connection(("127.0.0.1", port)).close()
     server.send_signal(number)
     output, _ = server.communicate(timeout=PATIENCE)
-    assert output == f"worker:1 stopped: {number.name} (signal {int(number)})\n"
+    reason = f"{number.name} (signal {int(number)}), sent by process {os.getpid()} ("
+    assert output.startswith(f"worker:1 stopped: {reason}")
+    assert "pytest" in output.removeprefix(f"worker:1 stopped: {reason}")
     assert server.returncode == 0
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
@@ -116,6 +118,24 @@ def test_it_warns_of_an_address_in_the_cluster_that_is_not_of_this_machine(serve
     assert "192.0.2.1, which the cluster calls ps:0 by, is not an address of this machine" in errors
 
 
+def test_its_record_and_its_log_name_who_stopped_it(serve, tmp_path, monkeypatch):
+    monkeypatch.setenv("MILLRACE_REPORT_FILE", str(tmp_path / "report"))
+    monkeypatch.setenv("MILLRACE_LOG", "info")
+    server = serve("--ps_hosts=localhost:0")
+    port_of(server.stdout.readline(), "ps:0")
+    sender = subprocess.Popen(
+        ["sh", "-c", f"kill -TERM {server.pid}; read _"], stdin=subprocess.PIPE
+    )
+    _, errors = server.communicate(timeout=PATIENCE)
+    sender.communicate()
+    ended = json.loads((tmp_path / "report").read_text().splitlines()[-1])
+    reason = (
+        f"SIGTERM (signal 15), sent by process {sender.pid} (sh -c kill -TERM {server.pid}; read _)"
+    )
+    assert (ended["end"], ended["stopped_by"]) == ("completed", reason)
+    assert f"ps:0: is stopped by {reason}" in errors
+
+
 def test_a_port_in_use_is_told_with_its_process(serve):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -135,5 +155,7 @@ def test_a_launched_task_takes_over_the_socket_that_is_held_for_it(start, millra
     launcher.send_signal(signal.SIGTERM)
     output, _ = launcher.communicate(timeout=PATIENCE)
     assert launcher.returncode == 130
-    assert "| ps:0 stopped: SIGTERM (signal 15)\n" in output
-    assert "| worker:0 stopped: SIGTERM (signal 15)\n" in output
+    # The launcher was told by this process, the tasks by the launcher's keepers.
+    assert f"interrupted by SIGTERM (signal 15), sent by process {os.getpid()} (" in output
+    assert "| ps:0 stopped: SIGTERM (signal 15), sent by process " in output
+    assert "| worker:0 stopped: SIGTERM (signal 15), sent by process " in output

@@ -41,7 +41,9 @@ class Runtime {
   ~Runtime();
 
   const OpRegistry& ops() const { return *ops_; }
-  // For parts that belong to no task of the process; a task has one in its own name.
+  // For parts that belong to no task of the process; a task has one in its own name. Metrics are of
+  // the Runtime, not of a task: they count what all servers and sessions on it do together. Where
+  // several tasks share a process and each is to have figures of its own, give each its Runtime.
   const Host& host() const { return host_; }
   // With peers elsewhere.
   PeerPatience patience() const { return {silence_limit_}; }

@@ -133,7 +133,7 @@ class Server::Running {
         end(why.ok() ? unavailable(name_.to_string(), " at ", address_, " has been stopped")
                      : std::move(why));
     if (log_.takes(LogLevel::debug))
-      log_.debug("has counted: ",
+      log_.debug("everything on its runtime has counted: ",
                  runtime_->host().metrics.snapshot().to_string());
     mutex_.lock();
     stopped_ = status;

@@ -286,7 +286,8 @@ class Compiler {
                           .attrs = node.attr_view(),
                           .inputs = inputs,
                           .outputs = outputs,
-                          .device = device_.name};
+                          .device = device_.name,
+                          .random = device_.random};
     auto made = (*kernel_factory(node))(spec);
     if (!made.ok()) return made.status().then(str_cat("\n\t [[{{node ", node.name, "}}]]"));
     return made;

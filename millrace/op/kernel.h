@@ -15,6 +15,7 @@
 
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
+#include "millrace/base/random.h"
 #include "millrace/base/runner.h"
 #include "millrace/op/attrs.h"
 #include "millrace/op/op_def.h"
@@ -30,7 +31,8 @@ struct KernelSpec {
   AttrView attrs;
   const std::vector<ArgType>& inputs;  // flattened, in slot order
   const std::vector<ArgType>& outputs;
-  std::string_view device;  // full name
+  std::string_view device;   // full name
+  Random* random = nullptr;  // for a kernel without a seed; null: the system's
 };
 
 // A reference to a tensor that lives in a variable: what flows along edges of reference type.
@@ -63,6 +65,7 @@ struct DeviceContext {
   std::string name;  // full name
   uint64_t incarnation = 0;
   ResourceStore* resources = nullptr;
+  Random* random = nullptr;  // for what has no seed of its own; null: the system's
 };
 
 // What all kernels of one step on one device share. Owned by whoever runs the step.
@@ -73,6 +76,7 @@ struct StepContext {
   Cancellation* cancellation = nullptr;     // never null in a real step
   ResourceStore* step_resources = nullptr;  // dropped with the step: stacks, tensor arrays
   Runner* pool = nullptr;                   // for a kernel that splits its work; may be null
+  Runner* blocking = nullptr;               // for run_blocking() in blocking.h; may be null
   std::span<const Tensor> feeds =
       {};                            // by feed slot, for what stands in for a Recv from the client
   std::span<Delivery> fetches = {};  // by fetch slot, for what stands in for a Send to the client

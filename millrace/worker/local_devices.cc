@@ -10,7 +10,8 @@ LocalDevices LocalDevices::create(const TaskName& task, int cpus, Random& random
     made.devices_.push_back({.name = name,
                              .context = {.name = name.to_string(),
                                          .incarnation = random.next(),
-                                         .resources = resources.get()},
+                                         .resources = resources.get(),
+                                         .random = &random},
                              .resources = resources});
   }
   return made;

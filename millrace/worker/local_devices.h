@@ -19,7 +19,7 @@ namespace millrace {
 
 class LocalDevices {
  public:
-  // `cpus` >= 1 devices CPU:0, CPU:1 … with fresh incarnations.
+  // `cpus` >= 1 devices CPU:0, CPU:1 … with fresh incarnations. `random` outlives them.
   static LocalDevices create(const TaskName& task, int cpus, Random& random);
 
   LocalDevices renamed(const TaskName& task) const;

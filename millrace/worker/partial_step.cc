@@ -43,7 +43,8 @@ void PartialStep::start() {
                                     .rendezvous = rendezvous_.get(),
                                     .cancellation = &cancellation_,
                                     .step_resources = &step_resources_,
-                                    .pool = &site_.host.pool},
+                                    .pool = &site_.host.pool,
+                                    .blocking = &site_.host.blocking},
                         .runner = &site_.host.pool,
                         .pool = &site_.host.pool};
     run_step(pieces_[i], args, Done<void>([self = self()](Status status) {

@@ -2,8 +2,10 @@
 #include "millrace/worker/worker.h"
 
 #include <algorithm>
+#include <latch>
 #include <thread>
 
+#include "millrace/ops/random/families.h"
 #include "millrace/worker/testing/test_cluster.h"
 
 namespace millrace::testing {
@@ -164,6 +166,41 @@ TEST_CASE("cancelling the call ends a step that waits, as a consequence") {
   CHECK(outcome.status.code() == Code::cancelled);
   CHECK(outcome.status.message().starts_with("the client left"));
   CHECK(outcome.status.is_consequence());
+}
+
+// What waits inside a system call, in both places that there are for it.
+class SystemCalls {
+ public:
+  explicit SystemCalls(Runner& blocking) {
+    for (int i = 0; i < 2; ++i) blocking.post([over = over_] { over->wait(); });
+  }
+  ~SystemCalls() { over_->count_down(); }
+
+ private:
+  const std::shared_ptr<std::latch> over_ = std::make_shared<std::latch>(1);
+};
+
+TEST_CASE("kernels that block do so at the host's place for it, and a cancelled step leaves them") {
+  for (const Leg leg : {Leg::none, Leg::last}) {
+    TestCluster cluster;
+    const SystemCalls calls(cluster.process.host.blocking);
+    const std::string graph =
+        cluster.add_graph(0, "t = Const('') p = PrintV2(t, end='') d = Const(1) ^p", {}, {"d"});
+    auto running = cluster.start(0, graph, {.fetches = {"d"}, .step = 3, .leg = leg});
+    running->cancellation.cancel(cancelled("the client left"));
+    CHECK(running->wait().status.code() == Code::cancelled);
+  }
+}
+
+TEST_CASE("numbers without a seed come from the host's randomness") {
+  const auto draw = [] {
+    TestCluster cluster;
+    REQUIRE(register_random(cluster.lab.ops).ok());
+    const std::string graph =
+        cluster.add_graph(0, "n = Const([4]) r = RandomUniform(n, dtype=float)", {}, {"r"});
+    return cluster.run(0, graph, {.fetches = {"r"}}).value("r");
+  };
+  CHECK(draw() == draw());
 }
 
 TEST_CASE("a traced step tells when its nodes ran and what they made, by device") {

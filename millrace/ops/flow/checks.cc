@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "millrace/op/blocking.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/flow/families.h"
 #include "millrace/ops/loops/cpu_loops.h"
@@ -35,6 +36,19 @@ KernelFactory asserting() {
   };
 }
 
+// Who reads the stream may stop doing so: no thread of the pool waits for that.
+void print(KernelContext& context, std::FILE* file, std::string line, Done<void> done) {
+  run_blocking(
+      context,
+      [file, line = std::move(line)]() -> Status {
+        // One call, so that lines of several threads stay whole.
+        std::fwrite(line.data(), 1, line.size(), file);
+        std::fflush(file);
+        return {};
+      },
+      std::move(done));
+}
+
 class PrintKernel final : public Kernel {
  public:
   PrintKernel(std::string message, int64_t first_n, int64_t summarize)
@@ -47,13 +61,13 @@ class PrintKernel final : public Kernel {
         std::make_unique<PrintKernel>(std::move(message), first_n, summarize));
   }
 
-  Status run(KernelContext& context) override {
+  bool is_async() const override { return true; }
+  void start(KernelContext& context, Done<void> done) override {
     const bool prints = first_n_ < 0 || printed_.fetch_add(1, std::memory_order_relaxed) < first_n_;
-    if (prints) {
-      const std::string line = str_cat(message_, all_values(context, 1, summarize_), "\n");
-      std::fputs(line.c_str(), stderr);  // one call, so that lines of several threads stay whole
-    }
-    return forward_first(context);
+    std::string line = prints ? str_cat(message_, all_values(context, 1, summarize_), "\n") : "";
+    forward(context, 0, 0);
+    if (!prints) return done(Status());
+    print(context, stderr, std::move(line), std::move(done));
   }
 
  private:
@@ -62,8 +76,10 @@ class PrintKernel final : public Kernel {
   std::atomic<int64_t> printed_{0};
 };
 
-KernelFactory printing_text() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+class PrintTextKernel final : public Kernel {
+ public:
+  PrintTextKernel(std::FILE* file, std::string end) : file_(file), end_(std::move(end)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     MR_ASSIGN(const std::string stream, spec.attrs.string("output_stream"));
     MR_ASSIGN(std::string end, spec.attrs.string("end"));
     const bool is_log = stream.starts_with("log(");
@@ -72,18 +88,23 @@ KernelFactory printing_text() {
                      "'; valid ones are stdout, stderr, log(info), log(warning), log(error)");
     }
     std::FILE* const file = stream == "stdout" ? stdout : stderr;
-    return kernel([file, end = is_log ? std::string("\n") : end](KernelContext& context) -> Status {
-      if (context.input(0).num_elements() != 1) {
-        return invalid("Input is expected to be scalar, but got ",
-                       context.input(0).shape().to_string());
-      }
-      const std::string line = context.input(0).item<std::string>() + end;
-      std::fwrite(line.data(), 1, line.size(), file);
-      std::fflush(file);
-      return {};
-    })(spec);
-  };
-}
+    return std::unique_ptr<Kernel>(
+        std::make_unique<PrintTextKernel>(file, is_log ? "\n" : std::move(end)));
+  }
+
+  bool is_async() const override { return true; }
+  void start(KernelContext& context, Done<void> done) override {
+    if (context.input(0).num_elements() != 1) {
+      return done(invalid("Input is expected to be scalar, but got ",
+                          context.input(0).shape().to_string()));
+    }
+    print(context, file_, context.input(0).item<std::string>() + end_, std::move(done));
+  }
+
+ private:
+  std::FILE* const file_;
+  const std::string end_;
+};
 
 // --- CheckNumerics ---
 
@@ -154,7 +175,7 @@ Status register_checks(OpRegistry& ops) {
       .doc = "Writes a string and end to a stream of this process.",
       .signature = "input: string -> | output_stream: string = 'stderr', end: string = '\n'",
       .infer = infer::no_outputs,
-      .cpu = printing_text(),
+      .cpu = kernel_class<PrintTextKernel>(),
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,

@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "millrace/base/hash.h"
-#include "millrace/base/random.h"
 
 namespace millrace {
 namespace {
@@ -58,13 +57,14 @@ double RandomBits::normal() {
   return radius * std::cos(angle);
 }
 
-Result<std::unique_ptr<RandomStream>> RandomStream::create(const AttrView& attrs) {
+Result<std::unique_ptr<RandomStream>> RandomStream::create(const AttrView& attrs, Random* random) {
   MR_ASSIGN(const int64_t seed, attrs.integer("seed"));
   MR_ASSIGN(const int64_t seed2, attrs.integer("seed2"));
   const bool is_fixed = seed != 0 || seed2 != 0;
-  return std::make_unique<RandomStream>(
-      is_fixed ? combine64(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2))
-               : make_random()->next());
+  if (is_fixed)
+    return std::make_unique<RandomStream>(
+        combine64(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2)));
+  return std::make_unique<RandomStream>(random != nullptr ? random->next() : make_random()->next());
 }
 
 }  // namespace millrace

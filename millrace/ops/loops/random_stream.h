@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "millrace/base/random.h"
 #include "millrace/base/result.h"
 #include "millrace/op/attrs.h"
 
@@ -35,8 +36,9 @@ class RandomBits {
 
 class RandomStream {
  public:
-  // From the attributes "seed" and "seed2"; both 0 means a seed of the system's.
-  static Result<std::unique_ptr<RandomStream>> create(const AttrView& attrs);
+  // From the attributes "seed" and "seed2"; both 0 means a seed out of `random`, or of the
+  // system's if that is null.
+  static Result<std::unique_ptr<RandomStream>> create(const AttrView& attrs, Random* random);
   explicit RandomStream(uint64_t seed) : seed_(seed) {}
   RandomBits next_run() {
     return RandomBits(seed_ + 0x9e3779b97f4a7c15u * runs_.fetch_add(1, std::memory_order_relaxed));

@@ -89,7 +89,7 @@ KernelFactory drawing(Draw draw) {
           return draw == nullptr ? &uniform_loop<T> : &draw_loop<T>;
         });
     if (loop == nullptr) return cpu::no_loop(spec, dtype);
-    MR_ASSIGN(std::unique_ptr<RandomStream> stream, RandomStream::create(spec.attrs));
+    MR_ASSIGN(std::unique_ptr<RandomStream> stream, RandomStream::create(spec.attrs, spec.random));
     return std::unique_ptr<Kernel>(std::make_unique<RandomKernel>(std::move(stream), draw, loop));
   };
 }
@@ -98,7 +98,7 @@ class RandomIntKernel final : public Kernel {
  public:
   explicit RandomIntKernel(std::unique_ptr<RandomStream> stream) : stream_(std::move(stream)) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(std::unique_ptr<RandomStream> stream, RandomStream::create(spec.attrs));
+    MR_ASSIGN(std::unique_ptr<RandomStream> stream, RandomStream::create(spec.attrs, spec.random));
     return std::unique_ptr<Kernel>(std::make_unique<RandomIntKernel>(std::move(stream)));
   }
   Status run(KernelContext& context) override {
@@ -132,7 +132,7 @@ class ShuffleKernel final : public Kernel {
  public:
   explicit ShuffleKernel(std::unique_ptr<RandomStream> stream) : stream_(std::move(stream)) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(std::unique_ptr<RandomStream> stream, RandomStream::create(spec.attrs));
+    MR_ASSIGN(std::unique_ptr<RandomStream> stream, RandomStream::create(spec.attrs, spec.random));
     return std::unique_ptr<Kernel>(std::make_unique<ShuffleKernel>(std::move(stream)));
   }
   Status run(KernelContext& context) override {

@@ -28,6 +28,30 @@ TEST_CASE("equal seeds give equal numbers, other seeds and no seeds others") {
   CHECK_FALSE(f.draw("RandomUniform", {}) == f.draw("RandomUniform", {}));
 }
 
+TEST_CASE("without seeds the device's randomness decides, which a test may have decided") {
+  Fixture f;
+  const auto draw = [&](uint64_t seed, Attrs attrs) {
+    SeededRandom random(seed);
+    Bench bench(f.ops);
+    bench.device().random = &random;
+    attrs.set("dtype", DType::f32);
+    auto drawn = bench.run("RandomUniform", {Tensor::vector<int32_t>({9})}, {.attrs = attrs});
+    REQUIRE(drawn.ok());
+    return (*drawn)[0].tensor;
+  };
+  CHECK(draw(1, {}) == draw(1, {}));
+  CHECK_FALSE(draw(1, {}) == draw(2, {}));
+  CHECK(draw(1, {{"seed", 7}}) == draw(2, {{"seed", 7}}));
+}
+
+TEST_CASE("seeds give the numbers that they have always given") {
+  Fixture f;
+  const auto as_float = [](uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; };
+  CHECK(f.draw("RandomUniform", {{"seed", 1}, {"seed2", 2}}, 3) ==
+        Tensor::vector<float>({as_float(7486064124147537371u), as_float(5437588709175397870u),
+                               as_float(17704648535009200490u)}));
+}
+
 TEST_CASE("each run of one stream is different") {
   RandomStream stream(7);
   CHECK(stream.next_run()() != stream.next_run()());

@@ -48,8 +48,7 @@ class QueueOrder {
 };
 
 std::unique_ptr<QueueOrder> fifo_order();
-// Any element leaves with the same probability; `reserve` stay behind to mix with. Seeds as in
-// TensorFlow: both zero means a seed of the system's.
+// Any element leaves with the same probability; `reserve` stay behind to mix with.
 std::unique_ptr<QueueOrder> shuffled_order(size_t reserve, uint64_t seed, uint64_t seed2);
 // The least int64 scalar in component 0 leaves first; equal ones in order of arrival.
 std::unique_ptr<QueueOrder> priority_order();

@@ -49,11 +49,19 @@ Result<QueueSpec> spec_of(const KernelSpec& spec) {
   return queue;
 }
 
-std::unique_ptr<QueueOrder> order_of(const QueueSpec& spec) {
+// Seeds as in TensorFlow: both zero means one that differs each time.
+std::unique_ptr<QueueOrder> order_of(const QueueSpec& spec, Random* random) {
   if (spec.kind() == kPriority) return priority_order();
   if (spec.kind() != kRandomShuffle) return fifo_order();
-  return shuffled_order(static_cast<size_t>(spec.min_after_dequeue),
-                        static_cast<uint64_t>(spec.seed), static_cast<uint64_t>(spec.seed2));
+  const auto reserve = static_cast<size_t>(spec.min_after_dequeue);
+  if (spec.seed == 0 && spec.seed2 == 0) {
+    const auto system = random != nullptr ? nullptr : make_random();
+    Random& source = random != nullptr ? *random : *system;
+    const uint64_t first = source.next();
+    return shuffled_order(reserve, first, source.next());
+  }
+  return shuffled_order(reserve, static_cast<uint64_t>(spec.seed),
+                        static_cast<uint64_t>(spec.seed2));
 }
 
 // What a V1 handle refers to: a string tensor [container, name], as long as its kernel lives.
@@ -84,7 +92,8 @@ class QueueHandleKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MutexLock lock(mutex_);
     ResourceStore& resources = *context.step().device->resources;
-    if (queue_ == nullptr || generation_ != resources.generation()) MR_TRY(find(resources));
+    if (queue_ == nullptr || generation_ != resources.generation())
+      MR_TRY(find(resources, context.step().device->random));
     if (gives_ref_) {
       context.set_output_ref(0, {&strings_->mutex, &strings_->tensor, strings_});
     } else {
@@ -97,13 +106,13 @@ class QueueHandleKernel final : public Kernel {
   }
 
  private:
-  Status find(ResourceStore& resources) MR_REQUIRES(mutex_) {
+  Status find(ResourceStore& resources, Random* random) MR_REQUIRES(mutex_) {
     resources_ = &resources;
     const uint64_t generation = resources.generation();
     if (container_.empty()) container_ = resources.default_container();
     if (is_private_ && name_.empty()) name_ = resources.private_name(node_name_);
-    const auto make = [this]() -> Result<std::shared_ptr<Queue>> {
-      return std::make_shared<Queue>(queue_spec_, name_, order_of(queue_spec_));
+    const auto make = [this, random]() -> Result<std::shared_ptr<Queue>> {
+      return std::make_shared<Queue>(queue_spec_, name_, order_of(queue_spec_, random));
     };
     MR_ASSIGN(std::shared_ptr<Queue> queue,
               resources.find_or_create<Queue>(container_, name_, make));

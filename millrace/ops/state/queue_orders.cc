@@ -83,11 +83,6 @@ std::unique_ptr<QueueOrder> fifo_order() { return std::make_unique<FifoOrder>();
 
 std::unique_ptr<QueueOrder> shuffled_order(size_t reserve, uint64_t seed, uint64_t seed2) {
   std::seed_seq seeds{seed, seed2};
-  if (seed == 0 && seed2 == 0) {
-    std::random_device system;
-    std::seed_seq of_system{system(), system(), system(), system()};
-    return std::make_unique<ShuffledOrder>(reserve, of_system);
-  }
   return std::make_unique<ShuffledOrder>(reserve, seeds);
 }
 

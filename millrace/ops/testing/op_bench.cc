@@ -100,7 +100,8 @@ Result<std::unique_ptr<Running>> Bench::start(std::string_view op_name, std::vec
                                        {*op, running->attrs_},
                                        running->input_types_,
                                        running->output_types_,
-                                       kDevice}));
+                                       kDevice,
+                                       device_.random}));
   running->context_ = std::make_unique<KernelContext>(step_, running->node_name_, running->inputs_,
                                                       running->outputs_, running->output_types_,
                                                       node.where, node.input_is_dead);

@@ -68,6 +68,7 @@ class Bench {
 
   ResourceStore& resources() { return resources_; }
   StepContext& step() { return step_; }
+  DeviceContext& device() { return device_; }
   Cancellation& cancellation() { return cancellation_; }
 
  private:

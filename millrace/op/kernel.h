@@ -6,6 +6,7 @@
 // that may have to wait overrides `start` instead and answers later, holding no thread.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -120,6 +121,12 @@ class KernelContext {
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   DType output_dtype(int slot) const { return output_types_[slot].dtype; }
   void set_output(int slot, Tensor tensor) { outputs_[slot].tensor = std::move(tensor); }
+  // What may have failed: its error then, and no output.
+  template <std::same_as<Result<Tensor>> R>
+  Status set_output(int slot, R made) {
+    if (made.ok()) set_output(slot, *std::move(made));
+    return std::move(made).status();
+  }
   void set_output_ref(int slot, TensorRef ref) {
     outputs_[slot].ref = std::make_unique<TensorRef>(std::move(ref));
   }
@@ -162,6 +169,15 @@ class Kernel {
 
 // A kernel of one function without state: .cpu = kernel([](KernelContext& c) -> Status { … }).
 KernelFactory kernel(std::function<Status(KernelContext&)> run);
+// The same of one that makes the only output: [](KernelContext& c) -> Result<Tensor> { … }.
+template <class Run>
+requires std::same_as<std::invoke_result_t<const Run&, KernelContext&>, Result<Tensor>>
+    KernelFactory kernel(Run run) {
+  return kernel(
+      std::function<Status(KernelContext&)>([run = std::move(run)](KernelContext& context) {
+        return context.set_output(0, run(context));
+      }));
+}
 // A kernel class that is made as K(spec) or by `static Result<std::unique_ptr<Kernel>>
 // create(spec)`.
 template <class K>

@@ -1,5 +1,6 @@
-// OpRegistry: the ops that a program knows, filled explicitly at start (ops/all.h) and read-only
-// afterwards. Nodes keep pointers into it, so it outlives every graph.
+// OpRegistry: the ops that a program knows, and the types of variants that they can do arithmetic
+// on; filled explicitly at start (ops/all.h) and read-only afterwards. Nodes keep pointers into it,
+// so it outlives every graph.
 #pragma once
 
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/op/op_def.h"
+#include "millrace/op/variant_type.h"
 
 namespace millrace {
 
@@ -25,6 +27,10 @@ class OpRegistry {
   // Gives an op that is there a kernel for devices of another type than CPU.
   // Errors: NOT_FOUND for an op that is not there; ALREADY_EXISTS for a second kernel of a type.
   Status add_kernel(std::string_view op, std::string device_type, KernelFactory make);
+  // Says what the ops can do with variants of a type. Errors: ALREADY_EXISTS.
+  Status add_variant(VariantType type) { return variants_.add(std::move(type)); }
+  // Kernels may keep the reference; what is added later is in it, too.
+  const VariantTypes& variants() const { return variants_; }
   // Null if unknown. The pointer stays valid as long as the registry.
   const OpDef* find(std::string_view name) const;
   // All ops in order of names.
@@ -35,6 +41,7 @@ class OpRegistry {
 
  private:
   absl::flat_hash_map<std::string, std::unique_ptr<OpDef>> ops_;
+  VariantTypes variants_;
 };
 
 }  // namespace millrace

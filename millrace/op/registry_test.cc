@@ -46,6 +46,21 @@ TEST_CASE("an op gets a kernel for another type of device from outside, once") {
   CHECK(ops.add_kernel("Sub", "GPU", none).code() == Code::not_found);
 }
 
+TEST_CASE("a type of variants is found by its name, and registered once") {
+  OpRegistry ops;
+  const VariantTypes& types = ops.variants();
+  CHECK(types.find("box") == nullptr);
+  REQUIRE(ops.add_variant({.type_name = "box", .plural = "boxes"}).ok());
+  REQUIRE(ops.add_variant({.type_name = "bag", .plural = "bags"}).ok());
+  REQUIRE(types.find("box") != nullptr);
+  CHECK(types.find("box")->plural == "boxes");
+  const bool has_sum = types.find("box")->sum != nullptr;
+  CHECK_FALSE(has_sum);
+  CHECK(types.all().size() == 2);
+  CHECK(ops.add_variant({.type_name = "box", .plural = "others"}).code() == Code::already_exists);
+  CHECK(types.find("box")->plural == "boxes");
+}
+
 TEST_CASE("an unknown name is answered with the known ones close to it") {
   OpRegistry ops;
   for (const char* name : {"MatMul", "Mul", "Multinomial", "Max"})

@@ -1,5 +1,4 @@
-#include "millrace/ops/lists/optionals.h"
-
+// Optionals, made and taken apart.
 #include <doctest/doctest.h>
 
 #include "millrace/ops/all.h"

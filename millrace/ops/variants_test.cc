@@ -1,5 +1,4 @@
-#include "millrace/ops/lists/variants.h"
-
+// Zeros like variants and sums of them, by ops that know no type of variants.
 #include <doctest/doctest.h>
 
 #include "millrace/ops/all.h"
@@ -113,9 +112,48 @@ TEST_CASE("optionals have zeros and sums if they hold alike things") {
 TEST_CASE("variants of unknown types are refused") {
   VariantOps f;
   const Tensor other = Tensor::scalar(Variant{"other", "", {}});
-  CHECK(has(f.sum_fails(other, other), "'other'"));
-  CHECK(has(std::string(zeros_like_variants(other).status().message()), "'other'"));
-  CHECK_FALSE(zeros_like_variants(Tensor::scalar(Variant())).ok());
+  CHECK(f.sum_fails(other, other) ==
+        "there is no sum for a variant of type 'other', only for tensor lists and optionals");
+  CHECK(run_op(f.ops, "ZerosLike", {other}).status().message() ==
+        "there is no ZerosLike for a variant of type 'other', only for tensor lists and optionals");
+  CHECK_FALSE(run_op(f.ops, "ZerosLike", {Tensor::scalar(Variant())}).ok());
+}
+
+TEST_CASE("a type of variants brings its arithmetic along, and lists of it have it too") {
+  VariantOps f;
+  const auto box = [](float value) {
+    return Tensor::scalar(Variant{"box", "", {Tensor::scalar(value)}});
+  };
+  REQUIRE(f.ops
+              .add_variant({.type_name = "box",
+                            .plural = "boxes",
+                            .sum = [](const Variant& a, const Variant& b,
+                                      TensorArithmetic& tensors) -> Result<Variant> {
+                              Variant made = a;
+                              MR_ASSIGN(made.tensors[0], tensors.sum(a.tensors[0], b.tensors[0]));
+                              return made;
+                            }})
+              .ok());
+  const auto value_of = [](const Tensor& handle) { return handle.item<Variant>().tensors[0]; };
+  CHECK(value_of(f.one("AddN", {box(1), box(2)})) == Tensor::scalar(3.0f));
+  const TensorList sum = read(f.one("AddN", {list_of({box(1), box(2)}, DType::variant),
+                                             list_of({box(10), box(20)}, DType::variant)}));
+  CHECK(value_of(sum.elements[1]) == Tensor::scalar(22.0f));
+  CHECK(has(std::string(run_op(f.ops, "ZerosLike", {box(1)}).status().message()), "'box'"));
+}
+
+TEST_CASE("arithmetic on lists that hold each other a million times over ends with its step") {
+  VariantOps f;
+  Tensor wide = list_of({});
+  for (int i = 0; i < 20; ++i) wide = list_of({wide, wide}, DType::variant);
+  Bench bench(f.ops);
+  bench.cancellation().cancel(aborted("enough"));
+  for (const auto& [op, inputs] :
+       {std::pair{"ZerosLike", std::vector<Value>{wide}}, {"AddN", {wide, wide}}}) {
+    const auto outcome = bench.run(op, inputs);
+    CHECK(outcome.status().code() == Code::cancelled);
+    CHECK(outcome.status().is_consequence());
+  }
 }
 
 TEST_CASE("lists and optionals do not lie in each other without bound") {

@@ -4,10 +4,10 @@
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/array/families.h"
-#include "millrace/ops/lists/variants.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/strided_copy.h"
+#include "millrace/ops/loops/variants.h"
 
 namespace millrace {
 namespace {
@@ -31,15 +31,10 @@ Status fill(KernelContext& context) {
   return {};
 }
 
-Status zeros_like(KernelContext& context) {
-  if (context.output_dtype(0) == DType::variant) {
-    MR_ASSIGN(Tensor made, zeros_like_variants(context.input(0)));
-    context.set_output(0, std::move(made));
-    return {};
-  }
-  MR_ASSIGN(Tensor output, Tensor::zeros(context.output_dtype(0), context.input(0).shape()));
-  context.set_output(0, std::move(output));
-  return {};
+KernelFactory zeros_like(const VariantTypes& types) {
+  return kernel([&types](KernelContext& context) {
+    return VariantArithmetic(types, CancelProbe(context)).zeros_like(context.input(0));
+  });
 }
 
 using OneOf = Tensor (*)();
@@ -288,7 +283,7 @@ Status register_fills(OpRegistry& ops) {
       .doc = "Zeros (false, empty strings, lists of zeros) in the shape and type of x.",
       .signature = "x: T -> y: T | T: type",
       .infer = infer::same_as_input,
-      .cpu = kernel(zeros_like),
+      .cpu = zeros_like(ops.variants()),
       .examples = {"[1 2] -> [0 0] | T = float"},
   }));
   MR_TRY(ops.add({

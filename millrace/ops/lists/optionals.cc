@@ -1,5 +1,4 @@
-#include "millrace/ops/lists/optionals.h"
-
+// Part of families.h: register_optionals.
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/lists/families.h"
@@ -12,6 +11,8 @@ constexpr std::string_view kTypeName = wire::kOptionalType;
 const std::string kSome(1, '\1');
 const std::string kNone(1, '\0');
 
+bool has_value(const Variant& optional) { return optional.metadata == kSome; }
+
 Result<const Variant*> optional_of(const KernelContext& context) {
   const Tensor& handle = context.input(0);
   if (handle.num_elements() != 1) {
@@ -19,7 +20,7 @@ Result<const Variant*> optional_of(const KernelContext& context) {
                    handle.shape().to_string());
   }
   const Variant& held = handle.item<Variant>();
-  if (is_optional(held)) {
+  if (held.type_name == kTypeName) {
     MR_TRY(wire::check_variant(held));
     return &held;
   }
@@ -102,13 +103,41 @@ OpDef optional_op(std::string name, std::string doc, std::string signature, Infe
           .cost = Cost::cheap};
 }
 
+// --- As a type of variants ---
+
+Result<Variant> zeros_like_optional(const Variant& optional, TensorArithmetic& tensors) {
+  MR_TRY(wire::check_variant(optional));
+  Variant made = optional;
+  for (Tensor& component : made.tensors) {
+    MR_ASSIGN(component, tensors.zeros_like(component));
+  }
+  return made;
+}
+
+Result<Variant> sum_of_optionals(const Variant& a, const Variant& b, TensorArithmetic& tensors) {
+  MR_TRY(wire::check_variant(a));
+  MR_TRY(wire::check_variant(b));
+  if (has_value(a) != has_value(b))
+    return invalid("Cannot add optionals because one has a value and the other doesn't.");
+  if (a.tensors.size() != b.tensors.size()) {
+    return invalid("Cannot add optionals because they have different numbers of components (",
+                   a.tensors.size(), " vs. ", b.tensors.size(), ").");
+  }
+  Variant made = a;
+  for (size_t i = 0; i < made.tensors.size(); ++i) {
+    MR_ASSIGN(made.tensors[i], tensors.sum(a.tensors[i], b.tensors[i]));
+  }
+  MR_TRY(made.settle());
+  return made;
+}
+
 }  // namespace
 
-bool is_optional(const Variant& variant) { return variant.type_name == kTypeName; }
-
-bool has_value(const Variant& optional) { return optional.metadata == kSome; }
-
 Status register_optionals(OpRegistry& ops) {
+  MR_TRY(ops.add_variant({.type_name = std::string(kTypeName),
+                          .plural = "optionals",
+                          .zeros_like = zeros_like_optional,
+                          .sum = sum_of_optionals}));
   MR_TRY(ops.add(
       optional_op("OptionalFromValue", "An optional that holds components.",
                   "components: Toutput_types -> optional: variant | Toutput_types: list(type) >= 1",

@@ -4,6 +4,7 @@
 //   tensor_lists.cc       lists of elements: make one, push, pop, set, get, resize
 //   tensor_list_rows.cc   the rows of a tensor become elements of lists
 //   tensor_list_joins.cc  elements of a list become one tensor
+//   tensor_list_arithmetic.cc  zeros like a list, and the sum of two
 #pragma once
 
 #include <string>
@@ -26,6 +27,7 @@ Status infer_list(InferContext& context);
 // The attributes of most ops that make a list.
 inline constexpr std::string_view kListTypes = "element_dtype: type, shape_type: {int32, int64}";
 
+VariantType tensor_list_type();
 Status register_list_rows(OpRegistry& ops);
 Status register_list_joins(OpRegistry& ops);
 

@@ -247,6 +247,7 @@ Status infer_list(InferContext& context) {
 }
 
 Status register_tensor_lists(OpRegistry& ops) {
+  MR_TRY(ops.add_variant(tensor_list_type()));
   MR_TRY(register_makers(ops));
   MR_TRY(register_accesses(ops));
   MR_TRY(register_list_rows(ops));

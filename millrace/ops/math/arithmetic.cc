@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "millrace/op/infer.h"
-#include "millrace/ops/lists/variants.h"
 #include "millrace/ops/loops/sums.h"
+#include "millrace/ops/loops/variants.h"
 #include "millrace/ops/math/families.h"
 
 namespace millrace {
@@ -271,13 +271,13 @@ Status register_extremes(OpRegistry& ops) {
   });
 }
 
-Status add_variants(KernelContext& context) {
+Result<Tensor> add_variants(KernelContext& context, const VariantTypes& types) {
   Tensor sum = context.take_input(0);
+  VariantArithmetic arithmetic(types, CancelProbe(context));
   for (int slot = 1; slot < context.num_inputs(); ++slot) {
-    MR_ASSIGN(sum, sum_of_variants(sum, context.input(slot)));
+    MR_ASSIGN(sum, arithmetic.sum(sum, context.input(slot)));
   }
-  context.set_output(0, std::move(sum));
-  return {};
+  return sum;
 }
 
 class AddNKernel final : public Kernel {
@@ -285,7 +285,6 @@ class AddNKernel final : public Kernel {
   explicit AddNKernel(cpu::BinaryLoop loop) : loop_(loop) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     const DType dtype = spec.inputs[0].dtype;
-    if (dtype == DType::variant) return kernel(add_variants)(spec);
     const cpu::BinaryLoop loop = cpu::addition_loop(dtype);
     if (loop == nullptr) return cpu::no_loop(spec, dtype);
     return std::unique_ptr<Kernel>(std::make_unique<AddNKernel>(loop));
@@ -324,6 +323,13 @@ class AddNKernel final : public Kernel {
   const cpu::BinaryLoop loop_;
 };
 
+KernelFactory adding_n(const VariantTypes& types) {
+  return [&types](const KernelSpec& spec) {
+    if (spec.inputs[0].dtype != DType::variant) return AddNKernel::create(spec);
+    return kernel([&types](KernelContext& context) { return add_variants(context, types); })(spec);
+  };
+}
+
 // What all inputs together say about their one shape.
 Status infer_add_n(InferContext& context) {
   PartialShape shape = context.input(0);
@@ -345,7 +351,7 @@ Status register_arithmetic(OpRegistry& ops) {
       .doc = "The sum of all inputs, which have one shape; tensor lists are added by element.",
       .signature = "inputs: N*T -> sum: T | N: int >= 1, T: {number, variant}",
       .infer = infer_add_n,
-      .cpu = kernel_class<AddNKernel>(),
+      .cpu = adding_n(ops.variants()),
       .commutative = true,
       .examples = {"[1 2], [3 4], [5 6] -> [9 12]", "[1 2] -> [1 2]"},
   });

@@ -6,6 +6,7 @@
 // built.
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,12 @@ class InferContext {
   // The value of a constant input; null if it is not known yet.
   const Tensor* constant(int slot) const;
   void set_output(int slot, PartialShape shape) { outputs_[slot] = std::move(shape); }
+  // What may have failed: its error then.
+  template <std::same_as<Result<PartialShape>> R>
+  Status set_output(int slot, R shape) {
+    if (shape.ok()) set_output(slot, *std::move(shape));
+    return std::move(shape).status();
+  }
   const PartialShape& output(int slot) const { return outputs_[slot]; }
   std::vector<PartialShape> take_outputs() && { return std::move(outputs_); }
 

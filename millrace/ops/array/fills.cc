@@ -5,7 +5,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/loops/arguments.h"
-#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/loops/variants.h"
 
@@ -14,21 +14,16 @@ namespace {
 
 // A tensor of `shape` with the only element of `value` everywhere.
 Result<Tensor> filled(const Tensor& value, const Shape& shape, CancelProbe probe) {
-  MR_ASSIGN(Tensor output, Tensor::allocate(value.dtype(), shape));
   const Strides everywhere(shape.rank(), 0);
-  const Strides to = row_major_strides(shape);
-  MR_TRY(copy_box(shape.dims(), value, {0, everywhere}, output, {0, to}, probe));
-  return output;
+  return copied_box(shape, value, {0, everywhere}, probe);
 }
 
-Status fill(KernelContext& context) {
+Result<Tensor> fill(KernelContext& context) {
   MR_ASSIGN(const Shape shape, read_shape(context.input(0), "dims"));
   // A vector of one has always passed for a scalar.
   if (context.input(1).num_elements() != 1 || context.input(1).shape().rank() > 1)
     return invalid("value must be a scalar, got shape ", context.input(1).shape().to_string());
-  MR_ASSIGN(Tensor output, filled(context.input(1), shape, CancelProbe(context)));
-  context.set_output(0, std::move(output));
-  return {};
+  return filled(context.input(1), shape, CancelProbe(context));
 }
 
 KernelFactory zeros_like(const VariantTypes& types) {
@@ -37,25 +32,19 @@ KernelFactory zeros_like(const VariantTypes& types) {
   });
 }
 
-using OneOf = Tensor (*)();
+using All = cpu::Join<cpu::Number, cpu::Types<bool>>;
 
-Result<std::unique_ptr<Kernel>> make_ones_like(const KernelSpec& spec) {
-  using All = cpu::Join<cpu::Number, cpu::Types<bool>>;
-  const DType dtype = spec.inputs[0].dtype;
-  const OneOf one = cpu::pick<OneOf>(All(), dtype, []<class T>() -> OneOf {
-    return [] { return Tensor::scalar(T(cpu::Math<T>(1))); };
-  });
-  if (one == nullptr) return cpu::no_loop(spec, dtype);
-  return kernel([value = one()](KernelContext& context) -> Status {
-    MR_ASSIGN(Tensor output, filled(value, context.input(0).shape(), CancelProbe(context)));
-    context.set_output(0, std::move(output));
-    return {};
-  })(spec);
+template <class T>
+Tensor one_of() {
+  return Tensor::scalar(T(cpu::Math<T>(1)));
+}
+
+Result<Tensor> ones_like(KernelContext& context, Tensor (*one)()) {
+  return filled(one(), context.input(0).shape(), CancelProbe(context));
 }
 
 // --- Range ---
 
-using RangeTypes = cpu::Real;
 using RangeLoop = Result<Tensor> (*)(const Tensor& start, const Tensor& limit, const Tensor& delta,
                                      CancelProbe probe);
 
@@ -113,21 +102,9 @@ Status check_scalars(const KernelContext& context) {
   return {};
 }
 
-RangeLoop range_loop(DType dtype) {
-  return cpu::pick<RangeLoop>(RangeTypes(), dtype,
-                              []<class T>() -> RangeLoop { return &range<T>; });
-}
-
-Result<std::unique_ptr<Kernel>> make_range(const KernelSpec& spec) {
-  const RangeLoop loop = range_loop(spec.inputs[0].dtype);
-  if (loop == nullptr) return cpu::no_loop(spec, spec.inputs[0].dtype);
-  return kernel([loop](KernelContext& context) -> Status {
-    MR_TRY(check_scalars(context));
-    MR_ASSIGN(Tensor output,
-              loop(context.input(0), context.input(1), context.input(2), CancelProbe(context)));
-    context.set_output(0, std::move(output));
-    return {};
-  })(spec);
+Result<Tensor> run_range(KernelContext& context, RangeLoop loop) {
+  MR_TRY(check_scalars(context));
+  return loop(context.input(0), context.input(1), context.input(2), CancelProbe(context));
 }
 
 Status infer_range(InferContext& context) {
@@ -167,20 +144,13 @@ Status lin_space(const Tensor& start, const Tensor& stop, Tensor& output, Cancel
   return {};
 }
 
-Result<std::unique_ptr<Kernel>> make_lin_space(const KernelSpec& spec) {
-  const DType dtype = spec.inputs[0].dtype;
-  const LinSpaceLoop loop = cpu::pick<LinSpaceLoop>(
-      cpu::Floating(), dtype, []<class T>() -> LinSpaceLoop { return &lin_space<T>; });
-  if (loop == nullptr) return cpu::no_loop(spec, dtype);
-  return kernel([loop](KernelContext& context) -> Status {
-    MR_TRY(check_scalars(context));
-    MR_ASSIGN(const int64_t size, read_integer(context.input(2), "num"));
-    if (size <= 0) return invalid("Requires num > 0: ", size);
-    MR_ASSIGN(Tensor output, context.allocate(0, {size}));
-    MR_TRY(loop(context.input(0), context.input(1), output, CancelProbe(context)));
-    context.set_output(0, std::move(output));
-    return {};
-  })(spec);
+Result<Tensor> run_lin_space(KernelContext& context, LinSpaceLoop loop) {
+  MR_TRY(check_scalars(context));
+  MR_ASSIGN(const int64_t size, read_integer(context.input(2), "num"));
+  if (size <= 0) return invalid("Requires num > 0: ", size);
+  MR_ASSIGN(Tensor output, context.allocate(0, {size}));
+  MR_TRY(loop(context.input(0), context.input(1), output, CancelProbe(context)));
+  return output;
 }
 
 Status infer_lin_space(InferContext& context) {
@@ -200,7 +170,7 @@ Result<std::vector<int64_t>> one_hot_dims(const AnyShape& indices, int64_t wante
   return dims;
 }
 
-Status one_hot(KernelContext& context, int64_t axis) {
+Result<Tensor> one_hot(KernelContext& context, int64_t axis) {
   const Tensor& indices = context.input(0);
   MR_ASSIGN(const int64_t depth, read_integer(context.input(1), "depth"));
   if (depth < 0) return invalid("depth must be non-negative, got: ", depth);
@@ -222,15 +192,7 @@ Status one_hot(KernelContext& context, int64_t axis) {
     const int64_t place = (outer * depth + hot[i]) * inner + rest;
     copy_elements(output.dtype(), context.input(2).data(), to + place * size, 1);
   }
-  context.set_output(0, std::move(output));
-  return {};
-}
-
-KernelFactory one_hotting() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const int64_t axis, spec.attrs.integer("axis"));
-    return kernel([axis](KernelContext& context) { return one_hot(context, axis); })(spec);
-  };
+  return output;
 }
 
 Status infer_one_hot(InferContext& context) {
@@ -240,9 +202,7 @@ Status infer_one_hot(InferContext& context) {
   const bool is_known = depth && depth->size() == 1 && (*depth)[0] >= 0;
   MR_ASSIGN(const std::vector<int64_t> dims,
             one_hot_dims(context.input(0), axis, is_known ? (*depth)[0] : kUnknownDim));
-  MR_ASSIGN(PartialShape shape, PartialShape::create(dims));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, PartialShape::create(dims));
 }
 
 Status register_sequences(OpRegistry& ops) {
@@ -252,7 +212,8 @@ Status register_sequences(OpRegistry& ops) {
       .signature = "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx | Tidx: {bfloat16, half, "
                    "float, double, int8, int16, int32, int64, uint16, uint32} = int32",
       .infer = infer_range,
-      .cpu = make_range,
+      .cpu = kernel_with(run_range,
+                         cpu::loop_of_input<cpu::Real>([]<class T>() { return &range<T>; })),
       .examples = {"2, 9, 3 -> [2 5 8]", "5, 0, -2 -> [5 3 1] | Tidx = int32", "3, 3, 1 -> []"},
   }));
   return ops.add({
@@ -261,7 +222,8 @@ Status register_sequences(OpRegistry& ops) {
       .signature =
           "start: T, stop: T, num: Tidx -> output: T | T: floating, Tidx: {int32, int64} = int32",
       .infer = infer_lin_space,
-      .cpu = make_lin_space,
+      .cpu = kernel_with(run_lin_space, cpu::loop_of_input<cpu::Floating>(
+                                            []<class T>() { return &lin_space<T>; })),
       .examples = {"1, 2, 3 -> [1 1.5 2]", "7, 9, 1 -> [7]"},
   });
 }
@@ -292,7 +254,7 @@ Status register_fills(OpRegistry& ops) {
       .signature = "x: T -> y: T | T: {bfloat16, half, float, double, int8, uint8, int16, uint16, "
                    "int32, uint32, int64, uint64, complex64, complex128, bool}",
       .infer = infer::same_as_input,
-      .cpu = make_ones_like,
+      .cpu = kernel_with(ones_like, cpu::loop_of_input<All>([]<class T>() { return &one_of<T>; })),
       .examples = {"[0 2] -> [1 1]"},
   }));
   MR_TRY(ops.add({
@@ -301,7 +263,7 @@ Status register_fills(OpRegistry& ops) {
       .signature = "indices: TI, depth: int32, on_value: T, off_value: T -> output: T | "
                    "axis: int = -1, T: type, TI: {uint8, int8, int32, int64} = int64",
       .infer = infer_one_hot,
-      .cpu = one_hotting(),
+      .cpu = kernel_with(one_hot, integer("axis")),
       .examples = {"[1 0 7], 2, 5, 3 -> [[3 5] [5 3] [3 3]]",
                    "[1 0], 3, 1, 0 -> [[0 1] [1 0] [0 0]] | axis = 0, T = float"},
   }));

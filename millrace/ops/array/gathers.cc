@@ -9,25 +9,19 @@
 namespace millrace {
 namespace {
 
-Status gather_rows(KernelContext& context) {
+Result<Tensor> gather_rows(KernelContext& context) {
   CancelProbe probe(context);
-  MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), 0, 0, probe));
-  context.set_output(0, std::move(output));
-  return {};
+  return gather(context.input(0), context.input(1), 0, 0, probe);
 }
 
 Status infer_gather_rows(InferContext& context) {
-  MR_ASSIGN(PartialShape shape, gathered_shape(context.input(0), context.input(1), 0, 0));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, gathered_shape(context.input(0), context.input(1), 0, 0));
 }
 
-Status gather_along(KernelContext& context, int64_t batch_dims) {
+Result<Tensor> gather_along(KernelContext& context, int64_t batch_dims) {
   MR_ASSIGN(const int64_t axis, read_integer(context.input(2), "gather's axis"));
   CancelProbe probe(context);
-  MR_ASSIGN(Tensor output, gather(context.input(0), context.input(1), axis, batch_dims, probe));
-  context.set_output(0, std::move(output));
-  return {};
+  return gather(context.input(0), context.input(1), axis, batch_dims, probe);
 }
 
 Status infer_gather(InferContext& context) {
@@ -41,9 +35,7 @@ Status infer_gather(InferContext& context) {
     return {};
   }
   MR_ASSIGN(const int64_t at, read_integer(*axis, "gather's axis"));
-  MR_ASSIGN(PartialShape shape, gathered_shape(params, indices, at, batch_dims));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, gathered_shape(params, indices, at, batch_dims));
 }
 
 }  // namespace

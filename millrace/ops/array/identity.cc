@@ -1,4 +1,5 @@
 // Part of families.h: register_identity.
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
@@ -28,42 +29,17 @@ class ConstKernel final : public Kernel {
   const Tensor value_;
 };
 
-class PlaceholderKernel final : public Kernel {
- public:
-  explicit PlaceholderKernel(PartialShape shape) : shape_(std::move(shape)) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(PartialShape shape, spec.attrs.shape("shape"));
-    return std::unique_ptr<Kernel>(std::make_unique<PlaceholderKernel>(std::move(shape)));
-  }
-  Status run(KernelContext& context) override {
-    return invalid("You must feed a value for placeholder tensor '", context.node_name(),
-                   "' with dtype ", dtype_name(context.output_dtype(0)),
-                   shape_.rank() > 0 ? str_cat(" and shape ", shape_.to_string()) : "");
-  }
+Status refuse_placeholder(KernelContext& context, const PartialShape& shape) {
+  return invalid("You must feed a value for placeholder tensor '", context.node_name(),
+                 "' with dtype ", dtype_name(context.output_dtype(0)),
+                 shape.rank() > 0 ? str_cat(" and shape ", shape.to_string()) : "");
+}
 
- private:
-  const PartialShape shape_;
-};
-
-class EnsureShapeKernel final : public Kernel {
- public:
-  explicit EnsureShapeKernel(PartialShape shape) : shape_(std::move(shape)) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(PartialShape shape, spec.attrs.shape("shape"));
-    return std::unique_ptr<Kernel>(std::make_unique<EnsureShapeKernel>(std::move(shape)));
-  }
-  Status run(KernelContext& context) override {
-    if (!shape_.allows(context.input(0).shape())) {
-      return invalid("Shape of tensor ", context.node_name(), " ",
-                     context.input(0).shape().to_string(),
-                     " is not compatible with expected shape ", shape_.to_string(), ".");
-    }
-    return forward_first(context);
-  }
-
- private:
-  const PartialShape shape_;
-};
+Status ensure_shape(KernelContext& context, const PartialShape& shape) {
+  if (shape.allows(context.input(0).shape())) return forward_first(context);
+  return invalid("Shape of tensor ", context.node_name(), " ", context.input(0).shape().to_string(),
+                 " is not compatible with expected shape ", shape.to_string(), ".");
+}
 
 Status forward_all(KernelContext& context) {
   for (int slot = 0; slot < context.num_inputs(); ++slot) forward(context, slot, slot);
@@ -85,9 +61,7 @@ Status infer_all_as_inputs(InferContext& context) {
 // The input must fit the declared shape; what is known of either is known of the output.
 Status infer_both(InferContext& context) {
   MR_ASSIGN(const PartialShape declared, context.attrs().shape("shape"));
-  MR_ASSIGN(PartialShape merged, declared.merge(context.input(0)));
-  context.set_output(0, std::move(merged));
-  return {};
+  return context.set_output(0, declared.merge(context.input(0)));
 }
 
 // The default must fit, but what is fed instead needs only fit the declared shape.
@@ -123,7 +97,7 @@ Status register_sources(OpRegistry& ops) {
       .doc = "A tensor that must be fed; running it is an error.",
       .signature = "-> output: dtype | dtype: type, shape: shape = ?",
       .infer = infer::shape_attr,
-      .cpu = kernel_class<PlaceholderKernel>(),
+      .cpu = kernel_with(refuse_placeholder, partial_shape("shape")),
       .foldable = false,
       .source = Source::fed,
       .cost = Cost::cheap,
@@ -133,7 +107,7 @@ Status register_sources(OpRegistry& ops) {
       .doc = "A tensor that must be fed, of a given shape; running it is an error.",
       .signature = "-> output: dtype | dtype: type, shape: shape",
       .infer = infer::shape_attr,
-      .cpu = kernel_class<PlaceholderKernel>(),
+      .cpu = kernel_with(refuse_placeholder, partial_shape("shape")),
       .foldable = false,
       .source = Source::fed,
       .cost = Cost::cheap,
@@ -189,7 +163,7 @@ Status register_identity(OpRegistry& ops) {
       .doc = "Its input, unchanged; an error if the shape is not what it should be.",
       .signature = "input: T -> output: T | shape: shape, T: type",
       .infer = infer_both,
-      .cpu = kernel_class<EnsureShapeKernel>(),
+      .cpu = kernel_with(ensure_shape, partial_shape("shape")),
       .cost = Cost::cheap,
       .examples = {"[1 2 3] -> [1 2 3] | shape = [?]"},
   });

@@ -1,6 +1,7 @@
 // Part of families.h: register_joins.
 #include <optional>
 
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
@@ -49,7 +50,7 @@ Status check_joinable(const Shape& first, const Shape& other, int slot, int axis
 }
 
 // `values` are the slots [begin, end); `axis_slot` says along which axis.
-Status concat(KernelContext& context, int axis_slot, int begin, int end) {
+Result<Tensor> concat(KernelContext& context, int axis_slot, int begin, int end) {
   const Shape first = context.input(begin).shape();
   MR_ASSIGN(const int64_t wanted, read_integer(context.input(axis_slot), "ConcatOp : the axis"));
   if (first.is_scalar()) return invalid("Can't concatenate scalars (use tf.stack instead)");
@@ -73,8 +74,7 @@ Status concat(KernelContext& context, int axis_slot, int begin, int end) {
     MR_TRY(columns.put(context.input(slot), output, probe));
     columns.begin += columns.width;
   }
-  context.set_output(0, std::move(output));
-  return {};
+  return output;
 }
 
 Status infer_concat(InferContext& context, int axis_slot, int begin, int end) {
@@ -108,11 +108,13 @@ Status infer_concat(InferContext& context, int axis_slot, int begin, int end) {
   return {};
 }
 
-Status concat_v2(KernelContext& context) {
+Result<Tensor> concat_v2(KernelContext& context) {
   const int n = context.num_inputs() - 1;
   return concat(context, n, 0, n);
 }
-Status concat_v1(KernelContext& context) { return concat(context, 0, 1, context.num_inputs()); }
+Result<Tensor> concat_v1(KernelContext& context) {
+  return concat(context, 0, 1, context.num_inputs());
+}
 Status infer_concat_v2(InferContext& context) {
   const int n = context.num_inputs() - 1;
   return infer_concat(context, n, 0, n);
@@ -123,69 +125,46 @@ Status infer_concat_v1(InferContext& context) {
 
 // --- Pack and Unpack ---
 
-class PackKernel final : public Kernel {
- public:
-  explicit PackKernel(int64_t axis) : axis_(axis) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(const int64_t axis, spec.attrs.integer("axis"));
-    return std::unique_ptr<Kernel>(std::make_unique<PackKernel>(axis));
+Result<Tensor> pack(KernelContext& context, int64_t wanted) {
+  const Shape& each = context.input(0).shape();
+  MR_ASSIGN(const int axis, resolve_axis(wanted, each.rank() + 1, "Pack's axis"));
+  for (int slot = 1; slot < context.num_inputs(); ++slot) {
+    if (context.input(slot).shape() == each) continue;
+    return invalid("Shapes of all inputs must match: values[0].shape = ", each.to_string(),
+                   " != values[", slot, "].shape = ", context.input(slot).shape().to_string());
   }
-  Status run(KernelContext& context) override {
-    const Shape& each = context.input(0).shape();
-    MR_ASSIGN(const int axis, resolve_axis(axis_, each.rank() + 1, "Pack's axis"));
-    for (int slot = 1; slot < context.num_inputs(); ++slot) {
-      if (context.input(slot).shape() == each) continue;
-      return invalid("Shapes of all inputs must match: values[0].shape = ", each.to_string(),
-                     " != values[", slot, "].shape = ", context.input(slot).shape().to_string());
-    }
-    std::vector<int64_t> dims(each.dims().begin(), each.dims().end());
-    dims.insert(dims.begin() + axis, context.num_inputs());
-    MR_ASSIGN(const Shape shape, Shape::create(dims));
-    MR_ASSIGN(Tensor output, context.allocate(0, shape));
-    const int64_t width = product(each.dims().subspan(axis));
-    CancelProbe probe(context);
-    Columns columns{product(each.dims().first(axis)), 0, width, width * context.num_inputs()};
-    for (int slot = 0; slot < context.num_inputs(); ++slot, columns.begin += width)
-      MR_TRY(columns.put(context.input(slot), output, probe));
-    context.set_output(0, std::move(output));
-    return {};
-  }
+  std::vector<int64_t> dims(each.dims().begin(), each.dims().end());
+  dims.insert(dims.begin() + axis, context.num_inputs());
+  MR_ASSIGN(const Shape shape, Shape::create(dims));
+  MR_ASSIGN(Tensor output, context.allocate(0, shape));
+  const int64_t width = product(each.dims().subspan(axis));
+  CancelProbe probe(context);
+  Columns columns{product(each.dims().first(axis)), 0, width, width * context.num_inputs()};
+  for (int slot = 0; slot < context.num_inputs(); ++slot, columns.begin += width)
+    MR_TRY(columns.put(context.input(slot), output, probe));
+  return output;
+}
 
- private:
-  const int64_t axis_;
-};
-
-class UnpackKernel final : public Kernel {
- public:
-  explicit UnpackKernel(int64_t axis) : axis_(axis) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(const int64_t axis, spec.attrs.integer("axis"));
-    return std::unique_ptr<Kernel>(std::make_unique<UnpackKernel>(axis));
+Status unpack(KernelContext& context, int64_t wanted) {
+  const Tensor& value = context.input(0);
+  MR_ASSIGN(const int axis, resolve_axis(wanted, value.shape().rank(), "Unpack's axis"));
+  if (value.shape().dim(axis) != context.num_outputs()) {
+    return invalid("Input shape axis ", axis, " must equal ", context.num_outputs(), ", got shape ",
+                   value.shape().to_string());
   }
-  Status run(KernelContext& context) override {
-    const Tensor& value = context.input(0);
-    MR_ASSIGN(const int axis, resolve_axis(axis_, value.shape().rank(), "Unpack's axis"));
-    if (value.shape().dim(axis) != context.num_outputs()) {
-      return invalid("Input shape axis ", axis, " must equal ", context.num_outputs(),
-                     ", got shape ", value.shape().to_string());
-    }
-    std::vector<int64_t> dims(value.shape().dims().begin(), value.shape().dims().end());
-    dims.erase(dims.begin() + axis);
-    MR_ASSIGN(const Shape each, Shape::create(dims));
-    const int64_t width = product(each.dims().subspan(axis));
-    CancelProbe probe(context);
-    Columns columns{product(each.dims().first(axis)), 0, width, width * context.num_outputs()};
-    for (int slot = 0; slot < context.num_outputs(); ++slot, columns.begin += width) {
-      MR_ASSIGN(Tensor output, context.allocate(slot, each));
-      MR_TRY(columns.take(value, output, probe));
-      context.set_output(slot, std::move(output));
-    }
-    return {};
+  std::vector<int64_t> dims(value.shape().dims().begin(), value.shape().dims().end());
+  dims.erase(dims.begin() + axis);
+  MR_ASSIGN(const Shape each, Shape::create(dims));
+  const int64_t width = product(each.dims().subspan(axis));
+  CancelProbe probe(context);
+  Columns columns{product(each.dims().first(axis)), 0, width, width * context.num_outputs()};
+  for (int slot = 0; slot < context.num_outputs(); ++slot, columns.begin += width) {
+    MR_ASSIGN(Tensor output, context.allocate(slot, each));
+    MR_TRY(columns.take(value, output, probe));
+    context.set_output(slot, std::move(output));
   }
-
- private:
-  const int64_t axis_;
-};
+  return {};
+}
 
 Status infer_pack(InferContext& context) {
   MR_ASSIGN(const int64_t wanted, context.attrs().integer("axis"));
@@ -197,9 +176,7 @@ Status infer_pack(InferContext& context) {
   MR_ASSIGN(const int axis, resolve_axis(wanted, each.rank() + 1, "Pack's axis"));
   std::vector<int64_t> dims(each.dims().begin(), each.dims().end());
   dims.insert(dims.begin() + axis, context.num_inputs());
-  MR_ASSIGN(PartialShape shape, PartialShape::create(dims));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, PartialShape::create(dims));
 }
 
 Status infer_unpack(InferContext& context) {
@@ -214,8 +191,7 @@ Status infer_unpack(InferContext& context) {
   std::vector<int64_t> dims(value.dims().begin(), value.dims().end());
   dims.erase(dims.begin() + axis);
   for (int slot = 0; slot < context.num_outputs(); ++slot) {
-    MR_ASSIGN(PartialShape shape, PartialShape::create(dims));
-    context.set_output(slot, std::move(shape));
+    MR_TRY(context.set_output(slot, PartialShape::create(dims)));
   }
   return {};
 }
@@ -339,7 +315,7 @@ Status register_splits(OpRegistry& ops) {
       .doc = "The slices of value along axis, without that axis.",
       .signature = "value: T -> output: num*T | num: int >= 0, T: type, axis: int = 0",
       .infer = infer_unpack,
-      .cpu = kernel_class<UnpackKernel>(),
+      .cpu = kernel_with(unpack, integer("axis")),
       .examples = {"[[1 2] [3 4]] -> [1 2], [3 4] | num = 2",
                    "[[1 2] [3 4]] -> [1 3], [2 4] | num = 2, axis = -1"},
   }));
@@ -389,7 +365,7 @@ Status register_joins(OpRegistry& ops) {
       .doc = "The values, which have one shape, stacked along a new axis.",
       .signature = "values: N*T -> output: T | N: int >= 1, T: type, axis: int = 0",
       .infer = infer_pack,
-      .cpu = kernel_class<PackKernel>(),
+      .cpu = kernel_with(pack, integer("axis")),
       .examples = {"[1 2], [3 4] -> [[1 2] [3 4]]", "[1 2], [3 4] -> [[1 3] [2 4]] | axis = 1"},
   }));
   return register_splits(ops);

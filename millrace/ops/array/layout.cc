@@ -32,7 +32,7 @@ Result<std::vector<int>> read_permutation(std::span<const int64_t> perm, int ran
   return axes;
 }
 
-Status transpose(KernelContext& context) {
+Result<Tensor> transpose(KernelContext& context) {
   const Tensor& input = context.input(0);
   MR_ASSIGN(const std::vector<int64_t> perm, read_integers(context.input(1), "perm"));
   MR_ASSIGN(const std::vector<int> axes, read_permutation(perm, input.shape().rank()));
@@ -44,12 +44,7 @@ Status transpose(KernelContext& context) {
     from.push_back(own[axis]);
   }
   MR_ASSIGN(const Shape shape, Shape::create(dims));
-  MR_ASSIGN(Tensor output, context.allocate(0, shape));
-  const Strides to = row_major_strides(shape);
-  CancelProbe probe(context);
-  MR_TRY(copy_box(dims, input, {0, from}, output, {0, to}, probe));
-  context.set_output(0, std::move(output));
-  return {};
+  return copied_box(shape, input, {0, from}, CancelProbe(context));
 }
 
 Status infer_transpose(InferContext& context) {
@@ -65,12 +60,10 @@ Status infer_transpose(InferContext& context) {
     MR_ASSIGN(const std::vector<int> axes, read_permutation(*perm, input.rank()));
     for (size_t i = 0; i < axes.size(); ++i) dims[i] = input.dim(axes[i]);
   }
-  MR_ASSIGN(PartialShape shape, PartialShape::create(dims));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, PartialShape::create(dims));
 }
 
-Status invert_permutation(KernelContext& context) {
+Result<Tensor> invert_permutation(KernelContext& context) {
   MR_ASSIGN(const std::vector<int64_t> perm, read_integers(context.input(0), "x"));
   if (context.input(0).shape().rank() != 1)
     return invalid("invert_permutation expects a 1D vector.");
@@ -82,9 +75,7 @@ Status invert_permutation(KernelContext& context) {
     if (inverse[at] != -1) return invalid(at, " is duplicated in the input.");
     inverse[at] = i;
   }
-  MR_ASSIGN(Tensor output, integer_tensor(context.output_dtype(0), {size}, inverse));
-  context.set_output(0, std::move(output));
-  return {};
+  return integer_tensor(context.output_dtype(0), {size}, inverse);
 }
 
 // --- Tile ---
@@ -108,7 +99,7 @@ Result<std::vector<int64_t>> tiled_dims(const PartialShape& input,
   return dims;
 }
 
-Status tile(KernelContext& context) {
+Result<Tensor> tile(KernelContext& context) {
   const Tensor& input = context.input(0);
   if (context.input(1).shape().rank() != 1) {
     return invalid("Expected multiples to be 1-D, but got shape ",
@@ -130,8 +121,7 @@ Status tile(KernelContext& context) {
   }
   CancelProbe probe(context);
   if (output.num_elements() > 0) MR_TRY(copy_box(box, input, {0, from}, output, {0, to}, probe));
-  context.set_output(0, std::move(output));
-  return {};
+  return output;
 }
 
 Status infer_tile(InferContext& context) {
@@ -143,9 +133,7 @@ Status infer_tile(InferContext& context) {
     return {};
   }
   MR_ASSIGN(const std::vector<int64_t> dims, tiled_dims(input, *multiples));
-  MR_ASSIGN(PartialShape shape, PartialShape::create(dims));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, PartialShape::create(dims));
 }
 
 // --- Pad ---
@@ -184,7 +172,7 @@ Result<std::vector<int64_t>> padding_rows(const Tensor& paddings) {
   return read_elements(paddings, "paddings");
 }
 
-Status pad(KernelContext& context) {
+Result<Tensor> pad(KernelContext& context) {
   const Tensor& input = context.input(0);
   MR_ASSIGN(const std::vector<int64_t> rows, padding_rows(context.input(1)));
   MR_ASSIGN(const Padding padding, read_padding(input.shape(), rows));
@@ -195,10 +183,8 @@ Status pad(KernelContext& context) {
     const Tensor& value = context.input(2);
     if (value.num_elements() != 1)
       return invalid("constant_values must be a scalar: ", value.shape().to_string());
-    MR_ASSIGN(output, context.allocate(0, shape));
     const Strides everywhere(shape.rank(), 0);
-    CancelProbe probe(context);
-    MR_TRY(copy_box(shape.dims(), value, {0, everywhere}, output, {0, to}, probe));
+    MR_ASSIGN(output, copied_box(shape, value, {0, everywhere}, CancelProbe(context)));
   } else {
     MR_ASSIGN(output, Tensor::zeros(input.dtype(), shape));
   }
@@ -207,8 +193,7 @@ Status pad(KernelContext& context) {
   const Strides from = row_major_strides(input.shape());
   CancelProbe probe(context);
   MR_TRY(copy_box(input.shape().dims(), input, {0, from}, output, {begin, to}, probe));
-  context.set_output(0, std::move(output));
-  return {};
+  return output;
 }
 
 Status infer_pad(InferContext& context) {
@@ -221,28 +206,20 @@ Status infer_pad(InferContext& context) {
   }
   MR_ASSIGN(const std::vector<int64_t> rows, padding_rows(*paddings));
   MR_ASSIGN(const Padding padding, read_padding(input, rows));
-  MR_ASSIGN(PartialShape shape, PartialShape::create(padding.dims));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, PartialShape::create(padding.dims));
 }
 
 // --- BroadcastTo ---
 
-Status broadcast_to(KernelContext& context) {
+Result<Tensor> broadcast_to(KernelContext& context) {
   const Tensor& input = context.input(0);
   MR_ASSIGN(const Shape shape, read_shape(context.input(1), "BroadcastTo's shape"));
   const auto together = broadcast_shapes(input.shape(), shape);
   if (!together.ok() || *together != shape) {
     return invalid("Incompatible shapes: ", input.shape().to_string(), " vs. ", shape.to_string());
   }
-  MR_ASSIGN(Tensor output, context.allocate(0, shape));
-  const Strides from = broadcast_strides(input.shape(), shape);
-  const Strides to = row_major_strides(shape);
-  CancelProbe probe(context);
-  if (output.num_elements() > 0)
-    MR_TRY(copy_box(shape.dims(), input, {0, from}, output, {0, to}, probe));
-  context.set_output(0, std::move(output));
-  return {};
+  return copied_box(shape, input, {0, broadcast_strides(input.shape(), shape)},
+                    CancelProbe(context));
 }
 
 Status infer_broadcast_to(InferContext& context) {
@@ -256,24 +233,19 @@ Status infer_broadcast_to(InferContext& context) {
 
 // --- ReverseV2 ---
 
-Status reverse(KernelContext& context) {
+Result<Tensor> reverse(KernelContext& context) {
   const Tensor& input = context.input(0);
   MR_ASSIGN(const std::vector<int64_t> axes, read_integers(context.input(1), "axis"));
   MR_ASSIGN(const std::vector<bool> reversed, resolve_axes(axes, input.shape().rank(), "axis"));
-  MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
-  const Strides to = row_major_strides(input.shape());
-  Strides from = to;
+  Strides from = row_major_strides(input.shape());
   int64_t begin = 0;
   for (size_t axis = 0; axis < from.size(); ++axis) {
     if (!reversed[axis]) continue;
     begin += from[axis] * (input.shape().dim(static_cast<int>(axis)) - 1);
     from[axis] = -from[axis];
   }
-  CancelProbe probe(context);
-  if (input.num_elements() > 0)
-    MR_TRY(copy_box(input.shape().dims(), input, {begin, from}, output, {0, to}, probe));
-  context.set_output(0, std::move(output));
-  return {};
+  if (input.num_elements() == 0) begin = 0;
+  return copied_box(input.shape(), input, {begin, from}, CancelProbe(context));
 }
 
 Status register_orders(OpRegistry& ops) {

@@ -1,4 +1,5 @@
 // Part of families.h: register_shapes.
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
@@ -17,16 +18,13 @@ Status shape_of_each(KernelContext& context) {
   return {};
 }
 
-Status size_of(KernelContext& context) {
+Result<Tensor> size_of(KernelContext& context) {
   const int64_t size = context.input(0).num_elements();
-  MR_ASSIGN(Tensor made, integer_tensor(context.output_dtype(0), Shape(), {&size, 1}));
-  context.set_output(0, std::move(made));
-  return {};
+  return integer_tensor(context.output_dtype(0), Shape(), {&size, 1});
 }
 
-Status rank_of(KernelContext& context) {
-  context.set_output(0, Tensor::scalar<int32_t>(context.input(0).shape().rank()));
-  return {};
+Result<Tensor> rank_of(KernelContext& context) {
+  return Tensor::scalar<int32_t>(context.input(0).shape().rank());
 }
 
 Status infer_shape_of_each(InferContext& context) {
@@ -72,15 +70,13 @@ Result<Shape> reshaped(const Shape& from, std::vector<int64_t> dims) {
   return Shape::create(dims);
 }
 
-Status reshape(KernelContext& context) {
+Result<Tensor> reshape(KernelContext& context) {
   MR_ASSIGN(std::vector<int64_t> dims, read_integers(context.input(1), "sizes input"));
   if (std::ssize(dims) >= kMaxRank) {
     return invalid("too many dimensions: must be < ", kMaxRank, ", but received ", dims.size());
   }
   MR_ASSIGN(const Shape shape, reshaped(context.input(0).shape(), std::move(dims)));
-  MR_ASSIGN(Tensor output, context.take_input(0).reshaped(shape));
-  context.set_output(0, std::move(output));
-  return {};
+  return context.take_input(0).reshaped(shape);
 }
 
 Status infer_reshape(InferContext& context) {
@@ -90,8 +86,7 @@ Status infer_reshape(InferContext& context) {
     MR_ASSIGN(const Shape shape, reshaped(*from, *dims));
     context.set_output(0, shape);
   } else if (dims) {
-    MR_ASSIGN(PartialShape shape, PartialShape::create(*dims));
-    context.set_output(0, std::move(shape));
+    MR_TRY(context.set_output(0, PartialShape::create(*dims)));
   } else if (context.input(1).rank() == 1 && context.input(1).dim(0) != kUnknownDim &&
              context.input(1).dim(0) <= kMaxRank) {
     context.set_output(0, PartialShape::of_rank(static_cast<int>(context.input(1).dim(0))));
@@ -110,13 +105,11 @@ Result<std::vector<int64_t>> with_new_axis(const AnyShape& shape, int64_t at) {
   return dims;
 }
 
-Status expand_dims(KernelContext& context) {
+Result<Tensor> expand_dims(KernelContext& context) {
   MR_ASSIGN(const int64_t at, read_integer(context.input(1), "ExpandDims' dim"));
   MR_ASSIGN(const std::vector<int64_t> dims, with_new_axis(context.input(0).shape(), at));
   MR_ASSIGN(const Shape shape, Shape::create(dims));
-  MR_ASSIGN(Tensor output, context.take_input(0).reshaped(shape));
-  context.set_output(0, std::move(output));
-  return {};
+  return context.take_input(0).reshaped(shape);
 }
 
 Status infer_expand_dims(InferContext& context) {
@@ -128,9 +121,7 @@ Status infer_expand_dims(InferContext& context) {
   }
   MR_ASSIGN(const int64_t axis, read_integer(*at, "ExpandDims' dim"));
   MR_ASSIGN(const std::vector<int64_t> dims, with_new_axis(context.input(0), axis));
-  MR_ASSIGN(PartialShape shape, PartialShape::create(dims));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, PartialShape::create(dims));
 }
 
 // --- Squeeze ---
@@ -149,17 +140,10 @@ Result<std::vector<int64_t>> squeezed(const AnyShape& shape, std::span<const int
   return dims;
 }
 
-KernelFactory squeezing() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(std::vector<int64_t> axes, spec.attrs.integers("squeeze_dims"));
-    return kernel([axes = std::move(axes)](KernelContext& context) -> Status {
-      MR_ASSIGN(const std::vector<int64_t> dims, squeezed(context.input(0).shape(), axes));
-      MR_ASSIGN(const Shape shape, Shape::create(dims));
-      MR_ASSIGN(Tensor output, context.take_input(0).reshaped(shape));
-      context.set_output(0, std::move(output));
-      return {};
-    })(spec);
-  };
+Result<Tensor> squeeze(KernelContext& context, const std::vector<int64_t>& axes) {
+  MR_ASSIGN(const std::vector<int64_t> dims, squeezed(context.input(0).shape(), axes));
+  MR_ASSIGN(const Shape shape, Shape::create(dims));
+  return context.take_input(0).reshaped(shape);
 }
 
 Status infer_squeeze(InferContext& context) {
@@ -169,9 +153,7 @@ Status infer_squeeze(InferContext& context) {
   const bool all_known = input.is_fully_known();
   if (axes.empty() && !all_known) return {};  // an unknown dim may turn out to be 1
   MR_ASSIGN(const std::vector<int64_t> dims, squeezed(input, axes));
-  MR_ASSIGN(PartialShape shape, PartialShape::create(dims));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, PartialShape::create(dims));
 }
 
 Status register_questions(OpRegistry& ops) {
@@ -245,7 +227,7 @@ Status register_shapes(OpRegistry& ops) {
       .doc = "The same elements without dimensions of 1: the named ones, or all.",
       .signature = "input: T -> output: T | T: type, squeeze_dims: list(int) >= 0 = {}",
       .infer = infer_squeeze,
-      .cpu = squeezing(),
+      .cpu = kernel_with(squeeze, integers("squeeze_dims")),
       .cost = Cost::cheap,
       .examples = {"[[[1] [2]]] -> [1 2]", "[[[1] [2]]] -> [[1] [2]] | squeeze_dims = {0}"},
   });

@@ -1,4 +1,5 @@
 // Part of families.h: register_slices.
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
@@ -42,7 +43,7 @@ Result<std::vector<int64_t>> slice_sizes(const AnyShape& input, std::span<const 
   return sizes;
 }
 
-Status slice(KernelContext& context) {
+Result<Tensor> slice(KernelContext& context) {
   const Tensor& input = context.input(0);
   if (context.input(1).shape().rank() != 1 || context.input(2).shape().rank() != 1) {
     return invalid("Expected begin and size arguments to be 1-D tensors of size ",
@@ -53,17 +54,9 @@ Status slice(KernelContext& context) {
   MR_ASSIGN(std::vector<int64_t> wanted, read_integers(context.input(2), "size"));
   MR_ASSIGN(const std::vector<int64_t> sizes, slice_sizes(input.shape(), begin, std::move(wanted)));
   MR_ASSIGN(const Shape shape, Shape::create(sizes));
-  if (shape == input.shape()) {
-    context.set_output(0, context.take_input(0));
-    return {};
-  }
-  MR_ASSIGN(Tensor output, context.allocate(0, shape));
+  if (shape == input.shape()) return context.take_input(0);
   const Strides from = row_major_strides(input.shape());
-  const Strides to = row_major_strides(shape);
-  CancelProbe probe(context);
-  MR_TRY(copy_box(sizes, input, {offset_of(begin, from), from}, output, {0, to}, probe));
-  context.set_output(0, std::move(output));
-  return {};
+  return copied_box(shape, input, {offset_of(begin, from), from}, CancelProbe(context));
 }
 
 Status infer_slice(InferContext& context) {
@@ -73,8 +66,7 @@ Status infer_slice(InferContext& context) {
   if (input.has_rank() && begin && wanted) {
     MR_ASSIGN(std::vector<int64_t> sizes, slice_sizes(input, *begin, *wanted));
     for (int64_t& size : sizes) size = std::max(size, kUnknownDim);
-    MR_ASSIGN(PartialShape shape, PartialShape::create(sizes));
-    context.set_output(0, std::move(shape));
+    MR_TRY(context.set_output(0, PartialShape::create(sizes)));
   } else if (input.has_rank()) {
     context.set_output(0, PartialShape::of_rank(input.rank()));
   }
@@ -83,52 +75,38 @@ Status infer_slice(InferContext& context) {
 
 // --- StridedSlice ---
 
-class StridedSliceKernel final : public Kernel {
- public:
-  explicit StridedSliceKernel(SliceMasks masks) : masks_(masks) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(const SliceMasks masks, SliceMasks::from(spec.attrs));
-    return std::unique_ptr<Kernel>(std::make_unique<StridedSliceKernel>(masks));
-  }
-
-  Status run(KernelContext& context) override {
-    const Tensor& input = context.input(0);
-    SliceArguments arguments;
-    MR_ASSIGN(arguments.begin, read_integers(context.input(1), "begin"));
-    MR_ASSIGN(arguments.end, read_integers(context.input(2), "end"));
-    MR_ASSIGN(arguments.strides, read_integers(context.input(3), "strides"));
-    arguments.count = arguments.begin->size();
-    arguments.masks = masks_;
-    if (arguments.end->size() != arguments.count || arguments.strides->size() != arguments.count) {
-      return invalid("Expected begin, end, and strides to be 1D equal size tensors, but got sizes ",
-                     arguments.count, ", ", arguments.end->size(), " and ",
-                     arguments.strides->size());
-    }
-    MR_ASSIGN(const SlicePlan plan, plan_slice(input.shape(), arguments));
-    MR_ASSIGN(const Shape shape, Shape::create(plan.output));
-    const bool is_everything = shape.num_elements() == input.num_elements() &&
-                               std::all_of(plan.stride.begin(), plan.stride.end(),
-                                           [](int64_t stride) { return stride >= 0; });
-    if (is_everything) {
-      MR_ASSIGN(Tensor output, context.take_input(0).reshaped(shape));
-      context.set_output(0, std::move(output));
-      return {};
-    }
-    MR_ASSIGN(Tensor output, context.allocate(0, shape));
-    const Strides own = row_major_strides(input.shape());
-    const int64_t begin = offset_of(plan.begin, own);
-    Strides from = own;
-    for (size_t axis = 0; axis < from.size(); ++axis) from[axis] *= plan.stride[axis];
-    const Strides to = row_major_strides(plan.size);
-    CancelProbe probe(context);
-    MR_TRY(copy_box(plan.size, input, {begin, from}, output, {0, to}, probe));
-    context.set_output(0, std::move(output));
-    return {};
-  }
-
- private:
-  const SliceMasks masks_;
+struct BoundMasks {
+  Result<SliceMasks> read(const KernelSpec& spec) const { return SliceMasks::from(spec.attrs); }
 };
+
+Result<Tensor> strided_slice(KernelContext& context, const SliceMasks& masks) {
+  const Tensor& input = context.input(0);
+  SliceArguments arguments;
+  MR_ASSIGN(arguments.begin, read_integers(context.input(1), "begin"));
+  MR_ASSIGN(arguments.end, read_integers(context.input(2), "end"));
+  MR_ASSIGN(arguments.strides, read_integers(context.input(3), "strides"));
+  arguments.count = arguments.begin->size();
+  arguments.masks = masks;
+  if (arguments.end->size() != arguments.count || arguments.strides->size() != arguments.count) {
+    return invalid("Expected begin, end, and strides to be 1D equal size tensors, but got sizes ",
+                   arguments.count, ", ", arguments.end->size(), " and ",
+                   arguments.strides->size());
+  }
+  MR_ASSIGN(const SlicePlan plan, plan_slice(input.shape(), arguments));
+  MR_ASSIGN(const Shape shape, Shape::create(plan.output));
+  const bool is_everything =
+      shape.num_elements() == input.num_elements() &&
+      std::ranges::all_of(plan.stride, [](int64_t stride) { return stride >= 0; });
+  if (is_everything) return context.take_input(0).reshaped(shape);
+  // Axes are dropped and added by the masks; the box that is copied has those of the input.
+  MR_ASSIGN(const Shape box, Shape::create(plan.size));
+  const Strides own = row_major_strides(input.shape());
+  Strides from = own;
+  for (size_t axis = 0; axis < from.size(); ++axis) from[axis] *= plan.stride[axis];
+  MR_ASSIGN(const Tensor made,
+            copied_box(box, input, {offset_of(plan.begin, own), from}, CancelProbe(context)));
+  return made.reshaped(shape);
+}
 
 Status infer_strided_slice(InferContext& context) {
   const PartialShape& input = context.input(0);
@@ -144,9 +122,7 @@ Status infer_strided_slice(InferContext& context) {
   if (!input.has_rank() || entries.rank() != 1 || entries.dim(0) == kUnknownDim) return {};
   arguments.count = static_cast<size_t>(entries.dim(0));
   MR_ASSIGN(const SlicePlan plan, plan_slice(input, arguments));
-  MR_ASSIGN(PartialShape shape, PartialShape::create(plan.output));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, PartialShape::create(plan.output));
 }
 
 }  // namespace
@@ -170,7 +146,7 @@ Status register_slices(OpRegistry& ops) {
                    "Index: {int16, int32, int64}, begin_mask: int = 0, end_mask: int = 0, "
                    "ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0",
       .infer = infer_strided_slice,
-      .cpu = kernel_class<StridedSliceKernel>(),
+      .cpu = kernel_with(strided_slice, BoundMasks()),
       .examples = {"[1 2 3 4 5], [1], [4], [2] -> [2 4]",
                    "[1 2 3 4 5], [0], [0], [-1] -> [5 4 3 2 1] | begin_mask = 1, end_mask = 1",
                    "[1 2 3 4 5], [-2], [0], [1] -> 4 | shrink_axis_mask = 1",

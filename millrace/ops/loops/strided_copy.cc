@@ -69,4 +69,12 @@ Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayo
   return walk.each_piece(probe, copy, piece);
 }
 
+Result<Tensor> copied_box(const Shape& shape, const Tensor& from, const BoxLayout& from_layout,
+                          CancelProbe probe) {
+  MR_ASSIGN(Tensor made, Tensor::allocate(from.dtype(), shape));
+  const Strides to = row_major_strides(shape);
+  MR_TRY(copy_box(shape.dims(), from, from_layout, made, {0, to}, probe));
+  return made;
+}
+
 }  // namespace millrace

@@ -27,5 +27,8 @@ void copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout
 // The same, unless the step ends meanwhile: the status of the probe.
 Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
                 Tensor& to, const BoxLayout& to_layout, CancelProbe& probe);
+// A new tensor of `shape` whose elements, in row-major order, are those of `from` in a layout.
+Result<Tensor> copied_box(const Shape& shape, const Tensor& from, const BoxLayout& from_layout,
+                          CancelProbe probe);
 
 }  // namespace millrace

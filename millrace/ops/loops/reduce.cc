@@ -23,9 +23,7 @@ class ReduceKernel final : public Kernel {
     MR_ASSIGN(const std::vector<int64_t> axes,
               read_integers(context.input(1), "reduction_indices"));
     CancelProbe probe(context);
-    MR_ASSIGN(Tensor output, reduce(context.input(0), axes, keep_, loops_, probe));
-    context.set_output(0, std::move(output));
-    return {};
+    return context.set_output(0, reduce(context.input(0), axes, keep_, loops_, probe));
   }
 
  private:
@@ -64,6 +62,8 @@ Result<Tensor> reduce(const Tensor& input, std::span<const int64_t> axes, KeepDi
   const int64_t outputs = accumulators.num_elements();
   loops.reset(accumulators.mutable_data(), outputs);
 
+  // Along axes that go the accumulators stand still. Neighbours of one kind merge in the walk, so
+  // that a run either folds into one accumulator or adds itself to a run of them.
   Strides to = row_major_strides(kept.dims());
   int64_t count = 1;  // elements per accumulator
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -101,8 +101,7 @@ Status infer_reduced(InferContext& context) {
   MR_ASSIGN(const auto axes, constant_integers(context, 1, "reduction_indices"));
   if (!input.has_rank()) return {};
   if (axes) {
-    MR_ASSIGN(PartialShape shape, reduced_shape(input, *axes, keep));
-    context.set_output(0, std::move(shape));
+    MR_TRY(context.set_output(0, reduced_shape(input, *axes, keep)));
   } else if (keep == KeepDims::yes) {
     context.set_output(0, PartialShape::of_rank(input.rank()));
   }

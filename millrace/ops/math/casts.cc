@@ -2,6 +2,7 @@
 #include <bit>
 #include <limits>
 
+#include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
@@ -101,40 +102,32 @@ CastLoop cast_loop_for(DType from, DType to) {
   return loop == nullptr ? nullptr : loop(to);
 }
 
-class CastKernel final : public Kernel {
- public:
-  explicit CastKernel(CastLoop loop) : loop_(loop) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+// Null where nothing is to be done.
+struct BoundCast {
+  Result<CastLoop> read(const KernelSpec& spec) const {
     const DType from = spec.inputs[0].dtype, to = spec.outputs[0].dtype;
     MR_ASSIGN(const bool truncates, spec.attrs.boolean("Truncate"));
+    if (from == to) return CastLoop(nullptr);
     CastLoop loop = truncates ? truncating_loop_for(from, to) : nullptr;
     if (loop == nullptr) loop = cast_loop_for(from, to);
-    if (loop == nullptr && from != to)
-      return unimplemented("Cast ", dtype_name(from), " to ", dtype_name(to), " is not supported");
-    return std::unique_ptr<Kernel>(std::make_unique<CastKernel>(from == to ? nullptr : loop));
+    if (loop != nullptr) return loop;
+    return unimplemented("Cast ", dtype_name(from), " to ", dtype_name(to), " is not supported");
   }
-
-  Status run(KernelContext& context) override {
-    if (loop_ == nullptr) {
-      context.set_output(0, context.take_input(0));
-      return {};
-    }
-    const Tensor& input = context.input(0);
-    MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
-    const char* from = static_cast<const char*>(input.data());
-    char* to = static_cast<char*>(output.mutable_data());
-    const auto from_size = static_cast<int64_t>(dtype_size(input.dtype()));
-    const auto to_size = static_cast<int64_t>(dtype_size(output.dtype()));
-    MR_TRY(CancelProbe(context).in_pieces(input.num_elements(), [&](int64_t begin, int64_t count) {
-      loop_(from + begin * from_size, to + begin * to_size, count);
-    }));
-    context.set_output(0, std::move(output));
-    return {};
-  }
-
- private:
-  const CastLoop loop_;  // null: the types are the same
 };
+
+Result<Tensor> cast(KernelContext& context, CastLoop loop) {
+  if (loop == nullptr) return context.take_input(0);
+  const Tensor& input = context.input(0);
+  MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
+  const char* from = static_cast<const char*>(input.data());
+  char* to = static_cast<char*>(output.mutable_data());
+  const auto from_size = static_cast<int64_t>(dtype_size(input.dtype()));
+  const auto to_size = static_cast<int64_t>(dtype_size(output.dtype()));
+  MR_TRY(CancelProbe(context).in_pieces(input.num_elements(), [&](int64_t begin, int64_t count) {
+    loop(from + begin * from_size, to + begin * to_size, count);
+  }));
+  return output;
+}
 
 // --- Bitcast ---
 
@@ -157,7 +150,7 @@ Result<PartialShape> bitcast_shape(const PartialShape& shape, DType from, DType 
   return PartialShape::create(dims);
 }
 
-Status bitcast(KernelContext& context) {
+Result<Tensor> bitcast(KernelContext& context) {
   Tensor input = context.take_input(0);
   const DType to = context.output_dtype(0);
   // Bytes that came as small elements may not lie where large ones must.
@@ -167,17 +160,13 @@ Status bitcast(KernelContext& context) {
   MR_ASSIGN(const PartialShape shape, bitcast_shape(input.shape(), input.dtype(), to));
   const auto offset = static_cast<size_t>(static_cast<const char*>(input.data()) -
                                           static_cast<const char*>(input.buffer()->data()));
-  MR_ASSIGN(Tensor output, Tensor::on_buffer(to, *shape.to_shape(), input.buffer(), offset));
-  context.set_output(0, std::move(output));
-  return {};
+  return Tensor::on_buffer(to, *shape.to_shape(), input.buffer(), offset);
 }
 
 Status infer_bitcast(InferContext& context) {
   MR_ASSIGN(const DType from, context.attrs().type("T"));
   MR_ASSIGN(const DType to, context.attrs().type("type"));
-  MR_ASSIGN(PartialShape shape, bitcast_shape(context.input(0), from, to));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, bitcast_shape(context.input(0), from, to));
 }
 
 }  // namespace
@@ -188,7 +177,7 @@ Status register_casts(OpRegistry& ops) {
       .doc = "The nearest values of type DstT; floats become integers by leaving out the fraction.",
       .signature = "x: SrcT -> y: DstT | SrcT: type, DstT: type, Truncate: bool = false",
       .infer = infer::same_as_input,
-      .cpu = kernel_class<CastKernel>(),
+      .cpu = kernel_with(cast, BoundCast()),
       .examples = {"[1.75 -1.25] -> [1 -1] | SrcT = float, DstT = int32",
                    "[0 2] -> [false true] | SrcT = int64, DstT = bool",
                    "[3 4] -> [3 4] | SrcT = half, DstT = complex128",

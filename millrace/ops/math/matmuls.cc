@@ -3,7 +3,7 @@
 
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
-#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/math/families.h"
 
@@ -109,9 +109,7 @@ Result<Tensor> turned(const Tensor& tensor, Side side, CancelProbe& probe) {
   std::swap(dims[rank - 2], dims[rank - 1]);
   std::swap(from[rank - 2], from[rank - 1]);
   MR_ASSIGN(const Shape shape, Shape::create(dims));
-  MR_ASSIGN(Tensor made, Tensor::allocate(tensor.dtype(), shape));
-  const Strides to = row_major_strides(shape);
-  MR_TRY(copy_box(dims, tensor, {0, from}, made, {0, to}, probe));
+  MR_ASSIGN(Tensor made, copied_box(shape, tensor, {0, from}, probe));
   if (side == Side::adjoint && tensor.dtype() == DType::c64) conjugate<std::complex<float>>(made);
   if (side == Side::adjoint && tensor.dtype() == DType::c128) conjugate<std::complex<double>>(made);
   return made;
@@ -144,7 +142,7 @@ Result<PartialShape> product_shape(const PartialShape& a, Side a_side, const Par
 
 class ProductKernel final : public Kernel {
  public:
-  ProductKernel(ProductLoop loop, Side a, Side b) : loop_(loop), a_side_(a), b_side_(b) {}
+  ProductKernel(Side a, Side b, ProductLoop loop) : loop_(loop), a_side_(a), b_side_(b) {}
   Status run(KernelContext& context) override {
     MR_ASSIGN(const PartialShape known,
               product_shape(context.input(0).shape(), a_side_, context.input(1).shape(), b_side_));
@@ -205,14 +203,16 @@ struct Naming {
 constexpr Naming kMatMul = {"transpose_a", "transpose_b", Side::transposed, true};
 constexpr Naming kBatchMatMul = {"adj_x", "adj_y", Side::adjoint, false};
 
+struct BoundSide {
+  std::string_view attr;
+  Side turned;
+  Result<Side> read(const KernelSpec& spec) const { return side_of(spec.attrs, attr, turned); }
+};
+
 KernelFactory product_kernel(Naming naming) {
-  return [naming](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const Side a, side_of(spec.attrs, naming.a, naming.turned));
-    MR_ASSIGN(const Side b, side_of(spec.attrs, naming.b, naming.turned));
-    const ProductLoop loop = product_loop_for(spec.inputs[0].dtype);
-    if (loop == nullptr) return cpu::no_loop(spec, spec.inputs[0].dtype);
-    return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(loop, a, b));
-  };
+  return kernel_from<ProductKernel>(BoundSide{naming.a, naming.turned},
+                                    BoundSide{naming.b, naming.turned},
+                                    cpu::LoopFor{product_loop_for});
 }
 
 InferFn infer_product(Naming naming) {
@@ -223,9 +223,7 @@ InferFn infer_product(Naming naming) {
       MR_TRY(context.input_of_rank(0, 2));
       MR_TRY(context.input_of_rank(1, 2));
     }
-    MR_ASSIGN(PartialShape shape, product_shape(context.input(0), a, context.input(1), b));
-    context.set_output(0, std::move(shape));
-    return {};
+    return context.set_output(0, product_shape(context.input(0), a, context.input(1), b));
   };
 }
 

@@ -1,6 +1,7 @@
 // Part of families.h: register_reductions.
 #include <limits>
 
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/reduce.h"
 #include "millrace/ops/math/families.h"
 
@@ -234,19 +235,11 @@ ReduceLoops squares_loops_of() {
   return {&fold_squares<T>, &reset<Adding, A>, &finish_half<T, A>, dtype_of<A>};
 }
 
-Result<std::unique_ptr<Kernel>> make_l2_loss(const KernelSpec& spec) {
-  const DType dtype = spec.inputs[0].dtype;
-  const MakeLoops make = cpu::pick<MakeLoops>(
-      Floating(), dtype, []<class T>() -> MakeLoops { return &squares_loops_of<T>; });
-  if (make == nullptr) return cpu::no_loop(spec, dtype);
-  return kernel([loops = make()](KernelContext& context) -> Status {
-    MR_ASSIGN(const Tensor flat, context.input(0).reshaped({context.input(0).num_elements()}));
-    const int64_t axis = 0;
-    CancelProbe probe(context);
-    MR_ASSIGN(Tensor output, cpu::reduce(flat, {&axis, 1}, cpu::KeepDims::no, loops, probe));
-    context.set_output(0, std::move(output));
-    return {};
-  })(spec);
+Result<Tensor> l2_loss(KernelContext& context, MakeLoops loops) {
+  MR_ASSIGN(const Tensor flat, context.input(0).reshaped({context.input(0).num_elements()}));
+  const int64_t axis = 0;
+  CancelProbe probe(context);
+  return cpu::reduce(flat, {&axis, 1}, cpu::KeepDims::no, loops(), probe);
 }
 
 struct ReductionOp {
@@ -319,7 +312,8 @@ Status register_reductions(OpRegistry& ops) {
       .doc = "Half the sum of the squares of all elements.",
       .signature = "t: T -> output: T | T: floating",
       .infer = infer::scalar,
-      .cpu = make_l2_loss,
+      .cpu = kernel_with(
+          l2_loss, cpu::loop_of_input<Floating>([]<class T>() { return &squares_loops_of<T>; })),
       .examples = {"[[1 2] [3 0]] -> 7"},
   });
 }

@@ -2,7 +2,7 @@
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
-#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/reduce.h"
 #include "millrace/ops/math/families.h"
 
@@ -21,6 +21,7 @@ struct AlongAxis {
 
 // --- ArgMax, ArgMin ---
 
+using Ordered = cpu::Join<cpu::Real, cpu::Types<bool>>;
 using BestIndices = Status (*)(const void* in, const AlongAxis& along, int64_t* out,
                                CancelProbe probe);
 
@@ -58,31 +59,19 @@ Status best_indices(const void* in, const AlongAxis& along, int64_t* out, Cancel
   return {};
 }
 
-template <class Better>
-Result<std::unique_ptr<Kernel>> make_arg_best(const KernelSpec& spec) {
-  using Ordered = cpu::Join<cpu::Real, cpu::Types<bool>>;
-  const DType dtype = spec.inputs[0].dtype;
-  const BestIndices find = cpu::pick<BestIndices>(
-      Ordered(), dtype, []<class T>() -> BestIndices { return &best_indices<Better, T>; });
-  if (find == nullptr) return cpu::no_loop(spec, dtype);
-  return kernel([find](KernelContext& context) -> Status {
-    const Tensor& input = context.input(0);
-    MR_ASSIGN(const int64_t wanted, read_integer(context.input(1), "dimension"));
-    MR_ASSIGN(const int axis, resolve_axis(wanted, input.shape().rank(), "dimension"));
-    if (input.shape().dim(axis) == 0) {
-      return invalid("Reduction axis ", axis, " is empty in shape ", input.shape().to_string());
-    }
-    const int64_t removed = axis;
-    MR_ASSIGN(const PartialShape shape,
-              cpu::reduced_shape(input.shape(), {&removed, 1}, cpu::KeepDims::no));
-    const Shape output_shape = *shape.to_shape();
-    std::vector<int64_t> indices(static_cast<size_t>(output_shape.num_elements()));
-    MR_TRY(
-        find(input.data(), AlongAxis(input.shape(), axis), indices.data(), CancelProbe(context)));
-    MR_ASSIGN(Tensor output, integer_tensor(context.output_dtype(0), output_shape, indices));
-    context.set_output(0, std::move(output));
-    return {};
-  })(spec);
+Result<Tensor> arg_best(KernelContext& context, BestIndices find) {
+  const Tensor& input = context.input(0);
+  MR_ASSIGN(const int64_t wanted, read_integer(context.input(1), "dimension"));
+  MR_ASSIGN(const int axis, resolve_axis(wanted, input.shape().rank(), "dimension"));
+  if (input.shape().dim(axis) == 0)
+    return invalid("Reduction axis ", axis, " is empty in shape ", input.shape().to_string());
+  const int64_t removed = axis;
+  MR_ASSIGN(const PartialShape shape,
+            cpu::reduced_shape(input.shape(), {&removed, 1}, cpu::KeepDims::no));
+  const Shape output_shape = *shape.to_shape();
+  std::vector<int64_t> indices(static_cast<size_t>(output_shape.num_elements()));
+  MR_TRY(find(input.data(), AlongAxis(input.shape(), axis), indices.data(), CancelProbe(context)));
+  return integer_tensor(context.output_dtype(0), output_shape, indices);
 }
 
 Status infer_arg_best(InferContext& context) {
@@ -90,8 +79,7 @@ Status infer_arg_best(InferContext& context) {
   if (!input.has_rank()) return {};
   MR_ASSIGN(const auto axis, constant_integers(context, 1, "dimension"));
   if (axis) {
-    MR_ASSIGN(PartialShape shape, cpu::reduced_shape(input, *axis, cpu::KeepDims::no));
-    context.set_output(0, std::move(shape));
+    MR_TRY(context.set_output(0, cpu::reduced_shape(input, *axis, cpu::KeepDims::no)));
   } else if (input.rank() > 0) {
     context.set_output(0, PartialShape::of_rank(input.rank() - 1));
   }
@@ -131,32 +119,21 @@ Status cumsum_loop(const void* in, void* out, const AlongAxis& along, ScanOption
   return {};
 }
 
-Result<std::unique_ptr<Kernel>> make_cumsum(const KernelSpec& spec) {
-  const DType dtype = spec.inputs[0].dtype;
-  const ScanLoop loop = cpu::pick<ScanLoop>(cpu::Number(), dtype,
-                                            []<class T>() -> ScanLoop { return &cumsum_loop<T>; });
-  if (loop == nullptr) return cpu::no_loop(spec, dtype);
-  ScanOptions options;
-  MR_ASSIGN(options.exclusive, spec.attrs.boolean("exclusive"));
-  MR_ASSIGN(options.reverse, spec.attrs.boolean("reverse"));
-  return kernel([loop, options](KernelContext& context) -> Status {
-    const Tensor& input = context.input(0);
-    if (context.input(1).shape().rank() != 0) {
-      return invalid("ScanOp: axis must be a scalar, not ", context.input(1).shape().to_string());
-    }
-    MR_ASSIGN(const int64_t wanted, read_integer(context.input(1), "axis"));
-    const int rank = input.shape().rank();
-    if (wanted < -rank || wanted >= rank) {
-      return invalid("ScanOp: Expected scan axis in the range [", -rank, ", ", rank, "), but got ",
-                     wanted);
-    }
-    MR_ASSIGN(const int axis, resolve_axis(wanted, rank, "axis"));
-    MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
-    MR_TRY(loop(input.data(), output.mutable_data(), AlongAxis(input.shape(), axis), options,
-                CancelProbe(context)));
-    context.set_output(0, std::move(output));
-    return {};
-  })(spec);
+Result<Tensor> cumsum(KernelContext& context, ScanLoop loop, bool exclusive, bool reverse) {
+  const Tensor& input = context.input(0);
+  if (context.input(1).shape().rank() != 0)
+    return invalid("ScanOp: axis must be a scalar, not ", context.input(1).shape().to_string());
+  MR_ASSIGN(const int64_t wanted, read_integer(context.input(1), "axis"));
+  const int rank = input.shape().rank();
+  if (wanted < -rank || wanted >= rank) {
+    return invalid("ScanOp: Expected scan axis in the range [", -rank, ", ", rank, "), but got ",
+                   wanted);
+  }
+  MR_ASSIGN(const int axis, resolve_axis(wanted, rank, "axis"));
+  MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
+  MR_TRY(loop(input.data(), output.mutable_data(), AlongAxis(input.shape(), axis),
+              {.exclusive = exclusive, .reverse = reverse}, CancelProbe(context)));
+  return output;
 }
 
 template <class Better>
@@ -170,7 +147,8 @@ Status add_arg_best(OpRegistry& ops, std::string name, std::string doc, std::str
           "int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool}, ",
           indices),
       .infer = infer_arg_best,
-      .cpu = make_arg_best<Better>,
+      .cpu = kernel_with(arg_best, cpu::loop_of_input<Ordered>(
+                                       []<class T>() { return &best_indices<Better, T>; })),
       .examples = {std::move(example)},
   });
 }
@@ -192,7 +170,9 @@ Status register_scans(OpRegistry& ops) {
       .signature = "x: T, axis: Tidx -> out: T | exclusive: bool = false, reverse: bool = false, "
                    "T: number, Tidx: {int32, int64} = int32",
       .infer = infer::same_as_input,
-      .cpu = make_cumsum,
+      .cpu = kernel_with(cumsum,
+                         cpu::loop_of_input<cpu::Number>([]<class T>() { return &cumsum_loop<T>; }),
+                         boolean("exclusive"), boolean("reverse")),
       .examples = {"[1 2 3], 0 -> [1 3 6]", "[1 2 3], 0 -> [0 1 3] | exclusive = true",
                    "[1 2 3], 0 -> [6 5 3] | reverse = true", "[[1 2] [3 4]], 0 -> [[1 2] [4 6]]"},
   });

@@ -1,7 +1,7 @@
 // Part of families.h: register_select.
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
-#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/strides.h"
 #include "millrace/ops/math/families.h"
 
@@ -54,7 +54,7 @@ Result<Tensor> selected(const Tensor& condition, const Strides& condition_stride
 }
 
 // The condition is a scalar, or of the shape of both values, or a vector that chooses rows.
-Status select_v1(KernelContext& context) {
+Result<Tensor> select_v1(KernelContext& context) {
   const Tensor& condition = context.input(0);
   const Shape& shape = context.input(1).shape();
   if (context.input(2).shape() != shape) {
@@ -73,40 +73,32 @@ Status select_v1(KernelContext& context) {
         "'then', ",
         shape.to_string(), ", but has shape ", condition.shape().to_string());
   }
-  MR_ASSIGN(Tensor output, selected(condition, strides, context.input(1), context.input(2), shape,
-                                    CancelProbe(context)));
-  context.set_output(0, std::move(output));
-  return {};
+  return selected(condition, strides, context.input(1), context.input(2), shape,
+                  CancelProbe(context));
 }
 
-Status select_v2(KernelContext& context) {
+Result<Tensor> select_v2(KernelContext& context) {
   const Tensor& condition = context.input(0);
   MR_ASSIGN(const Shape values,
             broadcast_shapes(context.input(1).shape(), context.input(2).shape()));
   MR_ASSIGN(const Shape shape, broadcast_shapes(condition.shape(), values));
-  MR_ASSIGN(Tensor output,
-            selected(condition, broadcast_strides(condition.shape(), shape), context.input(1),
-                     context.input(2), shape, CancelProbe(context)));
-  context.set_output(0, std::move(output));
-  return {};
+  return selected(condition, broadcast_strides(condition.shape(), shape), context.input(1),
+                  context.input(2), shape, CancelProbe(context));
 }
 
 Status infer_select_v1(InferContext& context) {
-  MR_ASSIGN(PartialShape shape, context.input(1).merge(context.input(2)));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, context.input(1).merge(context.input(2)));
 }
 
 Status infer_select_v2(InferContext& context) {
   MR_ASSIGN(const PartialShape values, broadcast_shapes(context.input(1), context.input(2)));
-  MR_ASSIGN(PartialShape shape, broadcast_shapes(context.input(0), values));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, broadcast_shapes(context.input(0), values));
 }
 
 // --- Where ---
 
 // Writes the positions of elements that are not zero.
+using All = cpu::Join<cpu::Number, cpu::Types<bool>>;
 using Positions = Result<std::vector<int64_t>> (*)(const Tensor& tensor, CancelProbe probe);
 
 template <class T>
@@ -121,28 +113,19 @@ Result<std::vector<int64_t>> positions(const Tensor& tensor, CancelProbe probe) 
   return found;
 }
 
-Result<std::unique_ptr<Kernel>> make_where(const KernelSpec& spec) {
-  using All = cpu::Join<cpu::Number, cpu::Types<bool>>;
-  const DType dtype = spec.inputs[0].dtype;
-  const Positions find =
-      cpu::pick<Positions>(All(), dtype, []<class T>() -> Positions { return &positions<T>; });
-  if (find == nullptr) return cpu::no_loop(spec, dtype);
-  return kernel([find](KernelContext& context) -> Status {
-    const Shape& shape = context.input(0).shape();
-    MR_ASSIGN(const std::vector<int64_t> found, find(context.input(0), CancelProbe(context)));
-    MR_ASSIGN(Tensor output,
-              context.allocate(0, {static_cast<int64_t>(found.size()), shape.rank()}));
-    int64_t* row = output.mutable_flat<int64_t>().data();
-    for (int64_t position : found) {
-      for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-        row[axis] = position % shape.dim(axis);
-        position /= shape.dim(axis);
-      }
-      row += shape.rank();
+Result<Tensor> where(KernelContext& context, Positions find) {
+  const Shape& shape = context.input(0).shape();
+  MR_ASSIGN(const std::vector<int64_t> found, find(context.input(0), CancelProbe(context)));
+  MR_ASSIGN(Tensor output, context.allocate(0, {static_cast<int64_t>(found.size()), shape.rank()}));
+  int64_t* row = output.mutable_flat<int64_t>().data();
+  for (int64_t position : found) {
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      row[axis] = position % shape.dim(axis);
+      position /= shape.dim(axis);
     }
-    context.set_output(0, std::move(output));
-    return {};
-  })(spec);
+    row += shape.rank();
+  }
+  return output;
 }
 
 Status infer_where(InferContext& context) {
@@ -180,7 +163,7 @@ Status register_select(OpRegistry& ops) {
           "input: T -> index: int64 | T: {float, double, int32, uint8, int16, int8, "
           "complex64, int64, bfloat16, uint16, complex128, half, uint32, uint64, bool} = bool",
       .infer = infer_where,
-      .cpu = make_where,
+      .cpu = kernel_with(where, cpu::loop_of_input<All>([]<class T>() { return &positions<T>; })),
       .examples = {"[[1 0] [0 1]] -> [[0 0] [1 1]]"},
   });
 }

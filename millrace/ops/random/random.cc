@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
@@ -94,13 +95,15 @@ KernelFactory drawing(Draw draw) {
   };
 }
 
+struct BoundStream {
+  Result<std::unique_ptr<RandomStream>> read(const KernelSpec& spec) const {
+    return RandomStream::create(spec.attrs, spec.random);
+  }
+};
+
 class RandomIntKernel final : public Kernel {
  public:
   explicit RandomIntKernel(std::unique_ptr<RandomStream> stream) : stream_(std::move(stream)) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(std::unique_ptr<RandomStream> stream, RandomStream::create(spec.attrs, spec.random));
-    return std::unique_ptr<Kernel>(std::make_unique<RandomIntKernel>(std::move(stream)));
-  }
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Shape shape, wanted_shape(context));
     MR_ASSIGN(const int64_t low, read_integer(context.input(1), "minval"));
@@ -131,10 +134,6 @@ class RandomIntKernel final : public Kernel {
 class ShuffleKernel final : public Kernel {
  public:
   explicit ShuffleKernel(std::unique_ptr<RandomStream> stream) : stream_(std::move(stream)) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(std::unique_ptr<RandomStream> stream, RandomStream::create(spec.attrs, spec.random));
-    return std::unique_ptr<Kernel>(std::make_unique<ShuffleKernel>(std::move(stream)));
-  }
   Status run(KernelContext& context) override {
     const Tensor& value = context.input(0);
     if (value.shape().is_scalar() || value.shape().dim(0) < 2) {
@@ -146,10 +145,8 @@ class ShuffleKernel final : public Kernel {
     RandomBits bits = stream_->next_run();
     for (size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[bits.below(i)]);
     CancelProbe probe(context);
-    MR_ASSIGN(Tensor output,
-              gather(value, Tensor::vector<int64_t>(std::span<const int64_t>(rows)), 0, 0, probe));
-    context.set_output(0, std::move(output));
-    return {};
+    const Tensor order = Tensor::vector<int64_t>(std::span<const int64_t>(rows));
+    return context.set_output(0, gather(value, order, 0, 0, probe));
   }
 
  private:
@@ -188,7 +185,7 @@ Status register_random(OpRegistry& ops) {
       .signature = "shape: T, minval: Tout, maxval: Tout -> output: Tout | seed: int = 0, "
                    "seed2: int = 0, Tout: {int32, int64}, T: {int32, int64}",
       .infer = infer_shape_argument,
-      .cpu = kernel_class<RandomIntKernel>(),
+      .cpu = kernel_from<RandomIntKernel>(BoundStream()),
       .stateful = true,
       .foldable = false,
       .examples = {"[4], 7, 8 -> [7 7 7 7]"},
@@ -198,7 +195,7 @@ Status register_random(OpRegistry& ops) {
       .doc = "The rows of value in random order.",
       .signature = "value: T -> output: T | seed: int = 0, seed2: int = 0, T: type",
       .infer = infer::same_as_input,
-      .cpu = kernel_class<ShuffleKernel>(),
+      .cpu = kernel_from<ShuffleKernel>(BoundStream()),
       .stateful = true,
       .foldable = false,
       .examples = {"[[1 2] [1 2] [1 2]] -> [[1 2] [1 2] [1 2]]", "5 -> 5"},

@@ -6,8 +6,8 @@
 #include "millrace/op/blocking.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/flow/families.h"
-#include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/forward.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/string_format.h"
 
 namespace millrace {
@@ -23,17 +23,12 @@ std::string all_values(const KernelContext& context, int begin, int64_t summariz
   return text;
 }
 
-KernelFactory asserting() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const int64_t summarize, spec.attrs.integer("summarize"));
-    return kernel([summarize](KernelContext& context) -> Status {
-      const Tensor& condition = context.input(0);
-      if (condition.num_elements() != 1)
-        return invalid("In[0] should be a scalar: ", condition.shape().to_string());
-      if (condition.item<bool>()) return {};
-      return invalid("assertion failed: ", all_values(context, 1, summarize));
-    })(spec);
-  };
+Status assert_true(KernelContext& context, int64_t summarize) {
+  const Tensor& condition = context.input(0);
+  if (condition.num_elements() != 1)
+    return invalid("In[0] should be a scalar: ", condition.shape().to_string());
+  if (condition.item<bool>()) return {};
+  return invalid("assertion failed: ", all_values(context, 1, summarize));
 }
 
 // Who reads the stream may stop doing so: no thread of the pool waits for that.
@@ -53,14 +48,6 @@ class PrintKernel final : public Kernel {
  public:
   PrintKernel(std::string message, int64_t first_n, int64_t summarize)
       : message_(std::move(message)), first_n_(first_n), summarize_(summarize) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(std::string message, spec.attrs.string("message"));
-    MR_ASSIGN(const int64_t first_n, spec.attrs.integer("first_n"));
-    MR_ASSIGN(const int64_t summarize, spec.attrs.integer("summarize"));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<PrintKernel>(std::move(message), first_n, summarize));
-  }
-
   bool is_async() const override { return true; }
   void start(KernelContext& context, Done<void> done) override {
     const bool prints = first_n_ < 0 || printed_.fetch_add(1, std::memory_order_relaxed) < first_n_;
@@ -124,22 +111,13 @@ Found find_abnormal(const Tensor& tensor) {
   return found;
 }
 
-Result<std::unique_ptr<Kernel>> make_check_numerics(const KernelSpec& spec) {
-  const DType dtype = spec.inputs[0].dtype;
-  const FindLoop find = cpu::pick<FindLoop>(
-      cpu::Floating(), dtype, []<class T>() -> FindLoop { return &find_abnormal<T>; });
-  if (find == nullptr) return cpu::no_loop(spec, dtype);
-  MR_ASSIGN(std::string message, spec.attrs.string("message"));
-  return kernel([find, message = std::move(message)](KernelContext& context) -> Status {
-    const Found found = find(context.input(0));
-    if (found.nan || found.infinity) {
-      const std::string_view what = found.nan && found.infinity ? "Inf and NaN"
-                                    : found.nan                 ? "NaN"
-                                                                : "Inf";
-      return invalid(message, " : Tensor had ", what, " values");
-    }
-    return forward_first(context);
-  })(spec);
+Status check_numerics(KernelContext& context, FindLoop find, const std::string& message) {
+  const Found found = find(context.input(0));
+  if (!found.nan && !found.infinity) return forward_first(context);
+  const std::string_view what = found.nan && found.infinity ? "Inf and NaN"
+                                : found.nan                 ? "NaN"
+                                                            : "Inf";
+  return invalid(message, " : Tensor had ", what, " values");
 }
 
 }  // namespace
@@ -150,7 +128,7 @@ Status register_checks(OpRegistry& ops) {
       .doc = "Fails with the values of data if condition is false.",
       .signature = "condition: bool, data: T -> | T: list(type) >= 1, summarize: int = 3",
       .infer = infer::no_outputs,
-      .cpu = asserting(),
+      .cpu = kernel_with(assert_true, integer("summarize")),
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,
@@ -164,7 +142,7 @@ Status register_checks(OpRegistry& ops) {
       .signature = "input: T, data: U -> output: T | T: type, U: list(type) >= 0, "
                    "message: string = '', first_n: int = -1, summarize: int = 3",
       .infer = infer::same_as_input,
-      .cpu = kernel_class<PrintKernel>(),
+      .cpu = kernel_from<PrintKernel>(text("message"), integer("first_n"), integer("summarize")),
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,
@@ -185,7 +163,10 @@ Status register_checks(OpRegistry& ops) {
       .doc = "Its input, unchanged; fails with message if an element is infinite or not a number.",
       .signature = "tensor: T -> output: T | T: floating, message: string",
       .infer = infer::same_as_input,
-      .cpu = make_check_numerics,
+      .cpu = kernel_with(check_numerics, cpu::loop_of_input<cpu::Floating>([]<class T>() {
+                           return &find_abnormal<T>;
+                         }),
+                         text("message")),
       .stateful = true,
       .foldable = false,
       .examples = {"[1 -2] -> [1 -2] | message = 'm'"},

@@ -37,7 +37,7 @@ Status run_switch_n(KernelContext& context) {
 
 // What programs count as true: a number other than 0, a text that is not empty; of anything but a
 // scalar, that it has elements.
-Status run_to_bool(KernelContext& context) {
+Result<Tensor> run_to_bool(KernelContext& context) {
   const Tensor& input = context.input(0);
   bool is_true = input.num_elements() > 0;
   bool has_truth = true;
@@ -57,8 +57,7 @@ Status run_to_bool(KernelContext& context) {
   if (!has_truth)
     return invalid("ToBool '", context.node_name(), "': a ", dtype_name(input.dtype()),
                    " is neither true nor false");
-  context.set_output(0, Tensor::scalar(is_true));
-  return {};
+  return Tensor::scalar(is_true);
 }
 
 Status run_merge(KernelContext& context) {

@@ -28,24 +28,21 @@ Result<const Variant*> optional_of(const KernelContext& context) {
                  held.type_name.substr(0, 100), "'");
 }
 
-Status from_value(KernelContext& context) {
+Result<Tensor> from_value(KernelContext& context) {
   Variant made{std::string(kTypeName), kSome, {}};
   for (int slot = 0; slot < context.num_inputs(); ++slot)
     made.tensors.push_back(context.take_input(slot));
   MR_TRY(made.settle());
-  context.set_output(0, Tensor::scalar(std::move(made)));
-  return {};
+  return Tensor::scalar(std::move(made));
 }
 
-Status none(KernelContext& context) {
-  context.set_output(0, Tensor::scalar(Variant{std::string(kTypeName), kNone, {}}));
-  return {};
+Result<Tensor> none(KernelContext&) {
+  return Tensor::scalar(Variant{std::string(kTypeName), kNone, {}});
 }
 
-Status tell_value(KernelContext& context) {
+Result<Tensor> tell_value(KernelContext& context) {
   MR_ASSIGN(const Variant* held, optional_of(context));
-  context.set_output(0, Tensor::scalar(has_value(*held)));
-  return {};
+  return Tensor::scalar(has_value(*held));
 }
 
 // What the optional holds is its maker's word; whoever planned the step went by the node's.

@@ -71,7 +71,7 @@ std::vector<int64_t> all_indices(const TensorList& list) {
   return all;
 }
 
-Status stack(KernelContext& context, DType dtype, int64_t wanted) {
+Result<Tensor> stack(KernelContext& context, DType dtype, int64_t wanted) {
   MR_ASSIGN(const PartialShape asked, read_element_shape(context.input(1)));
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, dtype));
   const auto size = static_cast<int64_t>(list.elements.size());
@@ -79,27 +79,14 @@ Status stack(KernelContext& context, DType dtype, int64_t wanted) {
     return invalid("Operation expected a list with ", wanted, " elements but got a list with ",
                    size, " elements.");
   }
-  MR_ASSIGN(Tensor made, stacked(list, all_indices(list), asked, kOfStack));
-  context.set_output(0, std::move(made));
-  return {};
+  return stacked(list, all_indices(list), asked, kOfStack);
 }
 
-KernelFactory stack_kernel() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const DType dtype, spec.attrs.type("element_dtype"));
-    MR_ASSIGN(const int64_t wanted, spec.attrs.integer("num_elements"));
-    return kernel(
-        [dtype, wanted](KernelContext& context) { return stack(context, dtype, wanted); })(spec);
-  };
-}
-
-Status gather(KernelContext& context, DType dtype) {
+Result<Tensor> gather(KernelContext& context, DType dtype) {
   MR_ASSIGN(const auto indices, read_integers(context.input(1), "indices"));
   MR_ASSIGN(const PartialShape asked, read_element_shape(context.input(2)));
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, dtype));
-  MR_ASSIGN(Tensor made, stacked(list, indices, asked, kOfGather));
-  context.set_output(0, std::move(made));
-  return {};
+  return stacked(list, indices, asked, kOfGather);
 }
 
 // Elements that differ in their first dimension at most, joined along it.
@@ -225,7 +212,8 @@ Status register_list_joins(OpRegistry& ops) {
   MR_TRY(ops.add(list_op("TensorListStack", "All elements as one tensor, along a new first axis.",
                          "input_handle: variant, element_shape: int32 -> tensor: element_dtype | "
                          "element_dtype: type, num_elements: int = -1",
-                         infer::unknown, stack_kernel())));
+                         infer::unknown,
+                         kernel_with(stack, type("element_dtype"), integer("num_elements")))));
   MR_TRY(ops.add(list_op("TensorListGather", "Some elements as one tensor, along a new first axis.",
                          "input_handle: variant, indices: int32, element_shape: int32 -> "
                          "values: element_dtype | element_dtype: type",

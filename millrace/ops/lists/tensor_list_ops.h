@@ -9,17 +9,26 @@
 
 #include <string>
 
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/registry.h"
 #include "millrace/ops/lists/tensor_list.h"
 
 namespace millrace {
 
+// The dtype of elements, which not all nodes say, for kernel_with().
+struct ElementType {
+  Result<DType> read(const KernelSpec& spec) const;
+};
+
 OpDef list_op(std::string name, std::string doc, std::string signature, InferFn infer,
               KernelFactory cpu);
 
-// A kernel that is told the dtype of elements, invalid if the node does not say.
-KernelFactory list_kernel(Status (*run)(KernelContext&, DType));
+// A kernel that runs `run(context, dtype of elements)`; invalid if the node does not say which.
+template <class Run>
+KernelFactory list_kernel(Run run) {
+  return kernel_with(run, ElementType());
+}
 
 // The first output is a list: a scalar. Of what comes out of a list nothing is known.
 Status infer_list(InferContext& context);

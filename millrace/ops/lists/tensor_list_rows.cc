@@ -148,7 +148,7 @@ Status split(KernelContext& context, DType dtype) {
 }
 
 // Lists that come as a vector get a row each.
-Status push_back_batch(KernelContext& context, DType dtype) {
+Result<Tensor> push_back_batch(KernelContext& context, DType dtype) {
   const Tensor& tensor = context.input(1);
   const Shape& shape = context.input(0).shape();
   if (tensor.shape().rank() < 1) {
@@ -179,8 +179,7 @@ Status push_back_batch(KernelContext& context, DType dtype) {
     list.elements.push_back(std::move(rows[i]));
     MR_ASSIGN(made.mutable_flat<Variant>()[i], std::move(list).to_variant());
   }
-  context.set_output(0, std::move(made));
-  return {};
+  return made;
 }
 
 }  // namespace

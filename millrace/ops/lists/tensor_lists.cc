@@ -69,13 +69,11 @@ Status pop_back(KernelContext& context, DType dtype) {
   return {};
 }
 
-enum class Beyond : uint8_t { is_error, grows };
-
-Status set_item(KernelContext& context, DType dtype, Beyond beyond) {
+Status set_item(KernelContext& context, DType dtype, bool grows) {
   MR_ASSIGN(const int64_t index, read_integer(context.input(1), "index"));
   MR_ASSIGN(TensorList list, TensorList::take(context, 0, dtype));
   const auto size = static_cast<int64_t>(list.elements.size());
-  if (index < 0 || (index >= size && beyond == Beyond::is_error)) {
+  if (index < 0 || (index >= size && !grows)) {
     return invalid("Trying to modify element ", index, " in a list with ", size, " elements.");
   }
   MR_TRY(check_element(list, context.input(2), "set"));
@@ -85,25 +83,14 @@ Status set_item(KernelContext& context, DType dtype, Beyond beyond) {
   return std::move(list).put(context, 0);
 }
 
-KernelFactory set_item_kernel() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const DType dtype, spec.attrs.type("element_dtype"));
-    MR_ASSIGN(const bool grows, spec.attrs.boolean("resize_if_index_out_of_bounds"));
-    const Beyond beyond = grows ? Beyond::grows : Beyond::is_error;
-    return kernel(
-        [dtype, beyond](KernelContext& context) { return set_item(context, dtype, beyond); })(spec);
-  };
-}
-
-Status get_item(KernelContext& context, DType dtype) {
+Result<Tensor> get_item(KernelContext& context, DType dtype) {
   MR_ASSIGN(const int64_t index, read_integer(context.input(1), "index"));
   MR_ASSIGN(const PartialShape asked, read_element_shape(context.input(2)));
   MR_ASSIGN(const auto* elements, TensorList::peek(context, 0, dtype));
   if (elements != nullptr && index >= 0 && index < static_cast<int64_t>(elements->size())) {
     const Tensor& element = (*elements)[static_cast<size_t>(index)];
     if (element.dtype() == dtype && asked.allows(element.shape())) {
-      context.set_output(0, element);
-      return {};
+      return element;
     }
   }
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, dtype));
@@ -111,15 +98,12 @@ Status get_item(KernelContext& context, DType dtype) {
     return invalid("Trying to access element ", index, " in a list with ", list.elements.size(),
                    " elements.");
   }
-  MR_ASSIGN(Tensor element, element_of(list, index, asked));
-  context.set_output(0, std::move(element));
-  return {};
+  return element_of(list, index, asked);
 }
 
-Status length(KernelContext& context, DType) {
+Result<Tensor> length(KernelContext& context, DType) {
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, DType::invalid));
-  context.set_output(0, Tensor::scalar(static_cast<int32_t>(list.elements.size())));
-  return {};
+  return Tensor::scalar(static_cast<int32_t>(list.elements.size()));
 }
 
 Status resize(KernelContext& context, DType) {
@@ -131,19 +115,17 @@ Status resize(KernelContext& context, DType) {
   return std::move(list).put(context, 0);
 }
 
-Status element_shape(KernelContext& context, DType) {
+Result<Tensor> element_shape(KernelContext& context, DType) {
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, DType::invalid));
   const PartialShape& shape = list.element_shape;
   std::vector<int64_t> dims = {-1};
   if (shape.has_rank()) dims.assign(shape.dims().begin(), shape.dims().end());
   const Shape of_dims = shape.has_rank() ? Shape{static_cast<int64_t>(dims.size())} : Shape();
-  MR_ASSIGN(Tensor made, integer_tensor(context.output_dtype(0), of_dims, dims));
-  context.set_output(0, std::move(made));
-  return {};
+  return integer_tensor(context.output_dtype(0), of_dims, dims);
 }
 
 // Lists element by element: the elements of b come after those of a.
-Status concat_lists(KernelContext& context, DType dtype) {
+Result<Tensor> concat_lists(KernelContext& context, DType dtype) {
   const Shape shape = context.input(0).shape();
   if (shape != context.input(1).shape()) {
     return invalid("Incompatible input TensorList tensor shapes: ", shape.to_string(), " vs. ",
@@ -168,8 +150,7 @@ Status concat_lists(KernelContext& context, DType dtype) {
     a.is_all_set = a.is_all_set && b.is_all_set;
     MR_ASSIGN(made.mutable_flat<Variant>()[i], std::move(a).to_variant());
   }
-  context.set_output(0, std::move(made));
-  return {};
+  return made;
 }
 
 Status register_makers(OpRegistry& ops) {
@@ -194,11 +175,13 @@ Status register_accesses(OpRegistry& ops) {
                       "input_handle: variant, element_shape: int32 -> output_handle: variant, "
                       "tensor: element_dtype | element_dtype: type",
                       infer_list, list_kernel(pop_back))));
-  MR_TRY(ops.add(list_op("TensorListSetItem", "The list with another element at index.",
-                         "input_handle: variant, index: int32, item: element_dtype -> "
-                         "output_handle: variant | element_dtype: type, "
-                         "resize_if_index_out_of_bounds: bool = false",
-                         infer_list, set_item_kernel())));
+  MR_TRY(ops.add(list_op(
+      "TensorListSetItem", "The list with another element at index.",
+      "input_handle: variant, index: int32, item: element_dtype -> "
+      "output_handle: variant | element_dtype: type, "
+      "resize_if_index_out_of_bounds: bool = false",
+      infer_list,
+      kernel_with(set_item, type("element_dtype"), boolean("resize_if_index_out_of_bounds")))));
   MR_TRY(ops.add(list_op("TensorListGetItem", "The element at index; zeros if it is not set.",
                          "input_handle: variant, index: int32, element_shape: Tshape -> "
                          "item: element_dtype | element_dtype: type, "
@@ -233,12 +216,9 @@ OpDef list_op(std::string name, std::string doc, std::string signature, InferFn 
           .foldable = false};
 }
 
-KernelFactory list_kernel(Status (*run)(KernelContext&, DType)) {
-  return [run](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    const AttrValue* value = spec.attrs.find("element_dtype");
-    const DType dtype = value && value->as_type() ? *value->as_type() : DType::invalid;
-    return kernel([run, dtype](KernelContext& context) { return run(context, dtype); })(spec);
-  };
+Result<DType> ElementType::read(const KernelSpec& spec) const {
+  const AttrValue* value = spec.attrs.find("element_dtype");
+  return value != nullptr && value->as_type() ? *value->as_type() : DType::invalid;
 }
 
 Status infer_list(InferContext& context) {

@@ -10,7 +10,7 @@
 
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
-#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/strides.h"
 #include "millrace/ops/loops/string_format.h"
 #include "millrace/ops/text/families.h"
@@ -36,7 +36,7 @@ Result<PartialShape> joined_shape(int count, const std::function<PartialShape(in
   return shape;
 }
 
-Status join(KernelContext& context, const std::string& separator) {
+Result<Tensor> join(KernelContext& context, const std::string& separator) {
   MR_ASSIGN(const PartialShape known, joined_shape(context.num_inputs(), [&](int slot) {
               return PartialShape(context.input(slot).shape());
             }));
@@ -49,31 +49,20 @@ Status join(KernelContext& context, const std::string& separator) {
       texts[i] += input.flat<std::string>()[input.shape().is_scalar() ? 0 : i];
     }
   }
-  context.set_output(0, std::move(output));
-  return {};
-}
-
-KernelFactory joining() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(std::string separator, spec.attrs.string("separator"));
-    return kernel([separator = std::move(separator)](KernelContext& context) {
-      return join(context, separator);
-    })(spec);
-  };
+  return output;
 }
 
 Status infer_join(InferContext& context) {
-  MR_ASSIGN(PartialShape shape,
-            joined_shape(context.num_inputs(), [&](int slot) { return context.input(slot); }));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(
+      0, joined_shape(context.num_inputs(), [&](int slot) { return context.input(slot); }));
 }
 
 // --- StringLength ---
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-Status length(KernelContext& context, bool in_characters) {
+Result<Tensor> length(KernelContext& context, const std::string& unit) {
+  const bool in_characters = unit == "UTF8_CHAR";
   const Tensor& input = context.input(0);
   MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
   const std::span<const std::string> texts = input.flat<std::string>();
@@ -84,17 +73,7 @@ Status length(KernelContext& context, bool in_characters) {
                            : static_cast<int64_t>(texts[i].size());
     lengths[i] = static_cast<int32_t>(count);
   }
-  context.set_output(0, std::move(output));
-  return {};
-}
-
-KernelFactory measuring() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const std::string unit, spec.attrs.string("unit"));
-    return kernel([in_characters = unit == "UTF8_CHAR"](KernelContext& context) {
-      return length(context, in_characters);
-    })(spec);
-  };
+  return output;
 }
 
 // --- StringToNumber ---
@@ -138,18 +117,12 @@ Status parse_loop(const Tensor& input, Tensor& output) {
   return {};
 }
 
-Result<std::unique_ptr<Kernel>> make_string_to_number(const KernelSpec& spec) {
-  using Parsed = cpu::Types<float, double, int32_t, int64_t, uint32_t, uint64_t>;
-  const DType dtype = spec.outputs[0].dtype;
-  const ParseLoop loop =
-      cpu::pick<ParseLoop>(Parsed(), dtype, []<class T>() -> ParseLoop { return &parse_loop<T>; });
-  if (loop == nullptr) return cpu::no_loop(spec, dtype);
-  return kernel([loop](KernelContext& context) -> Status {
-    MR_ASSIGN(Tensor output, context.allocate(0, context.input(0).shape()));
-    MR_TRY(loop(context.input(0), output));
-    context.set_output(0, std::move(output));
-    return {};
-  })(spec);
+using Parsed = cpu::Types<float, double, int32_t, int64_t, uint32_t, uint64_t>;
+
+Result<Tensor> string_to_number(KernelContext& context, ParseLoop loop) {
+  MR_ASSIGN(Tensor output, context.allocate(0, context.input(0).shape()));
+  MR_TRY(loop(context.input(0), output));
+  return output;
 }
 
 // --- AsString ---
@@ -175,13 +148,12 @@ Result<std::unique_ptr<Kernel>> make_as_string(const KernelSpec& spec) {
                     : shortest ? Notation::shortest
                                : Notation::fixed;
   MR_TRY(format.check());
-  return kernel([format](KernelContext& context) -> Status {
+  return kernel([format](KernelContext& context) -> Result<Tensor> {
     const Tensor& input = context.input(0);
     MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
     const std::span<std::string> texts = output.mutable_flat<std::string>();
     for (size_t i = 0; i < texts.size(); ++i) texts[i] = format.text_of(input, i);
-    context.set_output(0, std::move(output));
-    return {};
+    return output;
   })(spec);
 }
 
@@ -258,28 +230,18 @@ Result<std::string> scalar_text(const Tensor& tensor, std::string_view what) {
   return tensor.item<std::string>();
 }
 
-KernelFactory splitting() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const bool skip_empty, spec.attrs.boolean("skip_empty"));
-    return kernel([skip_empty](KernelContext& context) -> Status {
-      MR_ASSIGN(const std::string delimiters, scalar_text(context.input(1), "delimiter"));
-      return split_rows_of(context, [&](std::string_view text, auto& pieces) {
-        cut_at_any(text, delimiters, skip_empty, pieces);
-      });
-    })(spec);
-  };
+Status split(KernelContext& context, bool skip_empty) {
+  MR_ASSIGN(const std::string delimiters, scalar_text(context.input(1), "delimiter"));
+  return split_rows_of(context, [&](std::string_view text, auto& pieces) {
+    cut_at_any(text, delimiters, skip_empty, pieces);
+  });
 }
 
-KernelFactory splitting_v2() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const int64_t most, spec.attrs.integer("maxsplit"));
-    return kernel([most](KernelContext& context) -> Status {
-      MR_ASSIGN(const std::string separator, scalar_text(context.input(1), "sep"));
-      return split_rows_of(context, [&](std::string_view text, auto& pieces) {
-        cut_at_separator(text, separator, most, pieces);
-      });
-    })(spec);
-  };
+Status split_v2(KernelContext& context, int64_t most) {
+  MR_ASSIGN(const std::string separator, scalar_text(context.input(1), "sep"));
+  return split_rows_of(context, [&](std::string_view text, auto& pieces) {
+    cut_at_separator(text, separator, most, pieces);
+  });
 }
 
 Status infer_split(InferContext& context) {
@@ -297,7 +259,7 @@ Status register_splits(OpRegistry& ops) {
       .signature = "input: string, delimiter: string -> indices: int64, values: string, "
                    "shape: int64 | skip_empty: bool = true",
       .infer = infer_split,
-      .cpu = splitting(),
+      .cpu = kernel_with(split, boolean("skip_empty")),
       .examples =
           {"['a b' ' c'], ' ' -> [[0 0] [0 1] [1 0]], ['a' 'b' 'c'], [2 2]",
            "['a,,b'], ',' -> [[0 0] [0 1] [0 2]], ['a' '' 'b'], [1 3] | skip_empty = false"},
@@ -309,7 +271,7 @@ Status register_splits(OpRegistry& ops) {
       .signature = "input: string, sep: string -> indices: int64, values: string, shape: int64 | "
                    "maxsplit: int = -1",
       .infer = infer_split,
-      .cpu = splitting_v2(),
+      .cpu = kernel_with(split_v2, integer("maxsplit")),
       .examples = {"['a  b ' 'c'], '' -> [[0 0] [0 1] [1 0]], ['a' 'b' 'c'], [2 2]",
                    "['a<>b<>c'], '<>' -> [[0 0] [0 1]], ['a' 'b<>c'], [1 2] | maxsplit = 1"},
   });
@@ -323,7 +285,7 @@ Status register_strings(OpRegistry& ops) {
       .doc = "The strings of all inputs one after another, element by element; scalars repeat.",
       .signature = "inputs: N*string -> output: string | N: int >= 0, separator: string = ''",
       .infer = infer_join,
-      .cpu = joining(),
+      .cpu = kernel_with(join, text("separator")),
       .examples = {"['a' 'b'], 'c' -> ['a-c' 'b-c'] | separator = '-'"},
   }));
   MR_TRY(ops.add({
@@ -331,7 +293,7 @@ Status register_strings(OpRegistry& ops) {
       .doc = "How many bytes, or UTF-8 characters, each string has.",
       .signature = "input: string -> output: int32 | unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'",
       .infer = infer::same_as_input,
-      .cpu = measuring(),
+      .cpu = kernel_with(length, text("unit")),
       .examples = {"['abc' ''] -> [3 0]", "['\u00e4\u20ac'] -> [2] | unit = 'UTF8_CHAR'"},
   }));
   MR_TRY(ops.add({
@@ -340,7 +302,8 @@ Status register_strings(OpRegistry& ops) {
       .signature = "string_tensor: string -> output: out_type | "
                    "out_type: {float, double, int32, int64, uint32, uint64} = float",
       .infer = infer::same_as_input,
-      .cpu = make_string_to_number,
+      .cpu = kernel_with(string_to_number,
+                         cpu::loop_of_output<Parsed>([]<class T>() { return &parse_loop<T>; })),
       .examples = {"['12' ' 7 '] -> [12 7]", "['-1.5e1'] -> [-15] | out_type = double",
                    "['-0xF' '1e-999' '1e999'] -> [-15 0 inf] | out_type = float"},
   }));

@@ -1,7 +1,9 @@
 // Part of families.h: register_ref_variables.
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/forward.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/sums.h"
+#include "millrace/ops/state/bound_name.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/state/resource_access.h"
 #include "millrace/ops/state/variable.h"
@@ -13,13 +15,6 @@ class VariableKernel final : public Kernel {
  public:
   VariableKernel(ResourceName name, DType dtype, PartialShape shape)
       : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(ResourceName name, resource_name_of(spec));
-    MR_ASSIGN(const DType dtype, spec.attrs.type("dtype"));
-    MR_ASSIGN(PartialShape shape, spec.attrs.shape("shape"));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<VariableKernel>(std::move(name), dtype, std::move(shape)));
-  }
 
   Status run(KernelContext& context) override {
     MR_ASSIGN(const std::shared_ptr<Variable> variable,
@@ -53,16 +48,13 @@ class VariableKernel final : public Kernel {
 class AssignRefKernel final : public Kernel {
  public:
   explicit AssignRefKernel(bool validates_shape) : validates_shape_(validates_shape) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(const bool validates_shape, spec.attrs.boolean("validate_shape"));
-    return std::unique_ptr<Kernel>(std::make_unique<AssignRefKernel>(validates_shape));
-  }
 
   Status run(KernelContext& context) override {
     const TensorRef& ref = context.input_ref(0);
     const auto variable = std::dynamic_pointer_cast<Variable>(ref.owner);
     if (variable == nullptr)
       return invalid("Assign '", context.node_name(), "': '", ref.name, "' is not a variable");
+    // Taken, so that what was only made to be assigned is held by nobody else and moves in.
     Tensor value = context.take_input(1);
     {
       MutexLock lock(*ref.mutex);
@@ -88,6 +80,8 @@ class AssignRefKernel final : public Kernel {
   const bool validates_shape_;
 };
 
+// All of the update under the variable's lock, and no look at the cancellation: half an update
+// would outlive the step. The lock is let go before the reference is passed on, which needs none.
 class UpdateRefKernel final : public Kernel {
  public:
   explicit UpdateRefKernel(cpu::BinaryLoop loop) : loop_(loop) {}
@@ -106,24 +100,15 @@ class UpdateRefKernel final : public Kernel {
   const cpu::BinaryLoop loop_;
 };
 
-KernelFactory updating_ref(cpu::BinaryLoop (*loop_for)(DType)) {
-  return [loop_for](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    const cpu::BinaryLoop loop = loop_for(spec.inputs[0].dtype);
-    if (loop == nullptr) return cpu::no_loop(spec, spec.inputs[0].dtype);
-    return std::unique_ptr<Kernel>(std::make_unique<UpdateRefKernel>(loop));
-  };
-}
-
-Status is_ref_initialized(KernelContext& context) {
+Result<Tensor> is_ref_initialized(KernelContext& context) {
   const TensorRef& ref = context.input_ref(0);
   MutexLock lock(*ref.mutex);
-  context.set_output(0, Tensor::scalar(ref.tensor->has_value()));
-  return {};
+  return Tensor::scalar(ref.tensor->has_value());
 }
 
 // Gives the count and moves it on, in one step under the lock.
 template <class T>
-Status count_up(KernelContext& context, int64_t limit) {
+Result<Tensor> count_up_as(KernelContext& context, int64_t limit) {
   const TensorRef& ref = context.input_ref(0);
   MutexLock lock(*ref.mutex);
   if (!ref.tensor->has_value()) return uninitialized(ref.name);
@@ -133,18 +118,12 @@ Status count_up(KernelContext& context, int64_t limit) {
   if (count >= limit) return out_of_range("Reached limit of ", limit);
   Tensor now = *ref.tensor;
   *ref.tensor = Tensor::scalar(static_cast<T>(count + 1));
-  context.set_output(0, std::move(now));
-  return {};
+  return now;
 }
 
-KernelFactory counting_up() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const int64_t limit, spec.attrs.integer("limit"));
-    const bool is_wide = spec.inputs[0].dtype == DType::i64;
-    return kernel([limit, is_wide](KernelContext& context) {
-      return is_wide ? count_up<int64_t>(context, limit) : count_up<int32_t>(context, limit);
-    })(spec);
-  };
+Result<Tensor> count_up(KernelContext& context, int64_t limit) {
+  const bool is_wide = context.output_dtype(0) == DType::i64;
+  return is_wide ? count_up_as<int64_t>(context, limit) : count_up_as<int32_t>(context, limit);
 }
 
 // Both kinds of shape are known of the variable afterwards, if they are to be equal.
@@ -159,9 +138,7 @@ Status infer_assign(InferContext& context) {
 }
 
 Status infer_update(InferContext& context) {
-  MR_ASSIGN(PartialShape shape, context.input(0).merge(context.input(1)));
-  context.set_output(0, std::move(shape));
-  return {};
+  return context.set_output(0, context.input(0).merge(context.input(1)));
 }
 
 Status add_update(OpRegistry& ops, std::string name, std::string doc,
@@ -172,7 +149,7 @@ Status add_update(OpRegistry& ops, std::string name, std::string doc,
       .signature =
           "ref: ref(T), value: T -> output_ref: ref(T) | T: number, use_locking: bool = false",
       .infer = infer_update,
-      .cpu = updating_ref(loop_for),
+      .cpu = kernel_from<UpdateRefKernel>(cpu::LoopFor{loop_for}),
       .stateful = true,
       .foldable = false,
   });
@@ -189,7 +166,7 @@ Status register_ref_variables(OpRegistry& ops) {
         .signature = "-> ref: ref(dtype) | shape: shape, dtype: type, container: string = '', "
                      "shared_name: string = ''",
         .infer = infer::shape_attr,
-        .cpu = kernel_class<VariableKernel>(),
+        .cpu = kernel_from<VariableKernel>(BoundName(), type("dtype"), partial_shape("shape")),
         .stateful = true,
         .foldable = false,
         .cost = Cost::cheap,
@@ -201,7 +178,7 @@ Status register_ref_variables(OpRegistry& ops) {
       .signature = "ref: ref(T), value: T -> output_ref: ref(T) | T: type, "
                    "validate_shape: bool = true, use_locking: bool = true",
       .infer = infer_assign,
-      .cpu = kernel_class<AssignRefKernel>(),
+      .cpu = kernel_from<AssignRefKernel>(boolean("validate_shape")),
       .stateful = true,
       .foldable = false,
       .allows_uninitialized_input = true,
@@ -224,7 +201,7 @@ Status register_ref_variables(OpRegistry& ops) {
       .doc = "The variable's count, which is one higher afterwards; at limit, OUT_OF_RANGE.",
       .signature = "ref: ref(T) -> output: T | limit: int, T: {int32, int64}",
       .infer = infer::scalar,
-      .cpu = counting_up(),
+      .cpu = kernel_with(count_up, integer("limit")),
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,

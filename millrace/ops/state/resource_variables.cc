@@ -1,7 +1,9 @@
 // Part of families.h: register_resource_variables.
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/sums.h"
+#include "millrace/ops/state/bound_name.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/state/stateful_op.h"
 #include "millrace/ops/state/variable_handle.h"
@@ -13,13 +15,6 @@ class VarHandleKernel final : public Kernel {
  public:
   VarHandleKernel(ResourceName name, DType dtype, PartialShape shape)
       : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(ResourceName name, resource_name_of(spec));
-    MR_ASSIGN(const DType dtype, spec.attrs.type("dtype"));
-    MR_ASSIGN(PartialShape shape, spec.attrs.shape("shape"));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<VarHandleKernel>(std::move(name), dtype, std::move(shape)));
-  }
   Status run(KernelContext& context) override {
     ResourceHandle handle = make_handle(context, name_, Variable::kTypeName);
     handle.dtypes_and_shapes = {{dtype_, shape_}};
@@ -37,9 +32,7 @@ class ReadKernel final : public Kernel {
  public:
   explicit ReadKernel(const KernelSpec&) {}
   Status run(KernelContext& context) override {
-    MR_ASSIGN(Tensor value, variable_.read(context));
-    context.set_output(0, std::move(value));
-    return {};
+    return context.set_output(0, variable_.read(context));
   }
 
  private:
@@ -50,11 +43,6 @@ class AssignResourceKernel final : public Kernel {
  public:
   AssignResourceKernel(DType dtype, bool validates_shape)
       : dtype_(dtype), validates_shape_(validates_shape) {}
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    MR_ASSIGN(const DType dtype, spec.attrs.type("dtype"));
-    MR_ASSIGN(const bool validates_shape, spec.attrs.boolean("validate_shape"));
-    return std::unique_ptr<Kernel>(std::make_unique<AssignResourceKernel>(dtype, validates_shape));
-  }
 
   Status run(KernelContext& context) override {
     MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
@@ -112,19 +100,13 @@ class UpdateResourceKernel final : public Kernel {
 };
 
 KernelFactory updating_resource(cpu::BinaryLoop (*loop_for)(DType)) {
-  return [loop_for](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    const DType dtype = spec.inputs[1].dtype;
-    const cpu::BinaryLoop loop = loop_for(dtype);
-    if (loop == nullptr) return cpu::no_loop(spec, dtype);
-    return std::unique_ptr<Kernel>(std::make_unique<UpdateResourceKernel>(dtype, loop));
-  };
+  return kernel_from<UpdateResourceKernel>(type("dtype"), cpu::LoopFor{loop_for, 1});
 }
 
-Status is_resource_initialized(KernelContext& context) {
+Result<Tensor> is_resource_initialized(KernelContext& context) {
   MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
   const auto found = context.step().device->resources->find<Variable>(name.container, name.name);
-  context.set_output(0, Tensor::scalar(found.ok() && (*found)->read().has_value()));
-  return {};
+  return Tensor::scalar(found.ok() && (*found)->read().has_value());
 }
 
 class ShapeKernel final : public Kernel {
@@ -134,10 +116,8 @@ class ShapeKernel final : public Kernel {
     MR_ASSIGN(const std::shared_ptr<Variable> variable, variable_.find(context));
     const Tensor value = variable->read();
     if (!value.has_value()) return uninitialized(variable->name());
-    MR_ASSIGN(Tensor dims, integer_tensor(context.output_dtype(0), {value.shape().rank()},
-                                          value.shape().dims()));
-    context.set_output(0, std::move(dims));
-    return {};
+    return context.set_output(
+        0, integer_tensor(context.output_dtype(0), {value.shape().rank()}, value.shape().dims()));
   }
 
  private:
@@ -159,14 +139,17 @@ Status register_resource_variables(OpRegistry& ops) {
       "-> resource: resource | container: string = '', shared_name: string = '', debug_name: "
       "string "
       "= '', dtype: type, shape: shape, allowed_devices: list(string) = {}",
-      infer::scalar, kernel_class<VarHandleKernel>(), Cost::cheap)));
+      infer::scalar,
+      kernel_from<VarHandleKernel>(BoundName(), type("dtype"), partial_shape("shape")),
+      Cost::cheap)));
   MR_TRY(ops.add(stateful_op("ReadVariableOp", "The variable's value as it is now.",
                              "resource: resource -> value: dtype | dtype: type", infer::unknown,
                              kernel_class<ReadKernel>(), Cost::cheap)));
-  MR_TRY(ops.add(
-      stateful_op("AssignVariableOp", "Puts value into the variable, making it if need be.",
-                  "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
-                  infer::no_outputs, kernel_class<AssignResourceKernel>(), Cost::by_size)));
+  MR_TRY(ops.add(stateful_op(
+      "AssignVariableOp", "Puts value into the variable, making it if need be.",
+      "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
+      infer::no_outputs,
+      kernel_from<AssignResourceKernel>(type("dtype"), boolean("validate_shape")), Cost::by_size)));
   MR_TRY(ops.add(stateful_op("AssignAddVariableOp", "Adds value to the variable.",
                              "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
                              updating_resource(cpu::addition_loop), Cost::by_size)));

@@ -1,4 +1,5 @@
 // Part of families.h: register_resources.
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/state/queue.h"
@@ -21,14 +22,9 @@ Status destroy_any(KernelContext& context) {
   return is_queue ? destroy<Queue>(context) : destroy<Variable>(context);
 }
 
-KernelFactory destroying() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(const bool ignores_absence, spec.attrs.boolean("ignore_lookup_error"));
-    return kernel([ignores_absence](KernelContext& context) -> Status {
-      const Status status = destroy_any(context);
-      return ignores_absence && status.code() == Code::not_found ? Status() : status;
-    })(spec);
-  };
+Status destroy_if_there(KernelContext& context, bool ignores_absence) {
+  const Status status = destroy_any(context);
+  return ignores_absence && status.code() == Code::not_found ? Status() : status;
 }
 
 }  // namespace
@@ -39,7 +35,7 @@ Status register_resources(OpRegistry& ops) {
       .doc = "Drops a resource from its device; whoever waits on it fails.",
       .signature = "resource: resource -> | ignore_lookup_error: bool = true",
       .infer = infer::no_outputs,
-      .cpu = destroying(),
+      .cpu = kernel_with(destroy_if_there, boolean("ignore_lookup_error")),
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,

@@ -1,9 +1,9 @@
 // Part of families.h: register_scatters.
-#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/loops/forward.h"
 #include "millrace/ops/loops/gather.h"
+#include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/state/scatter.h"
@@ -40,9 +40,7 @@ class ResourceGatherKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Tensor params, variable_.value(context, context.output_dtype(0)));
     CancelProbe probe(context);
-    MR_ASSIGN(Tensor output, gather(params, context.input(1), batch_dims_, batch_dims_, probe));
-    context.set_output(0, std::move(output));
-    return {};
+    return context.set_output(0, gather(params, context.input(1), batch_dims_, batch_dims_, probe));
   }
 
  private:
@@ -77,13 +75,14 @@ struct Change {
   std::string_view use_locking;
 };
 
-Result<cpu::BinaryLoop> loop_of(const KernelSpec& spec, const Change& change) {
-  if (change.loop_for == nullptr) return cpu::BinaryLoop();
-  const DType dtype = spec.inputs[2].dtype;
-  const cpu::BinaryLoop loop = change.loop_for(dtype);
-  if (loop == nullptr) return cpu::no_loop(spec, dtype);
-  return loop;
-}
+// The loop of a change; none where it replaces.
+struct BoundChange {
+  cpu::BinaryLoop (*loop_for)(DType);
+  Result<cpu::BinaryLoop> read(const KernelSpec& spec) const {
+    if (loop_for == nullptr) return cpu::BinaryLoop();
+    return cpu::LoopFor{loop_for, 2}.read(spec);
+  }
+};
 
 Status add_scatters(OpRegistry& ops, const Change& change) {
   MR_TRY(ops.add({
@@ -93,10 +92,7 @@ Status add_scatters(OpRegistry& ops, const Change& change) {
           "ref: ref(T), indices: Tindices, updates: T -> output_ref: ref(T) | T: ", change.types,
           ", Tindices: {int32, int64}, use_locking: bool = ", change.use_locking),
       .infer = infer_ref_scatter,
-      .cpu = [change](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-        MR_ASSIGN(const cpu::BinaryLoop loop, loop_of(spec, change));
-        return std::unique_ptr<Kernel>(std::make_unique<RefScatterKernel>(loop));
-      },
+      .cpu = kernel_from<RefScatterKernel>(BoundChange{change.loop_for}),
       .stateful = true,
       .foldable = false,
   }));
@@ -106,11 +102,7 @@ Status add_scatters(OpRegistry& ops, const Change& change) {
       .signature = str_cat("resource: resource, indices: Tindices, updates: dtype -> | dtype: ",
                            change.types, ", Tindices: {int32, int64}"),
       .infer = infer::no_outputs,
-      .cpu = [change](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-        MR_ASSIGN(const cpu::BinaryLoop loop, loop_of(spec, change));
-        return std::unique_ptr<Kernel>(
-            std::make_unique<ResourceScatterKernel>(spec.inputs[2].dtype, loop));
-      },
+      .cpu = kernel_from<ResourceScatterKernel>(type("dtype"), BoundChange{change.loop_for}),
       .stateful = true,
       .foldable = false,
   });

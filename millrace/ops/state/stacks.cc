@@ -87,22 +87,20 @@ class StackKernel final : public Kernel {
   const DType dtype_;
 };
 
-Status push(KernelContext& context) {
+Result<Tensor> push(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<Stack> stack, find_stack(context));
   MR_TRY(stack->push(context.input(1)));
-  context.set_output(0, context.take_input(1));
-  return {};
+  return context.take_input(1);
 }
 
-Status pop(KernelContext& context) {
+Result<Tensor> pop(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<Stack> stack, find_stack(context));
   MR_ASSIGN(Tensor value, stack->pop());
   if (value.dtype() != context.output_dtype(0)) {
     return invalid("'", context.node_name(), "' pops ", dtype_name(context.output_dtype(0)),
                    ", but the stack holds ", dtype_name(value.dtype()));
   }
-  context.set_output(0, std::move(value));
-  return {};
+  return value;
 }
 
 Status close_stack(KernelContext& context) {

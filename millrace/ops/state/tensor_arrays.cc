@@ -1,6 +1,7 @@
 // Part of families.h: register_tensor_arrays.
 #include <limits>
 
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/strided_copy.h"
@@ -57,31 +58,26 @@ class ArrayKernel final : public Kernel {
 };
 
 // Finds the array of gradients that `source` asks for, or makes it as long as the array is now.
-KernelFactory gradient_array() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(std::string source, spec.attrs.string("source"));
-    return kernel([source = std::move(source)](KernelContext& context) -> Status {
-      MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
-      const ResourceName name{std::string(kArrayContainer),
-                              str_cat(array->options().name, "@", source)};
-      const auto make = [&] {
-        TensorArrayOptions options = array->options();
-        options.name = name.name;
-        options.element_shape = array->element_shape();
-        options.grows = false;
-        options.forgets_what_was_read = false;
-        options.is_gradient = true;
-        auto gradients = TensorArray::create(std::move(options), array->size());
-        if (gradients.ok()) (*gradients)->take_shapes_of(*array);
-        return gradients;
-      };
-      MR_TRY(context.step().step_resources->find_or_create<TensorArray>(name.container, name.name,
-                                                                        make));
-      context.set_output(0, Tensor::scalar(make_handle(context, name, TensorArray::kTypeName)));
-      set_flow(context, 1);
-      return {};
-    })(spec);
+Status find_gradient_array(KernelContext& context, const std::string& source) {
+  MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
+  const ResourceName name{std::string(kArrayContainer),
+                          str_cat(array->options().name, "@", source)};
+  const auto make = [&] {
+    TensorArrayOptions options = array->options();
+    options.name = name.name;
+    options.element_shape = array->element_shape();
+    options.grows = false;
+    options.forgets_what_was_read = false;
+    options.is_gradient = true;
+    auto gradients = TensorArray::create(std::move(options), array->size());
+    if (gradients.ok()) (*gradients)->take_shapes_of(*array);
+    return gradients;
   };
+  MR_TRY(
+      context.step().step_resources->find_or_create<TensorArray>(name.container, name.name, make));
+  context.set_output(0, Tensor::scalar(make_handle(context, name, TensorArray::kTypeName)));
+  set_flow(context, 1);
+  return {};
 }
 
 // --- one element ---
@@ -94,18 +90,15 @@ Status write_element(KernelContext& context) {
   return {};
 }
 
-Status read_element(KernelContext& context) {
+Result<Tensor> read_element(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
   MR_ASSIGN(const int64_t index, read_integer(context.input(1), "TensorArray index"));
-  MR_ASSIGN(Tensor value, array->read(index, context.output_dtype(0)));
-  context.set_output(0, std::move(value));
-  return {};
+  return array->read(index, context.output_dtype(0));
 }
 
-Status array_size(KernelContext& context) {
+Result<Tensor> array_size(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
-  context.set_output(0, Tensor::scalar(static_cast<int32_t>(array->size())));
-  return {};
+  return Tensor::scalar(static_cast<int32_t>(array->size()));
 }
 
 Status close_array(KernelContext& context) {
@@ -135,7 +128,7 @@ void copy_all(const std::vector<Tensor>& elements, Tensor& output) {
   }
 }
 
-Status gather_elements(KernelContext& context, const PartialShape& declared) {
+Result<Tensor> gather_elements(KernelContext& context, const PartialShape& declared) {
   MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
   MR_ASSIGN(const std::vector<int64_t> indices, read_integers(context.input(1), "indices"));
   MR_ASSIGN(const std::vector<Tensor> elements, read_all(*array, indices, context.output_dtype(0)));
@@ -157,17 +150,7 @@ Status gather_elements(KernelContext& context, const PartialShape& declared) {
   MR_ASSIGN(const Shape shape, Shape::create(dims));
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
   copy_all(elements, output);
-  context.set_output(0, std::move(output));
-  return {};
-}
-
-KernelFactory gathering() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(PartialShape declared, spec.attrs.shape("element_shape"));
-    return kernel([declared = std::move(declared)](KernelContext& context) {
-      return gather_elements(context, declared);
-    })(spec);
-  };
+  return output;
 }
 
 // Rows [begin, end) of `value` as a tensor of their own.
@@ -270,15 +253,6 @@ Status check_lengths(std::span<const int64_t> lengths, const Shape& whole) {
                  sum, " and value's shape is: ", whole.to_string());
 }
 
-KernelFactory joining() {
-  return [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-    MR_ASSIGN(PartialShape except0, spec.attrs.shape("element_shape_except0"));
-    return kernel([except0 = std::move(except0)](KernelContext& context) {
-      return concat_elements(context, except0);
-    })(spec);
-  };
-}
-
 Status split_elements(KernelContext& context) {
   MR_ASSIGN(const std::shared_ptr<TensorArray> array, find_array(context));
   const Tensor& value = context.input(1);
@@ -328,7 +302,7 @@ Status register_tensor_arrays(OpRegistry& ops) {
       "The array of gradients that belongs to an array; source tells those of several losses "
       "apart.",
       "handle: resource, flow_in: float -> grad_handle: resource, flow_out: float | source: string",
-      infer::scalar, gradient_array(), Cost::cheap)));
+      infer::scalar, kernel_with(find_gradient_array, text("source")), Cost::cheap)));
   MR_TRY(ops.add(stateful_op("TensorArrayWriteV3", "Puts value into the array at index.",
                              "handle: resource, index: int32, value: T, flow_in: float -> "
                              "flow_out: float | T: type",
@@ -340,15 +314,17 @@ Status register_tensor_arrays(OpRegistry& ops) {
   MR_TRY(ops.add(stateful_op("TensorArrayGatherV3", "The elements at indices, stacked.",
                              "handle: resource, indices: int32, flow_in: float -> value: dtype | "
                              "dtype: type, element_shape: shape = ?",
-                             infer::unknown, gathering())));
+                             infer::unknown,
+                             kernel_with(gather_elements, partial_shape("element_shape")))));
   MR_TRY(ops.add(stateful_op("TensorArrayScatterV3", "Puts the rows of value at indices.",
                              "handle: resource, indices: int32, value: T, flow_in: float -> "
                              "flow_out: float | T: type",
                              infer::scalar, kernel(scatter_elements))));
-  MR_TRY(ops.add(stateful_op("TensorArrayConcatV3", "All elements one after another along axis 0.",
-                             "handle: resource, flow_in: float -> value: dtype, lengths: int64 | "
-                             "dtype: type, element_shape_except0: shape = ?",
-                             infer_concat, joining())));
+  MR_TRY(ops.add(stateful_op(
+      "TensorArrayConcatV3", "All elements one after another along axis 0.",
+      "handle: resource, flow_in: float -> value: dtype, lengths: int64 | "
+      "dtype: type, element_shape_except0: shape = ?",
+      infer_concat, kernel_with(concat_elements, partial_shape("element_shape_except0")))));
   MR_TRY(ops.add(stateful_op("TensorArraySplitV3", "Puts pieces of value of the given lengths.",
                              "handle: resource, value: T, lengths: int64, flow_in: float -> "
                              "flow_out: float | T: type",

@@ -13,6 +13,7 @@
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
 #include "millrace/python/graph_core.h"
+#include "millrace/python/graph_view.h"
 #include "millrace/python/importable_nodes.h"
 #include "millrace/python/numpy_tensor.h"
 #include "millrace/python/status_binding.h"
@@ -105,6 +106,11 @@ py::list nodes_to_import(const OpLibrary& library, const py::bytes& data,
                          [](const AttrValue& value) { return py::cast(value); });
 }
 
+py::object view(const GraphCore& core, NodeId id, int32_t output) {
+  PyObject* held = core.views.find({id, output});
+  return held ? py::reinterpret_steal<py::object>(held) : py::none();
+}
+
 py::object find(const GraphCore& core, const std::string& name) {
   const Node* node = core.graph().find(name);
   return node ? py::object(py::int_(node->id)) : py::none();
@@ -113,6 +119,7 @@ py::object find(const GraphCore& core, const std::string& name) {
 }  // namespace
 
 void bind_graph(py::module_& module) {
+  bind_view(module);
   py::class_<AttrValue>(module, "AttrValue", "An attribute of a node as it is; immutable.")
       .def("plain", &attr_to_python, "(kind, plain value)");
   module.def("is_program_name", &is_program_name);
@@ -128,6 +135,7 @@ void bind_graph(py::module_& module) {
       }))
       .def("__len__", [](const GraphCore& core) { return core.graph().size(); })
       .def("find", &find)
+      .def("view", &view, "The View of an endpoint that somebody holds, or None.")
       .def("name", [](const GraphCore& core, NodeId id) { return node_at(core, id).name; })
       .def("type", [](const GraphCore& core, NodeId id) { return node_at(core, id).op->name; })
       .def("num_outputs",

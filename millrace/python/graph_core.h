@@ -8,6 +8,7 @@
 
 #include "millrace/api/builder.h"
 #include "millrace/graph/import.h"
+#include "millrace/python/graph_view.h"
 #include "millrace/python/op_library.h"
 
 namespace millrace::python {
@@ -26,6 +27,7 @@ struct GraphCore {
 
   const std::shared_ptr<OpLibrary> library;
   const std::shared_ptr<Builder> builder;
+  ViewTable views;
   // By Python code that the builder called: a device function, the entrance of a loop.
   std::exception_ptr raised;
 };

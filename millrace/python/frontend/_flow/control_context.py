@@ -48,7 +48,7 @@ class ControlContext:
         Raises:
           ValueError: if it is made in a region that is not around this one.
         """
-        context = self.graph.context_of(tensor.endpoint[0])
+        context = self.graph.context_of(tensor.node_id)
         if context is self:
             return tensor
         known = self._imported.get(tensor)

@@ -1,10 +1,10 @@
 """The Operations and Tensors of a graph: views on its nodes, made when somebody looks."""
 
-import weakref
-
 from millrace._graph.operation import Operation, Tensor
 from millrace._graph.origins import Origins
 from millrace._values import dtypes
+
+_NODE = -1  # for an output: the node itself
 
 
 class GraphElements:
@@ -15,35 +15,31 @@ class GraphElements:
     """
 
     def _init_elements(self):
-        self._views = weakref.WeakValueDictionary()  # node -> Operation, endpoint -> Tensor
         self._contexts = {}  # node -> the innermost cond or while_loop around it, if there is one
         self._origins = Origins()
 
     def operation(self, node_id):
         """The Operation with this number, which must be one."""
-        view = self._views.get(node_id)
-        return self._viewed(node_id, Operation, self, node_id) if view is None else view
+        view = self.core.view(node_id, _NODE)
+        return self._viewed(Operation, node_id, _NODE) if view is None else view
 
     def tensor(self, node_id, index):
         """The Tensor that is this output of a node, which must have it."""
-        endpoint = (node_id, index)
-        view = self._views.get(endpoint)
+        view = self.core.view(node_id, index)
         if view is None:
             dtype = dtypes.of_number(self.core.output_type(node_id, index))
-            view = self._viewed(endpoint, Tensor, self, endpoint, dtype)
+            view = self._viewed(Tensor, node_id, index, dtype)
         return view
 
     def outputs(self, node_id):
         """All Tensors of a node."""
         return [self.tensor(node_id, index) for index in range(self.core.num_outputs(node_id))]
 
-    def _viewed(self, key, kind, *arguments):
+    def _viewed(self, kind, node_id, index, *more):
         # Sessions look things up in threads of their own: two must not make two.
         with self._lock:
-            view = self._views.get(key)
-            if view is None:
-                view = self._views[key] = kind(*arguments)
-            return view
+            view = self.core.view(node_id, index)
+            return kind(self, self.core, node_id, index, *more) if view is None else view
 
     def context_of(self, node_id):
         """The innermost cond or while_loop that a node belongs to, or None."""

@@ -1,11 +1,12 @@
 """Operation: a node of a graph, and Tensor: one of its outputs. Views: the graph has the nodes."""
 
+from millrace import _millrace
 from millrace._graph.default_session import session_or_default
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 
-class Operation:
+class Operation(_millrace.View):
     """A node: made by functions such as tf.matmul, run by a Session.
 
     Attributes:
@@ -13,11 +14,7 @@ class Operation:
       node_id: its number in the graph.
     """
 
-    __slots__ = ("graph", "node_id", "__weakref__")
-
-    def __init__(self, graph, node_id):
-        self.graph = graph
-        self.node_id = node_id
+    __slots__ = ()
 
     @property
     def name(self):
@@ -145,7 +142,7 @@ def _from_attr(kind, value):
     return value
 
 
-class Tensor:
+class Tensor(_millrace.View):
     """An output of an Operation: a value that exists while a graph runs.
 
     It has no value itself. Operators build new nodes; `session.run` fetches the value. Two Tensors are
@@ -157,20 +154,15 @@ class Tensor:
       endpoint: (number of the node, value_index).
     """
 
-    __slots__ = ("graph", "endpoint", "dtype", "__weakref__")
+    __slots__ = ()
 
     # NumPy's operators leave expressions with a Tensor on the right to the Tensor.
     __array_priority__ = 100
 
-    def __init__(self, graph, endpoint, dtype):
-        self.graph = graph
-        self.endpoint = endpoint
-        self.dtype = dtype
-
     @property
     def op(self):
         """The Operation whose output it is."""
-        return self.graph.operation(self.endpoint[0])
+        return self.graph.operation(self.node_id)
 
     @property
     def value_index(self):
@@ -180,8 +172,7 @@ class Tensor:
     @property
     def name(self):
         """The name of `op`, ":" and `value_index`."""
-        node_id, index = self.endpoint
-        return f"{self.graph.core.name(node_id)}:{index}"
+        return f"{self.graph.core.name(self.node_id)}:{self.value_index}"
 
     @property
     def device(self):

@@ -1,5 +1,6 @@
 #include "millrace/python/numpy_tensor.h"
 
+#include <complex>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <numpy/arrayscalars.h>
 
 #include "millrace/python/status_binding.h"
+#include "millrace/tensor/visit_dtype.h"
 
 namespace py = pybind11;
 
@@ -20,61 +22,46 @@ constexpr size_t kAdoptBytes = 4096;
 // From here on, a block of ours (which the cache may have mapped already) beats NumPy's allocation.
 constexpr size_t kCachedBytes = size_t{256} << 10;
 
-// -1 where NumPy has nothing of the kind.
+// What NumPy has the elements of a C++ type as; -1: nothing of the kind.
+template <class T>
+constexpr int kNumpyType = -1;
+template <>
+constexpr int kNumpyType<float> = NPY_FLOAT32;
+template <>
+constexpr int kNumpyType<double> = NPY_FLOAT64;
+template <>
+constexpr int kNumpyType<Half> = NPY_FLOAT16;
+template <>
+constexpr int kNumpyType<BFloat16> = NPY_FLOAT32;  // widened
+template <>
+constexpr int kNumpyType<int64_t> = NPY_INT64;
+template <>
+constexpr int kNumpyType<int32_t> = NPY_INT32;
+template <>
+constexpr int kNumpyType<int16_t> = NPY_INT16;
+template <>
+constexpr int kNumpyType<int8_t> = NPY_INT8;
+template <>
+constexpr int kNumpyType<uint64_t> = NPY_UINT64;
+template <>
+constexpr int kNumpyType<uint32_t> = NPY_UINT32;
+template <>
+constexpr int kNumpyType<uint16_t> = NPY_UINT16;
+template <>
+constexpr int kNumpyType<uint8_t> = NPY_UINT8;
+template <>
+constexpr int kNumpyType<bool> = NPY_BOOL;
+template <>
+constexpr int kNumpyType<std::complex<float>> = NPY_COMPLEX64;
+template <>
+constexpr int kNumpyType<std::complex<double>> = NPY_COMPLEX128;
+template <>
+constexpr int kNumpyType<std::string> = NPY_OBJECT;
+
 int numpy_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::bf16:
-      return NPY_FLOAT32;
-    case DType::f64:
-      return NPY_FLOAT64;
-    case DType::f16:
-      return NPY_FLOAT16;
-    case DType::i64:
-      return NPY_INT64;
-    case DType::i32:
-    case DType::qi32:
-      return NPY_INT32;
-    case DType::i16:
-    case DType::qi16:
-      return NPY_INT16;
-    case DType::i8:
-    case DType::qi8:
-    case DType::i4:
-    case DType::i2:
-      return NPY_INT8;
-    case DType::u64:
-      return NPY_UINT64;
-    case DType::u32:
-      return NPY_UINT32;
-    case DType::u16:
-    case DType::qu16:
-      return NPY_UINT16;
-    case DType::u8:
-    case DType::qu8:
-    case DType::u4:
-    case DType::u2:
-    case DType::f8_e5m2:
-    case DType::f8_e4m3fn:
-    case DType::f8_e4m3fnuz:
-    case DType::f8_e4m3b11fnuz:
-    case DType::f8_e5m2fnuz:
-    case DType::f4_e2m1fn:
-      return NPY_UINT8;
-    case DType::boolean:
-      return NPY_BOOL;
-    case DType::c64:
-      return NPY_COMPLEX64;
-    case DType::c128:
-      return NPY_COMPLEX128;
-    case DType::string:
-      return NPY_OBJECT;
-    case DType::invalid:
-    case DType::resource:
-    case DType::variant:
-      return -1;
-  }
-  return -1;
+  int type = -1;
+  visit_dtype(dtype, [&]<class T>(std::type_identity<T>) { type = kNumpyType<T>; });
+  return type;
 }
 
 py::object checked(PyObject* object) {
@@ -272,6 +259,12 @@ std::optional<Tensor> from_numpy_scalar(PyObject* value, DType dtype) {
 
 void load_numpy() {
   if (_import_array() < 0) throw py::error_already_set();
+}
+
+py::object numpy_class(DType dtype) {
+  const int type = numpy_type(dtype);
+  if (type < 0) return py::none();
+  return checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type))).attr("type");
 }
 
 py::object to_numpy(Tensor tensor) {

@@ -30,6 +30,10 @@ namespace millrace::python {
 // Loads NumPy's C interface; once, when the module is imported.
 void load_numpy();
 
+// The class of NumPy's scalars that values of a type come as (object_ for string); None for
+// resource and variant.
+pybind11::object numpy_class(DType dtype);
+
 // A NumPy array, a NumPy scalar for rank 0, or bytes for a string scalar.
 // Throws TypeError for resource and variant.
 pybind11::object to_numpy(Tensor tensor);

@@ -27,7 +27,8 @@ py::list dtypes() {
   for (int number = 1; number <= kMaxDType; ++number) {
     const auto dtype = dtype_from_number(number);
     if (!dtype) continue;
-    made.append(py::make_tuple(number, std::string(dtype_name(*dtype)), dtype_size(*dtype)));
+    made.append(py::make_tuple(number, std::string(dtype_name(*dtype)), dtype_size(*dtype),
+                               numpy_class(*dtype)));
   }
   return made;
 }
@@ -44,7 +45,8 @@ void bind_tensor(py::module_& module) {
       .def("__repr__", [](const Tensor& t) { return "<Tensor " + t.to_string() + ">"; });
   module.def("make_tensor", &make_tensor, py::arg("value"), py::arg("dtype"),
              "A Tensor from a value that needs no conversion, or None if it needs one.");
-  module.def("dtypes", &dtypes, "(number, name, bytes per element) of each element type.");
+  module.def("dtypes", &dtypes,
+             "(number, name, bytes per element, class of NumPy's or None) of each element type.");
 }
 
 }  // namespace millrace::python

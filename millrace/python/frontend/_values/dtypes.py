@@ -10,49 +10,26 @@ from millrace import _millrace
 
 _REF = 100
 
-# number -> (name, NumPy type or None). Types that NumPy lacks use what their values come as:
-# bfloat16 as float32, quantized and narrow ones as the integers that store them.
+# number -> (name, bytes, NumPy type or None), as C++ has them but for names that NumPy has otherwise.
+# Types that NumPy lacks use what their values come as: bfloat16 as float32, quantized and narrow ones as
+# the integers that store them.
+_NUMPY_NAMES = {"float": "float32", "double": "float64", "half": "float16"}
 _TYPES = {
-    1: ("float32", np.float32),
-    2: ("float64", np.float64),
-    3: ("int32", np.int32),
-    4: ("uint8", np.uint8),
-    5: ("int16", np.int16),
-    6: ("int8", np.int8),
-    7: ("string", np.object_),
-    8: ("complex64", np.complex64),
-    9: ("int64", np.int64),
-    10: ("bool", np.bool_),
-    11: ("qint8", np.int8),
-    12: ("quint8", np.uint8),
-    13: ("qint32", np.int32),
-    14: ("bfloat16", np.float32),
-    15: ("qint16", np.int16),
-    16: ("quint16", np.uint16),
-    17: ("uint16", np.uint16),
-    18: ("complex128", np.complex128),
-    19: ("float16", np.float16),
-    20: ("resource", None),
-    21: ("variant", None),
-    22: ("uint32", np.uint32),
-    23: ("uint64", np.uint64),
-    24: ("float8_e5m2", np.uint8),
-    25: ("float8_e4m3fn", np.uint8),
-    26: ("float8_e4m3fnuz", np.uint8),
-    27: ("float8_e4m3b11fnuz", np.uint8),
-    28: ("float8_e5m2fnuz", np.uint8),
-    29: ("int4", np.int8),
-    30: ("uint4", np.uint8),
-    31: ("int2", np.int8),
-    32: ("uint2", np.uint8),
-    33: ("float4_e2m1fn", np.uint8),
+    number: (_NUMPY_NAMES.get(name, name), size, numpy_type)
+    for number, name, size, numpy_type in _millrace.dtypes()
 }
-_FLOATING = {1, 2, 14, 19, 24, 25, 26, 27, 28, 33}
-_INTEGER = {3, 4, 5, 6, 9, 17, 22, 23, 29, 30, 31, 32}
-_UNSIGNED = {4, 17, 22, 23, 30, 32}
-_QUANTIZED = {11, 12, 13, 15, 16}
-_COMPLEX = {8, 18}
-_SIZES = {number: size for number, _, size in _millrace.dtypes()}
+
+
+def _called(*prefixes):
+    """The numbers of the types whose names begin so: a name tells the kind."""
+    return {number for number, (name, _, _) in _TYPES.items() if name.startswith(prefixes)}
+
+
+_FLOATING = _called("float", "bfloat")
+_INTEGER = _called("int", "uint")
+_UNSIGNED = _called("uint")
+_QUANTIZED = _called("qint", "quint")
+_COMPLEX = _called("complex")
 
 
 class DType:
@@ -103,7 +80,7 @@ class DType:
     @property
     def as_numpy_dtype(self):
         """The NumPy type that values of this type come as (object for string)."""
-        numpy_type = _TYPES[self._number % _REF][1]
+        numpy_type = _TYPES[self._number % _REF][2]
         if numpy_type is None:
             raise TypeError(f"{self.name} has no NumPy type: its values stay in the runtime")
         return numpy_type
@@ -135,12 +112,12 @@ class DType:
 
     @property
     def is_numpy_compatible(self):
-        return _TYPES[self._number % _REF][1] is not None
+        return _TYPES[self._number % _REF][2] is not None
 
     @property
     def size(self):
         """Bytes of one element; 1 for strings, resources and variants, as in TensorFlow."""
-        return 1 if self._number % _REF in (7, 20, 21) else _SIZES[self._number % _REF]
+        return 1 if self._number % _REF in (7, 20, 21) else _TYPES[self._number % _REF][1]
 
     @property
     def min(self):
@@ -231,7 +208,7 @@ _BY_PYTHON_TYPE = {
 # NumPy's name -> type; the first of several types that use it is the one whose name it is.
 _BY_NUMPY = {
     np.dtype(numpy_type): _BY_NUMBER[number]
-    for number, (name, numpy_type) in _TYPES.items()
+    for number, (name, _, numpy_type) in _TYPES.items()
     if numpy_type is not None and (name == numpy_type.__name__.rstrip("_") or name == "string")
 }
 

@@ -12,7 +12,6 @@ import re
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,10 @@ import time
 import pytest
 
 from bounds import DEADLINE, ROOT
+
+sys.path.append(str(ROOT / "tests" / "support"))
+
+from ports import free_ports  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -94,16 +97,6 @@ def launch():
         return Finished(process.returncode, output, time.monotonic() - start)
 
     return run
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 class Task:

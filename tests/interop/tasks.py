@@ -3,15 +3,17 @@
 import json
 import os
 import pathlib
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests" / "support"))
+
+from ports import free_ports  # noqa: E402
+
 DEADLINE = 60.0  # seconds; a bound on hangs, not a measure of speed
 
 
@@ -19,26 +21,6 @@ def millrace_command():
     found = shutil.which("millrace") or str(ROOT / "build" / "bin" / "millrace")
     assert os.path.exists(found), "no 'millrace': run this through `make test`"
     return found
-
-
-_CHANCE = random.SystemRandom()  # a test may have seeded the module's own, like its neighbours
-
-
-def free_ports(count):
-    """Ports nobody listens on now, of the range that outgoing connections don't use."""
-    limits = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
-    first_outgoing = int(limits.split()[0])
-    ports = set()
-    while len(ports) < count:
-        port = _CHANCE.randrange(10_000, first_outgoing)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            ports.add(port)
-    return list(ports)
 
 
 class Task:

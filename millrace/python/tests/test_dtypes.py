@@ -25,6 +25,32 @@ def test_numpy_types_have_the_type_of_their_name(numpy_type):
     assert np.dtype(getattr(tf, numpy_type).as_numpy_dtype) == np.dtype(numpy_type)
 
 
+@pytest.mark.parametrize(
+    "name, numpy_type",
+    [
+        ("bfloat16", np.float32),
+        ("qint8", np.int8),
+        ("quint8", np.uint8),
+        ("qint16", np.int16),
+        ("quint16", np.uint16),
+        ("qint32", np.int32),
+        ("float8_e5m2", np.uint8),
+        ("float4_e2m1fn", np.uint8),
+        ("int4", np.int8),
+        ("uint2", np.uint8),
+        ("string", np.object_),
+    ],
+)
+def test_types_that_numpy_lacks_come_as_what_stores_them(name, numpy_type):
+    assert tf.as_dtype(name).as_numpy_dtype is numpy_type
+
+
+@pytest.mark.parametrize("name", ["resource", "variant"])
+def test_types_whose_values_stay_in_the_runtime_have_no_numpy_type(name):
+    with pytest.raises(TypeError, match="has no NumPy type"):
+        _ = tf.as_dtype(name).as_numpy_dtype
+
+
 def test_types_compare_with_what_converts_to_them():
     assert tf.float32 == "float32"
     assert tf.float32 == np.float32

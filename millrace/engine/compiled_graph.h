@@ -1,9 +1,10 @@
 // CompiledGraph: one device's partition, made ready to run many times.
 //
 // Kernels are made, edges are resolved to array indices, and the number of inputs that each node
-// waits for is known, so that a step does no lookup and no planning. Immutable once made: any
-// number of steps run on it at once. It keeps its kernels; stateful ones are shared through
-// KernelCache with the other graphs of the session.
+// waits for is known, so that a step does no lookup and no planning. What a step reads never
+// changes: any number of them run on it at once. It keeps its kernels, of which stateful ones are
+// shared through KernelCache with the other graphs of the session, and the states of steps that
+// have ended, for the next ones.
 #pragma once
 
 #include <functional>

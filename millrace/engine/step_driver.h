@@ -1,13 +1,14 @@
 // StepDriver: one step as it runs. Private to this room.
 //
 // A step belongs to one thread at a time, its owner, which does all the book-keeping and runs what
-// is cheap; so counters are plain numbers and a step that nobody shares pays for no atomic and no
-// lock. Nodes that run elsewhere, on the pool or asynchronously, are Detached records; when one has
-// ended it goes to the inbox, whose owner collects it. The owner lets the step go when it has
-// nothing left to do, or while it runs a long kernel itself with others under way; whoever then
-// delivers a record finds the step without an owner and becomes it: a pool thread goes on right
-// there, an asynchronous answer has the step go on at StepArgs::runner. So nobody ever waits for
-// the owner.
+// is cheap; so counters are plain numbers, and to run a node takes no lock and writes no atomic as
+// long as nobody shares the step. Nodes that run elsewhere, on the pool or asynchronously, are
+// Detached records; when one has ended it goes to the inbox, whose owner collects it. The owner
+// lets the step go when it has nothing left to do, or while it runs a long kernel itself with
+// others under way; whoever then delivers a record finds the step without an owner and becomes it:
+// a pool thread goes on right there, an asynchronous answer has the step go on at StepArgs::runner.
+// So nobody ever waits for the owner. A record belongs to whoever runs its node, then to the inbox,
+// then to who collects it: a list without locks can't be one of unique_ptr.
 //
 // A step with loops may run for ever. So its owner, after a turn of so many nodes, goes to the end
 // of the line at StepArgs::runner, where others wait: for a short step, or to cancel this one.
@@ -265,6 +266,7 @@ class StepDriver final : public Pooled {
     if (!status.ok()) flow_.clear();
     Done<void> done = std::move(done_);
     {
+      // drive_step let go of the step, which was its own from then on; the pool is its owner again.
       const std::shared_ptr<const CompiledGraph> graph = std::move(graph_);
       layout_.idle_steps.give(std::unique_ptr<Pooled>(this));
     }

@@ -1,6 +1,7 @@
 // PreparedStep: one way to run a session's graph (these feeds, these fetches, these targets),
-// planned and registered at its workers. Immutable and shared by all its steps, which do no
-// planning, no lookup by name and no string building.
+// planned and registered at its workers. Constant but for what is left of runs that have ended, and
+// shared by all its steps, which do no planning, no lookup by name and no string building; how a
+// client's names lead to it is PlanCache's business, or a Callable holds it.
 #pragma once
 
 #include <memory>

@@ -11,8 +11,8 @@
 // there is ends the process when it is used, and a message of a few bytes can declare a tensor of
 // any size. What tensors take below kMinBlock is not counted.
 //
-// One per process, and the only mutable global in the house: memory is the process's, whoever asks
-// for it. All members may be called from any thread.
+// One per process, one of the two mutable globals in the house (ARCHITECTURE.md): memory is the
+// process's, whoever asks for it. All members may be called from any thread.
 #pragma once
 
 #include <cstddef>

@@ -18,6 +18,7 @@ template <class T>
 void copy_run(const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t count) {
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
+  // A broadcast value: what is stored need not be read again for each element.
   if (to_stride == 1 && from_stride == 0) {
     std::fill_n(y, count, *x);
   } else {
@@ -54,6 +55,8 @@ Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayo
   const auto size = static_cast<int64_t>(dtype_size(dtype));
   const char* source = static_cast<const char*>(from.data()) + from_layout.begin * size;
   char* target = static_cast<char*>(to.mutable_data()) + to_layout.begin * size;
+  // The walk has merged axes that lie behind each other, so a whole tensor comes here as one run
+  // and goes by memcpy; only what is really strided pays for a step per element.
   const bool is_dense = walk.run_stride(0) == 1 && walk.run_stride(1) == 1;
   const CopyRun run = run_for(dtype);
   const int64_t piece = is_plain(dtype) ? kMostBytes / size : CancelProbe::kPiece;

@@ -12,6 +12,7 @@ Strides row_major_strides(std::span<const int64_t> dims) {
 Strides broadcast_strides(const Shape& shape, const Shape& as) {
   const Strides own = row_major_strides(shape);
   const int missing = as.rank() - shape.rank();
+  // Stride 0 reads the same element again: an axis that is missing or of size 1 needs no copies.
   Strides strides(as.rank(), 0);
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape.dim(axis) != 1) strides[missing + axis] = own[axis];

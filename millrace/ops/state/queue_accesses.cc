@@ -42,19 +42,23 @@ std::string tail_of_types(const std::vector<DType>& types) {
   return text;
 }
 
+// Makes kernels of a class that is told what to do, and the types of a queue's components, which
+// the attribute `types` has.
+template <class AccessKernel>
+KernelFactory accessing(typename AccessKernel::What what, std::string_view types) {
+  return [what, types](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_TRY(no_timeout(spec));
+    MR_ASSIGN(std::vector<DType> components, spec.attrs.types(types));
+    return std::unique_ptr<Kernel>(std::make_unique<AccessKernel>(what, std::move(components)));
+  };
+}
+
 class EnqueueKernel final : public Kernel {
  public:
   enum class What : uint8_t { one, many };
 
-  static KernelFactory of(What what) {
-    return [what](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-      MR_TRY(no_timeout(spec));
-      auto made = std::make_unique<EnqueueKernel>();
-      made->what_ = what;
-      MR_ASSIGN(made->types_, spec.attrs.types("Tcomponents"));
-      return std::unique_ptr<Kernel>(std::move(made));
-    };
-  }
+  EnqueueKernel(What what, std::vector<DType> types) : what_(what), types_(std::move(types)) {}
+  static KernelFactory of(What what) { return accessing<EnqueueKernel>(what, "Tcomponents"); }
 
   bool is_async() const override { return true; }
   void start(KernelContext& context, Done<void> done) override {
@@ -85,8 +89,8 @@ class EnqueueKernel final : public Kernel {
   }
 
  private:
-  What what_ = What::one;
-  std::vector<DType> types_;
+  const What what_;
+  const std::vector<DType> types_;
   QueueAccess access_;
 };
 
@@ -94,15 +98,8 @@ class DequeueKernel final : public Kernel {
  public:
   enum class What : uint8_t { one, many, up_to };
 
-  static KernelFactory of(What what) {
-    return [what](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-      MR_TRY(no_timeout(spec));
-      auto made = std::make_unique<DequeueKernel>();
-      made->what_ = what;
-      MR_ASSIGN(made->types_, spec.attrs.types("component_types"));
-      return std::unique_ptr<Kernel>(std::move(made));
-    };
-  }
+  DequeueKernel(What what, std::vector<DType> types) : what_(what), types_(std::move(types)) {}
+  static KernelFactory of(What what) { return accessing<DequeueKernel>(what, "component_types"); }
 
   bool is_async() const override { return true; }
   void start(KernelContext& context, Done<void> done) override {
@@ -135,8 +132,8 @@ class DequeueKernel final : public Kernel {
   }
 
  private:
-  What what_ = What::one;
-  std::vector<DType> types_;
+  const What what_;
+  const std::vector<DType> types_;
   QueueAccess access_;
 };
 

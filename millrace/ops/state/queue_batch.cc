@@ -38,6 +38,8 @@ Result<QueueBatch> split_rows(const QueueElement& components) {
   QueueBatch elements(static_cast<size_t>(std::max<int64_t>(count, 0)));
   for (const Tensor& component : components) {
     const Shape shape = without_first(component.shape());
+    // Rows share the batch's buffer: to copy each costs an allocation a row, and a queue that is
+    // used lets go of all of them soon.
     for (int64_t row = 0; row < count; ++row) {
       MR_ASSIGN(const Tensor slice, component.rows(row, row + 1));
       MR_ASSIGN(Tensor value, slice.reshaped(shape));
@@ -71,6 +73,7 @@ Result<Tensor> BatchRule::stack_component(const QueueBatch& batch, size_t compon
   std::vector<int64_t> dims{static_cast<int64_t>(batch.size())};
   dims.insert(dims.end(), box.dims().begin(), box.dims().end());
   MR_ASSIGN(const Shape shape, Shape::create(dims));
+  // Padding must read as zeros; other batches are written in full.
   MR_ASSIGN(Tensor stacked, pads_ ? Tensor::zeros(types_[component], shape)
                                   : Tensor::allocate(types_[component], shape));
   for (size_t i = 0; i < batch.size(); ++i)

@@ -76,9 +76,8 @@ class QueueHandleKernel final : public Kernel {
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     auto made = std::make_unique<QueueHandleKernel>();
     MR_ASSIGN(made->queue_spec_, spec_of(spec));
-    MR_ASSIGN(made->container_, spec.attrs.string("container"));
-    MR_ASSIGN(made->name_, spec.attrs.string("shared_name"));
-    made->is_private_ = made->name_.empty();
+    MR_ASSIGN(made->asked_container_, spec.attrs.string("container"));
+    MR_ASSIGN(made->asked_name_, spec.attrs.string("shared_name"));
     made->node_name_ = spec.node_name;
     made->gives_ref_ = spec.outputs[0].is_ref;
     return std::unique_ptr<Kernel>(std::move(made));
@@ -86,7 +85,8 @@ class QueueHandleKernel final : public Kernel {
 
   ~QueueHandleKernel() override {
     // A queue without a shared name ends with its kernel, which the device's resources outlive.
-    if (is_private_ && queue_ != nullptr) (void)resources_->remove<Queue>(container_, name_);
+    if (asked_name_.empty() && queue_ != nullptr)
+      (void)resources_->remove<Queue>(container_, name_);
   }
 
   Status run(KernelContext& context) override {
@@ -109,10 +109,12 @@ class QueueHandleKernel final : public Kernel {
   Status find(ResourceStore& resources, Random* random) MR_REQUIRES(mutex_) {
     resources_ = &resources;
     const uint64_t generation = resources.generation();
-    if (container_.empty()) container_ = resources.default_container();
-    if (is_private_ && name_.empty()) name_ = resources.private_name(node_name_);
-    const auto make = [this, random]() -> Result<std::shared_ptr<Queue>> {
-      return std::make_shared<Queue>(queue_spec_, name_, order_of(queue_spec_, random));
+    if (container_.empty())
+      container_ = asked_container_.empty() ? resources.default_container() : asked_container_;
+    if (name_.empty())
+      name_ = asked_name_.empty() ? resources.private_name(node_name_) : asked_name_;
+    const auto make = [this, name = name_, random]() -> Result<std::shared_ptr<Queue>> {
+      return std::make_shared<Queue>(queue_spec_, name, order_of(queue_spec_, random));
     };
     MR_ASSIGN(std::shared_ptr<Queue> queue,
               resources.find_or_create<Queue>(container_, name_, make));
@@ -124,16 +126,17 @@ class QueueHandleKernel final : public Kernel {
     return {};
   }
 
+  // Constant after construction. What the node leaves open is empty.
   QueueSpec queue_spec_;
-  std::string node_name_;
-  bool is_private_ = false;
+  std::string node_name_, asked_container_, asked_name_;
   bool gives_ref_ = false;
 
   Mutex mutex_;
-  std::string container_, name_;  // those that the node leaves open: chosen with the first run
-  ResourceStore* resources_ = nullptr;
+  // Chosen with the first run.
+  std::string container_ MR_GUARDED_BY(mutex_), name_ MR_GUARDED_BY(mutex_);
+  ResourceStore* resources_ MR_GUARDED_BY(mutex_) = nullptr;
   uint64_t generation_ MR_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<Queue> queue_;
+  std::shared_ptr<Queue> queue_ MR_GUARDED_BY(mutex_);
   std::shared_ptr<HandleStrings> strings_ MR_GUARDED_BY(mutex_);
   Tensor handle_ MR_GUARDED_BY(mutex_);
 };

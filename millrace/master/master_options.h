@@ -38,6 +38,8 @@ struct MasterOptions {
   size_t kept_steps = 2'000;
   // The most callables of a session that nobody has released.
   size_t most_callables = 100'000;
+  // The most partial runs of a session that have not ended: each keeps its step planned.
+  size_t most_partial_runs = 10'000;
   // How often a call that waits for tasks says which ones are still missing.
   std::chrono::milliseconds reminder_interval{10'000};
   // The most that a call may take whose answer nobody needs (cleaning up after a step or a

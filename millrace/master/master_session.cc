@@ -208,33 +208,31 @@ void MasterSession::partial_run_setup(PartialRunSetupRequest request, const Call
                                       Done<PartialRunSetupReply> done) {
   StepRequestNames names{std::move(request.feeds), std::move(request.fetches),
                          std::move(request.targets)};
-  prepare(
-      names, within(call, {}),
-      Done<PlanCache::Ordered>([self = shared_from_this(),
-                                done = std::move(done)](Result<PlanCache::Ordered> step) mutable {
-        if (!step.ok()) {
-          done(step.status());
-          return;
-        }
-        PartialRunSetupReply reply;
-        Status fault;
-        {
-          MutexLock lock(self->mutex_);
-          if (!self->closed_.ok()) {
-            fault = closed_error();
-          } else {
-            reply.partial_run_handle = str_cat(self->next_partial_run_++);
-            self->partial_runs_.emplace(reply.partial_run_handle,
-                                        std::make_shared<PartialRun>(self, reply.partial_run_handle,
-                                                                     (*step)->step, *self->graph_));
-          }
-        }
-        if (fault.ok()) {
-          done(std::move(reply));
-        } else {
-          done(std::move(fault));
-        }
-      }));
+  prepare(names, within(call, {}),
+          Done<PlanCache::Ordered>([self = shared_from_this(), done = std::move(done)](
+                                       Result<PlanCache::Ordered> step) mutable {
+            if (!step.ok()) {
+              done(step.status());
+              return;
+            }
+            done(self->keep_partial_run((*step)->step));
+          }));
+}
+
+Result<PartialRunSetupReply> MasterSession::keep_partial_run(
+    std::shared_ptr<const PreparedStep> step) {
+  MutexLock lock(mutex_);
+  if (!closed_.ok()) return closed_error();
+  if (partial_runs_.size() >= context_.options.most_partial_runs)
+    return error(
+        Code::resource_exhausted, "the session has ", partial_runs_.size(),
+        " partial runs that have not ended, the most that a master allows; fetch what they "
+        "announced, or close the session");
+  PartialRunSetupReply reply{str_cat(next_partial_run_++)};
+  partial_runs_.emplace(reply.partial_run_handle,
+                        std::make_shared<PartialRun>(shared_from_this(), reply.partial_run_handle,
+                                                     std::move(step), *graph_));
+  return reply;
 }
 
 void MasterSession::forget_partial_run(const std::string& handle) {

@@ -79,6 +79,8 @@ class MasterSession final : public std::enable_shared_from_this<MasterSession> {
   Call within(const Call& call, const RunOptions& options) const;
   // Errors: RESOURCE_EXHAUSTED if there are too many.
   Result<MakeCallableReply> keep_callable(PlanCache::Ordered step, const RunOptions& options);
+  // Errors: RESOURCE_EXHAUSTED if there are too many.
+  Result<PartialRunSetupReply> keep_partial_run(std::shared_ptr<const PreparedStep> step);
   void call_callable(const std::shared_ptr<Callable>& callable, std::vector<Tensor> feeds,
                      const Call& call, Done<RunCallableReply> done);
   // Gives the callable its step back, unless it has been released meanwhile.

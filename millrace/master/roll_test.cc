@@ -252,6 +252,21 @@ TEST_CASE("a member that nobody can find is missing for that reason, until it is
         "client <- INTERNAL: /job:b/replica:0/task:0 at host-x:1: no memory\n");
 }
 
+TEST_CASE("who is waited for is told to whoever asks, and why") {
+  Roll roll({.purpose = "CreateSession"},
+            {{{"a", 0, 0}, "host-a:1"}, {{"b", 0, 1}, "host-b:1"}, {{"c", 0, 0}, "host-c:1"}});
+  static_cast<void>(roll.start(std::vector(3, Roll::Life::goes_on)));
+  GetStatusReply reply;
+  reply.devices.push_back({.name = DeviceName::on({"a", 0, 0}).to_string(), .type = "CPU"});
+  static_cast<void>(roll.on_answer(0, std::move(reply), Roll::Life::goes_on));
+  static_cast<void>(
+      roll.on_seen(1, unavailable("refused"), Roll::Life::goes_on, Roll::Look::for_itself));
+  CHECK(roll.describe() ==
+        std::vector<std::string>{"CreateSession waits for /job:b/replica:0/task:1 at host-b:1 "
+                                 "(UNAVAILABLE: refused)",
+                                 "CreateSession waits for /job:c/replica:0/task:0 at host-c:1"});
+}
+
 TEST_CASE("of many that are missing the error names five") {
   const std::string text = roll_of(
       "members a b c d e f g\nstart\na OK\nb UNAVAILABLE x\nc UNAVAILABLE x\n"

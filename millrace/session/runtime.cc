@@ -18,15 +18,21 @@ namespace {
 // by more, and each of them costs a thread.
 constexpr int kMostBlocking = 32;
 
-}  // namespace
-
-std::shared_ptr<const OpRegistry> standard_ops() {
+std::shared_ptr<const OpRegistry> every_op() {
   auto ops = std::make_shared<OpRegistry>();
   if (const Status status = register_all_ops(*ops); !status.ok()) {
     // An op of ours is wrong, which every test would have shown: there is nothing to go on with.
     std::fprintf(stderr, "registering ops: %s\n", status.to_string().c_str());
     std::abort();
   }
+  return ops;
+}
+
+}  // namespace
+
+std::shared_ptr<const OpRegistry> standard_ops() {
+  // Hundreds of signatures are read; nothing of it changes, so that is done once.
+  static const std::shared_ptr<const OpRegistry> ops = every_op();
   return ops;
 }
 

@@ -18,7 +18,7 @@ namespace millrace {
 
 class Transports;  // transport/all.h
 
-// A registry of every op that Millrace has.
+// The registry of every op that Millrace has, one for the process.
 std::shared_ptr<const OpRegistry> standard_ops();
 
 struct RuntimeOptions {

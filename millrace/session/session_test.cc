@@ -45,6 +45,10 @@ std::string text(const Result<T>& result) {
   }
 }
 
+TEST_CASE("the runtimes of a process have one registry of ops") {
+  CHECK(&Runtime::create()->ops() == &Runtime::create()->ops());
+}
+
 TEST_CASE("a constant comes back") {
   Program program;
   CHECK(text(program.run(constant(program.root, 2.5))) == "float[] 2.5");
@@ -273,6 +277,30 @@ TEST_CASE("a partial run takes feeds and fetches bit by bit") {
                                           {sum.name()})) == "float[] 10");
   CHECK(text(program.session->partial_run(*handle, {}, {sum.name()})) ==
         "INVALID_ARGUMENT: Must run PartialRunSetup before performing partial runs");
+}
+
+TEST_CASE("a session allows so many partial runs that have not ended, and no more") {
+  constexpr size_t kMost = 10'000;
+  Program program;
+  const Output a = ops::placeholder(program.root.with_name("a"), DType::f32);
+  const Output twice = a * 2;
+  CHECK(program.sync().ok());
+  const auto set_up = [&] {
+    return program.session->partial_run_setup({a.name()}, {twice.name()});
+  };
+  const Result<std::string> first = set_up();
+  REQUIRE(first.ok());
+  size_t failed = 0;
+  for (size_t i = 1; i < kMost; ++i) failed += !set_up().ok();
+  CHECK(failed == 0);
+  const Status refused = set_up().status();
+  CHECK(refused.code() == Code::resource_exhausted);
+  CHECK(refused.message().find("10000 partial runs that have not ended") != std::string::npos);
+  // One that ends makes room for another.
+  CHECK(text(program.session->partial_run(*first, {{a.name(), Tensor::scalar(3.0f)}},
+                                          {twice.name()})) == "float[] 6");
+  CHECK(set_up().ok());
+  CHECK(set_up().status().code() == Code::resource_exhausted);
 }
 
 TEST_CASE("a trace tells when nodes ran") {

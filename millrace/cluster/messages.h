@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/cluster/capabilities.h"
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/rare_list.h"
+#include "millrace/cluster/sent_cluster.h"
 #include "millrace/graph/graph.h"
 #include "millrace/op/rendezvous.h"
 #include "millrace/tensor/tensor.h"
@@ -182,12 +184,13 @@ struct EndedTask {
 struct GetStatusReply {
   std::vector<DeviceAttributes> devices;
   std::vector<EndedTask> ended = {};  // what the worker knows; TensorFlow's say nothing of it
+  Capabilities can = {};              // nor of this
 };
 
 struct CreateWorkerSessionRequest {
   std::string session_handle;
-  TaskName task;        // who the worker is in this session
-  ClusterSpec cluster;  // empty: the worker's own
+  TaskName task;                                         // who the worker is in this session
+  std::shared_ptr<const SentCluster> cluster = nullptr;  // null: the worker's own
   bool isolate_session_state = false;
   std::string master_task;          // "/job:worker/replica:0/task:0"; may be empty
   uint64_t master_incarnation = 0;  // 0: unknown

@@ -67,6 +67,7 @@ Roll::Actions Roll::on_answer(size_t member, Result<GetStatusReply> reply, Life 
   Status status = reply.status().with(millrace::describe(who, {}));
   if (reply.ok() && !options_.is_sent) status = check_identity(who, reply->devices);
   if (status.ok()) {
+    states_[member].can = reply->can;
     auto devices = renamed(std::move(reply).value().devices, who.task);
     status = devices.status();
     if (devices.ok()) states_[member].devices = std::move(devices).value();

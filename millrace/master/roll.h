@@ -87,6 +87,8 @@ class Roll {
   std::vector<DeviceAttributes> take_devices(size_t member) {
     return std::move(states_[member].devices);
   }
+  // Empty for one of TensorFlow's tasks, and for a member that has not answered.
+  Capabilities capabilities(size_t member) const { return states_[member].can; }
   // Who is missing, for the task's report.
   TaskWaitsFor waits() const;
   // The same for people: a line for each.
@@ -98,6 +100,7 @@ class Roll {
     Stage stage = Stage::asked;
     Status diagnosis = {};  // of the last look at one that is missing
     std::vector<DeviceAttributes> devices = {};
+    Capabilities can = {};
   };
 
   bool is_open(size_t member) const {

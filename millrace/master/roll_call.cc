@@ -226,7 +226,8 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
       if (!roll_.outcome().ok()) outcome = roll_.outcome();
       for (size_t i = 0; outcome.ok() && i < members_.size(); ++i)
         if (roll_.takes_part(i))
-          outcome->push_back({roll_.member(i), workers_[i], roll_.take_devices(i)});
+          outcome->push_back(
+              {roll_.member(i), workers_[i], roll_.take_devices(i), roll_.capabilities(i)});
     }
     // The caller may drop its cancellation as soon as it is answered.
     early_end_ = {};

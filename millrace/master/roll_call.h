@@ -30,6 +30,7 @@ struct Present {
   Member member;
   std::shared_ptr<WorkerService> worker;
   std::vector<DeviceAttributes> devices;  // under the names they have in the session
+  Capabilities can = {};
 };
 
 std::vector<TaskName> tasks_of(std::span<const Present> members);

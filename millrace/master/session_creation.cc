@@ -129,8 +129,24 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     return all;
   }
 
+  // Who debugs a mixed cluster should not have to guess which kind each task is.
+  void tell_of_foreign_tasks() {
+    std::string foreign;
+    for (const Present& one : parts_.members) {
+      if (one.can.empty())
+        str_append(&foreign, foreign.empty() ? "" : ", ", one.member.task.to_string());
+    }
+    if (!foreign.empty()) {
+      context_.host().log.info(
+          str_cat("CreateSession: without Millrace's extensions of the protocol, as TensorFlow's "
+                  "tasks are: ",
+                  foreign));
+    }
+  }
+
   Status place() {
     parts_.members = those_that_take_part();
+    tell_of_foreign_tasks();
     if (!graph_) {
       MR_ASSIGN(Graph again, import_graph(request_graph_, context_.options.ops));
       graph_ = std::move(again);
@@ -154,7 +170,7 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
     }
     request.isolate_session_state = parts_.options.isolate_session_state;
     if (parts_.membership.is_sent) {
-      request.cluster = parts_.membership.cluster;
+      request.cluster = std::make_shared<SentCluster>(parts_.membership.cluster);
       request.isolate_session_state |= !parts_.options.share_state_in_sent_cluster;
     }
     return request;

@@ -122,6 +122,10 @@ MR_SAME_FIELD(run_callable_request, kHandle, RunCallableRequest, Handle);
 MR_SAME_FIELD(run_callable_request, kFeed, RunCallableRequest, Feed);
 MR_SAME_FIELD(run_callable_response, kFetch, RunCallableResponse, Fetch);
 MR_SAME_FIELD(run_callable_response, kMetadata, RunCallableResponse, Metadata);
+MR_SAME_FIELD(create_worker_session_request, kSessionHandle, CreateWorkerSessionRequest,
+              SessionHandle);
+MR_SAME_FIELD(create_worker_session_request, kServerDef, CreateWorkerSessionRequest, ServerDef);
+MR_SAME_FIELD(server_def, kCluster, ServerDef, Cluster);
 MR_SAME_FIELD(run_graph_request, kGraphHandle, RunGraphRequest, GraphHandle);
 MR_SAME_FIELD(run_graph_request, kStepId, RunGraphRequest, StepId);
 MR_SAME_FIELD(run_graph_request, kSend, RunGraphRequest, Send);

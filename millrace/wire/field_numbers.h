@@ -162,6 +162,12 @@ enum Number : uint32_t { kSessionHandle = 1, kHandle = 2, kFeed = 3 };
 namespace run_callable_response {
 enum Number : uint32_t { kFetch = 1, kMetadata = 2 };
 }
+namespace create_worker_session_request {
+enum Number : uint32_t { kSessionHandle = 1, kServerDef = 2 };
+}
+namespace server_def {
+enum Number : uint32_t { kCluster = 1 };
+}
 namespace run_graph_request {
 enum Number : uint32_t {
   kGraphHandle = 1,

@@ -206,7 +206,9 @@ TEST_CASE("in a cluster that the client sent, the task has the name that it has 
   add_mark_op(cluster.lab.ops);
   CreateWorkerSessionRequest renamed = session("renamed");
   renamed.task = {.job = "mine", .replica = 0, .task = 7};
-  REQUIRE(renamed.cluster.add_task("mine", 7, "test:1").ok());
+  ClusterSpec mine;
+  REQUIRE(mine.add_task("mine", 7, "test:1").ok());
+  renamed.cluster = std::make_shared<SentCluster>(mine);
   CHECK(open(cluster.worker(0), renamed).ok());
   CHECK(probe(cluster, "renamed").code() == Code::invalid_argument);
   CHECK(leave_mark(cluster, "renamed", "/job:mine/replica:0/task:7/device:CPU:0").ok());

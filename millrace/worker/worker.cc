@@ -44,11 +44,11 @@ Worker::~Worker() {
 
 std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest request) const {
   // A cluster that the client sent gives the task the name that it has there.
-  const bool is_sent = !request.cluster.empty();
+  const bool is_sent = request.cluster != nullptr;
   const TaskName& task = is_sent ? request.task : options_.task;
   LocalDevices devices = is_sent ? devices_.renamed(task) : devices_;
   if (request.isolate_session_state) devices = devices.isolated();
-  auto members = is_sent ? std::make_shared<MemberWorkers>(constant_members(request.cluster),
+  auto members = is_sent ? std::make_shared<MemberWorkers>(constant_members(request.cluster->spec()),
                                                            options_.peers, options_.host)
                          : members_;
   return std::make_shared<WorkerSession>(WorkerSession::Parts{
@@ -75,7 +75,8 @@ void Worker::stop(const Status& why) {
 
 void Worker::get_status(WhenDown, Call, Done<GetStatusReply> done) {
   if (Status closed = sessions_.closed(); !closed.ok()) return done(std::move(closed));
-  GetStatusReply reply{.devices = devices_.attributes(options_.memory_limit)};
+  GetStatusReply reply{.devices = devices_.attributes(options_.memory_limit),
+                       .can = Capabilities::own()};
   if (options_.departures != nullptr) reply.ended = options_.departures->list();
   done(std::move(reply));
 }

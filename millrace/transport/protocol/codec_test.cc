@@ -291,7 +291,7 @@ std::vector<Sample> samples() {
                        RunCallableRequest{"s", 3, {Tensor::vector<std::string>({"x", "yz"})}}));
   all.push_back(sample("RunCallableReply", RunCallableReply{{Tensor::scalar(true)}, {}}));
   CreateWorkerSessionRequest worker_session;
-  worker_session.cluster = create.options.cluster;
+  worker_session.cluster = std::make_shared<SentCluster>(create.options.cluster);
   all.push_back(sample("CreateWorkerSessionRequest", worker_session));
   all.push_back({"RunStepRequest", bytes_of(sample_step()), [](const Chunks& bytes) {
                    ReceivedRunStep received;
@@ -355,6 +355,29 @@ TEST_CASE("no truncated and no damaged message does harm") {
       CHECK_MESSAGE(blames_message, status.to_string());
     }
   }
+}
+
+TEST_CASE("a cluster that a client sent is encoded once for all whom it is sent to") {
+  ClusterSpec cluster;
+  for (int task = 0; task < 1000; ++task)
+    REQUIRE(cluster.add_task("worker", task, str_cat("host", task, ":2222")).ok());
+  CreateWorkerSessionRequest request;
+  request.session_handle = "session";
+  request.cluster = std::make_shared<SentCluster>(cluster);
+  std::set<const void*> encodings;
+  for (int task = 0; task < 10; ++task) {
+    request.task = {"worker", 0, task};
+    const auto pieces = encode(request);
+    REQUIRE(pieces.ok());
+    for (const wire::Piece& piece : pieces->pieces())
+      if (piece.buffer) encodings.insert(piece.buffer->data());
+    CreateWorkerSessionRequest read;
+    REQUIRE(decode(Chunks(pieces->join()), read).ok());
+    CHECK(read.task == request.task);
+    REQUIRE(read.cluster);
+    CHECK(read.cluster->spec() == cluster);
+  }
+  CHECK(encodings.size() == 1);
 }
 
 TEST_CASE("a few bytes can't ask for all memory, not even in several tensors") {

@@ -6,6 +6,7 @@
 #include "millrace/graph/validate.h"
 #include "millrace/transport/protocol/codec_options.h"
 #include "millrace/transport/protocol/codec_session.h"
+#include "millrace/wire/field_numbers.h"
 #include "millrace/wire/worker.pb.h"
 
 namespace millrace::transport {
@@ -24,6 +25,19 @@ Result<EndedTask> from_proto(const tensorflow::EndedTask& message) {
   return EndedTask{name.task_name(), message.incarnation()};
 }
 
+// What stands before a field's bytes.
+void put_head(std::string* out, int number, size_t length) {
+  wire::put_tag(out, number, wire::WireType::bytes);
+  wire::put_varint(out, length);
+}
+
+std::shared_ptr<Buffer> encode_cluster(const ClusterSpec& cluster) {
+  tensorflow::ClusterDef message;
+  to_proto(cluster, message);
+  auto bytes = std::make_shared<std::string>(message.SerializeAsString());
+  return Buffer::borrow(bytes->data(), bytes->size(), [bytes] {});
+}
+
 }  // namespace
 
 Result<wire::Pieces> encode(const GetStatusReply& reply) {
@@ -31,6 +45,7 @@ Result<wire::Pieces> encode(const GetStatusReply& reply) {
   for (const DeviceAttributes& device : reply.devices)
     to_proto(device, *message.add_device_attributes());
   for (const EndedTask& ended : reply.ended) to_proto(ended, *message.add_ended());
+  message.set_capabilities(reply.can.bits());
   return to_pieces(message);
 }
 
@@ -43,6 +58,7 @@ Status decode(const Chunks& bytes, GetStatusReply& reply) {
     MR_ASSIGN(EndedTask task, from_proto(ended).with("ended"));
     reply.ended.push_back(std::move(task));
   }
+  reply.can = Capabilities::from_bits(message.capabilities());
   return {};
 }
 
@@ -81,19 +97,40 @@ Status decode(const Chunks& bytes, EndedTask& ended) {
 
 // ---- Worker sessions ----------------------------------------------------------------------------
 
+// The cluster is one buffer that all members' messages share; around it stands what protobuf writes
+// of the other fields, in the order of their numbers.
 Result<wire::Pieces> encode(const CreateWorkerSessionRequest& request) {
-  tensorflow::CreateWorkerSessionRequest message;
-  message.set_session_handle(request.session_handle);
-  tensorflow::ServerDef& server = *message.mutable_server_def();
+  namespace field = wire::fields::create_worker_session_request;
+  tensorflow::ServerDef server;
   server.set_protocol(std::string(kProtocol));
   server.set_job_name(request.task.job);
   server.set_task_index(request.task.task);
   server.set_replica(request.task.replica);
-  if (!request.cluster.empty()) to_proto(request.cluster, *server.mutable_cluster());
-  message.set_isolate_session_state(request.isolate_session_state);
-  message.set_master_task(request.master_task);
-  message.set_master_incarnation(static_cast<int64_t>(request.master_incarnation));
-  return to_pieces(message);
+  const std::string rest_of_server = server.SerializeAsString();
+  std::shared_ptr<Buffer> cluster;
+  std::string cluster_head;
+  if (request.cluster) {
+    cluster = request.cluster->encoded(encode_cluster);
+    put_head(&cluster_head, wire::fields::server_def::kCluster, cluster->size());
+  }
+  const size_t cluster_size = cluster ? cluster->size() : 0;
+
+  wire::Pieces pieces;
+  std::string head;
+  if (!request.session_handle.empty())
+    wire::put_bytes_field(&head, field::kSessionHandle, request.session_handle);
+  put_head(&head, field::kServerDef, cluster_head.size() + cluster_size + rest_of_server.size());
+  pieces.append(head + cluster_head);
+  if (cluster)
+    pieces.append_shared(cluster, {static_cast<const char*>(cluster->data()), cluster_size});
+  pieces.append(rest_of_server);
+
+  tensorflow::CreateWorkerSessionRequest rest;
+  rest.set_isolate_session_state(request.isolate_session_state);
+  rest.set_master_task(request.master_task);
+  rest.set_master_incarnation(static_cast<int64_t>(request.master_incarnation));
+  pieces.append(rest.SerializeAsString());
+  return pieces;
 }
 
 Status decode(const Chunks& bytes, CreateWorkerSessionRequest& request) {
@@ -103,7 +140,8 @@ Status decode(const Chunks& bytes, CreateWorkerSessionRequest& request) {
   const tensorflow::ServerDef& server = message.server_def();
   request.task = {
       .job = server.job_name(), .replica = server.replica(), .task = server.task_index()};
-  MR_ASSIGN(request.cluster, from_proto(server.cluster()).with("server_def.cluster"));
+  MR_ASSIGN(ClusterSpec cluster, from_proto(server.cluster()).with("server_def.cluster"));
+  if (!cluster.empty()) request.cluster = std::make_shared<SentCluster>(std::move(cluster));
   request.isolate_session_state = message.isolate_session_state();
   request.master_task = std::move(*message.mutable_master_task());
   request.master_incarnation = static_cast<uint64_t>(message.master_incarnation());

@@ -18,6 +18,8 @@ enum OwnField : int {
   kErrorDetails = 1004,
   // GetStatusResponse, repeated EndedTask (worker.proto): who is known to have ended well.
   kEnded = 1005,
+  // GetStatusResponse, uint64: what the task can do beyond TensorFlow's protocol, a bit each.
+  kCapabilities = 1006,
 };
 
 }  // namespace millrace::transport

@@ -208,22 +208,25 @@ TEST_CASE("what prepares and tidies up a worker is written as it always was") {
   const RegisterGraphRequest request{
       .session_handle = "session",
       .graph = std::make_shared<const Graph>(std::move(graph).value())};
-  check("testdata/worker_sessions.txt",
-        {written("GetStatusResponse", "one device", GetStatusReply{{some_device()}}),
-         written("CreateWorkerSessionRequest", "everything",
-                 CreateWorkerSessionRequest{.session_handle = "session",
-                                            .task = {.job = "worker", .replica = 0, .task = 3},
-                                            .cluster = small_cluster(),
-                                            .isolate_session_state = true,
-                                            .master_task = "/job:worker/replica:0/task:0",
-                                            .master_incarnation = 0x8123456789abcdef}),
-         written("DeleteWorkerSessionRequest", "a session", DeleteWorkerSessionRequest{"session"}),
-         registered("a graph of two nodes", request),
-         written("RegisterGraphResponse", "a handle", RegisterGraphReply{"graph"}),
-         written("DeregisterGraphRequest", "a graph of a session",
-                 DeregisterGraphRequest{.session_handle = "session", .graph_handle = "graph"}),
-         written("CleanupGraphRequest", "a step", CleanupGraphRequest{0x0123456789abcdef}),
-         written("CleanupAllRequest", "two containers", CleanupAllRequest{{"a", "b"}})});
+  check(
+      "testdata/worker_sessions.txt",
+      {written("GetStatusResponse", "one device", GetStatusReply{{some_device()}}),
+       written("GetStatusResponse", "what the task can",
+               GetStatusReply{.devices = {some_device()}, .can = Capabilities::own()}),
+       written("CreateWorkerSessionRequest", "everything",
+               CreateWorkerSessionRequest{.session_handle = "session",
+                                          .task = {.job = "worker", .replica = 0, .task = 3},
+                                          .cluster = std::make_shared<SentCluster>(small_cluster()),
+                                          .isolate_session_state = true,
+                                          .master_task = "/job:worker/replica:0/task:0",
+                                          .master_incarnation = 0x8123456789abcdef}),
+       written("DeleteWorkerSessionRequest", "a session", DeleteWorkerSessionRequest{"session"}),
+       registered("a graph of two nodes", request),
+       written("RegisterGraphResponse", "a handle", RegisterGraphReply{"graph"}),
+       written("DeregisterGraphRequest", "a graph of a session",
+               DeregisterGraphRequest{.session_handle = "session", .graph_handle = "graph"}),
+       written("CleanupGraphRequest", "a step", CleanupGraphRequest{0x0123456789abcdef}),
+       written("CleanupAllRequest", "two containers", CleanupAllRequest{{"a", "b"}})});
 }
 
 Written graph_run(std::string what, const RunGraphRequest& request) {

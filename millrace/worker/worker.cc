@@ -48,9 +48,10 @@ std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest r
   const TaskName& task = is_sent ? request.task : options_.task;
   LocalDevices devices = is_sent ? devices_.renamed(task) : devices_;
   if (request.isolate_session_state) devices = devices.isolated();
-  auto members = is_sent ? std::make_shared<MemberWorkers>(constant_members(request.cluster->spec()),
-                                                           options_.peers, options_.host)
-                         : members_;
+  auto members = is_sent
+                     ? std::make_shared<MemberWorkers>(constant_members(request.cluster->spec()),
+                                                       options_.peers, options_.host)
+                     : members_;
   return std::make_shared<WorkerSession>(WorkerSession::Parts{
       .handle = std::move(request.session_handle),
       .master_task = std::move(request.master_task),

@@ -33,7 +33,7 @@ void put_head(std::string* out, int number, size_t length) {
 
 std::shared_ptr<Buffer> encode_cluster(const ClusterSpec& cluster) {
   tensorflow::ClusterDef message;
-  to_proto(cluster, message);
+  transport::to_proto(cluster, message);
   auto bytes = std::make_shared<std::string>(message.SerializeAsString());
   return Buffer::borrow(bytes->data(), bytes->size(), [bytes] {});
 }

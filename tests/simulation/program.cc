@@ -174,6 +174,9 @@ void Program::create() {
   if (world_.chance(0.6)) request.options.operation_timeout = seconds(world_.draw(55) + 5);
   session_->has_limit = request.options.operation_timeout.count() > 0;
   auto asked = ticket("create a session", request.options.operation_timeout);
+  // Who waits for its master to come up does not judge its silence: that an answer was lost with
+  // the connection it finds out by the keepalive only.
+  asked->latest = world_.now() + kPatience;
   may_give_up(asked);
   const Call call{.cancellation = asked->cancellation.get()};
   client_->master().create_session(

@@ -9,9 +9,15 @@ namespace {
 // A member whose connection broke while it was answering is asked again this much later.
 constexpr std::chrono::milliseconds kRetryDelay{200};
 
+// The connection broke, or the other end stops: gRPC cancels what a server that ends has not taken
+// up yet. We cancel only when it is all over.
+bool is_broken_off(const Status& status) {
+  return status.code() == Code::unavailable || status.code() == Code::cancelled;
+}
+
 // Nobody there, or nobody who answers.
 bool is_silence(const Status& status) {
-  return status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
+  return is_broken_off(status) || status.code() == Code::deadline_exceeded;
 }
 
 std::string describe(const Member& member, const Status& diagnosis) {
@@ -53,7 +59,7 @@ Roll::Actions Roll::on_answer(size_t member, Result<GetStatusReply> reply, Life 
       leave_out(member, &actions);
       return actions;
     }
-    if (reply.status().code() == Code::unavailable) {
+    if (is_broken_off(reply.status())) {
       states_[member].stage = Stage::resting;
       actions.push_back({.kind = Action::Kind::ask_later, .member = member, .pause = kRetryDelay});
       return actions;

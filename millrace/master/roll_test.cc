@@ -326,6 +326,28 @@ TEST_CASE("a member may end while it is waited for, or as it answers") {
         "client <- OK /job:a/replica:0/task:0/device:CPU:0\n");
 }
 
+TEST_CASE("a member that breaks off its answer because it stops is gone, or asked again") {
+  CHECK(roll_of(R"(
+    members a b c
+    start
+    ended a
+    saw a CANCELLED CANCELLED
+    b CANCELLED CANCELLED
+    retry b
+    ended c
+    c CANCELLED CANCELLED
+    b OK
+    )") ==
+        "remind in 1000 ms\nask a\nask b\nask c\n"
+        "look quietly at a\n"
+        "log: CreateSession goes on without /job:a/replica:0/task:0, which has ended\n"
+        "ask b in 200 ms\n"
+        "ask b\n"
+        "look quietly at c\n"
+        "log: CreateSession goes on without /job:c/replica:0/task:0, which has ended\n"
+        "client <- OK /job:b/replica:0/task:0/device:CPU:0\n");
+}
+
 TEST_CASE("a look that meets somebody leaves nobody out") {
   CHECK(roll_of(R"(
     members a

@@ -38,6 +38,8 @@ class BinaryKernel final : public Kernel {
       context.set_output(0, Tensor::scalar(options_.mismatch == Mismatch::is_true));
       return {};
     }
+    // Only an input of the output's shape may lend its buffer: elements of one that is broadcast
+    // are read again after the first of them would have been written over.
     MR_ASSIGN(Tensor out, context.reuse_or_allocate(*shape == a.shape() ? 0 : 1, 0, *shape));
     CancelProbe probe(context);
     MR_TRY(run_binary(loop_, a, b, out, options_.no_result, probe));

@@ -31,6 +31,8 @@ class Walk {
   Walk(std::span<const int64_t> dims, const std::array<std::span<const int64_t>, N>& strides) {
     for (int axis = static_cast<int>(dims.size()) - 1; axis >= 0; --axis) {
       if (dims[axis] == 0) is_empty_ = true;
+      // Nobody moves along it, whatever the strides say: they need not agree for what is on both
+      // sides of it to merge.
       if (dims[axis] == 1) continue;
       if (!dims_.empty() && continues(strides, axis)) {
         dims_.back() *= dims[axis];
@@ -55,6 +57,7 @@ class Walk {
     if (is_empty_) return true;
     std::array<int64_t, N> offsets{};
     Strides index(dims_.size(), 0);
+    // Counts like an odometer, without a division: there may be a run for every few elements.
     for (;;) {
       if (!visit(offsets)) return false;
       size_t axis = 1;

@@ -302,6 +302,8 @@ class AddNKernel final : public Kernel {
       context.set_output(0, context.take_input(0));
       return {};
     }
+    // In input 0's buffer if it can be had: that input is read for the last time in the first
+    // round, each element before the sum takes its place.
     MR_ASSIGN(Tensor sum, context.reuse_or_allocate(0, 0, shape));
     CancelProbe probe(context);
     const void* so_far = context.input(0).data();

@@ -108,6 +108,8 @@ void Queue::dequeue_many(int64_t count, Shortfall shortfall, Cancellation* cance
          .shortfall = shortfall},
         cancellation, [rule, done = std::move(done)](Status status, QueueBatch batch) mutable {
           if (!status.ok()) return done(std::move(status));
+          // Here, where the lock is not held: to copy a large batch under it would keep everybody
+          // else from the queue.
           done(rule.stack(batch));
         });
 }
@@ -159,6 +161,7 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
   {
     MutexLock lock(mutex_);
     ticket = next_ticket_++;
+    // The cancellation is one lock for all of a step's kernels: who need not wait leaves it alone.
     if (cancellation == nullptr || !would_wait(request)) {
       QueueCore::Completions completions;
       put(ticket, std::move(request), completions);
@@ -176,14 +179,16 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
   }
   if (answer) {  // NOLINT(bugprone-use-after-move): what was moved has been settled
     // It has to wait. The cancellation hears of it first: once the attempt is in the queue, it may
-    // be answered at any moment, and the cancellation may be gone right after.
+    // be answered at any moment, and the cancellation may be gone right after. Not under the lock:
+    // what was cancelled already calls back from inside on_cancel, and takes it.
     registration =
         cancellation->on_cancel([this, ticket, kind](const Status&) { cancel(ticket, kind); });
     MutexLock lock(mutex_);
     waiters_.emplace(ticket, Waiter{std::move(answer), std::move(registration)});
     QueueCore::Completions completions;
     put(ticket, std::move(request), completions);  // NOLINT(bugprone-use-after-move): likewise
-    // A callback that came before found nothing to cancel.
+    // A callback that came before found nothing to cancel. One that comes from now on finds the
+    // attempt, so that between them none is missed.
     if (cancellation->cancelled()) core_.cancel(ticket, cancelled_text(kind), completions);
     take_waiters(std::move(completions), settled);
   }
@@ -231,6 +236,7 @@ void Queue::take_waiters(QueueCore::Completions completions, SettledList& settle
 }
 
 void Queue::answer_all(SettledList settled) {
+  // Without the lock: an answer runs on with its step, which may come back to this queue.
   for (Settled& each : settled) {
     // Before the answer: what waits may destroy its cancellation once it has it.
     each.waiter.registration.release();

@@ -82,6 +82,7 @@ Result<Tensor> BatchRule::stack_component(const QueueBatch& batch, size_t compon
 }
 
 Result<Shape> BatchRule::common_shape(const QueueBatch& batch, size_t component) const {
+  // As long as the longest of this batch, not of the queue: batches differ in what they pad to.
   std::vector<int64_t> dims(shapes_[component].dims().begin(), shapes_[component].dims().end());
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (dims[axis] != kUnknownDim) continue;

@@ -65,6 +65,8 @@ void QueueCore::shut(const Status& why, Completions& completions) {
 }
 
 void QueueCore::settle(Completions& completions) {
+  // What is taken makes room for enqueues that wait, and what they put in may be what the next
+  // dequeue waits for: round again until nothing moves.
   for (bool progress = true; progress;) {
     progress = false;
     // Whatever goes in here, the dequeues below see.
@@ -91,6 +93,7 @@ QueueCore::Progress QueueCore::advance(Dequeue& attempt, Completions& completion
   const bool is_last_chance = closed_ && enqueues_.empty();
   if (is_last_chance && order_->size() < attempt.count - attempt.taken.size())
     return run_short(attempt, completions);
+  // To take some now would take them away from a better one that comes later.
   if (order_->prefers_some() && available() < attempt.count) return Progress::none;
   Progress progress = Progress::none;
   for (size_t n = available(); n > 0 && attempt.taken.size() < attempt.count; --n) {
@@ -120,6 +123,7 @@ QueueCore::Progress QueueCore::run_short(Dequeue& attempt, Completions& completi
 }
 
 void QueueCore::give_back(Dequeue& attempt) {
+  // The last first, so that in the end the first one is in front again.
   while (!attempt.taken.empty()) {
     order_->restore(std::move(attempt.taken.back()));
     attempt.taken.pop_back();
@@ -133,6 +137,8 @@ size_t QueueCore::available() const {
 
 bool QueueCore::has_room() const {
   if (order_->size() < capacity_) return true;
+  // A dequeue that takes all at once or nothing would otherwise wait for ever for more than there
+  // may be.
   return order_->prefers_some() && !dequeues_.empty() && order_->size() < dequeues_.front().count;
 }
 

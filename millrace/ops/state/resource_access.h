@@ -42,6 +42,7 @@ class CachedResource {
   Result<std::shared_ptr<T>> get(ResourceStore& manager, const ResourceName& name, LookUp look_up) {
     // Asked before looking up: what is dropped in between must not be remembered.
     const uint64_t generation = manager.generation();
+    // Lock order: this one, then the manager's.
     MutexLock lock(mutex_);
     if (found_ != nullptr && manager_ == &manager && generation_ == generation && name_ == name)
       return found_;

@@ -26,6 +26,7 @@ Status scatter(Tensor& params, const Tensor& indices, const Tensor& updates, cpu
   MR_TRY(check_updates(params.shape(), indices.shape(), updates.shape()));
   MR_ASSIGN(const std::vector<int64_t> rows, read_indices(indices, params.shape().dim(0)));
   if (rows.empty()) return {};
+  // Only now: whatever can fail does so before the first row changes.
   MR_TRY(unshare(params));
 
   const DType dtype = params.dtype();

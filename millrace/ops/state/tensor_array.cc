@@ -26,6 +26,7 @@ PartialShape TensorArray::element_shape() const {
 }
 
 void TensorArray::close_array() {
+  // Declared before the lock, and so freed after it: elements may be large.
   std::vector<Element> dropped;
   MutexLock lock(mutex_);
   closed_ = true;
@@ -101,6 +102,7 @@ Status TensorArray::add(int64_t index, const Tensor& value) {
     return invalid("TensorArray ", options_.name, ": gradients of type ",
                    dtype_name(options_.dtype), " can't be added up");
   }
+  // A new tensor: who wrote the old one may hold it still.
   MR_ASSIGN(Tensor sum, Tensor::allocate(options_.dtype, value.shape()));
   loop(element.value.data(), 1, value.data(), 1, sum.mutable_data(), sum.num_elements());
   element.value = std::move(sum);
@@ -108,6 +110,7 @@ Status TensorArray::add(int64_t index, const Tensor& value) {
 }
 
 void TensorArray::take_shapes_of(const TensorArray& source) {
+  // One lock after the other, never both: a gradient has gradients, too, and no order would hold.
   std::vector<std::optional<Shape>> shapes;
   int64_t pieces = 0;
   {

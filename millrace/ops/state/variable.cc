@@ -43,6 +43,8 @@ Status update(Tensor& held, const Tensor& operand, cpu::BinaryLoop loop) {
     return invalid("the variable has shape ", held.shape().to_string(), " and the operand ",
                    operand.shape().to_string(), "; they must be the same");
   }
+  // Only the variable has the buffer, and the lock keeps readers from getting it: in place. A
+  // reader that had it would see its value change (`operand` may be such a reader, for x += x).
   if (held.is_sole_owner()) {
     loop(held.data(), 1, operand.data(), 1, held.mutable_data(), held.num_elements());
     return {};

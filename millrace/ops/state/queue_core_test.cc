@@ -170,6 +170,9 @@ TEST_CASE("closing with cancelling ends the waiting enqueues") {
   CHECK(queue("enqueue b: 2") == "");
   CHECK(queue("close cancelling") == "b CANCELLED: Enqueue operation was cancelled");
   CHECK(queue("close") == "CANCELLED: Queue 'q' is already closed.");
+  // What was cancelled is gone: there is room now, and nobody who wants it.
+  CHECK(queue("dequeue c: 1") == "c -> 1");
+  CHECK(queue.size() == 0);
 }
 
 TEST_CASE("a cancelled dequeue gives back what it took, in order") {
@@ -209,6 +212,15 @@ TEST_CASE("dropping a queue ends whoever waits on it") {
   CHECK(queue("dequeue a: 1") == "");
   CHECK(queue("shut") == "a ABORTED: dropped");
   CHECK(queue("enqueue b: 1") == "b CANCELLED: FIFOQueue 'q' is closed.");
+  CHECK(queue("cancel a") == "");  // answered once
+}
+
+TEST_CASE("who waits for room in a queue that is dropped is answered once") {
+  Transcript queue(1);
+  CHECK(queue("enqueue a: 1") == "a ok");
+  CHECK(queue("enqueue b: 2") == "");
+  CHECK(queue("shut") == "b ABORTED: dropped");
+  CHECK(queue("cancel b") == "");
 }
 
 TEST_CASE("a priority queue gives the least first, and equals in order of arrival") {

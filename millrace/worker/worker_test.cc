@@ -5,6 +5,7 @@
 #include <latch>
 #include <thread>
 
+#include "millrace/ops/flow/families.h"
 #include "millrace/ops/random/families.h"
 #include "millrace/worker/testing/test_cluster.h"
 
@@ -183,9 +184,10 @@ class SystemCalls {
 TEST_CASE("kernels that block do so at the host's place for it, and a cancelled step leaves them") {
   for (const Leg leg : {Leg::none, Leg::last}) {
     TestCluster cluster;
+    REQUIRE(register_checks(cluster.lab.ops).ok());
     const SystemCalls calls(cluster.process.host.blocking);
     const std::string graph =
-        cluster.add_graph(0, "t = Const('') p = PrintV2(t, end='') d = Const(1) ^p", {}, {"d"});
+        cluster.add_graph(0, R"(t = Const("") p = PrintV2(t, end="") d = Const(1) ^p)", {}, {"d"});
     auto running = cluster.start(0, graph, {.fetches = {"d"}, .step = 3, .leg = leg});
     running->cancellation.cancel(cancelled("the client left"));
     CHECK(running->wait().status.code() == Code::cancelled);

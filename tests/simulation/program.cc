@@ -175,8 +175,8 @@ void Program::create() {
   session_->has_limit = request.options.operation_timeout.count() > 0;
   auto asked = ticket("create a session", request.options.operation_timeout);
   // Who waits for its master to come up does not judge its silence: that an answer was lost with
-  // the connection it finds out by the keepalive only.
-  asked->latest = world_.now() + kPatience;
+  // the connection it finds out by the keepalive only, however late that happened.
+  asked->latest = world_.now() + kPatience + Network::kClientKeepalive;
   may_give_up(asked);
   const Call call{.cancellation = asked->cancellation.get()};
   client_->master().create_session(

@@ -98,10 +98,10 @@ void Channel::ask() {
                     .message = {},
                     .cancellation = &pulse_->stopping()},
                    {.pulse = pulse_, .metrics = metrics_, .is_question = true},
-                   Done<Chunks>([pulse = pulse_](const Result<Chunks>&) {
-                     // An error counts, too: if the connection broke, what comes next tells more
-                     // than the silence did.
-                     pulse->heard();
+                   Done<Chunks>([pulse = pulse_](const Result<Chunks>& answer) {
+                     // An error counts like an answer: if the connection broke, what comes next
+                     // tells more than the silence did.
+                     if (!answer.ok()) pulse->heard();
                    }));
 }
 

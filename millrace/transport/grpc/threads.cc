@@ -134,7 +134,11 @@ void GrpcThreads::set_alarm(uint64_t beat) {
 // By the leader, once it has handled its event. A call of the system costs far less than the
 // watcher that would wake for nothing, above all where many processes share few processors.
 void GrpcThreads::clear_alarm() {
-  if (alarm_is_set_.exchange(false)) alarm_.clear();
+  if (!alarm_is_set_.load()) return;
+  // In this order: the watcher may be setting it at the same time, and an alarm that is thought to
+  // be set has to go off, while one too many does no harm.
+  alarm_.clear();
+  alarm_is_set_.store(false);
 }
 
 bool GrpcThreads::take_lead() {

@@ -84,7 +84,9 @@ Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
 }
 
 bool Channel::is_failing() const {
-  return grpc_channel_check_connectivity_state(channel_.get(), 0) == GRPC_CHANNEL_TRANSIENT_FAILURE;
+  const auto state = grpc_channel_check_connectivity_state(channel_.get(), 0);
+  return state == GRPC_CHANNEL_TRANSIENT_FAILURE ||
+         (state == GRPC_CHANNEL_CONNECTING && pulse_->is_missed());
 }
 
 void Channel::visit() {

@@ -33,7 +33,8 @@ class Channel final : public Caller, public Visited {
   void start(OutgoingRequest request, Done<Chunks> done) override;
   void start_streamed(OutgoingRequest request, ReadMessage read, Done<void> done) override;
 
-  // No connection could be made, and gRPC rests before it tries again.
+  // No connection could be made, and gRPC rests before it tries again or is at an attempt that may
+  // have begun before the peer was there.
   bool is_failing() const;
 
   void visit() override;

@@ -147,7 +147,11 @@ Status OutgoingCall::outcome() {
   const bool by_peer = debug_text_ != nullptr && !by_deadline &&
                        std::string_view(debug_text_).find(kSentByPeer) != std::string_view::npos;
   const CallFailure failure{status, by_peer ? Origin::peer : Origin::connection};
-  if (is_said_by_peer(failure)) heard();
+  if (is_said_by_peer(failure)) {
+    heard();
+  } else {
+    pulse_->missed();
+  }
   return explain_failure(*peer_, method_, failure);
 }
 

@@ -38,7 +38,12 @@ class PeerPulse {
   void heard() {
     heard_.store(true, std::memory_order_relaxed);
     if (is_silent()) is_silent_.store(false, std::memory_order_relaxed);
+    if (is_missed()) is_missed_.store(false, std::memory_order_relaxed);
   }
+  // A call has ended without a word of the peer: no connection, or no time left.
+  void missed() { is_missed_.store(true, std::memory_order_relaxed); }
+  // True from then until the peer is heard of.
+  bool is_missed() const { return is_missed_.load(std::memory_order_relaxed); }
   // Whether it promises to answer at once.
   void promises(bool promised) { promises_.store(promised, std::memory_order_relaxed); }
 
@@ -63,6 +68,7 @@ class PeerPulse {
   std::atomic<bool> promises_{false};
   std::atomic<bool> heard_{false};
   std::atomic<bool> is_silent_{false};
+  std::atomic<bool> is_missed_{false};
   mutable Mutex mutex_;
   absl::flat_hash_set<OutgoingCall*> calls_ MR_GUARDED_BY(mutex_);
   Silence silence_ MR_GUARDED_BY(mutex_);

@@ -51,6 +51,10 @@ TEST_CASE("a sent cluster tells the master by the address that the client dialle
   const auto made = resolve_membership(word_count(), kMap1, {.cluster = sent}, "grpc://h3:2222");
   CHECK(made.value().is_sent);
   CHECK(made.value().self == TaskName{"trainer", 0, 0});
+  // The session's members are those of the sent cluster, not the server's own.
+  REQUIRE(made.value().members.size() == 2);
+  CHECK(made.value().members[1].task == TaskName{"trainer", 0, 1});
+  CHECK(made.value().members[1].address == "h2:2222");
 }
 
 TEST_CASE("a sent cluster without the master is refused") {

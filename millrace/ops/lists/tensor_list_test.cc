@@ -287,10 +287,12 @@ TEST_CASE("no op takes an element of a list for what it is not") {
         {"TensorListConcatV2", {list, kAnyShape, longs}},
         {"TensorListGetItem", {list, integer(0), kAnyShape}},
         {"TensorListPopBack", {list, kAnyShape}}};
-    for (const auto& [op, inputs] : uses) {
-      CAPTURE(op);
+    for (const auto& use : uses) {
+      CAPTURE(use.first);
       const Status status =
-          f.bench->run(op, inputs, {.attrs = {{"element_dtype", says}, {"shape_type", DType::i32}}})
+          f.bench
+              ->run(use.first, use.second,
+                    {.attrs = {{"element_dtype", says}, {"shape_type", DType::i32}}})
               .status();
       CHECK(status.code() == Code::invalid_argument);
       CHECK_MESSAGE(status.message().find(str_cat("says that its elements are ", dtype_name(says),

@@ -119,6 +119,7 @@ Status register_broadcasts(OpRegistry& ops) {
       .signature = "s0: T, s1: T -> r0: T | T: {int32, int64} = int32",
       .infer = infer_vectors,
       .cpu = kernel(broadcast_shape),
+      .not_differentiable = "its result is a shape or an index",
       .cost = Cost::cheap,
       .examples = {"[2 1], [3] -> [2 3]", "[0], [1] -> [0]"},
   }));
@@ -130,6 +131,7 @@ Status register_broadcasts(OpRegistry& ops) {
       .signature = "s0: T, s1: T -> r0: T, r1: T | T: {int32, int64} = int32",
       .infer = infer_vectors,
       .cpu = kernel(summed_axes),
+      .not_differentiable = "its result is a shape or an index",
       .cost = Cost::cheap,
       .examples = {"[2 1 3], [1 3] -> [1], [0 1]", "[2 1], [2 1] -> [], []", "[1], [] -> [0], [0]"},
   }));
@@ -140,6 +142,7 @@ Status register_broadcasts(OpRegistry& ops) {
                    "shape_type: {int32, int64} = int32",
       .infer = infer_offsets,
       .cpu = kernel(piece_offsets),
+      .not_differentiable = "its result is a shape or an index",
       .cost = Cost::cheap,
       .examples = {"1, [2 3], [2 4] -> [0 0], [0 3] | N = 2",
                    "-1, [2], [3], [4] -> [0], [2], [5] | N = 3"},

@@ -4,6 +4,7 @@
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/strided_copy.h"
@@ -214,6 +215,7 @@ Status register_sequences(OpRegistry& ops) {
       .infer = infer_range,
       .cpu = kernel_with(run_range,
                          cpu::loop_of_input<cpu::Real>([]<class T>() { return &range<T>; })),
+      .not_differentiable = "TensorFlow gives it none",
       .examples = {"2, 9, 3 -> [2 5 8]", "5, 0, -2 -> [5 3 1] | Tidx = int32", "3, 3, 1 -> []"},
   }));
   return ops.add({
@@ -224,6 +226,7 @@ Status register_sequences(OpRegistry& ops) {
       .infer = infer_lin_space,
       .cpu = kernel_with(run_lin_space, cpu::loop_of_input<cpu::Floating>(
                                             []<class T>() { return &lin_space<T>; })),
+      .not_differentiable = "TensorFlow gives it none",
       .examples = {"1, 2, 3 -> [1 1.5 2]", "7, 9, 1 -> [7]"},
   });
 }
@@ -238,6 +241,7 @@ Status register_fills(OpRegistry& ops) {
           "dims: index_type, value: T -> output: T | T: type, index_type: {int32, int64} = int32",
       .infer = [](InferContext& context) { return infer_shape_of(context, "dims"); },
       .cpu = kernel(fill),
+      .grad = grad::fill,
       .examples = {"[2 3], 7 -> [[7 7 7] [7 7 7]]", "[], 7 -> 7"},
   }));
   MR_TRY(ops.add({
@@ -246,6 +250,7 @@ Status register_fills(OpRegistry& ops) {
       .signature = "x: T -> y: T | T: type",
       .infer = infer::same_as_input,
       .cpu = zeros_like(ops.variants()),
+      .not_differentiable = "its result does not depend on values",
       .examples = {"[1 2] -> [0 0] | T = float"},
   }));
   MR_TRY(ops.add({
@@ -255,6 +260,7 @@ Status register_fills(OpRegistry& ops) {
                    "int32, uint32, int64, uint64, complex64, complex128, bool}",
       .infer = infer::same_as_input,
       .cpu = kernel_with(ones_like, cpu::loop_of_input<All>([]<class T>() { return &one_of<T>; })),
+      .not_differentiable = "its result does not depend on values",
       .examples = {"[0 2] -> [1 1]"},
   }));
   MR_TRY(ops.add({
@@ -264,6 +270,7 @@ Status register_fills(OpRegistry& ops) {
                    "axis: int = -1, T: type, TI: {uint8, int8, int32, int64} = int64",
       .infer = infer_one_hot,
       .cpu = kernel_with(one_hot, integer("axis")),
+      .not_differentiable = "TensorFlow gives its values no gradient",
       .examples = {"[1 0 7], 2, 5, 3 -> [[3 5] [5 3] [3 3]]",
                    "[1 0], 3, 1, 0 -> [[0 1] [1 0] [0 0]] | axis = 0, T = float"},
   }));

@@ -3,6 +3,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/gather.h"
 
@@ -48,6 +49,7 @@ Status register_gathers(OpRegistry& ops) {
                    "validate_indices: bool = true, Tparams: type, Tindices: {int32, int64}",
       .infer = infer_gather_rows,
       .cpu = kernel(gather_rows),
+      .grad = grad::gather,
       .examples = {"[[1 2] [3 4] [5 6]], [2 0] -> [[5 6] [1 2]]"},
   }));
   return ops.add({
@@ -59,6 +61,7 @@ Status register_gathers(OpRegistry& ops) {
                    "Taxis: {int32, int64}",
       .infer = infer_gather,
       .cpu = kernel_with(gather_along, integer("batch_dims")),
+      .grad = grad::gather_v2,
       .examples = {"[1 2 3], 2, 0 -> 3", "[[1 2] [3 4]], [1 0], 1 -> [[2 1] [4 3]]",
                    "[[1 2] [3 4]], [[1] [0]], 1 -> [[2] [3]] | batch_dims = 1"},
   });

@@ -3,6 +3,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/forward.h"
 
 namespace millrace {
@@ -89,6 +90,7 @@ Status register_sources(OpRegistry& ops) {
       .signature = "-> output: dtype | value: tensor, dtype: type",
       .infer = infer_const,
       .cpu = kernel_class<ConstKernel>(),
+      .not_differentiable = "it has no input",
       .source = Source::constant,
       .cost = Cost::cheap,
   }));
@@ -98,6 +100,7 @@ Status register_sources(OpRegistry& ops) {
       .signature = "-> output: dtype | dtype: type, shape: shape = ?",
       .infer = infer::shape_attr,
       .cpu = kernel_with(refuse_placeholder, partial_shape("shape")),
+      .not_differentiable = "it has no input",
       .foldable = false,
       .source = Source::fed,
       .cost = Cost::cheap,
@@ -108,6 +111,7 @@ Status register_sources(OpRegistry& ops) {
       .signature = "-> output: dtype | dtype: type, shape: shape",
       .infer = infer::shape_attr,
       .cpu = kernel_with(refuse_placeholder, partial_shape("shape")),
+      .not_differentiable = "it has no input",
       .foldable = false,
       .source = Source::fed,
       .cost = Cost::cheap,
@@ -118,6 +122,7 @@ Status register_sources(OpRegistry& ops) {
       .signature = "input: dtype -> output: dtype | dtype: type, shape: shape",
       .infer = infer_placeholder_with_default,
       .cpu = kernel(forward_first),
+      .grad = grad::pass,
       .foldable = false,
       .cost = Cost::cheap,
       .examples = {"[1 2 3] -> [1 2 3] | shape = [?]"},
@@ -131,20 +136,27 @@ Status register_identity(OpRegistry& ops) {
   const std::string same = "input: T -> output: T | T: type";
   OpDef identity = passing("Identity", "Its input, unchanged.", same);
   identity.passes_on = true;
+  identity.grad = grad::pass;
   MR_TRY(ops.add(std::move(identity)));
-  MR_TRY(ops.add(passing("Snapshot", "Its input, as it is now.", same)));
-  MR_TRY(
-      ops.add(passing("StopGradient", "Its input, unchanged; for gradients, a constant.", same)));
-  MR_TRY(ops.add(passing("PreventGradient",
-                         "Its input, unchanged; asking for a gradient through it is an error that "
-                         "shows message.",
-                         same + ", message: string = ''")));
+  OpDef snapshot = passing("Snapshot", "Its input, as it is now.", same);
+  snapshot.grad = grad::pass;
+  MR_TRY(ops.add(std::move(snapshot)));
+  OpDef stop = passing("StopGradient", "Its input, unchanged; for gradients, a constant.", same);
+  stop.not_differentiable = "that is what it is for";
+  MR_TRY(ops.add(std::move(stop)));
+  OpDef prevent = passing("PreventGradient",
+                          "Its input, unchanged; asking for a gradient through it is an error that "
+                          "shows message.",
+                          same + ", message: string = ''");
+  prevent.grad = grad::prevented;
+  MR_TRY(ops.add(std::move(prevent)));
   MR_TRY(ops.add({
       .name = "IdentityN",
       .doc = "All its inputs, unchanged.",
       .signature = "input: T -> output: T | T: list(type) >= 1",
       .infer = infer_all_as_inputs,
       .cpu = kernel(forward_all),
+      .grad = grad::pass,
       .cost = Cost::cheap,
       .examples = {"[1 2], 3 -> [1 2], 3 | T = {float, int32}"},
   }));
@@ -154,6 +166,7 @@ Status register_identity(OpRegistry& ops) {
       .signature = "input: ref(T) -> output: ref(T) | T: type",
       .infer = infer::same_as_input,
       .cpu = kernel(forward_first),
+      .grad = grad::pass,
       .foldable = false,
       .allows_uninitialized_input = true,
       .cost = Cost::cheap,
@@ -164,6 +177,7 @@ Status register_identity(OpRegistry& ops) {
       .signature = "input: T -> output: T | shape: shape, T: type",
       .infer = infer_both,
       .cpu = kernel_with(ensure_shape, partial_shape("shape")),
+      .grad = grad::pass,
       .cost = Cost::cheap,
       .examples = {"[1 2 3] -> [1 2 3] | shape = [?]"},
   });

@@ -5,6 +5,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/strided_copy.h"
 
@@ -316,6 +317,7 @@ Status register_splits(OpRegistry& ops) {
       .signature = "value: T -> output: num*T | num: int >= 0, T: type, axis: int = 0",
       .infer = infer_unpack,
       .cpu = kernel_with(unpack, integer("axis")),
+      .grad = grad::unpack,
       .examples = {"[[1 2] [3 4]] -> [1 2], [3 4] | num = 2",
                    "[[1 2] [3 4]] -> [1 3], [2 4] | num = 2, axis = -1"},
   }));
@@ -326,6 +328,7 @@ Status register_splits(OpRegistry& ops) {
           "split_dim: int32, value: T -> output: num_split*T | num_split: int >= 1, T: type",
       .infer = infer_split,
       .cpu = kernel(split),
+      .grad = grad::split,
       .examples = {"1, [[1 2] [3 4]] -> [[1] [3]], [[2] [4]] | num_split = 2"},
   }));
   return ops.add({
@@ -335,6 +338,7 @@ Status register_splits(OpRegistry& ops) {
                    " | num_split: int >= 1, T: type, Tlen: {int8, int32, int64} = int64",
       .infer = infer_split_v,
       .cpu = kernel(split_v),
+      .grad = grad::split_v,
       .examples = {"[1 2 3 4], [1 -1], 0 -> [1], [2 3 4] | num_split = 2"},
   });
 }
@@ -349,6 +353,7 @@ Status register_joins(OpRegistry& ops) {
                    "Tidx: {int32, int64} = int32",
       .infer = infer_concat_v2,
       .cpu = kernel(concat_v2),
+      .grad = grad::concat_v2,
       .examples = {"[[1 2]], [[3 4] [5 6]], 0 -> [[1 2] [3 4] [5 6]]",
                    "[[1] [2]], [[3 4] [5 6]], -1 -> [[1 3 4] [2 5 6]]"},
   }));
@@ -358,6 +363,7 @@ Status register_joins(OpRegistry& ops) {
       .signature = "concat_dim: int32, values: N*T -> output: T | N: int >= 2, T: type",
       .infer = infer_concat_v1,
       .cpu = kernel(concat_v1),
+      .grad = grad::concat,
       .examples = {"0, [1 2], [3] -> [1 2 3]"},
   }));
   MR_TRY(ops.add({
@@ -366,6 +372,7 @@ Status register_joins(OpRegistry& ops) {
       .signature = "values: N*T -> output: T | N: int >= 1, T: type, axis: int = 0",
       .infer = infer_pack,
       .cpu = kernel_with(pack, integer("axis")),
+      .grad = grad::pack,
       .examples = {"[1 2], [3 4] -> [[1 2] [3 4]]", "[1 2], [3 4] -> [[1 3] [2 4]] | axis = 1"},
   }));
   return register_splits(ops);

@@ -2,6 +2,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/strided_copy.h"
 
@@ -255,6 +256,7 @@ Status register_orders(OpRegistry& ops) {
       .signature = "x: T, perm: Tperm -> y: T | T: type, Tperm: {int32, int64} = int32",
       .infer = infer_transpose,
       .cpu = kernel(transpose),
+      .grad = grad::transpose,
       .examples = {"[[1 2 3] [4 5 6]], [1 0] -> [[1 4] [2 5] [3 6]]",
                    "[[[1 2]] [[3 4]]], [1 2 0] -> [[[1 3] [2 4]]]"},
   }));
@@ -264,6 +266,7 @@ Status register_orders(OpRegistry& ops) {
       .signature = "x: T -> y: T | T: {int32, int64} = int32",
       .infer = infer::same_as_input,
       .cpu = kernel(invert_permutation),
+      .not_differentiable = "its result is a shape or an index",
       .cost = Cost::cheap,
       .examples = {"[2 0 1] -> [1 2 0]"},
   }));
@@ -273,6 +276,7 @@ Status register_orders(OpRegistry& ops) {
       .signature = "tensor: T, axis: Tidx -> output: T | Tidx: {int32, int64} = int32, T: type",
       .infer = infer::same_as_input,
       .cpu = kernel(reverse),
+      .grad = grad::reverse,
       .examples = {"[[1 2] [3 4]], [1] -> [[2 1] [4 3]]", "[1 2 3], [-1] -> [3 2 1]"},
   });
 }
@@ -288,6 +292,7 @@ Status register_layout(OpRegistry& ops) {
                    "int64} = int32",
       .infer = infer_tile,
       .cpu = kernel(tile),
+      .grad = grad::tile,
       .examples = {"[[1 2]], [2 2] -> [[1 2 1 2] [1 2 1 2]]", "[1 2], [0] -> []"},
   }));
   MR_TRY(ops.add({
@@ -297,6 +302,7 @@ Status register_layout(OpRegistry& ops) {
           "input: T, paddings: Tpaddings -> output: T | T: type, Tpaddings: {int32, int64} = int32",
       .infer = infer_pad,
       .cpu = kernel(pad),
+      .grad = grad::pad,
       .examples = {"[[1 2]], [[0 1] [1 1]] -> [[0 1 2 0] [0 0 0 0]] | T = float"},
   }));
   MR_TRY(ops.add({
@@ -306,6 +312,7 @@ Status register_layout(OpRegistry& ops) {
                    "Tpaddings: {int32, int64} = int32",
       .infer = infer_pad,
       .cpu = kernel(pad),
+      .grad = grad::pad,
       .examples = {"[1 2], [[1 2]], 9 -> [9 1 2 9 9]"},
   }));
   return ops.add({
@@ -314,6 +321,7 @@ Status register_layout(OpRegistry& ops) {
       .signature = "input: T, shape: Tidx -> output: T | T: type, Tidx: {int32, int64} = int32",
       .infer = infer_broadcast_to,
       .cpu = kernel(broadcast_to),
+      .grad = grad::broadcast_to,
       .examples = {"[[1] [2]], [2 3] -> [[1 1 1] [2 2 2]]"},
   });
 }

@@ -3,6 +3,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
 
 namespace millrace {
@@ -164,6 +165,7 @@ Status register_questions(OpRegistry& ops) {
       .signature = "input: T -> output: out_type | " + out,
       .infer = infer_shape_of_each,
       .cpu = kernel(shape_of_each),
+      .not_differentiable = "its result is a shape or an index",
       .tells = ShapeFact::dims,
       .cost = Cost::cheap,
       .examples = {"[[1 2 3] [4 5 6]] -> [2 3]", "7 -> []"},
@@ -174,6 +176,7 @@ Status register_questions(OpRegistry& ops) {
       .signature = "input: N*T -> output: N*out_type | N: int >= 1, " + out,
       .infer = infer_shape_of_each,
       .cpu = kernel(shape_of_each),
+      .not_differentiable = "its result is a shape or an index",
       .cost = Cost::cheap,
       .examples = {"[[1 2 3] [4 5 6]], [1] -> [2 3], [1]"},
   }));
@@ -183,6 +186,7 @@ Status register_questions(OpRegistry& ops) {
       .signature = "input: T -> output: out_type | " + out,
       .infer = infer::scalar,
       .cpu = kernel(size_of),
+      .not_differentiable = "its result is a shape or an index",
       .tells = ShapeFact::num_elements,
       .cost = Cost::cheap,
       .examples = {"[[1 2 3] [4 5 6]] -> 6"},
@@ -193,6 +197,7 @@ Status register_questions(OpRegistry& ops) {
       .signature = "input: T -> output: int32 | T: type",
       .infer = infer::scalar,
       .cpu = kernel(rank_of),
+      .not_differentiable = "its result is a shape or an index",
       .tells = ShapeFact::rank,
       .cost = Cost::cheap,
       .examples = {"[[1 2 3] [4 5 6]] -> 2"},
@@ -210,6 +215,7 @@ Status register_shapes(OpRegistry& ops) {
           "tensor: T, shape: Tshape -> output: T | T: type, Tshape: {int32, int64} = int32",
       .infer = infer_reshape,
       .cpu = kernel(reshape),
+      .grad = grad::reshaped,
       .cost = Cost::cheap,
       .examples = {"[1 2 3 4 5 6], [2 -1] -> [[1 2 3] [4 5 6]]", "[7], [] -> 7"},
   }));
@@ -219,6 +225,7 @@ Status register_shapes(OpRegistry& ops) {
       .signature = "input: T, dim: Tdim -> output: T | T: type, Tdim: {int32, int64} = int32",
       .infer = infer_expand_dims,
       .cpu = kernel(expand_dims),
+      .grad = grad::reshaped,
       .cost = Cost::cheap,
       .examples = {"[1 2], 0 -> [[1 2]]", "[1 2], -1 -> [[1] [2]]"},
   }));
@@ -228,6 +235,7 @@ Status register_shapes(OpRegistry& ops) {
       .signature = "input: T -> output: T | T: type, squeeze_dims: list(int) >= 0 = {}",
       .infer = infer_squeeze,
       .cpu = kernel_with(squeeze, integers("squeeze_dims")),
+      .grad = grad::reshaped,
       .cost = Cost::cheap,
       .examples = {"[[[1] [2]]] -> [1 2]", "[[[1] [2]]] -> [[1] [2]] | squeeze_dims = {0}"},
   });

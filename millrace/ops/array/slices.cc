@@ -3,6 +3,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/loops/strided_slice.h"
@@ -79,8 +80,8 @@ struct BoundMasks {
   Result<SliceMasks> read(const KernelSpec& spec) const { return SliceMasks::from(spec.attrs); }
 };
 
-Result<Tensor> strided_slice(KernelContext& context, const SliceMasks& masks) {
-  const Tensor& input = context.input(0);
+// What inputs 1 to 3 say.
+Result<SliceArguments> read_arguments(KernelContext& context, const SliceMasks& masks) {
   SliceArguments arguments;
   MR_ASSIGN(arguments.begin, read_integers(context.input(1), "begin"));
   MR_ASSIGN(arguments.end, read_integers(context.input(2), "end"));
@@ -92,6 +93,18 @@ Result<Tensor> strided_slice(KernelContext& context, const SliceMasks& masks) {
                    arguments.count, ", ", arguments.end->size(), " and ",
                    arguments.strides->size());
   }
+  return arguments;
+}
+
+// Where the box that a plan describes lies in a tensor with these strides.
+Strides sliced_strides(const SlicePlan& plan, Strides strides) {
+  for (size_t axis = 0; axis < strides.size(); ++axis) strides[axis] *= plan.stride[axis];
+  return strides;
+}
+
+Result<Tensor> strided_slice(KernelContext& context, const SliceMasks& masks) {
+  const Tensor& input = context.input(0);
+  MR_ASSIGN(const SliceArguments arguments, read_arguments(context, masks));
   MR_ASSIGN(const SlicePlan plan, plan_slice(input.shape(), arguments));
   MR_ASSIGN(const Shape shape, Shape::create(plan.output));
   const bool is_everything =
@@ -101,11 +114,30 @@ Result<Tensor> strided_slice(KernelContext& context, const SliceMasks& masks) {
   // Axes are dropped and added by the masks; the box that is copied has those of the input.
   MR_ASSIGN(const Shape box, Shape::create(plan.size));
   const Strides own = row_major_strides(input.shape());
-  Strides from = own;
-  for (size_t axis = 0; axis < from.size(); ++axis) from[axis] *= plan.stride[axis];
+  const Strides from = sliced_strides(plan, own);
   MR_ASSIGN(const Tensor made,
             copied_box(box, input, {offset_of(plan.begin, own), from}, CancelProbe(context)));
   return made.reshaped(shape);
+}
+
+// Zeros of the shape that was sliced, with dy where the slice was.
+Result<Tensor> strided_slice_grad(KernelContext& context, const SliceMasks& masks) {
+  const Tensor& dy = context.input(4);
+  MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
+  MR_ASSIGN(const SliceArguments arguments, read_arguments(context, masks));
+  MR_ASSIGN(const SlicePlan plan, plan_slice(shape, arguments));
+  MR_ASSIGN(const Shape sliced, Shape::create(plan.output));
+  if (sliced != dy.shape()) {
+    return invalid("shape of dy was ", dy.shape().to_string(), " instead of ", sliced.to_string());
+  }
+  MR_ASSIGN(Tensor output, Tensor::zeros(dy.dtype(), shape));
+  if (dy.num_elements() == 0) return output;
+  MR_ASSIGN(const Shape box, Shape::create(plan.size));
+  const Strides own = row_major_strides(shape), from = row_major_strides(box);
+  const Strides to = sliced_strides(plan, own);
+  CancelProbe probe(context);
+  MR_TRY(copy_box(box.dims(), dy, {0, from}, output, {offset_of(plan.begin, own), to}, probe));
+  return output;
 }
 
 Status infer_strided_slice(InferContext& context) {
@@ -135,7 +167,22 @@ Status register_slices(OpRegistry& ops) {
           "input: T, begin: Index, size: Index -> output: T | T: type, Index: {int32, int64}",
       .infer = infer_slice,
       .cpu = kernel(slice),
+      .grad = grad::slice,
       .examples = {"[[1 2 3] [4 5 6]], [0 1], [2 -1] -> [[2 3] [5 6]]", "[1 2 3], [3], [0] -> []"},
+  }));
+  MR_TRY(ops.add({
+      .name = "StridedSliceGrad",
+      .doc = "The gradient of StridedSlice: zeros of the given shape, with dy where the slice was.",
+      .signature = "shape: Index, begin: Index, end: Index, strides: Index, dy: T -> output: T | "
+                   "T: type, Index: {int32, int64}, begin_mask: int = 0, end_mask: int = 0, "
+                   "ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0",
+      .infer = [](InferContext& context) { return infer_shape_of(context, "shape"); },
+      .cpu = kernel_with(strided_slice_grad, BoundMasks()),
+      .grad = grad::strided_slice_grad,
+      .examples =
+          {"[5], [1], [4], [2], [2 4] -> [0 2 0 4 0] | T = float",
+           "[3], [0], [0], [-1], [5 4 3] -> [3 4 5] | begin_mask = 1, end_mask = 1, T = float",
+           "[3], [-2], [0], [1], 4 -> [0 4 0] | shrink_axis_mask = 1, T = float"},
   }));
   return ops.add({
       .name = "StridedSlice",
@@ -147,6 +194,7 @@ Status register_slices(OpRegistry& ops) {
                    "ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0",
       .infer = infer_strided_slice,
       .cpu = kernel_with(strided_slice, BoundMasks()),
+      .grad = grad::strided_slice,
       .examples = {"[1 2 3 4 5], [1], [4], [2] -> [2 4]",
                    "[1 2 3 4 5], [0], [0], [-1] -> [5 4 3 2 1] | begin_mask = 1, end_mask = 1",
                    "[1 2 3 4 5], [-2], [0], [1] -> 4 | shrink_axis_mask = 1",

@@ -5,6 +5,7 @@
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/loops/variants.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
 
 namespace millrace {
 namespace {
@@ -148,6 +149,7 @@ struct ArithmeticOp {
   std::string name, doc;
   std::string_view types;
   KernelFactory cpu;
+  GradFn gradient = nullptr;  // none: it jumps, and is flat elsewhere
   std::vector<std::string> examples;
   bool commutative = false;
 };
@@ -158,6 +160,9 @@ Status add_arithmetic(OpRegistry& ops, ArithmeticOp row) {
                   .signature = str_cat("x: T, y: T -> z: T | T: ", row.types),
                   .infer = infer::broadcast,
                   .cpu = std::move(row.cpu),
+                  .grad = row.gradient,
+                  .not_differentiable =
+                      row.gradient == nullptr ? "it is constant but where it jumps" : std::string(),
                   .commutative = row.commutative,
                   .examples = std::move(row.examples)});
 }
@@ -171,23 +176,27 @@ Status register_sums(OpRegistry& ops) {
             .types = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, "
                      "complex64, complex128, string}",
             .cpu = cpu::binary<AddTypes>(plus),
+            .gradient = grad::add,
             .examples = {"[1 2], [3 4] -> [4 6] | T = float",
                          "['a' 'b'], 'c' -> ['ac' 'bc'] | T = string"}}));
   MR_TRY(add_arithmetic(ops, {.name = "AddV2",
                               .doc = "The sum x + y.",
                               .types = "number",
                               .cpu = cpu::binary(cpu::addition_loop),
+                              .gradient = grad::add,
                               .examples = {"[[1] [2]], [3 4] -> [[4 5] [5 6]]"},
                               .commutative = true}));
   MR_TRY(add_arithmetic(ops, {.name = "Sub",
                               .doc = "The difference x - y.",
                               .types = "number",
                               .cpu = cpu::binary(cpu::subtraction_loop),
+                              .gradient = grad::sub,
                               .examples = {"[3 4], [1 2] -> [2 2]"}}));
   MR_TRY(add_arithmetic(ops, {.name = "Mul",
                               .doc = "The product x * y.",
                               .types = "number",
                               .cpu = cpu::binary<Number>(times),
+                              .gradient = grad::mul,
                               .examples = {"[3 4], 2 -> [6 8]"},
                               .commutative = true}));
   return add_arithmetic(
@@ -195,6 +204,7 @@ Status register_sums(OpRegistry& ops) {
             .doc = "(x - y) * (x - y), for complex numbers times the conjugate.",
             .types = "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
             .cpu = cpu::binary<Join<ModTypes, Complex>>(squared_difference),
+            .gradient = grad::squared_difference,
             .examples = {"[3 1], [1 4] -> [4 9]"},
             .commutative = true});
 }
@@ -205,11 +215,13 @@ Status register_quotients(OpRegistry& ops) {
                          .doc = "x / y; integers are rounded towards zero.",
                          .types = "number",
                          .cpu = cpu::binary<Number>(divide, kDivision),
+                         .gradient = grad::div,
                          .examples = {"[6 8], [3 2] -> [2 4]", "[-7], [2] -> [-3] | T = int32"}}));
   MR_TRY(add_arithmetic(ops, {.name = "RealDiv",
                               .doc = "The quotient x / y.",
                               .types = "number",
                               .cpu = cpu::binary<Number>(divide, kDivision),
+                              .gradient = grad::div,
                               .examples = {"[6 8], [3 2] -> [2 4]"}}));
   MR_TRY(add_arithmetic(ops, {.name = "TruncateDiv",
                               .doc = "x / y, rounded towards zero.",
@@ -225,11 +237,13 @@ Status register_quotients(OpRegistry& ops) {
                               .doc = "x / y, and 0 where y is 0.",
                               .types = "{half, float, bfloat16, double, complex64, complex128}",
                               .cpu = cpu::binary<Join<Floating, Complex>>(divide_no_nan),
+                              .gradient = grad::div_no_nan,
                               .examples = {"[6 1], [3 0] -> [2 0]"}}));
   MR_TRY(add_arithmetic(ops, {.name = "FloorMod",
                               .doc = "What x - FloorDiv(x, y) * y leaves; it has the sign of y.",
                               .types = "real",
                               .cpu = cpu::binary<Real>(floor_remainder, kDivision),
+                              .gradient = grad::floor_mod,
                               .examples = {"[7 8], 3 -> [1 2]", "[-7], [3] -> [2] | T = int32"}}));
   for (const char* name : {"Mod", "TruncateMod"}) {
     MR_TRY(
@@ -237,6 +251,7 @@ Status register_quotients(OpRegistry& ops) {
                              .doc = "What x - TruncateDiv(x, y) * y leaves; it has the sign of x.",
                              .types = "{int32, int64, half, bfloat16, float, double}",
                              .cpu = cpu::binary<ModTypes>(truncate_remainder, kDivision),
+                             .gradient = grad::truncate_mod,
                              .examples = {"[7 -7], 3 -> [1 -1]"}}));
   }
   return {};
@@ -247,12 +262,14 @@ Status register_extremes(OpRegistry& ops) {
                               .doc = "The larger of x and y.",
                               .types = "real",
                               .cpu = cpu::binary<Real>(larger),
+                              .gradient = grad::maximum,
                               .examples = {"[1 5], [3 4] -> [3 5]"},
                               .commutative = true}));
   MR_TRY(add_arithmetic(ops, {.name = "Minimum",
                               .doc = "The smaller of x and y.",
                               .types = "real",
                               .cpu = cpu::binary<Real>(smaller),
+                              .gradient = grad::minimum,
                               .examples = {"[1 5], [3 4] -> [1 4]"},
                               .commutative = true}));
   MR_TRY(add_arithmetic(ops, {.name = "Pow",
@@ -260,6 +277,7 @@ Status register_extremes(OpRegistry& ops) {
                               .types = "{bfloat16, float, half, double, int8, int16, int32, int64, "
                                        "complex64, complex128}",
                               .cpu = cpu::binary<PowTypes>(power, kPower),
+                              .gradient = grad::pow,
                               .examples = {"[2 3], [3 2] -> [8 9]"}}));
   return ops.add({
       .name = "Atan2",
@@ -267,6 +285,7 @@ Status register_extremes(OpRegistry& ops) {
       .signature = "y: T, x: T -> z: T | T: floating",
       .infer = infer::broadcast,
       .cpu = cpu::binary<Floating>([](auto y, auto x) { return std::atan2(y, x); }),
+      .grad = grad::atan2,
       .examples = {"[0 1], [1 0] -> [0 1.570796327]"},
   });
 }
@@ -354,6 +373,7 @@ Status register_arithmetic(OpRegistry& ops) {
       .signature = "inputs: N*T -> sum: T | N: int >= 1, T: {number, variant}",
       .infer = infer_add_n,
       .cpu = adding_n(ops.variants()),
+      .grad = grad::add_n,
       .commutative = true,
       .examples = {"[1 2], [3 4], [5 6] -> [9 12]", "[1 2] -> [1 2]"},
   });

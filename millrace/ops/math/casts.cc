@@ -7,6 +7,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
 
 namespace millrace {
 namespace {
@@ -178,6 +179,7 @@ Status register_casts(OpRegistry& ops) {
       .signature = "x: SrcT -> y: DstT | SrcT: type, DstT: type, Truncate: bool = false",
       .infer = infer::same_as_input,
       .cpu = kernel_with(cast, BoundCast()),
+      .grad = grad::cast,
       .examples = {"[1.75 -1.25] -> [1 -1] | SrcT = float, DstT = int32",
                    "[0 2] -> [false true] | SrcT = int64, DstT = bool",
                    "[3 4] -> [3 4] | SrcT = half, DstT = complex128",
@@ -189,6 +191,7 @@ Status register_casts(OpRegistry& ops) {
       .signature = "input: T -> output: type | T: number, type: number",
       .infer = infer_bitcast,
       .cpu = kernel(bitcast),
+      .not_differentiable = "bytes have no gradient",
       .cost = Cost::cheap,
       .examples = {"[1 2] -> [1065353216 1073741824] | T = float, type = int32",
                    "[1 -1] -> [[1 0 0 0] [255 255 255 255]] | T = int32, type = uint8",

@@ -39,6 +39,7 @@ Status add_order(OpRegistry& ops, std::string name, std::string doc, F f, std::s
                   .signature = "x: T, y: T -> z: bool | T: real",
                   .infer = infer::broadcast,
                   .cpu = cpu::binary<cpu::Real>(f),
+                  .not_differentiable = "its result is true or false",
                   .examples = {std::move(example)}});
 }
 
@@ -51,6 +52,7 @@ Status add_equality(OpRegistry& ops, std::string name, std::string doc, F f, cpu
        .signature = "x: T, y: T -> z: bool | T: type, incompatible_shape_error: bool = true",
        .infer = infer_equality,
        .cpu = equality(f, mismatch),
+       .not_differentiable = "its result is true or false",
        .commutative = true,
        .examples = std::move(examples)});
 }
@@ -62,6 +64,7 @@ Status add_logic(OpRegistry& ops, std::string name, std::string doc, F f, std::s
                   .signature = "x: bool, y: bool -> z: bool",
                   .infer = infer::broadcast,
                   .cpu = cpu::binary<cpu::Types<bool>>(f),
+                  .not_differentiable = "its result is true or false",
                   .commutative = true,
                   .examples = {std::move(example)}});
 }

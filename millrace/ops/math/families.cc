@@ -10,6 +10,7 @@ Status register_math(OpRegistry& ops) {
   MR_TRY(register_matmuls(ops));
   MR_TRY(register_reductions(ops));
   MR_TRY(register_scans(ops));
+  MR_TRY(register_segments(ops));
   return register_select(ops);
 }
 

@@ -32,6 +32,9 @@ Status register_reductions(OpRegistry& ops);
 // Looking along one axis: ArgMax and ArgMin, Cumsum.
 Status register_scans(OpRegistry& ops);
 
+// Folding rows by the segment that each belongs to: UnsortedSegmentSum.
+Status register_segments(OpRegistry& ops);
+
 // Choosing by a condition: Where, Select, SelectV2.
 Status register_select(OpRegistry& ops);
 

@@ -6,6 +6,7 @@
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
 
 namespace millrace {
 namespace {
@@ -239,6 +240,7 @@ Status register_matmuls(OpRegistry& ops) {
                    "grad_b: bool = false",
       .infer = infer_product(kMatMul),
       .cpu = product_kernel(kMatMul),
+      .grad = grad::matmul,
       .cost = Cost::heavy,
       .examples = {"[[1 2] [3 4]], [[5] [6]] -> [[17] [39]]",
                    "[[1 3] [2 4]], [[5 6]] -> [[17] [39]] | transpose_a = true, transpose_b = true",
@@ -260,6 +262,7 @@ Status register_matmuls(OpRegistry& ops) {
                              "grad_y: bool = false"),
         .infer = infer_product(kBatchMatMul),
         .cpu = product_kernel(kBatchMatMul),
+        .grad = grad::batch_matmul,
         .cost = Cost::heavy,
         .examples = {"[[[1 2]] [[3 4]]], [[[5] [6]]] -> [[[17]] [[39]]]",
                      "[[1 2]], [[5 6]] -> [[17]] | adj_y = true"},

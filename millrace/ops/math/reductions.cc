@@ -4,6 +4,7 @@
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/reduce.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
 
 namespace millrace {
 namespace {
@@ -245,6 +246,7 @@ Result<Tensor> l2_loss(KernelContext& context, MakeLoops loops) {
 struct ReductionOp {
   std::string name, doc, types;
   ReduceLoops (*loops_for)(DType);
+  GradFn gradient;
   std::vector<std::string> examples;
 };
 
@@ -261,6 +263,8 @@ Status add_reduction(OpRegistry& ops, ReductionOp row) {
           str_cat("input: ", type, ", reduction_indices: Tidx -> output: ", type, " | ", attrs),
       .infer = cpu::infer_reduced,
       .cpu = cpu::reducing(row.loops_for),
+      .grad = row.gradient,
+      .not_differentiable = is_logical ? "its result is true or false" : std::string(),
       .examples = std::move(row.examples),
   });
 }
@@ -273,6 +277,7 @@ Status register_reductions(OpRegistry& ops) {
             "The sum of the elements along the named axes.",
             "number",
             &loops_for<Adding, Number>,
+            grad::sum,
             {"[[1 2 3] [4 5 6]], 0 -> [5 7 9]", "[[1 2 3] [4 5 6]], [-1] -> [6 15]",
              "[[1 2 3] [4 5 6]], [0 1] -> [[21]] | keep_dims = true",
              "[1 2 3 4 5 6 7 8 9 10 11], 0 -> 66", "[1 2], [] -> [1 2]", "[], 0 -> 0"}}));
@@ -280,32 +285,38 @@ Status register_reductions(OpRegistry& ops) {
                              "The mean of the elements along the named axes.",
                              "number",
                              &mean_loops,
+                             grad::mean,
                              {"[[1 2 3] [3 4 5]], 0 -> [2 3 4]"}}));
   MR_TRY(add_reduction(ops, {"Prod",
                              "The product of the elements along the named axes.",
                              "number",
                              &loops_for<Multiplying, Number>,
+                             nullptr,
                              {"[[1 2 3] [4 5 2]], 1 -> [6 40]"}}));
   MR_TRY(
       add_reduction(ops, {"Max",
                           "The largest element along the named axes.",
                           "real",
                           &loops_for<Raising, Real>,
+                          grad::extreme,
                           {"[[1 9 3] [4 5 6]], 0 -> [4 9 6]", "[1 nan 3], 0 -> nan | T = float"}}));
   MR_TRY(add_reduction(ops, {"Min",
                              "The smallest element along the named axes.",
                              "real",
                              &loops_for<Lowering, Real>,
+                             grad::extreme,
                              {"[[1 9 3] [4 5 6]], 0 -> [1 5 3]"}}));
   MR_TRY(add_reduction(ops, {"All",
                              "Whether all elements along the named axes are true.",
                              "bool",
                              &loops_for<AllTrue, cpu::Types<bool>>,
+                             nullptr,
                              {"[[true false] [true true]], 0 -> [true false]"}}));
   MR_TRY(add_reduction(ops, {"Any",
                              "Whether any element along the named axes is true.",
                              "bool",
                              &loops_for<AnyTrue, cpu::Types<bool>>,
+                             nullptr,
                              {"[[true false] [false false]], 1 -> [true false]"}}));
   return ops.add({
       .name = "L2Loss",
@@ -314,6 +325,7 @@ Status register_reductions(OpRegistry& ops) {
       .infer = infer::scalar,
       .cpu = kernel_with(
           l2_loss, cpu::loop_of_input<Floating>([]<class T>() { return &squares_loops_of<T>; })),
+      .grad = grad::l2_loss,
       .examples = {"[[1 2] [3 0]] -> 7"},
   });
 }

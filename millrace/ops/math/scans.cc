@@ -5,6 +5,7 @@
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/reduce.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
 
 namespace millrace {
 namespace {
@@ -149,6 +150,7 @@ Status add_arg_best(OpRegistry& ops, std::string name, std::string doc, std::str
       .infer = infer_arg_best,
       .cpu = kernel_with(arg_best, cpu::loop_of_input<Ordered>(
                                        []<class T>() { return &best_indices<Better, T>; })),
+      .not_differentiable = "its result is an index",
       .examples = {std::move(example)},
   });
 }
@@ -173,6 +175,7 @@ Status register_scans(OpRegistry& ops) {
       .cpu = kernel_with(cumsum,
                          cpu::loop_of_input<cpu::Number>([]<class T>() { return &cumsum_loop<T>; }),
                          boolean("exclusive"), boolean("reverse")),
+      .grad = grad::cumsum,
       .examples = {"[1 2 3], 0 -> [1 3 6]", "[1 2 3], 0 -> [0 1 3] | exclusive = true",
                    "[1 2 3], 0 -> [6 5 3] | reverse = true", "[[1 2] [3 4]], 0 -> [[1 2] [4 6]]"},
   });

@@ -4,6 +4,7 @@
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/strides.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
 
 namespace millrace {
 namespace {
@@ -143,6 +144,7 @@ Status register_select(OpRegistry& ops) {
       .signature = "condition: bool, t: T, e: T -> output: T | T: type",
       .infer = infer_select_v1,
       .cpu = kernel(select_v1),
+      .grad = grad::select,
       .examples = {"[true false], [1 2], [3 4] -> [1 4]", "true, [1 2], [3 4] -> [1 2]",
                    "[true false], [[1 2] [3 4]], [[5 6] [7 8]] -> [[1 2] [7 8]]"},
   }));
@@ -153,6 +155,7 @@ Status register_select(OpRegistry& ops) {
       .signature = "condition: bool, t: T, e: T -> output: T | T: type",
       .infer = infer_select_v2,
       .cpu = kernel(select_v2),
+      .grad = grad::select_v2,
       .examples = {"[true false], [[1 2] [3 4]], 9 -> [[1 9] [3 9]]",
                    "[[true] [false]], [1 2], 9 -> [[1 2] [9 9]]"},
   }));
@@ -164,6 +167,7 @@ Status register_select(OpRegistry& ops) {
           "complex64, int64, bfloat16, uint16, complex128, half, uint32, uint64, bool} = bool",
       .infer = infer_where,
       .cpu = kernel_with(where, cpu::loop_of_input<All>([]<class T>() { return &positions<T>; })),
+      .not_differentiable = "its result is indices",
       .examples = {"[[1 0] [0 1]] -> [[0 0] [1 1]]"},
   });
 }

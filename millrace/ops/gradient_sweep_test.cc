@@ -1,0 +1,170 @@
+// The sweep of gradients: what each op says its gradient is, held against finite differences at the
+// values of its examples, in float64.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <doctest/doctest.h>
+
+#include "millrace/base/str_cat.h"
+#include "millrace/op/testing/example.h"
+#include "millrace/ops/all.h"
+#include "millrace/ops/testing/eager_gradient.h"
+#include "millrace/ops/testing/op_bench.h"
+
+namespace millrace {
+namespace {
+
+const OpRegistry& swept_ops() {
+  static const OpRegistry* const kOps = [] {
+    auto* made = new OpRegistry;
+    const Status status = register_all_ops(*made);
+    REQUIRE_MESSAGE(status.ok(), status.to_string());
+    return made;
+  }();
+  return *kOps;
+}
+
+// The attributes of an example with float64 wherever the op has a choice of types that allows it
+// and inputs of any kind decide; none if the example says another type.
+std::optional<Attrs> in_doubles(const OpDef& op, const Example& example) {
+  Attrs attrs = example.attrs;
+  for (const AttrDef& attr : op.attrs) {
+    const AttrValue* said = attrs.find(attr.name);
+    if (attr.kind == "list(type)") {
+      if (said == nullptr ||
+          std::ranges::find(op.inputs, attr.name, &ArgDef::type_list_attr) == op.inputs.end())
+        continue;
+      attrs.set(attr.name, std::vector<DType>(said->as_list_of<DType>()->size(), DType::f64));
+    }
+    if (attr.kind != "type") continue;
+    const auto& types = attr.allowed_types;
+    if (types.empty() || std::ranges::find(types, DType::f64) != types.end()) {
+      const DType type = said != nullptr ? *said->as_type() : DType::f64;
+      if (type != DType::f64 && !is_floating(type)) return std::nullopt;
+      attrs.set(attr.name, DType::f64);
+    } else if (said == nullptr) {
+      attrs.set(attr.name, attr.default_value ? *attr.default_value->as_type() : DType::i32);
+    }
+  }
+  return attrs;
+}
+
+struct Point {
+  const OpDef& op;
+  Attrs attrs;
+  std::vector<Tensor> inputs;
+
+  std::vector<Tensor> outputs() const {
+    auto made = run_op(swept_ops(), op.name, inputs, attrs);
+    REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+    return *made;
+  }
+  // The sum of all outputs' elements, each weighed by another number.
+  double weighed() const {
+    double total = 0;
+    for (const Tensor& output : outputs()) {
+      double weight = 1;
+      for (const double element : output.flat<double>()) total += element * (weight += 0.25);
+    }
+    return total;
+  }
+  static Tensor weights_of(const Tensor& output) {
+    Tensor weights = *Tensor::zeros(DType::f64, output.shape());
+    double weight = 1;
+    for (double& element : weights.mutable_flat<double>()) element = weight += 0.25;
+    return weights;
+  }
+};
+
+bool differ(double a, double b) {
+  return !(std::abs(a - b) <= 1e-2 * (1 + std::abs(a) + std::abs(b)));
+}
+
+int check_input(Point point, size_t slot, const Tensor& gradient) {
+  CAPTURE(slot);
+  REQUIRE(gradient.dtype() == DType::f64);
+  CHECK(gradient.shape().to_string() == point.inputs[slot].shape().to_string());
+  const Tensor original = *point.inputs[slot].clone();
+  const double here = point.weighed();
+  int number = 0;
+  for (size_t i = 0; i < original.flat<double>().size(); ++i) {
+    constexpr double kStep = 1e-5;
+    const auto moved = [&](double by) {
+      point.inputs[slot] = *original.clone();
+      point.inputs[slot].mutable_flat<double>()[i] += by;
+      return point.weighed();
+    };
+    const double below = moved(-kStep), above = moved(kStep);
+    const double expected = (above - below) / (2 * kStep);
+    // Where the op bends, the halves of the difference disagree; where it jumps, those of two
+    // steps.
+    if (differ((here - below) / kStep, (above - here) / kStep)) continue;
+    if (differ(expected, (moved(2 * kStep) - moved(-2 * kStep)) / (4 * kStep))) continue;
+    const double said = gradient.flat<double>()[i];
+    CAPTURE(i);
+    CAPTURE(expected);
+    CAPTURE(said);
+    CHECK(std::abs(said - expected) <= 1e-4 * (1 + std::abs(expected)));
+    ++number;
+  }
+  return number;
+}
+
+// How many elements were compared.
+int check_gradient(const OpDef& op, const Example& example) {
+  const std::optional<Attrs> wanted = in_doubles(op, example);
+  if (!wanted) return 0;
+  const std::vector<DType> untyped(example.inputs.size(), DType::f64);
+  const auto attrs = complete_attrs(op, untyped, *wanted);
+  REQUIRE_MESSAGE(attrs.ok(), attrs.status().to_string());
+  const auto types = resolve_args(op, op.inputs, *attrs);
+  REQUIRE(types.ok());
+  Point point{op, *attrs, {}};
+  for (size_t slot = 0; slot < example.inputs.size(); ++slot) {
+    const auto input = example.inputs[slot].as((*types)[slot].dtype);
+    if (!input.ok()) return 0;  // texts
+    point.inputs.push_back(*input);
+  }
+  const std::vector<Tensor> outputs = point.outputs();
+  std::vector<Tensor> arriving;
+  for (const Tensor& output : outputs) {
+    if (output.dtype() != DType::f64) return 0;
+    arriving.push_back(Point::weights_of(output));
+  }
+  int number = 0;
+  for (const Told told : {Told::everything, Told::nothing}) {
+    CAPTURE(static_cast<int>(told));
+    const auto gradients =
+        eager_gradient(swept_ops(), op.name, *attrs, point.inputs, outputs, arriving, told);
+    const Code code = gradients.status().code();
+    if (code == Code::unimplemented || code == Code::not_found) continue;
+    REQUIRE_MESSAGE(gradients.ok(), gradients.status().to_string());
+    for (size_t slot = 0; slot < gradients->size(); ++slot) {
+      if ((*gradients)[slot] && point.inputs[slot].dtype() == DType::f64)
+        number += check_input(point, slot, *(*gradients)[slot]);
+    }
+  }
+  return number;
+}
+
+TEST_CASE("the gradient of every op is that of finite differences at the values of its examples") {
+  std::string unchecked;
+  for (const OpDef* op : swept_ops().all()) {
+    if (op->grad == nullptr || op->role != Role::ordinary) continue;
+    CAPTURE(op->name);
+    int number = 0;
+    for (const std::string& text : op->examples) {
+      CAPTURE(text);
+      const auto example = parse_example(*op, text);
+      REQUIRE(example.ok());
+      number += check_gradient(*op, *example);
+    }
+    if (number == 0) str_append(&unchecked, " ", op->name);
+  }
+  // PreventGradient has one to refuse it; references are no values.
+  CHECK(unchecked == " PreventGradient RefIdentity");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,66 @@
+// Part of gradients.h: of products of matrices.
+#include "millrace/ops/loops/broadcast_gradient.h"
+#include "millrace/ops/math/gradients.h"
+
+namespace millrace::grad {
+namespace {
+
+// The product's op, and its words for turning an operand.
+struct Product {
+  GradContext& g;
+  std::string_view op, turn_a, turn_b;
+
+  Endpoint operator()(Endpoint a, bool a_is_turned, Endpoint b, bool b_is_turned) const {
+    return g.add(op, {a, b},
+                 {{std::string(turn_a), a_is_turned}, {std::string(turn_b), b_is_turned}});
+  }
+};
+
+struct Sides {
+  Endpoint by_a, by_b;
+};
+
+// c = a' b', where ' turns its operand or not: by a' it is g b'^T, by b' it is a'^T g; and by a
+// turned operand that, turned.
+Sides product_sides(const Product& product, Endpoint a, bool turns_a, Endpoint b, bool turns_b) {
+  GradContext& g = product.g;
+  const Endpoint arriving = g.grad();
+  Sides made;
+  if (g.is_needed(0)) {
+    made.by_a =
+        turns_a ? product(b, turns_b, arriving, true) : product(arriving, false, b, !turns_b);
+  }
+  if (g.is_needed(1)) {
+    made.by_b =
+        turns_b ? product(arriving, true, a, turns_a) : product(a, !turns_a, arriving, false);
+  }
+  return made;
+}
+
+}  // namespace
+
+Status matmul(GradContext& g) {
+  MR_ASSIGN(const bool turns_a, g.attrs().boolean("transpose_a"));
+  MR_ASSIGN(const bool turns_b, g.attrs().boolean("transpose_b"));
+  const Endpoint a = conjugate(g, g.input(0)), b = conjugate(g, g.input(1));
+  const Sides made =
+      product_sides({g, "MatMul", "transpose_a", "transpose_b"}, a, turns_a, b, turns_b);
+  if (g.is_needed(0)) g.set_input_grad(0, made.by_a);
+  if (g.is_needed(1)) g.set_input_grad(1, made.by_b);
+  return {};
+}
+
+// Adjoints conjugate already.
+Status batch_matmul(GradContext& g) {
+  MR_ASSIGN(const bool turns_x, g.attrs().boolean("adj_x"));
+  MR_ASSIGN(const bool turns_y, g.attrs().boolean("adj_y"));
+  const std::string op = g.attrs().op().name;
+  const Sides made =
+      product_sides({g, op, "adj_x", "adj_y"}, g.input(0), turns_x, g.input(1), turns_y);
+  BroadcastGradient batches(g, g.input(0), g.input(1), 2);
+  if (g.is_needed(0)) g.set_input_grad(0, batches.to_a(made.by_a));
+  if (g.is_needed(1)) g.set_input_grad(1, batches.to_b(made.by_b));
+  return {};
+}
+
+}  // namespace millrace::grad

@@ -1,0 +1,290 @@
+#include "millrace/autodiff/gradients.h"
+
+#include <doctest/doctest.h>
+
+#include "millrace/graph/text.h"
+#include "millrace/ops/all.h"
+
+namespace millrace {
+namespace {
+
+const OpRegistry& all_ops() {
+  static const OpRegistry* const kOps = [] {
+    auto* made = new OpRegistry;
+    CHECK(register_all_ops(*made).ok());
+    return made;
+  }();
+  return *kOps;
+}
+
+// A program's graph, written as text, in a builder; and what gradients add to it.
+struct Program {
+  Builder builder{all_ops()};
+  size_t size = 0;
+
+  explicit Program(std::string_view text) {
+    const auto graph = parse_graph(text, all_ops());
+    REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
+    for (const Node& node : graph->nodes()) {
+      const auto made = builder.add({.name = builder.claim_name(node.name),
+                                     .op = node.op->name,
+                                     .inputs = {node.inputs.begin(), node.inputs.end()},
+                                     .attrs = node.attrs},
+                                    builder.current());
+      REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+    }
+    size = builder.graph().size();
+  }
+
+  Endpoint at(std::string_view name) const {
+    const auto found = find_endpoint(builder.graph(), name);
+    REQUIRE_MESSAGE(found.ok(), found.status().to_string());
+    return *found;
+  }
+  std::vector<Endpoint> all_at(std::initializer_list<std::string_view> names) const {
+    std::vector<Endpoint> found;
+    for (const std::string_view name : names) found.push_back(at(name));
+    return found;
+  }
+  Result<std::vector<Gradient>> by(std::initializer_list<std::string_view> ys,
+                                   std::initializer_list<std::string_view> xs,
+                                   const GradientOptions& options = {}) {
+    return add_gradients(builder, all_at(ys), all_at(xs), options);
+  }
+  // The names of the gradients: "none", "name", or "values at indices".
+  std::string names(const Result<std::vector<Gradient>>& gradients) const {
+    if (!gradients.ok()) return gradients.status().to_string();
+    std::string text;
+    for (const Gradient& each : *gradients) {
+      const auto name = [&](Endpoint of) { return endpoint_name(builder.graph(), of); };
+      str_append(&text, text.empty() ? "" : ", ",
+                 !each.has_value() ? "none"
+                 : each.slices
+                     ? str_cat(name(each.slices->values), " at ", name(each.slices->indices))
+                     : name(each.dense));
+    }
+    return text;
+  }
+  // What was added, a node a line.
+  std::string added() const {
+    std::string text;
+    for (size_t id = size; id < builder.graph().size(); ++id) {
+      str_append(&text,
+                 to_text(builder.graph(), builder.graph()[static_cast<NodeId>(id)],
+                         {.defaults = PrintOptions::Defaults::hidden}),
+                 "\n");
+    }
+    return text;
+  }
+};
+
+constexpr std::string_view kProduct = R"(
+  x = Placeholder(dtype=float, shape=[2,3])
+  w = Placeholder(dtype=float, shape=[3,4])
+  b = Placeholder(dtype=float, shape=[4])
+  m = MatMul(x, w)
+  y = AddV2(m, b)
+)";
+
+TEST_CASE("gradients stand in scopes of TensorFlow's names, one per op that they go through") {
+  Program program(kProduct);
+  CHECK(program.names(program.by({"y"}, {"w", "b"})) ==
+        "gradients/m_grad/MatMul, gradients/y_grad/Reshape");
+  CHECK(program.added() == R"(gradients/Shape = Shape(y)
+gradients/grad_ys_0 = Const(1.0)
+gradients/Fill = Fill(gradients/Shape, gradients/grad_ys_0)
+gradients/y_grad/Const = Const([0])
+gradients/y_grad/Sum = Sum(gradients/Fill, gradients/y_grad/Const)
+gradients/y_grad/Const_1 = Const([4])
+gradients/y_grad/Reshape = Reshape(gradients/y_grad/Sum, gradients/y_grad/Const_1)
+gradients/m_grad/MatMul = MatMul(x, gradients/Fill, transpose_a=true)
+)");
+}
+
+TEST_CASE("a second call has a scope of its own, and what nobody asks for is not made") {
+  Program program(kProduct);
+  REQUIRE(program.by({"y"}, {"b"}).ok());
+  CHECK(program.added().find("MatMul") == std::string::npos);
+  CHECK(program.names(program.by({"y"}, {"x"})) == "gradients_1/m_grad/MatMul");
+}
+
+TEST_CASE("shapes that nobody knows are asked for when the step runs") {
+  Program program(R"(
+    x = Placeholder(dtype=float)
+    b = Placeholder(dtype=float)
+    y = Mul(x, b)
+  )");
+  CHECK(program.names(program.by({"y"}, {"x", "b"})) ==
+        "gradients/y_grad/Reshape, gradients/y_grad/Reshape_1");
+  CHECK(program.added().find("gradients/y_grad/BroadcastGradientArgs") != std::string::npos);
+}
+
+TEST_CASE("what arrives from several sides is added up, at once or two by two") {
+  constexpr std::string_view text = R"(
+    x = Placeholder(dtype=float, shape=[2])
+    a = Neg(x)
+    b = Exp(x)
+    c = Neg(x)
+    y = AddN(a, b, c)
+  )";
+  Program at_once(text);
+  CHECK(at_once.names(at_once.by({"y"}, {"x"})) == "gradients/AddN");
+  Program by_pairs(text);
+  CHECK(by_pairs.names(by_pairs.by({"y"}, {"x"}, {.aggregation = Aggregation::tree})) ==
+        "gradients/AddN_1");
+}
+
+TEST_CASE("an x on the way to another one has the gradient that goes through it") {
+  Program program(R"(
+    x = Placeholder(dtype=float, shape=[])
+    m = Neg(x)
+    y = Exp(m)
+  )");
+  CHECK(program.names(program.by({"y"}, {"x", "m", "y"})) ==
+        "gradients/m_grad/Neg, gradients/y_grad/Mul, gradients/Fill");
+}
+
+TEST_CASE("a gradient that nothing connects is none, or zeros if they are wanted") {
+  constexpr std::string_view text = R"(
+    x = Placeholder(dtype=float, shape=[])
+    n = Placeholder(dtype=int32, shape=[])
+    y = Exp(x)
+    f = Floor(x)
+    s = StopGradient(y)
+    i = Cast(x, DstT=int32)
+    z = Cast(i, DstT=float)
+  )";
+  Program program(text);
+  CHECK(program.names(program.by({"f"}, {"x"})) == "none");
+  CHECK(program.names(program.by({"s"}, {"x"})) == "none");
+  CHECK(program.names(program.by({"z"}, {"x"})) == "none");
+  CHECK(program.names(program.by({"y"}, {"n"})) == "none");
+  Program zeros(text);
+  CHECK(zeros.names(zeros.by({"y"}, {"z"}, {.zeros_if_unconnected = true})) ==
+        "gradients/ZerosLike");
+}
+
+TEST_CASE("stop_gradients are constants") {
+  Program program(R"(
+    x = Placeholder(dtype=float, shape=[])
+    a = Neg(x)
+    y = Mul(a, x)
+  )");
+  CHECK(program.names(program.by({"y"}, {"x"}, {.stop_gradients = program.all_at({"a"})})) ==
+        "gradients/y_grad/Mul");
+}
+
+TEST_CASE("grad_ys take the place of ones, and must be of the type of their y") {
+  Program program(R"(
+    x = Placeholder(dtype=float, shape=[])
+    y = Neg(x)
+    g = Placeholder(dtype=float, shape=[])
+    d = Placeholder(dtype=double, shape=[])
+  )");
+  CHECK(program.names(program.by({"y"}, {"x"}, {.grad_ys = program.all_at({"d"})})) ==
+        "INVALID_ARGUMENT: gradients: grad_ys[0] is double; its y, 'y', is float");
+  Program given(R"(
+    x = Placeholder(dtype=float, shape=[])
+    y = Neg(x)
+    g = Placeholder(dtype=float, shape=[])
+  )");
+  REQUIRE(given.by({"y"}, {"x"}, {.grad_ys = given.all_at({"g"})}).ok());
+  CHECK(given.added() == R"(gradients/grad_ys_0 = Identity(g)
+gradients/y_grad/Neg = Neg(gradients/grad_ys_0)
+)");
+}
+
+TEST_CASE("a gather's gradient stays slices, those of two gathers go together") {
+  Program program(R"(
+    w = Placeholder(dtype=float, shape=[9,2])
+    i = Placeholder(dtype=int32, shape=[3])
+    j = Placeholder(dtype=int64, shape=[4])
+    a = Gather(w, i)
+    b = Gather(w, j)
+  )");
+  CHECK(program.names(program.by({"a"}, {"w"})) == "gradients/Fill at i");
+  CHECK(program.names(program.by({"a", "b"}, {"w"})) ==
+        "gradients_1/ConcatV2 at gradients_1/ConcatV2_1");
+}
+
+TEST_CASE("slices become a tensor where an op or a dense gradient meets them") {
+  Program program(R"(
+    w = Placeholder(dtype=float, shape=[9,2])
+    i = Placeholder(dtype=int32, shape=[3])
+    n = Neg(w)
+    a = Gather(n, i)
+  )");
+  CHECK(program.names(program.by({"a"}, {"w"})) == "gradients/n_grad/Neg");
+  CHECK(program.added().find("UnsortedSegmentSum") != std::string::npos);
+  CHECK(program.names(program.by({"a", "n"}, {"n"})) == "gradients_1/AddN");
+}
+
+TEST_CASE("gated gradients wait for each other, and colocated ones go with their op") {
+  Program program(kProduct);
+  CHECK(program.names(program.by({"m"}, {"x", "w"}, {.gate_gradients = true})) ==
+        "gradients/m_grad/tuple/control_dependency, gradients/m_grad/tuple/control_dependency_1");
+  Program colocated(kProduct);
+  REQUIRE(colocated.by({"m"}, {"w"}, {.colocate_with_ops = true}).ok());
+  const Node* node = colocated.builder.graph().find("gradients/m_grad/MatMul");
+  REQUIRE(node != nullptr);
+  CHECK(colocated.builder.colocation_groups(node->id) == std::vector<std::string>{"loc:@m"});
+}
+
+TEST_CASE("a gradient has a gradient") {
+  Program program(R"(
+    x = Placeholder(dtype=float, shape=[])
+    y = Tanh(x)
+  )");
+  const auto first = program.by({"y"}, {"x"});
+  REQUIRE(first.ok());
+  const auto second =
+      add_gradients(program.builder, std::vector{(*first)[0].dense}, program.all_at({"x"}));
+  CHECK(program.names(second) == "gradients_1/y_grad/Mul");
+}
+
+TEST_CASE("what has no gradient yet is refused by name, but only where one would go through") {
+  Program program(R"(
+    x = Placeholder(dtype=float, shape=[2])
+    p = Placeholder(dtype=bool, shape=[])
+    s = Switch(x, p)
+    m = Merge(s:0, s:1)
+    zero = Const(0)
+    q = Prod(x, zero)
+    a = PreventGradient(x, message="by hand")
+    y = Neg(x)
+  )");
+  CHECK(program.names(program.by({"m"}, {"x"})) ==
+        "UNIMPLEMENTED: the gradient of 'm' (op type: Merge) can't be made: gradients don't go "
+        "through loops, conditionals, functions and transfers yet");
+  CHECK(program.names(program.by({"q"}, {"x"})) ==
+        "NOT_FOUND: No gradient defined for operation 'q' (op type: Prod)");
+  CHECK(program.names(program.by({"a"}, {"x"})) ==
+        "NOT_FOUND: gradient of 'a' (op type: PreventGradient): Gradient explicitly disabled. "
+        "Reason: by hand");
+  CHECK(program.by({"y"}, {"x"}).ok());
+}
+
+TEST_CASE("endpoints that are not there are refused before anything is added") {
+  Program program(kProduct);
+  const std::vector<Endpoint> none = {{99, 0}}, y = program.all_at({"y"});
+  CHECK(add_gradients(program.builder, none, y).status().code() == Code::invalid_argument);
+  CHECK(add_gradients(program.builder, y, none).status().code() == Code::invalid_argument);
+  CHECK(program.added().empty());
+}
+
+TEST_CASE("a graph deeper than any stack has its gradients") {
+  Program program("x = Placeholder(dtype=float, shape=[])");
+  Endpoint last = program.at("x");
+  for (int i = 0; i < 20000; ++i) {
+    const auto made = program.builder.add(
+        {.name = program.builder.claim_name("n"), .op = "Neg", .inputs = {last}},
+        program.builder.current());
+    REQUIRE(made.ok());
+    last = {*made, 0};
+  }
+  const auto made = add_gradients(program.builder, std::vector{last}, program.all_at({"x"}));
+  CHECK(program.names(made) == "gradients/n_grad/Neg");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "millrace/format/wire_format.h"
 #include "millrace/graph/import.h"
 #include "millrace/graph/validate.h"
 #include "millrace/transport/protocol/codec_options.h"

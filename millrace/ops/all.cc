@@ -4,6 +4,7 @@
 #include "millrace/ops/flow/families.h"
 #include "millrace/ops/lists/families.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/nn/families.h"
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/text/families.h"
@@ -15,7 +16,7 @@ std::span<const OpRoom> op_rooms() {
   static constexpr OpRoom kRooms[] = {
       {"flow", register_flow}, {"transfer", register_transfer}, {"array", register_array},
       {"math", register_math}, {"state", register_state},       {"lists", register_lists},
-      {"text", register_text}, {"random", register_random},
+      {"text", register_text}, {"random", register_random},     {"nn", register_nn},
   };
   return kRooms;
 }

@@ -13,7 +13,10 @@ FLOORS = [
     ("F2", ["graph", "ops/loops", "ops/testing"]),
     ("F2", ["ops/state"]),
     ("F2", ["ops/lists"]),
-    ("F2", ["ops/math", "ops/array", "ops/random", "ops/text", "ops/flow", "ops/transfer"]),
+    (
+        "F2",
+        ["ops/math", "ops/array", "ops/random", "ops/text", "ops/flow", "ops/transfer", "ops/nn"],
+    ),
     ("F2", ["ops"]),
     ("F3", ["plan", "api"]),
     ("F3", ["autodiff"]),

@@ -4,6 +4,8 @@ namespace millrace {
 
 Status register_math(OpRegistry& ops) {
   MR_TRY(register_unary(ops));
+  MR_TRY(register_unary_gradients(ops));
+  MR_TRY(register_special(ops));
   MR_TRY(register_arithmetic(ops));
   MR_TRY(register_comparisons(ops));
   MR_TRY(register_casts(ops));

@@ -13,6 +13,13 @@ Status register_math(OpRegistry& ops);
 // Functions of one tensor, element by element: Neg, Exp, Sqrt, Tanh, Relu, LogicalNot, IsNan …
 Status register_unary(OpRegistry& ops);
 
+// Gradients of functions of one tensor, from what the function gave: TanhGrad, SigmoidGrad,
+// SqrtGrad, RsqrtGrad, ReciprocalGrad, InvGrad.
+Status register_unary_gradients(OpRegistry& ops);
+
+// Functions that mathematics has no short formula for: Erf, Erfc, Lgamma, Digamma.
+Status register_special(OpRegistry& ops);
+
 // Arithmetic of two tensors with broadcasting: Add, Sub, Mul, RealDiv, FloorMod …; and AddN, the
 // sum of many tensors of one shape.
 Status register_arithmetic(OpRegistry& ops);

@@ -1,0 +1,192 @@
+// Part of families.h: register_activations.
+#include <cmath>
+
+#include "millrace/op/cancel_probe.h"
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/elementwise.h"
+#include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/paired.h"
+#include "millrace/ops/nn/families.h"
+
+namespace millrace {
+namespace {
+
+using cpu::Alike;
+using cpu::Floating;
+
+// The constants with which layers of Selu keep mean 0 and variance 1: the slope of the positive
+// side, and its product with what the negative side falls to.
+constexpr double kSeluScale = 1.0507009873554804934193349852946;
+constexpr double kSeluScaleAlpha = 1.7580993408473768599702175208123;
+
+OpDef activation(std::string name, std::string doc, KernelFactory cpu,
+                 std::vector<std::string> examples) {
+  return {.name = std::move(name),
+          .doc = std::move(doc),
+          .signature = "features: T -> activations: T | T: floating",
+          .infer = infer::same_as_input,
+          .cpu = std::move(cpu),
+          .examples = std::move(examples)};
+}
+
+Status infer_merged(InferContext& context) {
+  return context.set_output(0, context.input(0).merge(context.input(1)));
+}
+
+// The gradient of an activation; `seen` is what it is made from besides the gradients that arrive.
+OpDef gradient(std::string name, std::string doc, std::string_view seen, std::string_view types,
+               KernelFactory cpu, std::vector<std::string> examples) {
+  return {.name = std::move(name),
+          .doc = std::move(doc),
+          .signature = str_cat("gradients: T, ", seen, ": T -> backprops: T | T: ", types),
+          .infer = infer_merged,
+          .cpu = std::move(cpu),
+          .examples = std::move(examples)};
+}
+
+// --- LeakyRelu: the only one with a number of its own ---
+
+using LeakyLoop = void (*)(const void* of, const void* by, void* out, int64_t n, float alpha);
+
+// of[i], scaled by alpha where by[i] is not positive.
+template <class T>
+void leak(const void* of, const void* by, void* out, int64_t n, float alpha) {
+  using M = cpu::Math<T>;
+  const M slope = static_cast<M>(alpha);
+  const T* x = static_cast<const T*>(of);
+  const T* side = static_cast<const T*>(by);
+  T* y = static_cast<T*>(out);
+  MR_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    const M value = static_cast<M>(x[i]);
+    y[i] = static_cast<T>(static_cast<M>(side[i]) > 0 ? value : value * slope);
+  }
+}
+
+Result<Tensor> leaky_relu(KernelContext& context, LeakyLoop loop, float alpha) {
+  const Tensor& x = context.input(0);
+  MR_ASSIGN(Tensor out, context.reuse_or_allocate(0, 0, x.shape()));
+  const auto size = static_cast<int64_t>(dtype_size(x.dtype()));
+  const char* from = static_cast<const char*>(x.data());
+  char* to = static_cast<char*>(out.mutable_data());
+  MR_TRY(CancelProbe(context).in_pieces(out.num_elements(), [&](int64_t begin, int64_t count) {
+    loop(from + begin * size, from + begin * size, to + begin * size, count, alpha);
+  }));
+  return out;
+}
+
+Result<Tensor> leaky_relu_grad(KernelContext& context, LeakyLoop loop, float alpha) {
+  MR_TRY(cpu::check_alike(context, "LeakyReluGrad", Alike::shapes));
+  return cpu::run_paired(context, [&](const void* dy, const void* x, void* out, int64_t n) {
+    loop(dy, x, out, n, alpha);
+  });
+}
+
+Status register_leaky(OpRegistry& ops) {
+  const auto loop = cpu::loop_of_input<Floating>([]<class T>() { return &leak<T>; });
+  MR_TRY(ops.add({
+      .name = "LeakyRelu",
+      .doc = "x where it is positive, else alpha times x.",
+      .signature = "features: T -> activations: T | alpha: float = 0.2, T: floating = float",
+      .infer = infer::same_as_input,
+      .cpu = kernel_with(leaky_relu, loop, real("alpha")),
+      .examples = {"[-4 0 3] -> [-1 0 3] | alpha = 0.25", "[-4 3] -> [-6 3] | alpha = 1.5"},
+  }));
+  return ops.add({
+      .name = "LeakyReluGrad",
+      .doc = "The gradient of LeakyRelu: gradients where features are positive, else alpha times "
+             "them.",
+      .signature = "gradients: T, features: T -> backprops: T | alpha: float = 0.2, "
+                   "T: floating = float",
+      .infer = infer_merged,
+      .cpu = kernel_with(leaky_relu_grad, loop, real("alpha")),
+      .examples = {"[8 8 8], [-4 0 3] -> [2 2 8] | alpha = 0.25"},
+  });
+}
+
+// --- the others ---
+
+Status register_forward(OpRegistry& ops) {
+  MR_TRY(ops.add(activation("Elu", "x where it is not negative, else exp(x) - 1.",
+                            cpu::unary<Floating>([](auto x) { return x < 0 ? std::expm1(x) : x; }),
+                            {"[-1 0 2] -> [-0.6321205588 0 2]", "[-inf nan] -> [-1 nan]"})));
+  MR_TRY(ops.add(activation("Selu",
+                            "Elu, both sides scaled so that layers of it keep mean 0 and variance "
+                            "1.",
+                            cpu::unary<Floating>([](auto x) {
+                              using T = decltype(x);
+                              return x < 0 ? static_cast<T>(kSeluScaleAlpha) * std::expm1(x)
+                                           : static_cast<T>(kSeluScale) * x;
+                            }),
+                            {"[-1 0 2] -> [-1.1113307378 0 2.1014019747]"})));
+  return ops.add(activation("Softsign", "x / (1 + |x|).", cpu::unary<Floating>([](auto x) {
+                              return x / (decltype(x)(1) + std::abs(x));
+                            }),
+                            {"[-1 0 3] -> [-0.5 0 0.75]"}));
+}
+
+// Products, not choices: where a gradient is infinite or NaN, so is what becomes of it.
+Status register_gradients(OpRegistry& ops) {
+  MR_TRY(ops.add(
+      gradient("ReluGrad", "The gradient of Relu: gradients where features are positive, else 0.",
+               "features", "real",
+               cpu::paired<cpu::Real>(Alike::shapes,
+                                      [](auto dy, auto x) {
+                                        using T = decltype(dy);
+                                        return static_cast<T>(dy * static_cast<T>(x > T(0)));
+                                      }),
+               {"[1 2 3], [0 1 5] -> [0 2 3]"})));
+  MR_TRY(ops.add(gradient(
+      "Relu6Grad", "The gradient of Relu6: gradients where features are between 0 and 6, else 0.",
+      "features", "real",
+      cpu::paired<cpu::Real>(Alike::shapes,
+                             [](auto dy, auto x) {
+                               using T = decltype(dy);
+                               return static_cast<T>(dy * static_cast<T>(x > T(0) && x < T(6)));
+                             }),
+      {"[1 2 3 4], [0 1 6 5] -> [0 2 0 4]"})));
+  MR_TRY(
+      ops.add(gradient("EluGrad", "The gradient of Elu, from its outputs.", "outputs", "floating",
+                       cpu::paired<Floating>(Alike::shapes,
+                                             [](auto dy, auto y) {
+                                               using T = decltype(dy);
+                                               return y < 0 ? dy * (y + T(1)) : dy;
+                                             }),
+                       {"[2 2 2], [-0.5 0 3] -> [1 2 2]"})));
+  MR_TRY(ops.add(
+      gradient("SeluGrad", "The gradient of Selu, from its outputs.", "outputs", "floating",
+               cpu::paired<Floating>(Alike::shapes,
+                                     [](auto dy, auto y) {
+                                       using T = decltype(dy);
+                                       return y < 0 ? dy * (y + static_cast<T>(kSeluScaleAlpha))
+                                                    : dy * static_cast<T>(kSeluScale);
+                                     }),
+               {"[2 2], [-1 3] -> [1.5161986817 2.1014019747]"})));
+  MR_TRY(ops.add(gradient("SoftplusGrad", "The gradient of Softplus: gradients / (exp(-x) + 1).",
+                          "features", "floating",
+                          cpu::paired<Floating>(Alike::shapes,
+                                                [](auto dy, auto x) {
+                                                  using T = decltype(dy);
+                                                  return dy / (std::exp(-x) + T(1));
+                                                }),
+                          {"[2 2], [0 1] -> [1 1.4621171573]"})));
+  return ops.add(gradient("SoftsignGrad", "The gradient of Softsign: gradients / (1 + |x|)^2.",
+                          "features", "floating",
+                          cpu::paired<Floating>(Alike::shapes,
+                                                [](auto dy, auto x) {
+                                                  using T = decltype(dy);
+                                                  const T below = T(1) + std::abs(x);
+                                                  return dy / (below * below);
+                                                }),
+                          {"[2 8], [0 -1] -> [2 2]"}));
+}
+
+}  // namespace
+
+Status register_activations(OpRegistry& ops) {
+  MR_TRY(register_forward(ops));
+  MR_TRY(register_leaky(ops));
+  return register_gradients(ops);
+}
+
+}  // namespace millrace

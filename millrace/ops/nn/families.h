@@ -1,0 +1,27 @@
+// The families of ops in this room: what layers of neural networks are made of, beyond arithmetic.
+//
+// A family is a source file with its ops as values; register_nn adds all of them.
+#pragma once
+
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+// All of them.
+Status register_nn(OpRegistry& ops);
+
+// What bends a layer's output, element by element, and the gradients of it: Elu, Selu, LeakyRelu,
+// Softsign; ReluGrad, Relu6Grad, SoftplusGrad …
+Status register_activations(OpRegistry& ops);
+
+// A value per channel: BiasAdd, BiasAddV1, BiasAddGrad.
+Status register_biases(OpRegistry& ops);
+
+// Rows as probabilities: Softmax, LogSoftmax, and the losses SoftmaxCrossEntropyWithLogits and
+// SparseSoftmaxCrossEntropyWithLogits.
+Status register_softmaxes(OpRegistry& ops);
+
+// The largest of each row: TopK, TopKV2, InTopK, InTopKV2.
+Status register_rankings(OpRegistry& ops);
+
+}  // namespace millrace

@@ -1,0 +1,218 @@
+// What the ops of layers say to inputs that no example shows: values in all their types, corner
+// cases, and errors in the words that TensorFlow's clients know.
+#include <cmath>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "millrace/ops/nn/families.h"
+#include "millrace/ops/testing/op_bench.h"
+
+namespace millrace {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+const float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Layers {
+  OpRegistry ops;
+  Layers() { REQUIRE(register_nn(ops).ok()); }
+  std::vector<Tensor> run(std::string_view op, std::vector<Tensor> inputs, Attrs attrs = {}) {
+    auto outputs = run_op(ops, op, std::move(inputs), std::move(attrs));
+    REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());
+    return *std::move(outputs);
+  }
+  std::string error(std::string_view op, std::vector<Tensor> inputs, Attrs attrs = {}) {
+    const auto outputs = run_op(ops, op, std::move(inputs), std::move(attrs));
+    CHECK(outputs.status().code() == Code::invalid_argument);
+    return outputs.status().message();
+  }
+};
+
+Tensor line(std::initializer_list<float> values) { return Tensor::vector<float>(values); }
+Tensor matrix(const Shape& shape, std::initializer_list<float> values) {
+  return Tensor::of<float>(shape, values);
+}
+Tensor labels(std::initializer_list<int64_t> values) { return Tensor::vector<int64_t>(values); }
+
+bool is_near(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape()) return false;
+  const auto x = a.flat<float>(), y = b.flat<float>();
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!(std::abs(x[i] - y[i]) <= 1e-6f * (1 + std::abs(y[i])))) return false;
+  }
+  return true;
+}
+
+TEST_CASE("a gradient that is infinite or NaN stays so where an activation lets nothing through") {
+  Layers f;
+  const Tensor relu = f.run("ReluGrad", {line({kInf, kNan, 1}), line({-1, -1, kNan})})[0];
+  CHECK(std::isnan(relu.flat<float>()[0]));
+  CHECK(std::isnan(relu.flat<float>()[1]));
+  CHECK(relu.flat<float>()[2] == 0);
+  const Tensor elu = f.run("EluGrad", {line({1, 1}), line({kNan, -1})})[0];
+  CHECK(elu == line({1, 0}));
+}
+
+TEST_CASE("the gradient of an activation needs both inputs in one shape") {
+  Layers f;
+  for (const char* op : {"ReluGrad", "EluGrad", "SoftplusGrad", "LeakyReluGrad"}) {
+    CHECK(f.error(op, {line({1, 2}), matrix({2, 1}, {1, 2})}) ==
+          str_cat("Inputs to operation node of type ", op,
+                  " must have the same size and shape.  Input 0: [2] != input 1: [2,1]"));
+  }
+}
+
+TEST_CASE("biases go to the channels, wherever the format has them") {
+  Layers f;
+  const Tensor images = matrix({2, 2, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK(f.run("BiasAdd", {images, line({10, 20})})[0] ==
+        matrix({2, 2, 1, 2}, {11, 22, 13, 24, 15, 26, 17, 28}));
+  CHECK(f.run("BiasAdd", {images, line({10, 20})}, {{"data_format", "NCHW"}})[0] ==
+        matrix({2, 2, 1, 2}, {11, 12, 23, 24, 15, 16, 27, 28}));
+  CHECK(f.run("BiasAddGrad", {images})[0] == line({16, 20}));
+  CHECK(f.run("BiasAddGrad", {images}, {{"data_format", "NCHW"}})[0] == line({14, 22}));
+  CHECK(f.run("BiasAddGrad", {Tensor::zeros(DType::f32, {0, 2}).value()})[0] == line({0, 0}));
+  CHECK(f.run("BiasAdd", {Tensor::zeros(DType::f32, {0, 2}).value(), line({1, 2})})[0].shape() ==
+        Shape{0, 2});
+}
+
+TEST_CASE("a bias's gradient is summed wider than its type") {
+  Layers f;
+  Tensor many = Tensor::zeros(DType::f16, {5000, 1}).value();
+  for (Half& one : many.mutable_flat<Half>()) one = static_cast<Half>(1.0f);
+  CHECK(static_cast<float>(f.run("BiasAddGrad", {many})[0].flat<Half>()[0]) == 5000);
+  CHECK(f.run("BiasAddGrad", {Tensor::of<int8_t>({2, 1}, {100, 100})})[0] ==
+        Tensor::vector<int8_t>({-56}));
+}
+
+TEST_CASE("biases that don't fit are refused in TensorFlow's words") {
+  Layers f;
+  const Tensor value = matrix({1, 2}, {1, 3});
+  CHECK(f.error("BiasAdd", {line({1, 3}), line({1, 3})}) ==
+        "Input tensor must be at least 2D: [2]");
+  CHECK(f.error("BiasAddGrad", {line({1, 3})}) == "Input tensor must be at least 2D: [2]");
+  CHECK(f.error("BiasAdd", {value, value}) == "Biases must be 1D: [1,2]");
+  CHECK(f.error("BiasAddV1", {value, line({1, 2, 3})}) ==
+        "Must provide as many biases as the last dimension of the input tensor: [3] vs. [1,2]");
+}
+
+TEST_CASE("a softmax neither overflows nor loses small shares, and goes along the last axis only") {
+  Layers f;
+  CHECK(is_near(f.run("Softmax", {matrix({1, 2, 2}, {1000, 1000, -1000, -1001})})[0],
+                matrix({1, 2, 2}, {0.5f, 0.5f, 0.73105858f, 0.26894142f})));
+  CHECK(is_near(f.run("Softmax", {line({1, -kInf, 2})})[0], line({0.26894142f, 0, 0.73105858f})));
+  CHECK(is_near(f.run("LogSoftmax", {line({0, 200})})[0], line({-200, 0})));
+  CHECK(f.run("Softmax", {Tensor::zeros(DType::f32, {3, 0}).value()})[0].shape() == Shape{3, 0});
+  CHECK(f.error("Softmax", {Tensor::scalar(1.0f)}) == "logits must have >= 1 dimension, got []");
+}
+
+TEST_CASE("logits and labels are broadcast to one matrix, or refused") {
+  Layers f;
+  const auto both =
+      f.run("SoftmaxCrossEntropyWithLogits", {matrix({2, 1}, {1, 3}), matrix({1, 2}, {0, 1})});
+  CHECK(is_near(both[0], line({0.6931472f, 0.6931472f})));
+  CHECK(is_near(both[1], matrix({2, 2}, {0.5f, -0.5f, 0.5f, -0.5f})));
+  const auto rows =
+      f.run("SoftmaxCrossEntropyWithLogits", {line({1, 2}), matrix({2, 2}, {0, 1, 1, 0})});
+  CHECK(is_near(rows[0], line({0.31326166f, 1.3132616f})));
+  const auto empty =
+      f.run("SoftmaxCrossEntropyWithLogits",
+            {Tensor::zeros(DType::f32, {2, 0}).value(), Tensor::zeros(DType::f32, {2, 0}).value()});
+  CHECK(empty[0] == line({0, 0}));
+  CHECK(f.error("SoftmaxCrossEntropyWithLogits",
+                {matrix({2, 2}, {1, 2, 3, 4}), matrix({1, 3}, {0, 1, 2})}) ==
+        "logits and labels must be broadcastable: logits_size=[2,2] labels_size=[1,3]");
+  CHECK(f.error("SoftmaxCrossEntropyWithLogits", {line({1, 2}), line({0, 1})})
+            .starts_with("logits and labels must be either 2-dimensional, or broadcasted"));
+}
+
+TEST_CASE("labels that are no class, or not as many as rows, are refused") {
+  Layers f;
+  const std::string op = "SparseSoftmaxCrossEntropyWithLogits";
+  const Tensor logits = matrix({2, 2}, {1, 2, 3, 4});
+  CHECK(
+      f.error(op, {logits, labels({0, 2})})
+          .starts_with("Received a label value of 2 which is outside the valid range of [0, 2)."));
+  CHECK(f.error(op, {logits, labels({-1, 0})})
+            .starts_with("Received a label value of -1 which is outside"));
+  CHECK(f.error(op, {logits, labels({0, 1, 1})}) ==
+        "logits and labels must have the same first dimension, got logits shape [2,2] and labels "
+        "shape [3]");
+  CHECK(f.error(op, {line({1, 2}), labels({0, 1})}) == "logits must be 2-D, but got shape [2]");
+  CHECK(f.error(op, {logits, Tensor::of<int64_t>({1, 2}, {0, 1})}) ==
+        "labels must be 1-D, but got shape [1,2]");
+  CHECK(f.error(op, {Tensor::zeros(DType::f32, {2, 0}).value(), labels({0, 1})}) ==
+        "Must have at least one class, but got logits shape [2,0]");
+}
+
+TEST_CASE("the gradient of a cross entropy may lie in the buffer of its logits") {
+  Layers f;
+  Bench bench(f.ops);
+  std::vector<Value> inputs;
+  inputs.emplace_back(matrix({2, 2}, {1, 2, 5, 5}));
+  inputs.emplace_back(labels({1, 0}));
+  const void* logits = inputs[0].tensor.data();
+  const auto outputs = bench.run("SparseSoftmaxCrossEntropyWithLogits", std::move(inputs),
+                                 {.attrs = {{"T", DType::f32}, {"Tlabels", DType::i64}}});
+  REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());
+  CHECK((*outputs)[1].tensor.data() == logits);
+  CHECK(is_near((*outputs)[0].tensor, line({0.31326166f, 0.6931472f})));
+  CHECK(is_near((*outputs)[1].tensor, matrix({2, 2}, {0.26894142f, -0.26894142f, -0.5f, 0.5f})));
+}
+
+TEST_CASE("the largest of long rows are found, and of equal ones the first") {
+  Layers f;
+  constexpr int32_t kColumns = 5000;
+  Tensor input = Tensor::zeros(DType::i32, {2, kColumns}).value();
+  // Every value of 0 .. 999 five times, in an order that is neither up nor down.
+  for (int32_t i = 0; i < 2 * kColumns; ++i)
+    input.mutable_flat<int32_t>()[i] = static_cast<int32_t>((i % kColumns) * 7919LL % 1000);
+  const auto top =
+      f.run("TopKV2", {input, Tensor::scalar<int32_t>(100)}, {{"index_type", DType::i64}});
+  REQUIRE(top[1].dtype() == DType::i64);
+  for (int64_t i = 0; i < 200; ++i) {
+    const int32_t value = top[0].flat<int32_t>()[i];
+    CHECK(value == 999 - static_cast<int32_t>(i % 100) / 5);
+    CHECK(input.flat<int32_t>()[(i / 100) * kColumns + top[1].flat<int64_t>()[i]] == value);
+    if (i % 5 != 0) CHECK(top[1].flat<int64_t>()[i - 1] < top[1].flat<int64_t>()[i]);
+  }
+}
+
+TEST_CASE("numbers of every kind are ranked by their value, zeros of both signs as one") {
+  Layers f;
+  const auto top = [&](Tensor input, int32_t k) {
+    return f.run("TopKV2", {std::move(input), Tensor::scalar(k)})[1];
+  };
+  CHECK(top(line({-kInf, -1, 0.0f, -0.0f, 1e-40f, kInf, kNan}), 7) ==
+        Tensor::vector<int32_t>({6, 5, 4, 2, 3, 1, 0}));
+  CHECK(top(Tensor::vector<int64_t>({INT64_MIN, -1, INT64_MAX, 0}), 4) ==
+        Tensor::vector<int32_t>({2, 3, 1, 0}));
+  CHECK(top(Tensor::vector<uint64_t>({0, UINT64_MAX, 1}), 3) == Tensor::vector<int32_t>({1, 2, 0}));
+  CHECK(top(Tensor::vector<double>({-1e300, 1e-300, 1e300, -1e-300}), 4) ==
+        Tensor::vector<int32_t>({2, 1, 3, 0}));
+}
+
+TEST_CASE("a k that can't be is refused in TensorFlow's words") {
+  Layers f;
+  const auto k = [](int32_t value) { return Tensor::scalar(value); };
+  CHECK(f.error("TopKV2", {line({1, 3}), k(3)}) ==
+        "input must have at least k columns. Had 2, needed 3");
+  CHECK(f.error("TopKV2", {line({1, 3}), k(-3)}) == "Need k >= 0, got -3");
+  CHECK(f.error("TopKV2", {line({1, 3}), Tensor::vector<int32_t>({1, 2})}) ==
+        "k must be scalar, got shape [2]");
+  CHECK(f.error("TopKV2", {Tensor::scalar(3.0f), k(1)}) == "input must be >= 1-D, got shape []");
+  CHECK(f.error("TopKV2", {Tensor::zeros(DType::u8, {40000}).value(), k(1)},
+                {{"index_type", DType::i16}})
+            .starts_with("input has 40000 columns, more than indices of type int16 can count"));
+  const Tensor row = matrix({1, 2}, {1, 2});
+  const Tensor target = Tensor::vector<int32_t>({1});
+  CHECK(f.error("InTopKV2", {line({1, 2}), target, k(2)}) == "predictions must be 2-dimensional");
+  CHECK(f.error("InTopKV2", {row, Tensor::vector<int32_t>({1, 2}), k(2)}) ==
+        "First dimension of predictions 1 must match length of targets 2");
+  CHECK(f.error("InTopKV2", {row, target, target}) == "k must be 0-D, got shape [1]");
+  CHECK(f.run("InTopKV2", {row, target, k(-2)})[0] == Tensor::vector<bool>({false}));
+}
+
+}  // namespace
+}  // namespace millrace

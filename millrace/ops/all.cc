@@ -8,15 +8,17 @@
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/text/families.h"
+#include "millrace/ops/training/families.h"
 #include "millrace/ops/transfer/families.h"
 
 namespace millrace {
 
 std::span<const OpRoom> op_rooms() {
   static constexpr OpRoom kRooms[] = {
-      {"flow", register_flow}, {"transfer", register_transfer}, {"array", register_array},
-      {"math", register_math}, {"state", register_state},       {"lists", register_lists},
-      {"text", register_text}, {"random", register_random},     {"nn", register_nn},
+      {"flow", register_flow},         {"transfer", register_transfer}, {"array", register_array},
+      {"math", register_math},         {"state", register_state},       {"lists", register_lists},
+      {"text", register_text},         {"random", register_random},     {"nn", register_nn},
+      {"training", register_training},
   };
   return kRooms;
 }

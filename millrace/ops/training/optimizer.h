@@ -1,0 +1,114 @@
+// An optimizer as a value, and the ops that are made of it.
+//
+// A rule is arithmetic on one element of each variable: its own (first), and the slots that the
+// optimizer keeps beside it. It is made from the scalar inputs, in the order in which the op takes
+// them, and from the op's flag:
+//
+//   template <class M>
+//   struct Descent {
+//     static constexpr int kVariables = 1;
+//     M rate;
+//     explicit Descent(const Settings<M>& given) : rate(given[0]) {}
+//     void operator()(std::array<M, 1>& x, M gradient) const { x[0] -= gradient * rate; }
+//   };
+//
+//   MR_TRY(add_optimizer(ops, {.name = "GradientDescent", …,
+//                              .loop_for = &update_loop_for<Descent, FloatingOrComplex>}));
+//
+// What all the ops do: they check everything before they write anything; they lock all their
+// variables, whatever use_locking says (families.h of ops/state tells why), in the order of the
+// mutexes' addresses, so that no two of them wait for each other in a circle; they write in place
+// if nobody else has the buffer; and they don't look at the step's cancellation, because half an
+// update would outlive the step.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/op/registry.h"
+#include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace {
+
+// What an optimizer takes besides variables and gradient, untyped.
+struct UpdateSettings {
+  std::vector<Tensor> scalars;  // of the variables' type, or int64
+  bool flag = false;
+};
+
+// n elements of each variable, updated by as many of the gradient.
+using UpdateLoop = void (*)(std::span<char* const> variables, const char* gradient, int64_t n,
+                            const UpdateSettings& settings);
+
+struct Optimizer {
+  std::string name;  // without "Apply"
+  std::string doc;   // what becomes of the variable
+  std::vector<std::string> variables;
+  // In the order of the op's arguments: scalars by name ("lr"), "grad" or "delta" for the gradient,
+  // and "global_step", which is an int64. Where rows are named, "indices" follow the gradient.
+  std::vector<std::string> inputs;
+  std::string flag = {};  // an attribute: "use_nesterov: bool = false"
+  UpdateLoop (*loop_for)(DType);
+  bool has_reference_form = true, has_sparse_form = true;
+};
+
+// Adds Apply… and its kin.
+Status add_optimizer(OpRegistry& ops, const Optimizer& optimizer);
+
+// --- loops of rules ---
+
+// The scalars of an optimizer, as its rule computes with them.
+template <class M>
+struct Settings {
+  std::array<M, 8> values{};
+  bool flag = false;
+
+  explicit Settings(const UpdateSettings& given) : flag(given.flag) {
+    for (size_t i = 0; i < given.scalars.size() && i < values.size(); ++i)
+      values[i] = read(given.scalars[i]);
+  }
+  M operator[](size_t i) const { return values[i]; }
+
+ private:
+  static M read(const Tensor& scalar) {
+    if (scalar.dtype() == DType::i64) return static_cast<M>(scalar.item<int64_t>());
+    if constexpr (std::is_same_v<M, float>) {
+      if (scalar.dtype() == DType::f16) return static_cast<float>(scalar.item<Half>());
+      if (scalar.dtype() == DType::bf16) return static_cast<float>(scalar.item<BFloat16>());
+    }
+    return scalar.item<M>();
+  }
+};
+
+template <template <class> class Rule, class T>
+void update_loop(std::span<char* const> variables, const char* gradient, int64_t n,
+                 const UpdateSettings& settings) {
+  using M = cpu::Math<T>;
+  constexpr int kVariables = Rule<M>::kVariables;
+  const Rule<M> rule{Settings<M>(settings)};
+  const T* g = reinterpret_cast<const T*>(gradient);
+  T* x[kVariables];
+  for (int v = 0; v < kVariables; ++v) x[v] = reinterpret_cast<T*>(variables[v]);
+  MR_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    std::array<M, kVariables> at;
+    for (int v = 0; v < kVariables; ++v) at[v] = static_cast<M>(x[v][i]);
+    rule(at, static_cast<M>(g[i]));
+    for (int v = 0; v < kVariables; ++v) x[v][i] = static_cast<T>(at[v]);
+  }
+}
+
+template <template <class> class Rule, class TypeList>
+UpdateLoop update_loop_for(DType dtype) {
+  return cpu::pick<UpdateLoop>(TypeList(), dtype,
+                               []<class T>() -> UpdateLoop { return &update_loop<Rule, T>; });
+}
+
+using OptimizedReal = cpu::Floating;
+using Optimized = cpu::Join<cpu::Floating, cpu::Complex>;
+
+}  // namespace millrace

@@ -4,7 +4,9 @@
 
 namespace millrace {
 
-bool is_trainable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+bool is_trainable(DType dtype) {
+  return is_floating(dtype) || is_complex(dtype) || dtype == DType::resource;
+}
 
 Between::Between(const Graph& graph, std::span<const Endpoint> ys, std::span<const Endpoint> xs,
                  std::span<const Endpoint> stops)

@@ -11,7 +11,8 @@
 
 namespace millrace {
 
-// True for types that have gradients: floating and complex ones.
+// True for types that have gradients: floating and complex ones, and handles of variables, by which
+// they go to the variable.
 bool is_trainable(DType dtype);
 
 class Between {

@@ -219,6 +219,23 @@ TEST_CASE("slices become a tensor where an op or a dense gradient meets them") {
   CHECK(program.names(program.by({"a", "n"}, {"n"})) == "gradients_1/AddN");
 }
 
+TEST_CASE("what arrives at a variable's value is the gradient by its handle or its reference") {
+  Program program(R"(
+    h = VarHandleOp(dtype=float, shape=[9,2])
+    i = Placeholder(dtype=int32, shape=[3])
+    r = ReadVariableOp(h, dtype=float)
+    e = Exp(r)
+    a = ResourceGather(h, i, dtype=float)
+    v = VariableV2(dtype=float, shape=[2])
+    s = Identity(v)
+    t = Neg(s)
+  )");
+  CHECK(program.names(program.by({"e"}, {"h"})) == "gradients/e_grad/Mul");
+  CHECK(program.names(program.by({"a"}, {"h"})) ==
+        "gradients_1/a_grad/Reshape at gradients_1/a_grad/Reshape_1");
+  CHECK(program.names(program.by({"t"}, {"v"})) == "gradients_2/t_grad/Neg");
+}
+
 TEST_CASE("gated gradients wait for each other, and colocated ones go with their op") {
   Program program(kProduct);
   CHECK(program.names(program.by({"m"}, {"x", "w"}, {.gate_gradients = true})) ==

@@ -40,6 +40,7 @@ Result<Endpoint> NodeGradient::make(std::string_view op, std::span<const Endpoin
 
 Status NodeGradient::check_input_grad(int slot) {
   const Gradient& gradient = leaving_[static_cast<size_t>(slot)];
+  if (dtype(input(slot)) == DType::resource) return {};  // of the variable, not of the handle
   const Endpoint of = gradient.slices ? gradient.slices->values : gradient.dense;
   if (dtype(of) != dtype(input(slot))) {
     return invalid("its gradient by input ", slot, " is ", dtype_name(dtype(of)), "; the input is ",

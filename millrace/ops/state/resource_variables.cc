@@ -1,4 +1,5 @@
 // Part of families.h: register_resource_variables.
+#include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
@@ -129,6 +130,16 @@ Status infer_dims(InferContext& context) {
   return {};
 }
 
+// What arrives at the value goes to the variable.
+Status read_gradient(GradContext& g) {
+  if (const std::optional<IndexedSlices> slices = g.sparse_grad()) {
+    g.set_input_grad(0, *slices);
+  } else {
+    g.set_input_grad(0, g.grad());
+  }
+  return {};
+}
+
 }  // namespace
 
 Status register_resource_variables(OpRegistry& ops) {
@@ -142,9 +153,11 @@ Status register_resource_variables(OpRegistry& ops) {
       infer::scalar,
       kernel_from<VarHandleKernel>(BoundName(), type("dtype"), partial_shape("shape")),
       Cost::cheap)));
-  MR_TRY(ops.add(stateful_op("ReadVariableOp", "The variable's value as it is now.",
-                             "resource: resource -> value: dtype | dtype: type", infer::unknown,
-                             kernel_class<ReadKernel>(), Cost::cheap)));
+  OpDef read = stateful_op("ReadVariableOp", "The variable's value as it is now.",
+                           "resource: resource -> value: dtype | dtype: type", infer::unknown,
+                           kernel_class<ReadKernel>(), Cost::cheap);
+  read.grad = read_gradient;
+  MR_TRY(ops.add(std::move(read)));
   MR_TRY(ops.add(stateful_op(
       "AssignVariableOp", "Puts value into the variable, making it if need be.",
       "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",

@@ -1,4 +1,5 @@
 // Part of families.h: register_scatters.
+#include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/loops/forward.h"
@@ -108,6 +109,20 @@ Status add_scatters(OpRegistry& ops, const Change& change) {
   });
 }
 
+// Slices of the variable: a row for each index.
+Status gather_gradient(GradContext& g) {
+  MR_ASSIGN(const int64_t batch_dims, g.attrs().integer("batch_dims"));
+  if (batch_dims != 0) return unimplemented("a gather with batch_dims ", batch_dims);
+  const Endpoint shape = g.add("VariableShape", {g.input(0)});
+  const Endpoint one = g.vector({1}), minus_one = g.vector({-1});
+  const Endpoint row = g.add("StridedSlice", {shape, one, one, one}, {{"end_mask", int64_t{1}}});
+  const Endpoint rows =
+      g.add("ConcatV2", {minus_one, row, g.scalar(DType::i32, 0)}, {{"N", int64_t{2}}});
+  g.set_input_grad(0, IndexedSlices{g.add("Reshape", {g.grad(), rows}),
+                                    g.add("Reshape", {g.input(1), minus_one}), shape});
+  return {};
+}
+
 }  // namespace
 
 Status register_scatters(OpRegistry& ops) {
@@ -118,6 +133,7 @@ Status register_scatters(OpRegistry& ops) {
                    "validate_indices: bool = true, dtype: type, Tindices: {int32, int64}",
       .infer = infer::unknown,
       .cpu = kernel_from<ResourceGatherKernel>(integer("batch_dims")),
+      .grad = gather_gradient,
       .stateful = true,
       .foldable = false,
   }));

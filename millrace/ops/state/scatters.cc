@@ -8,10 +8,17 @@
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/state/scatter.h"
+#include "millrace/ops/state/scatter_loops.h"
 #include "millrace/ops/state/variable_handle.h"
 
 namespace millrace {
 namespace {
+
+// A row can't be divided by what has a 0. Asked before anything changes.
+Status check_divisors(const Tensor& updates, cpu::BinaryLoop loop) {
+  if (loop == nullptr || loop != quotient_loop(updates.dtype()) || !has_zero(updates)) return {};
+  return invalid("updates must not contain 0");
+}
 
 // --- reference variables ---
 
@@ -23,6 +30,7 @@ class RefScatterKernel final : public Kernel {
     {
       MutexLock lock(*ref.mutex);
       if (!ref.tensor->has_value()) return uninitialized(ref.name);
+      MR_TRY(check_divisors(context.input(2), loop_));
       MR_TRY(scatter(*ref.tensor, context.input(1), context.input(2), loop_));
     }
     forward(context, 0, 0);
@@ -53,6 +61,7 @@ class ResourceScatterKernel final : public Kernel {
  public:
   ResourceScatterKernel(DType dtype, cpu::BinaryLoop loop) : dtype_(dtype), loop_(loop) {}
   Status run(KernelContext& context) override {
+    MR_TRY(check_divisors(context.input(2), loop_));
     return variable_.change(context, dtype_, [&](Tensor& tensor) {
       return scatter(tensor, context.input(1), context.input(2), loop_);
     });
@@ -74,6 +83,7 @@ struct Change {
   std::string suffix, doc, types;
   cpu::BinaryLoop (*loop_for)(DType);
   std::string_view use_locking;
+  std::string_view reference_types = {};  // if not `types`
 };
 
 // The loop of a change; none where it replaces.
@@ -89,9 +99,9 @@ Status add_scatters(OpRegistry& ops, const Change& change) {
   MR_TRY(ops.add({
       .name = "Scatter" + change.suffix,
       .doc = change.doc,
-      .signature = str_cat(
-          "ref: ref(T), indices: Tindices, updates: T -> output_ref: ref(T) | T: ", change.types,
-          ", Tindices: {int32, int64}, use_locking: bool = ", change.use_locking),
+      .signature = str_cat("ref: ref(T), indices: Tindices, updates: T -> output_ref: ref(T) | T: ",
+                           change.reference_types.empty() ? change.types : change.reference_types,
+                           ", Tindices: {int32, int64}, use_locking: bool = ", change.use_locking),
       .infer = infer_ref_scatter,
       .cpu = kernel_from<RefScatterKernel>(BoundChange{change.loop_for}),
       .stateful = true,
@@ -141,6 +151,15 @@ Status register_scatters(OpRegistry& ops) {
                             "number", cpu::addition_loop, "false"}));
   MR_TRY(add_scatters(ops, {"Sub", "Subtracts updates from the rows that indices name.", "number",
                             cpu::subtraction_loop, "false"}));
+  MR_TRY(add_scatters(ops, {"Mul", "Multiplies the rows that indices name by updates.", "number",
+                            product_loop, "false"}));
+  MR_TRY(add_scatters(ops, {"Div", "Divides the rows that indices name by updates.", "number",
+                            quotient_loop, "false"}));
+  constexpr std::string_view kOrdered = "{half, bfloat16, float, double, int32, int64}";
+  MR_TRY(add_scatters(ops, {"Min", "Lowers the rows that indices name to updates.", "number",
+                            minimum_loop, "false", kOrdered}));
+  MR_TRY(add_scatters(ops, {"Max", "Raises the rows that indices name to updates.", "number",
+                            maximum_loop, "false", kOrdered}));
   return add_scatters(ops, {"Update", "Puts updates in the place of the rows that indices name.",
                             "type", nullptr, "true"});
 }

@@ -16,6 +16,8 @@ void bind_graph(pybind11::module_& module);
 // What adds nodes to the class that bind_graph makes; it calls this itself.
 void bind_building(pybind11::module_& module,
                    pybind11::class_<GraphCore, std::shared_ptr<GraphCore>>& core);
+// What adds gradients to it, likewise.
+void bind_gradients(pybind11::class_<GraphCore, std::shared_ptr<GraphCore>>& core);
 void bind_cluster(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
 

@@ -195,6 +195,7 @@ void bind_graph(py::module_& module) {
                                     check_argument(shape_from_python(shape)));
       });
   bind_building(module, core);
+  bind_gradients(core);
 }
 
 }  // namespace millrace::python

@@ -55,6 +55,7 @@ from millrace._ops import operators as _operators
 from millrace._ops.arithmetic import *
 from millrace._ops.arrays import *
 from millrace._ops.debug import Print
+from millrace._ops.gradients import *
 from millrace._ops.linear_algebra import matmul, tensordot
 from millrace._ops.operators import python2_divide as div
 from millrace._ops.operators import true_divide as truediv

@@ -1,0 +1,161 @@
+"""tf.gradients and what belongs to it: thin over C++, which walks the graph and adds the nodes."""
+
+from enum import Enum
+
+from millrace import _gen as gen_ops
+from millrace._graph.conversion import convert
+
+__all__ = ["AggregationMethod", "IndexedSlices", "UnconnectedGradients", "gradients"]
+
+
+class AggregationMethod:
+    """How gradients that arrive at one Tensor from several sides are added up.
+
+    ADD_N adds all at once; EXPERIMENTAL_TREE two by two, which holds less memory at a time;
+    EXPERIMENTAL_ACCUMULATE_N is EXPERIMENTAL_TREE.
+    """
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+class UnconnectedGradients(Enum):
+    """What the gradient is by an x that no y depends on: None, or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class IndexedSlices:
+    """Some rows of a Tensor whose others are 0: row indices[i] is values[i], repeated ones add up.
+
+    The gradient by what tf.gather reads is one; where a Tensor is needed it becomes one.
+
+    Args:
+      values: a Tensor with the rows.
+      indices: a Tensor of int32 or int64, which rows they are.
+      dense_shape: a Tensor, the shape of the whole; may be None.
+    """
+
+    def __init__(self, values, indices, dense_shape=None):
+        self.values = values
+        self.indices = indices
+        self.dense_shape = dense_shape
+
+    @property
+    def name(self):
+        return self.values.name
+
+    @property
+    def dtype(self):
+        return self.values.dtype
+
+    @property
+    def op(self):
+        return self.values.op
+
+    @property
+    def graph(self):
+        return self.values.graph
+
+    @property
+    def device(self):
+        return self.values.device
+
+    def _as_tensor(self, dtype=None, name=None, as_ref=False):
+        if self.dense_shape is None:
+            raise ValueError(
+                "Tensor conversion requested for IndexedSlices without dense_shape: " + str(self)
+            )
+        if dtype is not None and not dtype.is_compatible_with(self.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype "
+                f"{self.dtype.name}"
+            )
+        rows = gen_ops.strided_slice(self.dense_shape, [0], [1], [1], shrink_axis_mask=1)
+        return gen_ops.unsorted_segment_sum(self.values, self.indices, rows, name=name)
+
+    def __str__(self):
+        shape = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
+        return f"IndexedSlices(indices={self.indices}, values={self.values}{shape})"
+
+
+def gradients(
+    ys,
+    xs,
+    grad_ys=None,
+    name="gradients",
+    colocate_gradients_with_ops=False,
+    gate_gradients=False,
+    aggregation_method=None,
+    stop_gradients=None,
+    unconnected_gradients=UnconnectedGradients.NONE,
+):
+    """The gradients of the sum of `ys` by each of `xs`.
+
+    Args:
+      ys: a Tensor, or a list of them.
+      xs: a Tensor or Variable, or a list of them.
+      grad_ys: what arrives at each y, or None for ones; a list of these.
+      name: the name scope of the nodes.
+      colocate_gradients_with_ops: True to put nodes where the op is whose gradient they are.
+      gate_gradients: True to use no gradient of an op's inputs before all of them are there.
+      aggregation_method: of AggregationMethod.
+      stop_gradients: Tensors that count as constants.
+      unconnected_gradients: UnconnectedGradients.ZERO for zeros where an x has no gradient.
+
+    Returns:
+      For each x a Tensor, an IndexedSlices, or None if no y depends on it.
+
+    Raises:
+      LookupError: if an op on the way has no gradient.
+      errors.UnimplementedError: if a loop, a conditional or a function stands in the way.
+      ValueError: if an argument does not fit.
+    """
+    if aggregation_method not in (None, 0, 1, 2):
+        raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
+    ys = [convert(y) for y in _as_list(ys)]
+    xs = [_differentiated(x) for x in _as_list(xs)]
+    if not xs or not ys:
+        return [None] * len(xs)
+    grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
+    if len(grad_ys) != len(ys):
+        raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
+    graph = ys[0].graph
+    found = graph.core.gradients(
+        [y.endpoint for y in ys],
+        [x.endpoint for x in xs],
+        [
+            None if g is None else convert(g, y.dtype.base_dtype).endpoint
+            for g, y in zip(grad_ys, ys)
+        ],
+        [convert(stop).endpoint for stop in _as_list(stop_gradients or [])],
+        name or "gradients",
+        {
+            "tree": aggregation_method in (1, 2),
+            "colocate": bool(colocate_gradients_with_ops),
+            "gate": bool(gate_gradients),
+            "zeros": UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO,
+        },
+    )
+    return [_as_gradient(graph, each) for each in found]
+
+
+def _as_list(values):
+    return list(values) if isinstance(values, (list, tuple)) else [values]
+
+
+def _differentiated(x):
+    """What stands for x in the graph: of a Variable, what all that reads it comes from."""
+    handle = getattr(x, "handle", None)
+    return convert(x, as_ref=True) if handle is None else handle
+
+
+def _as_gradient(graph, found):
+    if found is None:
+        return None
+    if len(found) == 2:
+        return graph.tensor(*found)
+    return IndexedSlices(*(graph.tensor(*endpoint) for endpoint in found))

@@ -15,7 +15,16 @@ FLOORS = [
     ("F2", ["ops/lists"]),
     (
         "F2",
-        ["ops/math", "ops/array", "ops/random", "ops/text", "ops/flow", "ops/transfer", "ops/nn", "ops/training"],
+        [
+            "ops/math",
+            "ops/array",
+            "ops/random",
+            "ops/text",
+            "ops/flow",
+            "ops/transfer",
+            "ops/nn",
+            "ops/training",
+        ],
     ),
     ("F2", ["ops"]),
     ("F3", ["plan", "api"]),

@@ -38,7 +38,7 @@ ALLOWED = {
 }
 
 # Whole headers that are written ahead of what will call them.
-AHEAD = {"gradients.h": "tf.gradients and its twin in C++ will call autodiff/"}
+AHEAD = {}
 
 # The language and libraries call these by themselves.
 _BY_OTHERS = {

@@ -38,8 +38,7 @@ class GradientWalk {
     for (const Endpoint& x : xs) {
       MR_ASSIGN(Gradient gradient, arrived(x));
       if (!gradient.has_value() && options_.zeros_if_unconnected) {
-        nodes_.beside(x.node);
-        MR_ASSIGN(gradient.dense, nodes_.add("ZerosLike", {x}));
+        MR_ASSIGN(gradient.dense, zeros(x));
       }
       by_xs.push_back(gradient);
     }
@@ -80,6 +79,17 @@ class GradientWalk {
     MR_ASSIGN(const Endpoint one,
               nodes_.add("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}}, name));
     return nodes_.add("Fill", {shape, one});
+  }
+
+  // For an x that no y depends on.
+  Result<Endpoint> zeros(Endpoint x) {
+    if (graph()[x.node].output_types[x.output].dtype == DType::resource) {
+      return unimplemented("gradients: no y depends on '", endpoint_name(graph(), x),
+                           "', and a handle says nothing of which zeros it wants; ask for the "
+                           "gradient of what is read from it, or for none where there is none");
+    }
+    nodes_.beside(x.node);
+    return nodes_.add("ZerosLike", {x});
   }
 
   // The sum of what has arrived at an output; nothing if nothing has.

@@ -164,6 +164,15 @@ TEST_CASE("a gradient that nothing connects is none, or zeros if they are wanted
         "gradients/ZerosLike");
 }
 
+TEST_CASE("for a handle that no y depends on no zeros are made up") {
+  Program program(
+      "x = Placeholder(dtype=float) y = Exp(x) h = VarHandleOp(dtype=float, shape=[2])");
+  CHECK(program.names(program.by({"y"}, {"h"})) == "none");
+  const auto zeros = program.by({"y"}, {"h"}, {.zeros_if_unconnected = true});
+  CHECK(zeros.status().code() == Code::unimplemented);
+  CHECK(zeros.status().message().find("no y depends on 'h'") != std::string::npos);
+}
+
 TEST_CASE("stop_gradients are constants") {
   Program program(R"(
     x = Placeholder(dtype=float, shape=[])

@@ -79,8 +79,8 @@ struct Lab {
   std::vector<Done<GetStatusReply>> unanswered;
   std::vector<Done<RunGraphReply>> running;
   TestTask task;
+  testing::StillHost still;  // rounds are gone by hand; the last call's end may still refer to it
   GrpcThreads threads;
-  testing::StillHost still;  // rounds are gone by hand
   std::shared_ptr<Rounds> rounds = std::make_shared<Rounds>(still.host, std::chrono::seconds(15));
   std::shared_ptr<Channel> channel =
       Channel::create(task.address(), threads.queue(), {}, rounds, testing::test_host().metrics);

@@ -98,8 +98,9 @@ void Connection::give_up(Side side) {
 
 void Connection::tell_other_end(Side side, std::string_view symptom) {
   if (!end(other(side)).is_open) return;
-  carry(other(side),
-        {0, [self = shared_from_this(), side, symptom] { self->break_end(other(side), symptom); }});
+  // The connection has its messages, not they the connection: what a cut holds for ever would keep
+  // itself.
+  carry(other(side), {0, [this, side, symptom] { break_end(other(side), symptom); }});
 }
 
 void Connection::flush(Side to) {

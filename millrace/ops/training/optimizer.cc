@@ -203,7 +203,7 @@ class ApplyKernel final : public Kernel {
     const Tensor& gradient = context.input(layout_.gradient);
     MR_TRY(check_variables(layout_, variables, gradient.dtype()));
     const Tensor& first = *variables[0].tensor;
-    std::vector<int64_t> rows;
+    std::vector<int64_t> rows = {0};
     if (layout_.extent == Extent::rows) {
       MR_ASSIGN(rows, check_rows(first, gradient, context.input(layout_.indices)));
     } else if (gradient.shape() != first.shape()) {
@@ -219,19 +219,8 @@ class ApplyKernel final : public Kernel {
     for (const HeldVariable& variable : variables) MR_TRY(unshare(*variable.tensor));
     for (const HeldVariable& variable : variables)
       data.push_back(static_cast<char*>(variable.tensor->mutable_data()));
-    const char* from = static_cast<const char*>(gradient.data());
-    if (layout_.extent == Extent::whole) {
-      loop_(data, from, gradient.num_elements(), settings);
-      return {};
-    }
-    const int64_t length = gradient.num_elements() / gradient.shape().dim(0);
-    const int64_t bytes = length * static_cast<int64_t>(dtype_size(gradient.dtype()));
-    absl::InlinedVector<char*, kMostVariables> at(data.size());
-    for (const int64_t row : rows) {
-      for (size_t v = 0; v < data.size(); ++v) at[v] = data[v] + row * bytes;
-      loop_(at, from, length, settings);
-      from += bytes;
-    }
+    const int64_t length = gradient.num_elements() / static_cast<int64_t>(rows.size());
+    loop_(data, static_cast<const char*>(gradient.data()), rows, length, settings);
     return {};
   }
 

@@ -40,8 +40,10 @@ struct UpdateSettings {
   bool flag = false;
 };
 
-// n elements of each variable, updated by as many of the gradient.
-using UpdateLoop = void (*)(std::span<char* const> variables, const char* gradient, int64_t n,
+// Of each variable the rows that are named, `length` elements each, updated one after the other by
+// the rows of the gradient, which follow each other. The whole of a variable is its row 0.
+using UpdateLoop = void (*)(std::span<char* const> variables, const char* gradient,
+                            std::span<const int64_t> rows, int64_t length,
                             const UpdateSettings& settings);
 
 struct Optimizer {
@@ -85,20 +87,23 @@ struct Settings {
 };
 
 template <template <class> class Rule, class T>
-void update_loop(std::span<char* const> variables, const char* gradient, int64_t n,
-                 const UpdateSettings& settings) {
+void update_loop(std::span<char* const> variables, const char* gradient,
+                 std::span<const int64_t> rows, int64_t length, const UpdateSettings& settings) {
   using M = cpu::Math<T>;
   constexpr int kVariables = Rule<M>::kVariables;
   const Rule<M> rule{Settings<M>(settings)};
   const T* g = reinterpret_cast<const T*>(gradient);
   T* x[kVariables];
-  for (int v = 0; v < kVariables; ++v) x[v] = reinterpret_cast<T*>(variables[v]);
-  MR_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) {
-    std::array<M, kVariables> at;
-    for (int v = 0; v < kVariables; ++v) at[v] = static_cast<M>(x[v][i]);
-    rule(at, static_cast<M>(g[i]));
-    for (int v = 0; v < kVariables; ++v) x[v][i] = static_cast<T>(at[v]);
+  for (const int64_t row : rows) {
+    for (int v = 0; v < kVariables; ++v) x[v] = reinterpret_cast<T*>(variables[v]) + row * length;
+    MR_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+      std::array<M, kVariables> at;
+      for (int v = 0; v < kVariables; ++v) at[v] = static_cast<M>(x[v][i]);
+      rule(at, static_cast<M>(g[i]));
+      for (int v = 0; v < kVariables; ++v) x[v][i] = static_cast<T>(at[v]);
+    }
+    g += length;
   }
 }
 

@@ -9,6 +9,12 @@ namespace {
 
 TEST_CASE("a process with enough descriptors may go on, and one without is told what to do") {
   CHECK(need_descriptors(16).ok());
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  MESSAGE(
+      "the rest is left out: a sanitizer looks at memory through pipes, and finds what is not "
+      "true without descriptors; build without one");
+  return;
+#endif
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   rlimit few = before;

@@ -31,7 +31,12 @@ class RollCall : public std::enable_shared_from_this<RollCall> {
     for (const Member& member : members_) {
       auto worker = reach(member, self);
       if (!worker.ok()) {
-        done_(worker.status().with(str_cat("reaching ", member.task.to_string())));
+        Done<std::vector<Present>> done;
+        {
+          MutexLock lock(mutex_);
+          done = std::move(done_);
+        }
+        done(worker.status().with(str_cat("reaching ", member.task.to_string())));
         return;
       }
       workers_.push_back(std::move(worker).value());

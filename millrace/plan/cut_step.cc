@@ -79,7 +79,8 @@ class StepCutter {
     for (const std::string& fetch : signature_.fetches)
       if (whole_.find(parse_tensor_name(fetch).node) == nullptr) missing.push_back(fetch);
     if (missing.empty()) return {};
-    std::ranges::stable_partition(missing, [](std::string_view name) { return !name.empty(); });
+    std::stable_partition(missing.begin(), missing.end(),
+                          [](std::string_view name) { return !name.empty(); });
     return not_found("FetchOutputs node ", listed(missing, ", nor "), ": not found");
   }
 

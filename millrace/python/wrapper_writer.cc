@@ -176,7 +176,8 @@ std::vector<const AttrDef*> argument_attrs(const OpDef& op) {
   std::vector<const AttrDef*> made;
   for (const AttrDef& attr : op.attrs)
     if (!decided.contains(attr.name)) made.push_back(&attr);
-  std::ranges::stable_partition(made, [](const AttrDef* attr) { return !attr->default_value; });
+  std::stable_partition(made.begin(), made.end(),
+                        [](const AttrDef* attr) { return !attr->default_value; });
   return made;
 }
 

@@ -83,8 +83,7 @@ Result<NodeId> Builder::add(NewNode spec, const Surroundings& around) {
 
 // From the innermost scope out; a function sees what inner scopes said, and has the last word on
 // it.
-Status Builder::ask_device_functions(NodeId node, const DeviceStack& devices) {
-  const DeviceStack stack = devices;  // functions may change what surrounds the program
+Status Builder::ask_device_functions(NodeId node, DeviceStack stack) {
   DeviceName said;
   for (auto at = stack.entries().rbegin(); at != stack.entries().rend(); ++at) {
     if (at->kind == DeviceStack::Entry::Kind::reset) return {};

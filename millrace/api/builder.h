@@ -80,7 +80,8 @@ class Builder {
   Status check_endpoint(Endpoint output) const;
   // Adds a node and its shapes.
   Result<NodeId> append(Graph::NewNode node);
-  Status ask_device_functions(NodeId node, const DeviceStack& devices);
+  // A stack of its own: functions may change what surrounds the program.
+  Status ask_device_functions(NodeId node, DeviceStack stack);
 
   Graph graph_;
   ShapeTable shapes_;

@@ -31,8 +31,9 @@ class InferContext {
   // What may have failed: its error then.
   template <std::same_as<Result<PartialShape>> R>
   Status set_output(int slot, R shape) {
-    if (shape.ok()) set_output(slot, *std::move(shape));
-    return std::move(shape).status();
+    if (!shape.ok()) return std::move(shape).status();
+    set_output(slot, *std::move(shape));
+    return {};
   }
   const PartialShape& output(int slot) const { return outputs_[slot]; }
   std::vector<PartialShape> take_outputs() && { return std::move(outputs_); }

@@ -124,8 +124,9 @@ class KernelContext {
   // What may have failed: its error then, and no output.
   template <std::same_as<Result<Tensor>> R>
   Status set_output(int slot, R made) {
-    if (made.ok()) set_output(slot, *std::move(made));
-    return std::move(made).status();
+    if (!made.ok()) return std::move(made).status();
+    set_output(slot, *std::move(made));
+    return {};
   }
   void set_output_ref(int slot, TensorRef ref) {
     outputs_[slot].ref = std::make_unique<TensorRef>(std::move(ref));

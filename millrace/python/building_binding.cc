@@ -153,9 +153,9 @@ void bind_building(py::module_& module, py::class_<GraphCore, std::shared_ptr<Gr
       .def(py::init([](std::vector<NodeId> nodes) {
         return std::make_shared<ControlScope>(ControlScope{std::move(nodes)});
       }));
-  py::class_<HeldControls>(module, "HeldControls");
-  py::class_<DeviceStack>(module, "DeviceStack");
-  py::class_<FlowContext, std::shared_ptr<FlowContext>>(module, "FlowContext");
+  const py::class_<HeldControls> held(module, "HeldControls");
+  const py::class_<DeviceStack> devices(module, "DeviceStack");
+  const py::class_<FlowContext, std::shared_ptr<FlowContext>> flow(module, "FlowContext");
   core.def("add", &add)
       .def("add_through_scope", &add_through_scope)
       .def("op_name", &op_name)

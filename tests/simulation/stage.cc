@@ -55,16 +55,17 @@ class WatchedWorker final : public WorkerService,
     pass_on("RunGraph", text, &WorkerService::run_graph, std::move(request), call, std::move(done));
   }
   void cleanup_graph(CleanupGraphRequest request, Call call, Done<void> done) override {
-    pass_on("CleanupGraph", str_cat(" step=", stage_.step(request.step_id)),
-            &WorkerService::cleanup_graph, std::move(request), call, std::move(done));
+    const std::string text = str_cat(" step=", stage_.step(request.step_id));
+    pass_on("CleanupGraph", text, &WorkerService::cleanup_graph, request, call, std::move(done));
   }
   void cleanup_all(CleanupAllRequest request, Call call, Done<void> done) override {
     pass_on("CleanupAll", "", &WorkerService::cleanup_all, std::move(request), call,
             std::move(done));
   }
   void recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorReply> done) override {
-    pass_on("RecvTensor", str_cat(" step=", stage_.step(request.step_id)),
-            &WorkerService::recv_tensor, std::move(request), call, std::move(done));
+    const std::string text = str_cat(" step=", stage_.step(request.step_id));
+    pass_on("RecvTensor", text, &WorkerService::recv_tensor, std::move(request), call,
+            std::move(done));
   }
   void farewell(EndedTask ended, Call call, Done<void> done) override {
     pass_on("Farewell", "", &WorkerService::farewell, std::move(ended), call, std::move(done));

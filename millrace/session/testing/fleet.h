@@ -52,7 +52,7 @@ struct Fleet {
     options.cluster = cluster;
     options.job = job;
     options.listen_fd = ports[job]->hand_over();
-    auto server = Server::start(std::move(options), other ? std::move(other) : on);
+    auto server = Server::start(std::move(options), other ? other : on);
     REQUIRE_MESSAGE(server.ok(), server.status().to_string());
     servers[job] = std::move(server).value();
     return *servers[job];

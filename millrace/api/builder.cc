@@ -99,7 +99,7 @@ Status Builder::ask_device_functions(NodeId node, DeviceStack stack) {
 
 std::vector<std::string> Builder::colocation_groups(NodeId node) const {
   std::vector<std::string> groups;
-  const AttrValue* value = graph_[node].attrs.find(kClassAttr);
+  const AttrValue* value = graph_[node].attrs().find(kClassAttr);
   if (const auto* names = value ? value->as_list_of<std::string>() : nullptr) {
     for (const std::string& name : *names)
       if (name.starts_with(kClassPrefix)) groups.push_back(name);

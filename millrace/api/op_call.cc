@@ -48,7 +48,7 @@ Operation call_op(const Scope& scope, std::string_view op, std::vector<InputList
 std::vector<Output> outputs_of(const Operation& op, int arg) {
   if (!op.has_value()) return {};
   const Node& node = op.state()->builder->graph()[op.id()];
-  const auto offsets = arg_offsets(*node.op, node.op->outputs, node.attrs);
+  const auto offsets = arg_offsets(*node.op, node.op->outputs, node.attrs());
   if (!offsets.ok()) return {};
   std::vector<Output> outputs;
   for (int slot = (*offsets)[arg]; slot < (*offsets)[arg + 1]; ++slot)

@@ -15,7 +15,7 @@ std::string Output::name() const { return has_value() ? str_cat(op_.name(), ":",
 
 DType Output::dtype() const {
   if (!has_value()) return DType::invalid;
-  return op_.state()->builder->graph()[op_.id()].output_types[index_].dtype;
+  return op_.state()->builder->graph()[op_.id()].output_types()[index_].dtype;
 }
 
 GraphBuilder::GraphBuilder(const OpRegistry& ops)

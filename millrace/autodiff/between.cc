@@ -21,7 +21,7 @@ bool Between::passes_on(NodeId node) const {
 }
 
 bool Between::leads_to_x(const Graph& graph, Endpoint output) const {
-  if (!is_trainable(graph[output.node].output_types[output.output].dtype)) return false;
+  if (!is_trainable(graph[output.node].output_types()[output.output].dtype)) return false;
   return xs_.contains(output) || passes_on(output.node);
 }
 

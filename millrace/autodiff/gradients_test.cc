@@ -29,7 +29,7 @@ struct Program {
       const auto made = builder.add({.name = builder.claim_name(node.name),
                                      .op = node.op->name,
                                      .inputs = {node.inputs.begin(), node.inputs.end()},
-                                     .attrs = node.attrs},
+                                     .attrs = node.attrs()},
                                     builder.current());
       REQUIRE_MESSAGE(made.ok(), made.status().to_string());
     }

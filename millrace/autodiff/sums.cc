@@ -11,7 +11,7 @@ Result<Endpoint> constant(PlacedNodes& nodes, Tensor value) {
 }
 
 DType type_of(const PlacedNodes& nodes, Endpoint of) {
-  return nodes.graph()[of.node].output_types[of.output].dtype;
+  return nodes.graph()[of.node].output_types()[of.output].dtype;
 }
 
 Result<Endpoint> concatenated(PlacedNodes& nodes, std::vector<Endpoint> parts) {

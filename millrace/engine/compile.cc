@@ -109,7 +109,7 @@ class Compiler {
     size_t name_bytes = 0, num_outputs = 0;
     for (const Node& node : graph_.nodes()) {
       name_bytes += node.name.size();
-      num_outputs += node.output_types.size();
+      num_outputs += node.output_types().size();
     }
     // The nodes keep views into both.
     layout_->names.reserve(name_bytes);
@@ -156,20 +156,21 @@ class Compiler {
                       .output_types = to.output_types.data() + to.output_types.size(),
                       .first_input = static_cast<uint32_t>(to.num_inputs),
                       .num_inputs = static_cast<uint32_t>(node.inputs.size()),
-                      .num_outputs = static_cast<uint32_t>(node.output_types.size()),
+                      .num_outputs = static_cast<uint32_t>(node.output_types().size()),
                       .role = node.op->role,
                       .cost = node.op->cost,
                       .flags = flags_of(node)};
-    to.output_types.insert(to.output_types.end(), node.output_types.begin(),
-                           node.output_types.end());
+    to.output_types.insert(to.output_types.end(), node.output_types().begin(),
+                           node.output_types().end());
     to.num_inputs += node.inputs.size();
-    to.most_outputs = std::max(to.most_outputs, node.output_types.size());
+    to.most_outputs = std::max(to.most_outputs, node.output_types().size());
 
     for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
       const Endpoint& source = node.inputs[slot];
       to.producers.push_back(index_[source.node]);
-      to.expects_ref.push_back(node.input_types[slot].is_ref);
-      if (graph_[source.node].output_types[source.output].is_ref) laid.flags |= Layout::kReadsRefs;
+      to.expects_ref.push_back(node.input_types()[slot].is_ref);
+      if (graph_[source.node].output_types()[source.output].is_ref)
+        laid.flags |= Layout::kReadsRefs;
     }
     const auto controls = static_cast<uint32_t>(node.control_inputs.size());
     to.arrivals.push_back(node.op->role == Role::merge
@@ -280,8 +281,8 @@ class Compiler {
   }
 
   Result<std::unique_ptr<Kernel>> create_kernel(const Node& node) const {
-    const std::vector<ArgType> inputs(node.input_types.begin(), node.input_types.end());
-    const std::vector<ArgType> outputs(node.output_types.begin(), node.output_types.end());
+    const std::vector<ArgType> inputs(node.input_types().begin(), node.input_types().end());
+    const std::vector<ArgType> outputs(node.output_types().begin(), node.output_types().end());
     const KernelSpec spec{.node_name = node.name,
                           .attrs = node.attr_view(),
                           .inputs = inputs,
@@ -295,7 +296,7 @@ class Compiler {
 
   static std::string cache_key(const Node& node) {
     std::string key = str_cat(node.name, ";", node.op->name);
-    for (const TypeList* types : {&node.input_types, &node.output_types}) {
+    for (const TypeList* types : {&node.input_types(), &node.output_types()}) {
       key += ';';
       for (const ArgType& type : *types)
         str_append(&key, static_cast<int>(type.dtype), type.is_ref ? "&," : ",");

@@ -20,8 +20,8 @@ wire::NodeDef export_node(const Graph& graph, const Node& node, ExportOptions op
   def.inputs.reserve(node.inputs.size() + node.control_inputs.size());
   for (const Endpoint& input : node.inputs) def.inputs.push_back(endpoint_name(graph, input));
   for (NodeId before : node.control_inputs) def.inputs.push_back(str_cat("^", graph[before].name));
-  def.attrs.reserve(node.attrs.size());
-  for (const Attrs::Entry& entry : node.attrs) {
+  def.attrs.reserve(node.attrs().size());
+  for (const Attrs::Entry& entry : node.attrs()) {
     const bool is_stripped = options.defaults == ExportOptions::Defaults::stripped;
     if (!is_stripped || !has_default(node, entry)) def.attrs.push_back(entry);
   }

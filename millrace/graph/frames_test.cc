@@ -72,7 +72,7 @@ TEST_CASE("a table that grows with its graph is that of the whole graph") {
                 .add({.name = node.name,
                       .op = node.op->name,
                       .inputs = {node.inputs.begin(), node.inputs.end()},
-                      .attrs = node.attrs})
+                      .attrs = node.attrs()})
                 .ok());
     REQUIRE(table.extend(grown).ok());
     CHECK(table.size() == grown.size());

@@ -240,7 +240,7 @@ class BodyBuilder {
     for (size_t i = 0; i < types.size(); ++i) {
       const Endpoint source = body_.returns[i];
       const ArgType have =
-          body_.graph[source.node].output_types[static_cast<size_t>(source.output)];
+          body_.graph[source.node].output_types()[static_cast<size_t>(source.output)];
       if (have.dtype == types[i].dtype) continue;
       return invalid("output ", i, " is ", type_name(types[i]), " by the signature, but ",
                      type_name(have), " is returned from '", body_.graph[source.node].name, "'");

@@ -26,7 +26,7 @@ Status unknown_op(const OpRegistry& ops, std::string_view op, std::string_view n
 
 Status wrong_count(const Node& node, size_t wanted) {
   return invalid("Node '", node.name, "' (", node.op->name, ") takes ", wanted, " inputs ",
-                 type_list_name(node.input_types), ", but has ", node.inputs.size());
+                 type_list_name(node.input_types()), ", but has ", node.inputs.size());
 }
 
 // Long lists (a NoOp that groups thousands) must not take quadratic time.
@@ -47,7 +47,7 @@ void drop_repeats(std::vector<NodeId>& ids) {
 // the node by then keeps it as it was.
 bool grows_by_gradients(const Node& node) {
   return node.op->role == Role::conditional || node.op->role == Role::loop ||
-         node.attrs.find(kLoweredFrom) != nullptr;
+         node.attrs().find(kLoweredFrom) != nullptr;
 }
 
 }  // namespace
@@ -57,6 +57,7 @@ Graph::Graph(const Graph& other)
       nodes_(other.nodes_),
       num_outputs_(other.num_outputs_),
       by_name_(other.by_name_),
+      kinds_(other.kinds_),
       interned_(other.interned_),
       num_used_strings_(other.num_used_strings_),
       versions_(other.versions_),
@@ -103,8 +104,7 @@ Result<NodeId> Graph::add_with_back_edges(NewNode spec) {
   }
   drop_repeats(spec.control_inputs);
   node.control_inputs.assign(spec.control_inputs.begin(), spec.control_inputs.end());
-  node.attrs = std::move(spec.attrs);
-  MR_TRY(complete(node));
+  MR_TRY(complete(node, std::move(spec.attrs)));
   node.requested_device = intern(spec.device);
   return append(std::move(node));
 }
@@ -113,12 +113,13 @@ Result<NodeId> Graph::add_copy(const Node& original) {
   Node node = original;
   std::ranges::fill(node.inputs, Endpoint{});
   node.control_inputs.clear();
+  node.kind = kinds_.of(*node.op, original.kind);
   node.requested_device = intern(original.requested_device);
   node.device = intern(original.device);
   return append(std::move(node));
 }
 
-Status Graph::complete(Node& node) const {
+Status Graph::complete(Node& node, Attrs attrs) {
   absl::InlinedVector<std::optional<ArgType>, 8> given;
   for (const Endpoint& source : node.inputs) {
     given.emplace_back();
@@ -128,23 +129,18 @@ Status Graph::complete(Node& node) const {
         source.output >= nodes_[source.node].num_outputs()) {
       return check_source(node, slot, source);
     }
-    given.back() = nodes_[source.node].output_types[source.output];
+    given.back() = nodes_[source.node].output_types()[source.output];
   }
-  infer_attrs(*node.op, given, node.attrs);
-  const auto context = [&] { return str_cat("Node '", node.name, "' (", node.op->name, ")"); };
-  Status status = check_attrs(*node.op, node.attrs);
-  if (status.ok()) {
-    status = resolve_types(*node.op, node.op->inputs, node.attrs, &node.input_types);
-  }
-  if (status.ok()) {
-    status = resolve_types(*node.op, node.op->outputs, node.attrs, &node.output_types);
-  }
-  if (!status.ok()) return status.with(context());
-  if (node.inputs.size() != node.input_types.size()) {
-    return wrong_count(node, node.input_types.size());
+  infer_attrs(*node.op, given, attrs);
+  auto kind = kinds_.of(*node.op, std::move(attrs));
+  if (!kind.ok())
+    return kind.status().with(str_cat("Node '", node.name, "' (", node.op->name, ")"));
+  node.kind = *std::move(kind);
+  if (node.inputs.size() != node.input_types().size()) {
+    return wrong_count(node, node.input_types().size());
   }
   for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
-    if (given[slot] && !fits(*given[slot], node.input_types[slot])) {
+    if (given[slot] && !fits(*given[slot], node.input_types()[slot])) {
       return check_source(node, static_cast<int>(slot), node.inputs[slot]);
     }
   }
@@ -165,11 +161,11 @@ Status Graph::check_source(const Node& node, int slot, Endpoint source) const {
                        ? " Try using tf.compat.v1.experimental.output_all_intermediates(True)."
                        : "");
   }
-  const ArgType have = producer.output_types[source.output];
-  if (fits(have, node.input_types[slot])) return {};
+  const ArgType have = producer.output_types()[source.output];
+  if (fits(have, node.input_types()[slot])) return {};
   return invalid("Input ", slot, " of node ", node.name, " was passed ", type_name(have), " from ",
                  producer.name, ":", source.output, " incompatible with expected ",
-                 type_name(node.input_types[slot]), ".");
+                 type_name(node.input_types()[slot]), ".");
 }
 
 Result<NodeId> Graph::append(Node node) {
@@ -179,7 +175,7 @@ Result<NodeId> Graph::append(Node node) {
   if (taken != kNoNode) {
     return error(Code::already_exists, "Duplicate node name in graph: '", node.name, "'");
   }
-  num_outputs_ += node.output_types.size();
+  num_outputs_ += node.output_types().size();
   nodes_.push_back(std::move(node));
   return nodes_.back().id;
 }
@@ -214,17 +210,14 @@ void Graph::set_requested_device(NodeId id, std::string_view device) {
 
 Status Graph::set_attr(NodeId id, std::string_view name, AttrValue value) {
   Node& node = nodes_[id];
-  Attrs before = node.attrs;
-  TypeList inputs = node.input_types, outputs = node.output_types;
-  node.attrs.set(name, std::move(value));
-  Status status = complete(node);
-  if (!status.ok()) {
-    node.attrs = std::move(before);
-    node.input_types = std::move(inputs);
-    node.output_types = std::move(outputs);
+  const NodeKinds::Shared before = node.kind;
+  Attrs attrs = before->attrs;
+  attrs.set(name, std::move(value));
+  if (Status status = complete(node, std::move(attrs)); !status.ok()) {
+    node.kind = before;
     return status;
   }
-  num_outputs_ += node.output_types.size() - outputs.size();
+  num_outputs_ += node.output_types().size() - before->output_types.size();
   return {};
 }
 
@@ -237,11 +230,10 @@ Status Graph::replace(NodeId id, NewNode by) {
   made.inputs.assign(by.inputs.begin(), by.inputs.end());
   drop_repeats(by.control_inputs);
   made.control_inputs.assign(by.control_inputs.begin(), by.control_inputs.end());
-  made.attrs = std::move(by.attrs);
-  MR_TRY(complete(made));
+  MR_TRY(complete(made, std::move(by.attrs)));
   made.requested_device = nodes_[id].requested_device;
   made.device = nodes_[id].device;
-  num_outputs_ += made.output_types.size() - nodes_[id].output_types.size();
+  num_outputs_ += made.output_types().size() - nodes_[id].output_types().size();
   nodes_[id] = std::move(made);
   return {};
 }
@@ -255,14 +247,15 @@ void Graph::reserve(size_t count) {
 void Graph::truncate(size_t size) {
   if (size >= nodes_.size()) return;
   by_name_.truncate(static_cast<NodeId>(size), nodes_);
-  for (size_t id = size; id < nodes_.size(); ++id) num_outputs_ -= nodes_[id].output_types.size();
+  for (size_t id = size; id < nodes_.size(); ++id) num_outputs_ -= nodes_[id].output_types().size();
   nodes_.resize(size);
-  forget_unused_strings();
+  forget_unused();
 }
 
-// Strings that only dropped nodes used go too: rejected graphs must not pile up. To find them is to
-// look at every node, so it waits until there are many.
-void Graph::forget_unused_strings() {
+// What only dropped nodes used goes too: rejected graphs must not pile up. To find the strings is
+// to look at every node, so it waits until there are many.
+void Graph::forget_unused() {
+  kinds_.forget_unused();
   constexpr size_t kFew = 64;
   if (interned_.size() <= 2 * num_used_strings_ + nodes_.size() / 16 + kFew) return;
   absl::flat_hash_set<const char*> used;
@@ -300,7 +293,7 @@ std::vector<NodeId> Graph::retain(const std::vector<bool>& keep) {
   NodeId kept = 0;
   for (NodeId id = 0; id < ids.size(); ++id) {
     if (!keep[id]) {
-      num_outputs_ -= nodes_[id].output_types.size();
+      num_outputs_ -= nodes_[id].output_types().size();
       continue;
     }
     renumber(nodes_[id], ids);
@@ -326,10 +319,10 @@ std::string_view Graph::intern(std::string_view text) {
 
 const Tensor* constant_value(const Node& node) {
   if (node.op->source != Source::constant) return nullptr;
-  const AttrValue* value = node.attrs.find("value");
+  const AttrValue* value = node.attrs().find("value");
   const Tensor* tensor = value ? value->as_tensor() : nullptr;
   // A value of another type than it says has no meaning, and is refused when it is to run.
-  return tensor && tensor->dtype() == node.output_types[0].dtype ? tensor : nullptr;
+  return tensor && tensor->dtype() == node.output_types()[0].dtype ? tensor : nullptr;
 }
 
 }  // namespace millrace

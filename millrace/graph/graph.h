@@ -21,6 +21,7 @@
 
 #include "millrace/base/result.h"
 #include "millrace/graph/name_index.h"
+#include "millrace/graph/node_kind.h"
 #include "millrace/op/attrs.h"
 #include "millrace/op/endpoint.h"
 #include "millrace/op/registry.h"
@@ -31,22 +32,21 @@ namespace wire {
 struct FunctionDef;
 }
 
-using TypeList = absl::InlinedVector<ArgType, 2>;
-
 struct Node {
   NodeId id = kNoNode;
   std::string name;
   const OpDef* op = nullptr;
   absl::InlinedVector<Endpoint, 2> inputs;        // data inputs in slot order
   absl::InlinedVector<NodeId, 1> control_inputs;  // must have run before this one
-  TypeList input_types;                           // as the op declares them for these attributes
-  TypeList output_types;
-  Attrs attrs;
+  NodeKinds::Shared kind;
   std::string_view requested_device;  // as the client wrote it; kept alive by the graph
   std::string_view device;            // full name once placed; empty before
 
-  AttrView attr_view() const { return {*op, attrs}; }
-  int num_outputs() const { return static_cast<int>(output_types.size()); }
+  const Attrs& attrs() const { return kind->attrs; }
+  AttrView attr_view() const { return {*op, attrs()}; }
+  const TypeList& input_types() const { return kind->input_types; }
+  const TypeList& output_types() const { return kind->output_types; }
+  int num_outputs() const { return static_cast<int>(output_types().size()); }
 };
 
 // On a node that stands where a conditional or a loop was (plan/lower.h): the op that it was.
@@ -137,9 +137,9 @@ class Graph {
 
  private:
   std::string_view intern(std::string_view text);
-  void forget_unused_strings();
-  // Checks inputs, attributes and types of a node that is all but added.
-  Status complete(Node& node) const;
+  void forget_unused();
+  // Gives a node that is all but added its kind, and checks its inputs.
+  Status complete(Node& node, Attrs attrs);
   Status check_source(const Node& node, int slot, Endpoint source) const;
   Result<NodeId> append(Node node);
 
@@ -147,6 +147,7 @@ class Graph {
   std::vector<Node> nodes_;
   size_t num_outputs_ = 0;
   NameIndex by_name_;
+  NodeKinds kinds_;
   // Device names: few distinct ones, many nodes; the strings never move.
   absl::node_hash_set<std::string> interned_;
   size_t num_used_strings_ = 0;  // when they were last counted

@@ -1,6 +1,8 @@
 #include "millrace/graph/graph.h"
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 
 #include "doctest/doctest.h"
 
@@ -23,16 +25,16 @@ NodeId must(Result<NodeId> id) { return *std::move(id); }
 TEST_CASE("type attributes that the inputs decide are filled in") {
   Graph graph = graph_of("a = Const(1.5)  b = Const(2)");
   const NodeId sum = must(graph.add({.name = "sum", .op = "Add", .inputs = {{0, 0}, {0, 0}}}));
-  CHECK(*graph[sum].attrs.find("T")->as_type() == DType::f32);
-  CHECK(graph[sum].output_types[0] == ArgType{DType::f32, false});
+  CHECK(*graph[sum].attrs().find("T")->as_type() == DType::f32);
+  CHECK(graph[sum].output_types()[0] == ArgType{DType::f32, false});
 
   const NodeId pack =
       must(graph.add({.name = "p", .op = "Pack", .inputs = {{1, 0}, {1, 0}, {1, 0}}}));
-  CHECK(*graph[pack].attrs.find("N")->as_int() == 3);
+  CHECK(*graph[pack].attrs().find("N")->as_int() == 3);
 
   const NodeId both = must(graph.add({.name = "n", .op = "IdentityN", .inputs = {{0, 0}, {1, 0}}}));
   CHECK(graph[both].num_outputs() == 2);
-  CHECK(graph[both].output_types[1].dtype == DType::i32);
+  CHECK(graph[both].output_types()[1].dtype == DType::i32);
 }
 
 TEST_CASE("a node that makes no sense is refused, and the graph stays as it was") {
@@ -65,8 +67,8 @@ TEST_CASE("a node that makes no sense is refused, and the graph stays as it was"
 TEST_CASE("a reference may be read as a value") {
   const Graph graph = graph_of(
       "v = VariableV2(dtype=float, shape=[])  c = Const(1.0)  a = Assign(v, c)  r = Identity(a)");
-  CHECK(graph[2].output_types[0] == ArgType{DType::f32, true});
-  CHECK(graph[3].output_types[0] == ArgType{DType::f32, false});
+  CHECK(graph[2].output_types()[0] == ArgType{DType::f32, true});
+  CHECK(graph[3].output_types()[0] == ArgType{DType::f32, false});
 }
 
 TEST_CASE("a copy keeps its device names when the original is gone") {
@@ -101,6 +103,60 @@ TEST_CASE("nodes that were taken back leave no trace") {
   CHECK(graph.find("n5") == nullptr);
   CHECK(graph.find("a")->id == 0);
   CHECK(graph.add({.name = "n5", .op = "NoOp"}).ok());
+}
+
+TEST_CASE("nodes of one op with the same attributes share their kind") {
+  const Graph graph = graph_of(
+      "a = Const(1)  b = Const(1)  c = Const(2)  d = Identity(a)  e = Identity(c)  f = Const(true) "
+      " "
+      "g = Identity(f)");
+  const auto kind = [&](std::string_view name) { return graph.find(name)->kind; };
+  CHECK(kind("a") == kind("b"));
+  CHECK(kind("a") != kind("c"));
+  CHECK(kind("d") == kind("e"));
+  CHECK(kind("d") != kind("g"));
+  CHECK(kind("d") != kind("a"));
+}
+
+TEST_CASE("a node whose attribute changes leaves the others as they are") {
+  Graph graph = graph_of("a = Const(1)  b = Identity(a)  c = Identity(a)");
+  REQUIRE(graph.set_attr(1, "_class", std::vector<std::string>{"loc:@a"}).ok());
+  CHECK(graph[1].attrs().find("_class") != nullptr);
+  CHECK(graph[2].attrs().find("_class") == nullptr);
+}
+
+TEST_CASE("a copy from another graph has the kind of its like here") {
+  Graph graph = graph_of("a = Const(1)");
+  const Graph other = graph_of("b = Const(1)");
+  REQUIRE(graph[0].kind != other[0].kind);
+  const NodeId copy = must(graph.add_copy(other[0]));
+  CHECK(graph[copy].kind == graph[0].kind);
+}
+
+TEST_CASE("constants are alike only to the last bit") {
+  Graph graph = graph_of("");
+  const auto kind_of = [&](const char* name, float value) {
+    const AttrValue tensor = Tensor::scalar(value);
+    const NodeId id = must(graph.add(
+        {.name = name, .op = "Const", .attrs = {{"dtype", DType::f32}, {"value", tensor}}}));
+    return graph[id].kind;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(kind_of("a", 0.0f) != kind_of("b", -0.0f));
+  CHECK(kind_of("c", nan) == kind_of("d", nan));
+}
+
+TEST_CASE("kinds that only dropped nodes had are let go") {
+  Graph graph = graph_of("");
+  std::vector<std::weak_ptr<const NodeKind>> kinds;
+  for (int i = 0; i < 1000; ++i) {
+    const AttrValue value = Tensor::scalar(i);
+    const NodeId id = must(graph.add(
+        {.name = "c", .op = "Const", .attrs = {{"dtype", DType::i32}, {"value", value}}}));
+    kinds.push_back(graph[id].kind);
+    graph.truncate(id);
+  }
+  CHECK(std::ranges::count_if(kinds, [](const auto& kind) { return !kind.expired(); }) < 100);
 }
 
 TEST_CASE("names that were taken back are free, and all others are found") {

@@ -205,7 +205,7 @@ class GraphParser {
       given.emplace_back();
       const bool is_there =
           input.node != kNoNode && input.output < graph_[input.node].num_outputs();
-      if (is_there) given.back() = graph_[input.node].output_types[input.output];
+      if (is_there) given.back() = graph_[input.node].output_types()[input.output];
     }
     infer_attrs(*statement.signature, given, node.attrs);
     Result<FunctionCall> call = call_of(*statement.function, node.attrs);

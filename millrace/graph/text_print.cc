@@ -14,7 +14,7 @@ Attrs decided_by_inputs(const Graph& graph, const Node& node) {
   absl::InlinedVector<std::optional<ArgType>, 8> above;
   for (const Endpoint& input : node.inputs) {
     above.emplace_back();
-    if (input.node < node.id) above.back() = graph[input.node].output_types[input.output];
+    if (input.node < node.id) above.back() = graph[input.node].output_types()[input.output];
   }
   Attrs decided;
   infer_attrs(*node.op, above, decided);
@@ -37,7 +37,7 @@ std::string device_text(std::string_view device) {
 void print_attrs(const Graph& graph, const Node& node, PrintOptions options, std::string* text) {
   std::string_view separator = text->ends_with('(') ? "" : ", ";
   const Tensor* constant = constant_value(node);
-  const AttrValue* dtype = node.attrs.find("dtype");
+  const AttrValue* dtype = node.attrs().find("dtype");
   const bool is_short =
       constant && dtype && dtype->as_type() && *dtype->as_type() == constant->dtype();
   if (is_short) {
@@ -45,7 +45,7 @@ void print_attrs(const Graph& graph, const Node& node, PrintOptions options, std
     separator = ", ";
   }
   const Attrs decided = decided_by_inputs(graph, node);
-  for (const Attrs::Entry& entry : node.attrs) {
+  for (const Attrs::Entry& entry : node.attrs()) {
     if (is_short && (entry.first == "dtype" || entry.first == "value")) continue;
     const AttrValue* found = decided.find(entry.first);
     if (found && *found == entry.second) continue;

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 3> kResourceForwarders = {"IdentityN", "P
 // Variables, handles and queues: what they ask for binds everything that uses them.
 bool makes_resource(const Node& node) {
   return node.inputs.empty() && node.num_outputs() == 1 &&
-         (node.output_types[0].is_ref || node.output_types[0].dtype == DType::resource);
+         (node.output_types()[0].is_ref || node.output_types()[0].dtype == DType::resource);
 }
 
 std::string both(const Node& a, const Node& b) {
@@ -102,7 +102,7 @@ class Joining {
 
   Status join_by_edges(const Node& consumer) {
     for (size_t slot = 0; slot < consumer.inputs.size(); ++slot) {
-      const ArgType type = consumer.input_types[slot];
+      const ArgType type = consumer.input_types()[slot];
       if (!type.is_ref && type.dtype != DType::resource) continue;
       if (std::ranges::count(kResourceForwarders, consumer.op->name) > 0) continue;
       const NodeId input = consumer.inputs[slot].node;
@@ -171,7 +171,7 @@ class Joining {
         const auto waiting = groups_.of_absent_.find(node.name);
         if (waiting != groups_.of_absent_.end()) MR_TRY(join_member(waiting->second, node));
       }
-      const AttrValue* value = node.attrs.find(kClassAttr);
+      const AttrValue* value = node.attrs().find(kClassAttr);
       const auto* classes = value ? value->as_list_of<std::string>() : nullptr;
       if (classes == nullptr) continue;
       for (const std::string& name : *classes) {

@@ -137,7 +137,7 @@ void colocate_control_flow(Graph& graph) {
         graph.set_device(id, graph[node.inputs[0].node].device);
         break;
       case Role::enter:
-        if (node.input_types[0].is_ref) break;
+        if (node.input_types()[0].is_ref) break;
         [[fallthrough]];
       case Role::next_iteration:
         if (consumer[id] != kNoNode) graph.set_device(id, graph[consumer[id]].device);

@@ -242,7 +242,7 @@ class StepCutter {
       for (size_t k = 0; k < feed.arrivals.size(); ++k) {
         Arrival& arrival = feed.arrivals[k];
         Attrs attrs = transfer_attrs(*arrival.device, name);
-        attrs.set("tensor_type", whole_[feed.source.node].output_types[feed.source.output].dtype);
+        attrs.set("tensor_type", whole_[feed.source.node].output_types()[feed.source.output].dtype);
         MR_ASSIGN(arrival.recv, step_.graph.add({.name = transfer_name("recv", feed.source, k),
                                                  .op = "_Recv",
                                                  .attrs = std::move(attrs)}));

@@ -21,7 +21,7 @@ void ExpandedSize::add_called(const AttrValue& value, Functions& functions) cons
 
 uint64_t ExpandedSize::of_call(const Node& node) {
   Functions functions;
-  for (const auto& [name, value] : node.attrs) add_called(value, functions);
+  for (const auto& [name, value] : node.attrs()) add_called(value, functions);
   uint64_t nodes = 0;
   for (const wire::FunctionDef* function : functions) nodes = sum(nodes, of_function(function));
   return nodes;

@@ -23,7 +23,7 @@ bool has_known_size(ArgType type) { return is_plain(type.dtype) && !type.is_ref;
 bool is_foldable(const Node& node) {
   return node.op->foldable && !node.op->stateful && node.op->kernel_for("CPU") != nullptr &&
          node.op->role == Role::ordinary && node.control_inputs.empty() && !node.inputs.empty() &&
-         node.num_outputs() > 0 && std::ranges::all_of(node.output_types, has_known_size);
+         node.num_outputs() > 0 && std::ranges::all_of(node.output_types(), has_known_size);
 }
 
 class Folder {
@@ -92,15 +92,16 @@ class Folder {
       const std::optional<Shape> shape = (*outputs)[i].to_shape();
       constexpr int64_t kMostElements = int64_t{1} << 40;  // so that the product can't overflow
       if (!shape || shape->num_elements() > kMostElements) return std::nullopt;
-      total += shape->num_elements() * static_cast<int64_t>(dtype_size(node.output_types[i].dtype));
+      total +=
+          shape->num_elements() * static_cast<int64_t>(dtype_size(node.output_types()[i].dtype));
     }
     return total;
   }
 
   // The outputs, or none if the kernel could not make them all.
   static std::vector<Tensor> compute(const Node& node, const std::vector<const Tensor*>& inputs) {
-    const std::vector<ArgType> input_types(node.input_types.begin(), node.input_types.end());
-    const std::vector<ArgType> output_types(node.output_types.begin(), node.output_types.end());
+    const std::vector<ArgType> input_types(node.input_types().begin(), node.input_types().end());
+    const std::vector<ArgType> output_types(node.output_types().begin(), node.output_types().end());
     const Result<std::unique_ptr<Kernel>> kernel =
         node.op->cpu(KernelSpec{.node_name = node.name,
                                 .attrs = node.attr_view(),

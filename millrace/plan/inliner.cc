@@ -13,7 +13,7 @@ std::vector<ArgType> types_of(const Graph& graph, std::span<const Endpoint> endp
   std::vector<ArgType> types;
   for (const Endpoint& endpoint : endpoints) {
     types.push_back(
-        {graph[endpoint.node].output_types[static_cast<size_t>(endpoint.output)].dtype});
+        {graph[endpoint.node].output_types()[static_cast<size_t>(endpoint.output)].dtype});
   }
   return types;
 }
@@ -79,24 +79,23 @@ class BodyCopy {
       last_device_ = in_body.requested_device.data();
     }
     node.requested_device = merged_device_;
-    if (node.op->role == Role::enter) MR_TRY(rename_frame(node));
-    rename_classes(node);
-    return graph_.add_copy(node).status();
+    MR_ASSIGN(const NodeId copy, graph_.add_copy(node));
+    if (node.op->role == Role::enter) MR_TRY(rename_frame(copy));
+    return rename_classes(copy);
   }
 
  private:
-  Status rename_frame(Node& node) const {
-    MR_ASSIGN(const std::string frame, node.attr_view().string("frame_name"));
-    node.attrs.set("frame_name", str_cat(prefix_, frame));
-    return {};
+  Status rename_frame(NodeId node) {
+    MR_ASSIGN(const std::string frame, graph_[node].attr_view().string("frame_name"));
+    return graph_.set_attr(node, "frame_name", str_cat(prefix_, frame));
   }
 
   // "loc:@x" means the copy of x, or what is given for the argument x.
-  void rename_classes(Node& node) const {
+  Status rename_classes(NodeId node) {
     constexpr std::string_view kPrefix = "loc:@";
-    const AttrValue* value = node.attrs.find("_class");
+    const AttrValue* value = graph_[node].attrs().find("_class");
     const auto* classes = value ? value->as_list_of<std::string>() : nullptr;
-    if (classes == nullptr) return;
+    if (classes == nullptr) return {};
     std::vector<std::string> renamed = *classes;
     for (std::string& name : renamed) {
       if (!name.starts_with(kPrefix)) continue;
@@ -105,7 +104,7 @@ class BodyCopy {
       name = named->id < body_.num_args ? str_cat(kPrefix, graph_[inputs_[named->id].node].name)
                                         : str_cat(kPrefix, prefix_, named->name);
     }
-    node.attrs.set("_class", std::move(renamed));
+    return graph_.set_attr(node, "_class", std::move(renamed));
   }
 
   Graph& graph_;
@@ -167,8 +166,8 @@ size_t Inliner::origin_of(NodeId node) const {
 Status Inliner::charge(const Node& node, size_t name_bytes) {
   constexpr size_t kPerAttr = 64;
   bytes_ += sizeof(Node) + name_bytes + node.inputs.size() * sizeof(Endpoint) +
-            node.control_inputs.size() * sizeof(NodeId) + node.attrs.size() * kPerAttr +
-            (node.input_types.size() + node.output_types.size()) * sizeof(ArgType);
+            node.control_inputs.size() * sizeof(NodeId) + node.attrs().size() * kPerAttr +
+            (node.input_types().size() + node.output_types().size()) * sizeof(ArgType);
   if (bytes_ <= options_.max_bytes) return {};
   return error(Code::resource_exhausted, "with function bodies in the place of their calls the ",
                "graph would be larger than the ", options_.max_bytes,
@@ -210,7 +209,7 @@ Result<size_t> Inliner::enter(const Caller& caller, const FunctionRef& function)
 Status Inliner::check(const Call& call, const FunctionBody& body) const {
   std::vector<ArgType> wanted;
   for (size_t i = 0; i < body.num_args; ++i) {
-    wanted.push_back(body.graph[static_cast<NodeId>(i)].output_types[0]);
+    wanted.push_back(body.graph[static_cast<NodeId>(i)].output_types()[0]);
   }
   const std::vector<ArgType> given = types_of(graph_, call.inputs);
   if (!same_dtypes(given, wanted)) {

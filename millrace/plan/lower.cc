@@ -20,7 +20,7 @@ void StandIns::truncate(size_t size) {
 }
 
 bool asks_for_lowering(const Node& node) {
-  const AttrValue* value = node.attrs.find("_lower_using_switch_merge");
+  const AttrValue* value = node.attrs().find("_lower_using_switch_merge");
   const bool* asks = value ? value->as_bool() : nullptr;
   return asks && *asks;
 }
@@ -34,7 +34,8 @@ Result<FunctionRef> function_attr(const Node& node, std::string_view name) {
 
 Result<Endpoint> as_bool(Inliner& inliner, const Caller& caller, Endpoint value) {
   const Node& source = inliner.graph()[value.node];
-  if (source.output_types[static_cast<size_t>(value.output)].dtype == DType::boolean) return value;
+  if (source.output_types()[static_cast<size_t>(value.output)].dtype == DType::boolean)
+    return value;
   MR_ASSIGN(const NodeId id, inliner.add({.name = inliner.name_for(caller, "to_bool"),
                                           .op = "ToBool",
                                           .inputs = {value},

@@ -75,7 +75,7 @@ class BranchBuilder {
     MR_ASSIGN(Lowered body, inliner_.add_body(caller_, {.part = parts_[branch],
                                                         .function = functions_[branch],
                                                         .inputs = std::move(inputs),
-                                                        .outputs = caller_.node.output_types,
+                                                        .outputs = caller_.node.output_types(),
                                                         .after = pivots_[branch].node,
                                                         .effects = asks_for_lowering(caller_.node)
                                                                        ? Inliner::Effects::declared
@@ -99,7 +99,7 @@ class BranchBuilder {
 
   Result<Lowered> merge() {
     Lowered lowered;
-    for (size_t i = 0; i < caller_.node.output_types.size(); ++i) {
+    for (size_t i = 0; i < caller_.node.output_types().size(); ++i) {
       std::vector<Endpoint> values;
       for (const auto& outputs : outputs_) values.push_back(outputs[i]);
       MR_ASSIGN(const Endpoint merged, add_merge(std::move(values)));

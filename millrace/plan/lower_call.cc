@@ -33,7 +33,7 @@ Result<Lowered> lower_call(Inliner& inliner, const Caller& caller) {
   MR_ASSIGN(Lowered body, inliner.add_body(caller, {.part = "call",
                                                     .function = function,
                                                     .inputs = std::move(inputs),
-                                                    .outputs = node.output_types,
+                                                    .outputs = node.output_types(),
                                                     .after = gate,
                                                     .effects = Inliner::Effects::all}));
   if (body.effects.empty()) {

@@ -52,7 +52,7 @@ class FunctionalLoop {
       before = {begin};
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.input_types[i].dtype == DType::resource) {
+      if (node.input_types()[i].dtype == DType::resource) {
         MR_ASSIGN(const NodeId enter, add_enter(node.inputs[i], before, Enters::all_iterations));
         constants_.push_back({enter, 0});
         variable_of_.push_back(kConstant);
@@ -160,7 +160,7 @@ class FunctionalLoop {
     MR_ASSIGN(const Lowered body, inliner_.add_body(caller_, {.part = "body",
                                                               .function = function,
                                                               .inputs = std::move(inputs),
-                                                              .outputs = caller_.node.input_types,
+                                                              .outputs = caller_.node.input_types(),
                                                               .after = pivot.node,
                                                               .effects = effects_}));
     if (has_turn_) return close(variables_[0], pivot, body.effects);

@@ -6,73 +6,23 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 
+#include "millrace/op/attr_identity.h"
+
 namespace millrace {
 namespace {
 
 // Comparing larger constants costs more than it saves.
 constexpr size_t kLargeBytes = 1 << 20;
 
-// Equal to the last bit: 0.0 and -0.0 are different constants, and NaN is one that equals itself.
-bool same_tensor(const Tensor& a, const Tensor& b) {
-  if (!is_plain(a.dtype())) return a == b;
-  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.bytes() == b.bytes();
-}
-
-bool same_value(const AttrValue& a, const AttrValue& b) {
-  if (a.as_tensor() && b.as_tensor()) return same_tensor(*a.as_tensor(), *b.as_tensor());
-  // Texts of floats are exact.
-  const bool has_floats = a.as_float() || a.as_list_of<float>();
-  return has_floats ? a.to_string() == b.to_string() : a == b;
-}
-
-bool same_attrs(const Attrs& a, const Attrs& b) {
-  return std::ranges::equal(a, b, [](const Attrs::Entry& left, const Attrs::Entry& right) {
-    return left.first == right.first && same_value(left.second, right.second);
-  });
-}
-
-size_t hash_of(const Tensor& tensor) {
-  const size_t hash =
-      absl::HashOf(static_cast<int>(tensor.dtype()), tensor.shape().rank(), tensor.num_elements());
-  if (is_plain(tensor.dtype())) return absl::HashOf(hash, to_absl(tensor.bytes()));
-  if (tensor.dtype() != DType::string) return hash;
-  size_t strings = hash;
-  for (const std::string& text : tensor.flat<std::string>()) strings = absl::HashOf(strings, text);
-  return strings;
-}
-
-size_t hash_of(const AttrValue& value) {
-  if (const int64_t* number = value.as_int()) return absl::HashOf(*number);
-  if (const DType* type = value.as_type()) return absl::HashOf(static_cast<int>(*type));
-  if (const bool* flag = value.as_bool()) return absl::HashOf(*flag);
-  if (const Tensor* tensor = value.as_tensor()) return hash_of(*tensor);
-  return absl::HashOf(value.to_string());
-}
-
-size_t hash_of(const Attrs& attrs) {
-  size_t hash = attrs.size();
-  for (const auto& [name, value] : attrs) hash = absl::HashOf(hash, name, hash_of(value));
-  return hash;
-}
-
-// Lists of tensors and functions are too rare to be worth an exact comparison.
-bool is_comparable(const Attrs::Entry& entry) {
-  const AttrValue& value = entry.second;
-  if (value.as_func() || value.as_placeholder()) return false;
-  const AttrValue::ListValue* list = value.as_list();
-  return !list || (!std::holds_alternative<std::vector<Tensor>>(*list) &&
-                   !std::holds_alternative<std::vector<FunctionRef>>(*list));
-}
-
 bool is_mergeable(const Graph& graph, const Node& node) {
   if (node.op->stateful || node.op->role != Role::ordinary || !node.op->foldable) return false;
   if (node.inputs.empty() && !constant_value(node)) return false;
-  if (!std::ranges::all_of(node.attrs, is_comparable)) return false;
+  if (!can_be_identical(node.attrs())) return false;
   if (const Tensor* value = constant_value(node)) return value->num_bytes() <= kLargeBytes;
   const auto is_ref = [](ArgType type) { return type.is_ref; };
-  return std::ranges::none_of(node.output_types, is_ref) &&
+  return std::ranges::none_of(node.output_types(), is_ref) &&
          std::ranges::none_of(node.inputs, [&](const Endpoint& input) {
-           return graph[input.node].output_types[input.output].is_ref;
+           return graph[input.node].output_types()[input.output].is_ref;
          });
 }
 
@@ -136,7 +86,7 @@ class Merger {
     for (NodeId before : node.control_inputs) recipe.control_inputs.push_back(merged_into_[before]);
     std::ranges::sort(recipe.control_inputs);
     recipe.hash = absl::HashOf(node.op, node.device.data(), recipe.inputs, recipe.control_inputs,
-                               hash_of(node.attrs));
+                               hash_of(node.attrs()));
     return recipe;
   }
 
@@ -146,7 +96,8 @@ class Merger {
     return left.hash == right.hash && graph_[a].op == graph_[b].op &&
            graph_[a].device.data() == graph_[b].device.data() && left.inputs == right.inputs &&
            left.control_inputs == right.control_inputs &&
-           same_attrs(graph_[a].attrs, graph_[b].attrs);
+           (graph_[a].kind == graph_[b].kind ||
+            are_identical(graph_[a].attrs(), graph_[b].attrs()));
   }
 
   Status rewire(NodeId id) {

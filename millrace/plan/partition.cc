@@ -124,14 +124,14 @@ class Cutter {
   Status connect_input(Consumer& consumer, int slot) {
     const Node& node = consumer.node;
     const Endpoint input = node.inputs[slot];
-    const bool is_ref = whole_[input.node].output_types[input.output].is_ref;
+    const bool is_ref = whole_[input.node].output_types()[input.output].is_ref;
     Graph& part = part_of(node.id);
     if (is_here(input.node, node)) {
       consumer.has_other_device |= whole_[input.node].device.data() != node.device.data();
       if (!is_ref) consumer.value_sources.push_back(new_ids_[input.node]);
       return part.set_input(new_ids_[node.id], slot, {new_ids_[input.node], input.output});
     }
-    if (node.input_types[slot].is_ref) {
+    if (node.input_types()[slot].is_ref) {
       return invalid("node '", node.name, "' on ", node.device, " takes a reference from '",
                      whole_[input.node].name, "' on ", whole_[input.node].device,
                      "; references stay on their device");
@@ -159,7 +159,7 @@ class Cutter {
   Result<Transfer> transfer_to(Consumer& consumer, Endpoint input) {
     const uint32_t destination = locations_.of_node[consumer.node.id];
     const bool is_shared =
-        input.output == kControl || !whole_[input.node].output_types[input.output].is_ref;
+        input.output == kControl || !whole_[input.node].output_types()[input.output].is_ref;
     const auto key = std::make_pair(input, destination);
     if (const auto known = transfers_.find(key); is_shared && known != transfers_.end()) {
       return known->second;
@@ -184,7 +184,7 @@ class Cutter {
       MR_ASSIGN(value.node, add_signal(here, producer));
       value.output = 0;
     }
-    const DType dtype = here[value.node].output_types[value.output].dtype;
+    const DType dtype = here[value.node].output_types()[value.output].dtype;
     Attrs attrs = {{"tensor_name", str_cat("edge_", next_edge_++, "_", producer.name)},
                    {"send_device", producer.device},
                    {"send_device_incarnation", static_cast<int64_t>(incarnation_(producer.device))},

@@ -9,7 +9,7 @@ namespace millrace {
 namespace {
 
 bool is_generator(const Node& node) {
-  return node.inputs.empty() && node.num_outputs() == 1 && !node.output_types[0].is_ref;
+  return node.inputs.empty() && node.num_outputs() == 1 && !node.output_types()[0].is_ref;
 }
 
 // One extension: the nodes from `first` on.

@@ -21,7 +21,7 @@ void grow(Graph& graph, const Graph& whole) {
                    .op = node.op->name,
                    .inputs = {node.inputs.begin(), node.inputs.end()},
                    .control_inputs = {node.control_inputs.begin(), node.control_inputs.end()},
-                   .attrs = node.attrs,
+                   .attrs = node.attrs(),
                    .device = node.requested_device});
     REQUIRE_MESSAGE(id.ok(), id.status().to_string());
   }

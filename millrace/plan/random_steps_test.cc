@@ -215,7 +215,7 @@ TEST_CASE("a graph that grows piece by piece is prepared as it is, and no node o
                   .op = node.op->name,
                   .inputs = {node.inputs.begin(), node.inputs.end()},
                   .control_inputs = {node.control_inputs.begin(), node.control_inputs.end()},
-                  .attrs = node.attrs,
+                  .attrs = node.attrs(),
                   .device = node.requested_device})
             .ok();
       };

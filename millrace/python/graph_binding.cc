@@ -61,7 +61,7 @@ py::object attr(const GraphCore& core, NodeId id, const std::string& name) {
 
 py::dict attrs(const GraphCore& core, NodeId id) {
   py::dict made;
-  for (const auto& [name, value] : node_at(core, id).attrs)
+  for (const auto& [name, value] : node_at(core, id).attrs())
     made[py::str(name)] = attr_to_python(value);
   return made;
 }
@@ -143,7 +143,7 @@ void bind_graph(py::module_& module) {
       .def("output_type",
            [](const GraphCore& core, NodeId id, int output) {
              output_at(core, id, output);
-             return type_number(node_at(core, id).output_types[output]);
+             return type_number(node_at(core, id).output_types()[output]);
            })
       .def("consumers", &consumers)
       .def("inputs", &inputs)

@@ -36,8 +36,8 @@ TEST_CASE("a thread that the system refuses is an error that says where to look"
   setrlimit(RLIMIT_AS, &none);
   while (status.ok()) {
     auto started = start_thread("one too many", [&] { leave.wait(); });
-    if (started.ok()) threads.push_back(std::move(started).value());
     status = started.status();
+    if (status.ok()) threads.push_back(std::move(started).value());
   }
   setrlimit(RLIMIT_AS, &before);
   leave.count_down();

@@ -145,6 +145,7 @@ void MovingWorker::wait(std::string_view method, const Call& call, GoOn go_on) {
     }
   }
   leave(left);
+  // NOLINTNEXTLINE(bugprone-use-after-move): moved only into the list
   if (!is_listed) answer(std::move(waiting), std::move(place));
 }
 
@@ -286,7 +287,7 @@ void MovingWorker::run_graph(RunGraphRequest request, Call call, Done<RunGraphRe
 }
 
 void MovingWorker::cleanup_graph(CleanupGraphRequest request, Call call, Done<void> done) {
-  forward("CleanupGraph", WhenDown::wait, &WorkerService::cleanup_graph, std::move(request), call,
+  forward("CleanupGraph", WhenDown::wait, &WorkerService::cleanup_graph, request, call,
           std::move(done));
 }
 

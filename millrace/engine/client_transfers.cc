@@ -19,7 +19,11 @@ class FeedKernel final : public Kernel {
                      "; the graph says ", dtype_name(context.output_dtype(0)));
     const std::span<Tensor> own = static_cast<FedContext&>(context.step()).own_feeds;
     const bool takes = takers_ == FeedTakers::one && slot_ < own.size();
-    context.set_output(0, takes ? std::move(own[slot_]) : feeds[slot_]);
+    if (takes) {
+      context.set_output(0, std::move(own[slot_]));
+    } else {
+      context.set_output(0, feeds[slot_]);
+    }
     return {};
   }
 

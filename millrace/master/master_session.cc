@@ -302,20 +302,18 @@ void MasterSession::delete_worker_sessions() {
       }));
 }
 
-void delete_worker_sessions(MasterContext& context, const std::vector<Present>& members,
+void delete_worker_sessions(MasterContext& context, std::vector<Present> members,
                             const std::string& handle, Done<void> done) {
-  // The last answer may end who owns what is referred to here.
-  const std::vector<Present> all = members;
   const Call call = context.cleanup_call();
   auto answers = gather<void>(
-      all.size(), [&context, token = context.in_flight.enter(), all, handle,
-                   done = std::move(done)](const std::vector<Status>& outcomes) mutable {
+      members.size(), [&context, token = context.in_flight.enter(), members, handle,
+                       done = std::move(done)](const std::vector<Status>& outcomes) mutable {
         for (size_t i = 0; i < outcomes.size(); ++i)
-          if (!outcomes[i].ok()) context.left_sessions.note(all[i].member.address, handle);
+          if (!outcomes[i].ok()) context.left_sessions.note(members[i].member.address, handle);
         done(Status());
       });
-  for (size_t i = 0; i < all.size(); ++i)
-    all[i].worker->delete_worker_session({handle}, call, std::move(answers[i]));
+  for (size_t i = 0; i < members.size(); ++i)
+    members[i].worker->delete_worker_session({handle}, call, std::move(answers[i]));
 }
 
 }  // namespace millrace

@@ -25,7 +25,7 @@ class PartialRun;
 
 // Tells members to drop a session, and keeps in mind who could not be told. `done` comes when all
 // have answered, at the latest after MasterOptions::cleanup_timeout.
-void delete_worker_sessions(MasterContext& context, const std::vector<Present>& members,
+void delete_worker_sessions(MasterContext& context, std::vector<Present> members,
                             const std::string& handle, Done<void> done);
 Status closed_error();  // FAILED_PRECONDITION "Session is closed."
 // ABORTED "Session <h> is not found.", as TensorFlow's clients expect after a restart.

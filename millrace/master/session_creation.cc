@@ -113,11 +113,13 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
   }
 
   void all_present(Result<std::vector<Present>> present) {
-    std::vector<Member> all;
-    if (present.ok()) present_ = std::move(present).value();
-    for (const Present& one : present_) all.push_back(one.member);
-    Result<std::vector<Member>> members = std::move(all);
-    if (!present.ok()) members = present.status();
+    Result<std::vector<Member>> members = std::vector<Member>();
+    if (present.ok()) {
+      present_ = std::move(present).value();
+      for (const Present& one : present_) members->push_back(one.member);
+    } else {
+      members = present.status();
+    }
     happen([&](CreationTracker& tracker) { return tracker.on_present(std::move(members)); });
   }
 

@@ -37,7 +37,7 @@ class Grown {
   // Extends the graph by what `text` adds to what the client has; the client keeps it if it fits.
   Status extend(std::string_view text, int64_t version) {
     Graph next = parsed(to_text(client_) + std::string(text));
-    const Status status =
+    Status status =
         graph->extend(export_graph(next, {.first = static_cast<NodeId>(client_.size())}), version)
             .status();
     if (status.ok()) client_ = std::move(next);

@@ -74,5 +74,5 @@ def check_parts(tree):
             continue
         first = tree.text(file).split("\n", 1)[0]
         if not PART.match(first):
-            said = f"has no header of its name: begin it with '// Part of <header>.h: <what it does of it>'"
+            said = "has no header of its name: begin it with '// Part of <header>.h: <what it does of it>'"
             yield Fault(file, 1, said)

@@ -6,28 +6,12 @@
 
 #include "bench/harness.h"
 #include "bench/must.h"
-
-#include "millrace/millrace.h"
+#include "bench/program_layers.h"
 
 namespace millrace::bench {
 namespace {
 
 constexpr int kExtensions = 1000;
-
-// Layers of additions, a hundred wide, as a program builds them.
-std::vector<Output> layers(GraphBuilder& builder, int nodes) {
-  constexpr int kWidth = 100;
-  const Scope root = builder.root();
-  std::vector<Output> made;
-  made.reserve(static_cast<size_t>(nodes));
-  for (int i = 0; i < nodes; ++i) {
-    const auto at = static_cast<size_t>(i);
-    made.push_back(i < kWidth
-                       ? constant(root, 1.0f)
-                       : Output(root.add("AddV2", {made[at - kWidth], made[at - 1]}, {}), 0));
-  }
-  return made;
-}
 
 // Seconds for all extensions of a graph of so many nodes, each with a run of the new node, and for
 // the one in the middle: now and then a list of nodes grows out of its place and is moved.

@@ -1,7 +1,9 @@
 """What a node of a large graph costs in memory when a program holds all of its tensors."""
 
 import gc
+import os
 import re
+import sys
 
 from figures import report
 
@@ -28,24 +30,32 @@ def additions(count):
     return made
 
 
+def bytes_per_node(nodes, count):
+    gc.collect()
+    before = resident()
+    with tf.Graph().as_default():
+        held = nodes(count)
+    gc.collect()
+    return (resident() - before) / len(held), held
+
+
+def measure(nodes):
+    small = bytes_per_node(nodes, WIDTH)  # what is made once
+    large = bytes_per_node(nodes, NODES)
+    report(f"a node of {NODES} {nodes.__name__}, all tensors held, Python", "B", [large[0]])
+    del small, large
+
+
 def main():
-    held = []  # for ever: a graph must not be made in the memory of the one before
-
-    def bytes_per_node(nodes, count):
-        gc.collect()
-        before = resident()
-        with tf.Graph().as_default():
-            held.append(nodes(count))
-        gc.collect()
-        return (resident() - before) / count
-
+    """Each in a process of its own, so that no graph is made in memory that another left."""
     for nodes in (additions, constants):
-        bytes_per_node(nodes, WIDTH)  # what is made once
-        report(
-            f"a node of {NODES} {nodes.__name__}, all tensors held, Python",
-            "B",
-            [bytes_per_node(nodes, NODES)],
-        )
+        child = os.fork()
+        if child == 0:
+            measure(nodes)
+            sys.stdout.flush()
+            os._exit(0)
+        if os.waitpid(child, 0)[1] != 0:
+            sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,12 @@ Status tan(GradContext& g);
 Status relu(GradContext& g);
 Status relu6(GradContext& g);
 Status softplus(GradContext& g);
+// Of z = y's gradient from y and what arrives at it.
+Status tanh_grad(GradContext& g);
+Status sigmoid_grad(GradContext& g);
+Status sqrt_grad(GradContext& g);
+Status rsqrt_grad(GradContext& g);
+Status reciprocal_grad(GradContext& g);
 
 // Of z = f(x, y), which broadcast.
 Status add(GradContext& g);

@@ -2,6 +2,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/paired.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
 
 namespace millrace {
 namespace {
@@ -20,13 +21,15 @@ T conjugate_of(T y) {
 
 // z(y, dy), where y is what the function gave and dy the gradient that arrives.
 template <class F>
-Status add_gradient(OpRegistry& ops, std::string name, std::string doc, F f, std::string example) {
+Status add_gradient(OpRegistry& ops, std::string name, GradFn second, std::string doc, F f,
+                    std::string example) {
   return ops.add({.name = std::move(name),
                   .doc = std::move(doc),
                   .signature = "y: T, dy: T -> z: T | T: {bfloat16, half, float, double, "
                                "complex64, complex128}",
                   .infer = infer::same_as_input,
                   .cpu = cpu::paired<FloatingOrComplexGradient>(cpu::Alike::sizes, f),
+                  .grad = second,
                   .examples = {std::move(example)}});
 }
 
@@ -34,14 +37,15 @@ Status add_gradient(OpRegistry& ops, std::string name, std::string doc, F f, std
 
 Status register_unary_gradients(OpRegistry& ops) {
   MR_TRY(add_gradient(
-      ops, "TanhGrad", "The gradient of Tanh from its output: dy * (1 - y * y).",
+      ops, "TanhGrad", grad::tanh_grad, "The gradient of Tanh from its output: dy * (1 - y * y).",
       [](auto y, auto dy) {
         const auto c = conjugate_of(y);
         return dy * (decltype(y)(1) - c * c);
       },
       "[0.5 2], [4 1] -> [3 -3]"));
   MR_TRY(add_gradient(
-      ops, "SigmoidGrad", "The gradient of Sigmoid from its output: dy * y * (1 - y).",
+      ops, "SigmoidGrad", grad::sigmoid_grad,
+      "The gradient of Sigmoid from its output: dy * y * (1 - y).",
       [](auto y, auto dy) {
         const auto c = conjugate_of(y);
         return dy * c * (decltype(y)(1) - c);
@@ -49,14 +53,14 @@ Status register_unary_gradients(OpRegistry& ops) {
       "[0.5 2], [4 1] -> [1 -2]"));
   // No gradient that arrives is none that leaves, also where y is 0.
   MR_TRY(add_gradient(
-      ops, "SqrtGrad", "The gradient of Sqrt from its output: dy * 0.5 / y.",
+      ops, "SqrtGrad", grad::sqrt_grad, "The gradient of Sqrt from its output: dy * 0.5 / y.",
       [](auto y, auto dy) {
         using T = decltype(y);
         return dy == T(0) ? T(0) : T(0.5f) * dy / conjugate_of(y);
       },
       "[2 0], [4 0] -> [1 0]"));
   MR_TRY(add_gradient(
-      ops, "RsqrtGrad", "The gradient of Rsqrt from its output: dy * -0.5 * y^3.",
+      ops, "RsqrtGrad", grad::rsqrt_grad, "The gradient of Rsqrt from its output: dy * -0.5 * y^3.",
       [](auto y, auto dy) {
         using T = decltype(y);
         const T c = conjugate_of(y);
@@ -65,7 +69,8 @@ Status register_unary_gradients(OpRegistry& ops) {
       "[2 inf], [1 0] -> [-4 0]"));
   for (const char* name : {"ReciprocalGrad", "InvGrad"}) {
     MR_TRY(add_gradient(
-        ops, name, "The gradient of Reciprocal from its output: -dy * y * y.",
+        ops, name, grad::reciprocal_grad,
+        "The gradient of Reciprocal from its output: -dy * y * y.",
         [](auto y, auto dy) {
           using T = decltype(y);
           const T c = conjugate_of(y);

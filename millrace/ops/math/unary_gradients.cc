@@ -12,12 +12,32 @@ Status scaled_by(GradContext& g, Endpoint slope) {
 
 Endpoint one(GradContext& g) { return g.scalar(g.dtype(g.input(0)), 1); }
 
-// What arrives where `passes`, and 0 elsewhere.
-Status passing_where(GradContext& g, Endpoint passes) {
-  const Endpoint arriving = g.grad();
-  g.set_input_grad(0, g.add("Select", {passes, arriving, g.add("ZerosLike", {arriving})}));
+// By the op that makes it from what the function gave and what arrives.
+Status fused(GradContext& g, std::string_view op) {
+  g.set_input_grad(0, g.add(op, {g.output(0), g.grad()}));
   return {};
 }
+
+// The same of activations, whose gradient ops have their inputs the other way round.
+Status from_output(GradContext& g, std::string_view op) {
+  g.set_input_grad(0, g.add(op, {g.grad(), g.output(0)}));
+  return {};
+}
+
+// What the gradients of fused gradients are made of: z(y, dy), each side where it is needed.
+struct Fused {
+  GradContext& g;
+  Endpoint y, dy, arriving;
+
+  Endpoint times(double factor, Endpoint x) const {
+    return g.add("Mul", {g.scalar(g.dtype(x), factor), x});
+  }
+  Endpoint product(Endpoint a, Endpoint b) const { return g.add("Mul", {a, b}); }
+  // It is the same op by what arrived at the function.
+  void set_by_arriving() const {
+    if (g.is_needed(1)) g.set_input_grad(1, g.add(g.attrs().op().name, {y, arriving}));
+  }
+};
 
 }  // namespace
 
@@ -38,31 +58,72 @@ Status square(GradContext& g) {
   const Endpoint two = g.scalar(g.dtype(g.input(0)), 2);
   return scaled_by(g, g.add("Mul", {g.input(0), two}));
 }
-Status reciprocal(GradContext& g) {
-  return scaled_by(g, g.add("Neg", {g.add("Square", {g.output(0)})}));
-}
-Status sqrt(GradContext& g) {
-  const Endpoint half = g.scalar(g.dtype(g.input(0)), 0.5);
-  return scaled_by(g, g.add("RealDiv", {half, g.output(0)}));
-}
-// -1/2 y^3
-Status rsqrt(GradContext& g) {
-  const Endpoint half = g.scalar(g.dtype(g.input(0)), -0.5);
-  const Endpoint cube = g.add("Mul", {g.add("Square", {g.output(0)}), g.output(0)});
-  return scaled_by(g, g.add("Mul", {half, cube}));
-}
+Status reciprocal(GradContext& g) { return fused(g, "ReciprocalGrad"); }
+Status sqrt(GradContext& g) { return fused(g, "SqrtGrad"); }
+Status rsqrt(GradContext& g) { return fused(g, "RsqrtGrad"); }
 Status exp(GradContext& g) { return scaled_by(g, g.output(0)); }
 Status expm1(GradContext& g) { return scaled_by(g, g.add("Exp", {g.input(0)})); }
 Status log(GradContext& g) { return scaled_by(g, g.add("Reciprocal", {g.input(0)})); }
 Status log1p(GradContext& g) {
   return scaled_by(g, g.add("Reciprocal", {g.add("AddV2", {one(g), g.input(0)})}));
 }
-Status tanh(GradContext& g) {
-  return scaled_by(g, g.add("Sub", {one(g), g.add("Square", {g.output(0)})}));
+Status tanh(GradContext& g) { return fused(g, "TanhGrad"); }
+Status sigmoid(GradContext& g) { return fused(g, "SigmoidGrad"); }
+
+// dy (1 - y^2), by y: -2 y dy.
+Status tanh_grad(GradContext& g) {
+  const Fused of{g, conjugate(g, g.input(0)), conjugate(g, g.input(1)), g.grad()};
+  if (g.is_needed(0))
+    g.set_input_grad(0, of.product(of.times(-2, of.product(of.arriving, of.dy)), of.y));
+  of.set_by_arriving();
+  return {};
 }
-Status sigmoid(GradContext& g) {
-  return scaled_by(g, g.add("Mul", {g.output(0), g.add("Sub", {one(g), g.output(0)})}));
+// dy y (1 - y), by y: dy (1 - 2 y).
+Status sigmoid_grad(GradContext& g) {
+  const Fused of{g, conjugate(g, g.input(0)), conjugate(g, g.input(1)), g.grad()};
+  if (g.is_needed(0)) {
+    const Endpoint both = of.product(of.arriving, of.dy);
+    g.set_input_grad(0, g.add("Sub", {both, of.product(of.times(2, both), of.y)}));
+  }
+  of.set_by_arriving();
+  return {};
 }
+// The others keep the promise that where nothing arrives nothing leaves, infinite y or none: their
+// products are made by the fused ops, which keep it.
+//
+// z = dy / 2y, by y: -z / y.
+Status sqrt_grad(GradContext& g) {
+  const Fused of{g, conjugate(g, g.input(0)), g.input(1), g.grad()};
+  if (g.is_needed(0)) {
+    const Endpoint both = of.product(conjugate(g, of.arriving), g.output(0));
+    g.set_input_grad(0, of.times(-2, g.add("SqrtGrad", {g.input(0), both})));
+  }
+  of.set_by_arriving();
+  return {};
+}
+// -1/2 dy y^3, by y: -3/2 dy y^2.
+Status rsqrt_grad(GradContext& g) {
+  const Fused of{g, conjugate(g, g.input(0)), g.input(1), g.grad()};
+  if (g.is_needed(0)) {
+    const Endpoint both = of.product(conjugate(g, of.arriving), of.dy);
+    g.set_input_grad(0, of.times(1.5, g.add("ReciprocalGrad", {g.input(0), both})));
+  }
+  of.set_by_arriving();
+  return {};
+}
+// -dy y^2, by y: -2 dy y.
+Status reciprocal_grad(GradContext& g) {
+  const Fused of{g, conjugate(g, g.input(0)), g.input(1), g.grad()};
+  if (g.is_needed(0)) {
+    const Endpoint both = of.product(of.times(-2, conjugate(g, of.arriving)), of.dy);
+    const Endpoint arrives = g.add("NotEqual", {both, g.scalar(g.dtype(both), 0)});
+    g.set_input_grad(
+        0, g.add("Select", {arrives, of.product(both, of.y), g.add("ZerosLike", {both})}));
+  }
+  of.set_by_arriving();
+  return {};
+}
+
 Status sin(GradContext& g) { return scaled_by(g, g.add("Cos", {g.input(0)})); }
 Status cos(GradContext& g) { return scaled_by(g, g.add("Neg", {g.add("Sin", {g.input(0)})})); }
 Status tan(GradContext& g) {
@@ -70,17 +131,9 @@ Status tan(GradContext& g) {
   return scaled_by(g, g.add("Square", {secant}));
 }
 
-Status relu(GradContext& g) {
-  const Endpoint zero = g.scalar(g.dtype(g.input(0)), 0);
-  return passing_where(g, g.add("Greater", {g.output(0), zero}));
-}
+Status relu(GradContext& g) { return from_output(g, "ReluGrad"); }
 // At both ends, where it bends, nothing passes.
-Status relu6(GradContext& g) {
-  const DType dtype = g.dtype(g.input(0));
-  const Endpoint is_positive = g.add("Greater", {g.input(0), g.scalar(dtype, 0)});
-  const Endpoint is_below = g.add("Less", {g.input(0), g.scalar(dtype, 6)});
-  return passing_where(g, g.add("LogicalAnd", {is_positive, is_below}));
-}
+Status relu6(GradContext& g) { return from_output(g, "Relu6Grad"); }
 Status softplus(GradContext& g) { return scaled_by(g, g.add("Sigmoid", {g.input(0)})); }
 
 Status cast(GradContext& g) {

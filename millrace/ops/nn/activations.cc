@@ -7,6 +7,7 @@
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/paired.h"
 #include "millrace/ops/nn/families.h"
+#include "millrace/ops/nn/gradients.h"
 
 namespace millrace {
 namespace {
@@ -19,13 +20,14 @@ using cpu::Floating;
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
 constexpr double kSeluScaleAlpha = 1.7580993408473768599702175208123;
 
-OpDef activation(std::string name, std::string doc, KernelFactory cpu,
+OpDef activation(std::string name, GradFn gradient, std::string doc, KernelFactory cpu,
                  std::vector<std::string> examples) {
   return {.name = std::move(name),
           .doc = std::move(doc),
           .signature = "features: T -> activations: T | T: floating",
           .infer = infer::same_as_input,
           .cpu = std::move(cpu),
+          .grad = gradient,
           .examples = std::move(examples)};
 }
 
@@ -34,13 +36,14 @@ Status infer_merged(InferContext& context) {
 }
 
 // The gradient of an activation; `seen` is what it is made from besides the gradients that arrive.
-OpDef gradient(std::string name, std::string doc, std::string_view seen, std::string_view types,
-               KernelFactory cpu, std::vector<std::string> examples) {
+OpDef gradient(std::string name, GradFn second, std::string doc, std::string_view seen,
+               std::string_view types, KernelFactory cpu, std::vector<std::string> examples) {
   return {.name = std::move(name),
           .doc = std::move(doc),
           .signature = str_cat("gradients: T, ", seen, ": T -> backprops: T | T: ", types),
           .infer = infer_merged,
           .cpu = std::move(cpu),
+          .grad = second,
           .examples = std::move(examples)};
 }
 
@@ -90,6 +93,7 @@ Status register_leaky(OpRegistry& ops) {
       .signature = "features: T -> activations: T | alpha: float = 0.2, T: floating = float",
       .infer = infer::same_as_input,
       .cpu = kernel_with(leaky_relu, loop, real("alpha")),
+      .grad = grad::leaky_relu,
       .examples = {"[-4 0 3] -> [-1 0 3] | alpha = 0.25", "[-4 3] -> [-6 3] | alpha = 1.5"},
   }));
   return ops.add({
@@ -100,6 +104,7 @@ Status register_leaky(OpRegistry& ops) {
                    "T: floating = float",
       .infer = infer_merged,
       .cpu = kernel_with(leaky_relu_grad, loop, real("alpha")),
+      .grad = grad::leaky_relu_grad,
       .examples = {"[8 8 8], [-4 0 3] -> [2 2 8] | alpha = 0.25"},
   });
 }
@@ -107,10 +112,10 @@ Status register_leaky(OpRegistry& ops) {
 // --- the others ---
 
 Status register_forward(OpRegistry& ops) {
-  MR_TRY(ops.add(activation("Elu", "x where it is not negative, else exp(x) - 1.",
+  MR_TRY(ops.add(activation("Elu", grad::elu, "x where it is not negative, else exp(x) - 1.",
                             cpu::unary<Floating>([](auto x) { return x < 0 ? std::expm1(x) : x; }),
                             {"[-1 0 2] -> [-0.6321205588 0 2]", "[-inf nan] -> [-1 nan]"})));
-  MR_TRY(ops.add(activation("Selu",
+  MR_TRY(ops.add(activation("Selu", grad::selu,
                             "Elu, both sides scaled so that layers of it keep mean 0 and variance "
                             "1.",
                             cpu::unary<Floating>([](auto x) {
@@ -119,59 +124,62 @@ Status register_forward(OpRegistry& ops) {
                                            : static_cast<T>(kSeluScale) * x;
                             }),
                             {"[-1 0 2] -> [-1.1113307378 0 2.1014019747]"})));
-  return ops.add(activation("Softsign", "x / (1 + |x|).", cpu::unary<Floating>([](auto x) {
-                              return x / (decltype(x)(1) + std::abs(x));
-                            }),
-                            {"[-1 0 3] -> [-0.5 0 0.75]"}));
+  return ops.add(
+      activation("Softsign", grad::softsign, "x / (1 + |x|).",
+                 cpu::unary<Floating>([](auto x) { return x / (decltype(x)(1) + std::abs(x)); }),
+                 {"[-1 0 3] -> [-0.5 0 0.75]"}));
 }
 
 // Products, not choices: where a gradient is infinite or NaN, so is what becomes of it.
 Status register_gradients(OpRegistry& ops) {
-  MR_TRY(ops.add(
-      gradient("ReluGrad", "The gradient of Relu: gradients where features are positive, else 0.",
-               "features", "real",
-               cpu::paired<cpu::Real>(Alike::shapes,
-                                      [](auto dy, auto x) {
-                                        using T = decltype(dy);
-                                        return static_cast<T>(dy * static_cast<T>(x > T(0)));
-                                      }),
-               {"[1 2 3], [0 1 5] -> [0 2 3]"})));
   MR_TRY(ops.add(gradient(
-      "Relu6Grad", "The gradient of Relu6: gradients where features are between 0 and 6, else 0.",
-      "features", "real",
+      "ReluGrad", grad::stepped,
+      "The gradient of Relu: gradients where features are positive, else 0.", "features", "real",
+      cpu::paired<cpu::Real>(Alike::shapes,
+                             [](auto dy, auto x) {
+                               using T = decltype(dy);
+                               return static_cast<T>(dy * static_cast<T>(x > T(0)));
+                             }),
+      {"[1 2 3], [0 1 5] -> [0 2 3]"})));
+  MR_TRY(ops.add(gradient(
+      "Relu6Grad", grad::stepped,
+      "The gradient of Relu6: gradients where features are between 0 and 6, else 0.", "features",
+      "real",
       cpu::paired<cpu::Real>(Alike::shapes,
                              [](auto dy, auto x) {
                                using T = decltype(dy);
                                return static_cast<T>(dy * static_cast<T>(x > T(0) && x < T(6)));
                              }),
       {"[1 2 3 4], [0 1 6 5] -> [0 2 0 4]"})));
-  MR_TRY(
-      ops.add(gradient("EluGrad", "The gradient of Elu, from its outputs.", "outputs", "floating",
-                       cpu::paired<Floating>(Alike::shapes,
-                                             [](auto dy, auto y) {
-                                               using T = decltype(dy);
-                                               return y < 0 ? dy * (y + T(1)) : dy;
-                                             }),
-                       {"[2 2 2], [-0.5 0 3] -> [1 2 2]"})));
-  MR_TRY(ops.add(
-      gradient("SeluGrad", "The gradient of Selu, from its outputs.", "outputs", "floating",
-               cpu::paired<Floating>(Alike::shapes,
-                                     [](auto dy, auto y) {
-                                       using T = decltype(dy);
-                                       return y < 0 ? dy * (y + static_cast<T>(kSeluScaleAlpha))
-                                                    : dy * static_cast<T>(kSeluScale);
-                                     }),
-               {"[2 2], [-1 3] -> [1.5161986817 2.1014019747]"})));
-  MR_TRY(ops.add(gradient("SoftplusGrad", "The gradient of Softplus: gradients / (exp(-x) + 1).",
-                          "features", "floating",
+  MR_TRY(ops.add(gradient("EluGrad", grad::elu_grad, "The gradient of Elu, from its outputs.",
+                          "outputs", "floating",
+                          cpu::paired<Floating>(Alike::shapes,
+                                                [](auto dy, auto y) {
+                                                  using T = decltype(dy);
+                                                  return y < 0 ? dy * (y + T(1)) : dy;
+                                                }),
+                          {"[2 2 2], [-0.5 0 3] -> [1 2 2]"})));
+  MR_TRY(ops.add(gradient(
+      "SeluGrad", grad::selu_grad, "The gradient of Selu, from its outputs.", "outputs", "floating",
+      cpu::paired<Floating>(Alike::shapes,
+                            [](auto dy, auto y) {
+                              using T = decltype(dy);
+                              return y < 0 ? dy * (y + static_cast<T>(kSeluScaleAlpha))
+                                           : dy * static_cast<T>(kSeluScale);
+                            }),
+      {"[2 2], [-1 3] -> [1.5161986817 2.1014019747]"})));
+  MR_TRY(ops.add(gradient("SoftplusGrad", grad::softplus_grad,
+                          "The gradient of Softplus: gradients / (exp(-x) + 1).", "features",
+                          "floating",
                           cpu::paired<Floating>(Alike::shapes,
                                                 [](auto dy, auto x) {
                                                   using T = decltype(dy);
                                                   return dy / (std::exp(-x) + T(1));
                                                 }),
                           {"[2 2], [0 1] -> [1 1.4621171573]"})));
-  return ops.add(gradient("SoftsignGrad", "The gradient of Softsign: gradients / (1 + |x|)^2.",
-                          "features", "floating",
+  return ops.add(gradient("SoftsignGrad", grad::softsign_grad,
+                          "The gradient of Softsign: gradients / (1 + |x|)^2.", "features",
+                          "floating",
                           cpu::paired<Floating>(Alike::shapes,
                                                 [](auto dy, auto x) {
                                                   using T = decltype(dy);

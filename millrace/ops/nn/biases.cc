@@ -3,6 +3,7 @@
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/nn/families.h"
+#include "millrace/ops/nn/gradients.h"
 
 namespace millrace {
 namespace {
@@ -148,6 +149,7 @@ Status register_biases(OpRegistry& ops) {
       .cpu = kernel_with([](KernelContext& context, cpu::BinaryLoop loop,
                             const std::string& format) { return bias_add(context, loop, format); },
                          cpu::LoopFor{cpu::addition_loop}, text("data_format")),
+      .grad = grad::bias_add,
       .examples = {"[[1 2] [3 4]], [10 20] -> [[11 22] [13 24]]",
                    "[[[1 2] [3 4]]], [10 20] -> [[[11 12] [23 24]]] | data_format = 'NCHW'"},
   }));
@@ -159,6 +161,7 @@ Status register_biases(OpRegistry& ops) {
       .cpu = kernel_with([](KernelContext& context,
                             cpu::BinaryLoop loop) { return bias_add(context, loop, "NHWC"); },
                          cpu::LoopFor{cpu::addition_loop}),
+      .grad = grad::bias_add_v1,
       .examples = {"[[1 2] [3 4]], [10 20] -> [[11 22] [13 24]]"},
   }));
   return ops.add({
@@ -171,6 +174,7 @@ Status register_biases(OpRegistry& ops) {
                            return &channel_sums<T>;
                          }),
                          text("data_format")),
+      .grad = grad::bias_add_grad,
       .examples = {"[[1 2] [3 4]] -> [4 6]",
                    "[[[1 2] [3 4]] [[5 6] [7 8]]] -> [14 22] | data_format = 'NCHW'"},
   });

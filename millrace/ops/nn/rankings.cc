@@ -10,6 +10,7 @@
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/nn/families.h"
+#include "millrace/ops/nn/gradients.h"
 
 namespace millrace {
 namespace {
@@ -269,6 +270,7 @@ Status register_rankings(OpRegistry& ops) {
                    "T: real",
       .infer = infer_top_k,
       .cpu = kernel_with(top_k, keys, integer("k")),
+      .grad = grad::top,
       .examples = {"[3 9 4 9] -> [9 9 4], [1 3 2] | k = 3"},
   }));
   MR_TRY(ops.add({
@@ -280,6 +282,7 @@ Status register_rankings(OpRegistry& ops) {
                    "index_type: {int16, int32, int64} = int32",
       .infer = infer_top_k_v2,
       .cpu = kernel_with(top_k_v2, keys),
+      .grad = grad::top,
       .examples = {"[3 9 4 9], 3 -> [9 9 4], [1 3 2]", "[[1 2] [4 3]], 1 -> [[2] [4]], [[1] [0]]",
                    "[1 2], 0 -> [], []"},
   }));
@@ -290,6 +293,7 @@ Status register_rankings(OpRegistry& ops) {
                    "T: {int32, int64} = int32",
       .infer = infer_in_top,
       .cpu = kernel_with(in_top, integer("k")),
+      .not_differentiable = "its result is true or false",
       .examples = {"[[1 2 3] [3 2 1] [1 inf 0] [1 1 1]], [1 2 0 5] -> [true false false false] | "
                    "k = 2"},
   }));
@@ -300,6 +304,7 @@ Status register_rankings(OpRegistry& ops) {
                    "T: {int32, int64} = int32",
       .infer = infer_in_top,
       .cpu = kernel(in_top_v2),
+      .not_differentiable = "its result is true or false",
       .examples = {"[[1 2 3] [3 2 1]], [1 2], 2 -> [true false]"},
   });
 }

@@ -6,6 +6,7 @@
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/nn/families.h"
+#include "millrace/ops/nn/gradients.h"
 
 namespace millrace {
 namespace {
@@ -276,6 +277,7 @@ Status add_softmax(OpRegistry& ops, std::string name, std::string doc, std::stri
       .infer = infer_softmax,
       .cpu = kernel_with(softmax, cpu::loop_of_input<Floating>(
                                       []<class T>() { return &softmax_rows<T, kScale>; })),
+      .grad = kScale == Scale::plain ? grad::softmax : grad::log_softmax,
       .examples = std::move(examples),
   });
 }
@@ -299,6 +301,7 @@ Status register_softmaxes(OpRegistry& ops) {
       .infer = infer_cross_entropy,
       .cpu = kernel_with(cross_entropy,
                          cpu::loop_of_input<Floating>([]<class T>() { return &entropy_rows<T>; })),
+      .grad = grad::cross_entropy,
       .examples =
           {"[[1 2] [3 4]], [[0 1] [0.5 0.5]] -> [0.3132616875 0.8132616875], "
            "[[0.2689414214 -0.2689414214] [-0.2310585786 0.2310585786]]",
@@ -314,6 +317,7 @@ Status register_softmaxes(OpRegistry& ops) {
       .cpu = kernel_with(sparse_cross_entropy, cpu::loop_of_input<Floating>([]<class T>() {
                            return &sparse_entropy_rows<T>;
                          })),
+      .grad = grad::sparse_cross_entropy,
       .examples = {"[[1 2] [5 5]], [1 0] -> [0.3132616875 0.6931471806], "
                    "[[0.2689414214 -0.2689414214] [-0.5 0.5]]"},
   });

@@ -33,7 +33,7 @@ class EagerGradient final : public GradContext {
     if (of.node != kInputs) return std::nullopt;
     return value(of);
   }
-  bool has_grad(int) const override { return true; }
+  bool has_grad(int slot) const override { return is_floating(dtype(output(slot))); }
   Endpoint grad(int slot) override { return {kArriving, slot}; }
   std::optional<IndexedSlices> sparse_grad(int) const override { return std::nullopt; }
   bool is_needed(int slot) const override { return is_floating(dtype(input(slot))); }

@@ -1,0 +1,32 @@
+// The gradients of the ops of this room. Each stands in the `.grad` of its op.
+#pragma once
+
+#include "millrace/op/gradient.h"
+
+namespace millrace::grad {
+
+Status bias_add(GradContext& g);
+Status bias_add_v1(GradContext& g);
+Status bias_add_grad(GradContext& g);
+
+Status softmax(GradContext& g);
+Status log_softmax(GradContext& g);
+// Both give a loss and its gradient by the logits: the second output has a gradient as well.
+Status cross_entropy(GradContext& g);
+Status sparse_cross_entropy(GradContext& g);
+
+Status elu(GradContext& g);
+Status selu(GradContext& g);
+Status softsign(GradContext& g);
+Status leaky_relu(GradContext& g);
+// Of the gradients above, and of Relu and its kin.
+Status stepped(GradContext& g);  // of ReluGrad and Relu6Grad
+Status elu_grad(GradContext& g);
+Status selu_grad(GradContext& g);
+Status softplus_grad(GradContext& g);
+Status softsign_grad(GradContext& g);
+Status leaky_relu_grad(GradContext& g);
+
+Status top(GradContext& g);  // of TopK and TopKV2
+
+}  // namespace millrace::grad

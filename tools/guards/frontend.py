@@ -19,6 +19,7 @@ LAYERS = [
     ["_ops"],
     ["_flow"],
     ["_cluster", "_state"],
+    ["_train"],
     ["_run"],
 ]
 # Private names that all objects may have: by these they take part where a Tensor is asked for. And

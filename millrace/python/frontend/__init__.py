@@ -54,6 +54,7 @@ from millrace._graph.operation import NodeDef, Operation, Tensor
 from millrace._ops import operators as _operators
 from millrace._ops.arithmetic import *
 from millrace._ops.arrays import *
+from millrace._ops.clipping import *
 from millrace._ops.debug import Print
 from millrace._ops.gradients import *
 from millrace._ops.linear_algebra import matmul, tensordot
@@ -131,6 +132,7 @@ from millrace._state.variables import (
     resource_variables_enabled,
 )
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
+from millrace._train.moving_averages import moving_average_variables
 from millrace._run import targets as _targets
 from millrace._run.config import (
     ConfigProto,

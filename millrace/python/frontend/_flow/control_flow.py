@@ -8,6 +8,7 @@ from millrace._graph.default_graph import name_scope
 from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Operation
 from millrace._ops.arithmetic import cast
+from millrace._ops.gradients import IndexedSlices
 from millrace._ops.reductions import reduce_sum
 from millrace._values import dtypes, structure
 
@@ -82,7 +83,10 @@ def tuple(tensors, name=None, control_inputs=None):
 
 
 def with_dependencies(dependencies, output_tensor, name=None):
-    """`output_tensor`, available only when the dependencies have run."""
+    """`output_tensor`, available only when the dependencies have run. Slices stay slices."""
+    if isinstance(output_tensor, IndexedSlices):
+        values = with_dependencies(dependencies, output_tensor.values, name)
+        return IndexedSlices(values, output_tensor.indices, output_tensor.dense_shape)
     with name_scope(name, "control_dependency", [output_tensor]) as scope:
         with get_default_graph().control_dependencies(dependencies):
             return gen_ops.identity(convert(output_tensor), name=scope)

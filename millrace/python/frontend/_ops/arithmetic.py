@@ -14,7 +14,6 @@ __all__ = [
     "argmax",
     "argmin",
     "cast",
-    "clip_by_value",
     "cumsum",
     "divide",
     "equal",
@@ -191,13 +190,6 @@ def _axis(axis, old_name):
 def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
     """Sums of all elements up to each, along an axis."""
     return gen_ops.cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
-
-
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-    """`t` with values below and above the limits brought to them."""
-    with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
-        t = convert(t, name="t")
-        return gen_ops.maximum(gen_ops.minimum(t, clip_value_max), clip_value_min, name=scope)
 
 
 def sigmoid(x, name=None):

@@ -140,7 +140,9 @@ def get_variable(
     dtype = dtypes.as_dtype(dtype or scope.dtype).base_dtype
     with name_scope(None):  # the name is full already
         made = Variable(
-            _initial_value(full_name, shape, dtype, initializer or scope.initializer),
+            _initial_value(
+                full_name, shape, dtype, scope.initializer if initializer is None else initializer
+            ),
             trainable=trainable,
             collections=collections,
             validate_shape=validate_shape,

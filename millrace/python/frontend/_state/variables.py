@@ -309,7 +309,11 @@ class ResourceVariable(Variable):
 
     def sparse_read(self, indices, name=None):
         """The slices of the value at these indices."""
-        return gen_ops.resource_gather(self._handle, indices, dtype=self._dtype, name=name)
+        indices = convert(indices, name="indices")
+        made = gen_ops.resource_gather(self._handle, indices, dtype=self._dtype, name=name)
+        if self._shape.ndims:
+            made.set_shape(indices.shape.concatenate(self._shape[1:]))
+        return made
 
 
 delegate(RefVariable)

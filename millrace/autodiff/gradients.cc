@@ -115,7 +115,7 @@ class GradientWalk {
     if (!any) return {};
     nodes_.enter_scope_of(id);
     NodeGradient node(nodes_, between_, id, std::move(arriving));
-    MR_ASSIGN(std::vector<Gradient> leaving, node.ask());
+    MR_ASSIGN(std::vector<Gradient> leaving, node.ask(options_.source));
     if (options_.gate_gradients) MR_TRY(gate(leaving));
     nodes_.leave_scope();
     for (size_t slot = 0; slot < leaving.size(); ++slot) {

@@ -32,6 +32,20 @@ enum class Aggregation : uint8_t {
   tree,   // two by two, so that less memory is held at a time
 };
 
+// Gradients that a program has for nodes of its own: asked before the op is. A front-end's answer
+// to `tf.RegisterGradient` and `gradient_override_map`.
+class GradientSource {
+ public:
+  virtual ~GradientSource() = default;
+  // True if this source has the gradient of a node. Asked of each node that a gradient arrives at.
+  virtual bool has(NodeId node) = 0;
+  // The gradients of the node's inputs, an entry for each; without a value where there is none.
+  // `arriving` has an entry for each output, zeros for those of types with gradients that nothing
+  // arrives at. What it adds through the builder stands where the walk's own nodes would.
+  virtual Result<std::vector<Gradient>> gradients(NodeId node,
+                                                  std::span<const Gradient> arriving) = 0;
+};
+
 struct GradientOptions {
   std::string name = "gradients";
   // What arrives at each y: ones where there is none, or if there are none at all.
@@ -45,6 +59,8 @@ struct GradientOptions {
   bool gate_gradients = false;
   // An x that no y depends on has zeros; otherwise nothing.
   bool zeros_if_unconnected = false;
+  // Asked before the ops; null for nobody. Outlives the call.
+  GradientSource* source = nullptr;
 };
 
 // Adds the gradients of the sum of `ys` by each x, in order.
@@ -52,7 +68,8 @@ struct GradientOptions {
 // Errors: NOT_FOUND for an op on the way that has no gradient; UNIMPLEMENTED for control flow and
 // calls of functions on the way, and for what a gradient function can't do yet; INVALID_ARGUMENT
 // for endpoints that don't exist, a grad_y that doesn't fit its y or is missing for a complex one,
-// a gradient that doesn't fit. All name the node and its op. What was added until then stays.
+// a gradient that doesn't fit; what the source says. All name the node and its op. What was added
+// until then stays.
 Result<std::vector<Gradient>> add_gradients(Builder& builder, std::span<const Endpoint> ys,
                                             std::span<const Endpoint> xs,
                                             const GradientOptions& options = {});

@@ -290,6 +290,56 @@ TEST_CASE("what has no gradient yet is refused by name, but only where one would
   CHECK(program.by({"y"}, {"x"}).ok());
 }
 
+// A program's gradient of one node: its own op of what arrives, by each input.
+class OwnGradient final : public GradientSource {
+ public:
+  OwnGradient(Builder& builder, NodeId node, std::string_view op, size_t number = 1)
+      : builder_(builder), node_(node), op_(op), number_(number) {}
+
+  bool has(NodeId node) override { return node == node_; }
+  Result<std::vector<Gradient>> gradients(NodeId, std::span<const Gradient> arriving) override {
+    std::vector<Gradient> made(number_);
+    const Surroundings& around = builder_.current();
+    MR_ASSIGN(const NodeId added, builder_.add({.name = builder_.claim_name(around.inside("own")),
+                                                .op = op_,
+                                                .inputs = {arriving.front().dense},
+                                                .attrs = {}},
+                                               around));
+    for (Gradient& each : made) each.dense = {added, 0};
+    return made;
+  }
+
+ private:
+  Builder& builder_;
+  const NodeId node_;
+  const std::string_view op_;
+  const size_t number_;
+};
+
+TEST_CASE("a program's own gradient of a node stands in place of the op's, where that would be") {
+  Program program(R"(
+    x = Placeholder(dtype=float, shape=[2])
+    zero = Const(0)
+    p = Prod(x, zero)
+    y = Neg(p)
+  )");
+  OwnGradient own(program.builder, program.at("y").node, "Sign");
+  program.builder.current().name_scope = "here";
+  CHECK(program.names(program.by({"y"}, {"p"}, {.source = &own})) == "here/gradients/y_grad/own");
+  CHECK(program.builder.current().name_scope == "here");
+  OwnGradient of_p(program.builder, program.at("p").node, "Neg", 2);
+  CHECK(program.names(program.by({"p"}, {"x"}, {.source = &of_p}))
+            .starts_with("INVALID_ARGUMENT: gradient of 'p' (op type: Prod): its gradient by input "
+                         "0 has shape []"));
+  OwnGradient too_few(program.builder, program.at("p").node, "Neg", 1);
+  CHECK(program.names(program.by({"p"}, {"x"}, {.source = &too_few})) ==
+        "INVALID_ARGUMENT: Num gradients 1 generated for op 'p' (op type: Prod) do not match num "
+        "inputs 2");
+  OwnGradient broken(program.builder, program.at("y").node, "NoSuchOp");
+  CHECK(!program.by({"y"}, {"p"}, {.source = &broken}).ok());
+  CHECK(program.builder.current().name_scope == "here");
+}
+
 TEST_CASE("endpoints that are not there are refused before anything is added") {
   Program program(kProduct);
   const std::vector<Endpoint> none = {{99, 0}}, y = program.all_at({"y"});

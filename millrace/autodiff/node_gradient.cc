@@ -54,25 +54,48 @@ Status NodeGradient::check_input_grad(int slot) {
                  "; the input has ", wanted.to_string());
 }
 
-Result<std::vector<Gradient>> NodeGradient::ask() {
+std::string NodeGradient::who() const {
+  return str_cat("'", node().name, "' (op type: ", node().op->name, ")");
+}
+
+Status NodeGradient::ask_source(GradientSource& source) {
+  for (int slot = 0; slot < num_outputs(); ++slot) {
+    const DType type = dtype(output(slot));
+    if (!has_grad(slot) && (is_floating(type) || is_complex(type))) grad(slot);
+  }
+  MR_TRY(status());
+  MR_ASSIGN(std::vector<Gradient> made,
+            nodes_.as_program([&] { return source.gradients(id_, arriving_); }));
+  if (made.size() != leaving_.size()) {
+    return invalid("Num gradients ", made.size(), " generated for op ", who(),
+                   " do not match num inputs ", leaving_.size());
+  }
+  for (int slot = 0; slot < num_inputs(); ++slot)
+    if (is_needed(slot)) leaving_[static_cast<size_t>(slot)] = made[static_cast<size_t>(slot)];
+  return {};
+}
+
+Status NodeGradient::ask_op() {
   const OpDef& op = *node().op;
-  const std::string who = str_cat("'", node().name, "' (op type: ", op.name, ")");
   if (op.role != Role::ordinary && op.role != Role::nothing) {
     return unimplemented(
-        "the gradient of ", who,
+        "the gradient of ", who(),
         " can't be made: gradients don't go through loops, conditionals, functions "
         "and transfers yet");
   }
   if (op.grad == nullptr && op.not_differentiable.empty())
-    return not_found("No gradient defined for operation ", who);
-  if (op.grad != nullptr) {
-    Status status = op.grad(*this);
-    if (status.ok()) status = this->status();
-    if (!status.ok()) return status.with(str_cat("gradient of ", who));
-  }
+    return not_found("No gradient defined for operation ", who());
+  if (op.grad == nullptr) return {};
+  Status asked = op.grad(*this);
+  if (asked.ok()) asked = status();
+  return asked.ok() ? asked : asked.with(str_cat("gradient of ", who()));
+}
+
+Result<std::vector<Gradient>> NodeGradient::ask(GradientSource* source) {
+  MR_TRY(source != nullptr && source->has(id_) ? ask_source(*source) : ask_op());
   for (int slot = 0; slot < num_inputs(); ++slot) {
     if (!leaving_[static_cast<size_t>(slot)].has_value()) continue;
-    MR_TRY(check_input_grad(slot).with(str_cat("gradient of ", who)));
+    MR_TRY(check_input_grad(slot).with(str_cat("gradient of ", who())));
   }
   return std::move(leaving_);
 }

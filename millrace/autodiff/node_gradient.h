@@ -16,9 +16,10 @@ class NodeGradient final : public GradContext {
   NodeGradient(PlacedNodes& nodes, const Between& between, NodeId node,
                std::vector<Gradient> arriving);
 
-  // Asks the op. The gradients of the inputs, in slot order, each of the type and, as far as that
-  // is known, the shape of its input. Errors: see add_gradients().
-  Result<std::vector<Gradient>> ask();
+  // Asks the source, if it has the node's gradient, else the op. The gradients of the inputs, in
+  // slot order, each of the type and, as far as that is known, the shape of its input. Errors: see
+  // add_gradients().
+  Result<std::vector<Gradient>> ask(GradientSource* source);
 
   AttrView attrs() const override { return node().attr_view(); }
   int num_inputs() const override { return static_cast<int>(node().inputs.size()); }
@@ -47,8 +48,11 @@ class NodeGradient final : public GradContext {
 
  private:
   const Node& node() const { return nodes_.graph()[id_]; }
+  std::string who() const;  // for errors
   Result<Endpoint> make(std::string_view op, std::span<const Endpoint> inputs,
                         Attrs attrs) override;
+  Status ask_op();
+  Status ask_source(GradientSource& source);
   Status check_input_grad(int slot);
 
   PlacedNodes& nodes_;

@@ -21,12 +21,15 @@ void PlacedNodes::leave_scope() {
   scope_ = root_;
 }
 
+void PlacedNodes::claim_scope() {
+  if (scope_of_ == kNoNode) return;
+  scope_ = builder_.claim_name(str_cat(root_, "/", graph()[scope_of_].name, "_grad"));
+  scope_of_ = kNoNode;
+}
+
 Result<Endpoint> PlacedNodes::add(std::string_view op, std::span<const Endpoint> inputs,
                                   Attrs attrs, std::string_view name) {
-  if (scope_of_ != kNoNode) {
-    scope_ = builder_.claim_name(str_cat(root_, "/", graph()[scope_of_].name, "_grad"));
-    scope_of_ = kNoNode;
-  }
+  claim_scope();
   MR_ASSIGN(
       const NodeId made,
       builder_.add({.name = builder_.claim_name(str_cat(scope_, "/", name.empty() ? op : name)),

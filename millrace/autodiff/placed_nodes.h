@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "millrace/api/builder.h"
 #include "millrace/autodiff/gradients.h"
@@ -32,8 +33,21 @@ class PlacedNodes {
                        Attrs attrs = {}, std::string_view name = {}) {
     return add(op, std::span(inputs.begin(), inputs.size()), std::move(attrs), name);
   }
+  // Runs what adds nodes through the builder as a program does: they stand where those of `add` do.
+  template <class Run>
+  auto as_program(Run&& run) {
+    claim_scope();
+    Surroundings here = around_;
+    here.name_scope = scope_;
+    std::swap(builder_.current(), here);
+    auto made = std::forward<Run>(run)();
+    std::swap(builder_.current(), here);
+    return made;
+  }
 
  private:
+  void claim_scope();
+
   Builder& builder_;
   const bool colocates_;
   Surroundings around_;

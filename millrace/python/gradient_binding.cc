@@ -36,6 +36,51 @@ py::object gradient_to_python(const Gradient& gradient) {
                         number_of(slices.dense_shape));
 }
 
+Gradient gradient_from_python(const py::handle& given) {
+  if (given.is_none()) return {};
+  const auto parts = given.cast<py::tuple>();
+  const auto endpoint = [](const py::handle& of) {
+    const auto [node, output] = of.cast<Number>();
+    return Endpoint{node, output};
+  };
+  if (parts.size() == 2) return {.dense = endpoint(given)};
+  return {.slices = IndexedSlices{endpoint(parts[0]), endpoint(parts[1]), endpoint(parts[2])}};
+}
+
+// Gradients that Python functions make. What they raise waits in the core until the walk has ended.
+class PythonGradients final : public GradientSource {
+ public:
+  PythonGradients(GraphCore& core, const py::tuple& functions)
+      : core_(core), has_(functions[0]), make_(functions[1]) {}
+
+  bool has(NodeId node) override {
+    try {
+      return has_(node).cast<bool>();
+    } catch (const std::exception&) {
+      core_.raised = std::current_exception();
+      return true;  // the walk ends where it would ask for the gradient
+    }
+  }
+  Result<std::vector<Gradient>> gradients(NodeId node,
+                                          std::span<const Gradient> arriving) override {
+    if (core_.raised) return aborted("Python code raised an exception");
+    try {
+      py::list given;
+      for (const Gradient& gradient : arriving) given.append(gradient_to_python(gradient));
+      std::vector<Gradient> made;
+      for (const py::handle each : make_(node, given)) made.push_back(gradient_from_python(each));
+      return made;
+    } catch (const std::exception&) {
+      core_.raised = std::current_exception();
+      return aborted("Python code that was asked for a gradient raised an exception");
+    }
+  }
+
+ private:
+  GraphCore& core_;
+  const py::function has_, make_;
+};
+
 [[noreturn]] void throw_gradient_error(const Status& status) {
   if (status.code() != Code::not_found) throw_argument_error(status);
   PyErr_SetString(PyExc_LookupError, std::string(status.message()).c_str());
@@ -54,6 +99,8 @@ py::list gradients(GraphCore& core, const std::vector<std::optional<Number>>& ys
   options.colocate_with_ops = how["colocate"].cast<bool>();
   options.gate_gradients = how["gate"].cast<bool>();
   options.zeros_if_unconnected = how["zeros"].cast<bool>();
+  std::optional<PythonGradients> source;
+  if (!how["source"].is_none()) options.source = &source.emplace(core, how["source"]);
   const auto made = add_gradients(*core.builder, endpoints_of(ys), endpoints_of(xs), options);
   if (core.raised) std::rethrow_exception(std::exchange(core.raised, nullptr));
   if (!made.ok()) throw_gradient_error(made.status());

@@ -82,6 +82,7 @@ from millrace._state.assignments import (
     scatter_sub,
     scatter_update,
 )
+from millrace._state.custom_gradient import custom_gradient
 from millrace._state.initializers import (
     constant_initializer,
     glorot_normal_initializer,

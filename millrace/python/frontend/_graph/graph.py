@@ -96,6 +96,8 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
                     raise ValueError(f"{tensor!r} must be from the same graph as '{name}'.")
             node_id = self.core.add(op_type, name, [tensor.endpoint for tensor in inputs], attrs)
             self._origins.put(node_id, caller())
+            if self._gradient_map:
+                self._note_gradient(node_id, op_type)
             return node_id
 
     def op_name(self, name, op_type):

@@ -16,6 +16,8 @@ class GraphScopes:
 
     def _init_scopes(self):
         self._context = None  # the innermost cond or while_loop
+        self._gradient_map = {}  # op type -> what the gradient of new nodes is registered as
+        self._gradient_names = {}  # node -> what its gradient is registered as, if not as its op
 
     # ---- Names -----------------------------------------------------------------------------------
 
@@ -118,6 +120,43 @@ class GraphScopes:
             yield
         finally:
             self.core.groups = before
+
+    # ---- Gradients -------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map):
+        """Nodes made inside have the gradient that tf.RegisterGradient has under another name.
+
+        Args:
+          op_type_map: a dictionary from ops ("Sign") to such names.
+
+        Raises:
+          TypeError: if it is something else.
+        """
+        if not isinstance(op_type_map, dict) or not all(
+            isinstance(part, str) for item in op_type_map.items() for part in item
+        ):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        before = self._gradient_map
+        self._gradient_map = {**before, **op_type_map}
+        try:
+            yield
+        finally:
+            self._gradient_map = before
+
+    def _note_gradient(self, node_id, op_type):
+        """Told of a node that was made inside of a gradient_override_map."""
+        if op_type in self._gradient_map:
+            self._gradient_names[node_id] = self._gradient_map[op_type]
+
+    def gradient_name(self, node_id):
+        """What the gradient of a node is registered as in place of its op's, or None."""
+        return self._gradient_names.get(node_id)
+
+    @property
+    def overrides_gradients(self):
+        """True if some node has a gradient in place of its op's."""
+        return bool(self._gradient_names)
 
     # ---- Control flow ----------------------------------------------------------------------------
 

@@ -4,8 +4,17 @@ from enum import Enum
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
+from millrace._values import dtypes
 
-__all__ = ["AggregationMethod", "IndexedSlices", "UnconnectedGradients", "gradients"]
+__all__ = [
+    "AggregationMethod",
+    "IndexedSlices",
+    "NoGradient",
+    "NotDifferentiable",
+    "RegisterGradient",
+    "UnconnectedGradients",
+    "gradients",
+]
 
 
 class AggregationMethod:
@@ -82,6 +91,130 @@ class IndexedSlices:
         return f"IndexedSlices(indices={self.indices}, values={self.values}{shape})"
 
 
+class _Registry:
+    """Gradients that programs have registered, by name: functions, or None for "has none"."""
+
+    functions = {}
+
+
+class RegisterGradient:
+    """A decorator: the function below makes the gradient of an op, or of nodes that are told so.
+
+        @tf.RegisterGradient("Mine")
+        def _mine(op, grad):
+            return 2.0 * grad
+
+        with graph.gradient_override_map({"Identity": "Mine"}):
+            y = tf.identity(x)
+
+    It is called with the Operation and what arrives at each of its outputs (a Tensor or an
+    IndexedSlices; None for outputs without gradients), and returns what goes to each input: Tensors,
+    IndexedSlices or None, one alone or a list. A name that is an op's stands for all nodes of that
+    op, in place of what the runtime has.
+
+    Args:
+      op_type: an op, or any other name.
+
+    Raises:
+      TypeError: if it is no string; KeyError: if it is registered already.
+    """
+
+    def __init__(self, op_type):
+        if not isinstance(op_type, str):
+            raise TypeError("op_type must be a string")
+        self._op_type = op_type
+
+    def __call__(self, f):
+        _register(self._op_type, f)
+        return f
+
+
+def _register(name, function):
+    known = _Registry.functions
+    if name in known:
+        raise KeyError(f"Registering two gradient with name '{name}'!")
+    known[name] = function
+
+
+def NotDifferentiable(op_type):
+    """Says that an op has no gradient: what arrives there goes nowhere, without an error.
+
+    Args:
+      op_type: the name of the op.
+
+    Raises:
+      TypeError: if it is no string; KeyError: if it is registered already.
+    """
+    if not isinstance(op_type, str):
+        raise TypeError("op_type must be a string")
+    _register(op_type, None)
+
+
+NoGradient = NotDifferentiable
+
+
+class _OfGraph:
+    """Gradients that are registered for one graph's nodes alone, and go when it goes."""
+
+    def __init__(self):
+        self.functions = {}
+
+
+def register_in_graph(graph, name, function):
+    """RegisterGradient for nodes of one graph that are told so by its gradient_override_map."""
+    graph.own(_OfGraph).functions[name] = function
+
+
+def programs_own(graph):
+    """What C++ asks for gradients before it asks the op: two functions, or None if there are none."""
+    registered = _Registry.functions
+    if not registered and not graph.overrides_gradients:
+        return None
+    core = graph.core
+
+    def has(node_id):
+        return graph.gradient_name(node_id) is not None or core.type(node_id) in registered
+
+    def make(node_id, arriving):
+        operation = graph.operation(node_id)
+        name = graph.gradient_name(node_id) or operation.type
+        local = graph.own(_OfGraph).functions
+        if name not in registered and name not in local:
+            raise LookupError(
+                f"No gradient defined for operation '{operation.name}' (op type: "
+                f"{operation.type}): its gradient_override_map says '{name}', which "
+                "tf.RegisterGradient has not seen"
+            )
+        function = local[name] if name in local else registered[name]
+        if function is None:
+            return [None] * len(operation.inputs)
+        with graph.as_default():
+            made = function(operation, *(_as_gradient(graph, each) for each in arriving))
+            made = _as_list(made)
+            if len(made) != len(operation.inputs):
+                raise ValueError(
+                    f"Num gradients {len(made)} generated for op {operation.name} (op type: "
+                    f"{operation.type}) do not match num inputs {len(operation.inputs)}"
+                )
+            return [_endpoints(graph, each, of) for each, of in zip(made, operation.inputs)]
+
+    return has, make
+
+
+def _endpoints(graph, gradient, of):
+    """A gradient by the input `of` in the form that C++ takes; see _as_gradient."""
+    if gradient is None:
+        return None
+    if not isinstance(gradient, IndexedSlices):
+        dtype = None if of.dtype == dtypes.resource else of.dtype.base_dtype
+        return graph.as_graph_element(convert(gradient, dtype), True, False).endpoint
+    shape = gradient.dense_shape
+    if shape is None:
+        shape = gen_ops.shape(of)
+    parts = (gradient.values, gradient.indices, shape)
+    return tuple(graph.as_graph_element(convert(part), True, False).endpoint for part in parts)
+
+
 def gradients(
     ys,
     xs,
@@ -137,6 +270,7 @@ def gradients(
             "tree": aggregation_method in (1, 2),
             "colocate": bool(colocate_gradients_with_ops),
             "gate": bool(gate_gradients),
+            "source": programs_own(graph),
             "zeros": UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO,
         },
     )

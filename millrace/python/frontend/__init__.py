@@ -121,6 +121,7 @@ from millrace._state.variable_groups import (
     local_variables,
     local_variables_initializer,
     model_variables,
+    moving_average_variables,
     report_uninitialized_variables,
     trainable_variables,
     variables_initializer,
@@ -133,7 +134,6 @@ from millrace._state.variables import (
     resource_variables_enabled,
 )
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
-from millrace._train.moving_averages import moving_average_variables
 from millrace._run import targets as _targets
 from millrace._run.config import (
     ConfigProto,

@@ -36,6 +36,11 @@ def trainable_variables(scope=None):
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
+def moving_average_variables(scope=None):
+    """The variables that have a moving average."""
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
 def variables_initializer(var_list, name="init"):
     """An Operation that sets each of these variables to its initial value."""
     return group(*[variable.initializer for variable in var_list], name=name)

@@ -7,7 +7,6 @@ from millrace._graph.conversion import convert
 from millrace._graph.default_graph import (
     add_to_collection,
     colocate_with,
-    get_collection,
     init_scope,
     name_scope,
 )
@@ -15,18 +14,17 @@ from millrace._graph.graph import get_default_graph
 from millrace._ops.arithmetic import cast
 from millrace._state.initializers import Zeros
 from millrace._state.named_variables import get_variable, variable_scope
-from millrace._state.variable_groups import global_variables, trainable_variables
+from millrace._state.variable_groups import (
+    global_variables,
+    moving_average_variables,
+    trainable_variables,
+)
 from millrace._state.variables import Variable
 from millrace._train.slots import create_slot, create_zeros_slot
 from millrace._values import dtypes
 
 _FLOATING = (dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64)
 _VARIABLE_OPS = ("Variable", "VariableV2", "VarHandleOp")
-
-
-def moving_average_variables(scope=None):
-    """The variables that have a moving average."""
-    return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def assign_moving_average(variable, value, decay, zero_debias=True, name=None):

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/autodiff/between.h"
+#include "millrace/autodiff/conditionals.h"
 #include "millrace/autodiff/node_gradient.h"
 #include "millrace/autodiff/placed_nodes.h"
 #include "millrace/autodiff/sums.h"
@@ -31,6 +32,7 @@ class GradientWalk {
         nodes_(builder, options) {}
 
   Result<std::vector<Gradient>> run(std::span<const Endpoint> ys, std::span<const Endpoint> xs) {
+    MR_TRY(look_for_conditionals());
     for (size_t i = 0; i < ys.size(); ++i) MR_TRY(start(ys[i], i));
     const std::vector<NodeId>& order = between_.order();
     for (auto node = order.rbegin(); node != order.rend(); ++node) MR_TRY(pass(*node));
@@ -47,6 +49,18 @@ class GradientWalk {
 
  private:
   const Graph& graph() const { return nodes_.graph(); }
+
+  static bool chooses(Role role) { return role == Role::switch_ || role == Role::merge; }
+
+  // While the graph is as the program made it.
+  Status look_for_conditionals() {
+    const auto is_on_the_way = [&](NodeId node) {
+      return chooses(graph()[node].op->role) && between_.passes_on(node);
+    };
+    if (std::ranges::none_of(between_.order(), is_on_the_way)) return {};
+    MR_ASSIGN(conditionals_, Conditionals::of(graph()));
+    return {};
+  }
 
   // What arrives at a y from outside.
   Status start(Endpoint y, size_t i) {
@@ -114,14 +128,20 @@ class GradientWalk {
     }
     if (!any) return {};
     nodes_.enter_scope_of(id);
-    NodeGradient node(nodes_, between_, id, std::move(arriving));
-    MR_ASSIGN(std::vector<Gradient> leaving, node.ask(options_.source));
+    MR_ASSIGN(std::vector<Gradient> leaving, handed_on(id, std::move(arriving)));
     if (options_.gate_gradients) MR_TRY(gate(leaving));
     nodes_.leave_scope();
     for (size_t slot = 0; slot < leaving.size(); ++slot) {
       if (leaving[slot].has_value()) arriving_[graph()[id].inputs[slot]].push_back(leaving[slot]);
     }
     return {};
+  }
+
+  Result<std::vector<Gradient>> handed_on(NodeId id, std::vector<Gradient> arriving) {
+    const bool is_the_programs = options_.source != nullptr && options_.source->has(id);
+    if (is_the_programs || !chooses(graph()[id].op->role))
+      return NodeGradient(nodes_, between_, id, std::move(arriving)).ask(options_.source);
+    return conditionals_->gradients(nodes_, id, arriving);
   }
 
   // Each as an Identity that waits for all of them.
@@ -143,6 +163,7 @@ class GradientWalk {
   const GradientOptions& options_;
   const Between between_;
   PlacedNodes nodes_;
+  std::optional<Conditionals> conditionals_;  // if the walk will meet one
   absl::flat_hash_map<Endpoint, std::vector<Gradient>> arriving_;
 };
 

@@ -65,8 +65,8 @@ struct GradientOptions {
 
 // Adds the gradients of the sum of `ys` by each x, in order.
 //
-// Errors: NOT_FOUND for an op on the way that has no gradient; UNIMPLEMENTED for control flow and
-// calls of functions on the way, and for what a gradient function can't do yet; INVALID_ARGUMENT
+// Errors: NOT_FOUND for an op on the way that has no gradient; UNIMPLEMENTED for loops and calls
+// of functions on the way, and for what a gradient function can't do yet; INVALID_ARGUMENT
 // for endpoints that don't exist, a grad_y that doesn't fit its y or is missing for a complex one,
 // a gradient that doesn't fit; what the source says. All name the node and its op. What was added
 // until then stays.

@@ -2,81 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/graph/text.h"
-#include "millrace/ops/all.h"
+#include "millrace/autodiff/testing/program.h"
 
 namespace millrace {
 namespace {
 
-const OpRegistry& all_ops() {
-  static const OpRegistry* const kOps = [] {
-    auto* made = new OpRegistry;
-    CHECK(register_all_ops(*made).ok());
-    return made;
-  }();
-  return *kOps;
-}
-
-// A program's graph, written as text, in a builder; and what gradients add to it.
-struct Program {
-  Builder builder{all_ops()};
-  size_t size = 0;
-
-  explicit Program(std::string_view text) {
-    const auto graph = parse_graph(text, all_ops());
-    REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
-    for (const Node& node : graph->nodes()) {
-      const auto made = builder.add({.name = builder.claim_name(node.name),
-                                     .op = node.op->name,
-                                     .inputs = {node.inputs.begin(), node.inputs.end()},
-                                     .attrs = node.attrs()},
-                                    builder.current());
-      REQUIRE_MESSAGE(made.ok(), made.status().to_string());
-    }
-    size = builder.graph().size();
-  }
-
-  Endpoint at(std::string_view name) const {
-    const auto found = find_endpoint(builder.graph(), name);
-    REQUIRE_MESSAGE(found.ok(), found.status().to_string());
-    return *found;
-  }
-  std::vector<Endpoint> all_at(std::initializer_list<std::string_view> names) const {
-    std::vector<Endpoint> found;
-    for (const std::string_view name : names) found.push_back(at(name));
-    return found;
-  }
-  Result<std::vector<Gradient>> by(std::initializer_list<std::string_view> ys,
-                                   std::initializer_list<std::string_view> xs,
-                                   const GradientOptions& options = {}) {
-    return add_gradients(builder, all_at(ys), all_at(xs), options);
-  }
-  // The names of the gradients: "none", "name", or "values at indices".
-  std::string names(const Result<std::vector<Gradient>>& gradients) const {
-    if (!gradients.ok()) return gradients.status().to_string();
-    std::string text;
-    for (const Gradient& each : *gradients) {
-      const auto name = [&](Endpoint of) { return endpoint_name(builder.graph(), of); };
-      str_append(&text, text.empty() ? "" : ", ",
-                 !each.has_value() ? "none"
-                 : each.slices
-                     ? str_cat(name(each.slices->values), " at ", name(each.slices->indices))
-                     : name(each.dense));
-    }
-    return text;
-  }
-  // What was added, a node a line.
-  std::string added() const {
-    std::string text;
-    for (size_t id = size; id < builder.graph().size(); ++id) {
-      str_append(&text,
-                 to_text(builder.graph(), builder.graph()[static_cast<NodeId>(id)],
-                         {.defaults = PrintOptions::Defaults::hidden}),
-                 "\n");
-    }
-    return text;
-  }
-};
+using testing::Program;
 
 constexpr std::string_view kProduct = R"(
   x = Placeholder(dtype=float, shape=[2,3])
@@ -273,15 +204,16 @@ TEST_CASE("what has no gradient yet is refused by name, but only where one would
     x = Placeholder(dtype=float, shape=[2])
     p = Placeholder(dtype=bool, shape=[])
     s = Switch(x, p)
-    m = Merge(s:0, s:1)
+    one = Const(1.0)
+    m = Merge(s:0, one)
     zero = Const(0)
     q = Prod(x, zero)
     a = PreventGradient(x, message="by hand")
     y = Neg(x)
   )");
   CHECK(program.names(program.by({"m"}, {"x"})) ==
-        "UNIMPLEMENTED: the gradient of 'm' (op type: Merge) can't be made: gradients don't go "
-        "through loops, conditionals, functions and transfers yet");
+        "UNIMPLEMENTED: the gradient of 'm' (op type: Merge) can't be made: its inputs are not "
+        "the two branches of one predicate; use tf.cond");
   CHECK(program.names(program.by({"q"}, {"x"})) ==
         "NOT_FOUND: No gradient defined for operation 'q' (op type: Prod)");
   CHECK(program.names(program.by({"a"}, {"x"})) ==

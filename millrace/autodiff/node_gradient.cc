@@ -78,10 +78,9 @@ Status NodeGradient::ask_source(GradientSource& source) {
 Status NodeGradient::ask_op() {
   const OpDef& op = *node().op;
   if (op.role != Role::ordinary && op.role != Role::nothing) {
-    return unimplemented(
-        "the gradient of ", who(),
-        " can't be made: gradients don't go through loops, conditionals, functions "
-        "and transfers yet");
+    return unimplemented("the gradient of ", who(),
+                         " can't be made: gradients don't go through loops, functions and "
+                         "transfers yet");
   }
   if (op.grad == nullptr && op.not_differentiable.empty())
     return not_found("No gradient defined for operation ", who());

@@ -42,6 +42,46 @@ def test_values_are_those_of_the_formula(session):
     )
 
 
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_conditional_has_the_gradient_of_the_branch_that_is_taken(session, use_resource):
+    p = tf.placeholder(tf.bool, [])
+    x = tf.constant([2.0, 3.0])
+    w = tf.Variable([1.0, 10.0], use_resource=use_resource)
+    y = tf.cond(p, lambda: x * x * w, lambda: tf.constant([5.0, 5.0]) + x)
+    session.run(tf.global_variables_initializer())
+    by_x, by_w = tf.gradients(y, [x, w])
+    assert session.run(by_x, {p: True}).tolist() == [4.0, 60.0]
+    assert session.run(by_x, {p: False}).tolist() == [1.0, 1.0]
+    assert session.run(tf.convert_to_tensor(by_w), {p: True}).tolist() == [4.0, 9.0]
+    assert session.run(tf.convert_to_tensor(by_w), {p: False}).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("outer", [False, True])
+@pytest.mark.parametrize("inner", [False, True])
+def test_conditionals_in_conditionals_have_gradients_of_second_order_too(session, outer, inner):
+    p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
+    x = tf.constant(3.0)
+    y = tf.cond(p, lambda: tf.cond(q, lambda: x**3.0, lambda: x * x) * x, lambda: -x)
+    first = tf.gradients(y, x)[0]
+    second = tf.gradients(first, x)[0]
+    power = 0 if not outer else 4 if inner else 3
+    feeds = {p: outer, q: inner}
+    assert session.run(y, feeds) == (3.0**power if power else -3.0)
+    assert np.isclose(session.run(first, feeds), power * 3.0 ** (power - 1) if power else -1.0)
+    assert np.isclose(session.run(second, feeds), power * (power - 1) * 3.0 ** max(power - 2, 0))
+
+
+def test_rows_that_one_branch_gathers_are_the_gradient_of_that_branch(session):
+    p = tf.placeholder(tf.bool, [])
+    table = tf.Variable([[1.0], [2.0], [3.0]], use_resource=True)
+    y = tf.cond(p, lambda: tf.reduce_sum(tf.gather(table, [2, 2])), lambda: tf.constant(0.0))
+    session.run(tf.global_variables_initializer())
+    (by_table,) = tf.gradients(y, [table])
+    by_table = tf.convert_to_tensor(by_table)
+    assert session.run(by_table, {p: True}).tolist() == [[0.0], [0.0], [2.0]]
+    assert session.run(by_table, {p: False}).tolist() == [[0.0], [0.0], [0.0]]
+
+
 def test_nodes_stand_in_tensorflows_scopes():
     x = tf.constant(2.0, name="x")
     y = tf.exp(x, name="y")
@@ -83,8 +123,8 @@ def test_what_has_no_gradient_is_refused_by_name():
         LookupError, match=r"No gradient defined for operation 'p' \(op type: Prod\)"
     ):
         tf.gradients(tf.reduce_prod(x, name="p"), x)
-    chosen = tf.cond(tf.constant(True), lambda: x * 2.0, lambda: x)
-    with pytest.raises(tf.errors.UnimplementedError, match="op type: Merge"):
-        tf.gradients(chosen, x)
+    looped = tf.while_loop(lambda v: v[0] < 9.0, lambda v: v * 2.0, [x])
+    with pytest.raises(tf.errors.UnimplementedError, match="op type: Exit"):
+        tf.gradients(looped, x)
     with pytest.raises(ValueError, match="grad_ys"):
         tf.gradients(x, x, grad_ys=[x, x])

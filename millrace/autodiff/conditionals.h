@@ -1,0 +1,61 @@
+// Conditionals of TensorFlow 1, as Switch and Merge make them: which branch of which of them each
+// node runs in, and their gradients.
+//
+// A Switch sends a value into one of two branches. All that depends on it there, by data or by
+// control, runs in that branch alone, up to the Merge of both. Conditionals nest. The gradient of a
+// Merge is a Switch by the same predicate, since only the branch that was taken gets one; that of a
+// Switch is a Merge, with zeros from the branch that has no use for the value. What is added runs,
+// and is dead, with the branch that it belongs to.
+//
+// Loops are made of the same ops, and are not known here.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "millrace/autodiff/gradients.h"
+#include "millrace/autodiff/placed_nodes.h"
+#include "millrace/graph/graph.h"
+
+namespace millrace {
+
+class Conditionals {
+ public:
+  // Of the nodes that `graph` has now. Errors: INVALID_ARGUMENT for frames that make no sense.
+  static Result<Conditionals> of(const Graph& graph);
+
+  // The gradients of the inputs of a Merge of two branches, or of a Switch, in slot order.
+  // `arriving` has an entry per output. Errors: UNIMPLEMENTED for one in a loop, and for a Merge of
+  // anything but the two branches of one predicate.
+  Result<std::vector<Gradient>> gradients(PlacedNodes& nodes, NodeId node,
+                                          const std::vector<Gradient>& arriving) const;
+
+ private:
+  using BranchId = uint32_t;
+  static constexpr BranchId kOutside = 0;
+
+  struct Branch {
+    BranchId parent = kOutside;
+    uint32_t depth = 0;
+    Endpoint predicate;   // as the first Switch that was met has it
+    Endpoint decided_by;  // behind identities
+    int side = 0;         // 0 where it is false, 1 where it is true
+  };
+
+  void place(const Graph& graph, const Node& node);
+  BranchId of_output(const Graph& graph, Endpoint output) const;
+  BranchId inside(const Graph& graph, BranchId parent, Endpoint predicate, int side);
+  // The branches whose ends the Merge is, in slot order.
+  std::optional<std::vector<BranchId>> ends(const Graph& graph, const Node& merge) const;
+  Result<std::vector<Gradient>> of_merge(PlacedNodes& nodes, NodeId merge,
+                                         const Gradient& arriving) const;
+  Result<std::vector<Gradient>> of_switch(PlacedNodes& nodes, NodeId node,
+                                          const std::vector<Gradient>& arriving) const;
+
+  std::vector<Branch> branches_ = {Branch{}};
+  absl::flat_hash_map<std::pair<BranchId, Endpoint>, BranchId> first_side_;  // the other is next
+  std::vector<BranchId> of_node_;
+  std::vector<bool> is_in_loop_;
+};
+
+}  // namespace millrace

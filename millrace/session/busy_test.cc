@@ -84,8 +84,8 @@ class EndlessSteps {
     const Output began = ops::queue_dequeue(there, queue, {DType::i32})[0];
     auto observer = Session::create(lab.target, {}, lab.client).value();
     CHECK(observer->extend(builder).ok());
+    for (size_t i = 0; i < count; ++i) sessions_.push_back(lab.session(endless_loop(device)));
     for (size_t i = 0; i < count; ++i) {
-      sessions_.push_back(lab.session(endless_loop(device)));
       threads_.emplace_back([this, i] {
         RunArgs args;
         args.cancellation = &cancellations_[i];

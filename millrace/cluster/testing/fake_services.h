@@ -1,13 +1,14 @@
 // A master and a worker that do nothing but write down what they are asked, for tests of
 // transports.
 //
-// Each call goes to a std::function that the test may set; without one it is answered with a
-// default reply. Calls that a test leaves unanswered it keeps itself.
+// Each call goes to a std::function that the test may set, also while calls come in; without one it
+// is answered with a default reply. Calls that a test leaves unanswered it keeps itself.
 #pragma once
 
 #include <functional>
 #include <utility>
 
+#include "millrace/base/mutex.h"
 #include "millrace/cluster/services.h"
 
 namespace millrace::testing {
@@ -15,10 +16,27 @@ namespace millrace::testing {
 template <class Request, class Reply>
 using Answer = std::function<void(Request, Call, Done<Reply>)>;
 
+template <class Function>
+class Settable {
+ public:
+  void operator=(Function function) {
+    MutexLock lock(mutex_);
+    function_ = std::move(function);
+  }
+  Function get() const {
+    MutexLock lock(mutex_);
+    return function_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  Function function_ MR_GUARDED_BY(mutex_);
+};
+
 template <class Request, class Reply>
-void answer_with(const Answer<Request, Reply>& answer, Request request, const Call& call,
+void answer_with(const Settable<Answer<Request, Reply>>& answer, Request request, const Call& call,
                  Done<Reply> done) {
-  if (answer) return answer(std::move(request), call, std::move(done));
+  if (const auto set = answer.get()) return set(std::move(request), call, std::move(done));
   if constexpr (std::is_void_v<Reply>) {
     done(Status());
   } else {
@@ -28,17 +46,17 @@ void answer_with(const Answer<Request, Reply>& answer, Request request, const Ca
 
 class FakeMaster final : public MasterService {
  public:
-  Answer<CreateSessionRequest, CreateSessionReply> on_create_session;
-  Answer<ExtendSessionRequest, ExtendSessionReply> on_extend_session;
-  Answer<RunStepRequest, RunStepReply> on_run_step;
-  Answer<PartialRunSetupRequest, PartialRunSetupReply> on_partial_run_setup;
-  Answer<CloseSessionRequest, void> on_close_session;
-  Answer<ListDevicesRequest, ListDevicesReply> on_list_devices;
-  Answer<ResetRequest, void> on_reset;
-  Answer<MakeCallableRequest, MakeCallableReply> on_make_callable;
-  Answer<RunCallableRequest, RunCallableReply> on_run_callable;
-  Answer<ReleaseCallableRequest, void> on_release_callable;
-  std::function<void(Call, Done<TaskDescription>)> on_describe;
+  Settable<Answer<CreateSessionRequest, CreateSessionReply>> on_create_session;
+  Settable<Answer<ExtendSessionRequest, ExtendSessionReply>> on_extend_session;
+  Settable<Answer<RunStepRequest, RunStepReply>> on_run_step;
+  Settable<Answer<PartialRunSetupRequest, PartialRunSetupReply>> on_partial_run_setup;
+  Settable<Answer<CloseSessionRequest, void>> on_close_session;
+  Settable<Answer<ListDevicesRequest, ListDevicesReply>> on_list_devices;
+  Settable<Answer<ResetRequest, void>> on_reset;
+  Settable<Answer<MakeCallableRequest, MakeCallableReply>> on_make_callable;
+  Settable<Answer<RunCallableRequest, RunCallableReply>> on_run_callable;
+  Settable<Answer<ReleaseCallableRequest, void>> on_release_callable;
+  Settable<std::function<void(Call, Done<TaskDescription>)>> on_describe;
 
   void create_session(CreateSessionRequest request, Call call,
                       Done<CreateSessionReply> done) override {
@@ -76,26 +94,26 @@ class FakeMaster final : public MasterService {
   }
   // Without on_describe like a task that is not Millrace's.
   void describe(Call call, Done<TaskDescription> done) override {
-    if (on_describe) return on_describe(call, std::move(done));
+    if (const auto set = on_describe.get()) return set(call, std::move(done));
     MasterService::describe(call, std::move(done));
   }
 };
 
 class FakeWorker final : public WorkerService {
  public:
-  std::function<void(Call, Done<GetStatusReply>)> on_get_status;
-  Answer<CreateWorkerSessionRequest, void> on_create_worker_session;
-  Answer<DeleteWorkerSessionRequest, void> on_delete_worker_session;
-  Answer<RegisterGraphRequest, RegisterGraphReply> on_register_graph;
-  Answer<DeregisterGraphRequest, void> on_deregister_graph;
-  Answer<RunGraphRequest, RunGraphReply> on_run_graph;
-  Answer<CleanupGraphRequest, void> on_cleanup_graph;
-  Answer<CleanupAllRequest, void> on_cleanup_all;
-  Answer<RecvTensorRequest, RecvTensorReply> on_recv_tensor;
-  Answer<EndedTask, void> on_farewell;
+  Settable<std::function<void(Call, Done<GetStatusReply>)>> on_get_status;
+  Settable<Answer<CreateWorkerSessionRequest, void>> on_create_worker_session;
+  Settable<Answer<DeleteWorkerSessionRequest, void>> on_delete_worker_session;
+  Settable<Answer<RegisterGraphRequest, RegisterGraphReply>> on_register_graph;
+  Settable<Answer<DeregisterGraphRequest, void>> on_deregister_graph;
+  Settable<Answer<RunGraphRequest, RunGraphReply>> on_run_graph;
+  Settable<Answer<CleanupGraphRequest, void>> on_cleanup_graph;
+  Settable<Answer<CleanupAllRequest, void>> on_cleanup_all;
+  Settable<Answer<RecvTensorRequest, RecvTensorReply>> on_recv_tensor;
+  Settable<Answer<EndedTask, void>> on_farewell;
 
   void get_status(WhenDown, Call call, Done<GetStatusReply> done) override {
-    if (on_get_status) return on_get_status(call, std::move(done));
+    if (const auto set = on_get_status.get()) return set(call, std::move(done));
     done(GetStatusReply());
   }
   void farewell(EndedTask ended, Call call, Done<void> done) override {

@@ -11,13 +11,9 @@ Endpoint behind_identities(const Graph& graph, Endpoint value) {
   return value;
 }
 
-DType type_of(const PlacedNodes& nodes, Endpoint of) {
-  return nodes.graph()[of.node].output_types()[of.output].dtype;
-}
-
 // Zeros like the value that a Switch sends on, or like the variable whose handle it is.
 Result<Endpoint> zeros_of(PlacedNodes& nodes, Endpoint value, DType dtype) {
-  if (type_of(nodes, value) != DType::resource) return nodes.add("ZerosLike", {value});
+  if (nodes.dtype(value) != DType::resource) return nodes.add("ZerosLike", {value});
   MR_ASSIGN(const Endpoint shape, nodes.add("VariableShape", {value}));
   MR_ASSIGN(Tensor zero, scalar_of(dtype, 0));
   MR_ASSIGN(const Endpoint one,
@@ -133,7 +129,7 @@ Result<std::vector<Gradient>> Conditionals::of_switch(PlacedNodes& nodes, NodeId
   for (size_t side = 0; side < 2; ++side) {
     const Endpoint other = sides[1 - side];
     if (sides[side].node != kNoNode || other.node == kNoNode) continue;
-    MR_ASSIGN(const Endpoint zeros, zeros_of(nodes, value, type_of(nodes, other)));
+    MR_ASSIGN(const Endpoint zeros, zeros_of(nodes, value, nodes.dtype(other)));
     MR_ASSIGN(const Endpoint sent, nodes.add("Switch", {zeros, predicate}));
     sides[side] = {sent.node, static_cast<int32_t>(side)};
   }

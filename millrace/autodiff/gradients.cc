@@ -65,12 +65,12 @@ class GradientWalk {
   // What arrives at a y from outside.
   Status start(Endpoint y, size_t i) {
     const std::string name = str_cat("grad_ys_", i);
-    const DType dtype = graph()[y.node].output_types()[y.output].dtype;
+    const DType dtype = nodes_.dtype(y);
     nodes_.beside(y.node);
     Gradient gradient;
     if (i < options_.grad_ys.size() && options_.grad_ys[i].node != kNoNode) {
       const Endpoint given = options_.grad_ys[i];
-      const DType type = graph()[given.node].output_types()[given.output].dtype;
+      const DType type = nodes_.dtype(given);
       if (type != dtype) {
         return invalid("gradients: grad_ys[", i, "] is ", dtype_name(type), "; its y, '",
                        endpoint_name(graph(), y), "', is ", dtype_name(dtype));
@@ -97,7 +97,7 @@ class GradientWalk {
 
   // For an x that no y depends on.
   Result<Endpoint> zeros(Endpoint x) {
-    if (graph()[x.node].output_types()[x.output].dtype == DType::resource) {
+    if (nodes_.dtype(x) == DType::resource) {
       return unimplemented("gradients: no y depends on '", endpoint_name(graph(), x),
                            "', and a handle says nothing of which zeros it wants; ask for the "
                            "gradient of what is read from it, or for none where there is none");

@@ -11,8 +11,7 @@ NodeGradient::NodeGradient(PlacedNodes& nodes, const Between& between, NodeId no
 }
 
 DType NodeGradient::dtype(Endpoint of) const {
-  if (of.node == kNoNode) return DType::invalid;
-  return nodes_.graph()[of.node].output_types()[of.output].dtype;
+  return of.node == kNoNode ? DType::invalid : nodes_.dtype(of);
 }
 
 PartialShape NodeGradient::shape(Endpoint of) const {

@@ -18,6 +18,7 @@ class PlacedNodes {
   Builder& builder() { return builder_; }
   const Builder& builder() const { return builder_; }
   const Graph& graph() const { return builder_.graph(); }
+  DType dtype(Endpoint of) const { return graph()[of.node].output_types()[of.output].dtype; }
 
   // From now on nodes go where `op` is, if the options want that; kNoNode: nowhere in particular.
   void beside(NodeId op);

@@ -10,10 +10,6 @@ Result<Endpoint> constant(PlacedNodes& nodes, Tensor value) {
   return nodes.add("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}});
 }
 
-DType type_of(const PlacedNodes& nodes, Endpoint of) {
-  return nodes.graph()[of.node].output_types()[of.output].dtype;
-}
-
 Result<Endpoint> concatenated(PlacedNodes& nodes, std::vector<Endpoint> parts) {
   MR_ASSIGN(const Endpoint axis, constant(nodes, Tensor::scalar<int32_t>(0)));
   const auto number = static_cast<int64_t>(parts.size());
@@ -23,14 +19,13 @@ Result<Endpoint> concatenated(PlacedNodes& nodes, std::vector<Endpoint> parts) {
 
 // Rows of all parts, one after another. Where indices are of two types, the wider one counts.
 Result<Gradient> summed_slices(PlacedNodes& nodes, const std::vector<Gradient>& parts) {
-  const bool is_wide = std::ranges::any_of(parts, [&](const Gradient& part) {
-    return type_of(nodes, part.slices->indices) == DType::i64;
-  });
+  const bool is_wide = std::ranges::any_of(
+      parts, [&](const Gradient& part) { return nodes.dtype(part.slices->indices) == DType::i64; });
   std::vector<Endpoint> values, indices;
   for (const Gradient& part : parts) {
     values.push_back(part.slices->values);
     indices.push_back(part.slices->indices);
-    if (!is_wide || type_of(nodes, indices.back()) == DType::i64) continue;
+    if (!is_wide || nodes.dtype(indices.back()) == DType::i64) continue;
     MR_ASSIGN(indices.back(), nodes.add("Cast", {indices.back()}, {{"DstT", DType::i64}}));
   }
   MR_ASSIGN(const Endpoint all_values, concatenated(nodes, std::move(values)));

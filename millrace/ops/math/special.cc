@@ -5,6 +5,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/elementwise.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
 
 namespace millrace {
 namespace {
@@ -46,31 +47,33 @@ double digamma_of(double x) {
   return std::log(x) - 0.5 / x - series - below - reflected;
 }
 
-Status add_special(OpRegistry& ops, std::string name, std::string doc, KernelFactory cpu,
-                   std::string example) {
+Status add_special(OpRegistry& ops, std::string name, GradFn gradient, std::string doc,
+                   KernelFactory cpu, std::string example) {
   return ops.add({.name = std::move(name),
                   .doc = std::move(doc),
                   .signature = "x: T -> y: T | T: floating",
                   .infer = infer::same_as_input,
                   .cpu = std::move(cpu),
+                  .grad = gradient,
                   .examples = {std::move(example)}});
 }
 
 }  // namespace
 
 Status register_special(OpRegistry& ops) {
-  MR_TRY(add_special(ops, "Erf",
+  MR_TRY(add_special(ops, "Erf", grad::erf,
                      "The error function: 2 / sqrt(pi) times the integral of exp(-t^2).",
                      cpu::unary<cpu::Floating>([](auto x) { return std::erf(x); }),
                      "[0 1 -inf] -> [0 0.8427007929 -1]"));
-  MR_TRY(add_special(ops, "Erfc", "1 - erf(x), accurate where that is small.",
+  MR_TRY(add_special(ops, "Erfc", grad::erfc, "1 - erf(x), accurate where that is small.",
                      cpu::unary<cpu::Floating>([](auto x) { return std::erfc(x); }),
                      "[0 1 inf] -> [1 0.1572992070 0]"));
-  MR_TRY(add_special(ops, "Lgamma", "The logarithm of the absolute value of gamma(x).",
+  MR_TRY(add_special(ops, "Lgamma", grad::lgamma,
+                     "The logarithm of the absolute value of gamma(x).",
                      cpu::unary<cpu::Floating>([](auto x) { return log_gamma(x); }),
-                     "[1 0.5 4 0] -> [0 0.5723649429 1.7917594692 inf]"));
+                     "[1 0.5 4 -0.5] -> [0 0.5723649429 1.7917594692 1.2655121235]"));
   return add_special(
-      ops, "Digamma", "The derivative of Lgamma; NaN at its poles.",
+      ops, "Digamma", /*gradient=*/nullptr, "The derivative of Lgamma; NaN at its poles.",
       cpu::unary<cpu::Floating>([](auto x) { return static_cast<decltype(x)>(digamma_of(x)); }),
       "[1 0.5 -0.5 0] -> [-0.5772156649 -1.9635100260 0.0364899740 nan]");
 }

@@ -1,4 +1,6 @@
 // Part of gradients.h: of functions of one tensor, element by element.
+#include <numbers>
+
 #include "millrace/ops/math/gradients.h"
 
 namespace millrace::grad {
@@ -11,6 +13,12 @@ Status scaled_by(GradContext& g, Endpoint slope) {
 }
 
 Endpoint one(GradContext& g) { return g.scalar(g.dtype(g.input(0)), 1); }
+
+// height exp(-x^2)
+Endpoint bell(GradContext& g, double height) {
+  const Endpoint falling = g.add("Exp", {g.add("Neg", {g.add("Square", {g.input(0)})})});
+  return g.add("Mul", {g.scalar(g.dtype(g.input(0)), height), falling});
+}
 
 // By the op that makes it from what the function gave and what arrives.
 Status fused(GradContext& g, std::string_view op) {
@@ -67,6 +75,9 @@ Status log(GradContext& g) { return scaled_by(g, g.add("Reciprocal", {g.input(0)
 Status log1p(GradContext& g) {
   return scaled_by(g, g.add("Reciprocal", {g.add("AddV2", {one(g), g.input(0)})}));
 }
+Status erf(GradContext& g) { return scaled_by(g, bell(g, 2 * std::numbers::inv_sqrtpi)); }
+Status erfc(GradContext& g) { return scaled_by(g, bell(g, -2 * std::numbers::inv_sqrtpi)); }
+Status lgamma(GradContext& g) { return scaled_by(g, g.add("Digamma", {g.input(0)})); }
 Status tanh(GradContext& g) { return fused(g, "TanhGrad"); }
 Status sigmoid(GradContext& g) { return fused(g, "SigmoidGrad"); }
 

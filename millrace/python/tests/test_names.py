@@ -21,6 +21,7 @@ MODULES = {
     "flags": "DEFINE_string",
     "gfile": "Open",
     "initializers": "zeros",
+    "layers": "dense",
     "linalg": "tensordot",
     "logging": "info",
     "math": "floordiv",
@@ -28,6 +29,7 @@ MODULES = {
     "queue": "FIFOQueue",
     "random": "shuffle",
     "raw_ops": "MatMul",
+    "regularizers": "l2",
     "strings": "join",
     "train": "Server",
 }

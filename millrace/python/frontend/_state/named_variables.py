@@ -78,7 +78,31 @@ class _Store:
     def __init__(self):
         self.variables = {}
         self.scope = VariableScope()
-        self.default_names = {}  # how often a default name was taken inside a scope
+        # The scopes that were opened in each scope that is open now, the innermost last. What was
+        # opened in one is forgotten when it is left: who enters it again finds the same default names.
+        self.opened = [_Opened()]
+
+    def is_open_name(self, name):
+        return any(name in level.names for level in self.opened)
+
+    def unused(self, name):
+        """`name`, or with the first of _1, _2 ... that no scope was opened under."""
+        if not self.is_open_name(name):
+            return name
+        tried = self.opened[-1].tried
+        index = tried.get(name, 1)
+        while self.is_open_name(f"{name}_{index}"):
+            index += 1
+        tried[name] = index
+        return f"{name}_{index}"
+
+
+class _Opened:
+    """The full names of the scopes that were opened in one scope."""
+
+    def __init__(self):
+        self.names = set()
+        self.tried = {}  # by default name: the numbers below are taken
 
 
 def _store():
@@ -255,12 +279,12 @@ class variable_scope:
         given = self._name_or_scope
         if isinstance(given, VariableScope):
             name, inherited = given.name, given
-            last = given.name.rpartition("/")[2]
-            node_scope = last
+            node_scope = given.name.rpartition("/")[2]
         else:
-            last = given if given is not None else self._unused(store, outer)
-            name, inherited = (f"{outer.name}/{last}" if outer.name else last), outer
-            node_scope = last
+            node_scope = given if given is not None else self._default_name
+            name, inherited = (f"{outer.name}/{node_scope}" if outer.name else node_scope), outer
+            if given is None:
+                name = store.unused(name)
         original = outer.original_name_scope
         if self._auxiliary and node_scope:
             original = self._stack.enter_context(name_scope(node_scope, values=self._values))
@@ -274,14 +298,11 @@ class variable_scope:
             },
         )
         store.scope = made
+        store.opened[-1].names.add(name)
+        store.opened.append(_Opened())
+        self._stack.callback(store.opened.pop)
         self._stack.callback(setattr, store, "scope", outer)
         return made
-
-    def _unused(self, store, outer):
-        key = (outer.name, self._default_name)
-        count = store.default_names.get(key, 0)
-        store.default_names[key] = count + 1
-        return f"{self._default_name}_{count}" if count else self._default_name
 
     def __exit__(self, *error):
         return self._stack.__exit__(*error)

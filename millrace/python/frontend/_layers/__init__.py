@@ -1,0 +1,1 @@
+"""Layers: variables and the nodes that use them, under one name."""

@@ -1,0 +1,253 @@
+"""Batch normalization."""
+
+from millrace import _gen as gen_ops
+from millrace._flow.smart_cond import known_truth, smart_cond
+from millrace._graph.default_graph import colocate_with, name_scope
+from millrace._layers.input_spec import InputSpec
+from millrace._layers.layer import Layer
+from millrace._ops.arithmetic import cast
+from millrace._ops.arrays import reshape
+from millrace._ops.arrays import shape as shape_of
+from millrace._ops.normalization import batch_normalization as normalize
+from millrace._ops.normalization import moments
+from millrace._ops.reductions import reduce_prod
+from millrace._state.initializers import ones_initializer, zeros_initializer
+from millrace._values import dtypes
+from millrace._values.tensor_shape import TensorShape
+
+
+class BatchNormalization(Layer):
+    """gamma * (x - mean) / sqrt(variance + epsilon) + beta, mean and variance over all axes but one:
+    in training those of the batch, else moving averages of them.
+
+    In training the averages move only if the operations in tf.GraphKeys.UPDATE_OPS run with the
+    step, as by `with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS))` around
+    the optimizer.
+
+    Args:
+      axis: the axis of the features, or a list of axes.
+      momentum: how much of the averages stays at each update.
+      epsilon: a small number that keeps the divisor from 0.
+      center, scale: whether there is a beta, a gamma.
+      beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer: as
+        in tf.get_variable.
+      beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint: as for Dense.
+      renorm, renorm_clipping, renorm_momentum: must be off: there is no batch renormalization.
+      fused: what TensorFlow computes by one op, for four axes with the features in axis 1 or 3
+        (None and True ask for it where it can be, False never), is computed of many here. What it
+        decides is the moving variance: as of TensorFlow's fused op it is that of the population,
+        n / (n - 1) times that of the batch.
+      trainable, name: as for Dense.
+      virtual_batch_size, adjustment: must be None.
+
+    Called with (inputs, training=False); `training` may be a bool Tensor. Its variables are `gamma`,
+    `beta`, `moving_mean` and `moving_variance`, the latter two not trainable.
+
+    Raises:
+      ValueError: if an axis is not one of the inputs or its size not known.
+      NotImplementedError: for what must be off.
+    """
+
+    def __init__(
+        self,
+        axis=-1,
+        momentum=0.99,
+        epsilon=1e-3,
+        center=True,
+        scale=True,
+        beta_initializer=zeros_initializer(),
+        gamma_initializer=ones_initializer(),
+        moving_mean_initializer=zeros_initializer(),
+        moving_variance_initializer=ones_initializer(),
+        beta_regularizer=None,
+        gamma_regularizer=None,
+        beta_constraint=None,
+        gamma_constraint=None,
+        renorm=False,
+        renorm_clipping=None,
+        renorm_momentum=0.99,
+        fused=None,
+        trainable=True,
+        virtual_batch_size=None,
+        adjustment=None,
+        name=None,
+        **kwargs,
+    ):
+        super().__init__(trainable=trainable, name=name, **kwargs)
+        given = {
+            "renorm": renorm,
+            "virtual_batch_size": virtual_batch_size,
+            "adjustment": adjustment,
+        }
+        for argument, value in given.items():
+            if value:
+                raise NotImplementedError(f"batch normalization has no {argument}: leave it out")
+        self.axis = axis
+        self.momentum, self.epsilon = momentum, epsilon
+        self.center, self.scale = center, scale
+        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
+        self.moving_mean_initializer = moving_mean_initializer
+        self.moving_variance_initializer = moving_variance_initializer
+        self.beta_regularizer, self.gamma_regularizer = beta_regularizer, gamma_regularizer
+        self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
+        self.fused = True if fused is None else bool(fused)
+        self.beta = self.gamma = self.moving_mean = self.moving_variance = None
+
+    def build(self, input_shape):
+        shape = TensorShape(input_shape)
+        if shape.ndims is None:
+            raise ValueError(f"Input has undefined rank: {shape}")
+        sizes = shape.as_list()
+        axes = [self.axis] if isinstance(self.axis, int) else list(self.axis)
+        if any(not -len(sizes) <= axis < len(sizes) for axis in axes):
+            raise ValueError(f"Invalid axis: {self.axis} of inputs with shape {shape}")
+        self.axis = [axis % len(sizes) for axis in axes]
+        if len(set(self.axis)) < len(self.axis):
+            raise ValueError(f"Duplicate axis: {self.axis}")
+        self.fused = self.fused and len(sizes) == 4 and self.axis in ([1], [3])
+        kept = {axis: sizes[axis] for axis in self.axis}
+        if None in kept.values():
+            raise ValueError(f"Input has undefined `axis` dimension. Input shape: {shape}")
+        self.input_spec = InputSpec(ndim=len(sizes), axes=kept)
+        # With several axes the variables have the rank of the inputs.
+        several = [kept.get(axis, 1) for axis in range(len(sizes))]
+        self._make_variables(list(kept.values()) if len(kept) == 1 else several)
+        self.built = True
+
+    def _make_variables(self, shape):
+        dtype = dtypes.as_dtype(self.dtype or dtypes.float32)
+        wide = dtypes.float32 if dtype in (dtypes.float16, dtypes.bfloat16) else dtype
+        if self.scale:
+            self.gamma = self.add_weight(
+                "gamma",
+                shape,
+                wide,
+                self.gamma_initializer,
+                self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+            )
+        if self.center:
+            self.beta = self.add_weight(
+                "beta",
+                shape,
+                wide,
+                self.beta_initializer,
+                self.beta_regularizer,
+                constraint=self.beta_constraint,
+            )
+        self.moving_mean = self.add_weight(
+            "moving_mean", shape, wide, self.moving_mean_initializer, trainable=False
+        )
+        self.moving_variance = self.add_weight(
+            "moving_variance", shape, wide, self.moving_variance_initializer, trainable=False
+        )
+
+    def call(self, inputs, training=False):
+        wide = self.moving_mean.dtype.base_dtype
+        x = cast(inputs, wide)
+        mean, variance = self.moving_mean.value(), self.moving_variance.value()
+        if known_truth(training) is not False:
+            mean, variance = self._moments_and_updates(x, training)
+        sizes = x.shape.as_list()
+        broad = [size if axis in self.axis else 1 for axis, size in enumerate(sizes)]
+        outputs = normalize(
+            x,
+            reshape(mean, broad),
+            reshape(variance, broad),
+            reshape(self.beta, broad) if self.center else None,
+            reshape(self.gamma, broad) if self.scale else None,
+            self.epsilon,
+        )
+        outputs = cast(outputs, inputs.dtype.base_dtype)
+        outputs.set_shape(inputs.shape)
+        return outputs
+
+    def _moments_and_updates(self, x, training):
+        """What to normalize by, in training and if `training` is known only later."""
+        axes = [axis for axis in range(x.shape.ndims) if axis not in self.axis]
+        mean, variance = moments(x, axes, keepdims=len(self.axis) > 1)
+        of_population = variance * self._correction(x, axes) if self.fused else variance
+        self._move(self.moving_mean, mean, training)
+        self._move(self.moving_variance, of_population, training)
+        moving_mean, moving_variance = self.moving_mean.value(), self.moving_variance.value()
+        return (
+            smart_cond(training, lambda: mean, lambda: gen_ops.identity(moving_mean)),
+            smart_cond(training, lambda: variance, lambda: gen_ops.identity(moving_variance)),
+        )
+
+    def _correction(self, x, axes):
+        number = cast(reduce_prod(gen_ops.gather_v2(shape_of(x), axes, 0)), x.dtype.base_dtype)
+        return number / gen_ops.maximum(number - 1, 1)
+
+    def _move(self, average, value, training):
+        def moved():
+            with name_scope("AssignMovingAvg"), colocate_with(average):
+                return average.assign_sub((average.value() - value) * (1.0 - self.momentum))
+
+        self.add_update(smart_cond(training, moved, lambda: average.value()))
+
+    def compute_output_shape(self, input_shape):
+        return TensorShape(input_shape)
+
+
+def batch_normalization(
+    inputs,
+    axis=-1,
+    momentum=0.99,
+    epsilon=1e-3,
+    center=True,
+    scale=True,
+    beta_initializer=zeros_initializer(),
+    gamma_initializer=ones_initializer(),
+    moving_mean_initializer=zeros_initializer(),
+    moving_variance_initializer=ones_initializer(),
+    beta_regularizer=None,
+    gamma_regularizer=None,
+    beta_constraint=None,
+    gamma_constraint=None,
+    training=False,
+    trainable=True,
+    name=None,
+    reuse=None,
+    renorm=False,
+    renorm_clipping=None,
+    renorm_momentum=0.99,
+    fused=None,
+    virtual_batch_size=None,
+    adjustment=None,
+):
+    """BatchNormalization, made and called.
+
+    Args:
+      inputs: a Tensor of a floating type and known rank.
+      training: True to normalize by the batch and to move the averages; a bool or a bool scalar
+        Tensor.
+      reuse: True to use the variables of an earlier layer of this name.
+      Others: as for BatchNormalization.
+    """
+    layer = BatchNormalization(
+        axis=axis,
+        momentum=momentum,
+        epsilon=epsilon,
+        center=center,
+        scale=scale,
+        beta_initializer=beta_initializer,
+        gamma_initializer=gamma_initializer,
+        moving_mean_initializer=moving_mean_initializer,
+        moving_variance_initializer=moving_variance_initializer,
+        beta_regularizer=beta_regularizer,
+        gamma_regularizer=gamma_regularizer,
+        beta_constraint=beta_constraint,
+        gamma_constraint=gamma_constraint,
+        renorm=renorm,
+        renorm_clipping=renorm_clipping,
+        renorm_momentum=renorm_momentum,
+        fused=fused,
+        trainable=trainable,
+        virtual_batch_size=virtual_batch_size,
+        adjustment=adjustment,
+        name=name,
+        _scope=name,
+        _reuse=reuse,
+    )
+    return layer(inputs, training=training)

@@ -20,7 +20,7 @@ LAYERS = [
     ["_flow"],
     ["_cluster", "_state"],
     ["_train"],
-    ["_layers", "_run"],
+    ["_layers", "_measures", "_run"],
 ]
 # Private names that all objects may have: by these they take part where a Tensor is asked for. And
 # what namedtuples have.

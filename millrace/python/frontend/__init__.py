@@ -165,7 +165,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app compat contrib debugging dtypes errors flags gfile initializers layers linalg logging math nn queue "
+    "app compat contrib debugging dtypes errors flags gfile initializers layers linalg logging losses math nn queue "
     "random raw_ops regularizers strings train".split()
 )
 

@@ -24,6 +24,7 @@ MODULES = {
     "layers": "dense",
     "linalg": "tensordot",
     "logging": "info",
+    "losses": "log_loss",
     "math": "floordiv",
     "nn": "relu",
     "queue": "FIFOQueue",

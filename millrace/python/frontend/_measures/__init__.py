@@ -1,0 +1,1 @@
+"""Losses and metrics: how far predictions are from labels."""

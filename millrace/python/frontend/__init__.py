@@ -110,6 +110,9 @@ from millrace._state.queues import (
     QueueBase,
     RandomShuffleQueue,
 )
+from millrace._state.scaled_initializers import (
+    UniformUnitScaling as uniform_unit_scaling_initializer,
+)
 from millrace._state.variable_groups import (
     all_variables,
     assert_variables_initialized,
@@ -165,7 +168,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app compat contrib debugging dtypes errors flags gfile initializers layers linalg logging losses math nn queue "
+    "app compat contrib debugging dtypes errors flags gfile initializers keras layers linalg logging losses math nn queue "
     "random raw_ops regularizers strings train".split()
 )
 

@@ -245,6 +245,10 @@ class Layer:
             update = update() if callable(update) else update
             self._updates.append(update if isinstance(update, Operation) else convert(update).op)
 
+    def collect_updates(self):
+        """Puts the updates where programs look for them; called at the end of each call."""
+        _add_new(self.updates, GraphKeys.UPDATE_OPS)
+
     # ---- A call ----------------------------------------------------------------------------------
 
     def __call__(self, inputs, *args, scope=None, **kwargs):
@@ -272,7 +276,7 @@ class Layer:
                         f"None (layer: {self.name})."
                     )
                 self._regularize_activity(outputs)
-        _add_new(self.updates, GraphKeys.UPDATE_OPS)
+        self.collect_updates()
         return outputs
 
     def apply(self, inputs, *args, **kwargs):

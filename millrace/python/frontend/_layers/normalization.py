@@ -104,7 +104,7 @@ class BatchNormalization(Layer):
         self.axis = [axis % len(sizes) for axis in axes]
         if len(set(self.axis)) < len(self.axis):
             raise ValueError(f"Duplicate axis: {self.axis}")
-        self.fused = self.fused and len(sizes) == 4 and self.axis in ([1], [3])
+        self.fused = self.fused and self.is_fusible(len(sizes))
         kept = {axis: sizes[axis] for axis in self.axis}
         if None in kept.values():
             raise ValueError(f"Input has undefined `axis` dimension. Input shape: {shape}")
@@ -113,6 +113,10 @@ class BatchNormalization(Layer):
         several = [kept.get(axis, 1) for axis in range(len(sizes))]
         self._make_variables(list(kept.values()) if len(kept) == 1 else several)
         self.built = True
+
+    def is_fusible(self, rank):
+        """Whether TensorFlow computes inputs of this rank by its fused op."""
+        return rank == 4 and self.axis in ([1], [3])
 
     def _make_variables(self, shape):
         dtype = dtypes.as_dtype(self.dtype or dtypes.float32)

@@ -1,0 +1,27 @@
+"""tf.contrib.framework: argument scopes, variables by name, the global step, nested structures."""
+
+from millrace._layers.arg_scopes import (
+    add_arg_scope,
+    arg_scope,
+    arg_scoped_arguments,
+    current_arg_scope,
+    has_arg_scope,
+)
+from millrace._state.found_variables import (
+    get_local_variables,
+    get_model_variables,
+    get_trainable_variables,
+    get_unique_variable,
+    get_variables,
+    get_variables_by_name,
+    get_variables_by_suffix,
+    get_variables_to_restore,
+    local_variable,
+)
+from millrace._train.global_steps import (
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+)
+from millrace.contrib.framework import nest

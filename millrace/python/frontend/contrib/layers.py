@@ -1,0 +1,23 @@
+"""tf.contrib.layers: layers, initializers and regularizers with contrib's names and defaults."""
+
+from millrace._layers.contrib_layers import (
+    batch_norm,
+    dropout,
+    flatten,
+    fully_connected,
+    linear,
+    relu,
+)
+from millrace._layers.regularizers import (
+    apply_regularization,
+    l1_l2_regularizer,
+    l1_regularizer,
+    l2_regularizer,
+    sum_regularizer,
+)
+from millrace._state.scaled_initializers import (
+    contrib_variance_scaling_initializer as variance_scaling_initializer,
+)
+from millrace._state.scaled_initializers import xavier_initializer
+
+xavier_initializer_conv2d = xavier_initializer

@@ -137,6 +137,7 @@ from millrace._state.variables import (
     resource_variables_enabled,
 )
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
+from millrace._measures.confusion import confusion_matrix
 from millrace._run import targets as _targets
 from millrace._run.config import (
     ConfigProto,
@@ -168,7 +169,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app compat contrib debugging dtypes errors flags gfile initializers keras layers linalg logging losses math nn queue "
+    "app compat contrib debugging dtypes errors flags gfile initializers keras layers linalg logging losses math metrics nn queue "
     "random raw_ops regularizers strings train".split()
 )
 

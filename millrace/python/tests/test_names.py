@@ -33,6 +33,7 @@ MODULES = {
     "logging": "info",
     "losses": "log_loss",
     "math": "floordiv",
+    "metrics": "accuracy",
     "nn": "relu",
     "queue": "FIFOQueue",
     "random": "shuffle",

@@ -92,3 +92,18 @@ def test_the_shape_of_something_large_needs_a_type_that_holds_it():
     with pytest.raises(TypeError, match="Expected int32"):
         tf.convert_to_tensor(x.shape, tf.int32)
     assert tf.shape(x, out_type=tf.int64).dtype == tf.int64
+
+
+def test_a_size_of_what_is_made_may_be_a_tensor(session):
+    x = tf.placeholder(tf.float32, [None])
+    made = [
+        tf.zeros([tf.size(x), 2]),
+        tf.ones([tf.shape(x)[0]]),
+        tf.zeros([2, tf.size(x)], tf.int32),
+    ]
+    shapes = [value.shape for value in session.run(made, {x: [1.0, 2.0, 3.0]})]
+    assert shapes == [(3, 2), (3,), (2, 3)]
+    with pytest.raises(TypeError):
+        tf.TensorShape([tf.size(x)])
+    with pytest.raises(TypeError):
+        tf.TensorShape(["two"])

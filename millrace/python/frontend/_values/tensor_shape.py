@@ -1,5 +1,7 @@
 """Dimension and TensorShape: what is known of a shape before anything runs."""
 
+import operator
+
 
 class Dimension:
     """One dimension: a size, or None if it is not known. Arithmetic with None gives None."""
@@ -299,7 +301,7 @@ class TensorShape:
 def _size(value):
     if value is None or isinstance(value, Dimension):
         return value and value.value
-    size = value.__index__()
+    size = operator.index(value)
     if size == -1:
         return None
     if size < 0:

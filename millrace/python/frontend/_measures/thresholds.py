@@ -1,0 +1,211 @@
+"""Metrics of probabilities, which are true predictions above a threshold: for many of them at once."""
+
+from millrace import _gen as gen_ops
+from millrace._flow.control_flow import Assert
+from millrace._graph.conversion import constant, convert
+from millrace._graph.default_graph import control_dependencies
+from millrace._measures.means import documented
+from millrace._measures.metric_state import announced, fitted, metric_variable
+from millrace._measures.ranks import broadcast_weights
+from millrace._ops.arithmetic import cast
+from millrace._ops.arrays import ones_like, reshape, where
+from millrace._ops.reductions import reduce_all, reduce_sum
+from millrace._state.assignments import assign_add
+from millrace._state.named_variables import variable_scope
+from millrace._values import dtypes
+
+_PROBABILITIES = "labels: cast to bool.\n      predictions: of the same shape, in [0, 1]."
+_AT = f"{_PROBABILITIES}\n      thresholds: a list of numbers in [0, 1]."
+
+_COUNTS = {
+    "tp": ("true_positives", True, True),
+    "fn": ("false_negatives", True, False),
+    "tn": ("true_negatives", False, False),
+    "fp": ("false_positives", False, True),
+}
+
+
+def _matrix_of_counts(labels, predictions, thresholds, weights, kinds):
+    """({kind: Variable}, {kind: update}): how often each kind occurred, a vector by threshold."""
+    predictions = cast(predictions, dtypes.float32)
+    is_share = gen_ops.logical_and(
+        gen_ops.greater_equal(predictions, 0.0), gen_ops.less_equal(predictions, 1.0)
+    )
+    check = Assert(reduce_all(is_share), ["predictions must be in [0, 1]", predictions])
+    with control_dependencies([check]):
+        labels, predictions, weights = fitted(
+            cast(labels, dtypes.bool), gen_ops.identity(predictions), weights
+        )
+    limits = reshape(constant(thresholds, dtypes.float32), [-1, 1])
+    is_above = gen_ops.greater(reshape(predictions, [1, -1]), limits)
+    is_true = reshape(labels, [1, -1])
+    factors = None
+    if weights is not None:
+        weights = broadcast_weights(cast(weights, dtypes.float32), predictions)
+        factors = reshape(weights, [1, -1])
+    values, updates = {}, {}
+    for kind in kinds:
+        name, wants_label, wants_prediction = _COUNTS[kind]
+        matches = gen_ops.logical_and(
+            is_true if wants_label else gen_ops.logical_not(is_true),
+            is_above if wants_prediction else gen_ops.logical_not(is_above),
+        )
+        matches = cast(matches, dtypes.float32)
+        matches = matches if factors is None else matches * factors
+        values[kind] = metric_variable([len(thresholds)], dtypes.float32, name)
+        updates[kind] = assign_add(values[kind], reduce_sum(matches, 1))
+    return values, updates
+
+
+def _at_thresholds(kind):
+    default_name = _COUNTS[kind][0]
+
+    def counter(
+        labels,
+        predictions,
+        thresholds,
+        weights=None,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
+        with variable_scope(name, default_name, [predictions, labels, weights]):
+            values, updates = _matrix_of_counts(labels, predictions, thresholds, weights, [kind])
+            value = gen_ops.identity(values[kind])
+            return announced(value, updates[kind], metrics_collections, updates_collections)
+
+    counter.__name__ = counter.__qualname__ = f"{default_name}_at_thresholds"
+    first = f"The sum of weights of {default_name.replace('_', ' ')} at each threshold."
+    return documented(first, _AT)(counter)
+
+
+true_positives_at_thresholds = _at_thresholds("tp")
+false_negatives_at_thresholds = _at_thresholds("fn")
+true_negatives_at_thresholds = _at_thresholds("tn")
+false_positives_at_thresholds = _at_thresholds("fp")
+
+
+def _share_at_thresholds(noun, other, what):
+    default_name = f"{noun}_at_thresholds"
+
+    def share(
+        labels,
+        predictions,
+        thresholds,
+        weights=None,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
+        with variable_scope(name, default_name, [predictions, labels, weights]):
+            kinds = ["tp", other]
+            values, updates = _matrix_of_counts(labels, predictions, thresholds, weights, kinds)
+
+            def of(held, suffix):
+                whole = 1e-7 + convert(held["tp"]) + held[other]
+                return gen_ops.real_div(held["tp"], whole, name=f"{noun}_{suffix}")
+
+            value, update = of(values, "value"), of(updates, "update_op")
+            return announced(value, update, metrics_collections, updates_collections)
+
+    share.__name__ = share.__qualname__ = default_name
+    return documented(f"The weighted share of {what} at each threshold.", _AT)(share)
+
+
+precision_at_thresholds = _share_at_thresholds(
+    "precision", "fp", "true predictions whose labels are true"
+)
+recall_at_thresholds = _share_at_thresholds("recall", "fn", "true labels that are predicted")
+
+_EPSILON = 1e-6
+_SUMS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
+
+
+def auc(
+    labels,
+    predictions,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    curve="ROC",
+    name=None,
+    summation_method="trapezoidal",
+    thresholds=None,
+):
+    """The area under a curve of predictions that are true above a threshold, which goes from 1 to 0.
+
+    Args:
+      labels: cast to bool.
+      predictions: of the same shape, in [0, 1].
+      weights: a factor of each element, as for other metrics; None for 1.
+      num_thresholds: at how many thresholds the curve is known, at even distances.
+      metrics_collections, updates_collections: names of collections for the value and the update.
+      curve: "ROC" for recall over the rate of false positives, "PR" for precision over recall.
+      name: the variable scope of the local variables that keep the counts.
+      summation_method: "trapezoidal"; "minoring" or "majoring" for a bound; "careful_interpolation",
+        which for "PR" interpolates counts instead of precisions.
+      thresholds: a list of numbers in [0, 1] to use instead.
+
+    Returns:
+      (value, update), as for other metrics.
+
+    Raises:
+      ValueError: if shapes do not go together, or the curve or the method is none of these.
+        InvalidArgumentError when it runs, if a prediction is not in [0, 1].
+    """
+    if curve not in ("ROC", "PR"):
+        raise ValueError(f"Curve must be either ROC or PR. Curve {curve} is unknown.")
+    if summation_method not in _SUMS:
+        raise ValueError(
+            f"Invalid summation_method: {summation_method} summation_method should be one of {_SUMS}"
+        )
+    with variable_scope(name, "auc", [labels, predictions, weights]):
+        if thresholds is None:
+            inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
+        else:
+            inner = sorted(thresholds)
+        # A little outside, so that the first is below all predictions and the last above.
+        limits = [-1e-7, *inner, 1.0 + 1e-7]
+        kinds = list(_COUNTS)
+        values, updates = _matrix_of_counts(labels, predictions, limits, weights, kinds)
+        area = (
+            _interpolated
+            if (curve, summation_method) == ("PR", _SUMS[1])
+            else _area(curve, summation_method)
+        )
+        value, update = area(values, "value"), area(updates, "update_op")
+        return announced(value, update, metrics_collections, updates_collections)
+
+
+def _area(curve, method):
+    def area(held, name):
+        tp, fn, tn, fp = (convert(held[kind]) for kind in ("tp", "fn", "tn", "fp"))
+        rates = gen_ops.real_div(tp + _EPSILON, tp + fn + _EPSILON)
+        if curve == "ROC":
+            x, y = gen_ops.real_div(fp, fp + tn + _EPSILON), rates
+        else:
+            x, y = rates, gen_ops.real_div(tp + _EPSILON, tp + fp + _EPSILON)
+        first, second = y[:-1], y[1:]
+        if method == "minoring":
+            height = gen_ops.minimum(first, second)
+        elif method == "majoring":
+            height = gen_ops.maximum(first, second)
+        else:
+            height = (first + second) / 2.0
+        return reduce_sum((x[:-1] - x[1:]) * height, name=name)
+
+    return area
+
+
+def _interpolated(held, name):
+    """The area under precision over recall, where counts (not precisions) are straight in between."""
+    tp, fn, fp = (convert(held[kind]) for kind in ("tp", "fn", "fp"))
+    grown, p = tp[:-1] - tp[1:], tp + fp
+    slope = gen_ops.div_no_nan(grown, gen_ops.maximum(p[:-1] - p[1:], 0.0))
+    intercept = tp[1:] - slope * p[1:]
+    both = gen_ops.logical_and(gen_ops.greater(p[:-1], 0.0), gen_ops.greater(p[1:], 0.0))
+    quotient = gen_ops.div_no_nan(p[:-1], gen_ops.maximum(p[1:], 0.0))
+    safe = where(both, quotient, ones_like(quotient))
+    parts = slope * (grown + intercept * gen_ops.log(safe))
+    return reduce_sum(gen_ops.div_no_nan(parts, gen_ops.maximum(tp[1:] + fn[1:], 0.0)), name=name)

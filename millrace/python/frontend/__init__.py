@@ -62,6 +62,7 @@ from millrace._ops.operators import python2_divide as div
 from millrace._ops.operators import true_divide as truediv
 from millrace._ops.random_values import *
 from millrace._ops.reductions import *
+from millrace._ops.shaped import *
 from millrace._ops.text import string_split
 from millrace._flow.control_flow import (
     Assert,
@@ -73,6 +74,8 @@ from millrace._flow.control_flow import (
     while_loop,
     with_dependencies,
 )
+from millrace._flow.functional import *
+from millrace._flow.tensor_array import TensorArray
 from millrace._state.assignments import (
     assign,
     assign_add,

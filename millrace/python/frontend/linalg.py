@@ -2,3 +2,4 @@
 
 from millrace._ops.arrays import matrix_transpose as transpose
 from millrace._ops.linear_algebra import matmul, tensordot
+from millrace._ops.shaped import eye

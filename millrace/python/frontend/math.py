@@ -38,7 +38,9 @@ from millrace._gen import (
     square,
     squared_difference,
     tan,
+    unsorted_segment_sum,
 )
+from millrace._measures.confusion import confusion_matrix
 from millrace._ops.arithmetic import (
     abs,
     accumulate_n,
@@ -70,3 +72,4 @@ from millrace._ops.reductions import (
     reduce_prod,
     reduce_sum,
 )
+from millrace._ops.shaped import log_sigmoid

@@ -2,6 +2,7 @@
 
 from millrace import _gen as gen_ops
 from millrace._flow.control_context import ControlContext
+from millrace._flow.tensor_array import TensorArray
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._values import dtypes, structure
@@ -137,7 +138,7 @@ def while_loop(
     Args:
       cond: a function of the loop variables that returns a bool scalar.
       body: a function of the loop variables that returns their next values.
-      loop_vars: a list or tuple of Tensors, or of nested structures of them.
+      loop_vars: a list or tuple of Tensors and TensorArrays, or of nested structures of them.
       shape_invariants: shapes that the variables keep, in the structure of loop_vars; those of
         loop_vars if None.
       parallel_iterations: how many iterations may be under way at once.
@@ -159,25 +160,57 @@ def while_loop(
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = [loop_vars]
     with name_scope(name, "while", structure.flatten(loop_vars)) as scope:
-        variables, invariants = list(loop_vars), shape_invariants
+        variables, invariants = [_flow_of(variable) for variable in loop_vars], shape_invariants
         if invariants is not None:
             structure.assert_same_structure(
                 [0] * len(variables), [0] * len(invariants), "loop_vars and shape_invariants"
             )
             invariants = _flat_shapes(variables, invariants)
-        keep_going, step = cond, body
+        keep_going, step = _with_arrays(cond, body, loop_vars)
         if maximum_iterations is not None:
-            keep_going, step = _counted(cond, body, maximum_iterations)
+            keep_going, step = _counted(keep_going, step, maximum_iterations)
             variables = [gen_ops.identity(0), *variables]
             invariants = invariants and [(), *invariants]
         context = WhileContext(scope[:-1], parallel_iterations)
         exits = context.build(keep_going, step, variables, invariants)
         if maximum_iterations is not None:
             exits = exits[1:]
-        result = structure.pack(loop_vars, exits)
+        result = _after(loop_vars, exits)
     if len(result) == 1 and not return_same_structure:
         return result[0]
     return result
+
+
+def _flow_of(variable):
+    """The structure with TensorArrays as the Tensors that stand for their changes."""
+
+    def flow_of(leaf):
+        return leaf.flow if isinstance(leaf, TensorArray) else leaf
+
+    return structure.map_structure(flow_of, variable)
+
+
+def _after(variables, tensors):
+    """The structure of the variables with these Tensors, or TensorArrays after what they stand for."""
+    leaves = [
+        leaf.with_flow(tensor) if isinstance(leaf, TensorArray) else tensor
+        for leaf, tensor in zip(structure.flatten(variables), tensors)
+    ]
+    return structure.pack(variables, leaves)
+
+
+def _with_arrays(cond, body, loop_vars):
+    """cond and body as functions of Tensors alone, if there are TensorArrays among the variables."""
+    if not any(isinstance(leaf, TensorArray) for leaf in structure.flatten(loop_vars)):
+        return cond, body
+
+    def keep_going(*tensors):
+        return cond(*_after(loop_vars, structure.flatten(tensors)))
+
+    def step(*tensors):
+        return _flow_of(body(*_after(loop_vars, structure.flatten(tensors))))
+
+    return keep_going, step
 
 
 def _flat_shapes(variables, invariants):

@@ -18,6 +18,8 @@ MODULES = {
     "contrib.framework.nest": "map_structure",
     "contrib.layers": "xavier_initializer",
     "contrib.learn": "RunConfig",
+    "contrib.metrics": "streaming_auc",
+    "contrib.training": "HParams",
     "contrib.slim": "fully_connected",
     "debugging": "Assert",
     "dtypes": "float32",

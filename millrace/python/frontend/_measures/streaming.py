@@ -1,0 +1,107 @@
+"""tf.contrib.metrics: metrics with predictions before labels, and many metrics together."""
+
+from millrace import _gen as gen_ops
+from millrace._graph.conversion import convert
+from millrace._graph.default_graph import name_scope
+from millrace._measures import counts, means, thresholds
+from millrace._ops.arithmetic import cast
+from millrace._ops.reductions import reduce_mean, reduce_sum
+from millrace._values import dtypes
+
+
+def _streaming(metric):
+    """A metric with predictions as its first argument and labels as its second."""
+
+    def streaming(
+        predictions,
+        labels,
+        weights=None,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
+        return metric(labels, predictions, weights, metrics_collections, updates_collections, name)
+
+    streaming.__name__ = streaming.__qualname__ = f"streaming_{metric.__name__}"
+    streaming.__doc__ = f"tf.metrics.{metric.__name__}, with predictions before labels."
+    return streaming
+
+
+streaming_accuracy = _streaming(means.accuracy)
+streaming_mean_absolute_error = _streaming(means.mean_absolute_error)
+streaming_mean_squared_error = _streaming(means.mean_squared_error)
+streaming_root_mean_squared_error = _streaming(means.root_mean_squared_error)
+streaming_precision = _streaming(counts.precision)
+streaming_recall = _streaming(counts.recall)
+streaming_true_positives = _streaming(counts.true_positives)
+streaming_false_positives = _streaming(counts.false_positives)
+streaming_true_negatives = _streaming(counts.true_negatives)
+streaming_false_negatives = _streaming(counts.false_negatives)
+
+
+def streaming_auc(
+    predictions,
+    labels,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    curve="ROC",
+    name=None,
+):
+    """tf.metrics.auc, with predictions before labels."""
+    return thresholds.auc(
+        labels,
+        predictions,
+        weights,
+        num_thresholds,
+        metrics_collections,
+        updates_collections,
+        curve,
+        name,
+    )
+
+
+def accuracy(predictions, labels, weights=None, name=None):
+    """The weighted share of predictions that are their labels, of this step alone: a float32 scalar.
+
+    Args:
+      predictions, labels: Tensors of one type and shape: integers, bools or strings.
+      weights: a factor of each; None for 1.
+      name: the name scope.
+
+    Raises:
+      ValueError: if types or shapes differ, or are of numbers with a fraction.
+    """
+    with name_scope(name, "accuracy", [predictions, labels]):
+        predictions, labels = convert(predictions), convert(labels)
+        kind = predictions.dtype.base_dtype
+        if not (kind.is_integer or kind in (dtypes.bool, dtypes.string)):
+            raise ValueError(f"Labels should have bool, string, or integer dtype, not {kind.name}.")
+        if labels.dtype.base_dtype != kind:
+            raise ValueError(
+                f"Dtypes of predictions and labels should match. Given: predictions ({kind.name}) and "
+                f"labels ({labels.dtype.base_dtype.name})."
+            )
+        labels.shape.assert_is_compatible_with(predictions.shape)
+        is_correct = cast(gen_ops.equal(predictions, labels), dtypes.float32)
+        if weights is None:
+            return reduce_mean(is_correct)
+        weights = cast(weights, dtypes.float32)
+        whole = reduce_sum(weights + 0.0 * is_correct)
+        return gen_ops.div_no_nan(reduce_sum(is_correct * weights), whole)
+
+
+def aggregate_metrics(*value_update_tuples):
+    """(values, updates): lists from pairs of both. ValueError if there are none."""
+    if not value_update_tuples:
+        raise ValueError("Expected at least one value_tensor/update_op pair")
+    values, updates = zip(*value_update_tuples)
+    return list(values), list(updates)
+
+
+def aggregate_metric_map(names_to_tuples):
+    """(values, updates): dictionaries with the keys of a dictionary of pairs of both."""
+    values = {name: value for name, (value, _) in names_to_tuples.items()}
+    updates = {name: update for name, (_, update) in names_to_tuples.items()}
+    return values, updates

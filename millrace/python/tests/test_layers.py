@@ -306,6 +306,23 @@ def test_batch_normalization_learns_averages_and_uses_them(session):
     np.testing.assert_allclose(moved, [mean, variance], rtol=1e-5)
 
 
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_gradients_go_through_what_is_normalized_if_training_is_fed(use_resource, session):
+    x, training = tf.placeholder(tf.float64, [6, 4]), tf.placeholder(tf.bool, [])
+    with tf.variable_scope("model", use_resource=use_resource):
+        y = tf.layers.batch_normalization(x, training=training, name="fed")
+        known = [
+            tf.layers.batch_normalization(x, training=way, name="fed", reuse=True)
+            for way in (True, False)
+        ]
+    weights = np.random.RandomState(5).randn(6, 4)
+    slopes = [tf.gradients(tf.reduce_sum(made * weights), x)[0] for made in (y, *known)]
+    session.run(tf.global_variables_initializer())
+    for way, expected in ((True, slopes[1]), (False, slopes[2])):
+        pair = session.run([slopes[0], expected], {x: BATCH, training: way})
+        np.testing.assert_allclose(*pair, rtol=1e-9, atol=1e-12)
+
+
 def test_images_move_the_variance_of_the_population(session):
     images = np.random.RandomState(2).randn(2, 3, 3, 5).astype(np.float32)
     for fused, count in ((None, 17 / 18), (True, 17 / 18), (False, 1.0)):

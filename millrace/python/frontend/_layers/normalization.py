@@ -6,7 +6,7 @@ from millrace._graph.default_graph import colocate_with, name_scope
 from millrace._layers.input_spec import InputSpec
 from millrace._layers.layer import Layer
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import reshape
+from millrace._ops.arrays import reshape, where
 from millrace._ops.arrays import shape as shape_of
 from millrace._ops.normalization import batch_normalization as normalize
 from millrace._ops.normalization import moments
@@ -173,10 +173,12 @@ class BatchNormalization(Layer):
         of_population = variance * self._correction(x, axes) if self.fused else variance
         self._move(self.moving_mean, mean, training)
         self._move(self.moving_variance, of_population, training)
-        moving_mean, moving_variance = self.moving_mean.value(), self.moving_variance.value()
+        if known_truth(training):
+            return mean, variance
+        # By elements and not by tf.cond: both sides are there anyway.
         return (
-            smart_cond(training, lambda: mean, lambda: gen_ops.identity(moving_mean)),
-            smart_cond(training, lambda: variance, lambda: gen_ops.identity(moving_variance)),
+            where(training, mean, self.moving_mean.value()),
+            where(training, variance, self.moving_variance.value()),
         )
 
     def _correction(self, x, axes):

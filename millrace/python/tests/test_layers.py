@@ -379,3 +379,13 @@ def test_batch_normalization_refuses_what_it_lacks():
         tf.layers.batch_normalization(tf.placeholder(tf.float32, [3, None]))
     with pytest.raises(TypeError, match="`pred` must be a Tensor"):
         tf.layers.batch_normalization(BATCH, training="yes")
+
+
+def test_dropout_that_is_told_by_a_fed_value_has_the_gradient_of_what_it_kept(session):
+    training = tf.placeholder(tf.bool, [])
+    x = tf.ones([1000])
+    y = tf.layers.dropout(x, rate=0.25, seed=3, training=training)
+    (by_x,) = tf.gradients(y, [x])
+    kept, gradient = session.run([y, by_x], {training: True})
+    assert np.array_equal(kept, gradient) and 600 < np.count_nonzero(gradient) < 900
+    assert np.array_equal(session.run(by_x, {training: False}), np.ones(1000))

@@ -86,6 +86,8 @@ class GrpcThreads {
   std::atomic<bool> alarm_is_set_{false};
   // The beat at which the alarm was set.
   std::atomic<uint64_t> watched_beat_{0};
+  // True if many events came in the moment before the alarm last went off. It is not cleared then.
+  std::atomic<bool> is_busy_{false};
   // True if there is a watcher, or one is on its way. Changed under mutex_.
   std::atomic<bool> has_watcher_{false};
   std::atomic<bool> ended_{false};

@@ -83,6 +83,31 @@ TEST_CASE(
   steps.wait_until_so_many_run(most + 3);
 }
 
+TEST_CASE("an endless step after many short ones keeps nobody from answering") {
+  TestTask task;
+  Client client;
+  const auto master =
+      GrpcMasterChannel::create("grpc://" + task.address(), client.threads, testing::test_host())
+          .value();
+  const auto worker = client.directory.worker({"worker", 0, 1}, task.address()).value();
+  // So many that the alarm is left set between them, at a place that differs from round to round.
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 300 + 7 * round; ++i) {
+      Answered<RunCallableReply> short_step;
+      master->run_callable({}, {}, short_step.done());
+      REQUIRE(short_step.wait().ok());
+    }
+    EndlessSteps endless(1);
+    task.master.on_run_step = endless.handler();
+    endless.start_at(*master);
+    endless.wait_until_so_many_run(1);
+    Answered<GetStatusReply> status;
+    worker->get_status(WhenDown::fail, {}, status.done());
+    CHECK(status.wait().ok());
+    endless.cancel_all();
+  }
+}
+
 TEST_CASE("a step in line runs as soon as one that ran before it has ended") {
   TestTask task;
   const int most = task.threads.max_threads();

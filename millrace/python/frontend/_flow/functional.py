@@ -114,16 +114,20 @@ def map_fn(
         return _stacked(results, dtype, elements.known_size)
 
 
+def _begun(elements, initializer, from_end):
+    """Where a fold begins: what is held then, after how many parts, and the place of the nth part."""
+    last = elements.size - 1
+    place = (lambda index: last - index) if from_end else lambda index: index
+    if initializer is None:
+        return elements.at(place(convert(0))), 1, place
+    return structure.map_structure(convert, initializer), 0, place
+
+
 def _folded(fn, elems, initializer, parallel_iterations, name, default_name, from_end):
     _check_callable(fn)
     with name_scope(name, default_name, structure.flatten(elems)):
         elements = _Elements(elems)
-        last = elements.size - 1
-        place = (lambda index: last - index) if from_end else lambda index: index
-        if initializer is None:
-            start, begin = elements.at(place(convert(0))), 1
-        else:
-            start, begin = structure.map_structure(convert, initializer), 0
+        start, begin, place = _begun(elements, initializer, from_end)
 
         def step(index, held):
             made = fn(held, elements.at(place(index)))
@@ -207,12 +211,7 @@ def scan(
     _check_callable(fn)
     with name_scope(name, "scan", structure.flatten(elems)):
         elements = _Elements(elems)
-        last = elements.size - 1
-        place = (lambda index: last - index) if reverse else lambda index: index
-        if initializer is None:
-            start, begin = elements.at(place(convert(0))), 1
-        else:
-            start, begin = structure.map_structure(convert, initializer), 0
+        start, begin, place = _begun(elements, initializer, reverse)
         leaves = structure.flatten(start)
         results = [
             TensorArray(leaf.dtype, size=elements.size, infer_shape=infer_shape) for leaf in leaves

@@ -244,7 +244,7 @@ def gradients(
 
     Raises:
       LookupError: if an op on the way has no gradient.
-      errors.UnimplementedError: if a loop, a conditional or a function stands in the way.
+      errors.UnimplementedError: if a loop or a function stands in the way.
       ValueError: if an argument does not fit.
     """
     if aggregation_method not in (None, 0, 1, 2):

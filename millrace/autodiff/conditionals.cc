@@ -15,9 +15,8 @@ Endpoint behind_identities(const Graph& graph, Endpoint value) {
 Result<Endpoint> zeros_of(PlacedNodes& nodes, Endpoint value, DType dtype) {
   if (nodes.dtype(value) != DType::resource) return nodes.add("ZerosLike", {value});
   MR_ASSIGN(const Endpoint shape, nodes.add("VariableShape", {value}));
-  MR_ASSIGN(Tensor value_of_each, scalar_of(dtype, 0));
-  MR_ASSIGN(const Endpoint zero,
-            nodes.add("Const", {}, {{"value", std::move(value_of_each)}, {"dtype", dtype}}));
+  MR_ASSIGN(Tensor each, scalar_of(dtype, 0));
+  MR_ASSIGN(const Endpoint zero, nodes.add_constant(std::move(each)));
   return nodes.add("Fill", {shape, zero});
 }
 

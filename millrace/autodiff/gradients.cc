@@ -90,8 +90,7 @@ class GradientWalk {
     }
     MR_ASSIGN(const Endpoint shape, nodes_.add("Shape", {y}));
     MR_ASSIGN(Tensor value, scalar_of(dtype, 1));
-    MR_ASSIGN(const Endpoint one,
-              nodes_.add("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}}, name));
+    MR_ASSIGN(const Endpoint one, nodes_.add_constant(std::move(value), name));
     return nodes_.add("Fill", {shape, one});
   }
 

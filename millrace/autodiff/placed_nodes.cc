@@ -40,4 +40,9 @@ Result<Endpoint> PlacedNodes::add(std::string_view op, std::span<const Endpoint>
   return Endpoint{made, 0};
 }
 
+Result<Endpoint> PlacedNodes::add_constant(Tensor value, std::string_view name) {
+  const DType dtype = value.dtype();
+  return add("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}}, name);
+}
+
 }  // namespace millrace

@@ -34,6 +34,7 @@ class PlacedNodes {
                        Attrs attrs = {}, std::string_view name = {}) {
     return add(op, std::span(inputs.begin(), inputs.size()), std::move(attrs), name);
   }
+  Result<Endpoint> add_constant(Tensor value, std::string_view name = {});
   // Runs what adds nodes through the builder as a program does: they stand where those of `add` do.
   template <class Run>
   auto as_program(Run&& run) {

@@ -5,13 +5,8 @@
 namespace millrace {
 namespace {
 
-Result<Endpoint> constant(PlacedNodes& nodes, Tensor value) {
-  const DType dtype = value.dtype();
-  return nodes.add("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}});
-}
-
 Result<Endpoint> concatenated(PlacedNodes& nodes, std::vector<Endpoint> parts) {
-  MR_ASSIGN(const Endpoint axis, constant(nodes, Tensor::scalar<int32_t>(0)));
+  MR_ASSIGN(const Endpoint axis, nodes.add_constant(Tensor::scalar<int32_t>(0)));
   const auto number = static_cast<int64_t>(parts.size());
   parts.push_back(axis);
   return nodes.add("ConcatV2", parts, {{"N", number}});
@@ -54,8 +49,8 @@ Result<Endpoint> tree(PlacedNodes& nodes, std::vector<Endpoint> parts) {
 }  // namespace
 
 Result<Endpoint> densified(PlacedNodes& nodes, const IndexedSlices& slices) {
-  MR_ASSIGN(const Endpoint first, constant(nodes, Tensor::vector<int32_t>({0})));
-  MR_ASSIGN(const Endpoint second, constant(nodes, Tensor::vector<int32_t>({1})));
+  MR_ASSIGN(const Endpoint first, nodes.add_constant(Tensor::vector<int32_t>({0})));
+  MR_ASSIGN(const Endpoint second, nodes.add_constant(Tensor::vector<int32_t>({1})));
   MR_ASSIGN(const Endpoint rows,
             nodes.add("StridedSlice", {slices.dense_shape, first, second, second},
                       {{"shrink_axis_mask", int64_t{1}}}));

@@ -2,6 +2,30 @@
 
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
 from millrace._cluster.device_setter import replica_device_setter
+from millrace._input.batching import (
+    batch,
+    batch_join,
+    maybe_batch,
+    maybe_batch_join,
+    maybe_shuffle_batch,
+    maybe_shuffle_batch_join,
+    shuffle_batch,
+    shuffle_batch_join,
+)
+from millrace._input.producers import (
+    input_producer,
+    limit_epochs,
+    match_filenames_once,
+    range_input_producer,
+    slice_input_producer,
+    string_input_producer,
+)
+from millrace._input.queue_runner import (
+    QueueRunner,
+    QueueRunnerDef,
+    add_queue_runner,
+    start_queue_runners,
+)
 from millrace._run.coordinator import Coordinator, LooperThread
 from millrace._run.server import Server
 from millrace._train.accumulating import (

@@ -1,0 +1,74 @@
+"""What training asks of tf.summary: it is loaded when a program first has summaries, or lacked.
+
+Programs that have no use for summaries run as well in a version without them; those that ask for files
+of events are told at once.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+
+def _of_summary(name):
+    """tf.summary's function or class, or None if this version has none."""
+    if find_spec("millrace.summary") is None:
+        return None
+    return getattr(import_module("millrace.summary"), name, None)
+
+
+def scalar(name, tensor):
+    """tf.summary.scalar; None without it."""
+    make = _of_summary("scalar")
+    return make(name, tensor) if make is not None else None
+
+
+def merge_all():
+    """tf.summary.merge_all: a Tensor, or None if the graph has no summaries."""
+    merge = _of_summary("merge_all")
+    return merge() if merge is not None else None
+
+
+def scalar_value(tag, value):
+    """A Summary with one number."""
+    summary = _of_summary("Summary")
+    return summary(value=[summary.Value(tag=tag, simple_value=value)])
+
+
+def session_log(status, checkpoint_path=None):
+    """A SessionLog for a writer of events.
+
+    Args:
+      status: "START", "STOP" or "CHECKPOINT".
+      checkpoint_path: where the checkpoint was saved.
+    """
+    log = _of_summary("SessionLog")
+    values = {} if checkpoint_path is None else {"checkpoint_path": checkpoint_path}
+    return log(status=getattr(log, status), **values)
+
+
+def can_write():
+    """True if this version writes files of events."""
+    return _of_summary("FileWriter") is not None
+
+
+def file_writer(folder):
+    """A new tf.summary.FileWriter. NotImplementedError if this version has none."""
+    writer = _of_summary("FileWriter")
+    if writer is None:
+        raise NotImplementedError(
+            f"cannot write summaries into '{folder}': this version has no tf.summary.FileWriter. Give "
+            "no folder for summaries, or pass a writer of your own"
+        )
+    return writer(folder)
+
+
+_writers = {}
+
+
+def shared_writer(folder):
+    """The one FileWriter of this process for a folder."""
+    cache = _of_summary("FileWriterCache")
+    if cache is not None:
+        return cache.get(folder)
+    if folder not in _writers:
+        _writers[folder] = file_writer(folder)
+    return _writers[folder]

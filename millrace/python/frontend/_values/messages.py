@@ -1,0 +1,227 @@
+"""Protocol messages as plain objects: their fields by name, and their bytes.
+
+A class lists its fields: name -> (number, kind). Kinds are str, bytes, int, bool, float, `double`, another
+Message class, `many(kind)` for a list and `by_name(kind)` for a dictionary with names as keys. Fields that a
+class does not list are kept as they were read, so that what is written again loses nothing.
+"""
+
+import struct
+
+
+class many:
+    """The kind of a field that is a list."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+
+class by_name:
+    """The kind of a field that is a dictionary of strings."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+
+class double:
+    """The kind of a floating field of 64 bits."""
+
+
+_VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
+_DEFAULTS = {str: "", bytes: b"", int: 0, bool: False, float: 0.0, double: 0.0}
+
+
+class Message:
+    """A message: fields that were never set have their defaults, and are not written."""
+
+    _fields = {}
+
+    def __init__(self, **values):
+        self._unknown = b""
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def __getattr__(self, name):
+        if name not in self._fields:
+            raise AttributeError(f"{type(self).__name__} has no field '{name}'")
+        kind = self._fields[name][1]
+        if isinstance(kind, many):
+            made = []
+        elif isinstance(kind, by_name):
+            made = {}
+        elif issubclass(kind, Message):
+            made = kind()
+        else:
+            return _DEFAULTS[kind]
+        object.__setattr__(self, name, made)
+        return made
+
+    def __setattr__(self, name, value):
+        if name not in self._fields and name != "_unknown":
+            raise AttributeError(f"{type(self).__name__} has no field '{name}'")
+        object.__setattr__(self, name, value)
+
+    def HasField(self, name):
+        """True if the field was set."""
+        value = self.__dict__.get(name)
+        return value is not None and (not isinstance(value, Message) or bool(value.__dict__))
+
+    def ClearField(self, name):
+        self.__dict__.pop(name, None)
+
+    def CopyFrom(self, other):
+        self.ParseFromString(other.SerializeToString())
+
+    def SerializeToString(self):
+        """The bytes of the message."""
+        parts = []
+        for name, (number, kind) in self._fields.items():
+            value = self.__dict__.get(name)
+            if value is None:
+                continue
+            if isinstance(kind, many):
+                parts += [_field(number, kind.kind, item) for item in value]
+            elif isinstance(kind, by_name):
+                for key, item in value.items():
+                    entry = _field(1, str, key) + _field(2, kind.kind, item)
+                    parts.append(_field(number, bytes, entry))
+            elif isinstance(value, Message) or value != _DEFAULTS[kind]:
+                parts.append(_field(number, kind, value))
+        return b"".join(parts) + self._unknown
+
+    @classmethod
+    def FromString(cls, data):
+        """The message of these bytes. ValueError if they are none."""
+        made = cls()
+        made.ParseFromString(data)
+        return made
+
+    def ParseFromString(self, data):
+        """Takes over bytes. ValueError if they are no such message."""
+        self.__dict__.clear()
+        self._unknown = b""
+        names = {number: (name, kind) for name, (number, kind) in self._fields.items()}
+        data = bytes(data)
+        at = 0
+        while at < len(data):
+            start = at
+            tag, at = _read_varint(data, at, type(self))
+            raw, at = _read_raw(data, at, tag & 7, type(self))
+            name, kind = names.get(tag >> 3, (None, None))
+            if name is None:
+                self._unknown += data[start:at]
+            else:
+                self._take(name, kind, tag & 7, raw)
+
+    def _take(self, name, kind, wire, raw):
+        if isinstance(kind, by_name):
+            entry = _entry_of(kind.kind).FromString(raw)
+            getattr(self, name)[entry.key] = entry.value
+        elif isinstance(kind, many):
+            getattr(self, name).extend(_values(kind.kind, wire, raw, type(self)))
+        else:
+            setattr(self, name, _value(kind, wire, raw, type(self)))
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.SerializeToString() == other.SerializeToString()
+
+    __hash__ = None
+
+    def __repr__(self):
+        fields = ", ".join(
+            f"{name}={value!r}" for name, value in self.__dict__.items() if name != "_unknown"
+        )
+        return f"{type(self).__name__}({fields})"
+
+
+_entries = {}
+
+
+def _entry_of(kind):
+    """The message that one entry of a dictionary is."""
+    if kind not in _entries:
+        fields = {"key": (1, str), "value": (2, kind)}
+        _entries[kind] = type("Entry", (Message,), {"_fields": fields})
+    return _entries[kind]
+
+
+def _varint(value):
+    value &= (1 << 64) - 1  # negative numbers have ten bytes
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _field(number, kind, value):
+    if kind is float:
+        return _varint(number << 3 | _FOUR_BYTES) + struct.pack("<f", value)
+    if kind is double:
+        return _varint(number << 3 | _EIGHT_BYTES) + struct.pack("<d", value)
+    if kind in (int, bool):
+        return _varint(number << 3 | _VARINT) + _varint(int(value))
+    if isinstance(value, Message):
+        value = value.SerializeToString()
+    elif isinstance(value, str):
+        value = value.encode()
+    return _varint(number << 3 | _LENGTH) + _varint(len(value)) + value
+
+
+def _read_varint(data, at, cls):
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            break
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+    raise ValueError(f"these bytes are no {cls.__name__}: a number ends in the middle")
+
+
+def _read_raw(data, at, wire, cls):
+    """(what a field holds, where the next one begins)."""
+    if wire == _VARINT:
+        return _read_varint(data, at, cls)
+    if wire == _LENGTH:
+        size, at = _read_varint(data, at, cls)
+    else:
+        size = {_EIGHT_BYTES: 8, _FOUR_BYTES: 4}.get(wire)
+    if size is None or size > len(data) - at:
+        raise ValueError(f"these bytes are no {cls.__name__}: they end, or differ, at byte {at}")
+    return data[at : at + size], at + size
+
+
+def _values(kind, wire, raw, cls):
+    """The elements that one field adds to a list: several if they are packed."""
+    if kind in (int, bool) and wire == _LENGTH:
+        found, at = [], 0
+        while at < len(raw):
+            number, at = _read_varint(raw, at, cls)
+            found.append(_value(kind, _VARINT, number, cls))
+        return found
+    if kind in (float, double) and wire == _LENGTH:
+        size = 4 if kind is float else 8
+        if len(raw) % size:
+            raise ValueError(f"these bytes are no {cls.__name__}: a list of numbers is cut off")
+        return [item[0] for item in struct.iter_unpack("<f" if size == 4 else "<d", raw)]
+    return [_value(kind, wire, raw, cls)]
+
+
+def _value(kind, wire, raw, cls):
+    expected = {int: _VARINT, bool: _VARINT, float: _FOUR_BYTES, double: _EIGHT_BYTES}
+    if wire != expected.get(kind, _LENGTH):
+        raise ValueError(f"these bytes are no {cls.__name__}: a field is of another type")
+    if kind is bool:
+        return bool(raw)
+    if kind is int:
+        return raw - (1 << 64) if raw >> 63 else raw
+    if kind is float:
+        return struct.unpack("<f", raw)[0]
+    if kind is double:
+        return struct.unpack("<d", raw)[0]
+    if kind is str:
+        return raw.decode()
+    return raw if kind is bytes else kind.FromString(raw)

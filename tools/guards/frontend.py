@@ -21,7 +21,8 @@ LAYERS = [
     ["_cluster", "_state"],
     ["_train"],
     ["_layers", "_measures", "_run"],
-    ["_input"],
+    ["_input", "_saving"],
+    ["_supervised"],
 ]
 # Private names that all objects may have: by these they take part where a Tensor is asked for. And
 # what namedtuples have.

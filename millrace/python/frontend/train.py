@@ -1,4 +1,4 @@
-"""tf.train: optimizers, rates that decay, averages; clusters, servers, and what programs on them need."""
+"""tf.train: optimizers, rates that decay, averages; input, sessions, checkpoints; clusters and servers."""
 
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
 from millrace._cluster.device_setter import replica_device_setter
@@ -28,6 +28,53 @@ from millrace._input.queue_runner import (
 )
 from millrace._run.coordinator import Coordinator, LooperThread
 from millrace._run.server import Server
+from millrace._saving.checkpoint_state import (
+    CheckpointState,
+    checkpoint_exists,
+    generate_checkpoint_state_proto,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    latest_checkpoint,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
+from millrace._saving.graph_files import write_graph
+from millrace._supervised.basic_loop import basic_train_loop
+from millrace._supervised.hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from millrace._supervised.monitored_session import MonitoredSession, SingularMonitoredSession
+from millrace._supervised.saving_hooks import (
+    CheckpointSaverHook,
+    CheckpointSaverListener,
+    ProfilerHook,
+    SummarySaverHook,
+)
+from millrace._supervised.scaffold import Scaffold
+from millrace._supervised.session_creators import (
+    ChiefSessionCreator,
+    SessionCreator,
+    WorkerSessionCreator,
+)
+from millrace._supervised.session_manager import SessionManager
+from millrace._supervised.step_hooks import (
+    GlobalStepWaiterHook,
+    StepCounterHook,
+    StopAtStepHook,
+)
+from millrace._supervised.supervisor import Supervisor
+from millrace._supervised.timers import SecondOrStepTimer
+from millrace._supervised.training_session import MonitoredTrainingSession
+from millrace._supervised.value_hooks import (
+    FeedFnHook,
+    FinalOpsHook,
+    LoggingTensorHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+)
 from millrace._train.accumulating import (
     AdagradDAOptimizer,
     AdagradOptimizer,

@@ -150,8 +150,11 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
     def finalized(self):
         return self._finalized
 
-    def _unsafe_unfinalize(self):
+    def unfinalize(self):
+        """Lets the graph change again: for what has finalized it, once that has ended."""
         self._finalized = False
+
+    _unsafe_unfinalize = unfinalize
 
     # ---- As a whole ------------------------------------------------------------------------------
 

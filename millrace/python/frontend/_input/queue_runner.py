@@ -185,6 +185,8 @@ class QueueRunner:
 
     def _close_on_stop(self, sess, coord):
         coord.wait_for_stop()
+        if coord.leaves_queues_open():
+            return
         self._run_quietly(sess, self.cancel_op)
 
     def _run_quietly(self, sess, operation):

@@ -13,6 +13,10 @@ class Coordinator:
 
     Args:
       clean_stop_exception_types: exceptions that are a normal end; OutOfRangeError if None.
+
+    Attributes:
+      queues_outlive: a tuple of errors after which the queues that its threads fill stay open: another
+        session goes on with them.
     """
 
     def __init__(self, clean_stop_exception_types=None):
@@ -24,6 +28,7 @@ class Coordinator:
         self._error = None
         self._joined = False
         self._registered = set()
+        self.queues_outlive = ()
 
     def should_stop(self):
         """True once somebody asked for the end."""
@@ -104,6 +109,11 @@ class Coordinator:
     @property
     def joined(self):
         return self._joined
+
+    def leaves_queues_open(self):
+        """True if the error that was the reason for the end is one of `queues_outlive`."""
+        with self._lock:
+            return isinstance(self._error, self.queues_outlive)
 
     def raise_requested_exception(self):
         """Raises the error that was the reason for the end, if there is one."""

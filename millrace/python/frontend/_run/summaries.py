@@ -1,11 +1,14 @@
 """What training asks of tf.summary: it is loaded when a program first has summaries, or lacked.
 
 Programs that have no use for summaries run as well in a version without them; those that ask for files
-of events are told at once.
+of events are told that there will be none.
 """
 
+import logging
 from importlib import import_module
 from importlib.util import find_spec
+
+_log = logging.getLogger("millrace")
 
 
 def _of_summary(name):
@@ -45,30 +48,16 @@ def session_log(status, checkpoint_path=None):
     return log(status=getattr(log, status), **values)
 
 
-def can_write():
-    """True if this version writes files of events."""
-    return _of_summary("FileWriter") is not None
-
-
 def file_writer(folder):
-    """A new tf.summary.FileWriter. NotImplementedError if this version has none."""
+    """A new tf.summary.FileWriter; None, with a warning, if this version has none."""
     writer = _of_summary("FileWriter")
     if writer is None:
-        raise NotImplementedError(
-            f"cannot write summaries into '{folder}': this version has no tf.summary.FileWriter. Give "
-            "no folder for summaries, or pass a writer of your own"
-        )
+        _log.warning("no events are written into '%s': this version has no FileWriter", folder)
+        return None
     return writer(folder)
 
 
-_writers = {}
-
-
 def shared_writer(folder):
-    """The one FileWriter of this process for a folder."""
+    """The one FileWriter of this process for a folder; None as file_writer."""
     cache = _of_summary("FileWriterCache")
-    if cache is not None:
-        return cache.get(folder)
-    if folder not in _writers:
-        _writers[folder] = file_writer(folder)
-    return _writers[folder]
+    return cache.get(folder) if cache is not None else file_writer(folder)

@@ -71,3 +71,26 @@ def assert_global_step(global_step_tensor):
     shape = global_step_tensor.shape
     if shape.ndims != 0 and shape.is_fully_defined():
         raise TypeError(f'Existing "global_step" is not scalar: {shape}')
+
+
+_READ = "global_step_read_op_cache"  # the collection, as in TensorFlow
+
+
+def get_or_create_global_step_read(graph=None):
+    """A Tensor that reads the global step, made once per graph; None if there is no global step.
+
+    It may be read before or after the step that runs with it updates the variable.
+    """
+    graph = graph or get_default_graph()
+    found = graph.get_collection(_READ)
+    if found:
+        return found[0]
+    step = get_global_step(graph)
+    if step is None:
+        return None
+    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
+        with graph.name_scope(step.op.name + "/"):
+            # A sum, and so a copy: what is read no longer changes with the variable.
+            made = (step.read_value() if isinstance(step, Variable) else step) + 0
+    graph.add_to_collection(_READ, made)
+    return made

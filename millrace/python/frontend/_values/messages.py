@@ -1,7 +1,7 @@
 """Protocol messages as plain objects: their fields by name, and their bytes.
 
-A class lists its fields: name -> (number, kind). Kinds are str, bytes, int, bool, float, `double`, another
-Message class, `many(kind)` for a list and `by_name(kind)` for a dictionary with names as keys. Fields that a
+A class lists its fields: name -> (number, kind). Kinds are str, bytes, int or a class of it, bool, float, `double`,
+another Message class, `many(kind)` for a list and `by_name(kind)` for a dictionary with names as keys. Fields that a
 class does not list are kept as they were read, so that what is written again loses nothing.
 """
 
@@ -27,7 +27,11 @@ class double:
 
 
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
-_DEFAULTS = {str: "", bytes: b"", int: 0, bool: False, float: 0.0, double: 0.0}
+_DEFAULTS = {str: "", bytes: b"", bool: False, float: 0.0, double: 0.0}
+
+
+def _default(kind):
+    return _DEFAULTS.get(kind, 0)
 
 
 class Message:
@@ -51,7 +55,7 @@ class Message:
         elif issubclass(kind, Message):
             made = kind()
         else:
-            return _DEFAULTS[kind]
+            return _default(kind)
         object.__setattr__(self, name, made)
         return made
 
@@ -59,6 +63,10 @@ class Message:
         if name not in self._fields and name != "_unknown":
             raise AttributeError(f"{type(self).__name__} has no field '{name}'")
         object.__setattr__(self, name, value)
+
+    def fields(self):
+        """(name, (number, kind)) of all fields that are set."""
+        return [item for item in self._fields.items() if item[0] in self.__dict__]
 
     def HasField(self, name):
         """True if the field was set."""
@@ -84,7 +92,7 @@ class Message:
                 for key, item in value.items():
                     entry = _field(1, str, key) + _field(2, kind.kind, item)
                     parts.append(_field(number, bytes, entry))
-            elif isinstance(value, Message) or value != _DEFAULTS[kind]:
+            elif isinstance(value, Message) or value != _default(kind):
                 parts.append(_field(number, kind, value))
         return b"".join(parts) + self._unknown
 
@@ -159,7 +167,7 @@ def _field(number, kind, value):
         return _varint(number << 3 | _FOUR_BYTES) + struct.pack("<f", value)
     if kind is double:
         return _varint(number << 3 | _EIGHT_BYTES) + struct.pack("<d", value)
-    if kind in (int, bool):
+    if issubclass(kind, int):
         return _varint(number << 3 | _VARINT) + _varint(int(value))
     if isinstance(value, Message):
         value = value.SerializeToString()
@@ -196,7 +204,7 @@ def _read_raw(data, at, wire, cls):
 
 def _values(kind, wire, raw, cls):
     """The elements that one field adds to a list: several if they are packed."""
-    if kind in (int, bool) and wire == _LENGTH:
+    if issubclass(kind, int) and wire == _LENGTH:
         found, at = [], 0
         while at < len(raw):
             number, at = _read_varint(raw, at, cls)
@@ -211,12 +219,12 @@ def _values(kind, wire, raw, cls):
 
 
 def _value(kind, wire, raw, cls):
-    expected = {int: _VARINT, bool: _VARINT, float: _FOUR_BYTES, double: _EIGHT_BYTES}
-    if wire != expected.get(kind, _LENGTH):
+    expected = {float: _FOUR_BYTES, double: _EIGHT_BYTES}
+    if wire != (_VARINT if issubclass(kind, int) else expected.get(kind, _LENGTH)):
         raise ValueError(f"these bytes are no {cls.__name__}: a field is of another type")
     if kind is bool:
         return bool(raw)
-    if kind is int:
+    if issubclass(kind, int):
         return raw - (1 << 64) if raw >> 63 else raw
     if kind is float:
         return struct.unpack("<f", raw)[0]

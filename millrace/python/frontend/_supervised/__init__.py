@@ -1,0 +1,1 @@
+"""Sessions of training programs: prepared by a chief, watched by hooks, made anew when they are lost."""

@@ -1,0 +1,278 @@
+"""Hooks that write files: checkpoints, summaries, timelines."""
+
+import json
+import logging
+import os
+
+from millrace._graph.collections import GraphKeys
+from millrace._graph.default_graph import get_collection
+from millrace._graph.graph import get_default_graph
+from millrace._run import summaries
+from millrace._run.config import RunOptions
+from millrace._saving.graph_files import write_graph
+from millrace._supervised.hook import SessionRunArgs, SessionRunHook
+from millrace._supervised.step_hooks import needed_global_step
+from millrace._supervised.timers import SecondOrStepTimer
+
+_log = logging.getLogger("millrace")
+
+
+class CheckpointSaverListener:
+    """Told around each save of a CheckpointSaverHook; the base class does nothing."""
+
+    def begin(self):
+        """Called before the session is made: may add nodes."""
+
+    def before_save(self, session, global_step_value):
+        """Called before a checkpoint is saved."""
+
+    def after_save(self, session, global_step_value):
+        """Called after it. Returns True to ask for the end of training."""
+
+    def end(self, session, global_step_value):
+        """Called at the end, after the last checkpoint."""
+
+
+class CheckpointSaverHook(SessionRunHook):
+    """Saves checkpoints: at the start, every so often, and at the end.
+
+    Args:
+      checkpoint_dir: the folder.
+      save_secs, save_steps: how often; exactly one of them.
+      saver: a tf.train.Saver; else that of `scaffold`, or the only one in tf.GraphKeys.SAVERS.
+      checkpoint_basename: what names of checkpoints begin with.
+      scaffold: a Scaffold.
+      listeners: CheckpointSaverListeners.
+      save_graph_def: True to write the graph beside the checkpoints.
+
+    Raises:
+      ValueError: for a saver and a scaffold at once.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir,
+        save_secs=None,
+        save_steps=None,
+        saver=None,
+        checkpoint_basename="model.ckpt",
+        scaffold=None,
+        listeners=None,
+        save_graph_def=True,
+    ):
+        if saver is not None and scaffold is not None:
+            raise ValueError("You cannot provide both saver and scaffold.")
+        self._folder = checkpoint_dir
+        self._path = os.path.join(checkpoint_dir, checkpoint_basename)
+        self._saver = saver
+        self._scaffold = scaffold
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+        self._listeners = list(listeners or [])
+        self._save_graph_def = save_graph_def
+
+    def begin(self):
+        self._writer = summaries.shared_writer(self._folder)
+        self._global_step = needed_global_step(self)
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session, coord):
+        step = session.run(self._global_step)
+        os.makedirs(self._folder, exist_ok=True)
+        if self._save_graph_def:
+            write_graph(get_default_graph(), self._folder, "graph.pbtxt")
+        if self._writer is not None:
+            self._writer.add_graph(get_default_graph())
+        # A first checkpoint, before anything was trained: also tells at once if saving can't work.
+        self._save(session, step)
+        self._timer.update_last_triggered_step(step)
+
+    def before_run(self, run_context):
+        return SessionRunArgs(self._global_step)
+
+    def after_run(self, run_context, run_values):
+        # What the step read may be old: other workers go on meanwhile.
+        if self._timer.should_trigger_for_step(run_values.results + 1):
+            step = run_context.session.run(self._global_step)
+            if self._timer.should_trigger_for_step(step):
+                self._timer.update_last_triggered_step(step)
+                if self._save(run_context.session, step):
+                    run_context.request_stop()
+
+    def end(self, session):
+        step = session.run(self._global_step)
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        for listener in self._listeners:
+            listener.end(session, step)
+
+    def _save(self, session, step):
+        """True if a listener asked for the end."""
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        _log.info("Saving checkpoints for %d into %s.", step, self._path)
+        self._get_saver().save(
+            session, self._path, global_step=step, write_meta_graph=self._save_graph_def
+        )
+        if self._writer is not None:
+            self._writer.add_session_log(summaries.session_log("CHECKPOINT", self._path), step)
+        wishes = [listener.after_save(session, step) for listener in self._listeners]
+        for listener, wishes_end in zip(self._listeners, wishes):
+            if wishes_end:
+                _log.info(
+                    "A CheckpointSaverListener requested that training be stopped. listener: %s",
+                    listener,
+                )
+        return any(wishes)
+
+    def _get_saver(self):
+        if self._saver is not None:
+            return self._saver
+        if self._scaffold is not None:
+            saver = self._scaffold.saver
+            if saver is None:
+                raise NotImplementedError(
+                    f"cannot save into '{self._path}': this version has no op SaveV2"
+                )
+            return saver
+        found = get_collection(GraphKeys.SAVERS)
+        if len(found) != 1:
+            raise RuntimeError(
+                f"{'More than one item' if found else 'No items'} in collection {GraphKeys.SAVERS}. "
+                "Please pass a saver or a scaffold to the CheckpointSaverHook."
+            )
+        self._saver = found[0]
+        return self._saver
+
+
+class SummarySaverHook(SessionRunHook):
+    """Writes summaries every so often.
+
+    Args:
+      save_steps, save_secs: how often; exactly one of them.
+      output_dir: the folder.
+      summary_writer: a writer instead.
+      scaffold: a Scaffold whose summary_op is written; or else
+      summary_op: a Tensor with summaries, or a list of them.
+
+    Raises:
+      ValueError: unless exactly one of the last two is given.
+    """
+
+    def __init__(
+        self,
+        save_steps=None,
+        save_secs=None,
+        output_dir=None,
+        summary_writer=None,
+        scaffold=None,
+        summary_op=None,
+    ):
+        if (scaffold is None) == (summary_op is None):
+            raise ValueError("Exactly one of scaffold or summary_op must be provided.")
+        self._summary_op = summary_op
+        self._scaffold = scaffold
+        self._writer = summary_writer
+        self._folder = output_dir
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+
+    def begin(self):
+        if self._writer is None and self._folder:
+            self._writer = summaries.shared_writer(self._folder)
+        self._next_step = None
+        self._global_step = needed_global_step(self)
+
+    def before_run(self, run_context):
+        self._due = self._next_step is None or self._timer.should_trigger_for_step(self._next_step)
+        wanted = {"global_step": self._global_step}
+        if self._due and self._summaries():
+            wanted["summary"] = self._summaries()
+        return SessionRunArgs(wanted)
+
+    def after_run(self, run_context, run_values):
+        if self._writer is None:
+            return
+        step = run_values.results["global_step"] + 1
+        if self._due:
+            step = run_context.session.run(self._global_step)
+        if self._next_step is None:
+            self._writer.add_session_log(summaries.session_log("START"), step)
+        if self._due:
+            self._timer.update_last_triggered_step(step)
+            for summary in run_values.results.get("summary", []):
+                self._writer.add_summary(summary, step)
+        self._next_step = step + 1
+
+    def end(self, session=None):
+        if self._writer is not None:
+            self._writer.flush()
+
+    def _summaries(self):
+        """The list of what to fetch."""
+        op = self._summary_op if self._scaffold is None else self._scaffold.summary_op
+        if op is None:
+            return []
+        return op if isinstance(op, list) else [op]
+
+
+class ProfilerHook(SessionRunHook):
+    """Traces a step every so often, and writes it as timeline-STEP.json for chrome://tracing.
+
+    Args:
+      save_steps, save_secs: how often; exactly one of them.
+      output_dir: the folder.
+      show_dataflow, show_memory: accepted.
+    """
+
+    def __init__(
+        self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False
+    ):
+        self._folder = output_dir
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+
+    def begin(self):
+        self._next_step = None
+        self._global_step = needed_global_step(self)
+
+    def before_run(self, run_context):
+        self._due = self._next_step is not None and self._timer.should_trigger_for_step(
+            self._next_step
+        )
+        options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._due else None
+        return SessionRunArgs({"global_step": self._global_step}, options=options)
+
+    def after_run(self, run_context, run_values):
+        seen = run_values.results["global_step"]
+        if self._next_step is None:
+            self._timer.update_last_triggered_step(seen)
+        step = seen + 1
+        if self._due:
+            step = run_context.session.run(self._global_step)
+            self._timer.update_last_triggered_step(step)
+            self._save(step, run_values.run_metadata.step_stats)
+        self._next_step = step + 1
+
+    def _save(self, step, step_stats):
+        path = os.path.join(self._folder, f"timeline-{step}.json")
+        _log.info("Saving timeline for %d into '%s'.", step, path)
+        os.makedirs(self._folder or ".", exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": list(_events(step_stats))}, file)
+
+
+def _events(step_stats):
+    """The events of chrome://tracing: each device is a process, each node an event of its thread."""
+    for number, device in enumerate(step_stats.dev_stats):
+        yield {"name": "process_name", "ph": "M", "pid": number, "args": {"name": device.device}}
+        for node in device.node_stats:
+            kind = node.timeline_label.rpartition(" = ")[2]
+            yield {
+                "ph": "X",
+                "cat": "Op",
+                "name": kind or node.node_name,
+                "pid": number,
+                "tid": node.thread_id,
+                "ts": node.all_start_micros,
+                "dur": node.all_end_rel_micros,
+                "args": {"name": node.node_name, "op": kind},
+            }

@@ -199,3 +199,15 @@ def test_initializers_make_what_they_say(session):
     limit = np.sqrt(6 / 300)
     assert np.abs(v["default"]).max() <= limit and np.abs(v["default"]).max() > 0.9 * limit
     assert v["value"].tolist() == [1, 2]
+
+
+def test_what_computes_an_initial_value_asks_for_no_place_of_its_own():
+    """Beside the variable, whatever scope of devices surrounds both."""
+    with tf.device(tf.train.replica_device_setter(ps_tasks=1, worker_device="/job:worker/task:1")):
+        variable = tf.get_variable("v", [3])
+    made = [n for n in tf.get_default_graph().get_operations() if "/Initializer/" in n.name]
+    assert made and all(
+        operation.device in ("", "/job:ps/task:0") and operation.colocation_groups() == [b"loc:@v"]
+        for operation in made
+    )
+    assert variable.device == "/job:ps/task:0"

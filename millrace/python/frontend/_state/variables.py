@@ -92,9 +92,13 @@ class Variable:
                 value = convert(initial_value, dtype, "initial_value")
                 self._make(own_name, value, value.shape, validate_shape, groups=None)
             else:
-                # The variable is known by name before it exists: its value is computed beside it.
+                # The variable is known by name before it exists: its value is computed beside it, and
+                # no device scope may ask for another place.
                 groups = [b"loc:@" + own_name.encode()]
-                with name_scope("Initializer"), self.graph.colocated_with_names(groups):
+                graph = self.graph
+                with name_scope("Initializer"), graph.device(None), graph.colocated_with_names(
+                    groups
+                ):
                     value = convert(compute(), dtype, "initial_value")
                 self._make(own_name, value, value.shape, validate_shape, groups)
         self._initial_value = value

@@ -107,8 +107,10 @@ class Scaffold:
             self.saver = default_saver()
         if self.saver is not None:
             self.saver.build()
-        get_default_graph().finalize()
-        _log.info("Graph was finalized.")
+        graph = get_default_graph()
+        if not graph.finalized:
+            graph.finalize()
+            _log.info("Graph was finalized.")
         return self
 
     @staticmethod

@@ -1,0 +1,105 @@
+"""Training by two workers on one ps, whose processes are killed with SIGKILL: it goes on, and says why."""
+
+import re
+import signal
+import time
+
+import pytest
+
+from bounds import DEADLINE, ROOT
+
+PROGRAM = ROOT / "tests" / "cluster" / "trainer.py"
+
+
+class Training:
+    """A ps, a chief and another worker, until `finish`."""
+
+    def __init__(self, cluster, python, folder, *options):
+        self._cluster = cluster(ps=1, worker=2)
+        self._until = folder / "finished"
+        self._command = [python, PROGRAM, "--until", self._until, *options]
+        self.ps, self.chief, self.worker = (
+            self.start(*name) for name in [("ps", 0), ("worker", 0), ("worker", 1)]
+        )
+
+    def start(self, job, index):
+        return self._cluster.start(job, index, self._command)
+
+    def finish(self):
+        """Lets the workers end; what global step each of them saw last."""
+        self._until.touch()
+        ends = []
+        for task in (self.chief, self.worker):
+            assert task.wait() == 0, task.output()
+            ends.append(int(re.search(r"ended at (\d+)", task.output())[1]))
+        return ends
+
+
+def steps(task):
+    """The global steps that a task has printed."""
+    return [int(number) for number in re.findall(r"^step (\d+) loss", task.output(), re.MULTILINE)]
+
+
+def wait_until(task, condition):
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline and task.process.poll() is None, task.output()
+        time.sleep(0.02)
+
+
+def wait_for_more_steps(task, count=5):
+    before = len(steps(task))
+    wait_until(task, lambda: len(steps(task)) >= before + count)
+
+
+@pytest.fixture
+def training(cluster, python, tmp_path):
+    def start(*options):
+        made = Training(cluster, python, tmp_path, *options)
+        for task in (made.chief, made.worker):
+            wait_for_more_steps(task)
+        return made
+
+    return start
+
+
+def test_a_killed_worker_costs_no_step_and_another_takes_its_place(training):
+    job = training()
+    job.worker.signal(signal.SIGKILL)
+    job.worker.wait()
+    wait_for_more_steps(job.chief)
+    reached = steps(job.chief)[-1]
+    job.worker = job.start("worker", 1)
+    wait_for_more_steps(job.worker)
+    assert steps(job.worker)[0] >= reached
+    assert job.finish() >= [reached, reached]
+    assert steps(job.chief) == sorted(steps(job.chief))
+    assert "set them anew" not in job.chief.output()
+
+
+def test_after_the_death_of_a_ps_training_begins_anew_and_says_so(training):
+    job = training()
+    job.ps.signal(signal.SIGKILL)
+    job.ps.wait()
+    job.ps = job.start("ps", 0)
+    for task in (job.chief, job.worker):
+        task.wait_for("the session was lost: ")
+        wait_until(task, lambda: task.output().count("Running local_init_op") == 2)
+        wait_for_more_steps(task)
+    assert steps(job.chief) != sorted(steps(job.chief))
+    # Which error tells it depends on what a task was doing; the task that is gone is named.
+    assert re.search(r"the session was lost: \w+Error: .*\n?.*job:ps", job.chief.output())
+    assert "did not outlast the session: Variables not initialized:" in job.chief.output()
+    job.finish()
+
+
+def test_a_chief_that_is_started_again_says_what_it_sets_anew(training):
+    job = training()
+    job.chief.signal(signal.SIGKILL)
+    job.chief.wait()
+    wait_for_more_steps(job.worker)
+    job.chief = job.start("worker", 0)
+    wait_for_more_steps(job.chief)
+    assert "has values already, and there is no checkpoint to restore" in job.chief.output()
+    wait_for_more_steps(job.worker)
+    job.finish()

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "millrace/base/clock.h"
+#include "millrace/base/files.h"
 #include "millrace/base/log.h"
 #include "millrace/base/metrics.h"
 #include "millrace/base/random.h"
@@ -24,10 +25,11 @@ struct Host {
   Runner& blocking;  // files, and whatever else waits inside a system call
   const Log& log;    // carries the task's name into every line
   Metrics& metrics;
+  Files& files;  // waits inside system calls: only where blocking is allowed
 
   // The same machine for another task, or for a part of one that has a name of its own.
   Host in_the_name_of(const Log& other) const {
-    return {clock, timers, random, pool, endings, blocking, other, metrics};
+    return {clock, timers, random, pool, endings, blocking, other, metrics, files};
   }
 };
 

@@ -207,7 +207,8 @@ class Story {
   FakeClock clock_;
   HandTimers timers_;
   PatientRunner pool_, endings_;
-  const Host host_{clock_, timers_, real_.random, pool_, endings_, pool_, real_.log, real_.metrics};
+  const Host host_{clock_, timers_,   real_.random,  pool_,      endings_,
+                   pool_,  real_.log, real_.metrics, real_.files};
   std::map<std::string, Cancellation> cancellations_;  // by the name of the call
   Town town_{&out_};
   const std::shared_ptr<LateMembers> members_ =

@@ -16,6 +16,7 @@
 
 #include "millrace/base/cancellation.h"
 #include "millrace/base/done.h"
+#include "millrace/base/files.h"
 #include "millrace/base/random.h"
 #include "millrace/base/runner.h"
 #include "millrace/op/attrs.h"
@@ -67,6 +68,7 @@ struct DeviceContext {
   uint64_t incarnation = 0;
   ResourceStore* resources = nullptr;
   Random* random = nullptr;  // for what has no seed of its own; null: the system's
+  Files* files = nullptr;    // for kernels that run_blocking() in blocking.h; null: there are none
 };
 
 // What all kernels of one step on one device share. Owned by whoever runs the step.

@@ -1,6 +1,7 @@
 #include "millrace/ops/all.h"
 
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/files/families.h"
 #include "millrace/ops/flow/families.h"
 #include "millrace/ops/lists/families.h"
 #include "millrace/ops/math/families.h"
@@ -18,7 +19,7 @@ std::span<const OpRoom> op_rooms() {
       {"flow", register_flow},         {"transfer", register_transfer}, {"array", register_array},
       {"math", register_math},         {"state", register_state},       {"lists", register_lists},
       {"text", register_text},         {"random", register_random},     {"nn", register_nn},
-      {"training", register_training},
+      {"training", register_training}, {"files", register_files},
   };
   return kRooms;
 }

@@ -28,7 +28,7 @@ const OpRegistry& registry() {
 }
 
 bool needs_surroundings(const OpDef& op) {
-  if (op.role != Role::ordinary || op.stateful || op.inputs.empty()) return true;
+  if (op.role != Role::ordinary || op.stateful || !op.foldable || op.inputs.empty()) return true;
   for (const auto* args : {&op.inputs, &op.outputs}) {
     for (const ArgDef& arg : *args) {
       if (arg.is_ref || arg.dtype == DType::resource || arg.dtype == DType::variant) return true;

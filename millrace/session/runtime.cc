@@ -66,7 +66,7 @@ Runtime::Runtime(RuntimeOptions options)
       endings_(1, "mr-endings", &log_),
       blocking_(kMostBlocking, "mr-blocking", &log_),
       timers_(&log_),
-      host_{Clock::real(), timers_, *random_, pool_, endings_, blocking_, log_, metrics_},
+      host_{Clock::real(), timers_, *random_, pool_, endings_, blocking_, log_, metrics_, files_},
       transports_(std::make_unique<const Transports>(host_)) {}
 
 Runtime::~Runtime() = default;

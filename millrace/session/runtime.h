@@ -11,6 +11,7 @@
 #include "millrace/base/host.h"
 #include "millrace/base/thread_pool.h"
 #include "millrace/base/timer.h"
+#include "millrace/io/local_files.h"
 #include "millrace/op/registry.h"
 #include "millrace/transport/transport.h"
 
@@ -62,6 +63,7 @@ class Runtime {
   const std::shared_ptr<const OpRegistry> ops_;
   const std::unique_ptr<Random> random_;
   const std::chrono::milliseconds silence_limit_;
+  LocalFiles files_;
   ThreadPool pool_;
   ThreadPool endings_;   // posts to the pool, so it ends first
   ThreadPool blocking_;  // likewise; its threads come with what blocks

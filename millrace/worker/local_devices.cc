@@ -2,16 +2,17 @@
 
 namespace millrace {
 
-LocalDevices LocalDevices::create(const TaskName& task, int cpus, Random& random) {
+LocalDevices LocalDevices::create(const TaskName& task, int cpus, const Host& host) {
   LocalDevices made;
   for (int id = 0; id < cpus; ++id) {
     auto resources = std::make_shared<ResourceStore>(task.job);
     const DeviceName name = DeviceName::on(task, "CPU", id);
     made.devices_.push_back({.name = name,
                              .context = {.name = name.to_string(),
-                                         .incarnation = random.next(),
+                                         .incarnation = host.random.next(),
                                          .resources = resources.get(),
-                                         .random = &random},
+                                         .random = &host.random,
+                                         .files = &host.files},
                              .resources = resources});
   }
   return made;

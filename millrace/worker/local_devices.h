@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/base/random.h"
+#include "millrace/base/host.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/op/kernel.h"
 
@@ -19,8 +19,8 @@ namespace millrace {
 
 class LocalDevices {
  public:
-  // `cpus` >= 1 devices CPU:0, CPU:1 … with fresh incarnations. `random` outlives them.
-  static LocalDevices create(const TaskName& task, int cpus, Random& random);
+  // `cpus` >= 1 devices CPU:0, CPU:1 … with fresh incarnations.
+  static LocalDevices create(const TaskName& task, int cpus, const Host& host);
 
   LocalDevices renamed(const TaskName& task) const;
   LocalDevices isolated() const;

@@ -30,7 +30,7 @@ Status repeated(std::string_view method, int64_t step_id, int64_t request_id) {
 Worker::Worker(WorkerOptions options)
     : options_(std::move(options)),
       members_(std::make_shared<MemberWorkers>(options_.members, options_.peers, options_.host)),
-      devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.host.random)),
+      devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.host)),
       own_sources_(sources_of(devices_)),
       request_ids_(kRememberedRequests),
       steps_(options_.host.clock, options_.host.timers, options_.abort_delay),

@@ -13,6 +13,6 @@ SimHost::SimHost(World& world, std::string name, uint64_t seed, HearLog hear)
       endings_(actor_, SimRunner::Pace::always_quick),
       sink_(std::move(hear)),
       log_(sink_, std::move(name)),
-      host_{clock_, timers_, random_, pool_, endings_, endings_, log_, metrics_} {}
+      host_{clock_, timers_, random_, pool_, endings_, endings_, log_, metrics_, files_} {}
 
 }  // namespace millrace::simulation

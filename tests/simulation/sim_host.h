@@ -11,6 +11,7 @@
 #include "tests/simulation/world.h"
 
 #include "millrace/base/host.h"
+#include "millrace/base/testing/no_files.h"
 
 namespace millrace::simulation {
 
@@ -80,6 +81,7 @@ class SimHost {
   Sink sink_;
   Log log_;
   Metrics metrics_;
+  testing::NoFiles files_;
   const Host host_;
 };
 

@@ -19,6 +19,8 @@ millrace_find(gRPC "libgrpc++-dev protobuf-compiler-grpc" CONFIG)
 millrace_find(nlohmann_json "nlohmann-json3-dev" CONFIG)
 millrace_find(CLI11 "libcli11-dev" CONFIG)
 millrace_find(spdlog "libspdlog-dev libfmt-dev" CONFIG)
+millrace_find(leveldb "libleveldb-dev libsnappy-dev" CONFIG)
+millrace_find(IsaL "libisal-dev")
 
 if(MILLRACE_TESTS)
   millrace_find(doctest "doctest-dev" CONFIG)

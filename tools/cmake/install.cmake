@@ -23,7 +23,8 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/MillraceConfig.cmake.in
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/MillraceConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/MillraceConfig.cmake"
-  "${PROJECT_BINARY_DIR}/MillraceConfigVersion.cmake" DESTINATION "${package_dir}")
+  "${PROJECT_BINARY_DIR}/MillraceConfigVersion.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/FindIsaL.cmake" DESTINATION "${package_dir}")
 
 file(MAKE_DIRECTORY "${MILLRACE_GENERATED_DIR}/millrace")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/millrace" "${MILLRACE_GENERATED_DIR}/millrace"

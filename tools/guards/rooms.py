@@ -24,6 +24,7 @@ FLOORS = [
             "ops/transfer",
             "ops/nn",
             "ops/training",
+            "ops/files",
         ],
     ),
     ("F2", ["ops"]),

@@ -7,6 +7,7 @@
 
 #include "millrace/base/host.h"
 #include "millrace/base/mutex.h"
+#include "millrace/base/testing/no_files.h"
 #include "millrace/base/thread_pool.h"
 #include "millrace/base/timer.h"
 
@@ -49,16 +50,17 @@ struct TestHost {
   ThreadPool pool;
   ThreadPool endings{1};
   ThreadPool blocking{2};
+  NoFiles files;
   TimerQueue timers;
-  const Host host{Clock::real(), timers, random, pool, endings, blocking, log, metrics};
+  const Host host{Clock::real(), timers, random, pool, endings, blocking, log, metrics, files};
 };
 
 // Without timers that fire, for tests that do by hand what these would.
 struct StillHost {
   TestHost moving;
   StillTimers timers;
-  const Host host{moving.host.clock, timers,          moving.random, moving.pool,
-                  moving.endings,    moving.blocking, moving.log,    moving.metrics};
+  const Host host{moving.host.clock, timers,     moving.random,  moving.pool, moving.endings,
+                  moving.blocking,   moving.log, moving.metrics, moving.files};
 };
 
 // One for tests that only need some host; lives as long as the process.

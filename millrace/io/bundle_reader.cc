@@ -1,0 +1,232 @@
+#include "millrace/io/bundle_reader.h"
+
+#include <utility>
+
+#include "millrace/format/wire_format.h"
+#include "millrace/io/crc32c.h"
+
+namespace millrace::io {
+namespace {
+
+template <class... Parts>
+Status lost(const Parts&... parts) {
+  return error(Code::data_loss, parts...);
+}
+
+uint32_t read_fixed32(std::string_view bytes) {
+  uint32_t number = 0;
+  for (int i = 3; i >= 0; --i) number = (number << 8) | static_cast<unsigned char>(bytes[i]);
+  return number;
+}
+
+// The key of a slice begins with a zero byte, which no name does.
+bool is_slice_key(std::string_view key) { return !key.empty() && key.front() == '\0'; }
+
+// Copies what `part` is from one tensor to another, elements of any type.
+Status copy_elements(const Slice& part, const Slice& from_box, const Tensor& from,
+                     const Slice& to_box, Tensor& to) {
+  if (from.dtype() != DType::string) {
+    copy_part(part, from_box, static_cast<const char*>(from.data()), to_box,
+              static_cast<char*>(to.mutable_data()), dtype_size(from.dtype()));
+    return {};
+  }
+  // Strings are objects: where each goes is found with numbers in their place.
+  MR_ASSIGN(Tensor places, Tensor::allocate(DType::i64, from.shape()));
+  auto numbers = places.mutable_flat<int64_t>();
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i) + 1;
+  MR_ASSIGN(Tensor placed, Tensor::zeros(DType::i64, to.shape()));
+  copy_part(part, from_box, static_cast<const char*>(places.data()), to_box,
+            static_cast<char*>(placed.mutable_data()), sizeof(int64_t));
+  const auto texts = from.flat<std::string>();
+  auto into = to.mutable_flat<std::string>();
+  const auto sources = placed.flat<int64_t>();
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (sources[i] != 0) into[i] = texts[static_cast<size_t>(sources[i] - 1)];
+  return {};
+}
+
+int64_t num_elements(const Slice& box) {
+  int64_t count = 1;
+  for (const Extent& extent : box.extents) count *= extent.length;
+  return count;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BundleReader>> BundleReader::open(Files& files, std::string prefix) {
+  std::unique_ptr<BundleReader> reader(new BundleReader(files, std::move(prefix)));
+  const std::string path = index_path(reader->prefix_);
+  MR_ASSIGN(std::unique_ptr<ReadableFile> file, files.open(path));
+  MR_ASSIGN(reader->index_, Table::open(std::move(file), path));
+  MR_ASSIGN(const std::optional<std::string> header, reader->index_->find(""));
+  if (!header) return lost(path, ": there is no header in it");
+  MR_ASSIGN(reader->header_, decode_bundle_header(*header).with(path));
+  return reader;
+}
+
+Result<BundleEntry> BundleReader::entry(const std::string& name) const {
+  MR_ASSIGN(const std::optional<std::string> bytes, index_->find(name));
+  if (!bytes || name.empty()) return not_found("Key ", name, " not found in checkpoint");
+  return decode_bundle_entry(*bytes).with(str_cat(index_path(prefix_), ", '", name, "'"));
+}
+
+Result<const BundleReader::Shard*> BundleReader::shard(int number) const {
+  if (number < 0 || number >= header_.num_shards) {
+    return lost(index_path(prefix_), " names shard ", number, " of data; there are ",
+                header_.num_shards);
+  }
+  MutexLock lock(mutex_);
+  Shard& shard = shards_[number];
+  if (shard.file == nullptr) {
+    shard.path = data_path(prefix_, number, header_.num_shards);
+    MR_ASSIGN(shard.file, files_.open(shard.path));
+    MR_ASSIGN(shard.size, shard.file->size());
+  }
+  // A node of the map stays where it is.
+  return &shard;
+}
+
+Status BundleReader::read_bytes(const BundleEntry& entry, const Shard& shard,
+                                std::span<char> into) const {
+  MR_ASSIGN(const size_t done, shard.file->read(entry.offset, into));
+  return done == into.size() ? Status() : lost(shard.path, " ended while it was read");
+}
+
+Result<Tensor> BundleReader::read_entry(const std::string& name, const BundleEntry& entry) const {
+  MR_ASSIGN(const Shard* const from, shard(entry.shard));
+  if (entry.offset > from->size || entry.size > from->size - entry.offset) {
+    return lost(from->path, " has ", from->size, " bytes, but '", name, "' would lie at ",
+                entry.offset, " to ", entry.offset + entry.size,
+                ": the file is cut off, or belongs to another index");
+  }
+  if (entry.dtype == DType::string) return read_strings(entry, *from).with(name);
+  if (!is_plain(entry.dtype))
+    return unimplemented("'", name, "' is of ", dtype_name(entry.dtype), ", which can't be read");
+  const auto wanted = static_cast<uint64_t>(entry.shape.num_elements());
+  if (entry.size % dtype_size(entry.dtype) != 0 || entry.size / dtype_size(entry.dtype) != wanted) {
+    return lost("'", name, "' has ", entry.size, " bytes, which is no ", dtype_name(entry.dtype),
+                entry.shape.to_string());
+  }
+  MR_ASSIGN(Tensor tensor, Tensor::allocate(entry.dtype, entry.shape));
+  const std::span<char> bytes(static_cast<char*>(tensor.mutable_data()), tensor.num_bytes());
+  MR_TRY(read_bytes(entry, *from, bytes));
+  if (crc32c(tensor.bytes()) != unmasked(entry.checksum))
+    return lost(from->path, ": the checksum of '", name, "' is wrong: its bytes are damaged");
+  return tensor;
+}
+
+Result<Tensor> BundleReader::read_strings(const BundleEntry& entry, const Shard& shard) const {
+  const auto count = static_cast<uint64_t>(entry.shape.num_elements());
+  // Every string has a byte of length at least.
+  if (entry.size < 4 || count > entry.size - 4)
+    return lost(entry.size, " bytes can't hold ", count, " strings");
+  std::string bytes(entry.size, '\0');
+  MR_TRY(read_bytes(entry, shard, bytes));
+  wire::Reader reader(bytes);
+  MR_ASSIGN(Tensor tensor, Tensor::allocate(DType::string, entry.shape));
+  std::vector<uint64_t> lengths(count);
+  uint64_t total = 0;
+  for (uint64_t& length : lengths) {
+    if (!reader.next_varint(&length) || length > entry.size - total)
+      return lost("lengths of strings are damaged");
+    total += length;
+  }
+  const std::string_view rest = reader.remaining();
+  if (rest.size() < 4 || rest.size() - 4 != total) return lost("lengths of strings are damaged");
+  uint32_t crc = 0;
+  for (const uint64_t length : lengths) {
+    char number[8];
+    for (int i = 0; i < 8; ++i) number[i] = static_cast<char>(length >> (8 * i));
+    crc = crc32c({number, length > UINT32_MAX ? size_t{8} : size_t{4}}, crc);
+  }
+  if (crc != unmasked(read_fixed32(rest)))
+    return lost("the checksum of lengths of strings is wrong");
+  if (crc32c(rest, crc) != unmasked(entry.checksum))
+    return lost("the checksum of strings is wrong");
+  std::string_view texts = rest.substr(4);
+  auto into = tensor.mutable_flat<std::string>();
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    into[i] = texts.substr(0, lengths[i]);
+    texts.remove_prefix(lengths[i]);
+  }
+  return tensor;
+}
+
+Result<Tensor> BundleReader::read(const std::string& name) const {
+  MR_ASSIGN(const BundleEntry found, entry(name));
+  if (found.slices.empty()) return read_entry(name, found);
+  return read_slice(name, Slice::whole(found.shape.rank()));
+}
+
+Result<Tensor> BundleReader::read_slice(const std::string& name, const Slice& slice) const {
+  MR_ASSIGN(const BundleEntry found, entry(name));
+  MR_ASSIGN(const Slice wanted, slice.within(found.shape));
+  MR_ASSIGN(const Shape shape, wanted.shape());
+  // As large as the files are, whatever the index says.
+  if (!found.slices.empty()) {
+    int64_t held = 0;
+    for (const Slice& stored : found.slices) {
+      MR_ASSIGN(const Slice box, stored.within(found.shape).with(name));
+      held += num_elements(common_part(box, wanted));
+    }
+    if (held < shape.num_elements()) {
+      return failed_precondition("the slices of '", name, "' in the checkpoint hold ", held, " of ",
+                                 shape.num_elements(), " elements of '", wanted.to_string(), "'");
+    }
+  }
+  std::optional<Tensor> made;
+  const auto take = [&](const Slice& box, const Tensor& from) -> Status {
+    if (box == wanted) {
+      made = from;
+      return {};
+    }
+    if (!made) {
+      MR_ASSIGN(made, Tensor::zeros(found.dtype, shape));
+    }
+    return copy_elements(common_part(box, wanted), box, from, wanted, *made);
+  };
+  if (found.slices.empty()) {
+    MR_ASSIGN(const Tensor whole, read_entry(name, found));
+    MR_ASSIGN(const Slice box, Slice::whole(found.shape.rank()).within(found.shape));
+    MR_TRY(take(box, whole));
+    return *std::move(made);
+  }
+  for (const Slice& stored : found.slices) {
+    MR_ASSIGN(const Slice box, stored.within(found.shape));
+    if (num_elements(common_part(box, wanted)) == 0) continue;
+    const std::string key = slice_key(name, stored);
+    MR_ASSIGN(const std::optional<std::string> bytes, index_->find(key));
+    if (!bytes)
+      return lost(index_path(prefix_), ": slice '", stored.to_string(), "' of '", name,
+                  "' is missing");
+    MR_ASSIGN(const BundleEntry part, decode_bundle_entry(*bytes).with(name));
+    MR_ASSIGN(const Shape part_shape, box.shape());
+    if (part.shape != part_shape || part.dtype != found.dtype)
+      return lost("slice '", stored.to_string(), "' of '", name,
+                  "' has another type or shape than it should");
+    MR_ASSIGN(const Tensor from, read_entry(name, part));
+    MR_TRY(take(box, from));
+  }
+  if (!made) return Tensor::zeros(found.dtype, shape);
+  return *std::move(made);
+}
+
+Status BundleReader::each(
+    const std::function<Status(std::string_view key, const BundleEntry&)>& see) const {
+  return index_->each([&](std::string_view key, std::string_view value) -> Status {
+    if (key.empty()) return {};
+    MR_ASSIGN(const BundleEntry entry, decode_bundle_entry(value).with(index_path(prefix_)));
+    return see(key, entry);
+  });
+}
+
+Result<std::map<std::string, BundleEntry>> BundleReader::tensors() const {
+  std::map<std::string, BundleEntry> found;
+  MR_TRY(each([&](std::string_view key, const BundleEntry& entry) -> Status {
+    if (!is_slice_key(key)) found.emplace(key, entry);
+    return {};
+  }));
+  return found;
+}
+
+}  // namespace millrace::io

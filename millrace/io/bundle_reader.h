@@ -1,0 +1,66 @@
+// BundleReader: reads a checkpoint (bundle.h). Any thread may read, several at once; waits for the
+// disk.
+//
+// What is read was checked: that it lies inside its file, is as long as its type and shape say, and
+// has its checksum. Nothing is allocated for what the files do not hold.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "millrace/base/files.h"
+#include "millrace/base/mutex.h"
+#include "millrace/io/bundle.h"
+#include "millrace/io/table.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace::io {
+
+class BundleReader {
+ public:
+  // Errors: NOT_FOUND if there is no index of that prefix; DATA_LOSS; UNIMPLEMENTED for one of the
+  // other byte order.
+  static Result<std::unique_ptr<BundleReader>> open(Files& files, std::string prefix);
+
+  const BundleHeader& header() const { return header_; }
+  const std::string& prefix() const { return prefix_; }
+
+  // Errors: NOT_FOUND "Key <name> not found in checkpoint".
+  Result<BundleEntry> entry(const std::string& name) const;
+  // The whole tensor, put together if it was saved in slices.
+  // Errors: as `entry`; DATA_LOSS for damaged or missing bytes; FAILED_PRECONDITION if slices do
+  // not cover it.
+  Result<Tensor> read(const std::string& name) const;
+  // A box of it, however it was saved.
+  Result<Tensor> read_slice(const std::string& name, const Slice& slice) const;
+
+  // `see` of all keys in order, the keys of slices among them, until it fails.
+  Status each(const std::function<Status(std::string_view key, const BundleEntry&)>& see) const;
+  // Of tensors only, by name.
+  Result<std::map<std::string, BundleEntry>> tensors() const;
+
+ private:
+  BundleReader(Files& files, std::string prefix) : files_(files), prefix_(std::move(prefix)) {}
+  struct Shard {
+    std::unique_ptr<ReadableFile> file;
+    uint64_t size = 0;
+    std::string path;
+  };
+  Result<const Shard*> shard(int number) const;
+  // What an entry with bytes of its own says.
+  Result<Tensor> read_entry(const std::string& name, const BundleEntry& entry) const;
+  Result<Tensor> read_strings(const BundleEntry& entry, const Shard& shard) const;
+  Status read_bytes(const BundleEntry& entry, const Shard& shard, std::span<char> into) const;
+
+  Files& files_;
+  const std::string prefix_;
+  std::unique_ptr<Table> index_;
+  BundleHeader header_;
+
+  mutable Mutex mutex_;
+  mutable std::map<int, Shard> shards_ MR_GUARDED_BY(mutex_);  // those that were asked for
+};
+
+}  // namespace millrace::io

@@ -1,0 +1,173 @@
+#include "millrace/io/bundle_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/format/wire_format.h"
+#include "millrace/io/crc32c.h"
+#include "millrace/io/table.h"
+
+namespace millrace::io {
+namespace {
+
+std::string fixed32(uint32_t number) {
+  std::string bytes;
+  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(number >> (8 * i));
+  return bytes;
+}
+
+// The bytes in front of a tensor's strings. The checksum is of the lengths as numbers, not of the
+// varints; it goes on over the strings.
+struct StringHead {
+  std::string bytes;
+  uint32_t crc = 0;
+};
+
+StringHead string_head(std::span<const std::string> texts) {
+  StringHead head;
+  for (const std::string& text : texts) {
+    wire::put_varint(&head.bytes, text.size());
+    // A length that fits is summed up as four bytes: facts of the format.
+    std::string length = fixed32(static_cast<uint32_t>(text.size()));
+    if (text.size() > UINT32_MAX) length += fixed32(static_cast<uint32_t>(text.size() >> 32));
+    head.crc = crc32c(length, head.crc);
+  }
+  const std::string checksum = fixed32(masked(head.crc));
+  head.bytes += checksum;
+  head.crc = crc32c(checksum, head.crc);
+  return head;
+}
+
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+bool overlaps(const Slice& a, const Slice& b) {
+  const Slice part = common_part(a, b);
+  return std::all_of(part.extents.begin(), part.extents.end(),
+                     [](const Extent& extent) { return extent.length > 0; });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BundleWriter>> BundleWriter::create(Files& files, std::string prefix,
+                                                           Random& random) {
+  if (prefix.empty()) return invalid("a checkpoint needs a prefix; it is empty");
+  if (const std::string directory = directory_of(prefix); !directory.empty())
+    MR_TRY(files.make_directories(directory));
+  std::unique_ptr<BundleWriter> writer(new BundleWriter(files, std::move(prefix), random.next()));
+  MR_ASSIGN(writer->data_, files.create(writer->data_name_));
+  return writer;
+}
+
+BundleWriter::BundleWriter(Files& files, std::string prefix, uint64_t number)
+    : files_(files),
+      prefix_(std::move(prefix)),
+      data_name_(str_cat(data_path(prefix_, 0, 1), ".tempstate", number)),
+      index_name_(str_cat(index_path(prefix_), ".tempstate", number)) {}
+
+BundleWriter::~BundleWriter() {
+  if (!is_done_) remove_leavings();
+}
+
+void BundleWriter::remove_leavings() {
+  data_.reset();
+  // What is not there needs no removing, and nobody is left to hear of another trouble.
+  static_cast<void>(files_.remove(data_name_));
+  static_cast<void>(files_.remove(index_name_));
+}
+
+Status BundleWriter::add(const std::string& name, const Tensor& tensor) {
+  if (name.empty()) return invalid("a tensor needs a name in a checkpoint");
+  return put(name, tensor);
+}
+
+Status BundleWriter::add_slice(const std::string& name, const Shape& whole, const Slice& slice,
+                               const Tensor& tensor) {
+  if (name.empty()) return invalid("a tensor needs a name in a checkpoint");
+  MR_ASSIGN(const Slice inside, slice.within(whole));
+  MR_ASSIGN(const Shape shape, inside.shape());
+  if (shape != tensor.shape()) {
+    return invalid("slice '", slice.to_string(), "' of '", name, "' has shape ", shape.to_string(),
+                   ", but the tensor has ", tensor.shape().to_string());
+  }
+  BundleEntry& entry = entries_[name];
+  if (entry.dtype == DType::invalid) {
+    entry.dtype = tensor.dtype();
+    entry.shape = whole;
+  } else if (entry.slices.empty() || entry.dtype != tensor.dtype() || entry.shape != whole) {
+    return invalid("'", name, "' is in the checkpoint as ", dtype_name(entry.dtype),
+                   entry.shape.to_string(), entry.slices.empty() ? ", whole" : "", "; a slice of ",
+                   dtype_name(tensor.dtype()), whole.to_string(), " can't be added");
+  }
+  for (const Slice& other : entry.slices) {
+    MR_ASSIGN(const Slice there, other.within(whole));
+    if (overlaps(there, inside))
+      return invalid("slices '", other.to_string(), "' and '", slice.to_string(), "' of '", name,
+                     "' overlap");
+  }
+  entry.slices.push_back(slice);
+  return put(slice_key(name, slice), tensor);
+}
+
+Status BundleWriter::put(std::string key, const Tensor& tensor) {
+  MR_TRY(problem_);
+  if (entries_.contains(key)) return invalid("'", key, "' is in the checkpoint already");
+  Result<BundleEntry> entry = write_data(tensor);
+  if (!entry.ok()) return problem_ = entry.status();
+  entries_.emplace(std::move(key), *std::move(entry));
+  return {};
+}
+
+Result<BundleEntry> BundleWriter::write_data(const Tensor& tensor) {
+  BundleEntry entry{.dtype = tensor.dtype(), .shape = tensor.shape(), .offset = offset_};
+  const auto append = [&](std::string_view bytes) {
+    entry.size += bytes.size();
+    return data_->append(bytes);
+  };
+  if (tensor.dtype() == DType::string) {
+    const auto texts = tensor.flat<std::string>();
+    StringHead head = string_head(texts);
+    MR_TRY(append(head.bytes));
+    for (const std::string& text : texts) {
+      head.crc = crc32c(text, head.crc);
+      MR_TRY(append(text));
+    }
+    entry.checksum = masked(head.crc);
+  } else if (is_plain(tensor.dtype())) {
+    entry.checksum = masked(crc32c(tensor.bytes()));
+    MR_TRY(append(tensor.bytes()));
+  } else {
+    return unimplemented("a tensor of ", dtype_name(tensor.dtype()),
+                         " can't be kept in a checkpoint");
+  }
+  offset_ += entry.size;
+  return entry;
+}
+
+Status BundleWriter::finish() {
+  MR_TRY(problem_);
+  MR_TRY(data_->sync());
+  MR_TRY(data_->close());
+  MR_TRY(write_bundle_index(files_, index_name_, 1, entries_));
+  MR_TRY(files_.rename(data_name_, data_path(prefix_, 0, 1)));
+  MR_TRY(files_.rename(index_name_, index_path(prefix_)));
+  is_done_ = true;
+  return {};
+}
+
+Status write_bundle_index(Files& files, const std::string& path, int num_shards,
+                          const std::map<std::string, BundleEntry>& entries) {
+  MR_ASSIGN(const std::unique_ptr<WritableFile> file, files.create(path));
+  TableWriter table(*file);
+  BundleHeader header;
+  header.num_shards = num_shards;
+  MR_TRY(table.add("", encode(header)));
+  for (const auto& [key, entry] : entries) MR_TRY(table.add(key, encode(entry)));
+  MR_TRY(table.finish());
+  MR_TRY(file->sync());
+  return file->close();
+}
+
+}  // namespace millrace::io

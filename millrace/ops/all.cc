@@ -1,6 +1,7 @@
 #include "millrace/ops/all.h"
 
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/exchange/families.h"
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/flow/families.h"
 #include "millrace/ops/lists/families.h"
@@ -8,6 +9,7 @@
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/tables/families.h"
 #include "millrace/ops/text/families.h"
 #include "millrace/ops/training/families.h"
 #include "millrace/ops/transfer/families.h"
@@ -20,6 +22,7 @@ std::span<const OpRoom> op_rooms() {
       {"math", register_math},         {"state", register_state},       {"lists", register_lists},
       {"text", register_text},         {"random", register_random},     {"nn", register_nn},
       {"training", register_training}, {"files", register_files},
+      {"exchange", register_exchange}, {"tables", register_tables},
   };
   return kRooms;
 }

@@ -25,6 +25,8 @@ FLOORS = [
             "ops/nn",
             "ops/training",
             "ops/files",
+            "ops/exchange",
+            "ops/tables",
         ],
     ),
     ("F2", ["ops"]),

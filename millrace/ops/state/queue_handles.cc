@@ -8,7 +8,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/state/queue.h"
-#include "millrace/ops/state/resource_access.h"
+#include "millrace/ops/state/resource_handle_kernel.h"
 
 namespace millrace {
 namespace {
@@ -64,82 +64,21 @@ std::unique_ptr<QueueOrder> order_of(const QueueSpec& spec, Random* random) {
                         static_cast<uint64_t>(spec.seed2));
 }
 
-// What a V1 handle refers to: a string tensor [container, name], as long as its kernel lives.
-struct HandleStrings final : Resource {
-  Mutex mutex;
-  Tensor tensor;
-  std::string description() const override { return "a queue's handle"; }
+// What a queue's node says, for ResourceHandleKernel.
+struct QueueNode {
+  using Kind = Queue;
+  QueueSpec spec;
+
+  static Result<QueueNode> read(const KernelSpec& node) {
+    MR_ASSIGN(QueueSpec spec, spec_of(node));
+    return QueueNode{std::move(spec)};
+  }
+  Result<std::shared_ptr<Queue>> make(const std::string& name, KernelContext& context) const {
+    return std::make_shared<Queue>(spec, name, order_of(spec, context.step().device->random));
+  }
+  Status check(const Queue& found) const { return found.check_same(spec); }
 };
-
-class QueueHandleKernel final : public Kernel {
- public:
-  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
-    auto made = std::make_unique<QueueHandleKernel>();
-    MR_ASSIGN(made->queue_spec_, spec_of(spec));
-    MR_ASSIGN(made->asked_container_, spec.attrs.string("container"));
-    MR_ASSIGN(made->asked_name_, spec.attrs.string("shared_name"));
-    made->node_name_ = spec.node_name;
-    made->gives_ref_ = spec.outputs[0].is_ref;
-    return std::unique_ptr<Kernel>(std::move(made));
-  }
-
-  ~QueueHandleKernel() override {
-    // A queue without a shared name ends with its kernel, which the device's resources outlive.
-    if (asked_name_.empty() && queue_ != nullptr)
-      (void)resources_->remove<Queue>(container_, name_);
-  }
-
-  Status run(KernelContext& context) override {
-    MutexLock lock(mutex_);
-    ResourceStore& resources = *context.step().device->resources;
-    if (queue_ == nullptr || generation_ != resources.generation())
-      MR_TRY(find(resources, context.step().device->random));
-    if (gives_ref_) {
-      context.set_output_ref(0, {&strings_->mutex, &strings_->tensor, strings_});
-    } else {
-      if (!handle_.has_value()) {
-        handle_ = Tensor::scalar(make_handle(context, {container_, name_}, Queue::kTypeName));
-      }
-      context.set_output(0, handle_);
-    }
-    return {};
-  }
-
- private:
-  Status find(ResourceStore& resources, Random* random) MR_REQUIRES(mutex_) {
-    resources_ = &resources;
-    const uint64_t generation = resources.generation();
-    if (container_.empty())
-      container_ = asked_container_.empty() ? resources.default_container() : asked_container_;
-    if (name_.empty())
-      name_ = asked_name_.empty() ? resources.private_name(node_name_) : asked_name_;
-    const auto make = [this, name = name_, random]() -> Result<std::shared_ptr<Queue>> {
-      return std::make_shared<Queue>(queue_spec_, name, order_of(queue_spec_, random));
-    };
-    MR_ASSIGN(std::shared_ptr<Queue> queue,
-              resources.find_or_create<Queue>(container_, name_, make));
-    MR_TRY(queue->check_same(queue_spec_));
-    queue_ = std::move(queue);
-    generation_ = generation;
-    strings_ = std::make_shared<HandleStrings>();
-    strings_->tensor = Tensor::vector<std::string>({container_, name_});
-    return {};
-  }
-
-  // Constant after construction. What the node leaves open is empty.
-  QueueSpec queue_spec_;
-  std::string node_name_, asked_container_, asked_name_;
-  bool gives_ref_ = false;
-
-  Mutex mutex_;
-  // Chosen with the first run.
-  std::string container_ MR_GUARDED_BY(mutex_), name_ MR_GUARDED_BY(mutex_);
-  ResourceStore* resources_ MR_GUARDED_BY(mutex_) = nullptr;
-  uint64_t generation_ MR_GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<Queue> queue_ MR_GUARDED_BY(mutex_);
-  std::shared_ptr<HandleStrings> strings_ MR_GUARDED_BY(mutex_);
-  Tensor handle_ MR_GUARDED_BY(mutex_);
-};
+using QueueHandleKernel = ResourceHandleKernel<QueueNode>;
 
 Status infer_handle_strings(InferContext& context) {
   context.set_output(0, PartialShape{2});

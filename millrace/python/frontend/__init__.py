@@ -51,6 +51,8 @@ from millrace._graph.graph import (
 from millrace._graph.graph_def import GraphDef
 from millrace._graph.graph_import import import_graph_def
 from millrace._graph.operation import NodeDef, Operation, Tensor
+from millrace._graph.sparse_tensor import SparseTensor, SparseTensorValue, is_sparse
+from millrace._graph.sparse_tensor import to_tensor_or_sparse as convert_to_tensor_or_sparse_tensor
 from millrace._ops import operators as _operators
 from millrace._ops.arithmetic import *
 from millrace._ops.arrays import *
@@ -77,6 +79,11 @@ from millrace._flow.control_flow import (
 )
 from millrace._flow.functional import *
 from millrace._flow.tensor_array import TensorArray
+from millrace._state.accumulators import (
+    ConditionalAccumulator,
+    ConditionalAccumulatorBase,
+    SparseConditionalAccumulator,
+)
 from millrace._state.assignments import (
     assign,
     assign_add,
@@ -117,6 +124,7 @@ from millrace._state.queues import (
 from millrace._state.scaled_initializers import (
     UniformUnitScaling as uniform_unit_scaling_initializer,
 )
+from millrace._state.tables import initialize_all_tables, tables_initializer
 from millrace._state.variable_groups import (
     all_variables,
     assert_variables_initialized,
@@ -173,7 +181,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app compat contrib debugging dtypes errors flags gfile initializers keras layers linalg logging losses math metrics nn queue "
+    "app compat contrib debugging dtypes errors flags gfile initializers keras layers linalg logging lookup losses math metrics nn queue "
     "random raw_ops regularizers strings train".split()
 )
 

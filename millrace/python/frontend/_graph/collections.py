@@ -16,6 +16,7 @@ class GraphKeys:
     GLOBAL_STEP = "global_step"
     QUEUE_RUNNERS = "queue_runners"
     TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
     SUMMARIES = "summaries"
     UPDATE_OPS = "update_ops"
     LOSSES = "losses"

@@ -1,10 +1,11 @@
 """What session.run fetches: from a nested structure to flat lists of names, and back to the structure.
 
-A fetch is a Tensor, an Operation, a Variable, the name of one of them, or a list, tuple, namedtuple or
-dictionary of fetches.
+A fetch is a Tensor, a SparseTensor, an Operation, a Variable, the name of one of them, or a list, tuple,
+namedtuple or dictionary of fetches. A SparseTensor gives a SparseTensorValue.
 """
 
 from millrace._graph.operation import Operation, Tensor
+from millrace._graph.sparse_tensor import SparseTensor, SparseTensorValue, components
 from millrace._values import structure
 
 
@@ -27,6 +28,8 @@ class Fetches:
 
     def _parse(self, fetch):
         """The fetch with its leaves replaced: by a position in the answer, or by None."""
+        if isinstance(fetch, SparseTensor):
+            return SparseTensorValue(*(self._parse(part) for part in components(fetch)))
         if isinstance(fetch, dict):
             return type(fetch)((key, self._parse(value)) for key, value in fetch.items())
         if isinstance(fetch, (list, tuple)):
@@ -76,6 +79,24 @@ class Fetches:
         if isinstance(shape, dict):
             return type(shape)((key, self._filled(item, values)) for key, item in shape.items())
         return structure.rebuilt(shape, [self._filled(item, values) for item in shape])
+
+
+def parted(feed_dict):
+    """(key, value) for all that is fed, the parts of SparseTensors one by one.
+
+    Raises:
+      TypeError: if what is fed for a SparseTensor does not have three parts.
+    """
+    for key, value in feed_dict.items():
+        if not isinstance(key, SparseTensor):
+            yield key, value
+            continue
+        if not isinstance(value, (list, tuple)) or len(value) != 3:
+            raise TypeError(
+                f"What is fed for {key} must be a tf.SparseTensorValue or a tuple (indices, values, "
+                f"dense_shape), not {value!r}"
+            )
+        yield from zip(components(key), value)
 
 
 def cache_key(fetches):

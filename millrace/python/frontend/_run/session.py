@@ -7,7 +7,7 @@ from millrace._graph import default_session
 from millrace._graph.graph import Graph, get_default_graph
 from millrace._run.config import RunMetadata, fill_metadata, session_options
 from millrace._run.error_context import with_operation
-from millrace._run.fetches import Fetches, cache_key
+from millrace._run.fetches import Fetches, cache_key, parted
 from millrace._run.ready_step import ReadyStep, convert_feed, feed_specs
 from millrace._run.targets import add_session, dialled
 from millrace._values import errors
@@ -126,7 +126,7 @@ class BaseSession:
     def _feeds(self, feed_dict):
         """(Tensors, values) of a feed_dict."""
         tensors, values = [], []
-        for key, value in (feed_dict or {}).items():
+        for key, value in parted(feed_dict or {}):
             tensor = self._feedable(key)
             if tensor in tensors:
                 raise ValueError(f"'{tensor.name}' is fed twice")

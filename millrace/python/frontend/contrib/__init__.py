@@ -1,3 +1,3 @@
 """tf.contrib: what programs of TensorFlow 1 take from there."""
 
-from millrace.contrib import framework, layers, learn, metrics, slim, training
+from millrace.contrib import framework, layers, learn, lookup, metrics, slim, training

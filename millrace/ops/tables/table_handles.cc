@@ -1,0 +1,146 @@
+// Part of families.h: register_table_handles.
+#include <utility>
+
+#include "millrace/base/str_cat.h"
+#include "millrace/op/infer.h"
+#include "millrace/ops/state/resource_handle_kernel.h"
+#include "millrace/ops/state/stateful_op.h"
+#include "millrace/ops/tables/families.h"
+#include "millrace/ops/tables/table.h"
+
+namespace millrace {
+namespace {
+
+// Types whose elements are bytes or strings.
+bool can_be_in_tables(DType dtype) {
+  return dtype == DType::string || (dtype != DType::resource && dtype != DType::variant);
+}
+
+// What a table's node says; the keys that a dense one sets aside are inputs.
+struct TableNode {
+  using Kind = Table;
+  TableSpec spec;
+  bool is_named_by_node = false;
+
+  static Result<TableNode> read(const KernelSpec& node) {
+    const std::string_view op = node.attrs.op().name;
+    TableNode made;
+    TableSpec& spec = made.spec;
+    MR_ASSIGN(spec.key, node.attrs.type("key_dtype"));
+    MR_ASSIGN(spec.value, node.attrs.type("value_dtype"));
+    MR_ASSIGN(made.is_named_by_node, node.attrs.boolean("use_node_name_sharing"));
+    if (!can_be_in_tables(spec.key) || !can_be_in_tables(spec.value)) {
+      return unimplemented(op, " '", node.node_name, "' is from ", dtype_name(spec.key), " to ",
+                           dtype_name(spec.value), "; tables hold numbers, bools and strings");
+    }
+    if (op.starts_with("HashTable")) return made;
+    spec.kind = op.starts_with("MutableDense") ? TableSpec::Kind::dense : TableSpec::Kind::changing;
+    if (spec.kind == TableSpec::Kind::changing && op.find("OfTensors") == std::string_view::npos)
+      return made;
+    MR_TRY(made.read_value_shape(node));
+    if (spec.kind == TableSpec::Kind::dense) MR_TRY(check_buckets(node));
+    return made;
+  }
+
+  Result<std::shared_ptr<Table>> make(const std::string& name, KernelContext& context) const {
+    TableSpec own = spec;
+    if (own.kind == TableSpec::Kind::dense) MR_TRY(read_keys(context, own));
+    return std::make_shared<Table>(std::move(own), name);
+  }
+  Status check(const Table& found) const {
+    TableSpec own = spec;
+    // Known only when the kernel runs, and then of the one that was made first.
+    if (own.kind == TableSpec::Kind::dense) own.key_shape = found.spec().key_shape;
+    return found.check_same(own);
+  }
+  bool shares_node_name() const { return is_named_by_node; }
+
+ private:
+  Status read_value_shape(const KernelSpec& node) {
+    MR_ASSIGN(const PartialShape shape, node.attrs.shape("value_shape"));
+    const bool is_dense = spec.kind == TableSpec::Kind::dense;
+    if (!shape.to_shape() || shape.rank() > 1 || (!is_dense && shape.rank() != 1)) {
+      return invalid(is_dense ? "Empty value must be a scalar or a vector, got shape "
+                              : "Default value must be a vector, got shape ",
+                     shape.to_string());
+    }
+    spec.value_shape = *shape.to_shape();
+    return {};
+  }
+  // How a dense table lays out its buckets says nothing here, but must make sense.
+  static Status check_buckets(const KernelSpec& node) {
+    MR_ASSIGN(const float most, node.attrs.real("max_load_factor"));
+    MR_ASSIGN(const int64_t buckets, node.attrs.integer("initial_num_buckets"));
+    if (!(most > 0 && most < 1))
+      return invalid("max_load_factor must be between 0 and 1, got: ", most);
+    if (buckets <= 0 || (buckets & (buckets - 1)) != 0)
+      return invalid("initial_num_buckets must be a power of 2, got: ", buckets);
+    return {};
+  }
+  static Status read_keys(KernelContext& context, TableSpec& spec) {
+    MR_ASSIGN(spec.empty_key, context.input(0).kept());
+    spec.key_shape = spec.empty_key->shape();
+    if (spec.key_shape.rank() > 1) {
+      return invalid("Empty key must be a scalar or a vector, got shape ",
+                     spec.key_shape.to_string());
+    }
+    if (context.num_inputs() < 2) return {};
+    MR_ASSIGN(spec.deleted_key, context.input(1).kept());
+    if (spec.deleted_key->shape() != spec.key_shape) {
+      return invalid("Empty and deleted keys must have same shape, got shapes: ",
+                     spec.key_shape.to_string(), " and ", spec.deleted_key->shape().to_string());
+    }
+    if (*spec.deleted_key == *spec.empty_key)
+      return invalid("Empty and deleted keys cannot be equal");
+    return {};
+  }
+};
+
+Status infer_strings(InferContext& context) {
+  context.set_output(0, PartialShape{2});
+  return {};
+}
+
+struct TableKind {
+  std::string name, doc, attrs;
+  bool is_dense = false;
+};
+
+Status add_table(OpRegistry& ops, const TableKind& kind) {
+  const std::string named =
+      "container: string = '', shared_name: string = '', use_node_name_sharing: bool = false, "
+      "key_dtype: type, value_dtype: type";
+  for (const bool v2 : {true, false}) {
+    // The form of before TensorFlow 1.0 has no way to say which keys were deleted.
+    const std::string keys = !kind.is_dense ? ""
+                             : v2           ? "empty_key: key_dtype, deleted_key: key_dtype "
+                                            : "empty_key: key_dtype ";
+    OpDef op = stateful_op(kind.name + (v2 ? "V2" : ""), kind.doc,
+                           str_cat(keys, "-> table_handle: ", v2 ? "resource" : "ref(string)",
+                                   " | ", named, kind.attrs),
+                           v2 ? InferFn(infer::scalar) : InferFn(infer_strings),
+                           kernel_class<ResourceHandleKernel<TableNode>>(), Cost::cheap);
+    op.not_differentiable = "its result is a handle";
+    MR_TRY(ops.add(std::move(op)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status register_table_handles(OpRegistry& ops) {
+  MR_TRY(add_table(
+      ops,
+      {"HashTable", "A table from keys to values that is filled once and then looked up.", ""}));
+  MR_TRY(add_table(ops, {"MutableHashTable", "A table from keys to values that may change.", ""}));
+  MR_TRY(add_table(ops, {"MutableHashTableOfTensors",
+                         "A table from keys to vectors of one size that may change.",
+                         ", value_shape: shape = []"}));
+  return add_table(ops, {"MutableDenseHashTable",
+                         "A table that may change, with two keys set aside; keys may be vectors.",
+                         ", value_shape: shape = [], initial_num_buckets: int = 131072, "
+                         "max_load_factor: float = 0.8",
+                         true});
+}
+
+}  // namespace millrace

@@ -1,0 +1,184 @@
+// Tables through their ops: what is found, what is filled once, what changes, and what is refused.
+#include "doctest/doctest.h"
+
+#include "millrace/ops/tables/families.h"
+#include "millrace/ops/testing/op_bench.h"
+
+namespace millrace {
+namespace {
+
+Tensor names(std::initializer_list<std::string> values) {
+  return Tensor::vector<std::string>(values);
+}
+Tensor ids(std::initializer_list<int64_t> values) { return Tensor::vector<int64_t>(values); }
+
+class Tables {
+ public:
+  Tables() : ops_(registry()), bench_(*ops_) {}
+
+  Result<Value> make(std::string_view op, Attrs more = {}, std::vector<Value> inputs = {},
+                     DType key = DType::string) {
+    Attrs attrs{{"key_dtype", key}, {"value_dtype", DType::i64}, {"shared_name", AttrValue("t")}};
+    for (const auto& [name, value] : more) attrs.set(name, value);
+    MR_ASSIGN(std::vector<Value> outputs,
+              bench_.run(op, std::move(inputs), {.name = "table", .attrs = std::move(attrs)}));
+    return std::move(outputs[0]);
+  }
+  Status run(std::string_view op, std::vector<Value> inputs) {
+    return bench_.run(op, std::move(inputs), {.name = "access"}).status();
+  }
+  Result<Tensor> find(const Value& table, Tensor keys, Tensor fallback,
+                      std::string_view op = "LookupTableFindV2") {
+    MR_ASSIGN(auto outputs, bench_.run(op, {table, keys, fallback}, {.name = "find"}));
+    return outputs[0].tensor;
+  }
+  int64_t size(const Value& table) {
+    return bench_.run("LookupTableSizeV2", {table}).value()[0].tensor.item<int64_t>();
+  }
+  Result<std::vector<Value>> entries(const Value& table, DType key = DType::string) {
+    return bench_.run("LookupTableExportV2", {table},
+                      {.attrs = {{"Tkeys", key}, {"Tvalues", DType::i64}}});
+  }
+
+ private:
+  static std::unique_ptr<OpRegistry> registry() {
+    auto ops = std::make_unique<OpRegistry>();
+    REQUIRE(register_tables(*ops).ok());
+    return ops;
+  }
+  std::unique_ptr<OpRegistry> ops_;
+  Bench bench_;
+};
+
+TEST_CASE("a key has the value that it was filled with, others the default") {
+  Tables t;
+  const Value table = t.make("HashTableV2").value();
+  REQUIRE(t.run("InitializeTableV2", {table, names({"a", "b"}), ids({1, 2})}).ok());
+  CHECK(t.find(table, names({"b", "x", "a"}), Tensor::scalar<int64_t>(-1)).value() ==
+        ids({2, -1, 1}));
+  CHECK(t.size(table) == 2);
+  const auto all = t.entries(table).value();
+  CHECK(all[0].tensor == names({"a", "b"}));
+  CHECK(all[1].tensor == ids({1, 2}));
+}
+
+TEST_CASE("a default may be given for each key") {
+  Tables t;
+  const Value table = t.make("MutableHashTableV2").value();
+  CHECK(t.find(table, names({"a", "b"}), ids({5, 6})).value() == ids({5, 6}));
+}
+
+TEST_CASE("the form with a reference is the same table") {
+  Tables t;
+  const Value table = t.make("HashTable").value();
+  REQUIRE(t.run("InitializeTable", {table, names({"a"}), ids({1})}).ok());
+  CHECK(t.find(table, names({"a"}), Tensor::scalar<int64_t>(0), "LookupTableFind").value() ==
+        ids({1}));
+}
+
+TEST_CASE("a table that is filled once is not asked before, not filled otherwise, not changed") {
+  Tables t;
+  const Value table = t.make("HashTableV2").value();
+  CHECK(t.find(table, names({"a"}), Tensor::scalar<int64_t>(0)).status().message() ==
+        "Table not initialized.");
+  CHECK(t.run("InitializeTableV2", {table, names({"a", "a"}), ids({1, 2})}).message() ==
+        "HashTable has different value for same key. Key a has 1 and trying to add value 2");
+  REQUIRE(t.run("InitializeTableV2", {table, names({"a", "a"}), ids({1, 1})}).ok());
+  CHECK(t.run("InitializeTableV2", {table, names({"a"}), ids({1})}).ok());
+  CHECK(t.run("InitializeTableV2", {table, names({"a", "b"}), ids({1, 2})}).message() ==
+        "Table was already initialized with different data.");
+  CHECK(t.run("LookupTableInsertV2", {table, names({"a"}), ids({1})}).code() ==
+        Code::unimplemented);
+  CHECK(t.run("LookupTableRemoveV2", {table, names({"a"})}).code() == Code::unimplemented);
+  CHECK(t.run("LookupTableImportV2", {table, names({"a"}), ids({1})}).code() ==
+        Code::unimplemented);
+}
+
+TEST_CASE("a changing table takes the last value, forgets removed keys, and can be replaced") {
+  Tables t;
+  const Value table = t.make("MutableHashTableV2").value();
+  REQUIRE(
+      t.run("LookupTableInsertV2", {table, names({"a", "b", "c", "a"}), ids({1, 2, 3, 4})}).ok());
+  CHECK(t.size(table) == 3);
+  REQUIRE(t.run("LookupTableRemoveV2", {table, names({"a", "not there"})}).ok());
+  CHECK(t.find(table, names({"a", "b", "c"}), Tensor::scalar<int64_t>(0)).value() ==
+        ids({0, 2, 3}));
+  REQUIRE(t.run("LookupTableRemoveV2", {table, names({"b", "c"})}).ok());
+  CHECK(t.size(table) == 0);
+  REQUIRE(t.run("LookupTableImportV2", {table, names({"z"}), ids({9})}).ok());
+  CHECK(t.entries(table).value()[0].tensor == names({"z"}));
+}
+
+TEST_CASE("many keys come and go, and each keeps its value") {
+  Tables t;
+  const Value table = t.make("MutableHashTableV2", {}, {}, DType::i64).value();
+  std::vector<int64_t> keys, values;
+  for (int64_t i = 0; i < 1000; ++i) {
+    keys.push_back(i * 7);
+    values.push_back(i);
+  }
+  const Tensor all = Tensor::vector<int64_t>(std::span<const int64_t>(keys));
+  const Tensor expected = Tensor::vector<int64_t>(std::span<const int64_t>(values));
+  REQUIRE(t.run("LookupTableInsertV2", {table, all, expected}).ok());
+  CHECK(t.find(table, all, Tensor::scalar<int64_t>(-1)).value() == expected);
+  for (int64_t i = 0; i < 1000; i += 3)
+    REQUIRE(t.run("LookupTableRemoveV2", {table, ids({i * 7})}).ok());
+  for (size_t i = 0; i < 1000; i += 3) values[i] = -1;
+  CHECK(t.find(table, all, Tensor::scalar<int64_t>(-1)).value() ==
+        Tensor::vector<int64_t>(std::span<const int64_t>(values)));
+  CHECK(t.size(table) == 666);
+}
+
+TEST_CASE("values may be vectors, and so may the keys of a dense table") {
+  Tables t;
+  const Value table =
+      t.make("MutableDenseHashTableV2", {{"value_shape", AttrValue(PartialShape{2})}},
+             {ids({0, 0}), ids({-1, -1})}, DType::i64)
+          .value();
+  const Tensor keys = Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4});
+  REQUIRE(t.run("LookupTableInsertV2", {table, keys, Tensor::of<int64_t>({2, 2}, {10, 20, 30, 40})})
+              .ok());
+  CHECK(t.find(table, Tensor::of<int64_t>({2, 2}, {3, 4, 5, 6}), ids({-7, -8})).value() ==
+        Tensor::of<int64_t>({2, 2}, {30, 40, -7, -8}));
+  CHECK(t.run("LookupTableInsertV2",
+              {table, Tensor::of<int64_t>({1, 2}, {0, 0}), Tensor::of<int64_t>({1, 2}, {1, 1})})
+            .message() == "Using the empty_key as a table key is not allowed");
+  CHECK(t.find(table, Tensor::of<int64_t>({1, 2}, {-1, -1}), ids({0, 0})).status().message() ==
+        "Using the deleted_key as a table key is not allowed");
+  CHECK(t.find(table, ids({1, 2, 3}), ids({0, 0})).status().message() ==
+        "Input key shape [3] must end with the table's key shape [2]");
+}
+
+TEST_CASE("vectors of strings are keys, whatever they are made of") {
+  Tables t;
+  const Value table =
+      t.make("MutableDenseHashTableV2", {}, {names({"", ""}), names({"-", "-"})}).value();
+  const Tensor keys = Tensor::of<std::string>({2, 2}, {"ab", "c", "a", "bc"});
+  REQUIRE(t.run("LookupTableInsertV2", {table, keys, ids({1, 2})}).ok());
+  CHECK(t.find(table, keys, Tensor::scalar<int64_t>(0)).value() == ids({1, 2}));
+  CHECK(t.entries(table).value()[0].tensor == keys);
+}
+
+TEST_CASE("types and shapes that don't fit are refused in words") {
+  Tables t;
+  const Value table = t.make("MutableHashTableV2").value();
+  CHECK(t.find(table, ids({1}), Tensor::scalar<int64_t>(0)).status().message() ==
+        "Key must be type string but got int64");
+  CHECK(t.find(table, names({"a"}), Tensor::scalar(0.f)).status().message() ==
+        "Value must be type int64 but got float");
+  CHECK(t.find(table, names({"a"}), ids({1, 2})).status().message() ==
+        "Expected shape [] or [1] for default value, got [2]");
+  CHECK(t.run("LookupTableInsertV2", {table, names({"a"}), ids({1, 2})}).message() ==
+        "Expected shape [1] for value, got [2]");
+  CHECK(t.make("MutableHashTableV2", {}, {}, DType::i64).status().message() ==
+        "Conflicting key/value dtypes int64->int64 with string-int64 for table t");
+  CHECK(t.run("InitializeTableV2", {table, names({"a"}), ids({1})}).message() ==
+        "Table 't' is not initializable");
+  CHECK(t.make("MutableDenseHashTableV2", {{"shared_name", AttrValue("d")}},
+               {names({"a"}), names({"a"})})
+            .status()
+            .message() == "Empty and deleted keys cannot be equal");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -12,6 +12,7 @@ PACKAGE = "millrace"
 # Lowest first. Modules of one package may import each other if that makes no circle; packages of one
 # line do not import each other. What is in none of these packages is public and stands above them all.
 LAYERS = [
+    ["_names"],
     ["_millrace"],
     ["_values"],
     ["_graph"],

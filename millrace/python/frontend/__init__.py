@@ -16,6 +16,8 @@ import os as _os
 from importlib import import_module as _import_module
 
 from millrace import _millrace
+from millrace._names import before_1_0 as _before_1_0
+from millrace._names import finder as _finder
 from millrace._gen import *
 from millrace._values import dtypes as _dtypes
 from millrace._values.device_spec import DeviceSpec
@@ -172,7 +174,13 @@ for _name in _dtypes.ALL:
     globals()[_name + "_ref"] = getattr(_dtypes, _name).as_reference
 del _name
 
+# Ops whose wrappers go by names that TensorFlow dropped before 1.0; tf.raw_ops has them.
+for _name in _before_1_0.RENAMED:
+    globals().pop(_name, None)
+del _name
+
 _operators.install()
+_finder.install()
 
 __version__ = _millrace.version
 VERSION = __version__
@@ -187,14 +195,14 @@ _MODULES = frozenset(
 
 
 def __getattr__(name):
-    if name in _MODULES:
+    if name in _MODULES or name == "python":
         # Not by `import`, which would ask this function for what it is about to load.
         return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    raise _finder.missing_name(__name__, name)
 
 
 def __dir__():
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_MODULES} - {"python"})
 
 
 def disable_v2_behavior():

@@ -80,7 +80,7 @@ def test_functions_of_layers_are_below_alone_but_those_that_tensorflow_has_in_bo
 
 def test_ops_have_the_names_that_tensorflow_gives_them_beside_their_own():
     assert tf.floordiv is tf.floor_div and tf.math.floordiv is tf.floordiv
-    assert tf.inv is tf.reciprocal
+    assert tf.realdiv is tf.real_div
     # The op Mod truncates; the function tf.mod does not.
     assert tf.mod is tf.floor_mod
     with tf.Graph().as_default(), tf.Session() as session:

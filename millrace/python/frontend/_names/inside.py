@@ -1,0 +1,98 @@
+"""What programs take from inside TensorFlow: tensorflow.python.framework.ops.reset_default_graph and so on.
+
+TensorFlow exports most of it under public names, and there it is found; wrappers of ops go by their names.
+"""
+
+import sys
+from importlib import import_module
+
+from millrace._names import missing, tensorflow1
+from millrace._names.finder import real_module
+
+_PACKAGE = __name__.partition(".")[0]
+
+# Inner names that are public here alone, or nowhere: where they are in this package.
+_OWN = {
+    "python.framework.constant_op": {"constant": "constant"},
+    "python.framework.dtypes": {"_": "dtypes"},
+    "python.framework.errors_impl": {"_": "errors"},
+    "python.framework.op_def_registry": {},
+    "python.framework.smart_cond": {"smart_cond": "_flow.smart_cond.smart_cond"},
+    "python.framework.ops": {
+        "_": "",
+        "colocate_with": "colocate_with",
+        "get_default_session": "get_default_session",
+    },
+    "python.framework.tensor_util": {"constant_value": "constant_value"},
+    "python.layers.utils": {"smart_cond": "_flow.smart_cond.smart_cond"},
+    "python.ops.control_flow_ops": {"_": "", "with_dependencies": "with_dependencies"},
+    "python.ops.variables": {"_": ""},
+    "python.platform.app": {"_": "app"},
+    "python.platform.flags": {"_": "flags"},
+    "python.platform.gfile": {"_": "gfile"},
+    "python.platform.tf_logging": {"_": "logging"},
+    "python.training.slot_creator": {
+        "create_slot": "_train.slots.create_slot",
+        "create_zeros_slot": "_train.slots.create_zeros_slot",
+    },
+    "python.training.moving_averages": {
+        "assign_moving_average": "_train.moving_averages.assign_moving_average"
+    },
+    "python.util.nest": {"_": "contrib.framework.nest"},
+}
+
+
+def find(module, name):
+    """What an inner module has of this name.
+
+    Args:
+      module: its path without "tensorflow" ("python.framework.ops").
+      name: what is asked for: a function, a class, or a module below.
+
+    Raises:
+      AttributeError: if it is not here, with what to do about it.
+    """
+    if name.startswith("__"):
+        raise AttributeError(f"module '{_PACKAGE}.{module}' has no attribute '{name}'")
+    below = f"{module}.{name}"
+    if tensorflow1.is_inner_module(below):
+        return import_module(f"{_PACKAGE}.{below}")
+    for path in _paths(module, name):
+        found = _held(path)
+        if found is not _NOTHING:
+            return found
+    raise missing.missing_name(f"{_PACKAGE}.{module}", name)
+
+
+def _paths(module, name):
+    """Where the name may be, the best place first."""
+    own = _OWN.get(module, {})
+    if name in own:
+        yield own[name]
+    home = tensorflow1.names(module).get(name)
+    if home is not None:
+        yield home
+    if "_" in own:
+        yield f"{own['_']}.{name}" if own["_"] else name
+    if module.startswith("python.ops.") or module == "python.training.training_ops":
+        yield name
+        yield f"_gen.{name}"
+
+
+_NOTHING = object()
+
+
+def _held(path):
+    """What this package has at a path, or _NOTHING."""
+    module, _, name = path.rpartition(".")
+    if module.startswith("_"):
+        try:
+            holder = import_module(f"{_PACKAGE}.{module}")
+        except ImportError:
+            return _NOTHING
+    else:
+        holder = real_module(module)
+    held = vars(holder).get(name, _NOTHING) if holder is not None else _NOTHING
+    if held is _NOTHING and holder is not None and real_module(path) is not None:
+        return sys.modules[f"{_PACKAGE}.{path}"]
+    return held

@@ -23,6 +23,7 @@ int main_of(int argc, char** argv) {
   if (dashes != end) invocation.command.assign(dashes + 1, end);
 
   add_run(app, invocation);
+  add_check(app, invocation);
   add_config(app, invocation);
   add_serve(app, invocation);
   add_status(app, invocation);

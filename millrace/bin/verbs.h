@@ -32,6 +32,7 @@ struct Invocation {
 // Declare a verb's flags and help below `app`; when the line is parsed and names the verb,
 // `invocation.run` is set. Both outlive the call of run.
 void add_run(CLI::App& app, Invocation& invocation);
+void add_check(CLI::App& app, Invocation& invocation);
 void add_config(CLI::App& app, Invocation& invocation);
 void add_serve(CLI::App& app, Invocation& invocation);
 void add_status(CLI::App& app, Invocation& invocation);

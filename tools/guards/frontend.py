@@ -24,6 +24,7 @@ LAYERS = [
     ["_layers", "_measures", "_run"],
     ["_input", "_saving"],
     ["_supervised"],
+    ["_check"],
 ]
 # Private names that all objects may have: by these they take part where a Tensor is asked for. And
 # what namedtuples have.

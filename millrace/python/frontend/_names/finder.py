@@ -73,11 +73,24 @@ class _Alias:
 
 
 class _Finder:
-    """Asked for all modules of the package but the private ones."""
+    """Asked for all modules of the package but the private ones.
+
+    Attributes:
+      other_names: what else the package is imported as ("tensorflow").
+    """
+
+    def __init__(self):
+        self.other_names = set()
 
     def find_spec(self, name, path=None, target=None):
         package, _, inner = name.partition(".")
-        if package != _PACKAGE or not inner or inner.startswith("_"):
+        if not inner or inner.startswith("_"):
+            return None
+        if package in self.other_names:
+            if inner == "compat.v1":
+                return ModuleSpec(name, _Alias(package))
+            return ModuleSpec(name, _Alias(f"{_PACKAGE}.{inner}"))
+        if package != _PACKAGE:
             return None
         if inner.startswith("compat.v1."):
             return ModuleSpec(name, _Alias(f"{_PACKAGE}.{inner.removeprefix('compat.v1.')}"))
@@ -94,6 +107,9 @@ class _Finder:
 
 
 def install():
-    """Has all imports of this package come by here; once."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    """Has all imports of this package come by here; gives what does it, the same one each time."""
+    for finder in sys.meta_path:
+        if isinstance(finder, _Finder):
+            return finder
+    sys.meta_path.insert(0, _Finder())
+    return sys.meta_path[0]

@@ -31,47 +31,38 @@ def missing_module(path):
 
 def _ending(path):
     verdict = Verdict(path)
-    if not verdict.text:
-        return ""
-    told = f". {_TOLD}" if verdict.is_tensorflow else ""
-    return f"{': ' if verdict.is_tensorflow else '; '}{verdict.text}{told}"
+    if verdict.kind == "unknown":
+        return f"; did you mean {verdict.instead}?" if verdict.instead else ""
+    shown, version = _shown(path), f"Millrace {sys.modules[_PACKAGE].__version__}"
+    if verdict.kind == "old":
+        text = f"{shown} is from before TensorFlow 1.0, which has {verdict.instead} in its place"
+    elif verdict.kind == "inside":
+        text = f"{shown} is inside TensorFlow, with no public name; {version} has no such thing"
+    else:
+        text = f"TensorFlow 1 has {shown}, {version} does not yet"
+    if verdict.instead and verdict.kind != "old":
+        text += f"; instead: {verdict.instead}"
+    return f": {text}. {_TOLD}"
 
 
 class Verdict:
-    """What is known of a name that is not here.
+    """What is known of a name that is not here, by its path below the package ("train.Saver").
 
     Attributes:
-      is_tensorflow: whether TensorFlow has, or had, this name.
-      text: a sentence without its period: whose name it is, and what to use instead. May be empty.
+      kind: "tensorflow" (1.15 has it), "inside" (it may, in a module of its own), "old" (it had, before
+        1.0) or "unknown".
+      instead: what to use, or for an unknown name what may have been meant; may be empty.
     """
 
     def __init__(self, path):
-        self.is_tensorflow = True
         if path in RENAMED:
-            self.text = (
-                f"tf.{path} is from before TensorFlow 1.0, which has {RENAMED[path]} in its place"
-            )
+            self.kind, self.instead = "old", RENAMED[path]
         elif tensorflow1.has(path):
-            self.text = f"TensorFlow 1 has {_shown(path)}, Millrace {_version()} does not yet"
-            advice = _elsewhere(path) or instead(path)
-            if advice:
-                self.text += f"; instead: {advice}"
+            self.kind, self.instead = "tensorflow", _elsewhere(path) or instead(path)
         elif tensorflow1.is_inner_module(path.rpartition(".")[0]):
-            self.text = (
-                f"{_shown(path)} is inside TensorFlow, with no public name; Millrace {_version()} has no "
-                "such thing"
-            )
-            advice = instead(path)
-            if advice:
-                self.text += f"; instead: {advice}"
+            self.kind, self.instead = "inside", instead(path)
         else:
-            self.is_tensorflow = False
-            near = near_names(path)
-            self.text = f"did you mean {' or '.join(near)}?" if near else ""
-
-
-def _version():
-    return sys.modules[_PACKAGE].__version__
+            self.kind, self.instead = "unknown", " or ".join(near_names(path))
 
 
 def _shown(path):

@@ -2,34 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "absl/strings/charconv.h"
 
 #include "millrace/base/str_cat.h"
+#include "millrace/io/line_reader.h"
 
 namespace millrace {
 namespace {
-
-constexpr size_t kLongestLine = size_t{64} << 20;
-
-// The next line without its end, in `line`. False at the file's end.
-Result<bool> next_line(std::istream& file, std::string& line) {
-  line.clear();
-  std::streambuf& bytes = *file.rdbuf();
-  bool is_end = true;
-  for (int c; (c = bytes.sbumpc()) != std::char_traits<char>::eof();) {
-    is_end = false;
-    if (c == '\n') return true;
-    if (c == '\r') continue;
-    if (line.size() == kLongestLine)
-      return invalid("a line is longer than ", kLongestLine, " bytes");
-    line.push_back(static_cast<char>(c));
-  }
-  return !is_end;
-}
 
 // Cells of one column, as a vector of its type.
 class Column {
@@ -132,26 +113,21 @@ Status TextTable::check() const {
   return check_column("Value", value, value_index);
 }
 
-Result<std::pair<Tensor, Tensor>> TextTable::read() const {
+Result<std::pair<Tensor, Tensor>> TextTable::read(Files& files) const {
   MR_TRY(check());
-  std::error_code problem;
-  const std::filesystem::path path(file);
-  if (std::filesystem::is_directory(path, problem))
-    return failed_precondition(file, "; Is a directory");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return not_found(file, "; No such file or directory");
+  MR_ASSIGN(auto opened, files.open(file));
+  io::LineReader lines(std::move(opened));
   Column keys(key, key_index), values(value, value_index);
   const int64_t last_column = std::max(key_index, value_index);
   std::string line;
   std::vector<std::string_view> cells;
   int64_t number = 0;
   for (; most_lines < 0 || number < most_lines; ++number) {
-    MR_ASSIGN(const bool has_line, next_line(stream, line).with(file));
+    MR_ASSIGN(const bool has_line, lines.next(&line).with(file));
     if (!has_line) break;
     if (line.empty()) {
-      return invalid(
-          "Invalid content in ", file, ": empty line found at position ",
-          static_cast<int64_t>(stream.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in)), ".");
+      return invalid("Invalid content in ", file, ": empty line found at position ", lines.offset(),
+                     ".");
     }
     if (last_column >= 0) {
       split(line, delimiter, cells);

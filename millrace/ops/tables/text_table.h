@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "millrace/base/result.h"
+#include "millrace/base/files.h"
 #include "millrace/tensor/tensor.h"
 
 namespace millrace {
@@ -22,9 +22,9 @@ struct TextTable {
   int64_t offset = 0;  // of line numbers
 
   // Vectors of keys and values. Reads the file: waits inside system calls.
-  // Errors: NOT_FOUND for a file that can't be read; INVALID_ARGUMENT, with the file and line, for
+  // Errors: what the files say (NOT_FOUND); INVALID_ARGUMENT, with the file and line, for
   // columns that are not there, what is no number, lines over 64 MiB, or empty ones.
-  Result<std::pair<Tensor, Tensor>> read() const;
+  Result<std::pair<Tensor, Tensor>> read(Files& files) const;
   // What can be refused without reading. Errors: INVALID_ARGUMENT.
   Status check() const;
 };

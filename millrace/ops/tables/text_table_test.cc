@@ -1,88 +1,74 @@
 // Tables from text files: which part of a line is which, and what files are refused.
 #include "millrace/ops/tables/text_table.h"
 
-#include <unistd.h>
+#include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "doctest/doctest.h"
+#include "millrace/io/testing/memory_files.h"
 
 namespace millrace {
 namespace {
 
-class File {
- public:
-  explicit File(std::string_view text)
-      : path_(std::filesystem::temp_directory_path() /
-              ("text_table_test." + std::to_string(::getpid()))) {
-    std::ofstream(path_, std::ios::binary) << text;
-  }
-  ~File() { std::filesystem::remove(path_); }
+// A file of that text, alone on its disk.
+struct File {
+  testing::MemoryFiles files;
+  explicit File(std::string text) { files.contents()["/words"] = std::move(text); }
   // The table of whole lines to their numbers, but for what is said.
-  TextTable table() const {
-    return {.file = path_.string(), .key = DType::string, .value = DType::i64};
+  TextTable table() const { return {.file = "/words", .key = DType::string, .value = DType::i64}; }
+  Result<std::pair<Tensor, Tensor>> read(const TextTable& table) { return table.read(files); }
+  std::string problem(const TextTable& table) {
+    const std::string text = read(table).status().message();
+    return text.substr(text.rfind(table.file) == std::string::npos ? 0 : text.rfind(table.file));
   }
-
- private:
-  const std::filesystem::path path_;
 };
 
-std::string problem(const TextTable& table) {
-  const std::string text = table.read().status().message();
-  return text.substr(text.rfind(table.file) == std::string::npos ? 0 : text.rfind(table.file));
-}
-
 TEST_CASE("lines are keys and their numbers values, with either end and without a last one") {
-  const File file("apple\r\npear\nplum");
+  File file("apple\r\npear\nplum");
   TextTable table = file.table();
-  const auto [keys, values] = table.read().value();
+  const auto [keys, values] = file.read(table).value();
   CHECK(keys == Tensor::vector<std::string>({"apple", "pear", "plum"}));
   CHECK(values == Tensor::vector<int64_t>({0, 1, 2}));
   table.offset = 10;
-  CHECK(table.read().value().second == Tensor::vector<int64_t>({10, 11, 12}));
+  CHECK(file.read(table).value().second == Tensor::vector<int64_t>({10, 11, 12}));
 }
 
 TEST_CASE("columns are cut at the delimiter and read as the table's types") {
-  const File file("1,a,0.5\n2,b,1.5\n");
+  File file("1,a,0.5\n2,b,1.5\n");
   TextTable table = file.table();
   table.key = DType::i64;
   table.value = DType::f32;
   table.key_index = 0;
   table.value_index = 2;
   table.delimiter = ',';
-  const auto [keys, values] = table.read().value();
+  const auto [keys, values] = file.read(table).value();
   CHECK(keys == Tensor::vector<int64_t>({1, 2}));
   CHECK(values == Tensor::vector<float>({0.5, 1.5}));
 }
 
 TEST_CASE("a number of lines is taken, and no fewer") {
-  const File file("a\nb\nc\n");
+  File file("a\nb\nc\n");
   TextTable table = file.table();
   table.most_lines = 2;
-  CHECK(table.read().value().first.num_elements() == 2);
+  CHECK(file.read(table).value().first.num_elements() == 2);
   table.most_lines = 4;
-  CHECK(problem(table).ends_with("expected 4 but got 3"));
+  CHECK(file.problem(table).ends_with("expected 4 but got 3"));
 }
 
 TEST_CASE("files that make no table are refused with the line") {
-  const File file("1\tone\ntwo\n\n");
+  File file("1\tone\ntwo\n\n");
   TextTable table = file.table();
-  CHECK(problem(table).find("empty line found at position 11") != std::string::npos);
+  CHECK(file.problem(table).find("empty line found at position 11") != std::string::npos);
   table.key_index = 1;
-  CHECK(problem(table).find("line 1 (two) : expected 1 got 1") != std::string::npos);
+  CHECK(file.problem(table).find("line 1 (two) : expected 1 got 1") != std::string::npos);
   table.key_index = 0;
   table.key = DType::i32;
-  CHECK(table.read().status().message().find("Field two in line 1 is not a valid int32.") !=
+  CHECK(file.read(table).status().message().find("Field two in line 1 is not a valid int32.") !=
         std::string::npos);
   table.key_index = TextTable::kLineNumber;
-  CHECK(table.read().status().message() ==
+  CHECK(file.read(table).status().message() ==
         "Key index for line number requires table key dtype of int64, got int32");
   table.file = "/nowhere/at all";
   table.key_index = 0;
-  CHECK(table.read().status().code() == Code::not_found);
-  table.file = "/";
-  CHECK(table.read().status().message() == "/; Is a directory");
+  CHECK(file.read(table).status().code() == Code::not_found);
 }
 
 }  // namespace

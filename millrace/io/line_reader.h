@@ -1,0 +1,35 @@
+// Lines of a text file, without their ends; the last one may have none. Returns are left out, at
+// the end of a line and, as TensorFlow does, everywhere else. One thread; waits for the disk.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "millrace/base/files.h"
+
+namespace millrace::io {
+
+class LineReader {
+ public:
+  // A file without line ends must not fill memory.
+  static constexpr size_t kLongestLine = size_t{64} << 20;
+
+  explicit LineReader(std::unique_ptr<ReadableFile> file) : file_(std::move(file)) {}
+
+  // The next line, in `line`; false at the end of the file.
+  // Errors: INVALID_ARGUMENT for one of more than 64 MiB; what the disk says.
+  Result<bool> next(std::string* line);
+  // Where in the file the next line begins.
+  uint64_t offset() const { return offset_ + at_; }
+
+ private:
+  // Reads more, once all of `bytes_` was taken. False at the end of the file.
+  Result<bool> refill();
+
+  const std::unique_ptr<ReadableFile> file_;
+  std::string bytes_;    // read, not all taken
+  size_t at_ = 0;        // what of it was taken
+  uint64_t offset_ = 0;  // where in the file `bytes_` begins
+};
+
+}  // namespace millrace::io

@@ -9,10 +9,24 @@ bool is_trainable(DType dtype) {
 }
 
 Between::Between(const Graph& graph, std::span<const Endpoint> ys, std::span<const Endpoint> xs,
-                 std::span<const Endpoint> stops)
+                 std::span<const Endpoint> stops, const Loops* loops)
     : xs_(xs.begin(), xs.end()) {
   for (const Endpoint& stop : stops) stops_.insert(stop.node);
-  for (const Endpoint& y : ys) visit(graph, y.node);
+  for (const Endpoint& y : ys) visit(graph, loops, y.node);
+  // Around a loop, what leads to an x may be known only once its end is.
+  for (bool changes = loops != nullptr; changes;) {
+    changes = false;
+    for (const NodeId node : order_) {
+      if (passes_on_[node] || !leads(graph, graph[node])) continue;
+      passes_on_[node] = changes = true;
+    }
+  }
+}
+
+bool Between::leads(const Graph& graph, const Node& node) const {
+  return !stops_.contains(node.id) && std::ranges::any_of(node.inputs, [&](const Endpoint& input) {
+    return leads_to_x(graph, input);
+  });
 }
 
 bool Between::passes_on(NodeId node) const {
@@ -26,28 +40,34 @@ bool Between::leads_to_x(const Graph& graph, Endpoint output) const {
 }
 
 // Depth first, without recursion: graphs are deeper than stacks.
-void Between::visit(const Graph& graph, NodeId from) {
+void Between::visit(const Graph& graph, const Loops* loops, NodeId from) {
   struct Visit {
     NodeId node;
     size_t next_input = 0;
   };
   if (!passes_on_.try_emplace(from, false).second) return;
   std::vector<Visit> open = {{from}};
+  const auto meet = [&](NodeId input) {
+    if (passes_on_.try_emplace(input, false).second) open.push_back({input});
+  };
   while (!open.empty()) {
     Visit& top = open.back();
     const Node& node = graph[top.node];
-    if (top.next_input < node.inputs.size()) {
-      const NodeId input = node.inputs[top.next_input++].node;
-      if (passes_on_.try_emplace(input, false).second) open.push_back({input});
-      continue;
+    const bool leaves = loops != nullptr && node.op->role == Role::exit;
+    const std::span<const NodeId> nexts =
+        leaves ? std::span(loops->loop(loops->frames().of(node.id)).nexts)
+               : std::span<const NodeId>();
+    const size_t at = top.next_input++;
+    if (at < node.inputs.size()) {
+      if (loops == nullptr || !is_back_edge(graph[node.inputs[at].node], node))
+        meet(node.inputs[at].node);
+    } else if (at - node.inputs.size() < nexts.size()) {
+      meet(nexts[at - node.inputs.size()]);
+    } else {
+      passes_on_[node.id] = leads(graph, node);
+      order_.push_back(node.id);
+      open.pop_back();
     }
-    const bool leads =
-        !stops_.contains(node.id) && std::ranges::any_of(node.inputs, [&](const Endpoint& input) {
-          return leads_to_x(graph, input);
-        });
-    passes_on_[node.id] = leads;
-    order_.push_back(node.id);
-    open.pop_back();
   }
 }
 

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
+#include "millrace/autodiff/loops.h"
 #include "millrace/graph/graph.h"
 
 namespace millrace {
@@ -17,11 +18,13 @@ bool is_trainable(DType dtype);
 
 class Between {
  public:
-  // `stops` are nodes that no gradient passes.
+  // `stops` are nodes that no gradient passes. Without `loops`, which are the graph's, no order is
+  // to be relied on where there is a loop.
   Between(const Graph& graph, std::span<const Endpoint> ys, std::span<const Endpoint> xs,
-          std::span<const Endpoint> stops);
+          std::span<const Endpoint> stops, const Loops* loops = nullptr);
 
-  // All that the ys are computed from, each after its inputs; edges that close loops don't count.
+  // All that the ys are computed from, each after its inputs. What closes a loop comes before what
+  // leaves it, and after all that it is computed from in an iteration.
   const std::vector<NodeId>& order() const { return order_; }
   // True if the output is an x, or depends on one by types that have gradients.
   bool leads_to_x(const Graph& graph, Endpoint output) const;
@@ -29,7 +32,8 @@ class Between {
   bool passes_on(NodeId node) const;
 
  private:
-  void visit(const Graph& graph, NodeId from);
+  void visit(const Graph& graph, const Loops* loops, NodeId from);
+  bool leads(const Graph& graph, const Node& node) const;
 
   std::vector<NodeId> order_;
   absl::flat_hash_map<NodeId, bool> passes_on_;  // of the nodes that were met

@@ -1,19 +1,13 @@
 #include "millrace/autodiff/conditionals.h"
 
 #include "millrace/autodiff/sums.h"
-#include "millrace/graph/frames.h"
 
 namespace millrace {
 namespace {
 
-Endpoint behind_identities(const Graph& graph, Endpoint value) {
-  while (graph[value.node].op->passes_on) value = graph[value.node].inputs[0];
-  return value;
-}
-
 // Zeros like the value that a Switch sends on, or like the variable whose handle it is.
 Result<Endpoint> zeros_of(PlacedNodes& nodes, Endpoint value, DType dtype) {
-  if (nodes.dtype(value) != DType::resource) return nodes.add("ZerosLike", {value});
+  if (nodes.dtype(value) != DType::resource) return nodes.zeros_like(value);
   MR_ASSIGN(const Endpoint shape, nodes.add("VariableShape", {value}));
   MR_ASSIGN(Tensor each, scalar_of(dtype, 0));
   MR_ASSIGN(const Endpoint zero, nodes.add_constant(std::move(each)));
@@ -22,22 +16,17 @@ Result<Endpoint> zeros_of(PlacedNodes& nodes, Endpoint value, DType dtype) {
 
 }  // namespace
 
-Result<Conditionals> Conditionals::of(const Graph& graph) {
+Result<Conditionals> Conditionals::of(const Graph& graph, const Loops& loops) {
   Conditionals made;
-  MR_ASSIGN(const FrameTable frames, FrameTable::create(graph));
   MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph));
   made.of_node_.assign(graph.size(), kOutside);
-  made.is_in_loop_.resize(graph.size());
-  for (const NodeId id : order) {
-    made.is_in_loop_[id] = frames.of(id) != FrameTable::kRoot;
-    made.place(graph, graph[id]);
-  }
+  for (const NodeId id : order) made.place(graph, loops, graph[id]);
   return made;
 }
 
 // The innermost of the branches that its inputs are in; a Merge of the ends of one conditional is
 // where that conditional is.
-void Conditionals::place(const Graph& graph, const Node& node) {
+void Conditionals::place(const Graph& graph, const Loops& loops, const Node& node) {
   BranchId innermost = kOutside;
   const auto consider = [&](BranchId branch) {
     if (branches_[branch].depth > branches_[innermost].depth) innermost = branch;
@@ -46,6 +35,10 @@ void Conditionals::place(const Graph& graph, const Node& node) {
   for (const NodeId before : node.control_inputs) consider(of_node_[before]);
   if (node.op->role == Role::merge)
     if (const auto merged = ends(graph, node)) innermost = branches_[merged->front()].parent;
+  // All variables of a loop go round together, and leave to where the loop is.
+  const bool parts = loops.ends_iteration(graph, node) || node.op->role == Role::exit;
+  const NodeId cond = parts ? loops.loop(loops.frames().of(node.id)).cond : kNoNode;
+  if (cond != kNoNode) innermost = of_node_[cond];
   of_node_[node.id] = innermost;
   if (node.op->role != Role::switch_) return;
   for (const int side : {0, 1}) inside(graph, innermost, node.inputs[1], side);
@@ -85,10 +78,6 @@ std::optional<std::vector<Conditionals::BranchId>> Conditionals::ends(const Grap
 Result<std::vector<Gradient>> Conditionals::gradients(PlacedNodes& nodes, NodeId id,
                                                       const std::vector<Gradient>& arriving) const {
   const Node& node = nodes.graph()[id];
-  if (is_in_loop_[id]) {
-    return unimplemented("the gradient of '", node.name, "' (op type: ", node.op->name,
-                         ") can't be made: gradients don't go through loops yet");
-  }
   return node.op->role == Role::merge ? of_merge(nodes, id, arriving[0])
                                       : of_switch(nodes, id, arriving);
 }

@@ -7,13 +7,15 @@
 // Switch is a Merge, with zeros from the branch that has no use for the value. What is added runs,
 // and is dead, with the branch that it belongs to.
 //
-// Loops are made of the same ops, and are not known here.
+// A loop's iterations are a branch too, which its LoopCond decides; its Merges and Switches are
+// turned round elsewhere (loop_gradient.h).
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "millrace/autodiff/gradients.h"
+#include "millrace/autodiff/loops.h"
 #include "millrace/autodiff/placed_nodes.h"
 #include "millrace/graph/graph.h"
 
@@ -21,16 +23,6 @@ namespace millrace {
 
 class Conditionals {
  public:
-  // Of the nodes that `graph` has now. Errors: INVALID_ARGUMENT for frames that make no sense.
-  static Result<Conditionals> of(const Graph& graph);
-
-  // The gradients of the inputs of a Merge of two branches, or of a Switch, in slot order.
-  // `arriving` has an entry per output. Errors: UNIMPLEMENTED for one in a loop, and for a Merge of
-  // anything but the two branches of one predicate.
-  Result<std::vector<Gradient>> gradients(PlacedNodes& nodes, NodeId node,
-                                          const std::vector<Gradient>& arriving) const;
-
- private:
   using BranchId = uint32_t;
   static constexpr BranchId kOutside = 0;
 
@@ -42,8 +34,22 @@ class Conditionals {
     int side = 0;         // 0 where it is false, 1 where it is true
   };
 
-  void place(const Graph& graph, const Node& node);
+  // Of the nodes that `graph` has now; `loops` are the graph's. Errors: INVALID_ARGUMENT for a
+  // cycle that is no loop.
+  static Result<Conditionals> of(const Graph& graph, const Loops& loops);
+
+  // The branch that an output of those nodes is alive in.
   BranchId of_output(const Graph& graph, Endpoint output) const;
+  const Branch& operator[](BranchId branch) const { return branches_[branch]; }
+
+  // The gradients of the inputs of a Merge of two branches, or of a Switch, in slot order.
+  // `arriving` has an entry per output. Errors: UNIMPLEMENTED for a Merge of anything but the two
+  // branches of one predicate.
+  Result<std::vector<Gradient>> gradients(PlacedNodes& nodes, NodeId node,
+                                          const std::vector<Gradient>& arriving) const;
+
+ private:
+  void place(const Graph& graph, const Loops& loops, const Node& node);
   BranchId inside(const Graph& graph, BranchId parent, Endpoint predicate, int side);
   // The branches whose ends the Merge is, in slot order.
   std::optional<std::vector<BranchId>> ends(const Graph& graph, const Node& merge) const;
@@ -55,7 +61,6 @@ class Conditionals {
   std::vector<Branch> branches_ = {Branch{}};
   absl::flat_hash_map<std::pair<BranchId, Endpoint>, BranchId> first_side_;  // the other is next
   std::vector<BranchId> of_node_;
-  std::vector<bool> is_in_loop_;
 };
 
 }  // namespace millrace

@@ -95,7 +95,7 @@ TEST_CASE("a merge that ends no conditional is refused") {
         "two branches of one predicate; use tf.cond");
 }
 
-TEST_CASE("a gradient does not go through a loop") {
+TEST_CASE("what is no whole loop has no gradient") {
   Program program(R"(
     x = Placeholder(dtype=float, shape=[])
     enter = Enter(x, frame_name="f")
@@ -103,11 +103,11 @@ TEST_CASE("a gradient does not go through a loop") {
     exit = Exit(merge)
   )");
   CHECK(program.names(program.by({"exit"}, {"x"})) ==
-        "UNIMPLEMENTED: the gradient of 'exit' (op type: Exit) can't be made: gradients don't go "
-        "through loops, functions and transfers yet");
+        "UNIMPLEMENTED: the gradient of 'exit' (op type: Exit) can't be made: what leaves the loop "
+        "is no variable of it");
   CHECK(program.names(program.by({"merge"}, {"x"})) ==
-        "UNIMPLEMENTED: the gradient of 'merge' (op type: Merge) can't be made: gradients don't go "
-        "through loops yet");
+        "UNIMPLEMENTED: the gradient of 'merge' (op type: Merge) can't be made: gradients that are "
+        "asked for inside of a loop don't go through its iterations");
 }
 
 }  // namespace

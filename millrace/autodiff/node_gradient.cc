@@ -3,6 +3,11 @@
 #include "millrace/autodiff/sums.h"
 
 namespace millrace {
+namespace {
+
+constexpr std::string_view kCallAttr = "source";
+
+}  // namespace
 
 NodeGradient::NodeGradient(PlacedNodes& nodes, const Between& between, NodeId node,
                            std::vector<Gradient> arriving)
@@ -26,7 +31,7 @@ std::optional<Tensor> NodeGradient::constant(Endpoint of) const {
 Endpoint NodeGradient::grad(int slot) {
   Gradient& arriving = arriving_[static_cast<size_t>(slot)];
   if (arriving.dense.node != kNoNode) return arriving.dense;
-  if (!arriving.slices) return arriving.dense = add("ZerosLike", {output(slot)});
+  if (!arriving.slices) return arriving.dense = keep(nodes_.zeros_like(output(slot)));
   if (!status().ok()) return {};
   // Kept for whoever asks again; the slices stay for whoever can do with them.
   return arriving.dense = keep(densified(nodes_, *arriving.slices));
@@ -34,6 +39,11 @@ Endpoint NodeGradient::grad(int slot) {
 
 Result<Endpoint> NodeGradient::make(std::string_view op, std::span<const Endpoint> inputs,
                                     Attrs attrs) {
+  // What keeps gradients of several calls apart is told which call this is.
+  const OpDef* def = nodes_.graph().ops().find(op);
+  if (def != nullptr && def->role == Role::ordinary && def->stateful &&
+      def->find_attr(kCallAttr) != nullptr && attrs.find(kCallAttr) == nullptr)
+    attrs.set(kCallAttr, nodes_.root());
   return nodes_.add(op, inputs, std::move(attrs));
 }
 
@@ -78,8 +88,8 @@ Status NodeGradient::ask_op() {
   const OpDef& op = *node().op;
   if (op.role != Role::ordinary && op.role != Role::nothing) {
     return unimplemented("the gradient of ", who(),
-                         " can't be made: gradients don't go through loops, functions and "
-                         "transfers yet");
+                         " can't be made: gradients don't go through functions and transfers "
+                         "yet");
   }
   if (op.grad == nullptr && op.not_differentiable.empty())
     return not_found("No gradient defined for operation ", who());

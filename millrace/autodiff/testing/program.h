@@ -1,6 +1,7 @@
 // A program's graph, written as text, in a builder; and what gradients add to it.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -31,15 +32,30 @@ struct Program {
     const auto graph = parse_graph(text, all_ops());
     REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
     for (const Node& node : graph->nodes()) {
+      std::vector<Endpoint> inputs = {node.inputs.begin(), node.inputs.end()};
+      for (Endpoint& input : inputs)
+        if (input.node >= node.id) input = inputs.front();  // what closes a loop, until it is there
       const auto made = builder.add({.name = builder.claim_name(node.name),
                                      .op = node.op->name,
-                                     .inputs = {node.inputs.begin(), node.inputs.end()},
+                                     .inputs = std::move(inputs),
                                      .attrs = node.attrs()},
                                     builder.current());
       REQUIRE_MESSAGE(made.ok(), made.status().to_string());
       for (const NodeId before : node.control_inputs) builder.add_control_input(*made, before);
     }
+    for (const Node& node : graph->nodes()) {
+      for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (node.inputs[slot].node < node.id) continue;
+        REQUIRE(builder.set_input(node.id, static_cast<int>(slot), node.inputs[slot]).ok());
+      }
+    }
     size = builder.graph().size();
+  }
+  // How many nodes of an op gradients have added.
+  size_t added_of(std::string_view op) const {
+    const auto nodes = builder.graph().nodes().subspan(size);
+    return static_cast<size_t>(
+        std::ranges::count_if(nodes, [&](const Node& node) { return node.op->name == op; }));
   }
 
   Endpoint at(std::string_view name) const {

@@ -116,8 +116,10 @@ Status infer_push(InferContext& context) {
 
 OpDef stack_op(std::string name, std::string doc, std::string signature, InferFn infer,
                KernelFactory cpu) {
-  return stateful_op(std::move(name), std::move(doc), std::move(signature), std::move(infer),
-                     std::move(cpu), Cost::cheap);
+  OpDef made = stateful_op(std::move(name), std::move(doc), std::move(signature), std::move(infer),
+                           std::move(cpu), Cost::cheap);
+  made.not_differentiable = "a value comes back from a stack by another way than edges";
+  return made;
 }
 
 }  // namespace

@@ -77,7 +77,8 @@ def map_fn(
       elems: a Tensor, or a nested structure of Tensors with first axes of one size.
       dtype: the type, or structure of types, of the results; that of elems if None.
       parallel_iterations: how many may be under way at once; 10 if None.
-      back_prop, swap_memory: accepted.
+      back_prop: False to let no gradient go through the loop.
+      swap_memory: accepted.
       infer_shape: False if results have several shapes.
       name: the name scope.
 
@@ -110,6 +111,7 @@ def map_fn(
             (convert(0), results),
             parallel_iterations=parallel_iterations or 10,
             maximum_iterations=elements.size,
+            back_prop=back_prop,
         )
         return _stacked(results, dtype, elements.known_size)
 
@@ -123,7 +125,7 @@ def _begun(elements, initializer, from_end):
     return structure.map_structure(convert, initializer), 0, place
 
 
-def _folded(fn, elems, initializer, parallel_iterations, name, default_name, from_end):
+def _folded(fn, elems, initializer, parallel_iterations, back_prop, name, default_name, from_end):
     _check_callable(fn)
     with name_scope(name, default_name, structure.flatten(elems)):
         elements = _Elements(elems)
@@ -140,6 +142,7 @@ def _folded(fn, elems, initializer, parallel_iterations, name, default_name, fro
             (convert(begin), start),
             parallel_iterations=parallel_iterations,
             maximum_iterations=elements.size,
+            back_prop=back_prop,
         )
         return result
 
@@ -160,14 +163,15 @@ def foldl(
       elems: a Tensor, or a nested structure of Tensors with first axes of one size.
       initializer: what to begin with; the first part if None.
       parallel_iterations: how many may be under way at once.
-      back_prop, swap_memory: accepted.
+      back_prop: False to let no gradient go through the loop.
+      swap_memory: accepted.
       name: the name scope.
 
     Raises:
       TypeError: if fn can't be called; ValueError: if elems are scalars or of several sizes, or fn
         gives another structure or other shapes.
     """
-    return _folded(fn, elems, initializer, parallel_iterations, name, "foldl", False)
+    return _folded(fn, elems, initializer, parallel_iterations, back_prop, name, "foldl", False)
 
 
 def foldr(
@@ -180,7 +184,7 @@ def foldr(
     name=None,
 ):
     """foldl from the last part to the first."""
-    return _folded(fn, elems, initializer, parallel_iterations, name, "foldr", True)
+    return _folded(fn, elems, initializer, parallel_iterations, back_prop, name, "foldr", True)
 
 
 def scan(
@@ -235,5 +239,6 @@ def scan(
             (convert(begin), start, results),
             parallel_iterations=parallel_iterations,
             maximum_iterations=elements.size,
+            back_prop=back_prop,
         )
         return _stacked(results, start, elements.known_size)

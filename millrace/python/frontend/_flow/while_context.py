@@ -5,6 +5,7 @@ from millrace._flow.control_context import ControlContext
 from millrace._flow.tensor_array import TensorArray
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._ops.gradients import bar_gradients
 from millrace._values import dtypes, structure
 from millrace._values.tensor_shape import as_shape
 
@@ -142,7 +143,8 @@ def while_loop(
       shape_invariants: shapes that the variables keep, in the structure of loop_vars; those of
         loop_vars if None.
       parallel_iterations: how many iterations may be under way at once.
-      back_prop, swap_memory: accepted.
+      back_prop: False to let no gradient go through the loop.
+      swap_memory: accepted.
       name: a name for the nodes.
       maximum_iterations: a limit of the number of iterations.
       return_same_structure: True to return a list even for one variable.
@@ -173,6 +175,8 @@ def while_loop(
             invariants = invariants and [(), *invariants]
         context = WhileContext(scope[:-1], parallel_iterations)
         exits = context.build(keep_going, step, variables, invariants)
+        if not back_prop:
+            bar_gradients(exits)
         if maximum_iterations is not None:
             exits = exits[1:]
         result = _after(loop_vars, exits)

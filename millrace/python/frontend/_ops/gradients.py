@@ -201,6 +201,19 @@ def programs_own(graph):
     return has, make
 
 
+class _WithoutGradients:
+    """Tensors of one graph that no gradient goes through."""
+
+    def __init__(self):
+        self.endpoints = []
+
+
+def bar_gradients(tensors):
+    """From now on these count as constants, whoever asks for gradients."""
+    for tensor in tensors:
+        tensor.graph.own(_WithoutGradients).endpoints.append(tensor.endpoint)
+
+
 def _endpoints(graph, gradient, of):
     """A gradient by the input `of` in the form that C++ takes; see _as_gradient."""
     if gradient is None:
@@ -244,7 +257,7 @@ def gradients(
 
     Raises:
       LookupError: if an op on the way has no gradient.
-      errors.UnimplementedError: if a loop or a function stands in the way.
+      errors.UnimplementedError: if a function stands in the way, or a loop that is no while_loop.
       ValueError: if an argument does not fit.
     """
     if aggregation_method not in (None, 0, 1, 2):
@@ -264,7 +277,8 @@ def gradients(
             None if g is None else convert(g, y.dtype.base_dtype).endpoint
             for g, y in zip(grad_ys, ys)
         ],
-        [convert(stop).endpoint for stop in _as_list(stop_gradients or [])],
+        [convert(stop).endpoint for stop in _as_list(stop_gradients or [])]
+        + graph.own(_WithoutGradients).endpoints,
         name or "gradients",
         {
             "tree": aggregation_method in (1, 2),

@@ -17,7 +17,10 @@ Between::Between(const Graph& graph, std::span<const Endpoint> ys, std::span<con
   for (bool changes = loops != nullptr; changes;) {
     changes = false;
     for (const NodeId node : order_) {
-      if (passes_on_[node] || !leads(graph, graph[node])) continue;
+      if (passes_on_[node]) continue;
+      const bool is_kept = std::ranges::any_of(loops->pushes_of(node),
+                                               [&](NodeId push) { return passes_on_[push]; });
+      if (!(is_kept && !stops_.contains(node)) && !leads(graph, graph[node])) continue;
       passes_on_[node] = changes = true;
     }
   }
@@ -44,25 +47,23 @@ void Between::visit(const Graph& graph, const Loops* loops, NodeId from) {
   struct Visit {
     NodeId node;
     size_t next_input = 0;
+    std::vector<NodeId> closing = {};  // what comes before it by another way than edges
   };
   if (!passes_on_.try_emplace(from, false).second) return;
-  std::vector<Visit> open = {{from}};
+  std::vector<Visit> open = {{.node = from}};
   const auto meet = [&](NodeId input) {
-    if (passes_on_.try_emplace(input, false).second) open.push_back({input});
+    if (passes_on_.try_emplace(input, false).second) open.push_back({.node = input});
   };
   while (!open.empty()) {
     Visit& top = open.back();
     const Node& node = graph[top.node];
-    const bool leaves = loops != nullptr && node.op->role == Role::exit;
-    const std::span<const NodeId> nexts =
-        leaves ? std::span(loops->loop(loops->frames().of(node.id)).nexts)
-               : std::span<const NodeId>();
+    if (top.next_input == 0 && loops != nullptr) top.closing = loops->ends_behind(node);
     const size_t at = top.next_input++;
     if (at < node.inputs.size()) {
       if (loops == nullptr || !is_back_edge(graph[node.inputs[at].node], node))
         meet(node.inputs[at].node);
-    } else if (at - node.inputs.size() < nexts.size()) {
-      meet(nexts[at - node.inputs.size()]);
+    } else if (at - node.inputs.size() < top.closing.size()) {
+      meet(top.closing[at - node.inputs.size()]);
     } else {
       passes_on_[node.id] = leads(graph, node);
       order_.push_back(node.id);

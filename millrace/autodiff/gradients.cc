@@ -58,11 +58,12 @@ class GradientWalk {
   // While the graph is as the program made it.
   Status look_for_control_flow(std::span<const Endpoint> ys, std::span<const Endpoint> xs) {
     const auto loops = [&](NodeId node) { return is_of_loop(graph()[node].op->role); };
-    const auto is_on_the_way = [&](NodeId node) {
-      return (chooses(graph()[node].op->role) || loops(node)) && between_.passes_on(node);
+    // A value may come to a loop by a stack alone: then the way from the xs is not seen yet.
+    const auto matters = [&](NodeId node) {
+      return loops(node) || (chooses(graph()[node].op->role) && between_.passes_on(node));
     };
     const std::vector<NodeId>& order = between_.order();
-    if (std::ranges::none_of(order, is_on_the_way)) return {};
+    if (std::ranges::none_of(order, matters)) return {};
     MR_ASSIGN(loops_, Loops::of(graph()));
     MR_ASSIGN(conditionals_, Conditionals::of(graph(), *loops_));
     if (std::ranges::none_of(order, loops)) return {};
@@ -233,6 +234,9 @@ class GradientWalk {
     };
     for (const LoopVariable& variable : loops_->loop(frame).variables)
       if (after_loop_.contains(variable.merge)) meet({variable.merge, 0});
+    const auto meet_kept = [&](NodeId push) { meet(graph()[push].inputs[1]); };
+    for (const NodeId push : kept_)
+      if (loops_->is_inside(loops_->frames().of(push), frame)) meet_kept(push);
     while (!open.empty()) {
       const Node& node = graph()[open.back()];
       open.pop_back();
@@ -240,7 +244,9 @@ class GradientWalk {
       if (const LoopVariable* variable = loops_->headed_by(node.id);
           variable != nullptr && loops_->frames().of(node.id) == frame)
         found.push_back(variable);
-      if (between_.passes_on(node.id)) std::ranges::for_each(node.inputs, meet);
+      if (!between_.passes_on(node.id)) continue;
+      std::ranges::for_each(node.inputs, meet);
+      std::ranges::for_each(loops_->pushes_of(node.id), meet_kept);
     }
     return found;
   }
@@ -251,9 +257,43 @@ class GradientWalk {
     if (node.op->role == Role::next_iteration) return {};
     if (const LoopVariable* variable = loops_->headed_by(id)) return close(*variable, reversed);
     if (node.op->role == Role::enter) return enter(id, reversed);
+    if (!loops_->pushes_of(id).empty()) return keep_back(id, reversed);
+    if (!loops_->pops_of(id).empty()) return take_back(id, reversed);
     if (!loops_->ends_iteration(graph(), node)) return pass(id);
     MR_ASSIGN(const Gradient gradient, arrived({id, 1}));
     if (gradient.has_value()) arriving_[source].push_back(gradient);
+    return {};
+  }
+
+  // What arrives at a value that a stack brought goes on to where it came from by another stack.
+  Status keep_back(NodeId pop, LoopGradient& reversed) {
+    nodes_.enter_scope_of(pop);
+    MR_ASSIGN(const Gradient gradient, arrived({pop, 0}));
+    if (!gradient.has_value()) return {};
+    MR_ASSIGN(kept_back_[pop], reversed.keep_back(gradient));
+    nodes_.leave_scope();
+    for (const NodeId push : loops_->pushes_of(pop)) {
+      uint32_t frame = loops_->frames().of(push);
+      for (; !reversed_->is_home(frame); frame = loops_->frames().frames()[frame].parent)
+        is_reversed_.insert(frame);
+      if (std::ranges::find(kept_, push) == kept_.end()) kept_.push_back(push);
+    }
+    return {};
+  }
+
+  Status take_back(NodeId push, LoopGradient& reversed) {
+    const Endpoint value = graph()[push].inputs[1];
+    nodes_.enter_scope_of(push);
+    MR_ASSIGN(const Gradient handed_on, arrived({push, 0}));
+    if (handed_on.has_value()) arriving_[value].push_back(handed_on);
+    for (const NodeId pop : loops_->pops_of(push)) {
+      const auto kept = kept_back_.find(pop);
+      if (kept == kept_back_.end()) continue;
+      MR_ASSIGN(const std::shared_ptr<LoopGradient> from, reversed_->of(loops_->frames().of(pop)));
+      MR_ASSIGN(const Endpoint gradient, reversed.take_back(kept->second, value, *from));
+      arriving_[value].push_back({.dense = gradient});
+    }
+    nodes_.leave_scope();
     return {};
   }
 
@@ -361,6 +401,8 @@ class GradientWalk {
   std::optional<LoopGradients> reversed_;
   absl::flat_hash_set<uint32_t> is_reversed_;  // frames that a gradient arrives at
   absl::flat_hash_set<uint32_t> begun_;
+  absl::flat_hash_map<NodeId, Endpoint> kept_back_;  // by a pop, the stack of its gradients
+  std::vector<NodeId> kept_;                         // pushes whose pops have gradients
   absl::flat_hash_map<NodeId, std::vector<Gradient>> after_loop_;  // by the Merge of a variable
   absl::flat_hash_map<NodeId, Gradient> before_loop_;              // by the Enter of a variable
   absl::flat_hash_map<Endpoint, std::vector<Gradient>> arriving_;

@@ -189,11 +189,11 @@ Status LoopGradient::count_back(Endpoint count) {
   name_ = nodes.builder().claim_name(
       str_cat(nodes.root(), "/", all_.loops_.frames().frames()[frame_].name));
   MR_ASSIGN(
-      const Endpoint entered,
+      entered_,
       add_inside(
           {.op = "Enter", .inputs = {count}, .attrs = frame_attrs(false), .name = "b_count"}));
   MR_ASSIGN(merged_, add_inside({.op = "Merge",
-                                 .inputs = {entered, entered},
+                                 .inputs = {entered_, entered_},
                                  .attrs = {{"N", int64_t{2}}},
                                  .name = "b_count"}));
   MR_ASSIGN(const Endpoint one,
@@ -202,16 +202,22 @@ Status LoopGradient::count_back(Endpoint count) {
                         .after = {merged_.node}}));
   MR_ASSIGN(const Endpoint more, add_inside({.op = "GreaterEqual", .inputs = {merged_, one}}));
   MR_ASSIGN(cond_, add_inside({.op = "LoopCond", .inputs = {more}, .name = "b_count"}));
-  MR_ASSIGN(const Endpoint parted, add_inside({.op = "Switch", .inputs = {merged_, cond_}}));
-  MR_ASSIGN(now_, add_inside({.op = "Identity", .inputs = {{parted.node, 1}}}));
+  MR_ASSIGN(parted_, add_inside({.op = "Switch", .inputs = {merged_, cond_}}));
+  MR_ASSIGN(now_, add_inside({.op = "Identity", .inputs = {{parted_.node, 1}}}));
   MR_ASSIGN(step_, add_inside({.op = "Sub", .inputs = {now_, one}}));
   MR_ASSIGN(const Endpoint next, add_inside({.op = "NextIteration", .inputs = {step_}}));
   MR_TRY(nodes.builder().set_input(merged_.node, 1, next));
   if (!outer_) return {};
   // Pops of an outer iteration come after those of the one that was later.
-  MR_ASSIGN(const Endpoint done,
-            add_outside({.op = "Exit", .inputs = {parted}, .name = "b_count"}));
-  return outer_->finish_before_next(done.node, outer_->sync_, outer_->step_, false);
+  MR_ASSIGN(const NodeId over, done());
+  return outer_->finish_before_next(over, outer_->sync_, outer_->step_, false);
+}
+
+Result<NodeId> LoopGradient::done() {
+  if (done_.node == kNoNode) {
+    MR_ASSIGN(done_, add_outside({.op = "Exit", .inputs = {parted_}, .name = "b_count"}));
+  }
+  return done_.node;
 }
 
 Status LoopGradient::finish_before_next(NodeId node, Endpoint& sync, Endpoint step,

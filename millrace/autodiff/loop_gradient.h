@@ -79,6 +79,13 @@ class LoopGradient final : public ReversedPlace {
   // The sum over all iterations of what arrives at a value that is the same in each; outside.
   Result<Gradient> total(const Node& enter, const Gradient& arriving);
 
+  // Keeps, for the reversal of the loop that a value was kept in, the gradient of what was taken
+  // from the stack in this one; returns the stack.
+  Result<Endpoint> keep_back(const Gradient& gradient);
+  // What the reversal of the loop of a pop kept, where `of`, which had been kept, is alive. The
+  // loop `from` has ended by then.
+  Result<Endpoint> take_back(Endpoint stack, Endpoint of, LoopGradient& from);
+
   Status admit(std::vector<Endpoint>& inputs, std::vector<NodeId>& before) override;
   void added(NodeId node) override;
   Result<std::optional<Endpoint>> told_of(Endpoint of, std::string_view op,
@@ -102,6 +109,7 @@ class LoopGradient final : public ReversedPlace {
   Result<Endpoint> count_forward();
   Result<NodeId> anchor_outside();
   Status count_back(Endpoint count);
+  Result<NodeId> done();
   Result<Endpoint> zeros_after(const LoopVariable& variable);
   Result<Around> go_round(Endpoint initial, PartialShape shape);
   Status come_round(const Around& around, Endpoint next);
@@ -113,6 +121,7 @@ class LoopGradient final : public ReversedPlace {
   Result<Endpoint> recall(Endpoint of);
   Result<Endpoint> kept_on_stack(Endpoint of);
   Result<Endpoint> stack_for(Endpoint of);
+  Result<Endpoint> popped(Endpoint stack, Endpoint of);
   Result<Endpoint> where_alive(Endpoint handle, BranchId branch);
   // The next iteration comes after `node`, whether that is dead or not.
   Status finish_before_next(NodeId node, Endpoint& sync, Endpoint step, bool is_forward);
@@ -128,7 +137,8 @@ class LoopGradient final : public ReversedPlace {
   std::string name_;  // of the reversed frame
   Endpoint forward_now_, forward_step_, forward_sync_;
   Endpoint count_;  // of all iterations, as the reversed loop gets it
-  Endpoint merged_, now_, step_, sync_, cond_;
+  Endpoint entered_, merged_, parted_, now_, step_, sync_, cond_;
+  Endpoint done_;  // outside, when the last iteration is over; made when it is asked for
   absl::flat_hash_map<NodeId, Around> open_;
   absl::flat_hash_map<Endpoint, Endpoint> known_;  // what was brought in already
   absl::flat_hash_map<std::pair<Endpoint, std::string>, Endpoint> told_;

@@ -1,5 +1,6 @@
 // Part of loop_gradient.h: what comes of an iteration into the reversed loop.
 #include "millrace/autodiff/loop_gradient.h"
+#include "millrace/autodiff/sums.h"
 
 namespace millrace {
 namespace {
@@ -116,8 +117,14 @@ Result<Endpoint> LoopGradient::kept_on_stack(Endpoint of) {
       add_forward({.op = "StackPushV2", .inputs = {handle, element}, .after = {forward_now_.node}},
                   frame_, branch));
   MR_TRY(finish_before_next(push.node, forward_sync_, forward_step_, true));
+  return popped(stack, of);
+}
+
+// What is on the stack, where and when `of` is alive in the loop.
+Result<Endpoint> LoopGradient::popped(Endpoint stack, Endpoint of) {
+  PlacedNodes& nodes = all_.nodes_;
   MR_ASSIGN(const Endpoint entered, bring_from_outside(stack));
-  MR_ASSIGN(const Endpoint alive, where_alive(entered, branch));
+  MR_ASSIGN(const Endpoint alive, where_alive(entered, all_.place_of(of).branch));
   MR_ASSIGN(const Endpoint pop, add_inside({.op = "StackPopV2",
                                             .inputs = {alive},
                                             .attrs = {{"elem_type", nodes.dtype(of)}},
@@ -125,6 +132,41 @@ Result<Endpoint> LoopGradient::kept_on_stack(Endpoint of) {
   nodes.builder().replace_shape(pop, nodes.builder().shape(of));
   MR_TRY(finish_before_next(pop.node, sync_, step_, false));
   return pop;
+}
+
+// The reversal of a reversed loop goes the way of the loop itself: what it pushes in that order is
+// popped in the order of the loop's own reversal.
+Result<Endpoint> LoopGradient::keep_back(const Gradient& gradient) {
+  PlacedNodes& nodes = all_.nodes_;
+  Endpoint value = gradient.dense;
+  if (gradient.slices) {
+    MR_ASSIGN(value, densified(nodes, *gradient.slices));
+  }
+  MR_ASSIGN(const Endpoint stack, stack_for(value));
+  MR_ASSIGN(const Endpoint handle, bring_from_outside(stack));
+  MR_ASSIGN(const Endpoint push,
+            add_inside({.op = "StackPushV2", .inputs = {handle, value}, .after = {now_.node}}));
+  MR_TRY(finish_before_next(push.node, sync_, step_, false));
+  return stack;
+}
+
+Result<Endpoint> LoopGradient::take_back(Endpoint stack, Endpoint of, LoopGradient& from) {
+  // Of the loops around both, those that are side by side come one after the other.
+  const auto depth_of = [](const LoopGradient* loop) {
+    int depth = 0;
+    for (; loop != nullptr; loop = loop->outer_.get()) ++depth;
+    return depth;
+  };
+  LoopGradient *mine = this, *other = &from;
+  while (depth_of(mine) > depth_of(other)) mine = mine->outer_.get();
+  while (depth_of(other) > depth_of(mine)) other = other->outer_.get();
+  while (mine->outer_ != other->outer_) {
+    mine = mine->outer_.get();
+    other = other->outer_.get();
+  }
+  MR_ASSIGN(const NodeId over, other->done());
+  all_.nodes_.builder().add_control_input(mine->entered_.node, over);
+  return popped(stack, of);
 }
 
 Result<Endpoint> LoopGradient::where_alive(Endpoint handle, BranchId branch) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -25,7 +26,9 @@ struct LoopVariable {
 struct Loop {
   NodeId cond = kNoNode;  // its LoopCond
   std::vector<LoopVariable> variables;
-  std::vector<NodeId> nexts;  // all its NextIterations
+  // Its NextIterations, and the pushes in it or in loops in it that are popped elsewhere: going
+  // backwards, all that leaves the loop is met before any of them.
+  std::vector<NodeId> ends;
 };
 
 class Loops {
@@ -39,15 +42,24 @@ class Loops {
   const LoopVariable* headed_by(NodeId merge) const;
   // True for a Switch between the next iteration and the loop's end.
   bool ends_iteration(const Graph& graph, const Node& node) const;
+  // The StackPushV2 nodes that put there what a StackPopV2 takes: values go by another way than
+  // edges where a loop is a gradient itself. Empty for other nodes.
+  std::span<const NodeId> pushes_of(NodeId pop) const;
+  // The pops that take what a push puts there.
+  std::span<const NodeId> pops_of(NodeId push) const;
+  // The ends of the loops that what leaves them by a node, an Exit or a pop, comes from.
+  std::vector<NodeId> ends_behind(const Node& node) const;
   // True if `frame` is `outer`, or inside of it.
   bool is_inside(uint32_t frame, uint32_t outer) const;
 
  private:
   void note(const Graph& graph, const Node& node);
+  void note_stacks(const Graph& graph);
 
   FrameTable frames_;
   std::vector<Loop> loops_;  // by frame
   absl::flat_hash_map<NodeId, std::pair<uint32_t, size_t>> by_merge_;
+  absl::flat_hash_map<NodeId, std::vector<NodeId>> pushes_, pops_;
 };
 
 // What a value was before ops that only pass it on.

@@ -201,3 +201,36 @@ def test_by_what_a_loop_computes_in_each_iteration_there_is_no_gradient(session)
     (y,) = times(3, lambda i, y: [inside.append(y * 2.0) or inside[0]], tf.constant(1.0))
     with pytest.raises(ValueError, match="another value in each iteration"):
         tf.gradients(y, inside[0])
+
+
+def of_order(number, function):
+    """A function whose value is the sum of the gradients of that order."""
+
+    def derivative(*xs):
+        y = tf.reduce_sum(function(*xs))
+        for _ in range(number):
+            y = sum(tf.reduce_sum(g) for g in tf.gradients(y, xs) if g is not None)
+        return y
+
+    return derivative
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_gradients_of_gradients_of_loops(session, order):
+    def in_branches(x, w):
+        def step(i, y):
+            return [tf.cond(tf.equal(i % 2, 0), lambda: tf.tanh(y * w) * y, lambda: y * y * w)]
+
+        return times(3, step, x)[0]
+
+    def nested(x, w):
+        return times(3, lambda i, y: times(i + 1, lambda j, z: [tf.sin(z * w) * y + z], y), x)[0]
+
+    plain = lambda x, w: times(3, lambda i, y: [tf.tanh(y * w) + y], x)[0]
+    scanned = lambda x, w: tf.scan(lambda a, e: tf.tanh(a * w + e), x)
+    only_x = lambda x: times(2, lambda i, y: [tf.cond(i < 1, lambda: y * y * y, lambda: y)], x)[0]
+    check(session, of_order(order, plain), [0.5, -0.3], 1.2, rtol=1e-4)
+    check(session, of_order(order, in_branches), 0.5, 1.2, rtol=1e-4)
+    check(session, of_order(order, nested), 0.5, 0.7, rtol=1e-4)
+    check(session, of_order(order, scanned), [0.5, 0.1, -0.4], 0.7, rtol=1e-4)
+    check(session, of_order(order, only_x), 0.5, rtol=1e-4)

@@ -8,6 +8,7 @@
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/random/families.h"
+#include "millrace/ops/sampling/families.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/tables/families.h"
 #include "millrace/ops/text/families.h"
@@ -24,7 +25,7 @@ std::span<const OpRoom> op_rooms() {
       {"text", register_text},     {"random", register_random},
       {"nn", register_nn},         {"training", register_training},
       {"files", register_files},   {"exchange", register_exchange},
-      {"tables", register_tables},
+      {"tables", register_tables}, {"sampling", register_sampling},
   };
   return kRooms;
 }

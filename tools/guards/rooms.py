@@ -27,6 +27,7 @@ FLOORS = [
             "ops/files",
             "ops/exchange",
             "ops/tables",
+            "ops/sampling",
         ],
     ),
     ("F2", ["ops"]),

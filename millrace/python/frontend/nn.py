@@ -2,6 +2,7 @@
 
 from millrace._gen import elu, l2_loss, relu, relu6, selu, softplus, softsign
 from millrace._ops.arithmetic import sigmoid, tanh
+from millrace._ops.candidates import *
 from millrace._ops.cross_entropies import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,

@@ -1,0 +1,349 @@
+// Part of families.h: register_candidates.
+#include <atomic>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
+
+#include "millrace/base/str_cat.h"
+#include "millrace/op/bind.h"
+#include "millrace/op/blocking.h"
+#include "millrace/op/infer.h"
+#include "millrace/ops/sampling/families.h"
+#include "millrace/ops/sampling/range_sampler.h"
+
+namespace millrace {
+namespace {
+
+// Weights of words, which a file or an attribute gives.
+struct Unigrams {
+  std::string file;
+  std::vector<float> given;
+  float distortion = 1;
+  int64_t reserved = 0, shards = 1, shard = 0;
+  int64_t range = 0;
+
+  Result<std::unique_ptr<RangeSampler>> load() const {
+    std::vector<float> weights;
+    float total = 0;
+    int64_t word = 0;
+    const auto is_ours = [&] { return word % shards == shard; };
+    for (; word < reserved && static_cast<int64_t>(weights.size()) <= range; ++word) {
+      if (is_ours()) weights.push_back(0);
+    }
+    const auto add = [&](float weight) {
+      weights.push_back(std::pow(weight, distortion));
+      total += weights.back();
+    };
+    if (file.empty()) {
+      for (const float weight : given) {
+        if (is_ours()) add(weight);
+        ++word;
+      }
+    } else {
+      std::ifstream lines(file, std::ios::binary);
+      if (!lines) return not_found(file, "; No such file or directory");
+      for (std::string line;
+           static_cast<int64_t>(weights.size()) <= range && std::getline(lines, line); ++word) {
+        if (!is_ours()) continue;
+        float weight = 0;
+        // The last of the columns, which commas part.
+        if (!absl::SimpleAtof(line.substr(line.rfind(',') + 1), &weight))
+          return invalid("Wrong vocabulary format at line: ", line);
+        add(weight);
+      }
+    }
+    if (static_cast<int64_t>(weights.size()) != range) {
+      return invalid(
+          "range_max is ", range, ", but ",
+          static_cast<int64_t>(weights.size()) > range ? "more than that" : "only ",
+          static_cast<int64_t>(weights.size()) > range ? std::string() : str_cat(weights.size()),
+          " weights were given, reserved ids included");
+    }
+    for (const float weight : weights) {
+      if (!(weight >= 0) || std::isinf(weight))
+        return invalid("the weights must be finite and not negative, but one is ", weight);
+    }
+    if (!(total > 0) || std::isinf(total))
+      return invalid("the weights must sum up to a positive number, not ", total);
+    return weighted_sampler(std::move(weights), total);
+  }
+};
+
+struct SamplerNode {
+  int64_t num_true = 0, num_sampled = 0;
+  bool unique = false;
+};
+
+class SampleKernel final : public Kernel {
+ public:
+  // Without a sampler it is made from the unigrams, when it is first needed.
+  SampleKernel(SamplerNode node, Philox bits, std::unique_ptr<RangeSampler> sampler,
+               Unigrams unigrams)
+      : node_(node),
+        unigrams_(std::move(unigrams)),
+        is_from_file_(sampler == nullptr),
+        shared_(std::make_shared<Shared>(bits)) {
+    shared_->sampler = std::move(sampler);
+  }
+
+  bool is_async() const override { return is_from_file_; }
+  Status run(KernelContext& context) override { return draw(context); }
+  void start(KernelContext& context, Done<void> done) override {
+    run_blocking(
+        context, [shared = shared_, unigrams = unigrams_] { return shared->load(unigrams); },
+        Done<void>([this, &context, done = std::move(done)](Status loaded) mutable {
+          done(loaded.ok() ? draw(context) : std::move(loaded));
+        }));
+  }
+
+ private:
+  // What reading a file may outlive the kernel with.
+  struct Shared {
+    explicit Shared(Philox b) : bits(b) {}
+    Status load(const Unigrams& unigrams) {
+      MutexLock lock(mutex);
+      if (sampler != nullptr) return {};
+      MR_ASSIGN(sampler, unigrams.load());
+      return {};
+    }
+    Mutex mutex;
+    std::shared_ptr<RangeSampler> sampler MR_GUARDED_BY(mutex);
+    Philox bits MR_GUARDED_BY(mutex);
+  };
+
+  Status draw(KernelContext& context) {
+    const Tensor& classes = context.input(0);
+    if (classes.shape().rank() != 2) return invalid("true_classes must be a matrix");
+    if (classes.shape().dim(1) != node_.num_true) {
+      return invalid("true_classes must have num_true columns, expected: ", classes.shape().dim(1),
+                     " was: ", node_.num_true);
+    }
+    MR_ASSIGN(Tensor values, Tensor::allocate(DType::i64, {node_.num_sampled}));
+    MR_ASSIGN(Tensor classes_expected, Tensor::allocate(DType::f32, classes.shape()));
+    MR_ASSIGN(Tensor expected, Tensor::allocate(DType::f32, {node_.num_sampled}));
+    const SampledBatch batch{values.mutable_flat<int64_t>(), expected.mutable_flat<float>(),
+                             classes.flat<int64_t>(), classes_expected.mutable_flat<float>()};
+    const auto [sampler, bits] = next();
+    CancelProbe probe(context);
+    MR_TRY(sample(*sampler, node_.unique, bits, batch, probe));
+    MR_TRY(sampler->learn(batch.classes));
+    context.set_output(0, std::move(values));
+    context.set_output(1, std::move(classes_expected));
+    context.set_output(2, std::move(expected));
+    return {};
+  }
+
+  // The bits of this run. Each has so many that a run in which draws are repeated rarely reaches
+  // those of the next.
+  std::pair<std::shared_ptr<RangeSampler>, Philox> next() {
+    MutexLock lock(shared_->mutex);
+    std::pair made(shared_->sampler, shared_->bits);
+    shared_->bits.skip(static_cast<uint64_t>(node_.num_sampled) * (2048 / 4));
+    return made;
+  }
+
+  const SamplerNode node_;
+  const Unigrams unigrams_;
+  const bool is_from_file_;
+  const std::shared_ptr<Shared> shared_;
+};
+
+Result<Philox> bits_of(const KernelSpec& spec) {
+  MR_ASSIGN(const int64_t seed, spec.attrs.integer("seed"));
+  MR_ASSIGN(const int64_t seed2, spec.attrs.integer("seed2"));
+  if (seed != 0 || seed2 != 0)
+    return Philox(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2));
+  const auto system = spec.random != nullptr ? nullptr : make_random();
+  Random& source = spec.random != nullptr ? *spec.random : *system;
+  const uint64_t first = source.next();
+  return Philox(first, source.next());
+}
+
+Result<SamplerNode> node_of(const KernelSpec& spec) {
+  SamplerNode node;
+  MR_ASSIGN(node.num_true, spec.attrs.integer("num_true"));
+  MR_ASSIGN(node.num_sampled, spec.attrs.integer("num_sampled"));
+  MR_ASSIGN(node.unique, spec.attrs.boolean("unique"));
+  return node;
+}
+
+using MakeSampler = Result<std::unique_ptr<RangeSampler>> (*)(int64_t range);
+
+KernelFactory sampling(MakeSampler make) {
+  return [make](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+    MR_ASSIGN(const SamplerNode node, node_of(spec));
+    MR_ASSIGN(const int64_t range, spec.attrs.integer("range_max"));
+    MR_ASSIGN(const Philox bits, bits_of(spec));
+    MR_ASSIGN(std::unique_ptr<RangeSampler> sampler, make(range));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<SampleKernel>(node, bits, std::move(sampler), Unigrams()));
+  };
+}
+
+Result<std::unique_ptr<Kernel>> make_fixed(const KernelSpec& spec) {
+  MR_ASSIGN(const SamplerNode node, node_of(spec));
+  MR_ASSIGN(const Philox bits, bits_of(spec));
+  Unigrams unigrams;
+  MR_ASSIGN(unigrams.file, spec.attrs.string("vocab_file"));
+  if (const AttrValue* given = spec.attrs.find("unigrams")) {
+    if (const auto* reals = given->as_list_of<float>())
+      unigrams.given = {reals->begin(), reals->end()};
+  }
+  MR_ASSIGN(unigrams.distortion, spec.attrs.real("distortion"));
+  MR_ASSIGN(unigrams.reserved, spec.attrs.integer("num_reserved_ids"));
+  MR_ASSIGN(unigrams.shards, spec.attrs.integer("num_shards"));
+  MR_ASSIGN(unigrams.shard, spec.attrs.integer("shard"));
+  MR_ASSIGN(unigrams.range, spec.attrs.integer("range_max"));
+  if (unigrams.shard >= unigrams.shards)
+    return invalid("shard ", unigrams.shard, " must be less than num_shards ", unigrams.shards);
+  if (unigrams.file.empty() == unigrams.given.empty())
+    return invalid("Must provide either vocab_file or unigrams, and not both, at '", spec.node_name,
+                   "'");
+  std::unique_ptr<RangeSampler> sampler;
+  if (unigrams.file.empty()) {
+    MR_ASSIGN(sampler, unigrams.load());
+  }
+  return std::unique_ptr<Kernel>(
+      std::make_unique<SampleKernel>(node, bits, std::move(sampler), std::move(unigrams)));
+}
+
+Status sample_all(KernelContext& context, int64_t num_true, int64_t count) {
+  const Tensor& classes = context.input(0);
+  if (classes.shape().rank() != 2) return invalid("true_classes must be a matrix");
+  if (classes.shape().dim(1) != num_true) {
+    return invalid("true_classes must have num_true columns, expected: ", classes.shape().dim(1),
+                   " was: ", num_true);
+  }
+  MR_ASSIGN(Tensor values, Tensor::allocate(DType::i64, {count}));
+  MR_ASSIGN(Tensor classes_expected, Tensor::allocate(DType::f32, classes.shape()));
+  MR_ASSIGN(Tensor expected, Tensor::allocate(DType::f32, {count}));
+  int64_t next = 0;
+  for (int64_t& value : values.mutable_flat<int64_t>()) value = next++;
+  std::ranges::fill(classes_expected.mutable_flat<float>(), 1.f);
+  std::ranges::fill(expected.mutable_flat<float>(), 1.f);
+  context.set_output(0, std::move(values));
+  context.set_output(1, std::move(classes_expected));
+  context.set_output(2, std::move(expected));
+  return {};
+}
+
+Status infer_candidates(InferContext& context) {
+  MR_ASSIGN(const PartialShape classes, context.input_of_rank(0, 2));
+  MR_ASSIGN(const int64_t num_sampled, context.attrs().integer("num_sampled"));
+  MR_ASSIGN(const int64_t num_true, context.attrs().integer("num_true"));
+  context.set_output(0, PartialShape{num_sampled});
+  context.set_output(1, PartialShape{classes.has_rank() ? classes.dim(0) : kUnknownDim, num_true});
+  context.set_output(2, PartialShape{num_sampled});
+  return {};
+}
+
+// --- ComputeAccidentalHits ---
+
+Status accidental_hits(KernelContext& context, int64_t num_true) {
+  const Tensor& classes = context.input(0);
+  const Tensor& candidates = context.input(1);
+  if (classes.shape().rank() != 2 || classes.shape().dim(1) != num_true) {
+    return invalid("true_classes must be a batch_size * num_true matrix; its shape is ",
+                   classes.shape().to_string(), ", num_true is ", num_true);
+  }
+  if (candidates.shape().rank() != 1) {
+    return invalid(
+        "sampled_candidates must be a vector, which is typically an output from "
+        "CandidateSampler");
+  }
+  absl::flat_hash_map<int64_t, int64_t> places;
+  const auto drawn = candidates.flat<int64_t>();
+  for (size_t i = 0; i < drawn.size(); ++i) places[drawn[i]] = static_cast<int64_t>(i);
+  std::vector<int32_t> rows;
+  std::vector<int64_t> ids;
+  const auto all = classes.flat<int64_t>();
+  CancelProbe probe(context);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!probe.go_on(1)) return probe.status();
+    const auto found = places.find(all[i]);
+    if (found == places.end()) continue;
+    rows.push_back(static_cast<int32_t>(static_cast<int64_t>(i) / num_true));
+    ids.push_back(found->second);
+  }
+  const std::vector<float> weights(ids.size(), -std::numeric_limits<float>::max());
+  context.set_output(0, Tensor::vector<int32_t>(std::span<const int32_t>(rows)));
+  context.set_output(1, Tensor::vector<int64_t>(std::span<const int64_t>(ids)));
+  context.set_output(2, Tensor::vector<float>(std::span<const float>(weights)));
+  return {};
+}
+
+Status infer_hits(InferContext& context) {
+  MR_TRY(context.input_of_rank(0, 2));
+  MR_TRY(context.input_of_rank(1, 1));
+  for (int slot = 0; slot < 3; ++slot) context.set_output(slot, PartialShape::of_rank(1));
+  return {};
+}
+
+constexpr std::string_view kNoGradient = "its result is classes and how often they are expected";
+
+Status add_sampler(OpRegistry& ops, std::string name, std::string doc, const std::string& attrs,
+                   KernelFactory cpu) {
+  return ops.add({
+      .name = std::move(name),
+      .doc = std::move(doc),
+      .signature = "true_classes: int64 -> sampled_candidates: int64, true_expected_count: float, "
+                   "sampled_expected_count: float | num_true: int >= 1, num_sampled: int >= 1, "
+                   "unique: bool, " +
+                   attrs + "seed: int = 0, seed2: int = 0",
+      .infer = infer_candidates,
+      .cpu = std::move(cpu),
+      .not_differentiable = std::string(kNoGradient),
+      .stateful = true,
+      .foldable = false,
+  });
+}
+
+}  // namespace
+
+Status register_candidates(OpRegistry& ops) {
+  const std::string range = "range_max: int >= 1, ";
+  MR_TRY(add_sampler(ops, "UniformCandidateSampler", "Draws classes, each as likely as others.",
+                     range, sampling([](int64_t n) -> Result<std::unique_ptr<RangeSampler>> {
+                       return uniform_sampler(n);
+                     })));
+  MR_TRY(add_sampler(ops, "LogUniformCandidateSampler",
+                     "Draws classes that are in order of how frequent they are: class i with "
+                     "probability log((i + 2) / (i + 1)) / log(range_max + 1).",
+                     range, sampling([](int64_t n) -> Result<std::unique_ptr<RangeSampler>> {
+                       return log_uniform_sampler(n);
+                     })));
+  MR_TRY(add_sampler(ops, "LearnedUnigramCandidateSampler",
+                     "Draws classes as often as the true classes of earlier runs had them.", range,
+                     sampling(learned_sampler)));
+  MR_TRY(add_sampler(ops, "ThreadUnsafeUnigramCandidateSampler",
+                     "As LearnedUnigramCandidateSampler, and as safe here.", range,
+                     sampling(learned_sampler)));
+  MR_TRY(add_sampler(ops, "FixedUnigramCandidateSampler",
+                     "Draws classes by weights out of a file or of an attribute.",
+                     range + "vocab_file: string = '', distortion: float = 1, "
+                             "num_reserved_ids: int = 0, num_shards: int >= 1 = 1, "
+                             "shard: int >= 0 = 0, unigrams: list(float) = {}, ",
+                     make_fixed));
+  MR_TRY(add_sampler(ops, "AllCandidateSampler", "All classes, in order, instead of some.", "",
+                     kernel_with(sample_all, integer("num_true"), integer("num_sampled"))));
+  return ops.add({
+      .name = "ComputeAccidentalHits",
+      .doc = "Where sampled candidates are true classes: the row, which candidate it is, and a "
+             "weight by which such a logit becomes as small as can be.",
+      .signature = "true_classes: int64, sampled_candidates: int64 -> indices: int32, ids: int64, "
+                   "weights: float | num_true: int, seed: int = 0, seed2: int = 0",
+      .infer = infer_hits,
+      .cpu = kernel_with(accidental_hits, integer("num_true")),
+      .not_differentiable = std::string(kNoGradient),
+      .examples = {"[[0 1] [2 5]], [5 1] -> [0 1], [1 0], [-3.4028234663852886e38 "
+                   "-3.4028234663852886e38] | num_true = 2",
+                   "[[0 1] [2 5]], [7 8] -> [], [], [] | num_true = 2"},
+  });
+}
+
+}  // namespace millrace

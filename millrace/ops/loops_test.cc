@@ -2,6 +2,7 @@
 // lanes and strides.
 #include <doctest/doctest.h>
 
+#include "millrace/base/thread_pool.h"
 #include "millrace/ops/all.h"
 #include "millrace/ops/testing/op_bench.h"
 
@@ -45,6 +46,29 @@ TEST_CASE("a product of odd sizes is the sum of products, however it is turned")
   const Tensor at = run("Transpose", {a, perm}), bt = run("Transpose", {b, perm});
   CHECK(run("MatMul", {at, bt}, {{"transpose_a", true}, {"transpose_b", true}}) == expected);
   CHECK(run("Transpose", {at, perm}) == a);
+}
+
+TEST_CASE("products that threads share are those of one thread, in batches that broadcast too") {
+  ThreadPool pool(4);
+  const auto product = [](const char* op, std::vector<Tensor> inputs, Attrs attrs, Runner* runner) {
+    Bench bench(ops_with_loops());
+    bench.step().pool = runner;
+    auto made = bench.run(op, {inputs.begin(), inputs.end()}, {.attrs = std::move(attrs)});
+    REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+    return (*made)[0].tensor;
+  };
+  const auto in_doubles = [](const Tensor& x) {
+    return run("Cast", {x}, {{"DstT", DType::f64}, {"SrcT", DType::f32}});
+  };
+  const Tensor tall = counted({700, 90}), wide = counted({90, 800}, 11);
+  const Tensor batch = counted({3, 1, 40, 90}), others = counted({2, 90, 70}, 11);
+  for (const auto& [op, a, b] : {std::tuple("MatMul", tall, wide),
+                                 {"MatMul", tall, counted({90, 3})},
+                                 {"BatchMatMulV2", batch, others}}) {
+    const Tensor alone = product(op, {a, b}, {}, nullptr);
+    CHECK(product(op, {a, b}, {}, &pool) == alone);
+    CHECK(in_doubles(alone) == product(op, {in_doubles(a), in_doubles(b)}, {}, nullptr));
+  }
 }
 
 TEST_CASE("sums along any axes are those of a walk through all elements") {

@@ -21,6 +21,8 @@ millrace_find(CLI11 "libcli11-dev" CONFIG)
 millrace_find(spdlog "libspdlog-dev libfmt-dev" CONFIG)
 millrace_find(leveldb "libleveldb-dev libsnappy-dev" CONFIG)
 millrace_find(IsaL "libisal-dev")
+# Only for its headers: the library is loaded when a kernel first needs it (ops/onednn).
+millrace_find(dnnl "libdnnl-dev" CONFIG)
 
 if(MILLRACE_TESTS)
   millrace_find(doctest "doctest-dev" CONFIG)

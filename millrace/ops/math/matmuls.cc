@@ -4,9 +4,11 @@
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/math/gradients.h"
+#include "millrace/ops/onednn/product.h"
 
 namespace millrace {
 namespace {
@@ -141,36 +143,114 @@ Result<PartialShape> product_shape(const PartialShape& a, Side a_side, const Par
   return PartialShape::create(dims);
 }
 
+// --- oneDNN ---
+
+// Products of float32 below this are sooner done here than handed over.
+constexpr double kWorthACall = 1 << 15;
+
+bool goes_to_onednn(const Tensor& c, int64_t inner) {
+  if (c.dtype() != DType::f32 || inner == 0) return false;
+  const int rank = c.shape().rank();
+  const double work = static_cast<double>(c.shape().dim(rank - 2)) *
+                      static_cast<double>(c.shape().dim(rank - 1)) * static_cast<double>(inner);
+  return work >= kWorthACall && onednn::can_multiply();
+}
+
+// The part of a product that one thread computes: some rows, or some columns.
+struct Block {
+  int64_t begin, size;
+};
+
+// A product cut across its longer side into `number` blocks of `size`, by its shape alone. Each
+// reads all of one operand, so that a block is worth it only if it is large.
+struct Blocks {
+  bool by_rows;
+  int64_t length, size, number;
+
+  Blocks(int64_t rows, int64_t inner, int64_t columns)
+      : by_rows(rows >= columns), length(std::max(rows, columns)) {
+    constexpr int64_t kLeast = 64, kMost = 16, kWork = int64_t{1} << 20;
+    const double work = static_cast<double>(rows) * static_cast<double>(columns) *
+                        static_cast<double>(inner) / static_cast<double>(kWork);
+    const int64_t wanted = static_cast<int64_t>(std::clamp<double>(work, 1, kMost));
+    size = std::max(kLeast, (length + wanted - 1) / wanted);
+    size = (size + 15) / 16 * 16;
+    number = (length + size - 1) / size;
+  }
+  Block operator[](int64_t i) const { return {i * size, std::min(size, length - i * size)}; }
+};
+
+// The block of c = a * b that `at` says. `whole` describes the product of whole matrices.
+Status multiply_block(onednn::Product whole, bool by_rows, Block at, const float* a, const float* b,
+                      float* c) {
+  if (by_rows) {
+    whole.rows = at.size;
+    a += at.begin * (whole.a_transposed ? 1 : whole.a_stride);
+    c += at.begin * whole.c_stride;
+  } else {
+    whole.columns = at.size;
+    b += at.begin * (whole.b_transposed ? whole.b_stride : 1);
+    c += at.begin;
+  }
+  return onednn::multiply(whole, a, b, c);
+}
+
 class ProductKernel final : public Kernel {
  public:
   ProductKernel(Side a, Side b, ProductLoop loop) : loop_(loop), a_side_(a), b_side_(b) {}
   Status run(KernelContext& context) override {
     MR_ASSIGN(const PartialShape known,
               product_shape(context.input(0).shape(), a_side_, context.input(1).shape(), b_side_));
-    CancelProbe probe(context);
-    MR_ASSIGN(const Tensor a, turned(context.input(0), a_side_, probe));
-    MR_ASSIGN(const Tensor b, turned(context.input(1), b_side_, probe));
     MR_ASSIGN(Tensor c, context.allocate(0, *known.to_shape()));
-    if (c.num_elements() > 0) MR_TRY(multiply(a, b, c, probe));
+    if (c.num_elements() > 0) {
+      const Tensor &a = context.input(0), &b = context.input(1);
+      const int64_t inner = a.shape().dim(a.shape().rank() - (a_side_ == Side::as_is ? 1 : 2));
+      MR_TRY(goes_to_onednn(c, inner) ? multiply_shared(context, a, b, c, inner)
+                                      : multiply_alone(context, a, b, c, inner));
+    }
     context.set_output(0, std::move(c));
     return {};
   }
 
  private:
-  Status multiply(const Tensor& a, const Tensor& b, Tensor& c, CancelProbe& probe) const {
+  // The batch axes of both operands as those of c, and how far each walks along them.
+  struct Batches {
+    Shape shape;
+    std::array<Strides, 3> strides;  // of a, b and c, counted in matrices
+
+    static Result<Batches> of(const Tensor& a, const Tensor& b, const Tensor& c) {
+      const auto batch_of = [](const Tensor& t) {
+        return Shape::create(t.shape().dims().first(t.shape().rank() - 2));
+      };
+      MR_ASSIGN(const Shape a_batch, batch_of(a));
+      MR_ASSIGN(const Shape b_batch, batch_of(b));
+      MR_ASSIGN(const Shape c_batch, batch_of(c));
+      return Batches{c_batch,
+                     {broadcast_strides(a_batch, c_batch), broadcast_strides(b_batch, c_batch),
+                      row_major_strides(c_batch)}};
+    }
+    // Which matrix of operand `n` makes matrix `i` of c.
+    int64_t matrix(int n, int64_t i) const {
+      int64_t at = 0;
+      for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        at += i % shape.dim(axis) * strides[static_cast<size_t>(n)][axis];
+        i /= shape.dim(axis);
+      }
+      return at;
+    }
+  };
+
+  // By the loop of the type, on this thread.
+  Status multiply_alone(KernelContext& context, const Tensor& raw_a, const Tensor& raw_b, Tensor& c,
+                        int64_t inner) const {
+    CancelProbe probe(context);
+    MR_ASSIGN(const Tensor a, turned(raw_a, a_side_, probe));
+    MR_ASSIGN(const Tensor b, turned(raw_b, b_side_, probe));
+    MR_ASSIGN(const Batches batches, Batches::of(a, b, c));
     const int64_t rows = c.shape().dim(c.shape().rank() - 2);
     const int64_t columns = c.shape().dim(c.shape().rank() - 1);
-    const int64_t inner = a.shape().dim(a.shape().rank() - 1);
-    const auto batch_of = [](const Tensor& t) {
-      return Shape::create(t.shape().dims().first(t.shape().rank() - 2));
-    };
-    MR_ASSIGN(const Shape a_batch, batch_of(a));
-    MR_ASSIGN(const Shape b_batch, batch_of(b));
-    MR_ASSIGN(const Shape c_batch, batch_of(c));
-    const Strides a_strides = broadcast_strides(a_batch, c_batch);
-    const Strides b_strides = broadcast_strides(b_batch, c_batch);
-    const Strides c_strides = row_major_strides(c_batch);
-    const Walk<3> walk(c_batch.dims(), {a_strides, b_strides, c_strides});
+    const auto& [a_strides, b_strides, c_strides] = batches.strides;
+    const Walk<3> walk(batches.shape.dims(), {a_strides, b_strides, c_strides});
     const auto size = static_cast<int64_t>(dtype_size(c.dtype()));
     walk.each_run([&](const std::array<int64_t, 3>& at) {
       for (int64_t i = 0; i < walk.run_length(); ++i) {
@@ -184,6 +264,34 @@ class ProductKernel final : public Kernel {
       return true;
     });
     return probe.status();
+  }
+
+  // By oneDNN, which reads operands either way round, in blocks that the step's pool shares.
+  Status multiply_shared(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& c,
+                         int64_t inner) const {
+    MR_ASSIGN(const Batches batches, Batches::of(a, b, c));
+    const int64_t rows = c.shape().dim(c.shape().rank() - 2);
+    const int64_t columns = c.shape().dim(c.shape().rank() - 1);
+    const bool a_turned = a_side_ != Side::as_is, b_turned = b_side_ != Side::as_is;
+    const onednn::Product whole{.rows = rows,
+                                .inner = inner,
+                                .columns = columns,
+                                .a_transposed = a_turned,
+                                .b_transposed = b_turned,
+                                .a_stride = a_turned ? rows : inner,
+                                .b_stride = b_turned ? inner : columns,
+                                .c_stride = columns};
+    const float* const x = a.flat<float>().data();
+    const float* const y = b.flat<float>().data();
+    float* const z = c.mutable_flat<float>().data();
+    const Blocks blocks(rows, inner, columns);
+    return share_work(
+        context, batches.shape.num_elements() * blocks.number, [&](int64_t piece, CancelProbe&) {
+          const int64_t i = piece / blocks.number;
+          return multiply_block(whole, blocks.by_rows, blocks[piece % blocks.number],
+                                x + batches.matrix(0, i) * rows * inner,
+                                y + batches.matrix(1, i) * inner * columns, z + i * rows * columns);
+        });
   }
 
   const ProductLoop loop_;

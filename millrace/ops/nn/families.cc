@@ -6,7 +6,11 @@ Status register_nn(OpRegistry& ops) {
   MR_TRY(register_activations(ops));
   MR_TRY(register_biases(ops));
   MR_TRY(register_softmaxes(ops));
-  return register_rankings(ops);
+  MR_TRY(register_rankings(ops));
+  MR_TRY(register_convolutions(ops));
+  MR_TRY(register_max_pools(ops));
+  MR_TRY(register_argmax_pools(ops));
+  return register_average_pools(ops);
 }
 
 }  // namespace millrace

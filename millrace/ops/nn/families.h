@@ -24,4 +24,16 @@ Status register_softmaxes(OpRegistry& ops);
 // The largest of each row: TopK, TopKV2, InTopK, InTopKV2.
 Status register_rankings(OpRegistry& ops);
 
+// Filters that move over images: Conv2D, DepthwiseConv2dNative, and both gradients of each.
+Status register_convolutions(OpRegistry& ops);
+
+// The largest of each window: MaxPool, MaxPoolV2, and their gradients of both orders.
+Status register_max_pools(OpRegistry& ops);
+
+// The largest of each window and where it is: MaxPoolWithArgmax, and its gradients of both orders.
+Status register_argmax_pools(OpRegistry& ops);
+
+// The average of each window: AvgPool, AvgPoolGrad.
+Status register_average_pools(OpRegistry& ops);
+
 }  // namespace millrace

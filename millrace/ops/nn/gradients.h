@@ -29,4 +29,22 @@ Status leaky_relu_grad(GradContext& g);
 
 Status top(GradContext& g);  // of TopK and TopKV2
 
+// Each direction of a convolution has the two others for gradients.
+Status convolution(GradContext& g);
+Status convolution_by_images(GradContext& g);
+Status convolution_by_filter(GradContext& g);
+Status depthwise(GradContext& g);
+Status depthwise_by_images(GradContext& g);
+Status depthwise_by_filter(GradContext& g);
+
+// Of both versions of each.
+Status max_pool(GradContext& g);
+Status max_pool_grad(GradContext& g);
+Status max_pool_grad_grad(GradContext& g);
+Status max_pool_with_argmax(GradContext& g);
+Status max_pool_grad_with_argmax(GradContext& g);
+Status max_pool_grad_grad_with_argmax(GradContext& g);
+Status average_pool(GradContext& g);
+Status average_pool_grad(GradContext& g);
+
 }  // namespace millrace::grad

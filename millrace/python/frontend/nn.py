@@ -3,12 +3,30 @@
 from millrace._gen import elu, l2_loss, relu, relu6, selu, softplus, softsign
 from millrace._ops.arithmetic import sigmoid, tanh
 from millrace._ops.candidates import *
+from millrace._ops.convolutions import (
+    atrous_conv2d,
+    atrous_conv2d_transpose,
+    conv1d,
+    conv1d_transpose,
+    conv2d,
+    conv2d_backprop_filter,
+    conv2d_backprop_input,
+    conv2d_transpose,
+    convolution,
+)
 from millrace._ops.cross_entropies import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
+)
+from millrace._ops.depthwise import (
+    depthwise_conv2d,
+    depthwise_conv2d_native,
+    depthwise_conv2d_native_backprop_filter,
+    depthwise_conv2d_native_backprop_input,
+    separable_conv2d,
 )
 from millrace._ops.embeddings import embedding_lookup
 from millrace._ops.layers import (
@@ -25,3 +43,13 @@ from millrace._ops.layers import (
     xw_plus_b,
 )
 from millrace._ops.normalization import batch_normalization, l2_normalize, moments, zero_fraction
+from millrace._ops.pools import (
+    avg_pool,
+    avg_pool1d,
+    avg_pool2d,
+    max_pool,
+    max_pool1d,
+    max_pool2d,
+    max_pool_with_argmax,
+    pool,
+)

@@ -20,7 +20,7 @@ from millrace._state.named_variables import variable_scope
 from millrace._state.scaled_initializers import xavier_initializer
 
 
-def _collect_variables(variables, collections):
+def collect_variables(variables, collections):
     """Puts new variables of a model into its collection, and all into those that the call names.
 
     Args:
@@ -38,7 +38,7 @@ def _collect_variables(variables, collections):
             add_to_collections(names, variable)
 
 
-def _collected(outputs, collections):
+def collected(outputs, collections):
     if collections:
         add_to_collections(collections, outputs)
     return outputs
@@ -98,12 +98,12 @@ def fully_connected(
             _reuse=reuse,
         )
         outputs = layer(inputs)
-        _collect_variables({"weights": layer.kernel, "biases": layer.bias}, variables_collections)
+        collect_variables({"weights": layer.kernel, "biases": layer.bias}, variables_collections)
         if normalizer_fn is not None:
             outputs = normalizer_fn(outputs, **(normalizer_params or {}))
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-        return _collected(outputs, outputs_collections)
+        return collected(outputs, outputs_collections)
 
 
 class _FullyConnected(Dense):
@@ -121,7 +121,7 @@ relu = functools.partial(fully_connected, activation_fn=gen_ops.relu)
 def flatten(inputs, outputs_collections=None, scope=None):
     """Inputs of shape [batch, ...] as a matrix of shape [batch, n]."""
     with name_scope(scope, "Flatten", [inputs]):
-        return _collected(Flatten(name="flatten")(inputs), outputs_collections)
+        return collected(Flatten(name="flatten")(inputs), outputs_collections)
 
 
 @add_arg_scope
@@ -146,7 +146,7 @@ def dropout(
     """
     with variable_scope(scope, "Dropout", [inputs]) as inner:
         layer = Dropout(1 - keep_prob, noise_shape, seed, name=inner.name, _scope=inner)
-        return _collected(layer(inputs, training=is_training), outputs_collections)
+        return collected(layer(inputs, training=is_training), outputs_collections)
 
 
 class _BatchNorm(BatchNormalization):
@@ -239,10 +239,10 @@ def batch_norm(
         )
         outputs = layer(inputs, training=is_training)
         kinds = ("beta", "gamma", "moving_mean", "moving_variance")
-        _collect_variables({kind: getattr(layer, kind) for kind in kinds}, variables_collections)
+        collect_variables({kind: getattr(layer, kind) for kind in kinds}, variables_collections)
         if updates_collections is None and layer.updates:
             with control_dependencies(layer.updates):
                 outputs = gen_ops.identity(outputs)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-        return _collected(outputs, outputs_collections)
+        return collected(outputs, outputs_collections)

@@ -1,5 +1,13 @@
 """tf.contrib.layers: layers, initializers and regularizers with contrib's names and defaults."""
 
+from millrace._layers.contrib_convolutions import (
+    avg_pool2d,
+    convolution,
+    convolution2d,
+    convolution2d_transpose,
+    max_pool2d,
+    separable_convolution2d,
+)
 from millrace._layers.contrib_layers import (
     batch_norm,
     dropout,
@@ -21,3 +29,6 @@ from millrace._state.scaled_initializers import (
 from millrace._state.scaled_initializers import xavier_initializer
 
 xavier_initializer_conv2d = xavier_initializer
+conv2d = convolution2d
+conv2d_transpose = convolution2d_transpose
+separable_conv2d = separable_convolution2d

@@ -1,0 +1,55 @@
+// The arithmetic of a convolution over images with their channels last, in its three directions:
+// outputs from images and a filter, images (their gradient) from a filter and outputs, a filter
+// (its gradient) from images and outputs.
+//
+// Filters are [height, width, channels of a group, output channels]; a filter with fewer channels
+// than the images makes groups, each with its share of the outputs. Elements are float, double or
+// int32; float goes to oneDNN where that is to be had and worth the call, all else through loops
+// here. Work is shared with the step's pool; how it is cut follows from the shapes alone.
+#pragma once
+
+#include "millrace/op/kernel.h"
+#include "millrace/ops/nn/windows.h"
+#include "millrace/ops/onednn/convolution.h"
+
+namespace millrace {
+
+struct ConvolutionShape {
+  int64_t batch = 0, channels = 0, outputs = 0, groups = 1;
+  Slides slides;
+
+  int64_t group_channels() const { return channels / groups; }
+  int64_t group_outputs() const { return outputs / groups; }
+  // One channel in, one out.
+  bool keeps_channels_apart() const { return groups == channels && groups == outputs; }
+  int64_t image_elements() const { return slides.y.in * slides.x.in * channels; }
+  int64_t output_elements() const { return slides.y.out * slides.x.out * outputs; }
+  // Multiplications for one image. As a double: shapes of empty tensors may be huge.
+  double work() const {
+    return static_cast<double>(slides.y.out) * static_cast<double>(slides.x.out) *
+           static_cast<double>(outputs) * static_cast<double>(slides.y.window) *
+           static_cast<double>(slides.x.window) * static_cast<double>(group_channels());
+  }
+};
+
+// The three tensors of a convolution, all of one type; one of them is written.
+struct ConvolutionTensors {
+  Tensor& images;
+  Tensor& filter;
+  Tensor& outputs;
+};
+
+// Makes the tensor that `direction` says from the two others. One per kernel: it keeps what oneDNN
+// made for the shapes that came last. Any thread.
+class Convolver {
+ public:
+  explicit Convolver(onednn::Direction direction) : direction_(direction) {}
+  // Errors: UNIMPLEMENTED for other types; CANCELLED; RESOURCE_EXHAUSTED.
+  Status run(KernelContext& context, const ConvolutionShape& shape, ConvolutionTensors tensors);
+
+ private:
+  const onednn::Direction direction_;
+  onednn::Convolutions made_;
+};
+
+}  // namespace millrace

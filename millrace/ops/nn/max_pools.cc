@@ -1,0 +1,276 @@
+// Part of families.h: register_max_pools.
+#include <algorithm>
+#include <limits>
+
+#include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/nn/families.h"
+#include "millrace/ops/nn/gradients.h"
+#include "millrace/ops/nn/largest.h"
+
+namespace millrace {
+namespace {
+
+using cpu::Math;
+
+// --- MaxPool ---
+
+// Output row `oy` of an image.
+using MaxRow = void (*)(const PoolShape& pool, const void* image, void* output, int64_t oy);
+
+template <class T>
+T lowest() {
+  if constexpr (std::is_same_v<T, Half>)
+    return Half(-65504.0f);
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return BFloat16(-3.3895314e38f);
+  else
+    return std::numeric_limits<T>::lowest();
+}
+
+template <class T>
+void max_row(const PoolShape& pool, const void* image, void* output, int64_t oy) {
+  using M = Math<T>;
+  const int64_t channels = pool.channels;
+  T* to = static_cast<T*>(output) + oy * pool.slides.x.out * channels;
+  for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
+    std::fill_n(to, channels, lowest<T>());
+    each_in_window(pool, oy, ox, [&](int64_t pixel) {
+      const T* from = static_cast<const T*>(image) + pixel * channels;
+      MR_INDEPENDENT
+      for (int64_t c = 0; c < channels; ++c)
+        to[c] = static_cast<M>(from[c]) > static_cast<M>(to[c]) ? from[c] : to[c];
+    });
+  }
+}
+
+const char* image_at(const Tensor& tensor, int64_t elements, int64_t n) {
+  return static_cast<const char*>(tensor.data()) +
+         n * elements * static_cast<int64_t>(dtype_size(tensor.dtype()));
+}
+char* image_at(Tensor& tensor, int64_t elements, int64_t n) {
+  return const_cast<char*>(image_at(std::as_const(tensor), elements, n));
+}
+
+Status max_pool(KernelContext& context, MaxRow row, const Windows& said) {
+  MR_ASSIGN(const Windows windows, windows_of(said, context, 1));
+  const Shape& images = context.input(0).shape();
+  const bool depth = pools_depth(windows);
+  MR_ASSIGN(const PoolShape pool,
+            depth ? depth_pool_of(windows, images) : pool_of(windows, images));
+  MR_ASSIGN(const Tensor x, channels_last(windows, context.input(0), context));
+  MR_ASSIGN(const Shape rows, depth ? Shape::create(std::array{images.dim(0), images.dim(1),
+                                                               images.dim(2), pool.slides.x.out})
+                                    : Shape::create(std::array{pool.batch, pool.slides.y.out,
+                                                               pool.slides.x.out, pool.channels}));
+  MR_ASSIGN(Tensor y, context.allocate(0, rows));
+  if (y.num_elements() > 0) {
+    const int64_t height = pool.slides.y.out;
+    MR_TRY(share_range(context, pool.batch * height, pool.row_cost(),
+                       [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+                         for (int64_t at = begin; at < end; ++at) {
+                           row(pool, image_at(x, pool.image_elements(), at / height),
+                               image_at(y, pool.output_elements(), at / height), at % height);
+                           if (!probe.go_on(pool.row_cost())) return probe.status();
+                         }
+                         return {};
+                       }));
+  }
+  return context.set_output(0, in_format(windows, y, context));
+}
+
+// --- gradients ---
+
+// `moved` has the shape of the outputs and goes to where they were found, or that of the images
+// and comes from there.
+using MoveLoop = Status (*)(KernelContext& context, const PoolShape& pool, const Tensor& images,
+                            const Tensor& moved, Tensor& result);
+
+template <class T>
+Status scatter_found(KernelContext& context, const PoolShape& pool, const Tensor& images,
+                     const Tensor& moved, Tensor& result) {
+  const T* from = moved.flat<T>().data();
+  T* to = result.mutable_flat<T>().data();
+  return each_found<T>(context, pool, images, [&](const Found<T>& found) {
+    for (int64_t i = 0; i < found.size(); ++i) {
+      if (const int64_t at = found.source(i); at >= 0)
+        add_to(to[at], from[found.first_output() + i]);
+    }
+  });
+}
+
+template <class T>
+Status gather_found(KernelContext& context, const PoolShape& pool, const Tensor& images,
+                    const Tensor& moved, Tensor& result) {
+  const T* from = moved.flat<T>().data();
+  T* to = result.mutable_flat<T>().data();
+  return each_found<T>(context, pool, images, [&](const Found<T>& found) {
+    for (int64_t i = 0; i < found.size(); ++i) {
+      if (const int64_t at = found.source(i); at >= 0) to[found.first_output() + i] = from[at];
+    }
+  });
+}
+
+Status max_pool_grad(KernelContext& context, MoveLoop scatter, const Windows& said) {
+  MR_ASSIGN(const Windows windows, windows_of(said, context, 3));
+  MR_ASSIGN(const PoolShape pool, pool_of(windows, context.input(0).shape()));
+  MR_TRY(check_pooled(windows, pool, context.input(1).shape(), "orig_output"));
+  MR_TRY(check_pooled(windows, pool, context.input(2).shape(), "grad"));
+  MR_ASSIGN(const Tensor images, channels_last(windows, context.input(0), context));
+  MR_ASSIGN(const Tensor moved, channels_last(windows, context.input(2), context));
+  MR_ASSIGN(Tensor result, Tensor::zeros(images.dtype(), images.shape()));
+  MR_TRY(scatter(context, pool, images, moved, result));
+  return context.set_output(0, in_format(windows, result, context));
+}
+
+Status max_pool_grad_grad(KernelContext& context, MoveLoop gather, const Windows& said) {
+  MR_ASSIGN(const Windows windows, windows_of(said, context, 3));
+  MR_ASSIGN(const PoolShape pool, pool_of(windows, context.input(0).shape()));
+  MR_TRY(check_pooled(windows, pool, context.input(1).shape(), "orig_output"));
+  if (context.input(2).shape() != context.input(0).shape()) {
+    return invalid("Expected grad shape to be ", context.input(0).shape().to_string(), ", but got ",
+                   context.input(2).shape().to_string());
+  }
+  MR_ASSIGN(const Tensor images, channels_last(windows, context.input(0), context));
+  MR_ASSIGN(const Tensor moved, channels_last(windows, context.input(2), context));
+  MR_ASSIGN(const Shape rows, Shape::create(std::array{pool.batch, pool.slides.y.out,
+                                                       pool.slides.x.out, pool.channels}));
+  MR_ASSIGN(Tensor result, Tensor::zeros(images.dtype(), rows));
+  MR_TRY(gather(context, pool, images, moved, result));
+  return context.set_output(0, in_format(windows, result, context));
+}
+
+// --- shapes, ops ---
+
+Status infer_as_output(InferContext& context) {
+  MR_TRY(Windows::of(context.attrs()));
+  MR_ASSIGN(PartialShape shape, context.input_of_rank(1, 4));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+Status infer_as_images(InferContext& context) {
+  MR_TRY(Windows::of(context.attrs()));
+  MR_ASSIGN(PartialShape shape, context.input_of_rank(0, 4));
+  context.set_output(0, std::move(shape));
+  return {};
+}
+
+template <class Run>
+KernelFactory moving_kernel(Run run, bool scatters) {
+  const auto scatter = []<class T>() { return &scatter_found<T>; };
+  const auto gather = []<class T>() { return &gather_found<T>; };
+  if (scatters) return kernel_with(run, cpu::loop_of_input<cpu::Real>(scatter), BoundWindows{});
+  return kernel_with(run, cpu::loop_of_input<cpu::Real>(gather), BoundWindows{});
+}
+
+constexpr std::string_view kSizes = "ksize: list(int) >= 4, strides: list(int) >= 4, ";
+constexpr std::string_view kPadding = "padding: {'SAME', 'VALID'}, ";
+constexpr std::string_view kAnyPadding =
+    "padding: {'SAME', 'VALID', 'EXPLICIT'}, explicit_paddings: list(int) = {}, ";
+constexpr std::string_view kFormat = "data_format: {'NHWC', 'NCHW'} = 'NHWC', ";
+constexpr std::string_view kImages = "[[[[1] [2] [5]] [[3] [4] [0]] [[8] [7] [6]]]]";
+
+Status add_max_pools(OpRegistry& ops) {
+  const std::string types =
+      "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16} = float, ";
+  const std::string format = "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'";
+  const auto loop = cpu::loop_of_input<cpu::Real>([]<class T>() { return &max_row<T>; });
+  MR_TRY(ops.add({
+      .name = "MaxPool",
+      .doc = "The largest of each window.",
+      .signature = str_cat("input: T -> output: T | ", types, kSizes, kAnyPadding, format),
+      .infer = [](InferContext& context) { return infer_pool(context, 0); },
+      .cpu = kernel_with(max_pool, loop, BoundWindows{}),
+      .grad = grad::max_pool,
+      .cost = Cost::heavy,
+      .examples =
+          {str_cat(kImages,
+                   " -> [[[[4] [5]] [[8] [7]]]] | ksize = {1, 2, 2, 1}, strides = {1, 1, "
+                   "1, 1}, padding = 'VALID'"),
+           str_cat(kImages,
+                   " -> [[[[4] [5]] [[8] [6]]]] | ksize = {1, 2, 2, 1}, strides = {1, 2, "
+                   "2, 1}, padding = 'SAME'"),
+           "[[[[1 2] [3 4]] [[8 7] [6 5]]]] -> [[[[4]] [[8]]]] | ksize = {1, 1, 2, 2}, strides = "
+           "{1, 1, 2, 2}, padding = 'VALID', data_format = 'NCHW'",
+           "[[[[1 4 3 2]]]] -> [[[[4 3]]]] | ksize = {1, 1, 1, 2}, strides = {1, 1, 1, 2}, "
+           "padding = 'VALID'"},
+  }));
+  return ops.add({
+      .name = "MaxPoolV2",
+      .doc = "The largest of each window, whose sizes and strides are inputs.",
+      .signature = str_cat("input: T, ksize: int32, strides: int32 -> output: T | ", types,
+                           kPadding, format),
+      .infer = [](InferContext& context) { return infer_pool(context, 1); },
+      .cpu = kernel_with(max_pool, loop, BoundWindows{}),
+      .grad = grad::max_pool,
+      .cost = Cost::heavy,
+      .examples = {str_cat(kImages,
+                           ", [1 2 2 1], [1 1 1 1] -> [[[[4] [5]] [[8] [7]]]] | padding = "
+                           "'VALID'")},
+  });
+}
+
+Status add_max_pool_grads(OpRegistry& ops) {
+  const std::string windows = " | ksize = {1, 2, 2, 1}, strides = {1, 1, 1, 1}, padding = 'VALID'";
+  const std::string outputs = ", [[[[4] [5]] [[8] [7]]]], ";
+  const std::string of_outputs = "[[[[1] [2]] [[3] [4]]]]";
+  const std::string to_images = " -> [[[[0] [0] [2]] [[0] [1] [0]] [[3] [4] [0]]]]";
+  const std::string of_images = "[[[[1] [2] [3]] [[4] [5] [6]] [[7] [8] [9]]]]";
+  const std::string to_outputs = " -> [[[[5] [3]] [[7] [8]]]]";
+  MR_TRY(ops.add({
+      .name = "MaxPoolGrad",
+      .doc = "The gradient of MaxPool: grad goes to the first of the largest of each window.",
+      .signature = str_cat("orig_input: T, orig_output: T, grad: T -> output: T | ", kSizes,
+                           kAnyPadding, kFormat, "T: real = float"),
+      .infer = infer_as_images,
+      .cpu = moving_kernel(max_pool_grad, true),
+      .grad = grad::max_pool_grad,
+      .cost = Cost::heavy,
+      .examples = {str_cat(kImages, outputs, of_outputs, to_images, windows)},
+  }));
+  MR_TRY(ops.add({
+      .name = "MaxPoolGradV2",
+      .doc = "The gradient of MaxPoolV2 by its input.",
+      .signature = str_cat("orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 "
+                           "-> output: T | ",
+                           kPadding, kFormat, "T: real = float"),
+      .infer = infer_as_images,
+      .cpu = moving_kernel(max_pool_grad, true),
+      .grad = grad::max_pool_grad,
+      .cost = Cost::heavy,
+      .examples = {str_cat(kImages, outputs, of_outputs, ", [1 2 2 1], [1 1 1 1]", to_images,
+                           " | padding = 'VALID'")},
+  }));
+  MR_TRY(ops.add({
+      .name = "MaxPoolGradGrad",
+      .doc = "The gradient of MaxPoolGrad by its grad: what stands where each window is largest.",
+      .signature = str_cat("orig_input: T, orig_output: T, grad: T -> output: T | ", kSizes,
+                           kPadding, kFormat, "T: real"),
+      .infer = infer_as_output,
+      .cpu = moving_kernel(max_pool_grad_grad, false),
+      .grad = grad::max_pool_grad_grad,
+      .cost = Cost::heavy,
+      .examples = {str_cat(kImages, outputs, of_images, to_outputs, windows)},
+  }));
+  return ops.add({
+      .name = "MaxPoolGradGradV2",
+      .doc = "The gradient of MaxPoolGradV2 by its grad.",
+      .signature = str_cat("orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 "
+                           "-> output: T | ",
+                           kPadding, kFormat, "T: real"),
+      .infer = infer_as_output,
+      .cpu = moving_kernel(max_pool_grad_grad, false),
+      .grad = grad::max_pool_grad_grad,
+      .cost = Cost::heavy,
+      .examples = {str_cat(kImages, outputs, of_images, ", [1 2 2 1], [1 1 1 1]", to_outputs,
+                           " | padding = 'VALID'")},
+  });
+}
+
+}  // namespace
+
+Status register_max_pools(OpRegistry& ops) {
+  MR_TRY(add_max_pools(ops));
+  return add_max_pool_grads(ops);
+}
+
+}  // namespace millrace

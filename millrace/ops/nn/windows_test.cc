@@ -1,0 +1,281 @@
+// Windows over images, for inputs that no example shows: sizes at the edge, images that are empty
+// or do not fit, many threads, and errors in the words that TensorFlow's clients know.
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "millrace/base/str_cat.h"
+#include "millrace/base/thread_pool.h"
+#include "millrace/ops/nn/families.h"
+#include "millrace/ops/testing/op_bench.h"
+
+namespace millrace {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+struct Imaging {
+  OpRegistry ops;
+  ThreadPool pool{4};
+  Imaging() { REQUIRE(register_nn(ops).ok()); }
+
+  Result<Tensor> try_run(std::string_view op, std::vector<Tensor> inputs, Attrs attrs,
+                         Runner* shared = nullptr) {
+    Bench bench(ops);
+    bench.step().pool = shared;
+    MR_ASSIGN(auto outputs,
+              bench.run(op, {inputs.begin(), inputs.end()}, {.attrs = std::move(attrs)}));
+    return outputs[0].tensor;
+  }
+  Tensor run(std::string_view op, std::vector<Tensor> inputs, Attrs attrs,
+             Runner* shared = nullptr) {
+    auto made = try_run(op, std::move(inputs), std::move(attrs), shared);
+    REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+    return *made;
+  }
+  std::string error(std::string_view op, std::vector<Tensor> inputs, Attrs attrs) {
+    return try_run(op, std::move(inputs), std::move(attrs)).status().to_string();
+  }
+};
+
+template <class T>
+Tensor noise(const Shape& shape, uint32_t seed) {
+  Tensor made = *Tensor::allocate(dtype_of<T>, shape);
+  for (T& x : made.mutable_flat<T>()) {
+    seed = seed * 1664525U + 1013904223U;
+    x = static_cast<T>(static_cast<double>(seed >> 8) / (1 << 23) - 1);
+  }
+  return made;
+}
+Tensor sizes(std::initializer_list<int32_t> values) { return Tensor::vector<int32_t>(values); }
+
+Attrs windows(Ints strides, std::string padding, Attrs more = {}) {
+  more.set("strides", std::move(strides));
+  more.set("padding", std::move(padding));
+  return more;
+}
+Attrs pooling(Ints ksize, Ints strides, std::string padding) {
+  return windows(std::move(strides), std::move(padding), {{"ksize", std::move(ksize)}});
+}
+
+bool agrees_with(const Tensor& floats, const Tensor& doubles) {
+  if (floats.shape() != doubles.shape()) return false;
+  for (int64_t i = 0; i < floats.num_elements(); ++i) {
+    const double a = floats.flat<float>()[i], b = doubles.flat<double>()[i];
+    if (!(std::abs(a - b) <= 1e-4 * (1 + std::abs(b)))) return false;
+  }
+  return true;
+}
+
+// Images, filter and outputs of a convolution that is large enough for oneDNN.
+template <class T>
+struct Case {
+  Tensor images = noise<T>({6, 17, 15, 16}, 1), filter = noise<T>({3, 3, 16, 32}, 2);
+  Tensor outputs = noise<T>({6, 9, 8, 32}, 3);
+  Tensor of_images = sizes({6, 17, 15, 16}), of_filter = sizes({3, 3, 16, 32});
+  Attrs attrs = windows({1, 2, 2, 1}, "SAME");
+};
+
+TEST_CASE("a convolution of float32 is that of float64, by images and by filter as well") {
+  Imaging f;
+  const Case<float> a;
+  const Case<double> b;
+  CHECK(agrees_with(f.run("Conv2D", {a.images, a.filter}, a.attrs),
+                    f.run("Conv2D", {b.images, b.filter}, b.attrs)));
+  CHECK(agrees_with(f.run("Conv2DBackpropInput", {a.of_images, a.filter, a.outputs}, a.attrs),
+                    f.run("Conv2DBackpropInput", {b.of_images, b.filter, b.outputs}, b.attrs)));
+  CHECK(agrees_with(f.run("Conv2DBackpropFilter", {a.images, a.of_filter, a.outputs}, a.attrs),
+                    f.run("Conv2DBackpropFilter", {b.images, b.of_filter, b.outputs}, b.attrs)));
+}
+
+TEST_CASE("one thread and many give the same bits") {
+  Imaging f;
+  const Case<float> a;
+  const Case<double> b;
+  const auto same = [&](const char* op, const std::vector<Tensor>& inputs, const Attrs& attrs) {
+    CAPTURE(op);
+    CHECK(f.run(op, inputs, attrs) == f.run(op, inputs, attrs, &f.pool));
+  };
+  same("Conv2D", {a.images, a.filter}, a.attrs);
+  same("Conv2D", {b.images, b.filter}, b.attrs);
+  same("Conv2DBackpropInput", {b.of_images, b.filter, b.outputs}, b.attrs);
+  same("Conv2DBackpropFilter", {a.images, a.of_filter, a.outputs}, a.attrs);
+  same("Conv2DBackpropFilter", {b.images, b.of_filter, b.outputs}, b.attrs);
+  const Tensor images = noise<float>({8, 32, 32, 32}, 4);
+  const Attrs pool = pooling({1, 3, 3, 1}, {1, 2, 2, 1}, "SAME");
+  same("MaxPool", {images}, pool);
+  same("AvgPool", {images}, pool);
+  const Tensor outputs = f.run("MaxPool", {images}, pool);
+  same("MaxPoolGrad", {images, outputs, outputs}, pool);
+  same("AvgPoolGrad", {sizes({8, 32, 32, 32}), outputs}, pool);
+}
+
+TEST_CASE("channels that come first give what channels that come last give") {
+  Imaging f;
+  const auto turned = [&](const Tensor& t, std::array<int, 4> axes) {
+    const auto dim = [&](int i) { return t.shape().dim(axes[i]); };
+    Tensor made = *Tensor::allocate(t.dtype(), {dim(0), dim(1), dim(2), dim(3)});
+    int64_t to = 0;
+    std::array<int64_t, 4> at{};
+    for (at[axes[0]] = 0; at[axes[0]] < dim(0); ++at[axes[0]])
+      for (at[axes[1]] = 0; at[axes[1]] < dim(1); ++at[axes[1]])
+        for (at[axes[2]] = 0; at[axes[2]] < dim(2); ++at[axes[2]])
+          for (at[axes[3]] = 0; at[axes[3]] < dim(3); ++at[axes[3]])
+            made.mutable_flat<float>()[to++] =
+                t.flat<float>()[((at[0] * t.shape().dim(1) + at[1]) * t.shape().dim(2) + at[2]) *
+                                    t.shape().dim(3) +
+                                at[3]];
+    return made;
+  };
+  const Tensor images = noise<float>({2, 7, 6, 4}, 5), filter = noise<float>({3, 2, 4, 6}, 6);
+  const Tensor first = turned(images, {0, 3, 1, 2});
+  const Attrs last = windows({1, 2, 1, 1}, "VALID");
+  const Attrs chw = windows({1, 1, 2, 1}, "VALID", {{"data_format", "NCHW"}});
+  CHECK(f.run("Conv2D", {first, filter}, chw) ==
+        turned(f.run("Conv2D", {images, filter}, last), {0, 3, 1, 2}));
+  Attrs pool_last = last, pool_first = chw;
+  pool_last.set("ksize", Ints{1, 3, 2, 1});
+  pool_first.set("ksize", Ints{1, 1, 3, 2});
+  for (const char* op : {"MaxPool", "AvgPool"}) {
+    CHECK(f.run(op, {first}, pool_first) == turned(f.run(op, {images}, pool_last), {0, 3, 1, 2}));
+  }
+}
+
+TEST_CASE("a depthwise convolution is one with a group for each channel") {
+  Imaging f;
+  const Tensor images = noise<float>({2, 6, 6, 5}, 7), filter = noise<float>({3, 3, 5, 2}, 8);
+  const Tensor grouped = *filter.reshaped({3, 3, 1, 10});
+  const Attrs attrs = windows({1, 1, 1, 1}, "SAME");
+  CHECK(f.run("DepthwiseConv2dNative", {images, filter}, attrs) ==
+        f.run("Conv2D", {images, grouped}, attrs));
+}
+
+TEST_CASE("images without elements give outputs without, and gradients of zeros") {
+  Imaging f;
+  const auto none = [](const Shape& shape) { return *Tensor::zeros(DType::f32, shape); };
+  const Attrs attrs = windows({1, 1, 1, 1}, "VALID");
+  const Tensor filter = noise<float>({2, 2, 3, 4}, 9);
+  CHECK(f.run("Conv2D", {none({0, 5, 5, 3}), filter}, attrs).shape() == Shape{0, 4, 4, 4});
+  CHECK(f.run("Conv2D", {none({2, 1, 5, 3}), filter}, attrs).shape() == Shape{2, 0, 4, 4});
+  CHECK(f.run("Conv2DBackpropFilter", {none({0, 5, 5, 3}), sizes({2, 2, 3, 4}), none({0, 4, 4, 4})},
+              attrs) == none({2, 2, 3, 4}));
+  CHECK(f.run("Conv2DBackpropInput", {sizes({2, 1, 5, 3}), filter, none({2, 0, 4, 4})}, attrs) ==
+        none({2, 1, 5, 3}));
+  const Attrs pool = pooling({1, 2, 2, 1}, {1, 1, 1, 1}, "VALID");
+  CHECK(f.run("MaxPool", {none({0, 5, 5, 3})}, pool).shape() == Shape{0, 4, 4, 3});
+  CHECK(f.run("AvgPool", {none({2, 5, 5, 0})}, pool).shape() == Shape{2, 4, 4, 0});
+}
+
+TEST_CASE("the first of equals has the gradient, and NaN does not take it from what came before") {
+  Imaging f;
+  const Attrs pool = pooling({1, 1, 3, 1}, {1, 1, 3, 1}, "VALID");
+  const auto by = [&](std::initializer_list<float> image) {
+    return f.run("MaxPoolGrad",
+                 {Tensor::of<float>({1, 1, 3, 1}, image), Tensor::of<float>({1, 1, 1, 1}, {0}),
+                  Tensor::of<float>({1, 1, 1, 1}, {7})},
+                 pool);
+  };
+  CHECK(by({2, 2, 1}) == Tensor::of<float>({1, 1, 3, 1}, {7, 0, 0}));
+  CHECK(by({1, NAN, 0}) == Tensor::of<float>({1, 1, 3, 1}, {7, 0, 0}));
+}
+
+TEST_CASE("sizes that can't be are refused in TensorFlow's words") {
+  Imaging f;
+  const Tensor images = noise<float>({1, 4, 4, 3}, 1), filter = noise<float>({2, 2, 3, 4}, 2);
+  const auto refused = [&](Tensor x, Tensor w, Attrs attrs) {
+    return f.error("Conv2D", {std::move(x), std::move(w)}, std::move(attrs));
+  };
+  const Attrs valid = windows({1, 1, 1, 1}, "VALID");
+  CHECK(refused(noise<float>({4, 4, 3}, 1), filter, valid) ==
+        "INVALID_ARGUMENT: input must be 4-dimensional: [4,4,3]");
+  CHECK(refused(images, noise<float>({2, 2}, 1), valid) ==
+        "INVALID_ARGUMENT: filter must be 4-dimensional: [2,2]");
+  CHECK(refused(images, noise<float>({2, 2, 2, 4}, 1), valid) ==
+        "INVALID_ARGUMENT: input depth must be evenly divisible by filter depth: 3 vs 2");
+  CHECK(refused(images, noise<float>({2, 0, 3, 4}, 1), valid) ==
+        "INVALID_ARGUMENT: filter must not have zero elements (i.e. all dimensions must be "
+        "non-zero): [2,0,3,4]");
+  CHECK(refused(images, noise<float>({7, 2, 3, 4}, 1), valid) ==
+        "INVALID_ARGUMENT: Computed output size would be negative: -2 [input_size: 4, "
+        "effective_filter_size: 7, stride: 1]");
+  CHECK(refused(images, filter, windows({1, 0, 1, 1}, "VALID")) ==
+        "INVALID_ARGUMENT: Sliding window strides should be larger than 0. Stride must be > 0, "
+        "but got 0");
+  CHECK(refused(images, filter, windows({2, 1, 1, 1}, "VALID")) ==
+        "UNIMPLEMENTED: Current implementation does not yet support strides in the batch and "
+        "depth dimensions.");
+  CHECK(refused(images, filter, windows({1, 1, 1}, "VALID")) ==
+        "INVALID_ARGUMENT: Conv2D requires the stride attribute to contain 4 values, but got: 3; "
+        "sliding window strides field must specify 4 dimensions");
+  CHECK(
+      refused(images, filter, windows({1, 1, 1, 1}, "VALID", {{"dilations", Ints{1, -1, 1, 1}}})) ==
+      "INVALID_ARGUMENT: Dilated rates should be larger than 0, but got -1");
+  CHECK(refused(images, filter, windows({1, 1, 1, 1}, "EXPLICIT")) ==
+        "INVALID_ARGUMENT: explicit_paddings attribute must contain 8 values, but got: 0");
+  CHECK(refused(
+            images, filter,
+            windows({1, 1, 1, 1}, "SAME", {{"explicit_paddings", Ints{0, 0, 1, 1, 1, 1, 0, 0}}})) ==
+        "INVALID_ARGUMENT: explicit_paddings attribute must be empty if the padding attribute is "
+        "not EXPLICIT");
+  CHECK(f.error("MaxPool", {images}, pooling({1, 0, 1, 1}, {1, 1, 1, 1}, "VALID")) ==
+        "INVALID_ARGUMENT: Sliding window ksize must be positive, but got 0");
+  CHECK(f.error("MaxPool", {images}, pooling({2, 1, 1, 1}, {1, 1, 1, 1}, "VALID")) ==
+        "UNIMPLEMENTED: Pooling is not yet supported on the batch dimension.");
+}
+
+TEST_CASE("sizes that overflow, or would take more memory than there is, end in a status") {
+  Imaging f;
+  const Tensor images = noise<float>({1, 4, 4, 1}, 1), filter = noise<float>({1, 1, 1, 1}, 2);
+  constexpr int64_t kMost = 2147483647, kMore = int64_t{1} << 62;
+  const auto refused = [&](const char* op, std::vector<Tensor> inputs, Attrs attrs) {
+    const auto made = f.try_run(op, std::move(inputs), std::move(attrs));
+    CHECK_FALSE(made.ok());
+    return made.status().code();
+  };
+  CHECK(refused("Conv2D", {images, filter},
+                windows({1, 1, 1, 1}, "EXPLICIT",
+                        {{"explicit_paddings", Ints{0, 0, kMost, kMost, kMost, kMost, 0, 0}}})) !=
+        Code::internal);
+  CHECK(refused("Conv2D", {images, filter}, windows({1, kMore, 1, 1}, "SAME")) ==
+        Code::invalid_argument);
+  CHECK(refused("MaxPool", {images}, pooling({1, kMore, 1, 1}, {1, 1, 1, 1}, "SAME")) ==
+        Code::invalid_argument);
+  CHECK(refused("Conv2DBackpropInput", {sizes({kMost, kMost, kMost, kMost}), filter, images},
+                windows({1, 1, 1, 1}, "VALID")) == Code::invalid_argument);
+  CHECK(refused("Conv2DBackpropInput", {sizes({-1, 4, 4, 1}), filter, images},
+                windows({1, 1, 1, 1}, "VALID")) == Code::invalid_argument);
+  CHECK(refused("Conv2DBackpropFilter", {images, sizes({kMost, kMost, 1, 1}), images},
+                windows({1, 1, 1, 1}, "SAME")) != Code::internal);
+  CHECK(refused("AvgPoolGrad", {sizes({1, kMost, kMost, 1}), images},
+                pooling({1, 1, 1, 1}, {1, 1, 1, 1}, "VALID")) == Code::invalid_argument);
+  // A window far larger than the image looks at the image only.
+  CHECK(f.run("MaxPool", {images}, pooling({1, kMost, kMost, 1}, {1, kMost, kMost, 1}, "SAME"))
+            .num_elements() == 1);
+}
+
+TEST_CASE("gradients say which outputs they expected") {
+  Imaging f;
+  const Tensor filter = noise<float>({2, 2, 1, 1}, 2), outputs = noise<float>({1, 2, 3, 1}, 3);
+  CHECK(f.error("Conv2DBackpropInput", {sizes({1, 4, 4, 1}), filter, outputs},
+                windows({1, 1, 1, 1}, "VALID")) ==
+        "INVALID_ARGUMENT: Conv2DBackpropInput: Size of out_backprop doesn't match computed: "
+        "actual = 2, computed = 3 spatial_dim: 1 input: 4 filter: 2 output: 2 stride: 1 dilation: "
+        "1");
+  const Tensor images = noise<float>({1, 4, 4, 1}, 4);
+  CHECK(f.error("MaxPoolGrad", {images, outputs, outputs},
+                pooling({1, 2, 2, 1}, {1, 2, 2, 1}, "VALID")) ==
+        "INVALID_ARGUMENT: Expected orig_output shape to be [1,2,2,1], but got [1,2,3,1]");
+}
+
+TEST_CASE("a step that ends meanwhile ends a convolution") {
+  Imaging f;
+  Bench bench(f.ops);
+  bench.cancellation().cancel(cancelled("enough"));
+  const Case<double> b;
+  std::vector<Value> inputs = {b.images, b.filter};
+  const auto made = bench.run("Conv2D", std::move(inputs), {.attrs = b.attrs});
+  CHECK(made.status().code() == Code::cancelled);
+}
+
+}  // namespace
+}  // namespace millrace

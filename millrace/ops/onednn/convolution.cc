@@ -1,0 +1,247 @@
+#include "millrace/ops/onednn/convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <string_view>
+
+#include "millrace/ops/onednn/library.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace::onednn {
+namespace {
+
+// An object of oneDNN's with its own way of being destroyed.
+template <class Object, class Destroy>
+class Owned {
+ public:
+  explicit Owned(Destroy destroy) : destroy_(destroy) {}
+  ~Owned() {
+    if (object_ != nullptr) destroy_(object_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Object* address() { return &object_; }
+  Object get() const { return object_; }
+
+ private:
+  Object object_ = nullptr;
+  const Destroy destroy_;
+};
+template <class Destroy>
+struct ObjectOf;
+template <class Object>
+struct ObjectOf<dnnl_status_t (*)(Object)> {
+  using type = Object;
+};
+template <class Destroy>
+Owned(Destroy) -> Owned<typename ObjectOf<Destroy>::type, Destroy>;
+
+using PrimitiveDesc = Owned<dnnl_primitive_desc_t, decltype(Library::primitive_desc_destroy)>;
+using Primitive = Owned<dnnl_primitive_t, decltype(Library::primitive_destroy)>;
+
+constexpr const char* kConvolving = "a convolution";
+
+using Dims = std::array<dnnl_dim_t, 5>;
+
+// The descriptors of the three tensors as we have them.
+struct Layouts {
+  dnnl_memory_desc_t images, filter, outputs;
+};
+
+Status describe(const Library& lib, const ConvolutionSpec& s, Layouts& made) {
+  const auto image = [&](dnnl_memory_desc_t& desc, int64_t y, int64_t x, int64_t channels) {
+    const Dims dims = {s.batch, channels, y, x};
+    const Dims strides = {y * x * channels, 1, x * channels, channels};
+    return status_of(
+        lib.memory_desc_init_by_strides(&desc, 4, dims.data(), dnnl_f32, strides.data()),
+        kConvolving);
+  };
+  MR_TRY(image(made.images, s.y.in, s.x.in, s.channels));
+  MR_TRY(image(made.outputs, s.y.out, s.x.out, s.outputs));
+  const int64_t channels = s.channels / s.groups, outputs = s.outputs / s.groups;
+  const Dims dims = {s.groups, outputs, channels, s.y.window, s.x.window};
+  const Dims strides = {outputs, 1, s.outputs, s.x.window * channels * s.outputs,
+                        channels * s.outputs};
+  const int first = s.groups == 1 ? 1 : 0;  // without an axis for groups where there are none
+  return status_of(lib.memory_desc_init_by_strides(&made.filter, 5 - first, dims.data() + first,
+                                                   dnnl_f32, strides.data() + first),
+                   kConvolving);
+}
+
+dnnl_dim_t padded_behind(const ConvolutionSide& side) {
+  const int64_t reach = (side.window - 1) * side.dilation + 1;
+  return std::max<int64_t>(0, (side.out - 1) * side.stride + reach - side.in - side.before);
+}
+
+// The operation, with a filter of any order. Backward ones are made with the forward one as a hint.
+Status make_desc(const Library& lib, const ConvolutionSpec& s, const Layouts& as,
+                 PrimitiveDesc& forward, PrimitiveDesc& made) {
+  const dnnl_dims_t strides = {s.y.stride, s.x.stride};
+  const dnnl_dims_t dilations = {s.y.dilation - 1, s.x.dilation - 1};
+  const dnnl_dims_t before = {s.y.before, s.x.before};
+  const dnnl_dims_t behind = {padded_behind(s.y), padded_behind(s.x)};
+  dnnl_memory_desc_t any;
+  MR_TRY(status_of(lib.memory_desc_init_by_tag(&any, as.filter.ndims, as.filter.dims, dnnl_f32,
+                                               dnnl_format_tag_any),
+                   kConvolving));
+  Owned attributes(lib.primitive_attr_destroy);
+  MR_TRY(status_of(lib.primitive_attr_create(attributes.address()), kConvolving));
+  // A scratchpad per call, from our memory: then threads may share the primitive.
+  MR_TRY(
+      status_of(lib.primitive_attr_set_scratchpad_mode(attributes.get(), dnnl_scratchpad_mode_user),
+                kConvolving));
+  dnnl_convolution_desc_t desc;
+  const auto make = [&](dnnl_status_t described, PrimitiveDesc& into,
+                        const_dnnl_primitive_desc_t hint) -> Status {
+    MR_TRY(status_of(described, kConvolving));
+    return status_of(
+        lib.primitive_desc_create(into.address(), &desc, attributes.get(), lib.engine, hint),
+        kConvolving);
+  };
+  const bool is_forward = s.direction == Direction::forward;
+  MR_TRY(make(lib.dilated_convolution_forward_desc_init(
+                  &desc, is_forward ? dnnl_forward_inference : dnnl_forward_training,
+                  dnnl_convolution_direct, &as.images, &any, nullptr, &as.outputs, strides,
+                  dilations, before, behind),
+              is_forward ? made : forward, nullptr));
+  if (is_forward) return {};
+  if (s.direction == Direction::by_images) {
+    return make(lib.dilated_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct,
+                                                                &as.images, &any, &as.outputs,
+                                                                strides, dilations, before, behind),
+                made, forward.get());
+  }
+  return make(lib.dilated_convolution_backward_weights_desc_init(
+                  &desc, dnnl_convolution_direct, &as.images, &any, nullptr, &as.outputs, strides,
+                  dilations, before, behind),
+              made, forward.get());
+}
+
+struct Argument {
+  int name;
+  const dnnl_memory_desc_t& desc;
+  void* data;
+};
+
+class OneConvolution final : public Convolution {
+ public:
+  explicit OneConvolution(const Library& lib) : lib_(lib) {}
+
+  Status make(const ConvolutionSpec& spec) {
+    const OneThread alone(lib_);
+    direction_ = spec.direction;
+    MR_TRY(describe(lib_, spec, as_));
+    PrimitiveDesc forward(lib_.primitive_desc_destroy), desc(lib_.primitive_desc_destroy);
+    MR_TRY(make_desc(lib_, spec, as_, forward, desc));
+    MR_TRY(refuse_reference(desc.get()));
+    MR_TRY(status_of(lib_.primitive_create(convolution_.address(), desc.get()), kConvolving));
+    packed_ = *lib_.primitive_desc_query_md(
+        desc.get(),
+        direction_ == Direction::by_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    scratch_ = *lib_.primitive_desc_query_md(desc.get(), dnnl_query_scratchpad_md, 0);
+    const bool packs = direction_ != Direction::by_filter;
+    return make_reorder(packs ? as_.filter : packed_, packs ? packed_ : as_.filter);
+  }
+
+  int64_t packed_filter_elements() const override {
+    return static_cast<int64_t>((lib_.memory_desc_get_size(&packed_) + sizeof(float) - 1) /
+                                sizeof(float));
+  }
+
+  Status pack_filter(const float* filter, float* packed) const override {
+    return execute(reorder_.get(), {{DNNL_ARG_FROM, as_.filter, const_cast<float*>(filter)},
+                                    {DNNL_ARG_TO, packed_, packed}});
+  }
+
+  Status unpack_filter(const float* packed, float* filter) const override {
+    return execute(reorder_.get(), {{DNNL_ARG_FROM, packed_, const_cast<float*>(packed)},
+                                    {DNNL_ARG_TO, as_.filter, filter}});
+  }
+
+  Status run(float* images, float* packed_filter, float* outputs) const override {
+    const auto bytes = static_cast<int64_t>(lib_.memory_desc_get_size(&scratch_));
+    MR_ASSIGN(Tensor scratch, Tensor::allocate(DType::u8, {bytes}));
+    const bool forward = direction_ == Direction::forward;
+    return execute(convolution_.get(),
+                   {{direction_ == Direction::by_images ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC,
+                     as_.images, images},
+                    {direction_ == Direction::by_filter ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS,
+                     packed_, packed_filter},
+                    {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, as_.outputs, outputs},
+                    {DNNL_ARG_SCRATCHPAD, scratch_, scratch.mutable_data()}});
+  }
+
+ private:
+  // What oneDNN has no code for, it computes element by element, slower than anybody's loops.
+  Status refuse_reference(const_dnnl_primitive_desc_t desc) const {
+    const char* name = "";
+    MR_TRY(status_of(lib_.primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name),
+                     kConvolving));
+    if (!std::string_view(name).starts_with("ref")) return {};
+    return unimplemented("oneDNN has only a reference for this convolution");
+  }
+
+  Status make_reorder(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to) {
+    PrimitiveDesc desc(lib_.primitive_desc_destroy);
+    MR_TRY(status_of(lib_.reorder_primitive_desc_create(desc.address(), &from, lib_.engine, &to,
+                                                        lib_.engine, nullptr),
+                     "the packing of a filter"));
+    return status_of(lib_.primitive_create(reorder_.address(), desc.get()),
+                     "the packing of a filter");
+  }
+
+  Status execute(const_dnnl_primitive_t primitive, std::initializer_list<Argument> with) const {
+    const OneThread alone(lib_);
+    Owned stream(lib_.stream_destroy);
+    MR_TRY(status_of(lib_.stream_create(stream.address(), lib_.engine, dnnl_stream_default_flags),
+                     kConvolving));
+    std::deque<Owned<dnnl_memory_t, decltype(Library::memory_destroy)>> memories;
+    std::vector<dnnl_exec_arg_t> args;
+    for (const Argument& argument : with) {
+      auto& memory = memories.emplace_back(lib_.memory_destroy);
+      MR_TRY(status_of(
+          lib_.memory_create(memory.address(), &argument.desc, lib_.engine, argument.data),
+          kConvolving));
+      args.push_back({argument.name, memory.get()});
+    }
+    MR_TRY(status_of(
+        lib_.primitive_execute(primitive, stream.get(), static_cast<int>(args.size()), args.data()),
+        kConvolving));
+    return status_of(lib_.stream_wait(stream.get()), kConvolving);
+  }
+
+  const Library& lib_;
+  Direction direction_ = Direction::forward;
+  Layouts as_;
+  dnnl_memory_desc_t packed_, scratch_;
+  Primitive convolution_{lib_.primitive_destroy}, reorder_{lib_.primitive_destroy};
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Convolution>> Convolution::create(const ConvolutionSpec& spec) {
+  const Library* const lib = library();
+  if (lib == nullptr) return unimplemented("oneDNN is not installed here");
+  auto made = std::make_shared<OneConvolution>(*lib);
+  MR_TRY(made->make(spec));
+  return std::shared_ptr<const Convolution>(std::move(made));
+}
+
+Result<std::shared_ptr<const Convolution>> Convolutions::get(const ConvolutionSpec& spec) {
+  MutexLock lock(mutex_);
+  const auto found =
+      std::find_if(made_.begin(), made_.end(), [&](const Made& made) { return made.spec == spec; });
+  if (found != made_.end()) {
+    std::rotate(found, found + 1, made_.end());
+    return made_.back().convolution;
+  }
+  auto convolution = Convolution::create(spec);
+  // What failed for want of memory may work another time.
+  if (!convolution.ok() && convolution.status().code() != Code::unimplemented) return convolution;
+  if (made_.size() == kMost) made_.erase(made_.begin());
+  made_.push_back({spec, convolution});
+  return convolution;
+}
+
+}  // namespace millrace::onednn

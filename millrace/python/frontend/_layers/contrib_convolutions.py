@@ -1,0 +1,319 @@
+"""tf.contrib.layers' convolutions and poolings: under its names of variables, with its defaults."""
+
+from millrace import _gen as gen_ops
+from millrace._graph.conversion import convert
+from millrace._graph.default_graph import name_scope
+from millrace._layers.arg_scopes import add_arg_scope
+from millrace._layers.contrib_layers import collect_variables, collected
+from millrace._layers.convolutions import Conv1D, Conv2D, Conv2DTranspose
+from millrace._layers.pools import AveragePooling2D, MaxPooling2D
+from millrace._layers.separable import SeparableConv2D
+from millrace._state.initializers import zeros_initializer
+from millrace._state.named_variables import variable_scope
+from millrace._state.scaled_initializers import xavier_initializer
+
+_VARIABLES = {
+    "kernel": "weights",
+    "bias": "biases",
+    "depthwise_kernel": "depthwise_weights",
+    "pointwise_kernel": "pointwise_weights",
+}
+
+
+def _renamed(layer):
+    """A class of layers with tf.contrib's names of variables."""
+
+    class Renamed(layer):
+        def add_weight(self, name, shape, **kwargs):
+            return super().add_weight(_VARIABLES[name], shape, **kwargs)
+
+    return Renamed
+
+
+_Conv1D, _Conv2D = _renamed(Conv1D), _renamed(Conv2D)
+_Conv2DTranspose = _renamed(Conv2DTranspose)
+_SeparableConv2D = _renamed(SeparableConv2D)
+
+
+def _format_of(data_format):
+    """tf.layers' word for the letters of a format."""
+    if data_format in (None, "NHWC", "NWC"):
+        return "channels_last"
+    if data_format in ("NCHW", "NCW"):
+        return "channels_first"
+    raise ValueError("data_format has to be either NCHW or NHWC.")
+
+
+def _finished(outputs, normalizer_fn, normalizer_params, activation_fn, collections):
+    if normalizer_fn is not None:
+        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
+    if activation_fn is not None:
+        outputs = activation_fn(outputs)
+    return collected(outputs, collections)
+
+
+@add_arg_scope
+def convolution(
+    inputs,
+    num_outputs,
+    kernel_size,
+    stride=1,
+    padding="SAME",
+    data_format=None,
+    rate=1,
+    activation_fn=gen_ops.relu,
+    normalizer_fn=None,
+    normalizer_params=None,
+    weights_initializer=xavier_initializer(),
+    weights_regularizer=None,
+    biases_initializer=zeros_initializer(),
+    biases_regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+    conv_dims=None,
+):
+    """activation_fn(filters moved over images or along lines + biases), or of what normalizer_fn makes.
+
+    Args:
+      inputs: images or lines, a Tensor of 4 or 3 axes.
+      num_outputs: the number of filters.
+      kernel_size, stride, rate: a number, or one per spatial axis.
+      padding: "SAME" or "VALID".
+      data_format: "NHWC", "NCHW", "NWC" or "NCW"; None for channels in the last axis.
+      conv_dims: the number of spatial axes that inputs must have; None for any.
+      scope: the variable scope; "Conv" by default. Variables are `weights` and `biases`.
+      Others: as for fully_connected.
+
+    Raises:
+      ValueError: if the rank, the format or a size is none of these.
+    """
+    with variable_scope(scope, "Conv", [inputs], reuse=reuse) as inner:
+        inputs = convert(inputs)
+        rank = inputs.shape.ndims
+        if rank not in (3, 4) or conv_dims is not None and conv_dims + 2 != rank:
+            wanted = f"{conv_dims + 2}" if conv_dims is not None else "3 or 4"
+            raise ValueError(
+                f"Convolution expects input with rank {wanted}, got {rank}: {inputs.shape}"
+            )
+        layer = (_Conv1D if rank == 3 else _Conv2D)(
+            num_outputs,
+            kernel_size,
+            strides=stride,
+            padding=padding,
+            data_format=_format_of(data_format),
+            dilation_rate=rate,
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            name=inner.name,
+            _scope=inner,
+            _reuse=reuse,
+        )
+        outputs = layer(inputs)
+        collect_variables({"weights": layer.kernel, "biases": layer.bias}, variables_collections)
+        return _finished(
+            outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
+        )
+
+
+@add_arg_scope
+def convolution2d(
+    inputs,
+    num_outputs,
+    kernel_size,
+    stride=1,
+    padding="SAME",
+    data_format=None,
+    rate=1,
+    activation_fn=gen_ops.relu,
+    normalizer_fn=None,
+    normalizer_params=None,
+    weights_initializer=xavier_initializer(),
+    weights_regularizer=None,
+    biases_initializer=zeros_initializer(),
+    biases_regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+):
+    """`convolution` over images."""
+    return convolution(
+        inputs,
+        num_outputs,
+        kernel_size,
+        stride,
+        padding,
+        data_format,
+        rate,
+        activation_fn,
+        normalizer_fn,
+        normalizer_params,
+        weights_initializer,
+        weights_regularizer,
+        biases_initializer,
+        biases_regularizer,
+        reuse,
+        variables_collections,
+        outputs_collections,
+        trainable,
+        scope,
+        conv_dims=2,
+    )
+
+
+@add_arg_scope
+def convolution2d_transpose(
+    inputs,
+    num_outputs,
+    kernel_size,
+    stride=1,
+    padding="SAME",
+    data_format="NHWC",
+    activation_fn=gen_ops.relu,
+    normalizer_fn=None,
+    normalizer_params=None,
+    weights_initializer=xavier_initializer(),
+    weights_regularizer=None,
+    biases_initializer=zeros_initializer(),
+    biases_regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+):
+    """The gradient of a convolution as a layer of its own; scope "Conv2d_transpose" by default."""
+    with variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse) as inner:
+        layer = _Conv2DTranspose(
+            num_outputs,
+            kernel_size,
+            strides=stride,
+            padding=padding,
+            data_format=_format_of(data_format),
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            name=inner.name,
+            _scope=inner,
+            _reuse=reuse,
+        )
+        outputs = layer(convert(inputs))
+        collect_variables({"weights": layer.kernel, "biases": layer.bias}, variables_collections)
+        return _finished(
+            outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
+        )
+
+
+@add_arg_scope
+def separable_convolution2d(
+    inputs,
+    num_outputs,
+    kernel_size,
+    depth_multiplier=1,
+    stride=1,
+    padding="SAME",
+    data_format="NHWC",
+    rate=1,
+    activation_fn=gen_ops.relu,
+    normalizer_fn=None,
+    normalizer_params=None,
+    weights_initializer=xavier_initializer(),
+    pointwise_initializer=None,
+    weights_regularizer=None,
+    biases_initializer=zeros_initializer(),
+    biases_regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+):
+    """A depthwise convolution, then one of 1 x 1; scope "SeparableConv2d" by default.
+
+    Args: as for convolution, and
+      depth_multiplier: the number of outputs that the first makes of each channel.
+      pointwise_initializer: of the second; weights_initializer if None.
+
+    Raises:
+      NotImplementedError: if num_outputs is None, for the depthwise convolution alone: that is
+        tf.nn.depthwise_conv2d.
+    """
+    if num_outputs is None:
+        raise NotImplementedError(
+            "separable_conv2d needs num_outputs; for a depthwise convolution alone use "
+            "tf.nn.depthwise_conv2d"
+        )
+    with variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse) as inner:
+        layer = _SeparableConv2D(
+            num_outputs,
+            kernel_size,
+            strides=stride,
+            padding=padding,
+            data_format=_format_of(data_format),
+            dilation_rate=rate,
+            depth_multiplier=depth_multiplier,
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            depthwise_initializer=weights_initializer,
+            pointwise_initializer=pointwise_initializer or weights_initializer,
+            bias_initializer=biases_initializer,
+            depthwise_regularizer=weights_regularizer,
+            pointwise_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            name=inner.name,
+            _scope=inner,
+            _reuse=reuse,
+        )
+        outputs = layer(convert(inputs))
+        made = {
+            "depthwise_weights": layer.depthwise_kernel,
+            "pointwise_weights": layer.pointwise_kernel,
+            "biases": layer.bias,
+        }
+        collect_variables(made, variables_collections)
+        return _finished(
+            outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
+        )
+
+
+@add_arg_scope
+def max_pool2d(
+    inputs,
+    kernel_size,
+    stride=2,
+    padding="VALID",
+    data_format="NHWC",
+    outputs_collections=None,
+    scope=None,
+):
+    """The largest of each window over images; sizes are a number, or two for height and width."""
+    with name_scope(scope, "MaxPool2D", [inputs]):
+        layer = MaxPooling2D(kernel_size, stride, padding, _format_of(data_format))
+        return collected(layer(convert(inputs)), outputs_collections)
+
+
+@add_arg_scope
+def avg_pool2d(
+    inputs,
+    kernel_size,
+    stride=2,
+    padding="VALID",
+    data_format="NHWC",
+    outputs_collections=None,
+    scope=None,
+):
+    """The average of each window over images; arguments as for max_pool2d."""
+    with name_scope(scope, "AvgPool2D", [inputs]):
+        layer = AveragePooling2D(kernel_size, stride, padding, _format_of(data_format))
+        return collected(layer(convert(inputs)), outputs_collections)

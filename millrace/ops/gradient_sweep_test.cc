@@ -164,7 +164,7 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
     if (number == 0) str_append(&unchecked, " ", op->name);
   }
   // PreventGradient has one to refuse it; references and handles are no values to move a little,
-  // nor are arrays of tensors (loop_gradients_test.cc compares those).
+  // nor are arrays of tensors (loop_gradient_test.cc compares those).
   CHECK(unchecked ==
         " PreventGradient ReadVariableOp RefIdentity ResourceGather TensorArrayConcatV3 "
         "TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3 "

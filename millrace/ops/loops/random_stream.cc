@@ -57,6 +57,10 @@ double RandomBits::normal() {
   return radius * std::cos(angle);
 }
 
+uint64_t fresh_number(Random* random) {
+  return random != nullptr ? random->next() : make_random()->next();
+}
+
 Result<std::unique_ptr<RandomStream>> RandomStream::create(const AttrView& attrs, Random* random) {
   MR_ASSIGN(const int64_t seed, attrs.integer("seed"));
   MR_ASSIGN(const int64_t seed2, attrs.integer("seed2"));
@@ -64,7 +68,7 @@ Result<std::unique_ptr<RandomStream>> RandomStream::create(const AttrView& attrs
   if (is_fixed)
     return std::make_unique<RandomStream>(
         combine64(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2)));
-  return std::make_unique<RandomStream>(random != nullptr ? random->next() : make_random()->next());
+  return std::make_unique<RandomStream>(fresh_number(random));
 }
 
 }  // namespace millrace

@@ -12,6 +12,9 @@
 
 namespace millrace {
 
+// A number out of `random`, or out of the system's source if that is null.
+uint64_t fresh_number(Random* random);
+
 // A sequence of random bits (xoshiro256**), a value type. Meets UniformRandomBitGenerator.
 class RandomBits {
  public:

@@ -1,7 +1,6 @@
 // Part of families.h: register_candidates.
 #include <atomic>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <utility>
@@ -10,9 +9,11 @@
 #include "absl/strings/numbers.h"
 
 #include "millrace/base/str_cat.h"
+#include "millrace/io/line_reader.h"
 #include "millrace/op/bind.h"
 #include "millrace/op/blocking.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/loops/random_stream.h"
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/sampling/range_sampler.h"
 
@@ -27,7 +28,8 @@ struct Unigrams {
   int64_t reserved = 0, shards = 1, shard = 0;
   int64_t range = 0;
 
-  Result<std::unique_ptr<RangeSampler>> load() const {
+  // `files` may be null for weights that are given.
+  Result<std::unique_ptr<RangeSampler>> load(Files* files) const {
     std::vector<float> weights;
     float total = 0;
     int64_t word = 0;
@@ -45,10 +47,13 @@ struct Unigrams {
         ++word;
       }
     } else {
-      std::ifstream lines(file, std::ios::binary);
-      if (!lines) return not_found(file, "; No such file or directory");
-      for (std::string line;
-           static_cast<int64_t>(weights.size()) <= range && std::getline(lines, line); ++word) {
+      if (files == nullptr) return failed_precondition(file, "; this device has no files");
+      MR_ASSIGN(auto opened, files->open(file));
+      io::LineReader lines(std::move(opened));
+      std::string line;
+      for (; static_cast<int64_t>(weights.size()) <= range; ++word) {
+        MR_ASSIGN(const bool has_line, lines.next(&line).with(file));
+        if (!has_line) break;
         if (!is_ours()) continue;
         float weight = 0;
         // The last of the columns, which commas part.
@@ -95,7 +100,10 @@ class SampleKernel final : public Kernel {
   Status run(KernelContext& context) override { return draw(context); }
   void start(KernelContext& context, Done<void> done) override {
     run_blocking(
-        context, [shared = shared_, unigrams = unigrams_] { return shared->load(unigrams); },
+        context,
+        [shared = shared_, unigrams = unigrams_, files = context.step().device->files] {
+          return shared->load(unigrams, files);
+        },
         Done<void>([this, &context, done = std::move(done)](Status loaded) mutable {
           done(loaded.ok() ? draw(context) : std::move(loaded));
         }));
@@ -105,10 +113,10 @@ class SampleKernel final : public Kernel {
   // What reading a file may outlive the kernel with.
   struct Shared {
     explicit Shared(Philox b) : bits(b) {}
-    Status load(const Unigrams& unigrams) {
+    Status load(const Unigrams& unigrams, Files* files) {
       MutexLock lock(mutex);
       if (sampler != nullptr) return {};
-      MR_ASSIGN(sampler, unigrams.load());
+      MR_ASSIGN(sampler, unigrams.load(files));
       return {};
     }
     Mutex mutex;
@@ -158,10 +166,8 @@ Result<Philox> bits_of(const KernelSpec& spec) {
   MR_ASSIGN(const int64_t seed2, spec.attrs.integer("seed2"));
   if (seed != 0 || seed2 != 0)
     return Philox(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2));
-  const auto system = spec.random != nullptr ? nullptr : make_random();
-  Random& source = spec.random != nullptr ? *spec.random : *system;
-  const uint64_t first = source.next();
-  return Philox(first, source.next());
+  const uint64_t first = fresh_number(spec.random);
+  return Philox(first, fresh_number(spec.random));
 }
 
 Result<SamplerNode> node_of(const KernelSpec& spec) {
@@ -206,7 +212,7 @@ Result<std::unique_ptr<Kernel>> make_fixed(const KernelSpec& spec) {
                    "'");
   std::unique_ptr<RangeSampler> sampler;
   if (unigrams.file.empty()) {
-    MR_ASSIGN(sampler, unigrams.load());
+    MR_ASSIGN(sampler, unigrams.load(nullptr));
   }
   return std::unique_ptr<Kernel>(
       std::make_unique<SampleKernel>(node, bits, std::move(sampler), std::move(unigrams)));

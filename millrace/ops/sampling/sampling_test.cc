@@ -1,11 +1,7 @@
 // Candidate samplers: TensorFlow's numbers for its seeds, and what is refused.
-#include <unistd.h>
+#include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "doctest/doctest.h"
-
+#include "millrace/io/testing/memory_files.h"
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/testing/op_bench.h"
 
@@ -117,18 +113,18 @@ TEST_CASE("weights say how likely classes are, and reserved ones never come") {
 }
 
 TEST_CASE("weights come from a file, and a file that is none is named") {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("sampling_test." + std::to_string(::getpid()));
-  const Attrs attrs = sampling(5, {{"vocab_file", AttrValue(path.string())}});
-  CHECK(problem("FixedUnigramCandidateSampler", classes(), attrs) ==
-        path.string() + "; No such file or directory");
-  std::ofstream(path) << "a,1\nb,2\nc,3\nd,4\ne,0.5\n";
-  const auto drawn = run_op(sampling_ops(), "FixedUnigramCandidateSampler", {classes()}, attrs);
-  REQUIRE_MESSAGE(drawn.ok(), drawn.status().to_string());
-  std::ofstream(path) << "a,1\nb,many\nc,3\nd,4\ne,0.5\n";
-  CHECK(problem("FixedUnigramCandidateSampler", classes(), attrs) ==
-        "Wrong vocabulary format at line: b,many");
-  std::filesystem::remove(path);
+  testing::MemoryFiles files;
+  Bench bench(sampling_ops());
+  bench.device().files = &files;
+  const auto draw = [&] {
+    return bench.run("FixedUnigramCandidateSampler", {classes()},
+                     {.attrs = sampling(5, {{"vocab_file", "/words"}})});
+  };
+  CHECK(draw().status().message() == "/words; No such file or directory");
+  files.contents()["/words"] = "a,1\nb,2\nc,3\nd,4\ne,0.5\n";
+  CHECK(draw().ok());
+  files.contents()["/words"] = "a,1\nb,many\nc,3\nd,4\ne,0.5\n";
+  CHECK(draw().status().message() == "Wrong vocabulary format at line: b,many");
 }
 
 TEST_CASE("all classes, instead of some, are expected once each") {

@@ -9,6 +9,16 @@ macro(millrace_find package debian)
   endif()
 endmacro()
 
+# What brings nothing for CMake along is linked by its name.
+macro(millrace_find_header header debian)
+  find_path(MILLRACE_HAS_${header} ${header})
+  mark_as_advanced(MILLRACE_HAS_${header})
+  if(NOT MILLRACE_HAS_${header})
+    message(FATAL_ERROR "Millrace needs <${header}>: install the Debian package '${debian}', "
+                        "or run tools/setup, which installs all that is missing.")
+  endif()
+endmacro()
+
 # Debian's own interpreter, not the first one on PATH: NumPy and the headers are its packages.
 set(Python3_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The interpreter that the module is for")
 
@@ -23,6 +33,8 @@ millrace_find(leveldb "libleveldb-dev libsnappy-dev" CONFIG)
 millrace_find(IsaL "libisal-dev")
 # Only for its headers: the library is loaded when a kernel first needs it (ops/onednn).
 millrace_find(dnnl "libdnnl-dev" CONFIG)
+millrace_find_header(farmhash.h "libfarmhash-dev")
+millrace_find_header(re2/re2.h "libre2-dev")
 
 if(MILLRACE_TESTS)
   millrace_find(doctest "doctest-dev" CONFIG)

@@ -2,6 +2,13 @@
 
 namespace millrace {
 
-Status register_text(OpRegistry& ops) { return register_strings(ops); }
+Status register_text(OpRegistry& ops) {
+  MR_TRY(register_strings(ops));
+  MR_TRY(register_buckets(ops));
+  MR_TRY(register_regexes(ops));
+  MR_TRY(register_pieces(ops));
+  MR_TRY(register_combined(ops));
+  return register_ngrams(ops);
+}
 
 }  // namespace millrace

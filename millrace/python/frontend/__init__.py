@@ -67,7 +67,7 @@ from millrace._ops.operators import true_divide as truediv
 from millrace._ops.random_values import *
 from millrace._ops.reductions import *
 from millrace._ops.shaped import *
-from millrace._ops.text import string_split
+from millrace._ops.text import *
 from millrace._flow.checks import *
 from millrace._flow.control_flow import (
     Assert,

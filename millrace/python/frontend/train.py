@@ -28,6 +28,13 @@ from millrace._input.queue_runner import (
 )
 from millrace._run.coordinator import Coordinator, LooperThread
 from millrace._run.server import Server
+from millrace._saving.checkpoint_reader import (
+    NewCheckpointReader,
+    init_from_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
 from millrace._saving.checkpoint_state import (
     CheckpointState,
     checkpoint_exists,
@@ -39,6 +46,9 @@ from millrace._saving.checkpoint_state import (
     update_checkpoint_state,
 )
 from millrace._saving.graph_files import write_graph
+from millrace._saving.meta_graph import export_meta_graph
+from millrace._saving.saver import Saver, import_meta_graph
+from millrace._saving.saver_def import SaverDef
 from millrace._supervised.basic_loop import basic_train_loop
 from millrace._supervised.hook import (
     SessionRunArgs,
@@ -66,6 +76,7 @@ from millrace._supervised.step_hooks import (
     StopAtStepHook,
 )
 from millrace._supervised.supervisor import Supervisor
+from millrace._supervised.sync_replicas import SyncReplicasOptimizer
 from millrace._supervised.timers import SecondOrStepTimer
 from millrace._supervised.training_session import MonitoredTrainingSession
 from millrace._supervised.value_hooks import (

@@ -26,6 +26,7 @@ class GraphKeys:
     ACTIVATIONS = "activations"
     CONCATENATED_VARIABLES = "concatenated_variables"
     SAVERS = "savers"
+    SAVEABLE_OBJECTS = "saveable_objects"
     INIT_OP = "init_op"
     LOCAL_INIT_OP = "local_init_op"
     READY_OP = "ready_op"

@@ -4,6 +4,7 @@ import logging
 import threading
 import weakref
 
+from millrace._graph.collection_protos import register_proto_function
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import add_to_collection, get_collection
 from millrace._graph.default_session import get_default_session
@@ -271,3 +272,6 @@ def start_queue_runners(
             for runner in runners
             for thread in runner.create_threads(sess, coord=coord, daemon=daemon, start=start)
         ]
+
+
+register_proto_function(GraphKeys.QUEUE_RUNNERS, QueueRunnerDef, QueueRunner.from_proto)

@@ -9,6 +9,7 @@ import contextlib
 
 from millrace import _gen as gen_ops
 from millrace._flow.cond_context import cond
+from millrace._graph.collection_protos import register_proto_function
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import init_scope, name_scope
@@ -16,11 +17,12 @@ from millrace._graph.default_session import session_or_default
 from millrace._graph.graph import get_default_graph
 from millrace._ops.operators import delegate
 from millrace._ops.slicing import strided_slice_of
+from millrace._state.variable_defs import VariableDef, VariableMessages
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 
-class Variable:
+class Variable(VariableMessages):
     """A value that steps read and change.
 
     Args:
@@ -35,14 +37,17 @@ class Variable:
       expected_shape: accepted; the shape is that of the initial value.
       constraint: a function of the value that optimizers apply after a change.
       use_resource: True for a resource variable, False for a reference variable.
+      variable_def, import_scope: a VariableDef whose nodes are in the graph, instead of all of these.
 
     Raises:
       ValueError: if there is no initial value, or its shape is not known and must be.
     """
 
-    def __new__(cls, *args, use_resource=None, **kwargs):
+    def __new__(cls, *args, use_resource=None, variable_def=None, **kwargs):
         if cls is Variable:
-            if use_resource is None:
+            if variable_def is not None:
+                use_resource = variable_def.is_resource
+            elif use_resource is None:
                 use_resource = _Defaults.use_resource
             cls = ResourceVariable if use_resource else RefVariable
         return object.__new__(cls)
@@ -65,6 +70,11 @@ class Variable:
         aggregation=None,
         shape=None,
     ):
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self.take(variable_def, import_scope)
+            return
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         if collections is None:
@@ -92,8 +102,7 @@ class Variable:
                 value = convert(initial_value, dtype, "initial_value")
                 self._make(own_name, value, value.shape, validate_shape, groups=None)
             else:
-                # The variable is known by name before it exists: its value is computed beside it, and
-                # no device scope may ask for another place.
+                # The variable is known by name before it exists: its value is computed beside it.
                 groups = [b"loc:@" + own_name.encode()]
                 graph = self.graph
                 with name_scope("Initializer"), graph.device(None), graph.colocated_with_names(
@@ -140,6 +149,11 @@ class Variable:
         """The Operation that sets the initial value."""
         return self._initializer
 
+    def set_initial_value(self, value):
+        """Makes a Tensor the initial value: what initializes the variable from now on sets that."""
+        self._initializer = self.assign(value, read_value=False)
+        self._initial_value = value
+
     def initialized_value(self):
         """The value, or the initial one if it has none yet: for initializing others from it."""
         with init_scope():
@@ -178,8 +192,15 @@ class Variable:
     def __eq__(self, other):
         return self is other
 
-    def to_proto(self, export_scope=None):
-        raise NotImplementedError("variables cannot be written as protocol messages")
+    # ---- As a message ----------------------------------------------------------------------------
+
+    @staticmethod
+    def from_proto(variable_def, import_scope=None):
+        """The variable whose nodes are in the default graph, by their names in a VariableDef."""
+        cls = ResourceVariable if variable_def.is_resource else RefVariable
+        made = object.__new__(cls)
+        made.take(variable_def, import_scope)
+        return made
 
     def __repr__(self):
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
@@ -238,6 +259,8 @@ class RefVariable(Variable):
 
 class ResourceVariable(Variable):
     """A variable that ops read and write through a handle."""
+
+    _is_resource = True
 
     def _make(self, name, value, shape, validate_shape, groups):
         if validate_shape and not shape.is_fully_defined():
@@ -363,3 +386,15 @@ def is_variable_initialized(variable):
     if isinstance(variable, ResourceVariable):
         return variable.is_initialized()
     return gen_ops.is_variable_initialized(variable)
+
+
+for _collection in (
+    GraphKeys.GLOBAL_VARIABLES,
+    GraphKeys.LOCAL_VARIABLES,
+    GraphKeys.METRIC_VARIABLES,
+    GraphKeys.MODEL_VARIABLES,
+    GraphKeys.TRAINABLE_VARIABLES,
+    GraphKeys.MOVING_AVERAGE_VARIABLES,
+    GraphKeys.GLOBAL_STEP,
+):
+    register_proto_function(_collection, VariableDef, Variable.from_proto)

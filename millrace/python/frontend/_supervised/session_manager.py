@@ -115,7 +115,7 @@ class SessionManager:
                     "Init operations did not make model ready for local_init.  "
                     f"{how}, error: {missing}"
                 )
-            missing = _missing(self._ready_op, sess)
+            missing = what_is_missing(self._ready_op, sess)
             if missing is not None:
                 raise RuntimeError(
                     "Init operations did not make model ready.  "
@@ -152,7 +152,7 @@ class SessionManager:
                 return sess, False
             what, place = "ready for local init", checkpoint_dir or checkpoint_filename_with_path
             if missing is None:
-                what, missing = "ready", _missing(self._ready_op, sess)
+                what, missing = "ready", what_is_missing(self._ready_op, sess)
         if missing is not None:
             _log.info("Restoring model from %s did not make model %s: %s", place, what, missing)
             return sess, False
@@ -206,7 +206,7 @@ class SessionManager:
         with _closed_on_error(sess):
             missing = self._try_local_init(sess)
             if missing is None:
-                missing = _missing(self._ready_op, sess)
+                missing = what_is_missing(self._ready_op, sess)
         if missing is None:
             return sess, None
         _close_quietly(sess)
@@ -245,7 +245,7 @@ class SessionManager:
         """What is missing for local_init_op; None if nothing was and it ran."""
         if self._local_init_op is None:
             return None
-        missing = _missing(self._ready_for_local_init_op, sess)
+        missing = what_is_missing(self._ready_for_local_init_op, sess)
         if missing is None:
             _log.info("Running local_init_op.")
             sess.run(
@@ -260,7 +260,7 @@ class SessionManager:
         # Without local variables, if that can be asked: a new chief has none yet.
         check = self._ready_for_local_init_op
         check = self._ready_op if check is None else check
-        if sess.sess_str and check is not None and _missing(check, sess) is None:
+        if sess.sess_str and check is not None and what_is_missing(check, sess) is None:
             _log.warning(
                 "the model on %s has values already, and there is no checkpoint to restore: %s sets "
                 "them anew",
@@ -269,7 +269,7 @@ class SessionManager:
             )
 
 
-def _missing(op, sess):
+def what_is_missing(op, sess):
     """What a ready op finds missing, as text; None if nothing, or there is no such op."""
     if op is None:
         return None

@@ -41,6 +41,7 @@ class Message:
 
     def __init__(self, **values):
         self._unknown = b""
+        self._only_read = set()  # messages that were made by reading a field
         for name, value in values.items():
             setattr(self, name, value)
 
@@ -54,24 +55,31 @@ class Message:
             made = {}
         elif issubclass(kind, Message):
             made = kind()
+            self._only_read.add(name)
         else:
             return _default(kind)
         object.__setattr__(self, name, made)
         return made
 
     def __setattr__(self, name, value):
-        if name not in self._fields and name != "_unknown":
+        if name not in self._fields and name not in ("_unknown", "_only_read"):
             raise AttributeError(f"{type(self).__name__} has no field '{name}'")
         object.__setattr__(self, name, value)
+        if name in self._fields:
+            self._only_read.discard(name)
 
     def fields(self):
         """(name, (number, kind)) of all fields that are set."""
-        return [item for item in self._fields.items() if item[0] in self.__dict__]
+        return [item for item in self._fields.items() if self.HasField(item[0])]
 
     def HasField(self, name):
-        """True if the field was set."""
+        """True if the field was set; reading it does not set it."""
         value = self.__dict__.get(name)
-        return value is not None and (not isinstance(value, Message) or bool(value.__dict__))
+        if isinstance(value, (list, dict)):
+            return bool(value)
+        if name in self._only_read:
+            return bool(value.fields()) or bool(value._unknown)
+        return value is not None
 
     def ClearField(self, name):
         self.__dict__.pop(name, None)
@@ -82,10 +90,8 @@ class Message:
     def SerializeToString(self):
         """The bytes of the message."""
         parts = []
-        for name, (number, kind) in self._fields.items():
-            value = self.__dict__.get(name)
-            if value is None:
-                continue
+        for name, (number, kind) in self.fields():
+            value = getattr(self, name)
             if isinstance(kind, many):
                 parts += [_field(number, kind.kind, item) for item in value]
             elif isinstance(kind, by_name):
@@ -106,7 +112,7 @@ class Message:
     def ParseFromString(self, data):
         """Takes over bytes. ValueError if they are no such message."""
         self.__dict__.clear()
-        self._unknown = b""
+        self._unknown, self._only_read = b"", set()
         names = {number: (name, kind) for name, (number, kind) in self._fields.items()}
         data = bytes(data)
         at = 0
@@ -136,7 +142,7 @@ class Message:
 
     def __repr__(self):
         fields = ", ".join(
-            f"{name}={value!r}" for name, value in self.__dict__.items() if name != "_unknown"
+            f"{name}={value!r}" for name, value in self.__dict__.items() if name in self._fields
         )
         return f"{type(self).__name__}({fields})"
 

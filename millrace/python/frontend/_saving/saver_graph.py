@@ -1,0 +1,162 @@
+"""The nodes of a Saver, under the names that TensorFlow gives them: save/Const, save/SaveV2 and so on.
+
+A sharded Saver has one SaveV2 per device, into a folder beside the checkpoint, and merges what they wrote.
+"""
+
+import uuid
+
+from millrace import _gen as gen_ops
+from millrace._flow.control_flow import group, with_dependencies
+from millrace._graph.conversion import constant
+from millrace._graph.default_graph import control_dependencies, device, name_scope
+from millrace._ops.arrays import shape
+from millrace._saving.saver_def import SaverDef
+from millrace._values import dtypes
+from millrace._values.device_spec import DeviceSpec, canonical_name
+
+
+def add_saver_nodes(
+    saveables,
+    name=None,
+    reshape=False,
+    sharded=False,
+    restore_sequentially=False,
+    filename=None,
+    max_to_keep=5,
+    keep_checkpoint_every_n_hours=10000.0,
+):
+    """Adds the nodes that save and restore, and returns the SaverDef that names them.
+
+    Args:
+      saveables: SaveableObjects, in the order of their names.
+      name: the name scope; "save" if None.
+      reshape: True to give restored values the variables' shapes.
+      sharded: True for a part of its own on each device.
+      restore_sequentially: True to restore one after another.
+      filename: where to save when nothing is fed; "model" if None.
+      max_to_keep, keep_checkpoint_every_n_hours: go into the SaverDef.
+    """
+    values = [saveable.op for saveable in saveables if saveable.op is not None]
+    with name_scope(name, "save", values):
+        default = constant(filename or "model", dtypes.string, name="filename/input")
+        path = gen_ops.placeholder_with_default(default, shape=[], name="filename")
+        path = gen_ops.placeholder_with_default(path, shape=[], name="Const")
+        nodes = _Nodes(path, reshape, restore_sequentially)
+        if sharded:
+            per_device = _by_device(saveables)
+            saved = nodes.save_sharded(per_device)
+            restored = nodes.restore_sharded(per_device)
+        else:
+            saved = nodes.save(path, saveables)
+            restored = nodes.restore(saveables, "restore_all")
+    return SaverDef(
+        filename_tensor_name=path.name,
+        save_tensor_name=saved.name,
+        restore_op_name=restored.name,
+        max_to_keep=max_to_keep,
+        sharded=sharded,
+        keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours,
+        version=SaverDef.V2,
+    )
+
+
+class _Nodes:
+    def __init__(self, path, reshape, restore_sequentially):
+        self._path = path
+        self._reshape = reshape
+        self._sequentially = restore_sequentially
+
+    def save(self, path, saveables):
+        """Saves under `path`; the path, once that is done."""
+        specs = [spec for saveable in saveables for spec in saveable.specs]
+        saved = gen_ops.save_v2(
+            path, *_names_and_slices(specs, "SaveV2"), [spec.tensor for spec in specs]
+        )
+        return with_dependencies([saved], path)
+
+    def save_sharded(self, per_device):
+        with device("/device:CPU:0"):
+            # A folder of its own: two saves of one checkpoint don't meet in it.
+            part = constant(f"_temp_{uuid.uuid4().hex}/part", name="StringJoin/inputs_1")
+            parts = gen_ops.string_join([self._path, part], name="StringJoin")
+        count = constant(len(per_device), dtypes.int32, name="num_shards")
+        paths, saved = [], []
+        for number, (place, saveables) in enumerate(per_device):
+            with device(_processor_of(place)):
+                index = constant(number, dtypes.int32, name="ShardedFilename/shard")
+                path = gen_ops.sharded_filename(parts, index, count, name="ShardedFilename")
+                paths.append(path)
+                saved.append(self.save(path, saveables))
+        with control_dependencies([tensor.op for tensor in saved]):
+            with device(_processor_of(per_device[-1][0])):
+                merged = gen_ops.merge_v2_checkpoints(
+                    gen_ops.pack(paths, axis=0, name="MergeV2Checkpoints/checkpoint_prefixes"),
+                    self._path,
+                    delete_old_dirs=True,
+                    name="MergeV2Checkpoints",
+                )
+                with control_dependencies([merged]):
+                    return gen_ops.identity(self._path, name="Identity")
+
+    def restore(self, saveables, name):
+        """An Operation that restores all of them."""
+        specs = [spec for saveable in saveables for spec in saveable.specs]
+        with device("/device:CPU:0"):
+            tensors = gen_ops.restore_v2(
+                self._path,
+                *_names_and_slices(specs, "RestoreV2"),
+                dtypes=[spec.dtype for spec in specs],
+            )
+        tensors = iter(tensors if isinstance(tensors, (list, tuple)) else [tensors])
+        done = []
+        for saveable in saveables:
+            mine = [next(tensors) for _ in saveable.specs]
+            shapes = [_shape_of(spec) for spec in saveable.specs] if self._reshape else None
+            with control_dependencies(done[-1:] if self._sequentially else []):
+                made = saveable.restore(mine, shapes)
+            done.append(getattr(made, "op", made))
+        return group(*done, name=name)
+
+    def restore_sharded(self, per_device):
+        shards = []
+        for place, saveables in per_device:
+            with device(place or None):
+                shards.append(self.restore(saveables, "restore_shard"))
+        return group(*shards, name="restore_all")
+
+
+def _names_and_slices(specs, name):
+    return (
+        constant([spec.name for spec in specs], dtypes.string, name=f"{name}/tensor_names"),
+        constant(
+            [spec.slice_spec for spec in specs], dtypes.string, name=f"{name}/shape_and_slices"
+        ),
+    )
+
+
+def _shape_of(spec):
+    """The shape to give a restored value: known, or found out when it is restored."""
+    if spec.shape is not None and spec.shape.is_fully_defined():
+        return spec.shape.as_list()
+    tensor = spec.tensor
+    return tensor.shape.as_list() if tensor.shape.is_fully_defined() else shape(tensor)
+
+
+def _processor_of(place):
+    """The first processor of a device's task: files are written there."""
+    spec = DeviceSpec.from_string(place)
+    spec.device_type, spec.device_index = "CPU", 0
+    return spec.to_string()
+
+
+def _by_device(saveables):
+    """[(device, its SaveableObjects)], by device."""
+    per_device = {}
+    for saveable in saveables:
+        places = {canonical_name(spec.device) for spec in saveable.specs}
+        if len(places) != 1:
+            raise ValueError(
+                f"All tensors of a saveable object must be on the same device: {saveable.name}"
+            )
+        per_device.setdefault(places.pop(), []).append(saveable)
+    return sorted(per_device.items(), key=lambda item: item[0])

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+import millrace as tf
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A checkpoint with the variables a/x, a/y and b."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        for name, value in (("a/x", [1.0, 2.0]), ("a/y", 3.0), ("b", np.int64(4))):
+            tf.Variable(value, name=name)
+        session.run(tf.global_variables_initializer())
+        yield tf.train.Saver().save(session, str(tmp_path / "model"))
+
+
+def test_variables_are_listed_and_read(path, tmp_path):
+    reader = tf.train.NewCheckpointReader(path)
+    assert reader.get_variable_to_shape_map() == {"a/x": [2], "a/y": [], "b": []}
+    assert reader.get_variable_to_dtype_map()["b"] == tf.int64
+    assert reader.has_tensor("b") and not reader.has_tensor("c")
+    assert reader.get_tensor("a/x").tolist() == [1.0, 2.0]
+    assert b"a/x (DT_FLOAT) [2]" in reader.debug_string()
+    assert tf.train.list_variables(str(tmp_path)) == [("a/x", [2]), ("a/y", []), ("b", [])]
+    assert tf.train.load_variable(tmp_path, "b:0") == 4
+    with pytest.raises(tf.errors.NotFoundError):
+        reader.get_tensor("c")
+
+
+def test_what_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.train.NewCheckpointReader(str(tmp_path / "none"))
+    with pytest.raises(ValueError, match="Couldn't find 'checkpoint' file"):
+        tf.train.load_checkpoint(str(tmp_path))
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_variables_begin_with_values_of_a_checkpoint(path, session, use_resource):
+    with tf.variable_scope("new", use_resource=use_resource):
+        x = tf.get_variable("x", [2])
+        y = tf.get_variable("y", [])
+    other = tf.Variable(np.int64(0), name="other", use_resource=use_resource)
+    tf.train.init_from_checkpoint(path, {"a/": "new/", "b": other})
+    session.run(tf.global_variables_initializer())
+    assert session.run(x).tolist() == [1.0, 2.0]
+    assert session.run([y, other]) == [3.0, 4]
+
+
+def test_by_name_and_by_slices(path, session):
+    y = tf.get_variable("y", [])
+    part = tf.Variable([0.0], name="x/part_1")
+    part._set_save_slice_info(tf.Variable.SaveSliceInfo("x", [2], [1], [1]))
+    tf.train.init_from_checkpoint(path, {"a/y": "y", "a/x": [part]})
+    session.run(tf.global_variables_initializer())
+    assert session.run(y) == 3.0 and session.run(part).tolist() == [2.0]
+
+
+def test_what_does_not_fit_is_refused(path):
+    y = tf.get_variable("y", [3])
+    with pytest.raises(ValueError, match="Tensor c is not found"):
+        tf.train.init_from_checkpoint(path, {"c": y})
+    with pytest.raises(ValueError, match="doesn't match with shape"):
+        tf.train.init_from_checkpoint(path, {"a/y": y})
+    with pytest.raises(ValueError, match="should map to scope only"):
+        tf.train.init_from_checkpoint(path, {"a": "new/"})
+    with pytest.raises(ValueError, match="Tensor y is not found"):
+        tf.train.init_from_checkpoint(path, {"/": "/"})

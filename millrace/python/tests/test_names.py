@@ -33,6 +33,7 @@ MODULES = {
     "layers": "dense",
     "linalg": "tensordot",
     "logging": "info",
+    "lookup": "StaticHashTable",
     "losses": "log_loss",
     "math": "floordiv",
     "metrics": "accuracy",

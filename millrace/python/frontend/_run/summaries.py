@@ -6,16 +6,16 @@ of events are told that there will be none.
 
 import logging
 from importlib import import_module
-from importlib.util import find_spec
 
 _log = logging.getLogger("millrace")
 
 
 def _of_summary(name):
     """tf.summary's function or class, or None if this version has none."""
-    if find_spec("millrace.summary") is None:
+    try:
+        return getattr(import_module("millrace.summary"), name, None)
+    except ModuleNotFoundError:
         return None
-    return getattr(import_module("millrace.summary"), name, None)
 
 
 def scalar(name, tensor):

@@ -156,7 +156,116 @@ def network(tf, session):
     return {"losses": [float(session.run([loss, train], feeds)[0]) for _ in range(12)]}
 
 
-PROGRAMS = [functions, operators, shapes, conditionals, optimizers, network]
+def windows(tf, session):
+    """Of convolutions and poolings, by each input."""
+    random = np.random.RandomState(6)
+    x = tf.constant(random.normal(size=(2, 6, 5, 3)))
+    w = tf.constant(random.normal(size=(3, 2, 3, 4)) / 3)
+    each = tf.constant(random.normal(size=(2, 2, 3, 2)))
+    point = tf.constant(random.normal(size=(1, 1, 6, 4)))
+    lines, line_filter = x[0], tf.constant(random.normal(size=(3, 3, 2)))
+    wide = tf.constant(random.normal(size=(2, 3, 3, 4)))
+    results = {}
+    for padding in ("SAME", "VALID"):
+        made = {
+            "conv1d": (tf.nn.conv1d(lines, line_filter, 2, padding), [x, line_filter]),
+            "conv2d": (tf.nn.conv2d(x, w, [1, 2, 1, 1], padding), [x, w]),
+            "depthwise": (tf.nn.depthwise_conv2d(x, each, [1, 2, 2, 1], padding), [x, each]),
+            "separable": (
+                tf.nn.separable_conv2d(x, each, point, [1, 1, 1, 1], padding),
+                [x, each, point],
+            ),
+            "max_pool": (tf.nn.max_pool(x, [1, 3, 2, 1], [1, 2, 2, 1], padding), [x]),
+            "avg_pool": (tf.nn.avg_pool(x, [1, 3, 2, 1], [1, 2, 1, 1], padding), [x]),
+        }
+        for name, (y, xs) in made.items():
+            results[f"{name} {padding}"] = [
+                session.run(y).tolist(),
+                *of_both_orders(tf, session, y * y, xs),
+            ]
+    transposed = tf.nn.conv2d_transpose(wide, w, [2, 6, 5, 3], [1, 2, 2, 1])
+    results["transposed"] = of_both_orders(tf, session, transposed * transposed, [wide, w])
+    largest, places = tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    results["places"] = session.run(places).tolist()
+    results["by places"] = of_both_orders(tf, session, largest * largest, [x])[:1]
+    return results
+
+
+def normalizations(tf, session):
+    """Of what is normalized by its batch or its neighbours, in float32."""
+    random = np.random.RandomState(8)
+
+    def given(value):
+        # No constant: TensorFlow's rewriting of a batch norm of constants fails.
+        return tf.placeholder_with_default(np.float32(value), np.shape(value))
+
+    x = given(random.normal(size=(3, 4, 2, 5)))
+    scale, offset = (given(random.normal(size=5)) for _ in range(2))
+    mean, variance = given([0.1] * 5), given([0.5, 1.0, 1.5, 2.0, 2.5])
+    weights = tf.constant(random.normal(size=(3, 4, 2, 5)).astype(np.float32))
+    results = {}
+    for training in (True, False):
+        made = tf.nn.fused_batch_norm(
+            x,
+            scale,
+            offset,
+            None if training else mean,
+            None if training else variance,
+            is_training=training,
+        )
+        y = tf.tanh(made[0]) * weights
+        results[f"batch norm, training={training}"] = [
+            *(value.tolist() for value in session.run(list(made))),
+            # Those of second order are differences of numbers near each other: in float32 a few
+            # digits of them.
+            *(g.tolist() for g in session.run(tf.gradients(y, [x, scale, offset]))),
+        ]
+    y = tf.nn.local_response_normalization(x, 2, 1.0, 0.5, 0.75)
+    results["neighbours"] = [
+        session.run(y).tolist(),
+        session.run(tf.gradients(y * weights, [x])[0]).tolist(),
+    ]
+    return results
+
+
+def images(tf, session):
+    """A small network over images with everything that these have: the loss of each step."""
+    random = np.random.RandomState(7)
+    data = random.normal(size=(16, 12, 12, 2)).astype(np.float32)
+    labels = random.randint(0, 4, 16)
+
+    def variable(*shape):
+        return tf.Variable((random.normal(size=shape) / 4).astype(np.float32))
+
+    x, y = tf.placeholder(tf.float32, [None, 12, 12, 2]), tf.placeholder(tf.int64, [None])
+    hidden = tf.nn.conv2d(x, variable(3, 3, 2, 16), [1, 1, 1, 1], "SAME")
+    scale, offset = tf.Variable(tf.ones([16])), tf.Variable(tf.zeros([16]))
+    hidden, _, _ = tf.nn.fused_batch_norm(hidden, scale, offset)
+    hidden = tf.nn.max_pool(tf.nn.relu(hidden), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    hidden = tf.nn.bias_add(
+        tf.nn.conv2d(hidden, variable(3, 3, 16, 32), [1, 2, 2, 1], "VALID"), variable(32)
+    )
+    hidden = tf.nn.avg_pool(tf.nn.relu(hidden), [1, 2, 2, 1], [1, 1, 1, 1], "VALID")
+    logits = tf.matmul(tf.reshape(hidden, [-1, 32]), variable(32, 4))
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+    train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+    session.run(tf.global_variables_initializer())
+    return {
+        "losses": [float(session.run([loss, train], {x: data, y: labels})[0]) for _ in range(8)]
+    }
+
+
+PROGRAMS = [
+    functions,
+    operators,
+    shapes,
+    conditionals,
+    optimizers,
+    network,
+    windows,
+    normalizations,
+    images,
+]
 
 
 def main():

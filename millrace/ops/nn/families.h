@@ -36,4 +36,10 @@ Status register_argmax_pools(OpRegistry& ops);
 // The average of each window: AvgPool, AvgPoolGrad.
 Status register_average_pools(OpRegistry& ops);
 
+// Channels brought to a mean and a variance: FusedBatchNorm and its gradient, all three versions.
+Status register_batch_norms(OpRegistry& ops);
+
+// Channels divided by what their neighbours have: LRN, LRNGrad.
+Status register_local_responses(OpRegistry& ops);
+
 }  // namespace millrace

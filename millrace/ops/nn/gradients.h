@@ -47,4 +47,10 @@ Status max_pool_grad_grad_with_argmax(GradContext& g);
 Status average_pool(GradContext& g);
 Status average_pool_grad(GradContext& g);
 
+// Of all three versions.
+Status batch_norm(GradContext& g);
+Status batch_norm_grad(GradContext& g);
+
+Status local_response(GradContext& g);
+
 }  // namespace millrace::grad

@@ -1,4 +1,4 @@
-// Part of gradients.h: of convolutions and poolings.
+// Part of gradients.h: of convolutions and poolings, and of normalisation among neighbours.
 #include "millrace/ops/nn/gradients.h"
 
 namespace millrace::grad {
@@ -130,6 +130,15 @@ Status average_pool(GradContext& g) {
 Status average_pool_grad(GradContext& g) {
   const Attrs attrs = windows_of(g);
   if (g.is_needed(1)) g.set_input_grad(1, g.add("AvgPool", {g.grad()}, attrs));
+  return {};
+}
+
+Status local_response(GradContext& g) {
+  Attrs attrs;
+  for (const char* name : {"depth_radius", "bias", "alpha", "beta"}) {
+    if (const AttrValue* value = g.attrs().find(name)) attrs.set(name, *value);
+  }
+  g.set_input_grad(0, g.add("LRNGrad", {g.grad(), g.input(0), g.output(0)}, attrs));
   return {};
 }
 

@@ -42,7 +42,16 @@ from millrace._ops.layers import (
     top_k,
     xw_plus_b,
 )
-from millrace._ops.normalization import batch_normalization, l2_normalize, moments, zero_fraction
+from millrace._ops.normalization import (
+    batch_norm_with_global_normalization,
+    batch_normalization,
+    fused_batch_norm,
+    l2_normalize,
+    local_response_normalization,
+    lrn,
+    moments,
+    zero_fraction,
+)
 from millrace._ops.pools import (
     avg_pool,
     avg_pool1d,

@@ -244,3 +244,120 @@ def test_contrib_has_its_own_names_and_defaults(session):
     assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
     session.run(tf.global_variables_initializer())
     assert session.run(y).shape == (2, 4, 4, 6)
+
+
+# ---- Normalization -------------------------------------------------------------------------------
+
+
+def _normalized(x, scale, offset, epsilon):
+    mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
+    return (x - mean) / np.sqrt(variance + epsilon) * scale + offset, mean, variance
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_a_batch_is_normalized_by_its_channels(session, data_format):
+    x, scale, offset = _images(3, 4, 5, 6), _images(6), _images(6)
+    expected, mean, variance = _normalized(x, scale, offset, 0.01)
+    order = (0, 1, 2, 3) if data_format == "NHWC" else (0, 3, 1, 2)
+    made = tf.nn.fused_batch_norm(
+        x.transpose(order).astype(np.float32),
+        scale.astype(np.float32),
+        offset.astype(np.float32),
+        epsilon=0.01,
+        data_format=data_format,
+    )
+    found = session.run(list(made))
+    np.testing.assert_allclose(found[0], expected.transpose(order), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found[1], mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found[2], variance * 60 / 59, rtol=1e-4)
+
+
+def test_means_and_variances_that_are_given_are_used(session):
+    x, mean, variance = np.float32(_images(2, 2, 2, 3)), [1.0, 2.0, 3.0], [4.0, 1.0, 0.25]
+    y, _, _ = tf.nn.fused_batch_norm(
+        x, [1.0, 1.0, 2.0], [0.0, 1.0, 0.0], mean, variance, epsilon=0.002, is_training=False
+    )
+    expected = (x - mean) / np.sqrt(np.array(variance) + 0.002) * [1, 1, 2] + [0, 1, 0]
+    np.testing.assert_allclose(session.run(y), expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="must be a 1D tensor"):
+        tf.nn.fused_batch_norm(x, [1.0] * 3, [0.0] * 3, is_training=False)
+
+
+def test_averages_move_by_the_factor_that_is_given(session):
+    x = np.float32(_images(2, 3, 2, 2))
+    _, mean, variance = tf.nn.fused_batch_norm(
+        x, [1.0, 1.0], [0.0, 0.0], [1.0, 2.0], [3.0, 4.0], exponential_avg_factor=0.25
+    )
+    found = session.run([mean, variance])
+    expected = 0.75 * np.array([1, 2]) + 0.25 * x.mean((0, 1, 2))
+    np.testing.assert_allclose(found[0], expected, rtol=1e-4)
+    expected = 0.75 * np.array([3, 4]) + 0.25 * x.var((0, 1, 2), ddof=1)
+    np.testing.assert_allclose(found[1], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_gradients_of_a_normalized_batch_of_both_orders(session, training, data_format):
+    # Beside the same of plain ops, whose gradients are held against differences elsewhere.
+    shape = [3, 2, 4, 5] if data_format == "NHWC" else [3, 5, 2, 4]
+    axes = [0, 1, 2] if data_format == "NHWC" else [0, 2, 3]
+    broad = [1, 1, 1, 5] if data_format == "NHWC" else [1, 5, 1, 1]
+    x = tf.constant(np.float32(_images(*shape)))
+    scale, offset = (tf.constant(np.float32(_images(5))) for _ in range(2))
+    mean, variance = tf.constant([0.1] * 5), tf.constant([0.5, 1.0, 1.5, 2.0, 2.5])
+    given = {} if training else {"mean": mean, "variance": variance}
+    fused, _, _ = tf.nn.fused_batch_norm(
+        x, scale, offset, is_training=training, data_format=data_format, **given
+    )
+    if training:
+        mean = tf.reduce_mean(x, axes)
+        off = x - tf.reshape(mean, broad)
+        variance = tf.reduce_mean(off * off, axes)
+    plain = tf.nn.batch_normalization(
+        x, *(tf.reshape(each, broad) for each in (mean, variance, offset, scale)), 0.001
+    )
+    weights = tf.constant(np.float32(_images(*shape)))
+    results = []
+    for y in (fused, plain):
+        first = tf.gradients(tf.tanh(y) * weights, [x, scale, offset])
+        mixed = sum(tf.reduce_sum(tf.sin(3.0 * g)) for g in first)
+        results.append(session.run([*first, *tf.gradients(mixed, [x, scale, offset])]))
+    for found, expected in zip(*results):
+        np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
+
+
+def test_channels_are_divided_by_their_neighbours(session, check):
+    x = np.float32(_images(2, 3, 2, 7))
+    squares = np.pad(x * x, [(0, 0)] * 3 + [(2, 2)])
+    sums = sum(squares[..., i : i + 7] for i in range(5))
+    check(tf.nn.lrn(x, 2, 1.5, 0.5, 0.75), x / (1.5 + 0.5 * sums) ** np.float32(0.75))
+    at = tf.constant(x)
+    y = tf.nn.local_response_normalization(at, 2, 1.0, 0.5, 0.5)
+    (found,) = session.run(tf.gradients(tf.reduce_sum(y * y), [at]))
+    padded = tf.pad(at * at, [[0, 0]] * 3 + [[2, 2]])
+    plain = at * tf.rsqrt(1.0 + 0.5 * sum(padded[..., i : i + 7] for i in range(5)))
+    (expected,) = session.run(tf.gradients(tf.reduce_sum(plain * plain), [at]))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["known", "fed"])
+def test_a_fused_layer_normalizes_and_moves_its_averages(session, kind):
+    x = np.float32(_images(4, 3, 3, 2))
+    fed = tf.placeholder(tf.bool, [])
+    layer = tf.layers.BatchNormalization(momentum=0.75)
+    y = layer(tf.constant(x), training=True if kind == "known" else fed)
+    ops = [op.type for op in tf.get_default_graph().get_operations()]
+    assert ops.count("FusedBatchNormV3") == (1 if kind == "known" else 2)
+    session.run(tf.global_variables_initializer())
+    feeds = {} if kind == "known" else {fed: True}
+    found, _ = session.run([y, layer.updates], feeds)
+    expected, mean, _ = _normalized(x, 1, 0, 1e-3)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    moved = session.run([layer.moving_mean, layer.moving_variance])
+    np.testing.assert_allclose(moved[0], 0.25 * mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(moved[1], 0.75 + 0.25 * x.var((0, 1, 2), ddof=1), rtol=1e-4)
+    if kind == "fed":
+        still = session.run(y, {fed: False})
+        np.testing.assert_allclose(
+            still, (x - moved[0]) / np.sqrt(moved[1] + 1e-3), rtol=1e-4, atol=1e-5
+        )

@@ -6,14 +6,17 @@ from millrace._graph.default_graph import colocate_with, name_scope
 from millrace._layers.input_spec import InputSpec
 from millrace._layers.layer import Layer
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import reshape, where
+from millrace._ops.arrays import expand_dims, ones, reshape, squeeze, where, zeros
 from millrace._ops.arrays import shape as shape_of
 from millrace._ops.normalization import batch_normalization as normalize
-from millrace._ops.normalization import moments
+from millrace._ops.normalization import fused_batch_norm, moments
 from millrace._ops.reductions import reduce_prod
 from millrace._state.initializers import ones_initializer, zeros_initializer
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
+
+# What the fused op takes; others, float64 among them, are computed of many ops.
+_FUSED_TYPES = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
 
 
 class BatchNormalization(Layer):
@@ -33,10 +36,9 @@ class BatchNormalization(Layer):
         in tf.get_variable.
       beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint: as for Dense.
       renorm, renorm_clipping, renorm_momentum: must be off: there is no batch renormalization.
-      fused: what TensorFlow computes by one op, for four axes with the features in axis 1 or 3
-        (None and True ask for it where it can be, False never), is computed of many here. What it
-        decides is the moving variance: as of TensorFlow's fused op it is that of the population,
-        n / (n - 1) times that of the batch.
+      fused: None and True to compute four axes with the features in axis 1 or 3 by one op, False
+        never. The moving variance is then that of the population, n / (n - 1) times that of the
+        batch.
       trainable, name: as for Dense.
       virtual_batch_size, adjustment: must be None.
 
@@ -115,7 +117,7 @@ class BatchNormalization(Layer):
         self.built = True
 
     def is_fusible(self, rank):
-        """Whether TensorFlow computes inputs of this rank by its fused op."""
+        """Whether inputs of this rank are computed by one op, as TensorFlow does."""
         return rank == 4 and self.axis in ([1], [3])
 
     def _make_variables(self, shape):
@@ -147,6 +149,8 @@ class BatchNormalization(Layer):
         )
 
     def call(self, inputs, training=False):
+        if self.fused and inputs.dtype.base_dtype in _FUSED_TYPES:
+            return self._fused(inputs, training)
         wide = self.moving_mean.dtype.base_dtype
         x = cast(inputs, wide)
         mean, variance = self.moving_mean.value(), self.moving_variance.value()
@@ -163,6 +167,38 @@ class BatchNormalization(Layer):
             self.epsilon,
         )
         outputs = cast(outputs, inputs.dtype.base_dtype)
+        outputs.set_shape(inputs.shape)
+        return outputs
+
+    def _fused(self, inputs, training):
+        channels = inputs.shape.as_list()[self.axis[0]]
+        scale = self.gamma if self.scale else ones([channels])
+        offset = self.beta if self.center else zeros([channels])
+        # What has no height and width is an image of one pixel.
+        flat = inputs.shape.ndims == 2
+        images = expand_dims(expand_dims(inputs, 1), 1) if flat else inputs
+        first = self.axis == [1] and not flat
+
+        def normalized(is_training):
+            made = fused_batch_norm(
+                images,
+                scale,
+                offset,
+                mean=None if is_training else self.moving_mean,
+                variance=None if is_training else self.moving_variance,
+                epsilon=self.epsilon,
+                data_format="NCHW" if first else "NHWC",
+                is_training=is_training,
+            )
+            return list(made)
+
+        outputs, mean, variance = smart_cond(
+            training, lambda: normalized(True), lambda: normalized(False)
+        )
+        if known_truth(training) is not False:
+            self._move(self.moving_mean, mean, training)
+            self._move(self.moving_variance, variance, training)
+        outputs = squeeze(outputs, [1, 2]) if flat else outputs
         outputs.set_shape(inputs.shape)
         return outputs
 

@@ -9,7 +9,16 @@ from millrace._ops.layers import one_of
 from millrace._ops.reductions import count_nonzero, reduce_mean, reduce_sum
 from millrace._values import dtypes
 
-__all__ = ["batch_normalization", "l2_normalize", "moments", "zero_fraction"]
+__all__ = [
+    "batch_norm_with_global_normalization",
+    "batch_normalization",
+    "fused_batch_norm",
+    "l2_normalize",
+    "local_response_normalization",
+    "lrn",
+    "moments",
+    "zero_fraction",
+]
 
 
 def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
@@ -55,6 +64,117 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
         rest = -mean * factor if offset is None else offset - mean * factor
         dtype = x.dtype.base_dtype
         return x * cast(factor, dtype) + cast(rest, dtype)
+
+
+def batch_norm_with_global_normalization(
+    t=None,
+    m=None,
+    v=None,
+    beta=None,
+    gamma=None,
+    variance_epsilon=None,
+    scale_after_normalization=None,
+    name=None,
+    input=None,
+    mean=None,
+    variance=None,
+):
+    """batch_normalization under an older name and with older arguments.
+
+    Args:
+      t, m, v: x, its mean and its variance; `input`, `mean` and `variance` are the newer names.
+      beta: the offset.
+      gamma: the scale, used only if scale_after_normalization.
+      variance_epsilon, name: as for batch_normalization.
+    """
+    return batch_normalization(
+        one_of("input", input, "t", t),
+        one_of("mean", mean, "m", m),
+        one_of("variance", variance, "v", v),
+        beta,
+        gamma if scale_after_normalization else None,
+        variance_epsilon,
+        name,
+    )
+
+
+# What TensorFlow raises a smaller epsilon to: below it cuDNN refuses.
+_LEAST_EPSILON = 1.001e-5
+
+
+def fused_batch_norm(
+    x,
+    scale,
+    offset,
+    mean=None,
+    variance=None,
+    epsilon=0.001,
+    data_format="NHWC",
+    is_training=True,
+    name=None,
+    exponential_avg_factor=1.0,
+):
+    """Batch normalization of images by one op.
+
+    Args:
+      x: images, a Tensor of 4 axes: float32, float16 or bfloat16.
+      scale, offset: float32 vectors with a number for each channel.
+      mean, variance: likewise; needed if not in training, or if exponential_avg_factor is not 1.
+      epsilon: a small number that keeps the divisor from 0; at least 1.001e-5 is used.
+      data_format: "NHWC" or "NCHW".
+      is_training: True to normalize by the mean and variance of x.
+      name: a name for the node.
+      exponential_avg_factor: in training, how much of the new mean and variance those that it gives
+        take; the rest is of the old ones.
+
+    Returns:
+      (y, mean, variance): in training the variance is that of the population, n / (n - 1) times that
+      of x.
+
+    Raises:
+      ValueError: if shapes do not fit; if mean and variance are needed and not given.
+    """
+    if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
+        raise ValueError(
+            "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "
+            f"`exponential_avg_factor` != 1.0. Received: mean={mean!r}, variance={variance!r}"
+        )
+    none = convert([], dtypes.float32)
+    y, new_mean, new_variance, _, _, _ = gen_ops.fused_batch_norm_v3(
+        convert(x, name="input"),
+        convert(scale, name="scale"),
+        convert(offset, name="offset"),
+        none if mean is None else mean,
+        none if variance is None else variance,
+        epsilon=max(epsilon, _LEAST_EPSILON),
+        exponential_avg_factor=exponential_avg_factor,
+        data_format=data_format,
+        is_training=is_training,
+        name=name,
+    )
+    return y, new_mean, new_variance
+
+
+def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
+    """input / (bias + alpha * s) ** beta, s being the sum of the squares of channels near.
+
+    Args:
+      input: images, a Tensor of 4 axes with channels in the last.
+      depth_radius: how far away a channel may be.
+      bias, alpha, beta: numbers.
+      name: a name for the node.
+    """
+    return gen_ops.lrn(
+        input,
+        depth_radius=depth_radius,
+        bias=float(bias),
+        alpha=float(alpha),
+        beta=float(beta),
+        name=name,
+    )
+
+
+lrn = local_response_normalization
 
 
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):

@@ -22,7 +22,7 @@ LAYERS = [
     ["_cluster", "_state"],
     ["_train"],
     ["_layers", "_measures", "_run"],
-    ["_input", "_saving"],
+    ["_input", "_recurrent", "_saving"],
     ["_supervised"],
     ["_check"],
 ]

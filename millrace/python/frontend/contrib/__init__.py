@@ -1,3 +1,14 @@
 """tf.contrib: what programs of TensorFlow 1 take from there."""
 
-from millrace.contrib import framework, layers, learn, lookup, metrics, slim, training
+from millrace.contrib import (
+    framework,
+    layers,
+    learn,
+    legacy_seq2seq,
+    lookup,
+    metrics,
+    rnn,
+    seq2seq,
+    slim,
+    training,
+)

@@ -1,0 +1,1 @@
+"""Recurrent nets: cells, what unrolls them along time, decoders and losses of sequences."""

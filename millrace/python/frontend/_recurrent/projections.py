@@ -1,0 +1,123 @@
+"""Cells of tf.contrib around others: embeddings and projections of what goes in and comes out."""
+
+import math
+
+from millrace import _gen as gen_ops
+from millrace._ops.arrays import reshape
+from millrace._ops.embeddings import embedding_lookup
+from millrace._recurrent.cell import RNNCell, assert_like_rnncell
+from millrace._state.initializers import random_uniform_initializer, zeros_initializer
+from millrace._state.named_variables import get_variable, get_variable_scope
+from millrace._values import structure
+
+
+class _Around(RNNCell):
+    """What these have in common: the other cell's state."""
+
+    def __init__(self, cell, reuse):
+        super().__init__(_reuse=reuse)
+        assert_like_rnncell("cell", cell)
+        self._cell = cell
+
+    @property
+    def state_size(self):
+        return self._cell.state_size
+
+    @property
+    def output_size(self):
+        return self._cell.output_size
+
+    def zero_state(self, batch_size, dtype):
+        return self._cell.zero_state(batch_size, dtype)
+
+
+class EmbeddingWrapper(_Around):
+    """A cell whose inputs are numbers of classes, for which it has a table.
+
+    Args:
+      cell: the cell.
+      embedding_classes: how many classes there are.
+      embedding_size: the size of what the cell gets for each.
+      initializer: of the table; by default uniform with variance 1, or the scope's.
+      reuse: True to use existing variables.
+
+    Raises:
+      ValueError: if a size is not positive.
+    """
+
+    def __init__(self, cell, embedding_classes, embedding_size, initializer=None, reuse=None):
+        super().__init__(cell, reuse)
+        if embedding_classes <= 0 or embedding_size <= 0:
+            raise ValueError(
+                "Both embedding_classes and embedding_size must be > 0: "
+                f"{embedding_classes}, {embedding_size}."
+            )
+        self._shape = [embedding_classes, embedding_size]
+        self._initializer = initializer
+
+    def call(self, inputs, state):
+        width = math.sqrt(3)  # of a uniform distribution with variance 1
+        initializer = (
+            self._initializer
+            or get_variable_scope().initializer
+            or random_uniform_initializer(-width, width)
+        )
+        dtype = structure.flatten(state)[0].dtype.base_dtype
+        table = get_variable("embedding", self._shape, initializer=initializer, dtype=dtype)
+        return self._cell(embedding_lookup(table, reshape(inputs, [-1])), state)
+
+
+def projected(inputs, size, activation):
+    """inputs * kernel + bias, with variables of the current scope."""
+    dtype = inputs.dtype.base_dtype
+    kernel = get_variable("kernel", [inputs.shape.as_list()[1], size], dtype=dtype)
+    bias = get_variable("bias", [size], dtype=dtype, initializer=zeros_initializer(dtype=dtype))
+    made = gen_ops.bias_add(gen_ops.mat_mul(inputs, kernel), bias)
+    return made if activation is None else activation(made)
+
+
+class InputProjectionWrapper(_Around):
+    """A cell whose inputs are multiplied by a kernel first.
+
+    Args:
+      cell: the cell.
+      num_proj: the size of its inputs.
+      activation: a function of them; None for none.
+      input_size: accepted.
+      reuse: True to use existing variables.
+    """
+
+    def __init__(self, cell, num_proj, activation=None, input_size=None, reuse=None):
+        super().__init__(cell, reuse)
+        self._size, self._activation = num_proj, activation
+
+    def call(self, inputs, state):
+        return self._cell(projected(inputs, self._size, self._activation), state)
+
+
+class OutputProjectionWrapper(_Around):
+    """A cell whose outputs are multiplied by a kernel.
+
+    Args:
+      cell: the cell.
+      output_size: the size of the outputs.
+      reuse: True to use existing variables.
+      activation: a function of them; None for none.
+
+    Raises:
+      ValueError: if the size is not positive.
+    """
+
+    def __init__(self, cell, output_size, reuse=None, activation=None):
+        super().__init__(cell, reuse)
+        if output_size < 1:
+            raise ValueError(f"Parameter output_size must be > 0: {output_size}.")
+        self._size, self._activation = output_size, activation
+
+    @property
+    def output_size(self):
+        return self._size
+
+    def call(self, inputs, state):
+        output, new_state = self._cell(inputs, state)
+        return projected(output, self._size, self._activation), new_state

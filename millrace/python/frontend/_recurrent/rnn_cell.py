@@ -1,0 +1,12 @@
+"""tf.nn.rnn_cell: the cells of recurrent nets."""
+
+from millrace._recurrent.cell import RNNCell
+from millrace._recurrent.cells import (
+    BasicLSTMCell,
+    BasicRNNCell,
+    GRUCell,
+    LSTMCell,
+    LSTMStateTuple,
+    MultiRNNCell,
+)
+from millrace._recurrent.wrappers import DeviceWrapper, DropoutWrapper, ResidualWrapper

@@ -1,0 +1,174 @@
+"""Recurrent nets as nodes for each point of time: static_rnn and its kin."""
+
+from millrace import _gen as gen_ops
+from millrace._flow.tensor_array import TensorArray
+from millrace._graph.conversion import convert
+from millrace._ops.arithmetic import cast
+from millrace._ops.arrays import concat, reshape, stack, unstack, where
+from millrace._recurrent.cell import assert_like_rnncell, batch_size_of, zero_states
+from millrace._state.named_variables import variable_scope
+from millrace._values import dtypes, structure
+
+
+def held_after_end(time, lengths, new, old):
+    """`new` for the members of the batch that are not over at this time, `old` for others.
+
+    Args:
+      time: an int32 scalar; lengths: an int32 vector; new, old: structures of Tensors.
+    """
+    is_over = gen_ops.greater_equal(time, lengths)
+
+    def chosen(after, before):
+        if isinstance(after, TensorArray) or after.shape.ndims == 0:
+            return after
+        made = where(is_over, before, after)
+        made.set_shape(after.shape)
+        return made
+
+    return structure.map_structure(chosen, new, old)
+
+
+def initial_state_of(cell, initial_state, batch_size, dtype):
+    """The state to begin with. ValueError if there is none and no type for zeros."""
+    if initial_state is not None:
+        return initial_state
+    if dtype is None:
+        raise ValueError("If there is no initial_state, you must give a dtype.")
+    get = getattr(cell, "get_initial_state", None)
+    if get is not None:
+        return get(inputs=None, batch_size=batch_size, dtype=dtype)
+    return cell.zero_state(batch_size, dtype)
+
+
+def reverse_sequence(tensor, lengths, time_axis):
+    """The first lengths[b] parts of each member of the batch in the opposite order.
+
+    Args:
+      tensor: of shape [batch, time, ...], or [time, batch, ...] if time_axis is 0.
+    """
+    shape = gen_ops.shape(tensor)
+    batch, times = shape[1 - time_axis], shape[time_axis]
+    lengths = cast(convert(lengths), dtypes.int32)
+    at = gen_ops.range(0, times, 1)
+    if time_axis == 1:
+        at, lengths = reshape(at, [1, -1]), reshape(lengths, [-1, 1])
+        member = reshape(gen_ops.range(0, batch, 1), [-1, 1])
+    else:
+        at, lengths = reshape(at, [-1, 1]), reshape(lengths, [1, -1])
+        member = reshape(gen_ops.range(0, batch, 1), [1, -1])
+    at = at + gen_ops.zeros_like(lengths)
+    lengths = lengths + gen_ops.zeros_like(at)
+    source = where(gen_ops.less(at, lengths), lengths - 1 - at, at)
+    rows = member * times + source if time_axis == 1 else source * batch + member
+    flat = reshape(tensor, concat([[-1], shape[2:]], 0))
+    made = reshape(gen_ops.gather_v2(flat, reshape(rows, [-1]), 0), shape)
+    made.set_shape(tensor.shape)
+    return made
+
+
+def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+    """A recurrent net with a copy of the cell for each input.
+
+    Args:
+      cell: an RNNCell.
+      inputs: a list of Tensors of shape [batch, depth], or of structures of them.
+      initial_state: in the structure of cell.state_size; zeros if None.
+      dtype: the type of the state, if there is no initial_state.
+      sequence_length: an integer vector: after so many inputs a member of the batch gives zeros and
+        keeps its state.
+      scope: the variable scope; "rnn" by default.
+
+    Returns:
+      (a list of outputs, the last state).
+
+    Raises:
+      TypeError: if cell or inputs are no cell or list; ValueError: if there are no inputs, their
+        depth is not known, or there is neither a state nor a type.
+    """
+    assert_like_rnncell("cell", cell)
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("inputs must be a sequence")
+    if not inputs:
+        raise ValueError("inputs must not be empty")
+    outputs = []
+    with variable_scope(scope or "rnn") as varscope:
+        inputs = [structure.map_structure(convert, each) for each in inputs]
+        first = structure.flatten(inputs[0])[0]
+        if first.shape.ndims is not None and any(dim is None for dim in first.shape.as_list()[1:]):
+            raise ValueError(
+                "Input size (dimension 1 of inputs) must be accessible via shape inference, but saw "
+                "value None."
+            )
+        batch_size = batch_size_of(first)
+        state = initial_state_of(cell, initial_state, batch_size, dtype)
+        if sequence_length is not None:
+            sequence_length = cast(convert(sequence_length), dtypes.int32)
+            if sequence_length.shape.ndims not in (None, 1):
+                raise ValueError("sequence_length must be a vector of length batch_size")
+            zero_output = zero_states(cell.output_size, batch_size, first.dtype.base_dtype)
+        for time, given in enumerate(inputs):
+            if time > 0:
+                varscope.reuse_variables()
+            output, new_state = cell(given, state)
+            if sequence_length is not None:
+                output = held_after_end(time, sequence_length, output, zero_output)
+                new_state = held_after_end(time, sequence_length, new_state, state)
+            state = new_state
+            outputs.append(output)
+    return outputs, state
+
+
+def _reversed(inputs, lengths):
+    if lengths is None:
+        return list(reversed(inputs))
+    columns = zip(*(structure.flatten(each) for each in inputs))
+    turned = [
+        unstack(reverse_sequence(stack(column), lengths, 0), len(inputs)) for column in columns
+    ]
+    return [structure.pack(inputs[0], leaves) for leaves in zip(*turned)]
+
+
+def static_bidirectional_rnn(
+    cell_fw,
+    cell_bw,
+    inputs,
+    initial_state_fw=None,
+    initial_state_bw=None,
+    dtype=None,
+    sequence_length=None,
+    scope=None,
+):
+    """Two static_rnn, one from the last input to the first; the outputs of both side by side.
+
+    Args:
+      cell_fw, cell_bw: RNNCells; the others: as for static_rnn.
+
+    Returns:
+      (a list of outputs, the last state forward, the last state backward).
+    """
+    assert_like_rnncell("cell_fw", cell_fw)
+    assert_like_rnncell("cell_bw", cell_bw)
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("inputs must be a sequence")
+    if not inputs:
+        raise ValueError("inputs must not be empty")
+    with variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope("fw") as fw:
+            forward, state_fw = static_rnn(
+                cell_fw, inputs, initial_state_fw, dtype, sequence_length, scope=fw
+            )
+        with variable_scope("bw") as bw:
+            backward, state_bw = static_rnn(
+                cell_bw,
+                _reversed(inputs, sequence_length),
+                initial_state_bw,
+                dtype,
+                sequence_length,
+                scope=bw,
+            )
+    backward = _reversed(backward, sequence_length)
+    outputs = [
+        structure.map_structure(lambda one, other: concat([one, other], 1), *pair)
+        for pair in zip(forward, backward)
+    ]
+    return outputs, state_fw, state_bw

@@ -1,0 +1,18 @@
+"""tf.contrib.rnn: cells of recurrent nets, and what unrolls them."""
+
+from millrace._recurrent.cell import RNNCell
+from millrace._recurrent.cells import (
+    BasicLSTMCell,
+    BasicRNNCell,
+    GRUCell,
+    LSTMCell,
+    LSTMStateTuple,
+    MultiRNNCell,
+)
+from millrace._recurrent.projections import (
+    EmbeddingWrapper,
+    InputProjectionWrapper,
+    OutputProjectionWrapper,
+)
+from millrace._recurrent.unrolling import static_bidirectional_rnn, static_rnn
+from millrace._recurrent.wrappers import DeviceWrapper, DropoutWrapper, ResidualWrapper

@@ -4,6 +4,7 @@
 
 #include "millrace/format/shape_codec.h"
 #include "millrace/format/wire_format.h"
+#include "millrace/io/little_endian.h"
 
 namespace millrace::io {
 namespace {
@@ -133,7 +134,7 @@ std::string encode(const BundleEntry& entry) {
   if (entry.size != 0) wire::put_varint_field(&bytes, kSize, entry.size);
   if (entry.slices.empty()) {
     wire::put_tag(&bytes, kChecksum, WireType::fixed32);
-    for (int i = 0; i < 4; ++i) bytes += static_cast<char>(entry.checksum >> (8 * i));
+    put_little(&bytes, entry.checksum);
   }
   for (const Slice& slice : entry.slices) put_slice(&bytes, slice);
   return bytes;

@@ -4,6 +4,7 @@
 
 #include "millrace/format/wire_format.h"
 #include "millrace/io/crc32c.h"
+#include "millrace/io/little_endian.h"
 
 namespace millrace::io {
 namespace {
@@ -11,12 +12,6 @@ namespace {
 template <class... Parts>
 Status lost(const Parts&... parts) {
   return error(Code::data_loss, parts...);
-}
-
-uint32_t read_fixed32(std::string_view bytes) {
-  uint32_t number = 0;
-  for (int i = 3; i >= 0; --i) number = (number << 8) | static_cast<unsigned char>(bytes[i]);
-  return number;
 }
 
 // The key of a slice begins with a zero byte, which no name does.
@@ -135,11 +130,12 @@ Result<Tensor> BundleReader::read_strings(const BundleEntry& entry, const Shard&
   if (rest.size() < 4 || rest.size() - 4 != total) return lost("lengths of strings are damaged");
   uint32_t crc = 0;
   for (const uint64_t length : lengths) {
-    char number[8];
-    for (int i = 0; i < 8; ++i) number[i] = static_cast<char>(length >> (8 * i));
-    crc = crc32c({number, length > UINT32_MAX ? size_t{8} : size_t{4}}, crc);
+    std::string number;
+    put_little(&number, length);
+    if (length <= UINT32_MAX) number.resize(4);
+    crc = crc32c(number, crc);
   }
-  if (crc != unmasked(read_fixed32(rest)))
+  if (crc != unmasked(read_little<uint32_t>(rest)))
     return lost("the checksum of lengths of strings is wrong");
   if (crc32c(rest, crc) != unmasked(entry.checksum))
     return lost("the checksum of strings is wrong");

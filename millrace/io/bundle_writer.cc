@@ -5,16 +5,11 @@
 
 #include "millrace/format/wire_format.h"
 #include "millrace/io/crc32c.h"
+#include "millrace/io/little_endian.h"
 #include "millrace/io/table.h"
 
 namespace millrace::io {
 namespace {
-
-std::string fixed32(uint32_t number) {
-  std::string bytes;
-  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(number >> (8 * i));
-  return bytes;
-}
 
 // The bytes in front of a tensor's strings. The checksum is of the lengths as numbers, not of the
 // varints; it goes on over the strings.
@@ -28,11 +23,13 @@ StringHead string_head(std::span<const std::string> texts) {
   for (const std::string& text : texts) {
     wire::put_varint(&head.bytes, text.size());
     // A length that fits is summed up as four bytes: facts of the format.
-    std::string length = fixed32(static_cast<uint32_t>(text.size()));
-    if (text.size() > UINT32_MAX) length += fixed32(static_cast<uint32_t>(text.size() >> 32));
+    std::string length;
+    put_little<uint64_t>(&length, text.size());
+    if (text.size() <= UINT32_MAX) length.resize(4);
     head.crc = crc32c(length, head.crc);
   }
-  const std::string checksum = fixed32(masked(head.crc));
+  std::string checksum;
+  put_little(&checksum, masked(head.crc));
   head.bytes += checksum;
   head.crc = crc32c(checksum, head.crc);
   return head;

@@ -137,6 +137,11 @@ Result<AttrValue> Scanner::literal(std::string_view kind) {
     MR_ASSIGN(const double found, number("a number"));
     return static_cast<float>(found);
   };
+  const auto a_byte = [this]() -> Result<uint8_t> {
+    MR_ASSIGN(const int64_t value, integer("a byte"));
+    if (value < 0 || value > 255) return fail(at_, "a byte");
+    return static_cast<uint8_t>(value);
+  };
   if (kind == "int") return as_attr(an_integer());
   if (kind == "float") return as_attr(a_float());
   if (kind == "type") return as_attr(a_type());
@@ -149,6 +154,14 @@ Result<AttrValue> Scanner::literal(std::string_view kind) {
   if (kind == "list(string)") return list<std::string>(a_text);
   if (kind == "list(shape)") return list<PartialShape>(a_shape);
   if (kind == "list(bool)") return list<bool>(a_bool);
+  if (kind == "tensor" && take("bytes[")) {
+    std::vector<uint8_t> bytes;
+    do {
+      MR_ASSIGN(bytes.emplace_back(), a_byte());
+    } while (take(","));
+    MR_TRY(expect("]", "',' or ']' in a tensor"));
+    return AttrValue(Tensor::vector<uint8_t>(std::span<const uint8_t>(bytes)));
+  }
   next();
   return fail(at_, str_cat("nothing, because there is no literal of kind ", kind));
 }

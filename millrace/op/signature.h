@@ -10,7 +10,7 @@
 //              |  "number" | "real" | "floating" | "list({" types … "})"
 //   types      =  TYPE | "number" | "real" | "floating"
 //   default    =  literal: float, 3, 0.5, true, 'text', [2,?], ? (unknown shape), {} (empty list),
-//                 {float, int32}
+//                 {float, int32}, bytes[255,0] (a tensor of uint8)
 //
 // "number" stands for every type with arithmetic (bfloat16, half, float, double, int8..int64,
 // uint8..uint64, complex64, complex128), "real" for those without the complex ones, "floating" for

@@ -100,5 +100,16 @@ TEST_CASE("an error gives the column and what was expected there") {
   CHECK(message("-> ; ") == "signature of op Test, column 4: expected ',' or the end, found '; '");
 }
 
+TEST_CASE("a default of kind tensor is a list of bytes") {
+  OpDef op{.name = "Test", .signature = "-> | colour: tensor = bytes[255,0,7]"};
+  REQUIRE(parse_signature(op).ok());
+  const Tensor* colour = op.attrs[0].default_value->as_tensor();
+  REQUIRE(colour != nullptr);
+  CHECK(colour->dtype() == DType::u8);
+  CHECK(colour->flat<uint8_t>()[2] == 7);
+  OpDef wrong{.name = "Test", .signature = "-> | colour: tensor = bytes[256]"};
+  CHECK(parse_signature(wrong).code() == Code::invalid_argument);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -10,6 +10,7 @@
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/summary/families.h"
 #include "millrace/ops/tables/families.h"
 #include "millrace/ops/text/families.h"
 #include "millrace/ops/training/families.h"
@@ -19,13 +20,14 @@ namespace millrace {
 
 std::span<const OpRoom> op_rooms() {
   static constexpr OpRoom kRooms[] = {
-      {"flow", register_flow},     {"transfer", register_transfer},
-      {"array", register_array},   {"math", register_math},
-      {"state", register_state},   {"lists", register_lists},
-      {"text", register_text},     {"random", register_random},
-      {"nn", register_nn},         {"training", register_training},
-      {"files", register_files},   {"exchange", register_exchange},
-      {"tables", register_tables}, {"sampling", register_sampling},
+      {"flow", register_flow},       {"transfer", register_transfer},
+      {"array", register_array},     {"math", register_math},
+      {"state", register_state},     {"lists", register_lists},
+      {"text", register_text},       {"random", register_random},
+      {"nn", register_nn},           {"training", register_training},
+      {"files", register_files},     {"exchange", register_exchange},
+      {"tables", register_tables},   {"sampling", register_sampling},
+      {"summary", register_summary},
   };
   return kRooms;
 }

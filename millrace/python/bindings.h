@@ -21,5 +21,6 @@ void bind_gradients(pybind11::class_<GraphCore, std::shared_ptr<GraphCore>>& cor
 void bind_cluster(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
 void bind_checkpoints(pybind11::module_& module);
+void bind_records(pybind11::module_& module);
 
 }  // namespace millrace::python

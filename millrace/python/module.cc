@@ -18,6 +18,7 @@ PYBIND11_MODULE(_millrace, module) {
   bind_cluster(module);
   bind_session(module);
   bind_checkpoints(module);
+  bind_records(module);
   module.attr("version") = MILLRACE_VERSION;
   module.attr("graph_def_version") = kGraphDefVersion;
   // The one library of ops that graphs and sessions of this process use.

@@ -23,6 +23,7 @@ LAYERS = [
     ["_train"],
     ["_layers", "_measures", "_run"],
     ["_input", "_recurrent", "_saving"],
+    ["_summaries"],
     ["_supervised"],
     ["_check"],
 ]

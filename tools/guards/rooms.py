@@ -28,6 +28,7 @@ FLOORS = [
             "ops/exchange",
             "ops/tables",
             "ops/sampling",
+            "ops/summary",
         ],
     ),
     ("F2", ["ops"]),

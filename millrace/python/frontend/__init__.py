@@ -190,11 +190,23 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
     "app compat contrib debugging dtypes errors flags gfile initializers keras layers linalg logging lookup losses math metrics nn queue "
-    "random raw_ops regularizers strings train".split()
+    "random raw_ops regularizers strings summary train".split()
 )
+
+# Names that few programs use, by the module that has them: loaded likewise.
+_ELSEWHERE = {
+    "Event": "_summaries.messages",
+    "HistogramProto": "_summaries.messages",
+    "LogMessage": "_summaries.messages",
+    "SessionLog": "_summaries.messages",
+    "Summary": "_summaries.messages",
+    "SummaryMetadata": "_summaries.messages",
+}
 
 
 def __getattr__(name):
+    if name in _ELSEWHERE:
+        return getattr(_import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
     if name in _MODULES or name == "python":
         # Not by `import`, which would ask this function for what it is about to load.
         return _import_module(f"{__name__}.{name}")
@@ -202,7 +214,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_MODULES} - {"python"})
+    return sorted({*globals(), *_MODULES, *_ELSEWHERE} - {"python"})
 
 
 def disable_v2_behavior():

@@ -43,6 +43,7 @@ MODULES = {
     "raw_ops": "MatMul",
     "regularizers": "l2",
     "strings": "join",
+    "summary": "scalar",
     "train": "Server",
 }
 FORMS = [

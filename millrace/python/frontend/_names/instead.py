@@ -47,7 +47,6 @@ _ADVICE = {
     "fft": _NUMPY,
     "svd": _NUMPY,
     "self_adjoint_eig": _NUMPY,
-    "summary": "fetch the values, and write or print them in Python",
     "test": "the module unittest, and numpy.testing for arrays",
     "tpu": _CPU,
     "train.MonitoredTrainingSession": (

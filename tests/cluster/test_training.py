@@ -30,8 +30,8 @@ class Training:
         self._until.touch()
         ends = []
         for task in (self.chief, self.worker):
-            assert task.wait() == 0, task.output()
-            ends.append(int(re.search(r"ended at (\d+)", task.output())[1]))
+            assert task.wait() == 0 and task.output().endswith("ended\n"), task.output()
+            ends += map(int, re.findall(r"ended at (\d+)", task.output()))
         return ends
 
 
@@ -103,3 +103,47 @@ def test_a_chief_that_is_started_again_says_what_it_sets_anew(training):
     assert "has values already, and there is no checkpoint to restore" in job.chief.output()
     wait_for_more_steps(job.worker)
     job.finish()
+
+
+def test_a_chief_that_is_started_again_goes_on_from_its_checkpoint(training, tmp_path):
+    job = training("--checkpoints", str(tmp_path / "checkpoints"))
+    wait_until(job.chief, lambda: max(steps(job.chief)) >= 60)
+    job.chief.signal(signal.SIGKILL)
+    job.chief.wait()
+    job.chief = job.start("worker", 0)
+    wait_for_more_steps(job.chief)
+    # What was saved last, of every 20 steps, is where it begins.
+    assert "Restoring parameters from" in job.chief.output()
+    assert steps(job.chief)[0] > 40
+    assert "set them anew" not in job.chief.output()
+    assert min(job.finish()) > 40
+
+
+def test_after_the_death_of_a_ps_training_goes_on_from_the_checkpoint(training, tmp_path):
+    job = training("--checkpoints", str(tmp_path / "checkpoints"))
+    wait_until(job.chief, lambda: max(steps(job.chief)) >= 60)
+    before = len(steps(job.chief))
+    job.ps.signal(signal.SIGKILL)
+    job.ps.wait()
+    job.ps = job.start("ps", 0)
+    for task in (job.chief, job.worker):
+        task.wait_for("the session was lost: ")
+        wait_until(task, lambda: task.output().count("Running local_init_op") == 2)
+        wait_for_more_steps(task)
+    assert "Restoring parameters from" in job.chief.output()
+    assert min(steps(job.chief)[before:]) > 40
+    job.finish()
+
+
+def test_workers_in_step_go_on_when_one_that_was_killed_is_back(training):
+    job = training("--sync")
+    job.worker.signal(signal.SIGKILL)
+    job.worker.wait()
+    job.worker = job.start("worker", 1)
+    reached = steps(job.chief)[-1]
+    for task in (job.chief, job.worker):
+        wait_for_more_steps(task)
+    assert steps(job.chief) == sorted(steps(job.chief)) and steps(job.worker)[0] >= reached
+    job.finish()
+    # Nobody leaves them waiting: the end of the chief is the end of its tokens.
+    assert "Traceback" not in job.worker.output() + job.chief.output()

@@ -1,6 +1,6 @@
 """One task of a training job, for tests: parameters on ps, each worker trains until a file appears.
 
-Prints "step N" after each step, "ended at N" at the end. Task 0 of the workers is the chief.
+Prints "step N" after each step, "ended" at the end. Task 0 of the workers is the chief.
 """
 
 import argparse
@@ -11,21 +11,27 @@ import sys
 import millrace as tf
 
 
-def build():
-    """(the Operation that trains, the loss): y = 2 x - 1 from points on the line."""
+def build(workers):
+    """(what trains, the loss, the optimizer): y = 2 x - 1 from points on the line.
+
+    `workers`: how many train in step with each other; 0 for each on its own.
+    """
     weight = tf.get_variable("weight", [], initializer=tf.zeros_initializer())
     bias = tf.get_variable("bias", [], initializer=tf.zeros_initializer())
     x = tf.random_uniform([32], -1.0, 1.0)
     loss = tf.reduce_mean(tf.square(weight * x + bias - (2.0 * x - 1.0)))
     step = tf.train.get_or_create_global_step()
-    return tf.train.GradientDescentOptimizer(0.05).minimize(loss, global_step=step), loss
+    optimizer = tf.train.GradientDescentOptimizer(0.05)
+    if workers:
+        optimizer = tf.train.SyncReplicasOptimizer(optimizer, workers)
+    return optimizer.minimize(loss, global_step=step), loss, optimizer
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--until", required=True, help="trains until this file is there")
     parser.add_argument("--checkpoints", help="a folder for checkpoints")
-    parser.add_argument("--alone", action="store_true", help="sees no other worker")
+    parser.add_argument("--sync", action="store_true", help="all workers in step with each other")
     options = parser.parse_args()
     tf.logging.set_verbosity(tf.logging.INFO)
 
@@ -39,21 +45,27 @@ def main():
         cluster=config["cluster"], worker_device=f"/job:worker/task:{index}"
     )
     with tf.device(setter):
-        train, loss = build()
-    filters = ["/job:ps", f"/job:worker/task:{index}"] if options.alone else []
+        workers = len(config["cluster"]["worker"]) if options.sync else 0
+        train, loss, optimizer = build(workers)
+    is_chief = index == 0
+    hooks = [optimizer.make_session_run_hook(is_chief)] if options.sync else []
     with tf.train.MonitoredTrainingSession(
         server.target,
-        is_chief=index == 0,
+        is_chief=is_chief,
+        hooks=hooks,
         checkpoint_dir=options.checkpoints,
         save_checkpoint_secs=None,
         save_checkpoint_steps=20 if options.checkpoints else None,
-        config=tf.ConfigProto(device_filters=filters),
         max_wait_secs=50,
     ) as session:
-        while not os.path.exists(options.until):
+        # In step with the others only the chief may leave: they would wait for who is gone.
+        while not session.should_stop() and (
+            options.sync and not is_chief or not os.path.exists(options.until)
+        ):
             _, value, step = session.run([train, loss, tf.train.get_global_step()])
             print(f"step {step} loss {value:.6f}")
         print(f"ended at {session.run(tf.train.get_global_step())}")
+    print("ended")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 import weakref
 
 from millrace._graph.collection_protos import register_proto_function
@@ -26,6 +27,10 @@ class QueueRunnerDef(Message):
         "cancel_op_name": (4, str),
         "queue_closed_exception_types": (5, many(int)),
     }
+
+
+class QueueRunnerThread(threading.Thread):
+    """A thread of a QueueRunner: once its queue is closed it has nothing more to do."""
 
 
 class QueueRunner:
@@ -128,7 +133,7 @@ class QueueRunner:
             self._running[sess] = len(self.enqueue_ops)
             self.exceptions_raised = []
         threads = [
-            threading.Thread(
+            QueueRunnerThread(
                 target=self._fill,
                 args=(sess, operation, coord),
                 name=f"QueueRunnerThread-{self.name}-{operation.name}",
@@ -137,7 +142,7 @@ class QueueRunner:
         ]
         if coord is not None:
             threads.append(
-                threading.Thread(
+                QueueRunnerThread(
                     target=self._close_on_stop,
                     args=(sess, coord),
                     name=f"QueueRunnerThread-{self.name}-close_on_stop",
@@ -216,6 +221,33 @@ class QueueRunner:
     def from_proto(queue_runner_def, import_scope=None):
         """The QueueRunner of a QueueRunnerDef, whose nodes are in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
+
+
+_CLOSING = 1.0  # seconds that threads get to see that their queue is closed
+
+
+def end_filling(coord, sess, grace_secs):
+    """Asks all threads of a Coordinator to end, and closes the session if those that fill queues don't.
+
+    What such a thread waits for may be something else than its queue, gradients for instance; the end of
+    the session ends that too. Other threads get `grace_secs` before.
+    """
+    coord.request_stop()
+    until = time.monotonic() + grace_secs
+    threads = coord.registered_threads
+    fillers = [thread for thread in threads if isinstance(thread, QueueRunnerThread)]
+    for thread in threads:
+        if thread not in fillers and thread is not threading.current_thread() and thread.ident:
+            thread.join(max(0, until - time.monotonic()))
+    until = min(until, time.monotonic() + _CLOSING)
+    for thread in fillers:
+        if thread.ident:
+            thread.join(max(0, until - time.monotonic()))
+    if any(thread.is_alive() for thread in fillers):
+        try:
+            sess.close()
+        except errors.OpError as error:
+            _log.debug("closing a session whose threads still waited: %s", error)
 
 
 def _are_errors(types):

@@ -68,6 +68,12 @@ class Coordinator:
         with self._lock:
             self._registered.add(thread)
 
+    @property
+    def registered_threads(self):
+        """The threads that `join` waits for."""
+        with self._lock:
+            return list(self._registered)
+
     @contextlib.contextmanager
     def stop_on_exception(self):
         """An exception inside the block asks for the end, and goes no further."""

@@ -11,6 +11,7 @@ from millrace._flow.control_flow import group
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import add_to_collection, get_collection
 from millrace._graph.graph import get_default_graph
+from millrace._input.queue_runner import end_filling
 from millrace._run import summaries
 from millrace._run.coordinator import Coordinator, LooperThread
 from millrace._saving.graph_files import write_graph
@@ -194,6 +195,8 @@ class Supervisor:
             self.request_stop(error)
         finally:
             try:
+                if sess is not None:
+                    end_filling(self._coord, sess, self._stop_grace_secs)
                 self.stop(close_summary_writer=close_summary_writer)
             finally:
                 if sess is not None:

@@ -150,7 +150,8 @@ class SyncReplicasOptimizer(Optimizer):
         return _Beside(self._global_step)
 
     def _put_tokens(self, count):
-        tokens = gen_ops.fill([count], self._global_step)
+        # Read here: what the variable read when it was made may be the step before.
+        tokens = gen_ops.fill([count], self._global_step.read_value())
         return self._token_queue.enqueue_many((tokens,))
 
     def get_chief_queue_runner(self):

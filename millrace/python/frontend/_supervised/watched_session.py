@@ -7,7 +7,7 @@ import logging
 
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import get_collection
-from millrace._input.queue_runner import start_queue_runners
+from millrace._input.queue_runner import end_filling, start_queue_runners
 from millrace._run.config import RunMetadata, RunOptions
 from millrace._run.coordinator import Coordinator
 from millrace._supervised.hook import SessionRunArgs, SessionRunContext, SessionRunValues
@@ -101,8 +101,8 @@ class WatchedSession:
 
     def close(self):
         """Ends the threads and the session. Raises the error of a thread, if one had any."""
-        self._coordinator.request_stop()
         try:
+            end_filling(self._coordinator, self.session, self._grace)
             self._coordinator.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
         finally:
             self._close_session()

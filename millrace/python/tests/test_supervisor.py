@@ -220,6 +220,7 @@ def test_the_chief_restores_and_saves(step, tmp_path):
         save_model_secs=3600,
         init_fn=lambda session: 1 / 0,
         init_op=tf.global_variables_initializer(),
+        local_init_op=tf.train.get_global_step().initializer,  # what is written of a step is its number
         ready_op=None,
     )
     with supervisor.managed_session() as session:

@@ -206,8 +206,9 @@ TEST_CASE("what has no gradient yet is refused by name, but only where one would
     s = Switch(x, p)
     one = Const(1.0)
     m = Merge(s:0, one)
-    zero = Const(0)
-    q = Prod(x, zero)
+    size = Const(1)
+    h = StackV2(size, elem_type=float)
+    q = StackPushV2(h, x)
     a = PreventGradient(x, message="by hand")
     y = Neg(x)
   )");
@@ -215,7 +216,7 @@ TEST_CASE("what has no gradient yet is refused by name, but only where one would
         "UNIMPLEMENTED: the gradient of 'm' (op type: Merge) can't be made: its inputs are not "
         "the two branches of one predicate; use tf.cond");
   CHECK(program.names(program.by({"q"}, {"x"})) ==
-        "NOT_FOUND: No gradient defined for operation 'q' (op type: Prod)");
+        "NOT_FOUND: No gradient defined for operation 'q' (op type: StackPushV2)");
   CHECK(program.names(program.by({"a"}, {"x"})) ==
         "NOT_FOUND: gradient of 'a' (op type: PreventGradient): Gradient explicitly disabled. "
         "Reason: by hand");

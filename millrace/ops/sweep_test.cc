@@ -194,17 +194,24 @@ TEST_CASE("every op says what it does and has a kernel and a shape rule") {
   }
 }
 
+// Ops of control flow and calls pass on what they get, or run bodies: their gradients are made by
+// whoever sees all of a loop or a conditional (autodiff/), not by the op.
+bool is_walked_as_a_whole(const OpDef& op) {
+  const bool is_list = op.name == "EmptyTensorList" || op.name.starts_with("TensorArray") ||
+                       op.name.starts_with("TensorList") || op.name.starts_with("Stack") ||
+                       op.name.starts_with("Optional");
+  return op.role != Role::ordinary || is_list || op.name == "RefMerge";
+}
+
 TEST_CASE("an op has a gradient, or the words why not, and never both") {
   std::string silent;
-  int number = 0;
   for (const OpDef* op : registry().all()) {
     CAPTURE(op->name);
     CHECK((op->grad == nullptr || op->not_differentiable.empty()));
     if (op->grad != nullptr || !op->not_differentiable.empty()) continue;
-    str_append(&silent, " ", op->name);
-    ++number;
+    if (!is_walked_as_a_whole(*op)) str_append(&silent, " ", op->name);
   }
-  if (number > 0) MESSAGE(number, " ops say nothing of their gradient yet:", silent);
+  CHECK(silent == "");
 }
 
 TEST_CASE("every op that only needs tensors has an example") {

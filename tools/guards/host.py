@@ -17,7 +17,7 @@ BEGINNINGS = ("millrace/base/", "millrace/bin/", "millrace/session/runtime.")
 # "file": why it may.
 ALLOWED = {
     "millrace/transport/grpc/outgoing_call.cc": "gRPC counts deadlines by the machine's clock",
-    "millrace/ops/loops/random_stream.cc": "a kernel may run where no worker has given it a source",
+    "millrace/ops/loops/philox_blocks.cc": "a kernel may run where no worker has given it a source",
     "millrace/ops/state/queue_handles.cc": "likewise",
     "millrace/session/launched_task.cc": "what is wrong with the environment is told before there is "
     "a runtime",

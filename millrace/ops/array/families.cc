@@ -10,7 +10,14 @@ Status register_array(OpRegistry& ops) {
   MR_TRY(register_slices(ops));
   MR_TRY(register_joins(ops));
   MR_TRY(register_layout(ops));
-  return register_gathers(ops);
+  MR_TRY(register_gathers(ops));
+  MR_TRY(register_nd(ops));
+  MR_TRY(register_uniques(ops));
+  MR_TRY(register_partitions(ops));
+  MR_TRY(register_diagonals(ops));
+  MR_TRY(register_blocks(ops));
+  MR_TRY(register_moves(ops));
+  return register_patches(ops);
 }
 
 }  // namespace millrace

@@ -36,4 +36,28 @@ Status register_layout(OpRegistry& ops);
 // Picking rows by index: Gather, GatherV2.
 Status register_gathers(OpRegistry& ops);
 
+// Slices that rows of indices name: GatherNd, ScatterNd, TensorScatterUpdate and its kin,
+// SparseToDense.
+Status register_nd(OpRegistry& ops);
+
+// Each element once: Unique, UniqueWithCounts and their second versions, ListDiff.
+Status register_uniques(OpRegistry& ops);
+
+// Dealing rows out and putting them together: DynamicPartition, DynamicStitch.
+Status register_partitions(OpRegistry& ops);
+
+// Diagonals of matrices: Diag, DiagPart, MatrixDiag, MatrixDiagPart, MatrixSetDiag in all their
+// versions, MatrixBandPart.
+Status register_diagonals(OpRegistry& ops);
+
+// Blocks to batches or channels and back: SpaceToBatch, SpaceToBatchND, BatchToSpace,
+// BatchToSpaceND, SpaceToDepth, DepthToSpace.
+Status register_blocks(OpRegistry& ops);
+
+// Elements in another place: Roll, ReverseSequence, MirrorPad, MirrorPadGrad.
+Status register_moves(OpRegistry& ops);
+
+// ExtractImagePatches.
+Status register_patches(OpRegistry& ops);
+
 }  // namespace millrace

@@ -33,4 +33,36 @@ Status unpack(GradContext& g);
 Status gather(GradContext& g);
 Status gather_v2(GradContext& g);
 
+Status gather_nd(GradContext& g);
+Status scatter_nd(GradContext& g);
+Status tensor_scatter_update(GradContext& g);
+Status tensor_scatter_add(GradContext& g);
+Status tensor_scatter_sub(GradContext& g);
+Status tensor_scatter_extreme(GradContext& g);
+Status sparse_to_dense(GradContext& g);
+Status dynamic_partition(GradContext& g);
+Status dynamic_stitch(GradContext& g);
+
+Status diag(GradContext& g);
+Status diag_part(GradContext& g);
+Status matrix_diag(GradContext& g);
+Status matrix_diag_part(GradContext& g);
+Status matrix_set_diag(GradContext& g);
+Status matrix_band_part(GradContext& g);
+
+Status space_to_batch(GradContext& g);
+Status batch_to_space(GradContext& g);
+Status space_to_batch_nd(GradContext& g);
+Status batch_to_space_nd(GradContext& g);
+Status space_to_depth(GradContext& g);
+Status depth_to_space(GradContext& g);
+
+Status mirror_pad(GradContext& g);
+Status mirror_pad_grad(GradContext& g);
+Status reverse_sequence(GradContext& g);
+Status roll(GradContext& g);
+Status extract_image_patches(GradContext& g);
+
+Status tensor_strided_slice_update(GradContext& g);
+
 }  // namespace millrace::grad

@@ -111,9 +111,15 @@ Attrs masks_of(const GradContext& g) {
 }  // namespace
 
 Status strided_slice(GradContext& g) {
-  const Endpoint shape = shape_as(g, g.input(0), g.dtype(g.input(1)));
-  g.set_input_grad(0, g.add("StridedSliceGrad",
-                            {shape, g.input(1), g.input(2), g.input(3), g.grad()}, masks_of(g)));
+  // StridedSlice takes indices of 16 bits, its gradient does not.
+  const bool is_narrow = g.dtype(g.input(1)) == DType::i16;
+  const auto entry = [&](int slot) {
+    return is_narrow ? as_int32(g, g.input(slot)) : g.input(slot);
+  };
+  const Endpoint begin = entry(1), end = entry(2), strides = entry(3);
+  const Endpoint shape = shape_as(g, g.input(0), g.dtype(begin));
+  g.set_input_grad(0,
+                   g.add("StridedSliceGrad", {shape, begin, end, strides, g.grad()}, masks_of(g)));
   return {};
 }
 

@@ -5,8 +5,8 @@
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/slice_assign.h"
 #include "millrace/ops/loops/strided_copy.h"
-#include "millrace/ops/loops/strided_slice.h"
 
 namespace millrace {
 namespace {
@@ -76,26 +76,6 @@ Status infer_slice(InferContext& context) {
 
 // --- StridedSlice ---
 
-struct BoundMasks {
-  Result<SliceMasks> read(const KernelSpec& spec) const { return SliceMasks::from(spec.attrs); }
-};
-
-// What inputs 1 to 3 say.
-Result<SliceArguments> read_arguments(KernelContext& context, const SliceMasks& masks) {
-  SliceArguments arguments;
-  MR_ASSIGN(arguments.begin, read_integers(context.input(1), "begin"));
-  MR_ASSIGN(arguments.end, read_integers(context.input(2), "end"));
-  MR_ASSIGN(arguments.strides, read_integers(context.input(3), "strides"));
-  arguments.count = arguments.begin->size();
-  arguments.masks = masks;
-  if (arguments.end->size() != arguments.count || arguments.strides->size() != arguments.count) {
-    return invalid("Expected begin, end, and strides to be 1D equal size tensors, but got sizes ",
-                   arguments.count, ", ", arguments.end->size(), " and ",
-                   arguments.strides->size());
-  }
-  return arguments;
-}
-
 // Where the box that a plan describes lies in a tensor with these strides.
 Strides sliced_strides(const SlicePlan& plan, Strides strides) {
   for (size_t axis = 0; axis < strides.size(); ++axis) strides[axis] *= plan.stride[axis];
@@ -104,7 +84,7 @@ Strides sliced_strides(const SlicePlan& plan, Strides strides) {
 
 Result<Tensor> strided_slice(KernelContext& context, const SliceMasks& masks) {
   const Tensor& input = context.input(0);
-  MR_ASSIGN(const SliceArguments arguments, read_arguments(context, masks));
+  MR_ASSIGN(const SliceArguments arguments, read_slice_arguments(context, masks));
   MR_ASSIGN(const SlicePlan plan, plan_slice(input.shape(), arguments));
   MR_ASSIGN(const Shape shape, Shape::create(plan.output));
   const bool is_everything =
@@ -124,7 +104,7 @@ Result<Tensor> strided_slice(KernelContext& context, const SliceMasks& masks) {
 Result<Tensor> strided_slice_grad(KernelContext& context, const SliceMasks& masks) {
   const Tensor& dy = context.input(4);
   MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
-  MR_ASSIGN(const SliceArguments arguments, read_arguments(context, masks));
+  MR_ASSIGN(const SliceArguments arguments, read_slice_arguments(context, masks));
   MR_ASSIGN(const SlicePlan plan, plan_slice(shape, arguments));
   MR_ASSIGN(const Shape sliced, Shape::create(plan.output));
   if (sliced != dy.shape()) {
@@ -138,6 +118,17 @@ Result<Tensor> strided_slice_grad(KernelContext& context, const SliceMasks& mask
   CancelProbe probe(context);
   MR_TRY(copy_box(box.dims(), dy, {0, from}, output, {offset_of(plan.begin, own), to}, probe));
   return output;
+}
+
+// The input with `value`, which broadcasts, where the slice is.
+Result<Tensor> strided_slice_update(KernelContext& context, const SliceMasks& masks) {
+  MR_ASSIGN(const SliceArguments arguments, read_slice_arguments(context, masks));
+  Tensor held = context.take_input(0);
+  if (!held.is_sole_owner()) {
+    MR_ASSIGN(held, held.clone());
+  }
+  MR_TRY(assign_slice(held, arguments, context.input(4), CancelProbe(context)));
+  return held;
 }
 
 Status infer_strided_slice(InferContext& context) {
@@ -183,6 +174,18 @@ Status register_slices(OpRegistry& ops) {
           {"[5], [1], [4], [2], [2 4] -> [0 2 0 4 0] | T = float",
            "[3], [0], [0], [-1], [5 4 3] -> [3 4 5] | begin_mask = 1, end_mask = 1, T = float",
            "[3], [-2], [0], [1], 4 -> [0 4 0] | shrink_axis_mask = 1, T = float"},
+  }));
+  MR_TRY(ops.add({
+      .name = "TensorStridedSliceUpdate",
+      .doc = "The input with value, which is repeated to fit, where the slice is.",
+      .signature = "input: T, begin: Index, end: Index, strides: Index, value: T -> output: T | "
+                   "T: type, Index: {int32, int64}, begin_mask: int = 0, end_mask: int = 0, "
+                   "ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0",
+      .infer = infer::same_as_input,
+      .cpu = kernel_with(strided_slice_update, BoundMasks()),
+      .grad = grad::tensor_strided_slice_update,
+      .examples = {"[1 2 3 4 5], [1], [4], [2], [8 9] -> [1 8 3 9 5]",
+                   "[1 2 3], [-2], [0], [1], 9 -> [1 9 3] | shrink_axis_mask = 1"},
   }));
   return ops.add({
       .name = "StridedSlice",

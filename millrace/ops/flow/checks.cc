@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "millrace/op/blocking.h"
+#include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/flow/families.h"
 #include "millrace/ops/loops/forward.h"
@@ -120,6 +121,13 @@ Status check_numerics(KernelContext& context, FindLoop find, const std::string& 
   return invalid(message, " : Tensor had ", what, " values");
 }
 
+// What arrives is checked, too.
+Status check_gradient(GradContext& g) {
+  const std::string message = "Not a number (NaN) or infinity (Inf) values detected in gradient.";
+  g.set_input_grad(0, g.add("CheckNumerics", {g.grad()}, {{"message", message}}));
+  return {};
+}
+
 }  // namespace
 
 Status register_checks(OpRegistry& ops) {
@@ -129,6 +137,7 @@ Status register_checks(OpRegistry& ops) {
       .signature = "condition: bool, data: T -> | T: list(type) >= 1, summarize: int = 3",
       .infer = infer::no_outputs,
       .cpu = kernel_with(assert_true, integer("summarize")),
+      .not_differentiable = "it gives nothing",
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,
@@ -143,6 +152,10 @@ Status register_checks(OpRegistry& ops) {
                    "message: string = '', first_n: int = -1, summarize: int = 3",
       .infer = infer::same_as_input,
       .cpu = kernel_from<PrintKernel>(text("message"), integer("first_n"), integer("summarize")),
+      .grad = [](GradContext& g) -> Status {
+        g.set_input_grad(0, g.grad());
+        return {};
+      },
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,
@@ -154,6 +167,7 @@ Status register_checks(OpRegistry& ops) {
       .signature = "input: string -> | output_stream: string = 'stderr', end: string = '\n'",
       .infer = infer::no_outputs,
       .cpu = kernel_class<PrintTextKernel>(),
+      .not_differentiable = "it gives nothing",
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,
@@ -167,6 +181,7 @@ Status register_checks(OpRegistry& ops) {
                            return &find_abnormal<T>;
                          }),
                          text("message")),
+      .grad = check_gradient,
       .stateful = true,
       .foldable = false,
       .examples = {"[1 -2] -> [1 -2] | message = 'm'"},

@@ -162,6 +162,7 @@ Status register_branches(OpRegistry& ops) {
       .signature = "input: T -> output: bool | T: type",
       .infer = infer::scalar,
       .cpu = kernel(run_to_bool),
+      .not_differentiable = "its result is true or false",
       .cost = Cost::cheap,
       .examples = {"3 -> true", "[0 0] -> true"},
   }));
@@ -217,6 +218,7 @@ Status register_control_flow(OpRegistry& ops) {
       .signature = "->",
       .infer = infer::no_outputs,
       .cpu = kernel(nothing),
+      .not_differentiable = "it gives nothing",
       .role = Role::nothing,
       .foldable = false,
       .cost = Cost::cheap,
@@ -227,6 +229,7 @@ Status register_control_flow(OpRegistry& ops) {
       .signature = "->",
       .infer = infer::no_outputs,
       .cpu = kernel(nothing),
+      .not_differentiable = "it gives nothing",
       .role = Role::control_trigger,
       .foldable = false,
       .cost = Cost::cheap,

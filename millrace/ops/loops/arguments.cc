@@ -64,13 +64,13 @@ Result<Shape> read_shape(const Tensor& tensor, std::string_view what) {
   return Shape::create(dims).with(what);
 }
 
-Status infer_shape_of(InferContext& context, std::string_view what) {
-  if (const Tensor* dims = context.constant(0)) {
+Status infer_shape_of(InferContext& context, std::string_view what, int slot) {
+  if (const Tensor* dims = context.constant(slot)) {
     MR_ASSIGN(const Shape shape, read_shape(*dims, what));
     context.set_output(0, shape);
     return {};
   }
-  const PartialShape& dims = context.input(0);
+  const PartialShape& dims = context.input(slot);
   if (dims.rank() == 1 && dims.dim(0) != kUnknownDim && dims.dim(0) <= kMaxRank)
     context.set_output(0, PartialShape::of_rank(static_cast<int>(dims.dim(0))));
   return {};

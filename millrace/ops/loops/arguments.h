@@ -19,8 +19,8 @@ Result<std::vector<int64_t>> read_integers(const Tensor& tensor, std::string_vie
 Result<int64_t> read_integer(const Tensor& tensor, std::string_view what);
 // A shape given as a vector of dims.
 Result<Shape> read_shape(const Tensor& tensor, std::string_view what);
-// The output's shape where input 0, called `what`, gives it.
-Status infer_shape_of(InferContext& context, std::string_view what);
+// Output 0's shape where input `slot`, called `what`, gives it.
+Status infer_shape_of(InferContext& context, std::string_view what, int slot = 0);
 // As read_shape, -1 meaning unknown.
 Result<PartialShape> read_partial_shape(const Tensor& tensor, std::string_view what);
 

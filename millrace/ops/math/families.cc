@@ -13,6 +13,16 @@ Status register_math(OpRegistry& ops) {
   MR_TRY(register_reductions(ops));
   MR_TRY(register_scans(ops));
   MR_TRY(register_segments(ops));
+  MR_TRY(register_trigonometry(ops));
+  MR_TRY(register_gammas(ops));
+  MR_TRY(register_bessels(ops));
+  MR_TRY(register_complexes(ops));
+  MR_TRY(register_bits(ops));
+  MR_TRY(register_clipping(ops));
+  MR_TRY(register_sparse_segments(ops));
+  MR_TRY(register_counts(ops));
+  MR_TRY(register_einsum(ops));
+  MR_TRY(register_quantize(ops));
   return register_select(ops);
 }
 

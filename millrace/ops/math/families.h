@@ -17,8 +17,27 @@ Status register_unary(OpRegistry& ops);
 // SqrtGrad, RsqrtGrad, ReciprocalGrad, InvGrad.
 Status register_unary_gradients(OpRegistry& ops);
 
-// Functions that mathematics has no short formula for: Erf, Erfc, Lgamma, Digamma.
+// Angles and hyperbolic functions: Acos, Asin, Atan, Sinh, Cosh, Asinh, Acosh, Atanh.
+Status register_trigonometry(OpRegistry& ops);
+
+// Functions that mathematics has no short formula for: Erf, Erfc, Erfinv, Ndtri, Lgamma, Digamma;
+// Xdivy, Xlogy, Xlog1py; NextAfter.
 Status register_special(OpRegistry& ops);
+
+// Functions around gamma: Igamma, Igammac, Zeta, Polygamma, Betainc, and what their gradients take.
+Status register_gammas(OpRegistry& ops);
+
+// Bessel functions: I, J, K and Y of orders 0 and 1.
+Status register_bessels(OpRegistry& ops);
+
+// Complex numbers and their parts: Conj, Real, Imag, Angle, Complex, ComplexAbs.
+Status register_complexes(OpRegistry& ops);
+
+// Bits of whole numbers: BitwiseAnd, BitwiseOr, BitwiseXor, Invert, shifts, PopulationCount.
+Status register_bits(OpRegistry& ops);
+
+// ClipByValue, Cross.
+Status register_clipping(OpRegistry& ops);
 
 // Arithmetic of two tensors with broadcasting: Add, Sub, Mul, RealDiv, FloorMod …; and AddN, the
 // sum of many tensors of one shape.
@@ -36,11 +55,24 @@ Status register_matmuls(OpRegistry& ops);
 // Folding axes of a tensor into one value each: Sum, Mean, Prod, Max, Min, All, Any, L2Loss.
 Status register_reductions(OpRegistry& ops);
 
-// Looking along one axis: ArgMax and ArgMin, Cumsum.
+// Looking along one axis: ArgMax and ArgMin, Cumsum, Cumprod, CumulativeLogsumexp.
 Status register_scans(OpRegistry& ops);
 
-// Folding rows by the segment that each belongs to: UnsortedSegmentSum.
+// Folding rows by the segment that each belongs to: SegmentSum, UnsortedSegmentSum and their kin.
 Status register_segments(OpRegistry& ops);
+
+// The same of picked rows: SparseSegmentSum, Mean and SqrtN.
+Status register_sparse_segments(OpRegistry& ops);
+
+// Counting: Bincount, DenseBincount, Bucketize, HistogramFixedWidth.
+Status register_counts(OpRegistry& ops);
+
+// Rounding to few bits: FakeQuantWithMinMaxArgs, ...Vars, ...VarsPerChannel and their gradients,
+// QuantizeAndDequantize and its later versions.
+Status register_quantize(OpRegistry& ops);
+
+// Sums of products along axes that letters name: Einsum.
+Status register_einsum(OpRegistry& ops);
 
 // Choosing by a condition: Where, Select, SelectV2.
 Status register_select(OpRegistry& ops);

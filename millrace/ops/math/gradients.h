@@ -57,14 +57,81 @@ Status batch_matmul(GradContext& g);
 Status sum(GradContext& g);
 Status mean(GradContext& g);
 Status extreme(GradContext& g);  // of Max and Min
-Status unsorted_segment_sum(GradContext& g);
+Status prod(GradContext& g);
+Status euclidean_norm(GradContext& g);
 Status l2_loss(GradContext& g);
 Status cumsum(GradContext& g);
+Status cumprod(GradContext& g);
+Status cumulative_logsumexp(GradContext& g);
+
+// Of folding rows by segments.
+Status segment_sum(GradContext& g);
+Status segment_mean(GradContext& g);
+Status segment_prod(GradContext& g);
+Status segment_extreme(GradContext& g);
+Status unsorted_segment_sum(GradContext& g);
+Status unsorted_segment_prod(GradContext& g);
+Status unsorted_segment_extreme(GradContext& g);
+Status sparse_segments(GradContext& g);
+Status sparse_segment_grads(GradContext& g);
+
+// Of the functions of trigonometry.cc, special.cc, gammas.cc and bessels.cc.
+Status asin(GradContext& g);
+Status acos(GradContext& g);
+Status atan(GradContext& g);
+Status sinh(GradContext& g);
+Status cosh(GradContext& g);
+Status asinh(GradContext& g);
+Status acosh(GradContext& g);
+Status atanh(GradContext& g);
+Status digamma(GradContext& g);
+Status erfinv(GradContext& g);
+Status ndtri(GradContext& g);
+Status xdivy(GradContext& g);
+Status xlogy(GradContext& g);
+Status xlog1py(GradContext& g);
+Status igamma(GradContext& g);
+Status igammac(GradContext& g);
+Status zeta(GradContext& g);
+Status polygamma(GradContext& g);
+Status betainc(GradContext& g);
+Status bessel_i0(GradContext& g);
+Status bessel_i0e(GradContext& g);
+Status bessel_i1(GradContext& g);
+Status bessel_i1e(GradContext& g);
+Status bessel_j0(GradContext& g);
+Status bessel_j1(GradContext& g);
+Status bessel_y0(GradContext& g);
+Status bessel_y1(GradContext& g);
+Status bessel_k0(GradContext& g);
+Status bessel_k0e(GradContext& g);
+Status bessel_k1(GradContext& g);
+Status bessel_k1e(GradContext& g);
+
+// Of complex numbers and their parts.
+Status conj(GradContext& g);
+Status real(GradContext& g);
+Status imag(GradContext& g);
+Status angle(GradContext& g);
+Status complex_abs(GradContext& g);
+Status complex(GradContext& g);
+
+Status clip_by_value(GradContext& g);
+Status cross(GradContext& g);
+Status einsum(GradContext& g);
+
+// Of rounding, as if it did nothing.
+Status straight_through(GradContext& g);
+Status quantize_v4(GradContext& g);
+Status fake_quant_args(GradContext& g);
+Status fake_quant_vars(GradContext& g);
 
 Status select(GradContext& g);
 Status select_v2(GradContext& g);
 Status cast(GradContext& g);
 
+// x, or its real part if it is complex.
+Endpoint as_real(GradContext& g, Endpoint x);
 // x, or its conjugate if it is complex.
 Endpoint conjugate(GradContext& g, Endpoint x);
 

@@ -1,5 +1,6 @@
 // Part of gradients.h: of sums and of what else folds axes.
 #include <algorithm>
+#include <limits>
 
 #include "millrace/ops/math/gradients.h"
 
@@ -84,21 +85,48 @@ Status l2_loss(GradContext& g) {
   return {};
 }
 
-// Each row has what arrives at its segment; nothing, if it has none.
-Status unsorted_segment_sum(GradContext& g) {
-  const Endpoint ids = g.input(1), axis = g.scalar(DType::i32, 0);
-  const Endpoint zero = g.scalar(g.dtype(ids), 0);
-  const Endpoint rows = g.add("GatherV2", {g.grad(), g.add("Maximum", {ids, zero}), axis});
-  Endpoint has_one = g.add("GreaterEqual", {ids, zero});
-  // As many axes of 1 behind those of the ids as a row has.
-  const Endpoint ranks = g.add("Sub", {g.add("Rank", {rows}), g.add("Rank", {ids})});
-  const Endpoint ones =
-      g.add("Fill", {g.add("Reshape", {ranks, g.vector({1})}), g.scalar(DType::i32, 1)});
-  const Endpoint shape =
-      g.add("ConcatV2", {g.add("Shape", {ids}), ones, axis}, {{"N", int64_t{2}}});
-  has_one = g.add("Reshape", {has_one, shape});
-  const Endpoint none = g.scalar(g.dtype(rows), 0);
-  g.set_input_grad(0, g.add("SelectV2", {has_one, rows, none}));
+// x / norm; where the norm is 0, so is every x of it.
+Status euclidean_norm(GradContext& g) {
+  const Endpoint shape = kept_shape(g);
+  const Endpoint norm = with_kept_axes(g, g.output(0), shape);
+  const Endpoint arriving = with_kept_axes(g, g.grad(), shape);
+  const bool divides_safely = g.dtype(norm) != DType::bf16;
+  const Endpoint share = g.add(divides_safely ? "DivNoNan" : "RealDiv", {g.input(0), norm});
+  g.set_input_grad(0, g.add("Mul", {share, arriving}));
+  return {};
+}
+
+// The product of all others: of those before and of those behind, along one axis that all folded
+// axes are put together as. None is divided by, so that zeros do no harm.
+Status prod(GradContext& g) {
+  const Endpoint dims = g.shape_node(g.input(0));
+  const Endpoint rank = g.add("Size", {dims});
+  const Endpoint zero = g.scalar(DType::i32, 0), one = g.scalar(DType::i32, 1);
+  // The order of the axes: those that stay, then those that are folded.
+  const Endpoint is_folded = folded_axes(g, rank);
+  const Endpoint all = g.add("Range", {zero, rank, one});
+  const Endpoint keys = g.add("AddV2", {g.add("Mul", {is_folded, rank}), all});
+  const Endpoint negative = g.add("Neg", {keys});
+  const Endpoint sorted = g.add("TopKV2", {negative, rank});
+  const Endpoint order{sorted.node, 1};
+  const Endpoint turned = g.add("Transpose", {g.input(0), order});
+  const Endpoint turned_shape = g.shape_node(turned);
+  const Endpoint folded_dims =
+      g.add("SelectV2", {g.add("Greater", {is_folded, zero}), dims, g.add("OnesLike", {dims})});
+  const Endpoint folded = g.add("Prod", {folded_dims, zero});
+  const Endpoint kept_dims =
+      g.add("SelectV2", {g.add("Greater", {is_folded, zero}), g.add("OnesLike", {dims}), dims});
+  const Endpoint kept = g.add("Prod", {kept_dims, zero});
+  const Endpoint matrix =
+      g.add("Reshape", {turned, g.add("Pack", {kept, folded}, {{"axis", int64_t{0}}})});
+  const Endpoint before =
+      g.add("Cumprod", {matrix, one}, {{"exclusive", true}, {"reverse", false}});
+  const Endpoint behind = g.add("Cumprod", {matrix, one}, {{"exclusive", true}, {"reverse", true}});
+  const Endpoint others = g.add("Reshape", {g.add("Mul", {before, behind}), turned_shape});
+  const Endpoint back = g.add("Transpose", {others, g.add("InvertPermutation", {order})});
+  MR_ASSIGN(const Endpoint arriving, spread(g));
+  const Endpoint made = g.add("Mul", {arriving, conjugate(g, back)});
+  g.set_input_grad(0, g.add("Reshape", {made, dims}));
   return {};
 }
 
@@ -107,6 +135,41 @@ Status cumsum(GradContext& g) {
   MR_ASSIGN(const bool reverse, g.attrs().boolean("reverse"));
   g.set_input_grad(0, g.add("Cumsum", {g.grad(), g.input(1)},
                             {{"exclusive", exclusive}, {"reverse", !reverse}}));
+  return {};
+}
+
+namespace {
+
+// A scan of the same kind as this one, but the other way round.
+Endpoint scanned_back(GradContext& g, std::string_view op, Endpoint x) {
+  const auto flag = [&](const char* name) { return g.attrs().boolean(name).value(); };
+  return g.add(op, {x, g.input(1)},
+               {{"exclusive", flag("exclusive")}, {"reverse", !flag("reverse")}});
+}
+
+}  // namespace
+
+// As in TensorFlow, products are divided by the element: where that is 0, so they say, it is NaN.
+Status cumprod(GradContext& g) {
+  const Endpoint products = g.add("Mul", {g.grad(), conjugate(g, g.output(0))});
+  const Endpoint sums = scanned_back(g, "Cumsum", products);
+  g.set_input_grad(0, g.add("RealDiv", {sums, conjugate(g, g.input(0))}));
+  return {};
+}
+
+// The share of an element in each later result: exp(x - result), summed in logarithms for what is
+// positive of what arrives, and for what is negative.
+Status cumulative_logsumexp(GradContext& g) {
+  const Endpoint x = g.input(0), made = g.output(0), arriving = g.grad();
+  const Endpoint zero = g.scalar(g.dtype(x), 0);
+  const Endpoint none = g.scalar(g.dtype(x), -std::numeric_limits<double>::infinity());
+  const auto side = [&](Endpoint sized) {
+    const Endpoint has = g.add("Greater", {sized, zero});
+    const Endpoint logs = g.add("SelectV2", {has, g.add("Log", {sized}), none});
+    const Endpoint sums = scanned_back(g, "CumulativeLogsumexp", g.add("Sub", {logs, made}));
+    return g.add("Exp", {g.add("AddV2", {sums, x})});
+  };
+  g.set_input_grad(0, g.add("Sub", {side(arriving), side(g.add("Neg", {arriving}))}));
   return {};
 }
 

@@ -1,4 +1,5 @@
 // Part of families.h: register_reductions.
+#include <cmath>
 #include <limits>
 
 #include "millrace/ops/loops/loop_of.h"
@@ -243,6 +244,52 @@ Result<Tensor> l2_loss(KernelContext& context, MakeLoops loops) {
   return cpu::reduce(flat, {&axis, 1}, cpu::KeepDims::no, loops(), probe);
 }
 
+// --- EuclideanNorm ---
+
+// The square of the size of an element, in what squares are added up in.
+template <class A>
+A squared(A x) {
+  if constexpr (cpu::kIsComplex<A>) {
+    return A(std::norm(x));
+  } else {
+    return cpu::multiply(x, x);
+  }
+}
+
+template <class T>
+void fold_norm(const void* in, int64_t n, void* accumulators, int64_t step) {
+  using A = Wide<T>;
+  const T* x = static_cast<const T*>(in);
+  A* acc = static_cast<A*>(accumulators);
+  for (int64_t i = 0; i < n; ++i)
+    acc[i * step] = cpu::add(acc[i * step], squared(widened<A>(x[i])));
+}
+
+template <class T, class A>
+void finish_root(const void* accumulators, void* out, int64_t n, int64_t) {
+  const A* acc = static_cast<const A*>(accumulators);
+  T* y = static_cast<T*>(out);
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (std::is_integral_v<A>) {
+      y[i] = static_cast<T>(std::sqrt(static_cast<double>(acc[i])));
+    } else {
+      y[i] = narrowed<T>(std::sqrt(acc[i]));
+    }
+  }
+}
+
+template <class T>
+ReduceLoops norm_loops_of() {
+  using A = Wide<T>;
+  return {&fold_norm<T>, &reset<Adding, A>, &finish_root<T, A>, dtype_of<A>};
+}
+
+ReduceLoops norm_loops(DType dtype) {
+  const MakeLoops make = cpu::pick<MakeLoops>(
+      Number(), dtype, []<class T>() -> MakeLoops { return &norm_loops_of<T>; });
+  return make == nullptr ? ReduceLoops{} : make();
+}
+
 struct ReductionOp {
   std::string name, doc, types;
   ReduceLoops (*loops_for)(DType);
@@ -287,12 +334,21 @@ Status register_reductions(OpRegistry& ops) {
                              &mean_loops,
                              grad::mean,
                              {"[[1 2 3] [3 4 5]], 0 -> [2 3 4]"}}));
-  MR_TRY(add_reduction(ops, {"Prod",
-                             "The product of the elements along the named axes.",
-                             "number",
-                             &loops_for<Multiplying, Number>,
-                             nullptr,
-                             {"[[1 2 3] [4 5 2]], 1 -> [6 40]"}}));
+  MR_TRY(add_reduction(
+      ops, {"Prod",
+            "The product of the elements along the named axes.",
+            "number",
+            &loops_for<Multiplying, Number>,
+            grad::prod,
+            {"[[1 2 3] [4 5 2]], 1 -> [6 40]", "[[1 0 3] [0 5 0]], 1 -> [0 0]",
+             "[[[1 2] [3 4]]], [0 2] -> [2 12]", "[1 2 3], 0 -> [6] | keep_dims = true"}}));
+  MR_TRY(add_reduction(ops,
+                       {"EuclideanNorm",
+                        "The root of the sum of the squares of the elements along the named axes.",
+                        "number",
+                        &norm_loops,
+                        grad::euclidean_norm,
+                        {"[[3 4] [5 12]], 1 -> [5 13]", "[3 4], 0 -> [5] | keep_dims = true"}}));
   MR_TRY(
       add_reduction(ops, {"Max",
                           "The largest element along the named axes.",

@@ -1,6 +1,10 @@
 // Part of families.h: register_scans.
+#include <cmath>
+#include <limits>
+
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/loops/along_axis.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/reduce.h"
@@ -9,16 +13,6 @@
 
 namespace millrace {
 namespace {
-
-// A tensor along one axis: `outer` times `length` rows of `inner` elements.
-struct AlongAxis {
-  int64_t outer = 1, length = 1, inner = 1;
-
-  AlongAxis(const Shape& shape, int axis) : length(shape.dim(axis)) {
-    for (int i = 0; i < axis; ++i) outer *= shape.dim(i);
-    for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape.dim(i);
-  }
-};
 
 // --- ArgMax, ArgMin ---
 
@@ -87,31 +81,65 @@ Status infer_arg_best(InferContext& context) {
   return {};
 }
 
-// --- Cumsum ---
+// --- Cumsum, Cumprod, CumulativeLogsumexp ---
 
 struct ScanOptions {
-  bool exclusive = false;  // each element is the sum of those before it
+  bool exclusive = false;  // each element is what those before it come to
   bool reverse = false;    // from the end
 };
 using ScanLoop = Status (*)(const void* in, void* out, const AlongAxis& along, ScanOptions options,
                             CancelProbe probe);
 
-template <class T>
-Status cumsum_loop(const void* in, void* out, const AlongAxis& along, ScanOptions options,
-                   CancelProbe probe) {
+struct RunningSum {
+  template <class M>
+  static M start() {
+    return M(0);
+  }
+  template <class M>
+  static M next(M total, M x) {
+    return cpu::add(total, x);
+  }
+};
+struct RunningProduct {
+  template <class M>
+  static M start() {
+    return M(1);
+  }
+  template <class M>
+  static M next(M total, M x) {
+    return cpu::multiply(total, x);
+  }
+};
+// log(exp(total) + exp(x)), without leaving the range of numbers.
+struct RunningLogSum {
+  template <class M>
+  static M start() {
+    return -std::numeric_limits<M>::infinity();
+  }
+  template <class M>
+  static M next(M total, M x) {
+    const M most = std::max(total, x), least = std::min(total, x);
+    if (std::isnan(total) || std::isnan(x)) return total + x;
+    return std::isinf(most) && most < 0 ? most : most + std::log1p(std::exp(least - most));
+  }
+};
+
+template <class How, class T>
+Status scan_loop(const void* in, void* out, const AlongAxis& along, ScanOptions options,
+                 CancelProbe probe) {
   using M = cpu::Math<T>;
   const T* x = static_cast<const T*>(in);
   T* y = static_cast<T*>(out);
   for (int64_t outer = 0; outer < along.outer; ++outer) {
     for (int64_t inner = 0; inner < along.inner; ++inner) {
-      M sum = M(0);
+      M total = How::template start<M>();
       MR_TRY(probe.in_pieces(along.length, [&](int64_t begin, int64_t count) {
         for (int64_t i = begin; i < begin + count; ++i) {
           const int64_t row = options.reverse ? along.length - 1 - i : i;
           const int64_t at = (outer * along.length + row) * along.inner + inner;
-          const M next = cpu::add(sum, static_cast<M>(x[at]));
-          y[at] = static_cast<T>(options.exclusive ? sum : next);
-          sum = next;
+          const M next = How::next(total, static_cast<M>(x[at]));
+          y[at] = static_cast<T>(options.exclusive ? total : next);
+          total = next;
         }
       }));
       if (!probe.go_on(along.length)) return probe.status();
@@ -120,7 +148,7 @@ Status cumsum_loop(const void* in, void* out, const AlongAxis& along, ScanOption
   return {};
 }
 
-Result<Tensor> cumsum(KernelContext& context, ScanLoop loop, bool exclusive, bool reverse) {
+Result<Tensor> scan(KernelContext& context, ScanLoop loop, bool exclusive, bool reverse) {
   const Tensor& input = context.input(0);
   if (context.input(1).shape().rank() != 0)
     return invalid("ScanOp: axis must be a scalar, not ", context.input(1).shape().to_string());
@@ -155,6 +183,32 @@ Status add_arg_best(OpRegistry& ops, std::string name, std::string doc, std::str
   });
 }
 
+struct ScanOp {
+  std::string name, doc;
+  std::string_view types;
+  GradFn gradient;
+  std::vector<std::string> examples;
+};
+
+template <class How, class TypeList>
+Status add_scan(OpRegistry& ops, ScanOp row) {
+  return ops.add({
+      .name = std::move(row.name),
+      .doc = str_cat(row.doc,
+                     " along axis; exclusive leaves out the element itself, reverse begins "
+                     "at the end."),
+      .signature = str_cat("x: T, axis: Tidx -> out: T | exclusive: bool = false, "
+                           "reverse: bool = false, T: ",
+                           row.types, ", Tidx: {int32, int64} = int32"),
+      .infer = infer::same_as_input,
+      .cpu = kernel_with(scan,
+                         cpu::loop_of_input<TypeList>([]<class T>() { return &scan_loop<How, T>; }),
+                         boolean("exclusive"), boolean("reverse")),
+      .grad = row.gradient,
+      .examples = std::move(row.examples),
+  });
+}
+
 }  // namespace
 
 Status register_scans(OpRegistry& ops) {
@@ -165,20 +219,27 @@ Status register_scans(OpRegistry& ops) {
   MR_TRY(add_arg_best<Smaller>(ops, "ArgMin", "The index of the smallest element along an axis.",
                                "Tidx: {int32, int64} = int32, output_type: {int32, int64} = int64",
                                "[[1 0 0] [0 1 1]], 0 -> [1 0 0]"));
-  return ops.add({
-      .name = "Cumsum",
-      .doc = "Running sums along axis; exclusive leaves out the element itself, reverse begins at "
-             "the end.",
-      .signature = "x: T, axis: Tidx -> out: T | exclusive: bool = false, reverse: bool = false, "
-                   "T: number, Tidx: {int32, int64} = int32",
-      .infer = infer::same_as_input,
-      .cpu = kernel_with(cumsum,
-                         cpu::loop_of_input<cpu::Number>([]<class T>() { return &cumsum_loop<T>; }),
-                         boolean("exclusive"), boolean("reverse")),
-      .grad = grad::cumsum,
-      .examples = {"[1 2 3], 0 -> [1 3 6]", "[1 2 3], 0 -> [0 1 3] | exclusive = true",
-                   "[1 2 3], 0 -> [6 5 3] | reverse = true", "[[1 2] [3 4]], 0 -> [[1 2] [4 6]]"},
-  });
+  MR_TRY((add_scan<RunningSum, cpu::Number>(
+      ops, {"Cumsum",
+            "Running sums",
+            "number",
+            grad::cumsum,
+            {"[1 2 3], 0 -> [1 3 6]", "[1 2 3], 0 -> [0 1 3] | exclusive = true",
+             "[1 2 3], 0 -> [6 5 3] | reverse = true", "[[1 2] [3 4]], 0 -> [[1 2] [4 6]]"}})));
+  MR_TRY((add_scan<RunningProduct, cpu::Number>(
+      ops, {"Cumprod",
+            "Running products",
+            "number",
+            grad::cumprod,
+            {"[1 2 3], 0 -> [1 2 6]", "[2 3 4], 0 -> [1 2 6] | exclusive = true",
+             "[1 2 3], 0 -> [6 6 3] | reverse = true"}})));
+  return add_scan<RunningLogSum, cpu::Floating>(
+      ops, {"CumulativeLogsumexp",
+            "Running logarithms of the sums of exponentials",
+            "floating",
+            grad::cumulative_logsumexp,
+            {"[0 0 1], 0 -> [0 0.6931471806 1.5514447139]",
+             "[0 0 1], 0 -> [-inf 0 0.6931471806] | exclusive = true"}});
 }
 
 }  // namespace millrace

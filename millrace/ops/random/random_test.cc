@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/ops/loops/random_stream.h"
+#include "millrace/ops/loops/philox_blocks.h"
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/testing/op_bench.h"
 
@@ -44,17 +44,42 @@ TEST_CASE("without seeds the device's randomness decides, which a test may have 
   CHECK(draw(1, {{"seed", 7}}) == draw(2, {{"seed", 7}}));
 }
 
-TEST_CASE("seeds give the numbers that they have always given") {
+TEST_CASE("a block is what the authors of Philox say it is") {
+  const uint32_t ones = ~uint32_t{0};
+  PhiloxBlocks zeros({0, 0}, {0, 0, 0, 0}), full({ones, ones}, {ones, ones, ones, ones});
+  CHECK(zeros.next() == PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  CHECK(full.next() == PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+}
+
+// Taken from TensorFlow 2.21.
+TEST_CASE("same seeds give TensorFlow's numbers") {
   Fixture f;
-  const auto as_float = [](uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; };
-  CHECK(f.draw("RandomUniform", {{"seed", 1}, {"seed2", 2}}, 3) ==
-        Tensor::vector<float>({as_float(7486064124147537371u), as_float(5437588709175397870u),
-                               as_float(17704648535009200490u)}));
+  const Attrs seeds = {{"seed", 1}, {"seed2", 2}};
+  const auto near = [](const Tensor& drawn, std::initializer_list<float> expected) {
+    auto at = drawn.flat<float>().begin();
+    for (const float x : expected) CHECK(*at++ == doctest::Approx(x).epsilon(1e-6));
+  };
+  near(f.draw("RandomUniform", seeds, 6),
+       {0.40639675f, 0.8575996f, 0.05539584f, 0.08587229f, 0.4121536f, 0.03663087f});
+  near(f.draw("TruncatedNormal", seeds, 6),
+       {-1.0467793f, 0.8397046f, 1.2358364f, 0.3037427f, 0.38869092f, 1.2367047f});
+  const auto shuffled =
+      run_op(f.ops, "RandomShuffle", {Tensor::vector<int32_t>({0, 1, 2, 3, 4, 5})}, seeds);
+  CHECK((*shuffled)[0] == Tensor::vector<int32_t>({5, 1, 4, 0, 3, 2}));
+}
+
+TEST_CASE("skipping is drawing and not looking, with a carry into the upper half") {
+  PhiloxBlocks blocks({1, 2}, {0xffffffff, 0xffffffff, 0xffffffff, 4});
+  PhiloxBlocks later = blocks.from(2);
+  blocks.next();
+  blocks.next();
+  CHECK(blocks.counter() == PhiloxBlock{1, 0, 0, 5});
+  CHECK(blocks.next() == later.next());
 }
 
 TEST_CASE("each run of one stream is different") {
-  RandomStream stream(7);
-  CHECK(stream.next_run()() != stream.next_run()());
+  PhiloxStream stream(PhiloxBlocks::of_seeds(7, 0));
+  CHECK(stream.reserve(1).next() != stream.reserve(1).next());
 }
 
 TEST_CASE("the distributions are what their names say") {

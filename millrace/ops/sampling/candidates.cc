@@ -13,7 +13,7 @@
 #include "millrace/op/bind.h"
 #include "millrace/op/blocking.h"
 #include "millrace/op/infer.h"
-#include "millrace/ops/loops/random_stream.h"
+#include "millrace/ops/loops/philox_blocks.h"
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/sampling/range_sampler.h"
 
@@ -87,12 +87,13 @@ struct SamplerNode {
 class SampleKernel final : public Kernel {
  public:
   // Without a sampler it is made from the unigrams, when it is first needed.
-  SampleKernel(SamplerNode node, Philox bits, std::unique_ptr<RangeSampler> sampler,
-               Unigrams unigrams)
+  SampleKernel(SamplerNode node, std::unique_ptr<PhiloxStream> bits,
+               std::unique_ptr<RangeSampler> sampler, Unigrams unigrams)
       : node_(node),
         unigrams_(std::move(unigrams)),
         is_from_file_(sampler == nullptr),
-        shared_(std::make_shared<Shared>(bits)) {
+        bits_(std::move(bits)),
+        shared_(std::make_shared<Shared>()) {
     shared_->sampler = std::move(sampler);
   }
 
@@ -112,7 +113,6 @@ class SampleKernel final : public Kernel {
  private:
   // What reading a file may outlive the kernel with.
   struct Shared {
-    explicit Shared(Philox b) : bits(b) {}
     Status load(const Unigrams& unigrams, Files* files) {
       MutexLock lock(mutex);
       if (sampler != nullptr) return {};
@@ -121,7 +121,6 @@ class SampleKernel final : public Kernel {
     }
     Mutex mutex;
     std::shared_ptr<RangeSampler> sampler MR_GUARDED_BY(mutex);
-    Philox bits MR_GUARDED_BY(mutex);
   };
 
   Status draw(KernelContext& context) {
@@ -136,7 +135,9 @@ class SampleKernel final : public Kernel {
     MR_ASSIGN(Tensor expected, Tensor::allocate(DType::f32, {node_.num_sampled}));
     const SampledBatch batch{values.mutable_flat<int64_t>(), expected.mutable_flat<float>(),
                              classes.flat<int64_t>(), classes_expected.mutable_flat<float>()};
-    const auto [sampler, bits] = next();
+    const auto sampler = this->sampler();
+    // So many for each run that one in which draws are repeated rarely reaches those of the next.
+    const Philox bits(bits_->reserve(static_cast<uint64_t>(node_.num_sampled) * (2048 / 4)));
     CancelProbe probe(context);
     MR_TRY(sample(*sampler, node_.unique, bits, batch, probe));
     MR_TRY(sampler->learn(batch.classes));
@@ -146,29 +147,17 @@ class SampleKernel final : public Kernel {
     return {};
   }
 
-  // The bits of this run. Each has so many that a run in which draws are repeated rarely reaches
-  // those of the next.
-  std::pair<std::shared_ptr<RangeSampler>, Philox> next() {
+  std::shared_ptr<RangeSampler> sampler() {
     MutexLock lock(shared_->mutex);
-    std::pair made(shared_->sampler, shared_->bits);
-    shared_->bits.skip(static_cast<uint64_t>(node_.num_sampled) * (2048 / 4));
-    return made;
+    return shared_->sampler;
   }
 
   const SamplerNode node_;
   const Unigrams unigrams_;
   const bool is_from_file_;
+  const std::unique_ptr<PhiloxStream> bits_;
   const std::shared_ptr<Shared> shared_;
 };
-
-Result<Philox> bits_of(const KernelSpec& spec) {
-  MR_ASSIGN(const int64_t seed, spec.attrs.integer("seed"));
-  MR_ASSIGN(const int64_t seed2, spec.attrs.integer("seed2"));
-  if (seed != 0 || seed2 != 0)
-    return Philox(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2));
-  const uint64_t first = fresh_number(spec.random);
-  return Philox(first, fresh_number(spec.random));
-}
 
 Result<SamplerNode> node_of(const KernelSpec& spec) {
   SamplerNode node;
@@ -184,16 +173,16 @@ KernelFactory sampling(MakeSampler make) {
   return [make](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
     MR_ASSIGN(const SamplerNode node, node_of(spec));
     MR_ASSIGN(const int64_t range, spec.attrs.integer("range_max"));
-    MR_ASSIGN(const Philox bits, bits_of(spec));
+    MR_ASSIGN(auto bits, PhiloxStream::create(spec.attrs, spec.random));
     MR_ASSIGN(std::unique_ptr<RangeSampler> sampler, make(range));
     return std::unique_ptr<Kernel>(
-        std::make_unique<SampleKernel>(node, bits, std::move(sampler), Unigrams()));
+        std::make_unique<SampleKernel>(node, std::move(bits), std::move(sampler), Unigrams()));
   };
 }
 
 Result<std::unique_ptr<Kernel>> make_fixed(const KernelSpec& spec) {
   MR_ASSIGN(const SamplerNode node, node_of(spec));
-  MR_ASSIGN(const Philox bits, bits_of(spec));
+  MR_ASSIGN(auto bits, PhiloxStream::create(spec.attrs, spec.random));
   Unigrams unigrams;
   MR_ASSIGN(unigrams.file, spec.attrs.string("vocab_file"));
   if (const AttrValue* given = spec.attrs.find("unigrams")) {
@@ -214,8 +203,8 @@ Result<std::unique_ptr<Kernel>> make_fixed(const KernelSpec& spec) {
   if (unigrams.file.empty()) {
     MR_ASSIGN(sampler, unigrams.load(nullptr));
   }
-  return std::unique_ptr<Kernel>(
-      std::make_unique<SampleKernel>(node, bits, std::move(sampler), std::move(unigrams)));
+  return std::unique_ptr<Kernel>(std::make_unique<SampleKernel>(
+      node, std::move(bits), std::move(sampler), std::move(unigrams)));
 }
 
 Status sample_all(KernelContext& context, int64_t num_true, int64_t count) {

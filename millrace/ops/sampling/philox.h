@@ -1,47 +1,33 @@
-// Philox: a sequence of random bits that is a function of a counter and a key, as TensorFlow's ops
-// draw them: same seeds, same numbers.
-//
-//   Philox 4x32, ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011):
-//   each counter of 128 bits makes four words of 32. The key is the first seed, the second seed the
-//   upper half of the counter.
+// Philox: numbers of several kinds out of Philox's words (ops/loops/philox_blocks.h), as
+// TensorFlow's samplers draw them: same seeds, same numbers. A value; one run of a kernel has one.
 #pragma once
 
-#include <array>
 #include <cstdint>
+
+#include "millrace/ops/loops/philox_blocks.h"
 
 namespace millrace {
 
 class Philox {
  public:
-  Philox(uint64_t seed, uint64_t seed2)
-      : key_{low(seed), high(seed)}, counter_{0, 0, low(seed2), high(seed2)} {}
+  explicit Philox(PhiloxBlocks blocks) : words_(blocks) {}
 
-  // Leaves out 4 * `blocks` words.
-  void skip(uint64_t blocks);
-
-  uint32_t word() {
-    if (used_ == 4) refill();
-    return block_[used_++];
-  }
-  uint64_t two_words() {
-    const uint64_t first = word();
-    return first | uint64_t{word()} << 32;
-  }
   // Uniform in [0, 1), of 23 and of 52 bits.
   float real32();
   double real64();
   // Uniform in [0, limit), each exactly as likely; 0 for a limit of 0.
   uint32_t below32(uint32_t limit) {
-    return below(limit, [this] { return word(); });
+    return below(limit, [this] { return words_.next(); });
   }
   uint64_t below64(uint64_t limit) {
     return below(limit, [this] { return two_words(); });
   }
 
  private:
-  static uint32_t low(uint64_t x) { return static_cast<uint32_t>(x); }
-  static uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
-  void refill();
+  uint64_t two_words() {
+    const uint64_t first = words_.next();
+    return first | uint64_t{words_.next()} << 32;
+  }
 
   template <class T, class Next>
   static T below(T limit, Next next) {
@@ -54,10 +40,7 @@ class Philox {
     }
   }
 
-  std::array<uint32_t, 2> key_;
-  std::array<uint32_t, 4> counter_;
-  std::array<uint32_t, 4> block_{};
-  int used_ = 4;  // words of the block
+  PhiloxWords words_;
 };
 
 }  // namespace millrace

@@ -40,4 +40,10 @@ Status register_tensor_arrays(OpRegistry& ops);
 // Stacks (StackV2 …): as tensor arrays, they live in the step's own resources.
 Status register_stacks(OpRegistry& ops);
 
+// Writing to slices of variables: ScatterNdUpdate and its kin, StridedSliceAssign, of both kinds.
+Status register_slice_writes(OpRegistry& ops);
+
+// Variables of one step: TemporaryVariable, DestroyTemporaryVariable; and ResourceCountUpTo.
+Status register_temporaries(OpRegistry& ops);
+
 }  // namespace millrace

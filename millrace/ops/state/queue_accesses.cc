@@ -199,6 +199,7 @@ Status add_access(OpRegistry& ops, const Access& access) {
                              access.outputs, attrs),
         .infer = access.infer,
         .cpu = access.cpu,
+        .not_differentiable = "what a queue gives came from another step, or goes to one",
         .stateful = true,
         .cost = Cost::cheap,
     }));

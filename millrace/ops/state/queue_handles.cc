@@ -94,6 +94,7 @@ Status add_queue(OpRegistry& ops, const std::string& name, const std::string& do
       .signature = "-> handle: resource | " + attrs,
       .infer = infer::scalar,
       .cpu = kernel_class<QueueHandleKernel>(),
+      .not_differentiable = "it gives a queue, which is no number",
       .stateful = true,
       .cost = Cost::cheap,
   }));
@@ -103,6 +104,7 @@ Status add_queue(OpRegistry& ops, const std::string& name, const std::string& do
       .signature = "-> handle: ref(string) | " + attrs,
       .infer = infer_handle_strings,
       .cpu = kernel_class<QueueHandleKernel>(),
+      .not_differentiable = "it gives a queue, which is no number",
       .stateful = true,
       .cost = Cost::cheap,
   });

@@ -140,43 +140,62 @@ Status read_gradient(GradContext& g) {
   return {};
 }
 
+// An op of this family that says why it has no gradient.
+OpDef without_gradient(std::string why, OpDef op) {
+  op.not_differentiable = std::move(why);
+  return op;
+}
+
+constexpr const char* kVariableWrite = "it changes a variable; what it changes has no gradient";
+
 }  // namespace
 
 Status register_resource_variables(OpRegistry& ops) {
-  MR_TRY(ops.add(stateful_op(
-      "VarHandleOp",
-      "The handle of a variable of the device: of that container and shared_name, or else of the "
-      "node's name.",
-      "-> resource: resource | container: string = '', shared_name: string = '', debug_name: "
-      "string "
-      "= '', dtype: type, shape: shape, allowed_devices: list(string) = {}",
-      infer::scalar,
-      kernel_from<VarHandleKernel>(BoundName(), type("dtype"), partial_shape("shape")),
-      Cost::cheap)));
+  MR_TRY(ops.add(without_gradient(
+      "it is where gradients end: with respect to it they are asked for",
+      stateful_op(
+          "VarHandleOp",
+          "The handle of a variable of the device: of that container and shared_name, or else of "
+          "the "
+          "node's name.",
+          "-> resource: resource | container: string = '', shared_name: string = '', debug_name: "
+          "string "
+          "= '', dtype: type, shape: shape, allowed_devices: list(string) = {}",
+          infer::scalar,
+          kernel_from<VarHandleKernel>(BoundName(), type("dtype"), partial_shape("shape")),
+          Cost::cheap))));
   OpDef read = stateful_op("ReadVariableOp", "The variable's value as it is now.",
                            "resource: resource -> value: dtype | dtype: type", infer::unknown,
                            kernel_class<ReadKernel>(), Cost::cheap);
   read.grad = read_gradient;
   MR_TRY(ops.add(std::move(read)));
-  MR_TRY(ops.add(stateful_op(
-      "AssignVariableOp", "Puts value into the variable, making it if need be.",
-      "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
-      infer::no_outputs,
-      kernel_from<AssignResourceKernel>(type("dtype"), boolean("validate_shape")), Cost::by_size)));
-  MR_TRY(ops.add(stateful_op("AssignAddVariableOp", "Adds value to the variable.",
-                             "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
-                             updating_resource(cpu::addition_loop), Cost::by_size)));
-  MR_TRY(ops.add(stateful_op("AssignSubVariableOp", "Subtracts value from the variable.",
-                             "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
-                             updating_resource(cpu::subtraction_loop), Cost::by_size)));
-  MR_TRY(ops.add(stateful_op("VarIsInitializedOp",
-                             "True if the variable exists and was assigned a value.",
-                             "resource: resource -> is_initialized: bool", infer::scalar,
-                             kernel(is_resource_initialized), Cost::cheap)));
-  return ops.add(
+  MR_TRY(ops.add(without_gradient(
+      kVariableWrite,
+      stateful_op("AssignVariableOp", "Puts value into the variable, making it if need be.",
+                  "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
+                  infer::no_outputs,
+                  kernel_from<AssignResourceKernel>(type("dtype"), boolean("validate_shape")),
+                  Cost::by_size))));
+  MR_TRY(ops.add(without_gradient(
+      kVariableWrite,
+      stateful_op("AssignAddVariableOp", "Adds value to the variable.",
+                  "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
+                  updating_resource(cpu::addition_loop), Cost::by_size))));
+  MR_TRY(ops.add(without_gradient(
+      kVariableWrite,
+      stateful_op("AssignSubVariableOp", "Subtracts value from the variable.",
+                  "resource: resource, value: dtype -> | dtype: type", infer::no_outputs,
+                  updating_resource(cpu::subtraction_loop), Cost::by_size))));
+  MR_TRY(ops.add(without_gradient(
+      "its result is true or false",
+      stateful_op("VarIsInitializedOp", "True if the variable exists and was assigned a value.",
+                  "resource: resource -> is_initialized: bool", infer::scalar,
+                  kernel(is_resource_initialized), Cost::cheap))));
+  return ops.add(without_gradient(
+      "its result is a shape",
       stateful_op("VariableShape", "The shape of the variable's value.",
                   "input: resource -> output: out_type | out_type: {int32, int64} = int32",
-                  infer_dims, kernel_class<ShapeKernel>(), Cost::cheap));
+                  infer_dims, kernel_class<ShapeKernel>(), Cost::cheap)));
 }
 
 }  // namespace millrace

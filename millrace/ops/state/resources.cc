@@ -36,6 +36,7 @@ Status register_resources(OpRegistry& ops) {
       .signature = "resource: resource -> | ignore_lookup_error: bool = true",
       .infer = infer::no_outputs,
       .cpu = kernel_with(destroy_if_there, boolean("ignore_lookup_error")),
+      .not_differentiable = "it gives nothing",
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/ops/loops/scatter_loops.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/families.h"
-#include "millrace/ops/state/scatter_loops.h"
 #include "millrace/ops/testing/op_bench.h"
 
 namespace millrace {

@@ -5,10 +5,10 @@
 #include "millrace/ops/loops/forward.h"
 #include "millrace/ops/loops/gather.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/scatter_loops.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/state/scatter.h"
-#include "millrace/ops/state/scatter_loops.h"
 #include "millrace/ops/state/variable_handle.h"
 
 namespace millrace {
@@ -104,6 +104,7 @@ Status add_scatters(OpRegistry& ops, const Change& change) {
                            ", Tindices: {int32, int64}, use_locking: bool = ", change.use_locking),
       .infer = infer_ref_scatter,
       .cpu = kernel_from<RefScatterKernel>(BoundChange{change.loop_for}),
+      .not_differentiable = "it changes a variable; what it changes has no gradient",
       .stateful = true,
       .foldable = false,
   }));
@@ -114,6 +115,7 @@ Status add_scatters(OpRegistry& ops, const Change& change) {
                            change.types, ", Tindices: {int32, int64}"),
       .infer = infer::no_outputs,
       .cpu = kernel_from<ResourceScatterKernel>(type("dtype"), BoundChange{change.loop_for}),
+      .not_differentiable = "it changes a variable; what it changes has no gradient",
       .stateful = true,
       .foldable = false,
   });

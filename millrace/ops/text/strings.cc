@@ -260,6 +260,7 @@ Status register_splits(OpRegistry& ops) {
                    "shape: int64 | skip_empty: bool = true",
       .infer = infer_split,
       .cpu = kernel_with(split, boolean("skip_empty")),
+      .not_differentiable = "strings have no gradient",
       .examples =
           {"['a b' ' c'], ' ' -> [[0 0] [0 1] [1 0]], ['a' 'b' 'c'], [2 2]",
            "['a,,b'], ',' -> [[0 0] [0 1] [0 2]], ['a' '' 'b'], [1 3] | skip_empty = false"},
@@ -272,6 +273,7 @@ Status register_splits(OpRegistry& ops) {
                    "maxsplit: int = -1",
       .infer = infer_split,
       .cpu = kernel_with(split_v2, integer("maxsplit")),
+      .not_differentiable = "strings have no gradient",
       .examples = {"['a  b ' 'c'], '' -> [[0 0] [0 1] [1 0]], ['a' 'b' 'c'], [2 2]",
                    "['a<>b<>c'], '<>' -> [[0 0] [0 1]], ['a' 'b<>c'], [1 2] | maxsplit = 1"},
   });
@@ -286,6 +288,7 @@ Status register_strings(OpRegistry& ops) {
       .signature = "inputs: N*string -> output: string | N: int >= 0, separator: string = ''",
       .infer = infer_join,
       .cpu = kernel_with(join, text("separator")),
+      .not_differentiable = "strings have no gradient",
       .examples = {"['a' 'b'], 'c' -> ['a-c' 'b-c'] | separator = '-'"},
   }));
   MR_TRY(ops.add({
@@ -294,6 +297,7 @@ Status register_strings(OpRegistry& ops) {
       .signature = "input: string -> output: int32 | unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'",
       .infer = infer::same_as_input,
       .cpu = kernel_with(length, text("unit")),
+      .not_differentiable = "strings have no gradient",
       .examples = {"['abc' ''] -> [3 0]", "['\u00e4\u20ac'] -> [2] | unit = 'UTF8_CHAR'"},
   }));
   MR_TRY(ops.add({
@@ -304,6 +308,7 @@ Status register_strings(OpRegistry& ops) {
       .infer = infer::same_as_input,
       .cpu = kernel_with(string_to_number,
                          cpu::loop_of_output<Parsed>([]<class T>() { return &parse_loop<T>; })),
+      .not_differentiable = "strings have no gradient",
       .examples = {"['12' ' 7 '] -> [12 7]", "['-1.5e1'] -> [-15] | out_type = double",
                    "['-0xF' '1e-999' '1e999'] -> [-15 0 inf] | out_type = float"},
   }));
@@ -317,6 +322,7 @@ Status register_strings(OpRegistry& ops) {
           "width: int = -1, fill: string = ''",
       .infer = infer::same_as_input,
       .cpu = make_as_string,
+      .not_differentiable = "strings have no gradient",
       .examples = {"[1 0]", "[12 -7] -> ['12' '-7'] | T = int32",
                    "[1.5] -> ['1.500000'] | T = float",
                    "[1.5] -> ['1.50'] | T = double, precision = 2",

@@ -283,6 +283,7 @@ Status add_optimizer(OpRegistry& ops, const Optimizer& optimizer) {
           .signature = signature_of(layout),
           .infer = inferring(layout),
           .cpu = applying(layout),
+          .not_differentiable = "it changes a variable; what it changes has no gradient",
           .stateful = true,
           .foldable = false,
       }));

@@ -76,6 +76,8 @@ Status register_transfer(OpRegistry& ops) {
         .signature = "tensor: T -> | T: type, " + channel,
         .infer = infer::no_outputs,
         .cpu = kernel_class<SendKernel>(),
+        .not_differentiable =
+            "it joins parts of a step that was cut up after its gradients were made",
         .role = Role::send,
         .stateful = true,
         .foldable = false,
@@ -91,6 +93,8 @@ Status register_transfer(OpRegistry& ops) {
         .signature = "-> tensor: tensor_type | tensor_type: type, " + channel,
         .infer = infer::unknown,
         .cpu = kernel_class<ReceiveKernel>(),
+        .not_differentiable =
+            "it joins parts of a step that was cut up after its gradients were made",
         .role = Role::receive,
         .stateful = true,
         .foldable = false,

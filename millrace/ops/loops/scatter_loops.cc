@@ -1,4 +1,4 @@
-#include "millrace/ops/state/scatter_loops.h"
+#include "millrace/ops/loops/scatter_loops.h"
 
 #include <algorithm>
 

@@ -1,0 +1,83 @@
+// Random bits by counting, as TensorFlow's ops draw them: same seeds, same numbers.
+//
+//   Philox 4x32, ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011):
+//   a block of four words is a function of a counter of 128 bits and a key of 64. Any block can be
+//   had without those before it.
+//
+// PhiloxBlocks is a value; PhiloxStream is a kernel's own, and each run takes a part of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "millrace/base/mutex.h"
+#include "millrace/base/random.h"
+#include "millrace/base/result.h"
+#include "millrace/op/attrs.h"
+
+namespace millrace {
+
+using PhiloxBlock = std::array<uint32_t, 4>;
+
+class PhiloxBlocks {
+ public:
+  using Key = std::array<uint32_t, 2>;
+
+  PhiloxBlocks(Key key, PhiloxBlock counter) : key_(key), counter_(counter) {}
+  // The key is the first seed, the second one the upper half of the counter.
+  static PhiloxBlocks of_seeds(uint64_t seed, uint64_t seed2);
+  // As stateless ops begin: from two seeds of which neither need be good alone.
+  static PhiloxBlocks scrambled(uint64_t seed, uint64_t seed2);
+
+  const Key& key() const { return key_; }
+  const PhiloxBlock& counter() const { return counter_; }
+
+  PhiloxBlock next();
+  void skip(uint64_t blocks);
+  // The same, so many blocks further.
+  PhiloxBlocks from(uint64_t blocks) const {
+    PhiloxBlocks later = *this;
+    later.skip(blocks);
+    return later;
+  }
+
+ private:
+  Key key_;
+  PhiloxBlock counter_;  // lowest word first
+};
+
+// The words of blocks, one by one.
+class PhiloxWords {
+ public:
+  explicit PhiloxWords(PhiloxBlocks blocks) : blocks_(blocks) {}
+  uint32_t next() {
+    if (used_ == 4) {
+      block_ = blocks_.next();
+      used_ = 0;
+    }
+    return block_[used_++];
+  }
+
+ private:
+  PhiloxBlocks blocks_;
+  PhiloxBlock block_{};
+  size_t used_ = 4;
+};
+
+class PhiloxStream {
+ public:
+  // From the attributes "seed" and "seed2"; both 0 means seeds out of `random`, or of the system's
+  // if that is null.
+  static Result<std::unique_ptr<PhiloxStream>> create(const AttrView& attrs, Random* random);
+  explicit PhiloxStream(PhiloxBlocks blocks) : blocks_(blocks) {}
+
+  // The next blocks, which nobody else gets. Thread-safe.
+  PhiloxBlocks reserve(uint64_t blocks);
+
+ private:
+  Mutex mutex_;
+  PhiloxBlocks blocks_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

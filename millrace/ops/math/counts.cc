@@ -1,0 +1,260 @@
+// Part of families.h: register_counts.
+#include <algorithm>
+#include <cmath>
+
+#include "millrace/op/bind.h"
+#include "millrace/op/cancel_probe.h"
+#include "millrace/op/gradient.h"
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/sums.h"
+#include "millrace/ops/math/families.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kPlaces = "the elements only say where to count";
+using Weights = cpu::Types<int32_t, int64_t, float, double>;
+
+// --- Bincount, DenseBincount ---
+
+enum class Bins : uint8_t { count, mark };
+
+Result<int64_t> read_size(const Tensor& size) {
+  if (size.num_elements() != 1)
+    return invalid("Shape must be rank 0 but is of shape ", size.shape().to_string());
+  MR_ASSIGN(const int64_t bins, read_integer(size, "size"));
+  if (bins >= 0) return bins;
+  return invalid("size (", bins, ") must be non-negative");
+}
+
+// One row's elements into its bins; what is past the last bin is left out.
+Status fill_bins(std::span<const int64_t> row, const char* weights, int64_t weight_step,
+                 int64_t size, cpu::BinaryLoop add, int64_t width, Bins bins, char* out) {
+  for (const int64_t at : row) {
+    if (at < 0) return invalid("Input arr must be non-negative! It has ", at);
+    if (at < size) {
+      char* bin = out + at * width;
+      if (bins == Bins::mark) std::fill_n(bin, width, '\0');
+      add(bin, 1, weights, 1, bin, 1);
+    }
+    weights += weight_step;
+  }
+  return {};
+}
+
+// How elements are counted: all in one row of bins, or each row of a matrix in its own.
+enum class CountBy : uint8_t { all, rows };
+
+Result<Tensor> count_into_bins(KernelContext& context, cpu::BinaryLoop add, bool binary,
+                               CountBy by) {
+  const Tensor& input = context.input(0);
+  const Tensor& weights = context.input(2);
+  const DType dtype = context.output_dtype(0);
+  MR_ASSIGN(const int64_t size, read_size(context.input(1)));
+  const bool has_weights = weights.num_elements() > 0;
+  if (has_weights && weights.shape() != input.shape()) {
+    return invalid("If weights are passed, they must have the same shape (",
+                   weights.shape().to_string(), ") as arr (", input.shape().to_string(), ")");
+  }
+  MR_ASSIGN(const std::vector<int64_t> all, read_elements(input, "arr"));
+  const bool is_matrix = by == CountBy::rows && input.shape().rank() == 2;
+  const int64_t rows = is_matrix ? input.shape().dim(0) : 1;
+  MR_ASSIGN(const Shape shape, is_matrix ? Shape::create(std::vector<int64_t>{rows, size})
+                                         : Shape::create(std::vector<int64_t>{size}));
+  MR_ASSIGN(Tensor made, Tensor::zeros(dtype, shape));
+  MR_ASSIGN(const Tensor unit, scalar_of(dtype, 1));
+  const auto width = static_cast<int64_t>(dtype_size(dtype));
+  const int64_t columns = rows == 0 ? 0 : static_cast<int64_t>(all.size()) / rows;
+  const bool weighs = has_weights && !binary;
+  const char* weight = static_cast<const char*>(weighs ? weights.data() : unit.data());
+  char* out = static_cast<char*>(made.mutable_data());
+  CancelProbe probe(context);
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::span<const int64_t> places(all.data() + row * columns, static_cast<size_t>(columns));
+    MR_TRY(fill_bins(places, weight, weighs ? width : 0, size, add, width,
+                     binary ? Bins::mark : Bins::count, out));
+    if (weighs) weight += columns * width;
+    out += size * width;
+    if (!probe.go_on(columns)) return probe.status();
+  }
+  return made;
+}
+
+Result<Tensor> bincount(KernelContext& context, cpu::BinaryLoop add) {
+  return count_into_bins(context, add, false, CountBy::all);
+}
+
+Result<Tensor> dense_bincount(KernelContext& context, cpu::BinaryLoop add, bool binary) {
+  if (context.input(0).shape().rank() > 2) {
+    return invalid("Shape must be at most rank 2 but is rank ", context.input(0).shape().rank());
+  }
+  return count_into_bins(context, add, binary, CountBy::rows);
+}
+
+Status infer_bincount(InferContext& context) {
+  MR_TRY(context.input_of_rank(1, 0));
+  MR_ASSIGN(const auto size, constant_integers(context, 1, "size"));
+  int64_t bins = kUnknownDim;
+  if (size) {
+    MR_ASSIGN(bins, read_size(*context.constant(1)));
+  }
+  const bool is_dense = context.attrs().find("binary_output") != nullptr;
+  const PartialShape& input = context.input(0);
+  if (is_dense && !input.has_rank()) return {};
+  if (is_dense && input.rank() > 2)
+    return invalid("Shape must be at most rank 2 but is rank ", input.rank());
+  if (is_dense && input.rank() == 2) {
+    context.set_output(0, PartialShape{input.dim(0), bins});
+  } else {
+    context.set_output(0, PartialShape{bins});
+  }
+  return {};
+}
+
+// --- Bucketize ---
+
+using BucketLoop = void (*)(const void* in, int64_t n, std::span<const float> boundaries,
+                            int32_t* out);
+
+template <class T>
+void bucket_loop(const void* in, int64_t n, std::span<const float> boundaries, int32_t* out) {
+  const T* x = static_cast<const T*>(in);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto above = std::upper_bound(boundaries.begin(), boundaries.end(), x[i],
+                                        [](T value, float edge) { return value < edge; });
+    out[i] = static_cast<int32_t>(above - boundaries.begin());
+  }
+}
+
+struct BoundBoundaries {
+  Result<std::vector<float>> read(const KernelSpec& spec) const {
+    const AttrValue* value = spec.attrs.find("boundaries");
+    if (value == nullptr || !value->as_list_of<float>())
+      return invalid("boundaries must be a list of numbers");
+    std::vector<float> boundaries = *value->as_list_of<float>();
+    if (std::ranges::is_sorted(boundaries)) return boundaries;
+    return invalid("Expected sorted boundaries");
+  }
+};
+
+Result<Tensor> bucketize(KernelContext& context, BucketLoop loop,
+                         const std::vector<float>& boundaries) {
+  const Tensor& input = context.input(0);
+  MR_ASSIGN(Tensor made, context.allocate(0, input.shape()));
+  const auto size = static_cast<int64_t>(dtype_size(input.dtype()));
+  MR_TRY(CancelProbe(context).in_pieces(input.num_elements(), [&](int64_t begin, int64_t count) {
+    loop(static_cast<const char*>(input.data()) + begin * size, count, boundaries,
+         made.mutable_flat<int32_t>().data() + begin);
+  }));
+  return made;
+}
+
+// --- HistogramFixedWidth ---
+
+using HistogramLoop = Status (*)(const Tensor& values, const Tensor& range,
+                                 std::vector<int64_t>& bins);
+
+template <class T>
+Status histogram_loop(const Tensor& values, const Tensor& range, std::vector<int64_t>& bins) {
+  const T low = range.flat<T>()[0], high = range.flat<T>()[1];
+  if (!(low < high)) {
+    return invalid("value_range should satisfy value_range[0] < value_range[1], but got [", low,
+                   ", ", high, "]");
+  }
+  const auto number = static_cast<double>(bins.size());
+  const double step = (static_cast<double>(high) - static_cast<double>(low)) / number;
+  for (const T value : values.flat<T>()) {
+    double at = (static_cast<double>(value) - static_cast<double>(low)) / step;
+    if (std::isnan(at)) return invalid("values must not contain NaN");
+    at = std::clamp(std::floor(at), 0.0, number - 1);
+    ++bins[static_cast<size_t>(at)];
+  }
+  return {};
+}
+
+Result<Tensor> histogram(KernelContext& context, HistogramLoop loop) {
+  if (context.input(1).shape() != Shape{2})
+    return invalid("value_range should be a vector of 2 elements. Got ",
+                   context.input(1).shape().to_string());
+  if (!context.input(2).shape().is_scalar()) return invalid("nbins should be a scalar.");
+  MR_ASSIGN(const int64_t number, read_integer(context.input(2), "nbins"));
+  if (number < 1) return invalid("nbins should be a positive number, but got '", number, "'");
+  // Refuses what is too large before the bins are made.
+  MR_ASSIGN(const Tensor space, Tensor::allocate(DType::i64, {number}));
+  std::vector<int64_t> bins(static_cast<size_t>(number), 0);
+  MR_TRY(loop(context.input(0), context.input(1), bins));
+  return integer_tensor(context.output_dtype(0), {number}, bins);
+}
+
+Status infer_histogram(InferContext& context) {
+  MR_TRY(context.input_of_rank(1, 1));
+  MR_TRY(context.input_of_rank(2, 0));
+  MR_ASSIGN(const auto number, constant_integers(context, 2, "nbins"));
+  if (!number) {
+    context.set_output(0, PartialShape::of_rank(1));
+    return {};
+  }
+  if (number->front() < 1) return invalid("Requires nbins > 0: nbins = ", number->front());
+  context.set_output(0, PartialShape{number->front()});
+  return {};
+}
+
+}  // namespace
+
+Status register_counts(OpRegistry& ops) {
+  const auto add = cpu::LoopFor{cpu::addition_loop, 2};
+  MR_TRY(ops.add({
+      .name = "Bincount",
+      .doc = "How often each number from 0 to below size comes; with weights, the sum of those of "
+             "the elements that are it.",
+      .signature = "arr: int32, size: int32, weights: T -> bins: T | T: {int32, int64, float, "
+                   "double}",
+      .infer = infer_bincount,
+      .cpu = kernel_with(bincount, add),
+      .not_differentiable = kPlaces,
+      .examples = {"[1 1 2 7], 4, [] -> [0 2 1 0]", "[1 1 2], 3, [5 6 7] -> [0 11 7]",
+                   "[[1 1] [2 0]], 3, [] -> [1 2 1]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "DenseBincount",
+      .doc =
+          "How often each number from 0 to below size comes, or whether it does; of a matrix, in "
+          "each row. With weights, the sum of those of the elements that are it.",
+      .signature = "input: Tidx, size: Tidx, weights: T -> output: T | Tidx: {int32, int64}, "
+                   "T: {int32, int64, float, double}, binary_output: bool = false",
+      .infer = infer_bincount,
+      .cpu = kernel_with(dense_bincount, add, boolean("binary_output")),
+      .not_differentiable = kPlaces,
+      .examples = {"[1 1 2 7], 4, [] -> [0 2 1 0]", "[[1 1] [2 0]], 3, [] -> [[0 2 0] [1 0 1]]",
+                   "[[1 1] [2 0]], 3, [] -> [[0 1 0] [1 0 1]] | binary_output = true"},
+  }));
+  MR_TRY(ops.add({
+      .name = "Bucketize",
+      .doc = "Between which of the boundaries each element is: how many are not above it.",
+      .signature = "input: T -> output: int32 | T: {int32, int64, float, double}, "
+                   "boundaries: list(float)",
+      .infer = infer::same_as_input,
+      .cpu = kernel_with(bucketize,
+                         cpu::loop_of_input<Weights>([]<class T>() { return &bucket_loop<T>; }),
+                         BoundBoundaries()),
+      .not_differentiable = "its result is an index",
+      .examples = {"[[-5 10000] [150 10]] -> [[0 3] [3 2]] | boundaries = {0, 10, 100}"},
+  }));
+  return ops.add({
+      .name = "HistogramFixedWidth",
+      .doc =
+          "How many values are in each of nbins equal parts of value_range; those outside are in "
+          "the first or last.",
+      .signature = "values: T, value_range: T, nbins: int32 -> out: dtype | "
+                   "T: {int32, int64, float, double}, dtype: {int32, int64} = int32",
+      .infer = infer_histogram,
+      .cpu = kernel_with(histogram,
+                         cpu::loop_of_input<Weights>([]<class T>() { return &histogram_loop<T>; })),
+      .not_differentiable = "its result is a count",
+      .examples = {"[-1 0 3 2 5 15], [0 5], 5 -> [2 0 1 1 2]"},
+  });
+}
+
+}  // namespace millrace

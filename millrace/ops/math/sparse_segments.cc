@@ -1,0 +1,183 @@
+// Part of families.h: register_sparse_segments.
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/indices.h"
+#include "millrace/ops/loops/scatter_loops.h"
+#include "millrace/ops/loops/sums.h"
+#include "millrace/ops/math/families.h"
+#include "millrace/ops/math/gradients.h"
+#include "millrace/ops/math/segment_rows.h"
+
+namespace millrace {
+namespace {
+
+using By = Folding::By;
+
+// Which rows, and to which segment each of them goes.
+struct Picks {
+  std::vector<int64_t> rows, ids;
+};
+
+Result<Picks> read_picks(const Tensor& indices, const Tensor& segment_ids) {
+  if (indices.shape().rank() != 1) return invalid("indices should be a vector.");
+  if (segment_ids.shape().rank() != 1) return invalid("segment_ids should be a vector.");
+  if (indices.num_elements() != segment_ids.num_elements()) {
+    return invalid("segment_ids and indices should have same size: ", segment_ids.num_elements(),
+                   " and ", indices.num_elements());
+  }
+  Picks picks;
+  MR_ASSIGN(picks.rows, read_elements(indices, "indices"));
+  MR_ASSIGN(picks.ids, read_elements(segment_ids, "segment_ids"));
+  return picks;
+}
+
+Result<Tensor> fold_picked(KernelContext& context, const FoldLoops& loops) {
+  const Tensor& data = context.input(0);
+  if (data.shape().rank() < 1) return invalid("data must be at least rank 1");
+  MR_ASSIGN(const Picks picks, read_picks(context.input(1), context.input(2)));
+  MR_TRY(check_sorted(picks.ids));
+  MR_TRY(read_indices(context.input(1), data.shape().dim(0)).status());
+  MR_ASSIGN(const int64_t segments, number_of_segments(context, picks.ids, 3));
+  MR_ASSIGN(const Shape shape, segments_shape(segments, data.shape()));
+  MR_ASSIGN(Tensor made, Tensor::zeros(data.dtype(), shape));
+  MR_TRY(fold_rows(RowsIn(data, data.shape().dim(0)), picks.rows, picks.ids, loops, made,
+                   CancelProbe(context)));
+  return made;
+}
+
+Status infer_picked(InferContext& context) {
+  MR_TRY(context.input_of_rank(1, 1));
+  MR_TRY(context.input_of_rank(2, 1));
+  const PartialShape& data = context.input(0);
+  if (!data.has_rank()) return {};
+  if (data.rank() < 1) return invalid("data must be at least rank 1");
+  std::vector<int64_t> dims(data.dims().begin(), data.dims().end());
+  dims[0] = kUnknownDim;
+  if (context.num_inputs() > 3) {
+    if (const Tensor* segments = context.constant(3)) {
+      MR_ASSIGN(dims[0], read_segments(*segments));
+    }
+  }
+  return context.set_output(0, PartialShape::create(dims));
+}
+
+// --- the gradients ---
+
+// Row i of what arrived at the segments is added to row indices[i], divided as the segment was.
+Result<Tensor> spread_segments(KernelContext& context, const FoldLoops& loops) {
+  const Tensor& arriving = context.input(0);
+  if (arriving.shape().rank() < 1) return invalid("grad must be at least rank 1");
+  MR_ASSIGN(const Picks picks, read_picks(context.input(1), context.input(2)));
+  if (!context.input(3).shape().is_scalar()) return invalid("output_dim0 should be a scalar.");
+  MR_ASSIGN(const int64_t rows, read_integer(context.input(3), "output_dim0"));
+  if (rows < 0) return invalid("output_dim0 = ", rows, " must not be negative");
+  MR_TRY(read_indices(context.input(1), rows).status());
+  const int64_t segments = arriving.shape().dim(0);
+  MR_ASSIGN(const Shape shape, segments_shape(rows, arriving.shape()));
+  MR_ASSIGN(Tensor made, Tensor::zeros(arriving.dtype(), shape));
+  // Before there is a count for each: rows of no elements may be as many as they like.
+  if (arriving.num_elements() == 0 && segments > 0) return made;
+  std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
+  for (const int64_t id : picks.ids) {
+    if (id < 0 || id >= segments)
+      return invalid("Segment id ", id, " out of range [0, ", segments, ").");
+    ++counts[static_cast<size_t>(id)];
+  }
+  const RowsIn in(arriving, segments);
+  MR_ASSIGN(Tensor share, Tensor::allocate(arriving.dtype(), {in.length}));
+  char* const all = static_cast<char*>(made.mutable_data());
+  CancelProbe probe(context);
+  for (size_t i = 0; i < picks.ids.size() && in.length > 0; ++i) {
+    const char* from = in.data + picks.ids[i] * in.bytes;
+    const int64_t number = counts[static_cast<size_t>(picks.ids[i])];
+    if (loops.folding.divide != By::nothing && number > 1) {
+      MR_ASSIGN(const Tensor by, divisor_of(arriving.dtype(), number, loops.folding.divide));
+      loops.divide(from, 1, by.data(), 0, share.mutable_data(), in.length);
+      from = static_cast<const char*>(share.data());
+    }
+    char* to = all + picks.rows[i] * in.bytes;
+    loops.fold(to, 1, from, 1, to, in.length);
+    if (!probe.go_on(in.length)) return probe.status();
+  }
+  return made;
+}
+
+Status infer_spread(InferContext& context) {
+  MR_TRY(context.input_of_rank(1, 1));
+  MR_TRY(context.input_of_rank(2, 1));
+  MR_TRY(context.input_of_rank(3, 0));
+  const PartialShape& arriving = context.input(0);
+  if (!arriving.has_rank()) return {};
+  if (arriving.rank() < 1) return invalid("grad must be at least rank 1");
+  MR_ASSIGN(const auto rows, constant_integers(context, 3, "output_dim0"));
+  std::vector<int64_t> dims(arriving.dims().begin(), arriving.dims().end());
+  dims[0] = rows ? rows->front() : kUnknownDim;
+  if (dims[0] < kUnknownDim) return invalid("Cannot specify a negative output_dim0: ", dims[0]);
+  return context.set_output(0, PartialShape::create(dims));
+}
+
+struct SparseSegmentOp {
+  std::string name, doc, types;
+  By divide;
+  std::string result, spread;  // of [[1 2] [3 4] [5 6]] by [0 2 1] and [0 0 1]; of [4 6] by them
+};
+
+Status add_sparse_segments(OpRegistry& ops, const SparseSegmentOp& row) {
+  const BoundFolding folding{{cpu::addition_loop, Empty::zero, row.divide}};
+  const std::string types = str_cat("T: ", row.types, ", Tidx: {int32, int64} = int32, ");
+  const std::string ids = "Tsegmentids: {int32, int64} = int32";
+  const std::string sparse = ", sparse_gradient: bool = false";
+  MR_TRY(ops.add({
+      .name = "SparseSegment" + row.name,
+      .doc = str_cat(row.doc,
+                     " of the rows of data that indices name, by segment_ids, which are in "
+                     "order."),
+      .signature = str_cat("data: T, indices: Tidx, segment_ids: Tsegmentids -> output: T | ",
+                           types, ids, sparse),
+      .infer = infer_picked,
+      .cpu = kernel_with(fold_picked, folding),
+      .grad = grad::sparse_segments,
+      .examples = {str_cat("[[1 2] [3 4] [5 6]], [0 2 1], [0 0 1] -> ", row.result)},
+  }));
+  MR_TRY(ops.add({
+      .name = str_cat("SparseSegment", row.name, "WithNumSegments"),
+      .doc = str_cat(row.doc,
+                     " of the rows of data that indices name, by segment_ids, which are in "
+                     "order and below num_segments."),
+      .signature = str_cat("data: T, indices: Tidx, segment_ids: Tsegmentids, "
+                           "num_segments: Tnumsegments -> output: T | ",
+                           types, "Tnumsegments: {int32, int64} = int32, ", ids, sparse),
+      .infer = infer_picked,
+      .cpu = kernel_with(fold_picked, folding),
+      .grad = grad::sparse_segments,
+      .examples = {str_cat("[[1 2] [3 4] [5 6]], [0 2 1], [0 0 1], 2 -> ", row.result)},
+  }));
+  return ops.add({
+      .name = str_cat("SparseSegment", row.name, "Grad"),
+      .doc = str_cat("The gradient of SparseSegment", row.name,
+                     ": what arrived at the segments, for the rows that went into them."),
+      .signature = str_cat("grad: T, indices: Tidx, segment_ids: Tsegmentids, "
+                           "output_dim0: int32 -> output: T | T: floating, "
+                           "Tidx: {int32, int64} = int32, ",
+                           ids),
+      .infer = infer_spread,
+      .cpu = kernel_with(spread_segments, folding),
+      .grad = grad::sparse_segment_grads,
+      .examples = {str_cat("[4 6], [0 2 1], [0 0 1], 3 -> ", row.spread)},
+  });
+}
+
+}  // namespace
+
+Status register_sparse_segments(OpRegistry& ops) {
+  MR_TRY(
+      add_sparse_segments(ops, {"Sum", "Sums", "real", By::nothing, "[[6 8] [3 4]]", "[4 6 4]"}));
+  MR_TRY(add_sparse_segments(
+      ops, {"Mean", "Means", "floating", By::number, "[[3 4] [3 4]]", "[2 6 2]"}));
+  return add_sparse_segments(
+      ops,
+      {"SqrtN", "Sums, divided by the root of how many they are of,", "floating",
+       By::root_of_number, "[[4.2426406871 5.6568542495] [3 4]]", "[2.8284271247 6 2.8284271247]"});
+}
+
+}  // namespace millrace

@@ -1,0 +1,208 @@
+#include "millrace/ops/random/distributions.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "millrace/ops/loops/cpu_loops.h"
+
+namespace millrace {
+namespace {
+
+// --- words as numbers in [0, 1): the mantissa of a number in [1, 2), less 1 ---
+
+float unit_float(uint32_t word) {
+  constexpr uint32_t kOne = uint32_t{127} << 23;
+  return std::bit_cast<float>(kOne | (word & 0x7fffffu)) - 1.0f;
+}
+
+template <class T>
+T unit(uint32_t word) {
+  if constexpr (std::is_same_v<T, float>) {
+    return unit_float(word);
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return T(static_cast<float>(word & 0x3ffu) / 1024.0f);
+  } else {
+    return T(static_cast<float>(word & 0x7fu) / 128.0f);
+  }
+}
+
+// --- Box and Muller ---
+
+std::array<float, 2> normal_floats(uint32_t first, uint32_t second) {
+  const float radius = std::sqrt(-2.0f * std::log(std::max(unit_float(first), 1.0e-7f)));
+  // In double and then rounded, as it has always been done.
+  const auto angle = static_cast<float>(2.0 * std::numbers::pi * unit_float(second));
+  return {std::sin(angle) * radius, std::cos(angle) * radius};
+}
+
+// --- elements in groups: each has the same blocks whatever the others are ---
+
+template <class T>
+inline constexpr size_t kGroup = std::is_same_v<T, double> ? 2 : 4;
+template <class T>
+using Group = std::array<T, kGroup<T>>;
+
+template <class T, class Draw>
+Status fill_groups(Tensor& out, CancelProbe probe, Draw draw) {
+  const std::span<T> elements = out.mutable_flat<T>();
+  for (size_t begin = 0; begin < elements.size(); begin += kGroup<T>) {
+    const Group<T> group = draw();
+    const size_t count = std::min(kGroup<T>, elements.size() - begin);
+    std::copy_n(group.begin(), count, elements.begin() + static_cast<std::ptrdiff_t>(begin));
+    if (!probe.go_on(static_cast<int64_t>(count))) return probe.status();
+  }
+  return {};
+}
+
+template <class T>
+Status uniform_loop(PhiloxBlocks blocks, Tensor& out, CancelProbe probe) {
+  return fill_groups<T>(out, probe, [&]() -> Group<T> {
+    const PhiloxBlock b = blocks.next();
+    if constexpr (std::is_same_v<T, double>) {
+      return {unit_double(b[0], b[1]), unit_double(b[2], b[3])};
+    } else {
+      return {unit<T>(b[0]), unit<T>(b[1]), unit<T>(b[2]), unit<T>(b[3])};
+    }
+  });
+}
+
+template <class T>
+Status normal_loop(PhiloxBlocks blocks, Tensor& out, CancelProbe probe) {
+  return fill_groups<T>(out, probe, [&]() -> Group<T> {
+    const PhiloxBlock b = blocks.next();
+    if constexpr (std::is_same_v<T, double>) {
+      return normal_doubles(b);
+    } else {
+      const auto x = normal_floats(b[0], b[1]), y = normal_floats(b[2], b[3]);
+      return {T(x[0]), T(x[1]), T(y[0]), T(y[1])};
+    }
+  });
+}
+
+// Those beyond 2 are drawn again, from blocks that are the group's own.
+template <class T>
+Status truncated_loop(PhiloxBlocks blocks, Tensor& out, CancelProbe probe) {
+  constexpr uint64_t kBlocksOfGroup = kMostBlocks * kGroup<T> / 4;
+  uint64_t first = 0;
+  return fill_groups<T>(out, probe, [&]() -> Group<T> {
+    PhiloxWords words(blocks.from(first));
+    first += kBlocksOfGroup;
+    Group<T> group;
+    size_t number = 0;
+    const auto offer = [&](auto x) {
+      if (number < group.size() && std::abs(x) < 2) group[number++] = T(x);
+    };
+    while (number < group.size()) {
+      const uint32_t a = words.next(), b = words.next();
+      if constexpr (std::is_same_v<T, double>) {
+        const uint32_t c = words.next(), d = words.next();
+        for (const double x : normal_doubles({a, b, c, d})) offer(x);
+      } else {
+        for (const float x : normal_floats(a, b)) offer(x);
+      }
+    }
+    return group;
+  });
+}
+
+template <class T>
+Status integer_loop(PhiloxBlocks blocks, const IntegerRange& range, Tensor& out,
+                    CancelProbe probe) {
+  constexpr size_t kWords = sizeof(T) / 4, kCount = 4 / kWords;
+  // Of the same size without a sign: the bits are the same.
+  T* const to = static_cast<T*>(out.mutable_data());
+  const int64_t n = out.num_elements();
+  for (int64_t begin = 0; begin < n; begin += kCount) {
+    const PhiloxBlock block = blocks.next();
+    const auto count = std::min<int64_t>(kCount, n - begin);
+    for (int64_t i = 0; i < count; ++i) {
+      const size_t at = static_cast<size_t>(i) * kWords;
+      T bits = block[at];
+      if constexpr (kWords == 2) bits |= static_cast<T>(block[at + 1]) << 32;
+      to[begin + i] =
+          range.is_everything
+              ? bits
+              : static_cast<T>(static_cast<T>(range.low) + bits % static_cast<T>(range.width));
+    }
+    if (!probe.go_on(count)) return probe.status();
+  }
+  return {};
+}
+
+template <class T>
+void read_as_doubles(const Tensor& tensor, int64_t begin, std::span<double> to) {
+  const std::span<const T> from = tensor.flat<T>().subspan(static_cast<size_t>(begin), to.size());
+  for (size_t i = 0; i < to.size(); ++i)
+    to[i] = static_cast<double>(static_cast<cpu::Math<T>>(from[i]));
+}
+
+}  // namespace
+
+double unit_double(uint32_t first, uint32_t second) {
+  constexpr uint64_t kOne = uint64_t{1023} << 52;
+  return std::bit_cast<double>(kOne | uint64_t{first & 0xfffffu} << 32 | second) - 1.0;
+}
+
+std::array<double, 2> normal_doubles(const PhiloxBlock& block) {
+  const double size = std::max(unit_double(block[0], block[1]), 1.0e-7);
+  const double radius = std::sqrt(-2.0 * std::log(size));
+  const double angle = 2.0 * std::numbers::pi * unit_double(block[2], block[3]);
+  return {std::sin(angle) * radius, std::cos(angle) * radius};
+}
+
+FillLoop fill_loop(Distribution distribution, DType dtype) {
+  return cpu::pick<FillLoop>(cpu::Floating(), dtype, [distribution]<class T>() -> FillLoop {
+    switch (distribution) {
+      case Distribution::uniform:
+        return &uniform_loop<T>;
+      case Distribution::normal:
+        return &normal_loop<T>;
+      case Distribution::truncated_normal:
+        return &truncated_loop<T>;
+    }
+    return nullptr;
+  });
+}
+
+Status fill_integers(PhiloxBlocks blocks, const IntegerRange& range, Tensor& out,
+                     CancelProbe probe) {
+  return dtype_size(out.dtype()) == 8 ? integer_loop<uint64_t>(blocks, range, out, probe)
+                                      : integer_loop<uint32_t>(blocks, range, out, probe);
+}
+
+Status draw_classes(const Tensor& logits, int64_t samples, PhiloxBlocks blocks, Tensor& out,
+                    CancelProbe probe) {
+  using Read = void (*)(const Tensor&, int64_t, std::span<double>);
+  const Read read = cpu::pick<Read>(cpu::Real(), logits.dtype(),
+                                    []<class T>() -> Read { return &read_as_doubles<T>; });
+  const int64_t rows = logits.shape().dim(0), classes = logits.shape().dim(1);
+  std::vector<double> below(static_cast<size_t>(classes));
+  PhiloxWords words(blocks);
+  const bool is_wide = out.dtype() == DType::i64;
+  for (int64_t row = 0; row < rows; ++row) {
+    read(logits, row * classes, below);
+    double largest = std::numeric_limits<double>::lowest();
+    for (const double x : below)
+      if (std::isfinite(x)) largest = std::max(largest, x);
+    double total = 0;
+    for (double& x : below) x = total += std::isfinite(x) ? std::exp(x - largest) : 0;
+    for (int64_t i = 0; i < samples; ++i) {
+      const uint32_t first = words.next(), second = words.next();
+      const double wanted = unit_double(first, second) * total;
+      const auto at = std::upper_bound(below.begin(), below.end(), wanted) - below.begin();
+      const int64_t to = row * samples + i;
+      if (is_wide) {
+        out.mutable_flat<int64_t>()[static_cast<size_t>(to)] = at;
+      } else {
+        out.mutable_flat<int32_t>()[static_cast<size_t>(to)] = static_cast<int32_t>(at);
+      }
+      if (!probe.go_on(64)) return probe.status();
+    }
+  }
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,258 @@
+// Part of families.h: register_stateless.
+#include "millrace/op/bind.h"
+#include "millrace/op/infer.h"
+#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/random/distributions.h"
+#include "millrace/ops/random/families.h"
+#include "millrace/ops/random/sizes.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kBySeed = "its seeds decide what it gives, and they are no real numbers";
+// Numbers that stand for a way to make random bits; 3 leaves the choice to the device.
+constexpr int64_t kPhilox = 1, kAutomatic = 3;
+
+// --- where the bits begin ---
+
+// Two seeds, of which each bit counts.
+Result<PhiloxBlocks> seeded(const Tensor& seed) {
+  if (seed.shape() != Shape{2})
+    return invalid("seed must have shape [2], not ", seed.shape().to_string());
+  if (seed.dtype() == DType::u64) {
+    const auto bits = seed.flat<uint64_t>();
+    return PhiloxBlocks::scrambled(bits[0], bits[1]);
+  }
+  if (seed.dtype() == DType::u32) {
+    const auto bits = seed.flat<uint32_t>();
+    return PhiloxBlocks::scrambled(bits[0], bits[1]);
+  }
+  MR_ASSIGN(const std::vector<int64_t> seeds, read_elements(seed, "seed"));
+  return PhiloxBlocks::scrambled(static_cast<uint64_t>(seeds[0]), static_cast<uint64_t>(seeds[1]));
+}
+
+uint32_t lower_bits(uint64_t x) { return static_cast<uint32_t>(x); }
+uint32_t upper_bits(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
+
+// Inputs 1 to 3: key, counter and alg.
+Result<PhiloxBlocks> counted(KernelContext& context) {
+  const Tensor &key = context.input(1), &counter = context.input(2);
+  if (key.shape() != Shape{1})
+    return invalid("key must have shape [1], not ", key.shape().to_string());
+  if (counter.shape().rank() != 1 || counter.num_elements() < 2)
+    return invalid("counter must be a vector with length at least 2; got shape: ",
+                   counter.shape().to_string());
+  if (!context.input(3).shape().is_scalar())
+    return invalid("algorithm must be of shape [], not ", context.input(3).shape().to_string());
+  MR_ASSIGN(const int64_t algorithm, read_integer(context.input(3), "alg"));
+  if (algorithm != kPhilox && algorithm != kAutomatic)
+    return invalid("Unsupported algorithm id: ", algorithm, "; there are 1 (Philox) and 3 (any)");
+  const uint64_t k = key.flat<uint64_t>()[0];
+  const auto c = counter.flat<uint64_t>();
+  return PhiloxBlocks({lower_bits(k), upper_bits(k)},
+                      {lower_bits(c[0]), upper_bits(c[0]), lower_bits(c[1]), upper_bits(c[1])});
+}
+
+// How an op gets its bits, and how many inputs say it, behind the shape.
+enum class Begins : uint8_t { with_seed, with_counter };
+
+Result<PhiloxBlocks> blocks_of(KernelContext& context, Begins begins) {
+  return begins == Begins::with_seed ? seeded(context.input(1)) : counted(context);
+}
+
+Status infer_sized(InferContext& context) { return infer_shape_of(context, "shape"); }
+
+// --- the ops ---
+
+Result<Tensor> stateless_numbers(KernelContext& context, Begins begins, Distribution distribution) {
+  MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
+  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins));
+  MR_ASSIGN(Tensor made, context.allocate(0, shape));
+  MR_TRY(fill_loop(distribution, made.dtype())(blocks, made, CancelProbe(context)));
+  return made;
+}
+
+Result<Tensor> stateless_integers(KernelContext& context, Begins begins) {
+  const int first = begins == Begins::with_seed ? 2 : 4;
+  MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
+  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins));
+  IntegerRange range;
+  if (context.num_inputs() > first) {
+    MR_ASSIGN(range, wanted_range(context.input(first), context.input(first + 1), shape));
+  }
+  MR_ASSIGN(Tensor made, context.allocate(0, shape));
+  if (shape.num_elements() > 0) MR_TRY(fill_integers(blocks, range, made, CancelProbe(context)));
+  return made;
+}
+
+Result<Tensor> stateless_classes(KernelContext& context) {
+  MR_ASSIGN(const PhiloxBlocks blocks, seeded(context.input(2)));
+  MR_ASSIGN(Tensor made, classes_output(context));
+  if (made.num_elements() > 0) {
+    MR_TRY(draw_classes(context.input(0), made.shape().dim(1), blocks, made, CancelProbe(context)));
+  }
+  return made;
+}
+
+Status key_and_counter(KernelContext& context) {
+  MR_ASSIGN(const PhiloxBlocks blocks, seeded(context.input(0)));
+  const auto joined = [](uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; };
+  const PhiloxBlock& c = blocks.counter();
+  context.set_output(0, Tensor::vector<uint64_t>({joined(blocks.key()[0], blocks.key()[1])}));
+  context.set_output(1, Tensor::vector<uint64_t>({joined(c[0], c[1]), joined(c[2], c[3])}));
+  if (context.num_outputs() == 3)
+    context.set_output(2, Tensor::scalar<int32_t>(static_cast<int32_t>(kPhilox)));
+  return {};
+}
+
+Status infer_key_and_counter(InferContext& context) {
+  MR_TRY(context.input_of_rank(0, 1));
+  context.set_output(0, PartialShape{1});
+  context.set_output(1, PartialShape{2});
+  if (context.num_outputs() == 3) context.set_output(2, PartialShape::scalar());
+  return {};
+}
+
+struct StatelessOp {
+  std::string_view name, doc;
+  Distribution distribution;
+};
+
+Status add_stateless_numbers(OpRegistry& ops, const StatelessOp& row) {
+  const Distribution distribution = row.distribution;
+  MR_TRY(ops.add({
+      .name = str_cat("Stateless", row.name),
+      .doc = str_cat(row.doc, ", that two seeds decide."),
+      .signature = "shape: T, seed: Tseed -> output: dtype | "
+                   "dtype: {half, bfloat16, float, double} = float, T: {int32, int64} = int32, "
+                   "Tseed: {int32, int64} = int64",
+      .infer = infer_sized,
+      .cpu = kernel([distribution](KernelContext& context) {
+        return stateless_numbers(context, Begins::with_seed, distribution);
+      }),
+      .not_differentiable = kBySeed,
+      .examples = {"[2 3], [1 2]"},
+  }));
+  return ops.add({
+      .name = str_cat("Stateless", row.name, "V2"),
+      .doc = str_cat(row.doc, ", that a key and a counter decide."),
+      .signature = "shape: Tshape, key: uint64, counter: uint64, alg: int32 -> output: dtype | "
+                   "dtype: {half, bfloat16, float, double} = float, Tshape: {int32, int64} = int32",
+      .infer = infer_sized,
+      .cpu = kernel([distribution](KernelContext& context) {
+        return stateless_numbers(context, Begins::with_counter, distribution);
+      }),
+      .not_differentiable = kBySeed,
+      .examples = {"[2 3], [1], [2 3], 1"},
+  });
+}
+
+Status register_stateless_integers(OpRegistry& ops) {
+  const auto by_seed = [](KernelContext& c) { return stateless_integers(c, Begins::with_seed); };
+  const auto by_counter = [](KernelContext& c) {
+    return stateless_integers(c, Begins::with_counter);
+  };
+  MR_TRY(ops.add({
+      .name = "StatelessRandomUniformInt",
+      .doc = "Random integers, uniform in [minval, maxval), that two seeds decide.",
+      .signature = "shape: T, seed: Tseed, minval: dtype, maxval: dtype -> output: dtype | "
+                   "dtype: {int32, int64}, T: {int32, int64}, Tseed: {int32, int64} = int64",
+      .infer = infer_sized,
+      .cpu = kernel(by_seed),
+      .not_differentiable = kBySeed,
+      .examples = {"[4], [1 2], 7, 8 -> [7 7 7 7]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "StatelessRandomUniformFullInt",
+      .doc = "Random integers, uniform among all of their type, that two seeds decide.",
+      .signature = "shape: T, seed: Tseed -> output: dtype | "
+                   "dtype: {int32, int64, uint32, uint64} = uint64, T: {int32, int64} = int32, "
+                   "Tseed: {int32, int64, uint32, uint64} = int64",
+      .infer = infer_sized,
+      .cpu = kernel(by_seed),
+      .not_differentiable = kBySeed,
+      .examples = {"[4], [1 2]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "StatelessRandomUniformIntV2",
+      .doc = "Random integers, uniform in [minval, maxval), that a key and a counter decide.",
+      .signature = "shape: Tshape, key: uint64, counter: uint64, alg: int32, minval: dtype, "
+                   "maxval: dtype -> output: dtype | dtype: {int32, int64, uint32, uint64}, "
+                   "Tshape: {int32, int64} = int32",
+      .infer = infer_sized,
+      .cpu = kernel(by_counter),
+      .not_differentiable = kBySeed,
+      .examples = {"[4], [1], [2 3], 1, 7, 8 -> [7 7 7 7]"},
+  }));
+  return ops.add({
+      .name = "StatelessRandomUniformFullIntV2",
+      .doc = "Random integers, uniform among all of their type, that a key and a counter decide.",
+      .signature = "shape: Tshape, key: uint64, counter: uint64, alg: int32 -> output: dtype | "
+                   "dtype: {int32, int64, uint32, uint64} = uint64, "
+                   "Tshape: {int32, int64} = int32",
+      .infer = infer_sized,
+      .cpu = kernel(by_counter),
+      .not_differentiable = kBySeed,
+      .examples = {"[4], [1], [2 3], 3"},
+  });
+}
+
+Status register_keys(OpRegistry& ops) {
+  for (const char* name : {"StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg"}) {
+    const bool has_algorithm = std::string_view(name).ends_with("Alg");
+    MR_TRY(ops.add({
+        .name = name,
+        .doc = "The key and counter that stateless ops begin with, made from two seeds.",
+        .signature =
+            str_cat("seed: Tseed -> key: uint64, counter: uint64",
+                    has_algorithm ? ", alg: int32" : "", " | Tseed: {int32, int64} = int64"),
+        .infer = infer_key_and_counter,
+        .cpu = kernel(key_and_counter),
+        .not_differentiable = kBySeed,
+        .cost = Cost::cheap,
+        .examples = {"[1 2]"},
+    }));
+  }
+  return ops.add({
+      .name = "StatelessRandomGetAlg",
+      .doc = "The number of the way in which this device makes random bits: 1, Philox.",
+      .signature = "-> alg: int32",
+      .infer = infer::scalar,
+      .cpu = kernel([](KernelContext&) -> Result<Tensor> {
+        return Tensor::scalar<int32_t>(static_cast<int32_t>(kPhilox));
+      }),
+      .not_differentiable = "it has no input",
+      .stateful = true,
+      .foldable = false,
+      .cost = Cost::cheap,
+  });
+}
+
+}  // namespace
+
+Status register_stateless(OpRegistry& ops) {
+  MR_TRY(add_stateless_numbers(
+      ops, {"RandomUniform", "Random numbers, uniform in [0, 1)", Distribution::uniform}));
+  MR_TRY(add_stateless_numbers(
+      ops, {"RandomNormal", "Random numbers, normal with mean 0 and deviation 1",
+            Distribution::normal}));
+  MR_TRY(add_stateless_numbers(
+      ops, {"TruncatedNormal",
+            "Random numbers, normal with mean 0 and deviation 1, none further than 2 from 0",
+            Distribution::truncated_normal}));
+  MR_TRY(register_stateless_integers(ops));
+  MR_TRY(ops.add({
+      .name = "StatelessMultinomial",
+      .doc = "num_samples classes for each row of logits, drawn with the probabilities "
+             "exp(logits), that two seeds decide.",
+      .signature = "logits: T, num_samples: int32, seed: Tseed -> output: output_dtype | T: real, "
+                   "Tseed: {int32, int64} = int64, output_dtype: {int32, int64} = int64",
+      .infer = infer_classes,
+      .cpu = kernel(stateless_classes),
+      .not_differentiable = kBySeed,
+      .examples = {"[[0 0] [0 0]], 3, [1 2]", "[[5]], 2, [1 2] -> [[0 0]]"},
+  }));
+  return register_keys(ops);
+}
+
+}  // namespace millrace

@@ -59,13 +59,19 @@ from millrace._ops import operators as _operators
 from millrace._ops.arithmetic import *
 from millrace._ops.arrays import *
 from millrace._ops.clipping import *
+from millrace._ops.complex_values import *
 from millrace._ops.debug import Print
 from millrace._ops.gradients import *
 from millrace._ops.linear_algebra import matmul, tensordot
+from millrace._ops.matrices import *
+from millrace._ops.matrices import tensor_diag as diag
+from millrace._ops.matrices import tensor_diag_part as diag_part
 from millrace._ops.operators import python2_divide as div
 from millrace._ops.operators import true_divide as truediv
 from millrace._ops.random_values import *
+from millrace._ops.rearranging import *
 from millrace._ops.reductions import *
+from millrace._ops.segments import *
 from millrace._ops.shaped import *
 from millrace._ops.text import *
 from millrace._flow.checks import *
@@ -92,6 +98,13 @@ from millrace._state.assignments import (
     assign_sub,
     count_up_to,
     scatter_add,
+    scatter_div,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_nd_add,
+    scatter_nd_sub,
+    scatter_nd_update,
     scatter_sub,
     scatter_update,
 )
@@ -189,8 +202,9 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app compat contrib debugging dtypes errors flags gfile initializers keras layers linalg logging lookup losses math metrics nn queue "
-    "random raw_ops regularizers strings summary train".split()
+    "app bitwise compat contrib debugging dtypes errors flags gfile initializers keras "
+    "layers linalg logging lookup losses math metrics nn quantization queue random "
+    "raw_ops regularizers strings summary train".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.

@@ -1,12 +1,27 @@
 """tf.math: what is computed of numbers, element by element or over axes."""
 
 from millrace._gen import (
+    acos,
+    acosh,
     add,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    bessel_i0,
+    bessel_i0e,
+    bessel_i1,
+    bessel_i1e,
+    betainc,
     ceil,
     cos,
+    cosh,
+    cross,
     digamma,
     erf,
     erfc,
+    erfinv,
     exp,
     expm1,
     floor,
@@ -14,6 +29,9 @@ from millrace._gen import (
     floormod,
     greater,
     greater_equal,
+    igamma,
+    igammac,
+    invert_permutation,
     is_finite,
     is_inf,
     is_nan,
@@ -27,22 +45,37 @@ from millrace._gen import (
     logical_or,
     maximum,
     minimum,
+    ndtri,
+    polygamma,
     pow,
     reciprocal,
     rint,
     rsqrt,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
     sign,
     sin,
+    sinh,
     softplus,
     sqrt,
     square,
     squared_difference,
     tan,
+    unsorted_segment_max,
+    unsorted_segment_min,
+    unsorted_segment_prod,
     unsorted_segment_sum,
+    xdivy,
+    xlog1py,
+    xlogy,
+    zeta,
 )
+from millrace._gen import next_after as nextafter
 from millrace._measures.confusion import confusion_matrix
 from millrace._ops.arithmetic import (
-    abs,
     accumulate_n,
     add_n,
     argmax,
@@ -60,11 +93,14 @@ from millrace._ops.arithmetic import (
     subtract,
     tanh,
 )
+from millrace._ops.complex_values import abs, angle, conj, imag, real
 from millrace._ops.operators import true_divide as truediv
+from millrace._ops.rearranging import cumprod, cumulative_logsumexp
 from millrace._ops.reductions import (
     count_nonzero,
     reduce_all,
     reduce_any,
+    reduce_euclidean_norm,
     reduce_logsumexp,
     reduce_max,
     reduce_mean,
@@ -72,4 +108,5 @@ from millrace._ops.reductions import (
     reduce_prod,
     reduce_sum,
 )
+from millrace._ops.segments import bincount, unsorted_segment_mean, unsorted_segment_sqrt_n
 from millrace._ops.shaped import log_sigmoid

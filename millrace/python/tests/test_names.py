@@ -11,6 +11,7 @@ import millrace as tf
 # A name that each public module has.
 MODULES = {
     "app": "run",
+    "bitwise": "invert",
     "compat": "as_bytes",
     "compat.v1": "Session",
     "contrib": "learn",
@@ -38,6 +39,7 @@ MODULES = {
     "math": "floordiv",
     "metrics": "accuracy",
     "nn": "relu",
+    "quantization": "fake_quant_with_min_max_args",
     "queue": "FIFOQueue",
     "random": "shuffle",
     "raw_ops": "MatMul",

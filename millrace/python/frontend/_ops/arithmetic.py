@@ -8,7 +8,6 @@ from millrace._ops.operators import true_divide
 from millrace._values import dtypes
 
 __all__ = [
-    "abs",
     "accumulate_n",
     "add_n",
     "argmax",
@@ -34,11 +33,6 @@ __all__ = [
     "to_int32",
     "to_int64",
 ]
-
-
-def abs(x, name=None):
-    """The magnitude of each element."""
-    return gen_ops.abs(x, name=name)
 
 
 def cast(x, dtype, name=None):

@@ -125,18 +125,20 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
                 last = gen_ops.sub(gen_ops.rank(a), 1)
                 perm = gen_ops.sub(last, gen_ops.range(0, gen_ops.rank(a), 1))
         if conjugate and a.dtype.is_complex:
-            raise NotImplementedError(
-                "complex Tensors cannot be conjugated yet: there is no Conj op"
-            )
+            return gen_ops.conj(gen_ops.transpose(a, perm), name=scope)
         return gen_ops.transpose(a, perm, name=scope)
 
 
-def matrix_transpose(a, name="matrix_transpose"):
-    """The last two axes exchanged. Needs a known rank."""
+def matrix_transpose(a, name="matrix_transpose", conjugate=False):
+    """The last two axes exchanged, and the elements conjugated if that is asked for.
+
+    Raises:
+      ValueError: if the rank is not known.
+    """
     ndims = convert(a).shape.ndims
     if ndims is None or ndims < 2:
         raise ValueError(f"Argument `a` must be a matrix of known rank, got {a!r}")
-    return transpose(a, [*range(ndims - 2), ndims - 1, ndims - 2], name)
+    return transpose(a, [*range(ndims - 2), ndims - 1, ndims - 2], name, conjugate)
 
 
 def concat(values, axis, name="concat"):
@@ -227,11 +229,21 @@ def strided_slice(
     )
 
 
-def gather(params, indices, validate_indices=None, name=None, axis=None):
-    """The slices of `params` along an axis (0 by default) at these indices."""
-    if hasattr(params, "sparse_read") and axis in (None, 0):
+def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
+    """The slices of `params` along an axis (the first behind `batch_dims` by default) at indices.
+
+    Args:
+      params: a Tensor, or a variable.
+      indices: integers; their first `batch_dims` axes are those of `params`.
+      validate_indices: accepted; indices out of range are errors.
+      name: a name for the node.
+      axis: an axis of `params`.
+      batch_dims: how many leading axes both share.
+    """
+    axis = batch_dims if axis is None else axis
+    if hasattr(params, "sparse_read") and batch_dims == 0 and isinstance(axis, int) and axis == 0:
         return params.sparse_read(indices, name=name)
-    return gen_ops.gather_v2(params, indices, 0 if axis is None else axis, name=name)
+    return gen_ops.gather_v2(params, indices, axis, batch_dims=batch_dims, name=name)
 
 
 def where(condition, x=None, y=None, name=None):
@@ -325,12 +337,19 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     Args:
       tensor: a Tensor of rank n.
       paddings: [n, 2]: how many before and after.
-      mode: "CONSTANT".
+      mode: "CONSTANT", or the mirror image of the Tensor: "REFLECT" with its edge as the mirror,
+        "SYMMETRIC" with the edge repeated.
       name: a name for the node.
-      constant_values: what is added.
+      constant_values: what is added by "CONSTANT".
+
+    Raises:
+      ValueError: for another mode.
     """
-    if mode.upper() != "CONSTANT":
-        raise NotImplementedError(f"padding by mode '{mode}' is not there yet; there is CONSTANT")
+    mode = mode.upper()
+    if mode in ("REFLECT", "SYMMETRIC"):
+        return gen_ops.mirror_pad(tensor, paddings, mode=mode, name=name)
+    if mode != "CONSTANT":
+        raise ValueError(f"Unknown padding mode: {mode}; it is CONSTANT, REFLECT or SYMMETRIC")
     if not hasattr(constant_values, "_as_tensor") and constant_values == 0:
         return gen_ops.pad(tensor, paddings, name=name)
     return gen_ops.pad_v2(tensor, paddings, constant_values, name=name)

@@ -37,12 +37,13 @@ def matmul(
     with name_scope(name, "MatMul", [a, b]) as scope:
         a = convert(a, name="a", hint=dtype_among([b]))
         b = convert(b, a.dtype.base_dtype, "b")
-        if a.dtype.is_complex and _conjugates(a, transpose_a, adjoint_a, transpose_b, adjoint_b):
-            raise NotImplementedError(
-                "complex matrices cannot be conjugated yet: there is no Conj op"
-            )
         ranks = (a.shape.ndims, b.shape.ndims)
-        if all(rank is None or rank > 2 for rank in ranks) and ranks != (None, None):
+        is_batch = all(rank is None or rank > 2 for rank in ranks) and ranks != (None, None)
+        if a.dtype.is_complex:
+            # To transpose, the op for batches conjugates, too; that for matrices does not.
+            a = gen_ops.conj(a) if (transpose_a if is_batch else adjoint_a) else a
+            b = gen_ops.conj(b) if (transpose_b if is_batch else adjoint_b) else b
+        if is_batch:
             return gen_ops.batch_mat_mul_v2(
                 a,
                 b,
@@ -57,12 +58,6 @@ def matmul(
             transpose_b=transpose_b or adjoint_b,
             name=scope,
         )
-
-
-def _conjugates(matrix, transpose_a, adjoint_a, transpose_b, adjoint_b):
-    """Whether the op would have to conjugate, or must not although it would (batches)."""
-    is_batch = matrix.shape.ndims is None or matrix.shape.ndims > 2
-    return adjoint_a or adjoint_b or is_batch and (transpose_a or transpose_b)
 
 
 def tensordot(a, b, axes, name=None):

@@ -1,5 +1,7 @@
 """Random values. A seed for the graph (tf.set_random_seed), for an op, or both, makes them repeat."""
 
+import numpy as np
+
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
@@ -8,7 +10,10 @@ from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 __all__ = [
+    "multinomial",
+    "random_gamma",
     "random_normal",
+    "random_poisson",
     "random_shuffle",
     "random_uniform",
     "set_random_seed",
@@ -38,7 +43,8 @@ def get_seed(op_seed):
     return seeds if seeds != (0, 0) else (0, 2**31 - 1)
 
 
-def _shape(shape):
+def sizes_of(shape):
+    """A shape as the vector that ops take."""
     if isinstance(shape, TensorShape):
         shape = shape.as_list()
     return convert(shape, name="shape", hint=dtypes.int32)
@@ -60,8 +66,10 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
         low = convert(minval, dtype, "min")
         high = convert(maxval, dtype, "max")
         if dtype.is_integer:
-            return gen_ops.random_uniform_int(_shape(shape), low, high, **_seeds(seed), name=scope)
-        drawn = gen_ops.random_uniform(_shape(shape), dtype=dtype, **_seeds(seed))
+            return gen_ops.random_uniform_int(
+                sizes_of(shape), low, high, **_seeds(seed), name=scope
+            )
+        drawn = gen_ops.random_uniform(sizes_of(shape), dtype=dtype, **_seeds(seed))
         return gen_ops.add(gen_ops.mul(drawn, gen_ops.sub(high, low)), low, name=scope)
 
 
@@ -81,10 +89,73 @@ def _normal(op, default_name, shape, mean, stddev, dtype, seed, name):
     with name_scope(name, default_name, [shape, mean, stddev]) as scope:
         mean = convert(mean, dtypes.as_dtype(dtype), "mean")
         stddev = convert(stddev, dtypes.as_dtype(dtype), "stddev")
-        drawn = getattr(gen_ops, op)(_shape(shape), dtype=dtype, **_seeds(seed))
+        drawn = getattr(gen_ops, op)(sizes_of(shape), dtype=dtype, **_seeds(seed))
         return gen_ops.add(gen_ops.mul(drawn, stddev), mean, name=scope)
 
 
 def random_shuffle(value, seed=None, name=None):
     """The slices along the first axis in random order."""
     return gen_ops.random_shuffle(value, **_seeds(seed), name=name)
+
+
+def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.int64):
+    """Classes drawn with the probabilities softmax(logits).
+
+    Args:
+      logits: a matrix, a row for each drawing.
+      num_samples: how many classes are drawn for each row, a scalar.
+      seed: a seed for the op.
+      name: a name for the node.
+      output_dtype: int64 or int32.
+
+    Returns:
+      a Tensor of shape [rows, num_samples].
+    """
+    with name_scope(name, "multinomial", [logits]) as scope:
+        samples = convert(num_samples, dtypes.int32, "num_samples")
+        return gen_ops.multinomial(
+            logits, samples, output_dtype=output_dtype, **_seeds(seed), name=scope
+        )
+
+
+def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
+    """Values of gamma distributions.
+
+    Args:
+      shape: how many are drawn for each distribution.
+      alpha: a Tensor of shapes of distributions.
+      beta: a Tensor of their inverse scales; None for 1.
+      dtype: the type.
+      seed: a seed for the op.
+      name: the name scope.
+
+    Returns:
+      a Tensor of shape `shape` + the shape to which alpha and beta broadcast.
+    """
+    with name_scope(name, "random_gamma", [shape, alpha, beta]) as scope:
+        alpha = convert(alpha, dtype, "alpha")
+        beta = convert(1 if beta is None else beta, dtype, "beta")
+        whole = gen_ops.broadcast_args(gen_ops.shape(alpha), gen_ops.shape(beta))
+        drawn = gen_ops.random_gamma(
+            sizes_of(shape), gen_ops.broadcast_to(alpha, whole), **_seeds(seed)
+        )
+        # The smallest number for 0: who takes logarithms of a sample must not find it.
+        smallest = convert(np.finfo(alpha.dtype.base_dtype.as_numpy_dtype).tiny, drawn.dtype)
+        return gen_ops.maximum(smallest, gen_ops.real_div(drawn, beta), name=scope)
+
+
+def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
+    """Values of Poisson distributions.
+
+    Args:
+      lam: a Tensor of rates.
+      shape: how many are drawn for each rate.
+      dtype: the type.
+      seed: a seed for the op.
+      name: a name for the node.
+
+    Returns:
+      a Tensor of shape `shape` + lam.shape.
+    """
+    with name_scope(name, "random_poisson", [lam, shape]):
+        return gen_ops.random_poisson_v2(sizes_of(shape), lam, dtype=dtype, **_seeds(seed))

@@ -12,6 +12,7 @@ __all__ = [
     "count_nonzero",
     "reduce_all",
     "reduce_any",
+    "reduce_euclidean_norm",
     "reduce_logsumexp",
     "reduce_max",
     "reduce_mean",
@@ -69,6 +70,7 @@ reduce_mean = _reduction("mean", "The mean")
 reduce_prod = _reduction("prod", "The product")
 reduce_max = _reduction("max", "The largest element")
 reduce_min = _reduction("min", "The smallest element")
+reduce_euclidean_norm = _reduction("euclidean_norm", "The root of the sum of the squares")
 reduce_all = _reduction("all", "Whether all elements are true")
 reduce_any = _reduction("any", "Whether any element is true")
 

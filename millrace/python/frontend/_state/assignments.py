@@ -78,8 +78,44 @@ def _scatter(kind):
 scatter_update = _scatter("update")
 scatter_add = _scatter("add")
 scatter_sub = _scatter("sub")
+scatter_mul = _scatter("mul")
+scatter_div = _scatter("div")
+scatter_min = _scatter("min")
+scatter_max = _scatter("max")
+
+
+def _scatter_nd(kind, default_locking):
+    def scatter(ref, indices, updates, use_locking=default_locking, name=None):
+        if not _is_reference(ref):
+            handle = ref.handle if isinstance(ref, Variable) else ref
+            made = getattr(gen_ops, f"resource_scatter_nd_{kind}")(
+                handle, indices, updates, name=name
+            )
+            with handle.graph.control_dependencies([made]):
+                return ref.read_value()
+        wrapper = getattr(gen_ops, f"scatter_nd_{kind}")
+        return wrapper(ref, indices, updates, use_locking=use_locking, name=name)
+
+    scatter.__doc__ = f"""Applies {kind} to the slices of a variable that rows of `indices` name.
+
+    Args:
+      ref: a Variable, or the Tensor that refers to one.
+      indices: int32 or int64; each row along the last axis is the first coordinates of a slice.
+      updates: of shape indices.shape[:-1] + ref.shape[indices.shape[-1]:].
+      use_locking: True to keep other writers out meanwhile.
+      name: a name for the node.
+    """
+    return scatter
+
+
+scatter_nd_update = _scatter_nd("update", True)
+scatter_nd_add = _scatter_nd("add", False)
+scatter_nd_sub = _scatter_nd("sub", False)
 
 
 def count_up_to(ref, limit, name=None):
     """A node that adds 1 and gives the value before; OutOfRangeError at `limit`."""
+    if not _is_reference(ref):
+        handle = ref.handle if isinstance(ref, Variable) else ref
+        return gen_ops.resource_count_up_to(handle, limit=limit, T=ref.dtype, name=name)
     return gen_ops.count_up_to(ref, limit=limit, name=name)

@@ -10,6 +10,7 @@ Status register_math(OpRegistry& ops) {
   MR_TRY(register_comparisons(ops));
   MR_TRY(register_casts(ops));
   MR_TRY(register_matmuls(ops));
+  MR_TRY(register_fused_matmuls(ops));
   MR_TRY(register_reductions(ops));
   MR_TRY(register_scans(ops));
   MR_TRY(register_segments(ops));

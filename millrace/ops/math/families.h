@@ -52,6 +52,9 @@ Status register_casts(OpRegistry& ops);
 // Products of matrices: MatMul, BatchMatMul, BatchMatMulV2.
 Status register_matmuls(OpRegistry& ops);
 
+// A product with what follows it: _FusedMatMul.
+Status register_fused_matmuls(OpRegistry& ops);
+
 // Folding axes of a tensor into one value each: Sum, Mean, Prod, Max, Min, All, Any, L2Loss.
 Status register_reductions(OpRegistry& ops);
 

@@ -28,11 +28,10 @@ Status find_largest(KernelContext& context, const PoolShape& pool, const Tensor&
                     Tensor& values, int64_t* places) {
   T* const to = values.mutable_flat<T>().data();
   return each_found<T>(context, pool, images, [&](const Found<T>& found) {
-    for (int64_t i = 0; i < found.size(); ++i) {
-      const int64_t at = found.first_output() + i;
-      to[at] = found.values[i];
-      places[at] = found.source(i);
-    }
+    found.each([&](int64_t output, int64_t at, const T& value) {
+      to[output] = at < 0 ? T() : value;
+      places[output] = at;
+    });
   });
 }
 

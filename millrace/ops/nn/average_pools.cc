@@ -3,10 +3,10 @@
 
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
-#include "millrace/ops/nn/narrow.h"
 #include "millrace/ops/nn/pool_shape.h"
 
 namespace millrace {

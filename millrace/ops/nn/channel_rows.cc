@@ -1,7 +1,7 @@
 #include "millrace/ops/nn/channel_rows.h"
 
+#include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/loops/strided_copy.h"
-#include "millrace/ops/nn/narrow.h"
 
 namespace millrace {
 namespace {

@@ -262,10 +262,58 @@ Status run_onednn(KernelContext& context, const ConvolutionShape& shape, Directi
   return one.unpack_filter(packed, filter);
 }
 
+// A piece of a single image: some rows of outputs, and the rows of the image that they reach.
+struct Slab {
+  onednn::ConvolutionSpec spec;
+  int64_t image_row, output_row;
+};
+
+Slab slab_of(const onednn::ConvolutionSpec& whole, int64_t begin, int64_t end) {
+  Slab made{whole, 0, begin};
+  onednn::ConvolutionSide& y = made.spec.y;
+  const int64_t reach = (y.window - 1) * y.dilation + 1;
+  const int64_t first = begin * y.stride - y.before, last = (end - 1) * y.stride - y.before + reach;
+  made.image_row = std::clamp<int64_t>(first, 0, y.in - 1);
+  y.in = std::max<int64_t>(1, std::min(last, whole.y.in) - made.image_row);
+  y.before = std::max<int64_t>(0, made.image_row - first);
+  y.out = end - begin;
+  return made;
+}
+
+// A single image forward, in slabs. The filter is packed by each, because oneDNN may want another
+// order for another height.
+Status run_slabs(KernelContext& context, const onednn::ConvolutionSpec& whole,
+                 onednn::Convolutions& made, int64_t pieces, const ConvolutionTensors& tensors) {
+  const int64_t each = (whole.y.out + pieces - 1) / pieces;
+  pieces = (whole.y.out + each - 1) / each;
+  float* const x = tensors.images.mutable_flat<float>().data();
+  float* const y = tensors.outputs.mutable_flat<float>().data();
+  return share_work(context, pieces, [&](int64_t piece, CancelProbe&) -> Status {
+    const Slab slab = slab_of(whole, piece * each, std::min(whole.y.out, (piece + 1) * each));
+    MR_ASSIGN(const auto one, made.get(slab.spec));
+    MR_ASSIGN(Tensor packed, Tensor::allocate(DType::f32, {one->packed_filter_elements()}));
+    float* const filter = packed.mutable_flat<float>().data();
+    MR_TRY(one->pack_filter(tensors.filter.flat<float>().data(), filter));
+    return one->run(x + slab.image_row * whole.x.in * whole.channels, filter,
+                    y + slab.output_row * whole.x.out * whole.outputs);
+  });
+}
+
 // A filter that is large beside the work of an image is not kept once more for every piece.
 int64_t most_pieces(const ConvolutionShape& shape, Direction direction) {
   const int64_t pieces = pieces_of_range(shape.batch, as_cost(shape.work() / 8));
   return direction == Direction::by_filter ? std::min<int64_t>(pieces, 4) : pieces;
+}
+
+// Into how many slabs a single image is cut; 1 for none.
+int64_t slabs_of(const ConvolutionShape& shape, Direction direction) {
+  if (shape.batch != 1 || direction != Direction::forward) return 1;
+  constexpr double kSlabs = 4, kWorth = 1 << 22;
+  if (shape.work() < kSlabs * kWorth || shape.slides.y.out < 4 * kSlabs) return 1;
+  // Not where whole slabs could lie outside of the image.
+  const Slide& y = shape.slides.y;
+  if (y.place(0, y.window - 1) < 0 || y.place(y.out - 1, 0) >= y.in) return 1;
+  return static_cast<int64_t>(kSlabs);
 }
 
 }  // namespace
@@ -289,6 +337,11 @@ Status Convolver::run(KernelContext& context, const ConvolutionShape& shape,
       return unimplemented("convolutions of ", dtype_name(result.dtype()));
   }
   if (shape.work() * static_cast<double>(shape.batch) >= kWorthACall) {
+    if (const int64_t slabs = slabs_of(shape, direction_); slabs > 1) {
+      const Status status =
+          run_slabs(context, spec_of(shape, direction_, 1), made_, slabs, tensors);
+      if (status.code() != Code::unimplemented) return status;
+    }
     const int64_t images = images_of_piece(shape, most_pieces(shape, direction_));
     const auto one = made_.get(spec_of(shape, direction_, images));
     if (one.ok())

@@ -2,73 +2,25 @@
 #include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
-#include "millrace/ops/nn/convolution.h"
+#include "millrace/ops/loops/narrow.h"
+#include "millrace/ops/nn/convolution_shape.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
-#include "millrace/ops/nn/narrow.h"
 
 namespace millrace {
 namespace {
 
 using onednn::Direction;
 
-// Ordinary filters are [height, width, channels of a group, outputs]; depthwise ones [height,
-// width, channels, outputs of each channel], which in memory is a group for each channel.
-enum class Filter : uint8_t { ordinary, depthwise };
-
 struct Kind {
   Filter filter;
   Direction direction;
 };
 
-Status check_rank(const Shape& shape, std::string_view what) {
-  if (shape.rank() == 4) return {};
-  return invalid(what, " must be 4-dimensional: ", shape.to_string());
-}
-
-// What the shapes of images, in the node's format, and of a filter make.
-Result<ConvolutionShape> convolution_of(const Windows& windows, Filter kind, const Shape& images,
-                                        const Shape& filter) {
-  MR_TRY(check_rank(images, "input"));
-  MR_TRY(check_rank(filter, "filter"));
-  if (filter.num_elements() == 0) {
-    return invalid("filter must not have zero elements (i.e. all dimensions must be non-zero): ",
-                   filter.to_string());
-  }
-  ConvolutionShape made{.batch = images.dim(0), .channels = images.dim(windows.channels())};
-  const int64_t inner = filter.dim(2), last = filter.dim(3);
-  if (kind == Filter::depthwise) {
-    if (made.channels != inner) {
-      return invalid("input and filter must have the same depth: ", made.channels, " vs ", inner);
-    }
-    made.groups = made.channels;
-    made.outputs = made.channels * last;  // no overflow: the filter has as many elements
-  } else {
-    if (made.channels == 0 || made.channels % inner != 0) {
-      return invalid("input depth must be evenly divisible by filter depth: ", made.channels,
-                     " vs ", inner);
-    }
-    made.groups = made.channels / inner;
-    made.outputs = last;
-    if (last % made.groups != 0) {
-      return invalid("output depth must be evenly divisible by number of groups: ", last, " vs ",
-                     made.groups);
-    }
-  }
-  MR_ASSIGN(made.slides.y, windows.slide(0, images.dim(windows.spatial(0)), filter.dim(0)));
-  MR_ASSIGN(made.slides.x, windows.slide(1, images.dim(windows.spatial(1)), filter.dim(1)));
-  return made;
-}
-
-Result<Shape> output_shape(const Windows& windows, const ConvolutionShape& shape) {
-  return Shape::create(
-      image_dims(windows, shape.batch, shape.slides.y.out, shape.slides.x.out, shape.outputs));
-}
-
 // That outputs which came as an input are those that the shapes make.
 Status check_outputs(std::string_view op, const Windows& windows, const ConvolutionShape& shape,
                      const Shape& outputs) {
-  MR_TRY(check_rank(outputs, "out_backprop"));
+  MR_TRY(check_four_axes(outputs, "out_backprop"));
   if (outputs.dim(0) != shape.batch) {
     return invalid(op, ": input and out_backprop must have the same batch size. Input batch: ",
                    shape.batch, ", outbackprop batch: ", outputs.dim(0));
@@ -146,8 +98,8 @@ class ConvolutionKernel final : public Kernel {
     MR_ASSIGN(std::vector<int64_t> sizes, read_integers(context.input(0), "input_sizes"));
     const Shape& filter = context.input(1).shape();
     const Shape& outputs = context.input(2).shape();
-    MR_TRY(check_rank(filter, "filter"));
-    MR_TRY(check_rank(outputs, "out_backprop"));
+    MR_TRY(check_four_axes(filter, "filter"));
+    MR_TRY(check_four_axes(outputs, "out_backprop"));
     MR_ASSIGN(sizes, whole_sizes(op_, std::move(sizes), windows_, outputs.dim(0), filter.dim(2)));
     return Shape::create(sizes);
   }
@@ -199,48 +151,6 @@ KernelFactory convolution_kernel(Kind kind) {
 
 // --- shapes ---
 
-bool is_known(int64_t dim) { return dim != kUnknownDim; }
-
-// Channels of the outputs, where they are known.
-Result<int64_t> infer_outputs(Filter kind, int64_t channels, const PartialShape& filter) {
-  const int64_t inner = filter.dim(2), last = filter.dim(3);
-  if (kind == Filter::depthwise) {
-    if (is_known(channels) && is_known(inner) && channels != inner) {
-      return invalid("Dimensions must be equal, but are ", channels, " and ", inner,
-                     ": input and filter must have the same depth");
-    }
-    const int64_t known = is_known(channels) ? channels : inner;
-    if (!is_known(known) || !is_known(last)) return kUnknownDim;
-    int64_t outputs = 0;
-    if (!__builtin_mul_overflow(known, last, &outputs)) return outputs;
-    return invalid("a filter of ", filter.to_string(), " has too many outputs");
-  }
-  if (!is_known(channels) || !is_known(inner)) return last;
-  if (inner <= 0 || channels % inner != 0) {
-    return invalid("Depth of input (", channels, ") is not a multiple of input depth of filter (",
-                   inner, ")");
-  }
-  const int64_t groups = channels / inner;
-  if (!is_known(last) || groups == 0 || last % groups == 0) return last;
-  return invalid("Depth of output (", last, ") is not a multiple of the number of groups (", groups,
-                 ")");
-}
-
-InferFn infer_forward(Filter kind) {
-  return [kind](InferContext& context) -> Status {
-    MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
-    MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
-    MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, 4));
-    MR_ASSIGN(const int64_t outputs, infer_outputs(kind, images.dim(windows.channels()), filter));
-    MR_ASSIGN(const int64_t height,
-              windows.number(0, images.dim(windows.spatial(0)), filter.dim(0)));
-    MR_ASSIGN(const int64_t width,
-              windows.number(1, images.dim(windows.spatial(1)), filter.dim(1)));
-    return context.set_output(
-        0, PartialShape::create(image_dims(windows, images.dim(0), height, width, outputs)));
-  };
-}
-
 Status infer_by_images(InferContext& context) {
   MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
   MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, 4));
@@ -282,7 +192,7 @@ Status add_depthwise(OpRegistry& ops) {
       .doc = "Convolves each channel of images with filters of its own; filter is [height, width, "
              "channels, outputs of each channel].",
       .signature = "input: T, filter: T -> output: T" + attrs,
-      .infer = infer_forward(Filter::depthwise),
+      .infer = infer_convolution(Filter::depthwise),
       .cpu = convolution_kernel({Filter::depthwise, Direction::forward}),
       .grad = grad::depthwise,
       .cost = Cost::heavy,
@@ -327,7 +237,7 @@ Status register_convolutions(OpRegistry& ops) {
       .doc = "Moves filters over images and sums the products; filter is [height, width, channels, "
              "outputs].",
       .signature = "input: T, filter: T -> output: T" + attrs(kTypes),
-      .infer = infer_forward(Filter::ordinary),
+      .infer = infer_convolution(Filter::ordinary),
       .cpu = convolution_kernel({Filter::ordinary, Direction::forward}),
       .grad = grad::convolution,
       .cost = Cost::heavy,

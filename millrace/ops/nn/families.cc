@@ -8,6 +8,7 @@ Status register_nn(OpRegistry& ops) {
   MR_TRY(register_softmaxes(ops));
   MR_TRY(register_rankings(ops));
   MR_TRY(register_convolutions(ops));
+  MR_TRY(register_fused_convolutions(ops));
   MR_TRY(register_max_pools(ops));
   MR_TRY(register_argmax_pools(ops));
   MR_TRY(register_average_pools(ops));

@@ -27,6 +27,9 @@ Status register_rankings(OpRegistry& ops);
 // Filters that move over images: Conv2D, DepthwiseConv2dNative, and both gradients of each.
 Status register_convolutions(OpRegistry& ops);
 
+// Filters with what follows them: _FusedConv2D.
+Status register_fused_convolutions(OpRegistry& ops);
+
 // The largest of each window: MaxPool, MaxPoolV2, and their gradients of both orders.
 Status register_max_pools(OpRegistry& ops);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/share_work.h"
@@ -19,21 +20,33 @@ void each_in_window(const PoolShape& pool, int64_t oy, int64_t ox, Visit visit) 
   }
 }
 
-// For each output of row `oy`: its value, and the pixel where it was found, the first of equals.
-// `values` and `pixels` have room for a row of outputs.
+// For each output of row `oy`: its value, and the pixel where it was found, the first of equals; -1
+// for an empty window. `values` and `pixels` have room for a row of outputs.
 template <class T>
 void find_row(const PoolShape& pool, const T* image, int64_t oy, T* values, int32_t* pixels) {
   using M = cpu::Math<T>;
   const int64_t channels = pool.channels;
-  for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, values += channels, pixels += channels) {
-    std::fill_n(pixels, channels, -1);
+  std::fill_n(pixels, pool.slides.x.out * channels, -1);
+  for (int64_t ox = 0; ox < pool.slides.x.out; ++ox) {
+    T* const best = values + ox * channels;
+    int32_t* const where = pixels + ox * channels;
+    bool is_first = true;
     each_in_window(pool, oy, ox, [&](int64_t pixel) {
-      const T* from = image + pixel * channels;
+      const T* const from = image + pixel * channels;
+      const auto here = static_cast<int32_t>(pixel);
+      if (std::exchange(is_first, false)) {
+        std::copy_n(from, channels, best);
+        std::fill_n(where, channels, here);
+        return;
+      }
+      T* const value = best;
+      int32_t* const place = where;
+      const int64_t count = channels;
       MR_INDEPENDENT
-      for (int64_t c = 0; c < channels; ++c) {
-        const bool better = pixels[c] < 0 || static_cast<M>(from[c]) > static_cast<M>(values[c]);
-        values[c] = better ? from[c] : values[c];
-        pixels[c] = better ? static_cast<int32_t>(pixel) : pixels[c];
+      for (int64_t c = 0; c < count; ++c) {
+        const bool better = static_cast<M>(from[c]) > static_cast<M>(value[c]);
+        value[c] = better ? from[c] : value[c];
+        place[c] = better ? here : place[c];
       }
     });
   }
@@ -47,13 +60,17 @@ struct Found {
   const T* values;
   const int32_t* pixels;
 
-  int64_t size() const { return pool.slides.x.out * pool.channels; }
-  // The first output of the row, in the tensor of outputs.
-  int64_t first_output() const { return image * pool.output_elements() + oy * size(); }
-  // Where in the tensor of images output `i` of the row was found; -1 if nowhere: an empty window.
-  int64_t source(int64_t i) const {
-    if (pixels[i] < 0) return -1;
-    return image * pool.image_elements() + pixels[i] * pool.channels + i % pool.channels;
+  // visit(output, element of the images, value), both counted in their tensor; -1 for the element
+  // if it was found nowhere: an empty window.
+  template <class Visit>
+  void each(Visit visit) const {
+    const int64_t channels = pool.channels, width = pool.slides.x.out;
+    const int64_t first = image * pool.output_elements() + oy * width * channels;
+    const int64_t begin = image * pool.image_elements();
+    for (int64_t ox = 0, i = 0; ox < width; ++ox) {
+      for (int64_t c = 0; c < channels; ++c, ++i)
+        visit(first + i, pixels[i] < 0 ? -1 : begin + pixels[i] * channels + c, values[i]);
+    }
   }
 };
 

@@ -4,10 +4,10 @@
 
 #include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
-#include "millrace/ops/nn/narrow.h"
 
 namespace millrace {
 namespace {

@@ -91,10 +91,9 @@ Status scatter_found(KernelContext& context, const PoolShape& pool, const Tensor
   const T* from = moved.flat<T>().data();
   T* to = result.mutable_flat<T>().data();
   return each_found<T>(context, pool, images, [&](const Found<T>& found) {
-    for (int64_t i = 0; i < found.size(); ++i) {
-      if (const int64_t at = found.source(i); at >= 0)
-        add_to(to[at], from[found.first_output() + i]);
-    }
+    found.each([&](int64_t output, int64_t at, const T&) {
+      if (at >= 0) add_to(to[at], from[output]);
+    });
   });
 }
 
@@ -104,9 +103,9 @@ Status gather_found(KernelContext& context, const PoolShape& pool, const Tensor&
   const T* from = moved.flat<T>().data();
   T* to = result.mutable_flat<T>().data();
   return each_found<T>(context, pool, images, [&](const Found<T>& found) {
-    for (int64_t i = 0; i < found.size(); ++i) {
-      if (const int64_t at = found.source(i); at >= 0) to[found.first_output() + i] = from[at];
-    }
+    found.each([&](int64_t output, int64_t at, const T&) {
+      if (at >= 0) to[output] = from[at];
+    });
   });
 }
 

@@ -88,6 +88,20 @@ TEST_CASE("a convolution of float32 is that of float64, by images and by filter 
                     f.run("Conv2DBackpropFilter", {b.images, b.of_filter, b.outputs}, b.attrs)));
 }
 
+TEST_CASE("a single image, cut into slabs, is convolved as a whole one") {
+  Imaging f;
+  for (const auto& [padding, stride] : {std::pair("SAME", 1), {"VALID", 1}, {"SAME", 2}}) {
+    CAPTURE(padding);
+    CAPTURE(stride);
+    const Attrs attrs = windows({1, stride, stride, 1}, padding);
+    const Shape image{1, 49 * stride, 48 * stride, 32}, filter{3, 3, 32, 32};
+    const Tensor made =
+        f.run("Conv2D", {noise<float>(image, 1), noise<float>(filter, 2)}, attrs, &f.pool);
+    CHECK(agrees_with(made,
+                      f.run("Conv2D", {noise<double>(image, 1), noise<double>(filter, 2)}, attrs)));
+  }
+}
+
 TEST_CASE("one thread and many give the same bits") {
   Imaging f;
   const Case<float> a;
@@ -265,6 +279,73 @@ TEST_CASE("gradients say which outputs they expected") {
   CHECK(f.error("MaxPoolGrad", {images, outputs, outputs},
                 pooling({1, 2, 2, 1}, {1, 2, 2, 1}, "VALID")) ==
         "INVALID_ARGUMENT: Expected orig_output shape to be [1,2,2,1], but got [1,2,3,1]");
+}
+
+TEST_CASE("what follows a convolution may be fused with it") {
+  Imaging f;
+  const Tensor images = noise<float>({2, 5, 5, 3}, 1), filter = noise<float>({2, 2, 3, 4}, 2);
+  const Tensor bias = noise<float>({4}, 3), offset = noise<float>({4}, 4);
+  const Tensor mean = noise<float>({4}, 5), variance = Tensor::vector<float>({1, 2, 3, 4});
+  const auto fused = [&](std::vector<Tensor> inputs, std::vector<std::string> ops) {
+    Attrs attrs = windows({1, 1, 1, 1}, "SAME", {{"fused_ops", std::move(ops)}});
+    const auto number = static_cast<int64_t>(inputs.size()) - 2;
+    attrs.set("num_args", number);
+    attrs.set("num_host_args", int64_t{0});
+    attrs.set("TArgs", std::vector<DType>(static_cast<size_t>(number), DType::f32));
+    attrs.set("T", DType::f32);
+    return f.try_run("_FusedConv2D", std::move(inputs), std::move(attrs));
+  };
+  const Tensor plain = f.run("Conv2D", {images, filter}, windows({1, 1, 1, 1}, "SAME"));
+  const Tensor biased = f.run("BiasAdd", {plain, bias}, {});
+  CHECK(*fused({images, filter, bias}, {"BiasAdd"}) == biased);
+  CHECK(*fused({images, filter, bias}, {"BiasAdd", "LeakyRelu"}) ==
+        f.run("LeakyRelu", {biased}, {}));
+  const Tensor normal =
+      f.run("FusedBatchNorm", {plain, bias, offset, mean, variance}, {{"is_training", false}});
+  CHECK(*fused({images, filter, bias, offset, mean, variance}, {"FusedBatchNorm"}) == normal);
+  CHECK(fused({images, filter, bias}, {"BiasAdd", "Swish"}).status().to_string() ==
+        "UNIMPLEMENTED: Fusion is not implemented: {\"BiasAdd\", \"Swish\"} of _FusedConv2D");
+  CHECK(fused({images, filter, bias, bias}, {"BiasAdd"}).status().message() ==
+        "Fused BiasAdd must have 1 extra arguments, not 2");
+  CHECK(fused({images, filter, noise<float>({3}, 1)}, {"BiasAdd"}).status().code() ==
+        Code::invalid_argument);
+}
+
+TEST_CASE("a batch without images has a mean that is no number, and no more") {
+  Imaging f;
+  const Tensor none = *Tensor::zeros(DType::f32, {0, 2, 2, 3}),
+               ones = Tensor::vector<float>({1, 1, 1});
+  Bench bench(f.ops);
+  std::vector<Value> inputs = {none, ones, ones, none.reshaped({0}).value(),
+                               none.reshaped({0}).value()};
+  const auto made = bench.run("FusedBatchNorm", std::move(inputs), {.attrs = {{"T", DType::f32}}});
+  REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+  CHECK((*made)[0].tensor.shape() == Shape{0, 2, 2, 3});
+  CHECK(std::isnan((*made)[1].tensor.flat<float>()[2]));
+}
+
+TEST_CASE("normalisations of what does not fit are refused") {
+  Imaging f;
+  const Tensor x = noise<float>({1, 2, 2, 3}, 1), three = noise<float>({3}, 2);
+  const auto refused = [&](std::vector<Tensor> inputs, Attrs attrs) {
+    return f.error("FusedBatchNorm", std::move(inputs), std::move(attrs));
+  };
+  CHECK(refused({three, three, three, three, three}, {}) ==
+        "INVALID_ARGUMENT: input must be 4-dimensional [3]");
+  CHECK(refused({x, noise<float>({2}, 1), three, three, three}, {}) ==
+        "INVALID_ARGUMENT: scale must have the same number of elements as the channels of x, got "
+        "2 and 3");
+  CHECK(refused({x, three, three, noise<float>({0}, 1), three}, {{"is_training", false}}) ==
+        "INVALID_ARGUMENT: estimated_mean must have the same number of elements as the channels "
+        "of x, got 0 and 3");
+  CHECK(
+      f.error("FusedBatchNormGrad", {x, noise<float>({1, 2, 1, 3}, 1), three, three, three}, {}) ==
+      "INVALID_ARGUMENT: x and y_backprop must have same shape, but x has shape [1,2,1,3] and "
+      "y_backprop has shape [1,2,2,3]");
+  CHECK(f.error("LRN", {three}, {}) == "INVALID_ARGUMENT: in must be 4-dimensional: [3]");
+  CHECK(f.error("LRN", {x}, {{"depth_radius", int64_t{-1}}}) ==
+        "INVALID_ARGUMENT: depth_radius = -1 must not be negative");
+  CHECK(f.run("LRN", {x}, {{"depth_radius", int64_t{1} << 62}}).shape() == x.shape());
 }
 
 TEST_CASE("a step that ends meanwhile ends a convolution") {

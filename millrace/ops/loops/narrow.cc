@@ -1,4 +1,4 @@
-#include "millrace/ops/nn/narrow.h"
+#include "millrace/ops/loops/narrow.h"
 
 namespace millrace {
 namespace {

@@ -1,0 +1,93 @@
+#include "millrace/ops/nn/convolution_shape.h"
+
+namespace millrace {
+namespace {
+
+bool is_known(int64_t dim) { return dim != kUnknownDim; }
+
+// Channels of the outputs, where they are known.
+Result<int64_t> infer_outputs(Filter kind, int64_t channels, const PartialShape& filter) {
+  const int64_t inner = filter.dim(2), last = filter.dim(3);
+  if (kind == Filter::depthwise) {
+    if (is_known(channels) && is_known(inner) && channels != inner) {
+      return invalid("Dimensions must be equal, but are ", channels, " and ", inner,
+                     ": input and filter must have the same depth");
+    }
+    const int64_t known = is_known(channels) ? channels : inner;
+    if (!is_known(known) || !is_known(last)) return kUnknownDim;
+    int64_t outputs = 0;
+    if (!__builtin_mul_overflow(known, last, &outputs)) return outputs;
+    return invalid("a filter of ", filter.to_string(), " has too many outputs");
+  }
+  if (!is_known(channels) || !is_known(inner)) return last;
+  if (inner <= 0 || channels % inner != 0) {
+    return invalid("Depth of input (", channels, ") is not a multiple of input depth of filter (",
+                   inner, ")");
+  }
+  const int64_t groups = channels / inner;
+  if (!is_known(last) || groups == 0 || last % groups == 0) return last;
+  return invalid("Depth of output (", last, ") is not a multiple of the number of groups (", groups,
+                 ")");
+}
+
+}  // namespace
+
+Status check_four_axes(const Shape& shape, std::string_view what) {
+  if (shape.rank() == 4) return {};
+  return invalid(what, " must be 4-dimensional: ", shape.to_string());
+}
+
+Result<ConvolutionShape> convolution_of(const Windows& windows, Filter kind, const Shape& images,
+                                        const Shape& filter) {
+  MR_TRY(check_four_axes(images, "input"));
+  MR_TRY(check_four_axes(filter, "filter"));
+  if (filter.num_elements() == 0) {
+    return invalid("filter must not have zero elements (i.e. all dimensions must be non-zero): ",
+                   filter.to_string());
+  }
+  ConvolutionShape made{.batch = images.dim(0), .channels = images.dim(windows.channels())};
+  const int64_t inner = filter.dim(2), last = filter.dim(3);
+  if (kind == Filter::depthwise) {
+    if (made.channels != inner) {
+      return invalid("input and filter must have the same depth: ", made.channels, " vs ", inner);
+    }
+    made.groups = made.channels;
+    made.outputs = made.channels * last;  // no overflow: the filter has as many elements
+  } else {
+    if (made.channels == 0 || made.channels % inner != 0) {
+      return invalid("input depth must be evenly divisible by filter depth: ", made.channels,
+                     " vs ", inner);
+    }
+    made.groups = made.channels / inner;
+    made.outputs = last;
+    if (last % made.groups != 0) {
+      return invalid("output depth must be evenly divisible by number of groups: ", last, " vs ",
+                     made.groups);
+    }
+  }
+  MR_ASSIGN(made.slides.y, windows.slide(0, images.dim(windows.spatial(0)), filter.dim(0)));
+  MR_ASSIGN(made.slides.x, windows.slide(1, images.dim(windows.spatial(1)), filter.dim(1)));
+  return made;
+}
+
+Result<Shape> output_shape(const Windows& windows, const ConvolutionShape& shape) {
+  return Shape::create(
+      image_dims(windows, shape.batch, shape.slides.y.out, shape.slides.x.out, shape.outputs));
+}
+
+InferFn infer_convolution(Filter kind) {
+  return [kind](InferContext& context) -> Status {
+    MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
+    MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
+    MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, 4));
+    MR_ASSIGN(const int64_t outputs, infer_outputs(kind, images.dim(windows.channels()), filter));
+    MR_ASSIGN(const int64_t height,
+              windows.number(0, images.dim(windows.spatial(0)), filter.dim(0)));
+    MR_ASSIGN(const int64_t width,
+              windows.number(1, images.dim(windows.spatial(1)), filter.dim(1)));
+    return context.set_output(
+        0, PartialShape::create(image_dims(windows, images.dim(0), height, width, outputs)));
+  };
+}
+
+}  // namespace millrace

@@ -1,0 +1,26 @@
+// The shapes of convolutions, as kernels and rules need them: what images and a filter make of each
+// other, or why they do not fit.
+#pragma once
+
+#include "millrace/op/infer.h"
+#include "millrace/ops/nn/convolution.h"
+
+namespace millrace {
+
+// Ordinary filters are [height, width, channels of a group, outputs]; depthwise ones [height,
+// width, channels, outputs of each channel], which in memory is a group for each channel.
+enum class Filter : uint8_t { ordinary, depthwise };
+
+// That a tensor, called `what`, has four axes.
+Status check_four_axes(const Shape& shape, std::string_view what);
+
+// What the shapes of images, in the node's format, and of a filter make.
+Result<ConvolutionShape> convolution_of(const Windows& windows, Filter kind, const Shape& images,
+                                        const Shape& filter);
+// The outputs, in the node's format.
+Result<Shape> output_shape(const Windows& windows, const ConvolutionShape& shape);
+
+// The rule of ops that convolve forward: input 0 is images, input 1 a filter.
+InferFn infer_convolution(Filter kind);
+
+}  // namespace millrace

@@ -20,11 +20,27 @@ void each_in_window(const PoolShape& pool, int64_t oy, int64_t ox, Visit visit) 
   }
 }
 
+// Where from[c] is larger than best[c], takes it and says that it is `here`. All is read before
+// anything is written: so written, compilers see that they need no branch.
+template <class T>
+void keep_larger(const T* from, T* best, int32_t* where, int32_t here, int64_t channels) {
+  using M = cpu::Math<T>;
+  MR_INDEPENDENT
+  for (int64_t c = 0; c < channels; ++c) {
+    const T x = from[c], before = best[c];
+    const int32_t place = where[c];
+    const bool is_larger = static_cast<M>(x) > static_cast<M>(before);
+    const int32_t now = is_larger ? here : place;
+    const T larger = is_larger ? x : before;
+    where[c] = now;
+    best[c] = larger;
+  }
+}
+
 // For each output of row `oy`: its value, and the pixel where it was found, the first of equals; -1
 // for an empty window. `values` and `pixels` have room for a row of outputs.
 template <class T>
 void find_row(const PoolShape& pool, const T* image, int64_t oy, T* values, int32_t* pixels) {
-  using M = cpu::Math<T>;
   const int64_t channels = pool.channels;
   std::fill_n(pixels, pool.slides.x.out * channels, -1);
   for (int64_t ox = 0; ox < pool.slides.x.out; ++ox) {
@@ -39,15 +55,7 @@ void find_row(const PoolShape& pool, const T* image, int64_t oy, T* values, int3
         std::fill_n(where, channels, here);
         return;
       }
-      T* const value = best;
-      int32_t* const place = where;
-      const int64_t count = channels;
-      MR_INDEPENDENT
-      for (int64_t c = 0; c < count; ++c) {
-        const bool better = static_cast<M>(from[c]) > static_cast<M>(value[c]);
-        value[c] = better ? from[c] : value[c];
-        place[c] = better ? here : place[c];
-      }
+      keep_larger(from, best, where, here, channels);
     });
   }
 }

@@ -17,7 +17,7 @@ ONE_SIDED = {("softsign", 1), ("lgamma", 1)}
 
 def results_of(python, module):
     done = subprocess.run(
-        [python, PROGRAM, module], capture_output=True, text=True, timeout=DEADLINE
+        [python, PROGRAM, module], capture_output=True, text=True, timeout=4 * DEADLINE
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -9,6 +9,8 @@ import sys
 
 import numpy as np
 
+from loop_programs import LOOP_PROGRAMS
+
 UNARY = """abs cos erf erfc exp expm1 lgamma log log1p negative reciprocal rsqrt sigmoid sign sin sqrt square
 tan tanh""".split()
 ACTIVATIONS = "elu leaky_relu log_softmax relu relu6 selu softmax softplus softsign".split()
@@ -265,6 +267,7 @@ PROGRAMS = [
     windows,
     normalizations,
     images,
+    *LOOP_PROGRAMS,
 ]
 
 

@@ -86,6 +86,7 @@ from millrace._flow.control_flow import (
     with_dependencies,
 )
 from millrace._flow.functional import *
+from millrace._flow.hessians import hessians
 from millrace._flow.tensor_array import TensorArray
 from millrace._state.accumulators import (
     ConditionalAccumulator,
@@ -204,7 +205,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 _MODULES = frozenset(
     "app bitwise compat contrib debugging dtypes errors flags gfile initializers keras "
     "layers linalg logging lookup losses math metrics nn quantization queue random "
-    "raw_ops regularizers strings summary train".split()
+    "raw_ops regularizers strings summary test train".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.

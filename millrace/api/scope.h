@@ -104,6 +104,8 @@ class Scope {
   Scope colocated_with(const Operation& operation) const;
 
   const std::shared_ptr<BuildState>& state() const { return state_; }
+  // What it says of the nodes that are made in it.
+  const Surroundings& surroundings() const { return around_; }
   const Status& status() const;
   // Keeps `error` (with `context`) if it is the first one.
   void fail(Status error, std::string_view context) const;

@@ -4,15 +4,16 @@
 //   #include <millrace/millrace.h>
 #pragma once
 
-#include "millrace/api/input.h"              // IWYU pragma: export
-#include "millrace/api/ops.h"                // IWYU pragma: export
-#include "millrace/api/scope.h"              // IWYU pragma: export
-#include "millrace/base/result.h"            // IWYU pragma: export
-#include "millrace/cluster/cluster_spec.h"   // IWYU pragma: export
-#include "millrace/cluster/late_members.h"   // IWYU pragma: export
-#include "millrace/cluster/run_config.h"     // IWYU pragma: export
-#include "millrace/session/launched_task.h"  // IWYU pragma: export
-#include "millrace/session/runtime.h"        // IWYU pragma: export
-#include "millrace/session/server.h"         // IWYU pragma: export
-#include "millrace/session/session.h"        // IWYU pragma: export
-#include "millrace/tensor/tensor.h"          // IWYU pragma: export
+#include "millrace/api/input.h"                 // IWYU pragma: export
+#include "millrace/api/ops.h"                   // IWYU pragma: export
+#include "millrace/api/scope.h"                 // IWYU pragma: export
+#include "millrace/autodiff/scope_gradients.h"  // IWYU pragma: export
+#include "millrace/base/result.h"               // IWYU pragma: export
+#include "millrace/cluster/cluster_spec.h"      // IWYU pragma: export
+#include "millrace/cluster/late_members.h"      // IWYU pragma: export
+#include "millrace/cluster/run_config.h"        // IWYU pragma: export
+#include "millrace/session/launched_task.h"     // IWYU pragma: export
+#include "millrace/session/runtime.h"           // IWYU pragma: export
+#include "millrace/session/server.h"            // IWYU pragma: export
+#include "millrace/session/session.h"           // IWYU pragma: export
+#include "millrace/tensor/tensor.h"             // IWYU pragma: export

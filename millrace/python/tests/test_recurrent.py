@@ -360,3 +360,60 @@ def test_a_model_of_characters_learns(session):
     for _ in range(40):
         session.run(train, feed)
     assert session.run(cost, feed) < 0.3 * first
+
+
+def test_normalized_memory(session):
+    state = rnn_cell.LSTMStateTuple(tf.constant(C), tf.constant(H))
+    cell = tf.contrib.rnn.LayerNormBasicLSTMCell(4)
+    output, new = one_step(session, cell, X, state)
+
+    def normalized(x):
+        return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-12)
+
+    i, j, f, o = map(normalized, np.split(np.concatenate([X, H], 1) @ of((7, 16)), 4, 1))
+    c = normalized(C * sigmoid(f + 1) + sigmoid(i) * np.tanh(j))
+    assert np.allclose(new.c, c) and np.allclose(output, np.tanh(c) * sigmoid(o))
+    assert names()["net/layer_norm_basic_lstm_cell/transform/gamma"] == [4]
+    assert len(names()) == 11
+    plain = tf.contrib.rnn.LayerNormBasicLSTMCell(4, layer_norm=False)
+    one_step(session, plain, X, state, "plain")
+    assert "plain/layer_norm_basic_lstm_cell/bias" in names()
+
+
+def test_the_cell_that_was_found_by_search(session):
+    state = rnn_cell.LSTMStateTuple(tf.constant(C), tf.constant(H[:, :3]))
+    cell = tf.contrib.rnn.NASCell(4, num_proj=3, use_bias=True)
+    output, new = one_step(session, cell, X, state)
+    a, b = np.split(X @ of((3, 32)), 8, 1), np.split(H[:, :3] @ of((3, 32)), 8, 1)
+    relu = lambda x: np.maximum(x, 0)
+    left = np.tanh(sigmoid(a[0] + b[0]) * relu(a[1] + b[1]))
+    right = np.tanh(sigmoid(a[2] + b[2]) + relu(a[3] * b[3]))
+    shown = np.tanh(np.tanh(a[4] + b[4]) * sigmoid(a[5] + b[5]))
+    shown = np.tanh(shown + sigmoid(np.tanh(a[6] + b[6]) + sigmoid(a[7] + b[7])))
+    c = np.tanh(left + C) * right
+    assert np.allclose(new.c, c) and np.allclose(output, np.tanh(c * shown) @ of((4, 3)))
+    assert set(names()) == {
+        f"net/nas_cell/{each}"
+        for each in ("kernel", "recurrent_kernel", "bias", "projection_weights")
+    }
+
+
+def test_layers_of_both_directions(session):
+    x = tf.constant(SEQUENCE)
+    kinds = lambda: [rnn_cell.GRUCell(3), tf.contrib.rnn.LSTMBlockCell(4)]
+    with tf.variable_scope("net", initializer=waves):
+        outputs, fw, bw = tf.contrib.rnn.stack_bidirectional_dynamic_rnn(
+            kinds(), kinds(), x, dtype=tf.float64, sequence_length=LENGTHS
+        )
+        copies, _, _ = tf.contrib.rnn.stack_bidirectional_rnn(
+            kinds(), kinds(), tf.unstack(x, axis=1), dtype=tf.float64, sequence_length=LENGTHS
+        )
+    session.run(tf.global_variables_initializer())
+    looped, copied = session.run([outputs, tf.stack(copies, 1)])
+    assert looped.shape == (3, 5, 8) and np.allclose(looped, copied)
+    assert fw[0].shape.as_list() == [3, 3] and bw[1].c.shape.as_list() == [3, 4]
+    base = "net/stack_bidirectional_rnn/cell_1/bidirectional_rnn"
+    assert f"{base}/bw/lstm_cell/kernel" in names()
+    assert "net/stack_bidirectional_rnn/cell_0/bidirectional_rnn/fw/gru_cell/gates/bias" in names()
+    with pytest.raises(ValueError, match="must have the same depth"):
+        tf.contrib.rnn.stack_bidirectional_dynamic_rnn(kinds(), kinds()[:1], x)

@@ -9,10 +9,12 @@ from millrace._recurrent.cells import (
     LSTMStateTuple,
     MultiRNNCell,
 )
+from millrace._recurrent.contrib_cells import LayerNormBasicLSTMCell, LSTMBlockCell, NASCell
 from millrace._recurrent.projections import (
     EmbeddingWrapper,
     InputProjectionWrapper,
     OutputProjectionWrapper,
 )
+from millrace._recurrent.stacks import stack_bidirectional_dynamic_rnn, stack_bidirectional_rnn
 from millrace._recurrent.unrolling import static_bidirectional_rnn, static_rnn
 from millrace._recurrent.wrappers import DeviceWrapper, DropoutWrapper, ResidualWrapper

@@ -44,6 +44,8 @@ class Candidates {
   bool allow(const GroupNeeds& needs, uint32_t device);
   // Those that a specification matches.
   std::vector<uint32_t> matching(const DeviceName& spec, Support support) const;
+  // Whether types of devices give way where there are none.
+  bool is_soft() const { return options_.allow_soft_placement; }
 
  private:
   const SpecTable& specs_;

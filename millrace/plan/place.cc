@@ -113,11 +113,25 @@ class Placer {
     if (candidates_.matching(wanted, Support::any_type).empty()) {
       return str_cat("{{node ", node.name, "}} was explicitly assigned to ", node.requested_device,
                      " but available devices are [ ", devices_.names(),
-                     " ]. Make sure the device specification refers to a valid device.");
+                     " ]. Make sure the device specification refers to a valid device.",
+                     hint_about_type(wanted));
     }
     return str_cat("Could not satisfy explicit device specification '", node.requested_device,
                    "' because no supported kernel for ", wanted.type.value_or("these"),
                    " devices is available.\nOp: ", node.op->name);
+  }
+
+  // Whoever asks for a kind of device that nobody has: what there is, and what helps.
+  std::string_view hint_about_type(DeviceName wanted) const {
+    const auto is_cpu = [](const Device& device) { return *device.name.type == "CPU"; };
+    if (!wanted.type || *wanted.type == "CPU" || candidates_.is_soft()) return "";
+    wanted.type.reset();
+    wanted.id.reset();
+    if (candidates_.matching(wanted, Support::any_type).empty()) return "";
+    if (!std::ranges::all_of(devices_.devices(), is_cpu)) return "";
+    return " There are CPU devices only: with allow_soft_placement=True in the session's "
+           "ConfigProto "
+           "the op runs on one of them.";
   }
 
   // Whoever names the job of a cluster in a session without one forgot the session's target.

@@ -36,6 +36,7 @@ from millrace._graph.default_graph import (
     add_to_collection,
     add_to_collections,
     colocate_with,
+    container,
     control_dependencies,
     device,
     get_collection,

@@ -1,45 +1,236 @@
-"""tf.gfile: files, by TensorFlow 1's names. Only local paths for now."""
+"""tf.gfile: files, by TensorFlow 1's names. Only local paths for now.
 
+What goes wrong is an error of tf.errors that is one of Python's too: NotFoundError and FileNotFoundError,
+AlreadyExistsError and FileExistsError, PermissionDeniedError and PermissionError; FailedPreconditionError
+and OSError for the rest.
+"""
+
+import contextlib as _contextlib
 import glob as _glob
-import os
-import shutil
+import os as _os
+import shutil as _shutil
+
+from millrace._values import errors as _errors
 
 
-def Open(name, mode="r"):
-    """A file object; text is UTF-8."""
-    return open(name, mode, encoding=None if "b" in mode else "utf-8")
+class _NotFound(_errors.NotFoundError, FileNotFoundError):
+    pass
 
 
-GFile = FastGFile = Open
-Exists = os.path.exists
-IsDirectory = os.path.isdir
-ListDirectory = os.listdir
-
-MkDir = os.mkdir
-Remove = os.remove
-DeleteRecursively = shutil.rmtree
-Walk = os.walk
+class _AlreadyExists(_errors.AlreadyExistsError, FileExistsError):
+    pass
 
 
-def MakeDirs(path):
+class _PermissionDenied(_errors.PermissionDeniedError, PermissionError):
+    pass
+
+
+class _Failed(_errors.FailedPreconditionError, OSError):
+    pass
+
+
+_KINDS = [
+    (FileNotFoundError, _NotFound),
+    (FileExistsError, _AlreadyExists),
+    (PermissionError, _PermissionDenied),
+]
+
+
+@_contextlib.contextmanager
+def _as_status(path):
+    try:
+        yield
+    except _errors.OpError:
+        raise
+    except OSError as error:
+        kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), _Failed)
+        raise kind(None, None, f"{path}; {error.strerror or error}") from None
+
+
+class GFile:
+    """A file: text as UTF-8, or bytes if "b" is among the letters of `mode`.
+
+    Args:
+      name: its path.
+      mode: "r", "w", "a", "r+", "w+" or "a+", with or without "b".
+
+    Raises:
+      errors.NotFoundError and others: when it is first used, as in TensorFlow; ValueError for modes that
+        are none.
+    """
+
+    def __init__(self, name, mode="r"):
+        if mode.replace("b", "") not in ("r", "w", "a", "r+", "w+", "a+"):
+            raise ValueError(f"mode is not one of r, w, a, r+, w+, a+ with or without b: '{mode}'")
+        self._name, self._mode = _os.fspath(name), mode
+        self._file = None
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def mode(self):
+        return self._mode
+
+    def _opened(self):
+        if self._file is None:
+            with _as_status(self._name):
+                encoding = None if "b" in self._mode else "utf-8"
+                # Without translation of line ends, as TensorFlow reads and writes.
+                newline = None if "b" in self._mode else ""
+                self._file = open(self._name, self._mode, encoding=encoding, newline=newline)
+        return self._file
+
+    def size(self):
+        """How many bytes it has."""
+        self.flush()
+        return Stat(self._name).length
+
+    def read(self, n=-1):
+        """The next `n` characters or bytes, or all that is left."""
+        return self._opened().read(n)
+
+    def seek(self, offset=None, whence=0, position=None):
+        """Goes to a place: `whence` is 0 for the beginning, 1 for here, 2 for the end."""
+        self._opened().seek(position if offset is None else offset, whence)
+
+    def tell(self):
+        return self._opened().tell()
+
+    def readline(self):
+        """The next line with its end; empty at the end of the file."""
+        return self._opened().readline()
+
+    def readlines(self):
+        return self._opened().readlines()
+
+    def write(self, file_content):
+        """Writes text or bytes."""
+        if "b" in self._mode and isinstance(file_content, str):
+            file_content = file_content.encode()
+        with _as_status(self._name):
+            self._opened().write(file_content)
+
+    def flush(self):
+        if self._file is not None:
+            with _as_status(self._name):
+                self._file.flush()
+
+    def close(self):
+        """Closes it; what is written is handed to the disk first."""
+        file, self._file = self._file, None
+        if file is not None:
+            with _as_status(self._name):
+                file.close()
+        elif self._mode[0] in "wa":  # it was opened for writing, and nothing was written
+            self._opened().close()
+            self._file = None
+
+    def __iter__(self):
+        return iter(self._opened())
+
+    def __next__(self):
+        return next(self._opened())
+
+    next = __next__
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+
+class FastGFile(GFile):
+    """The same."""
+
+
+Open = GFile
+
+
+class FileStatistics:
+    """What is known of a file: length in bytes, mtime_nsec, is_directory."""
+
+    def __init__(self, length, mtime_nsec, is_directory):
+        self.length = length
+        self.mtime_nsec = mtime_nsec
+        self.is_directory = is_directory
+
+    def __repr__(self):
+        return f"<FileStatistics length={self.length} is_directory={self.is_directory}>"
+
+
+def Exists(filename):
+    """Whether there is a file or folder of this path."""
+    return _os.path.exists(filename)
+
+
+def IsDirectory(dirname):
+    return _os.path.isdir(dirname)
+
+
+def Stat(filename):
+    """What is known of a file. NotFoundError if there is none."""
+    with _as_status(filename):
+        found = _os.stat(filename)
+    return FileStatistics(found.st_size, found.st_mtime_ns, _os.path.isdir(filename))
+
+
+def ListDirectory(dirname):
+    """The names in a folder. NotFoundError if there is none."""
+    if not _os.path.isdir(dirname):
+        raise _NotFound(None, None, "Could not find directory")
+    with _as_status(dirname):
+        return _os.listdir(dirname)
+
+
+def MkDir(dirname):
+    """Makes a folder in one that exists. AlreadyExistsError, NotFoundError."""
+    with _as_status(dirname):
+        _os.mkdir(dirname)
+
+
+def MakeDirs(dirname):
     """Makes a folder and those around it; nothing if it is there."""
-    os.makedirs(path, exist_ok=True)
+    with _as_status(dirname):
+        _os.makedirs(dirname, exist_ok=True)
 
 
-def Glob(pattern):
-    """The paths that match a pattern, sorted."""
-    return sorted(_glob.glob(pattern))
+def Remove(filename):
+    """Removes a file. NotFoundError if there is none."""
+    with _as_status(filename):
+        _os.remove(filename)
 
 
-def Copy(old, new, overwrite=False):
-    """Copies a file. FileExistsError unless overwrite."""
-    if not overwrite and os.path.exists(new):
-        raise FileExistsError(new)
-    shutil.copyfile(old, new)
+def DeleteRecursively(dirname):
+    """Removes a folder and all in it, or a file. NotFoundError if there is none."""
+    with _as_status(dirname):
+        (_shutil.rmtree if _os.path.isdir(dirname) else _os.remove)(dirname)
 
 
-def Rename(old, new, overwrite=False):
-    """Renames a file. FileExistsError unless overwrite."""
-    if not overwrite and os.path.exists(new):
-        raise FileExistsError(new)
-    os.replace(old, new)
+def Glob(filename):
+    """The paths that match a pattern, or one of several, sorted."""
+    patterns = [filename] if isinstance(filename, (str, bytes, _os.PathLike)) else filename
+    return [path for pattern in patterns for path in sorted(_glob.glob(pattern))]
+
+
+def Copy(oldpath, newpath, overwrite=False):
+    """Copies a file. AlreadyExistsError unless `overwrite`."""
+    if not overwrite and _os.path.exists(newpath):
+        raise _AlreadyExists(None, None, f"file already exists: {newpath}")
+    with _as_status(oldpath):
+        _shutil.copyfile(oldpath, newpath)
+
+
+def Rename(oldname, newname, overwrite=False):
+    """Renames a file. AlreadyExistsError unless `overwrite`."""
+    if not overwrite and _os.path.exists(newname):
+        raise _AlreadyExists(None, None, f"file already exists: {newname}")
+    with _as_status(oldname):
+        _os.replace(oldname, newname)
+
+
+def Walk(top, in_order=True):
+    """(folder, names of folders in it, names of files in it) of a folder and all below it."""
+    return _os.walk(top, topdown=in_order)

@@ -1,6 +1,8 @@
 """tf.logging: lines with a level, on the standard error."""
 
+import collections
 import logging
+import sys
 
 DEBUG, INFO, WARN, ERROR, FATAL = (
     logging.DEBUG,
@@ -27,6 +29,44 @@ def set_verbosity(level):
 
 def get_verbosity():
     return _logger().getEffectiveLevel()
+
+
+_counts = collections.Counter()  # of messages, by the place that logs them
+
+
+def _count_here():
+    """How often the caller of the function that calls this has logged before."""
+    frame = sys._getframe(2)
+    place = (frame.f_code.co_filename, frame.f_lineno)
+    _counts[place] += 1
+    return _counts[place] - 1
+
+
+def log_if(level, msg, condition, *args):
+    """Logs if a condition holds."""
+    if condition:
+        log(level, msg, *args)
+
+
+def log_first_n(level, msg, n, *args):
+    """Logs the first n times that this place of the program comes here."""
+    log_if(level, msg, _count_here() < n, *args)
+
+
+def log_every_n(level, msg, n, *args):
+    """Logs each n-th time that this place of the program comes here, the first among them."""
+    log_if(level, msg, _count_here() % n == 0, *args)
+
+
+def vlog(level, msg, *args):
+    """Logs at a level by its number."""
+    log(level, msg, *args)
+
+
+def flush():
+    """Hands all lines to where they go."""
+    for handler in _logger().handlers:
+        handler.flush()
 
 
 def log(level, message, *args):

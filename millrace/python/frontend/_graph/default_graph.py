@@ -10,6 +10,11 @@ def device(device_name_or_function):
     return get_default_graph().device(device_name_or_function)
 
 
+def container(container_name):
+    """The default graph's `container` scope."""
+    return get_default_graph().container(container_name)
+
+
 def control_dependencies(control_inputs):
     """The default graph's `control_dependencies` scope; a callable is called first."""
     if callable(control_inputs):

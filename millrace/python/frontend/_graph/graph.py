@@ -28,6 +28,7 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
         self._finalized = False
         self._sent = 0  # nodes that some session has sent to its master: they can't change any more
         self._seed = None
+        self._container = ""
         self._own = {}
         self._lock = threading.RLock()
         self._init_elements()
@@ -96,6 +97,8 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
                     raise ValueError(f"{tensor!r} must be from the same graph as '{name}'.")
             node_id = self.core.add(op_type, name, [tensor.endpoint for tensor in inputs], attrs)
             self._origins.put(node_id, caller())
+            if self._container and not attrs.get("container") and _is_kept(op_type):
+                self.core.set_attr(node_id, "container", self._container)
             if self._gradient_map:
                 self._note_gradient(node_id, op_type)
             return node_id
@@ -190,6 +193,18 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
         return GraphDef(self.core.graph_def(from_version or 0))
 
     @contextlib.contextmanager
+    def container(self, container_name):
+        """What lives on tasks and is made inside (variables, queues) belongs to this container.
+
+        Session.reset with the container's name forgets it.
+        """
+        before, self._container = self._container, container_name
+        try:
+            yield container_name
+        finally:
+            self._container = before
+
+    @contextlib.contextmanager
     def as_default(self):
         """Makes this the default graph of the thread inside the block."""
         stack = _defaults.stack
@@ -212,6 +227,12 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
 
     def is_fetchable(self, tensor_or_op):
         return not getattr(tensor_or_op, "op", tensor_or_op).is_in_loop
+
+
+def _is_kept(op_type):
+    """Whether nodes of an op stand for something that lives on a task, in a container."""
+    spec = specs[op_type]
+    return spec.is_stateful and "container" in spec.attrs
 
 
 class _Defaults(threading.local):

@@ -1,7 +1,11 @@
 """Operation: a node of a graph, and Tensor: one of its outputs. Views: the graph has the nodes."""
 
+import collections
+from importlib import import_module
+
 from millrace import _millrace
 from millrace._graph.default_session import session_or_default
+from millrace._graph.op_specs import specs
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
@@ -47,6 +51,17 @@ class Operation(_millrace.View):
     def defined_at(self):
         """(file, line) of the program that made it, or None."""
         return self.graph.origin_of(self.node_id)
+
+    @property
+    def traceback(self):
+        """The place in the program that made it, as a list of one frame: (file, line, "", text)."""
+        at = self.defined_at
+        return [] if at is None else [import_module("traceback").FrameSummary(*at, "")]
+
+    @property
+    def op_def(self):
+        """What is known of its op: name, input_arg, output_arg, attr, is_stateful."""
+        return OpDef(specs[self.type])
 
     @property
     def control_context(self):
@@ -104,6 +119,36 @@ class Operation(_millrace.View):
 
     def __repr__(self):
         return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+ArgDef = collections.namedtuple("ArgDef", "name type type_attr type_list_attr number_attr is_ref")
+AttrDef = collections.namedtuple("AttrDef", "name type")
+
+
+class OpDef:
+    """An op as plain values: a picture, under the names of TensorFlow's message."""
+
+    def __init__(self, spec):
+        self.name = spec.name
+        self.input_arg = [_arg_def(arg) for arg in spec.inputs]
+        self.output_arg = [_arg_def(arg) for arg in spec.outputs]
+        self.attr = [AttrDef(attr.name, attr.kind) for attr in spec.attrs.values()]
+        self.is_stateful = spec.is_stateful
+
+    def __repr__(self):
+        return f"<OpDef '{self.name}'>"
+
+
+def _arg_def(arg):
+    number = arg.dtype.as_datatype_enum if arg.dtype is not None else 0
+    return ArgDef(
+        arg.name,
+        number,
+        arg.type_attr or "",
+        arg.type_list_attr or "",
+        arg.number_attr or "",
+        arg.is_ref,
+    )
 
 
 class NodeDef:

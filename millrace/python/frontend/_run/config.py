@@ -6,63 +6,11 @@ so that programs can set them.
 
 from millrace._cluster.cluster_spec import ClusterSpec
 from millrace._graph.graph_def import GraphDef
+from millrace._run.fields import Fields
+from millrace._values.messages import by_name, double, many
 
 
-class _Fields:
-    """An object with known fields; unknown ones are refused, nested ones are made when first read."""
-
-    _defaults = {}
-    _nested = {}
-
-    def __init__(self, **values):
-        for name, value in values.items():
-            setattr(self, name, value)
-
-    def __getattr__(self, name):
-        if name in self._nested:
-            made = self._nested[name]()
-            object.__setattr__(self, name, made)
-            return made
-        if name in self._defaults:
-            value = self._defaults[name]
-            if isinstance(value, (list, dict)):
-                value = type(value)(value)
-                object.__setattr__(self, name, value)
-            return value
-        raise AttributeError(f"{type(self).__name__} has no field '{name}'")
-
-    def __setattr__(self, name, value):
-        if name not in self._defaults and name not in self._nested:
-            raise AttributeError(f"{type(self).__name__} has no field '{name}'")
-        object.__setattr__(self, name, value)
-
-    def HasField(self, name):
-        return name in self.__dict__
-
-    def CopyFrom(self, other):
-        self.__dict__.clear()
-        self.MergeFrom(other)
-
-    def MergeFrom(self, other):
-        for name, value in other.__dict__.items():
-            if isinstance(value, _Fields):
-                getattr(self, name).MergeFrom(value)
-            else:
-                setattr(
-                    self, name, type(value)(value) if isinstance(value, (list, dict)) else value
-                )
-
-    def __eq__(self, other):
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    __hash__ = None
-
-    def __repr__(self):
-        fields = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
-        return f"{type(self).__name__}({fields})"
-
-
-class OptimizerOptions(_Fields):
+class OptimizerOptions(Fields):
     """Which passes rewrite a graph before it runs: opt_level L0 turns them off."""
 
     L0 = -1
@@ -78,16 +26,28 @@ class OptimizerOptions(_Fields):
         "do_constant_folding": True,
         "do_function_inlining": True,
     }
+    _wire = {
+        "do_common_subexpression_elimination": (1, bool),
+        "do_constant_folding": (2, bool),
+        "opt_level": (3, int),
+        "do_function_inlining": (4, bool),
+        "global_jit_level": (5, int),
+    }
 
 
-class RewriterConfig(_Fields):
+class RewriterConfig(Fields):
     DEFAULT = 0
     ON = 1
     OFF = 2
     _defaults = {"disable_meta_optimizer": False, "constant_folding": 0, "layout_optimizer": 0}
+    _wire = {
+        "layout_optimizer": (1, int),
+        "constant_folding": (3, int),
+        "disable_meta_optimizer": (19, bool),
+    }
 
 
-class GraphOptions(_Fields):
+class GraphOptions(Fields):
     _defaults = {
         "enable_bfloat16_sendrecv": False,
         "enable_recv_scheduling": False,
@@ -97,30 +57,67 @@ class GraphOptions(_Fields):
         "timeline_step": 0,
     }
     _nested = {"optimizer_options": OptimizerOptions, "rewrite_options": RewriterConfig}
+    _wire = {
+        "enable_recv_scheduling": (2, bool),
+        "optimizer_options": (3, OptimizerOptions),
+        "build_cost_model": (4, int),
+        "infer_shapes": (5, bool),
+        "place_pruned_graph": (6, bool),
+        "enable_bfloat16_sendrecv": (7, bool),
+        "timeline_step": (8, int),
+        "rewrite_options": (10, RewriterConfig),
+    }
 
 
-class GPUOptions(_Fields):
+class GPUExperimental(Fields):
+    _defaults = {"use_unified_memory": False, "num_dev_to_dev_copy_streams": 0}
+    _wire = {"use_unified_memory": (2, bool), "num_dev_to_dev_copy_streams": (3, int)}
+
+
+class GPUOptions(Fields):
     _defaults = {
         "per_process_gpu_memory_fraction": 0.0,
         "allow_growth": False,
         "visible_device_list": "",
         "allocator_type": "",
+        "deferred_deletion_bytes": 0,
+        "polling_active_delay_usecs": 0,
+        "polling_inactive_delay_msecs": 0,
+        "force_gpu_compatible": False,
+    }
+    _nested = {"experimental": GPUExperimental}
+    _wire = {
+        "per_process_gpu_memory_fraction": (1, double),
+        "allocator_type": (2, str),
+        "deferred_deletion_bytes": (3, int),
+        "allow_growth": (4, bool),
+        "visible_device_list": (5, str),
+        "polling_active_delay_usecs": (6, int),
+        "polling_inactive_delay_msecs": (7, int),
+        "force_gpu_compatible": (8, bool),
+        "experimental": (9, GPUExperimental),
     }
 
 
-class RPCOptions(_Fields):
+class RPCOptions(Fields):
     _defaults = {"use_rpc_for_inprocess_master": False, "compression_algorithm": ""}
+    _wire = {"use_rpc_for_inprocess_master": (1, bool), "compression_algorithm": (2, str)}
 
 
-class Experimental(_Fields):
+class Experimental(Fields):
     _defaults = {
         "share_session_state_in_clusterspec_propagation": False,
         "collective_group_leader": "",
         "executor_type": "",
     }
+    _wire = {
+        "collective_group_leader": (1, str),
+        "executor_type": (3, str),
+        "share_session_state_in_clusterspec_propagation": (8, bool),
+    }
 
 
-class ConfigProto(_Fields):
+class ConfigProto(Fields):
     """What a session is to be like.
 
     With an effect: device_filters, allow_soft_placement, log_device_placement, operation_timeout_in_ms,
@@ -148,12 +145,29 @@ class ConfigProto(_Fields):
         "rpc_options": RPCOptions,
         "experimental": Experimental,
     }
+    _wire = {
+        "device_count": (1, by_name(int)),
+        "intra_op_parallelism_threads": (2, int),
+        "placement_period": (3, int),
+        "device_filters": (4, many(str)),
+        "inter_op_parallelism_threads": (5, int),
+        "gpu_options": (6, GPUOptions),
+        "allow_soft_placement": (7, bool),
+        "log_device_placement": (8, bool),
+        "use_per_session_threads": (9, bool),
+        "graph_options": (10, GraphOptions),
+        "operation_timeout_in_ms": (11, int),
+        "rpc_options": (13, RPCOptions),
+        "isolate_session_state": (15, bool),
+        "experimental": (16, Experimental),
+        "share_cluster_devices_in_session": (17, bool),
+    }
 
 
 ConfigProto.Experimental = Experimental
 
 
-class RunOptions(_Fields):
+class RunOptions(Fields):
     """What a single run is to be like: timeout_in_ms, trace_level, output_partition_graphs."""
 
     NO_TRACE = 0
@@ -168,9 +182,16 @@ class RunOptions(_Fields):
         "report_tensor_allocations_upon_oom": False,
         "debug_options": None,
     }
+    _wire = {
+        "trace_level": (1, int),
+        "timeout_in_ms": (2, int),
+        "inter_op_thread_pool": (3, int),
+        "output_partition_graphs": (5, bool),
+        "report_tensor_allocations_upon_oom": (7, bool),
+    }
 
 
-class NodeExecStats(_Fields):
+class NodeExecStats(Fields):
     """When a node ran, in microseconds: start, and how long."""
 
     _defaults = {
@@ -182,21 +203,33 @@ class NodeExecStats(_Fields):
         "timeline_label": "",
         "thread_id": 0,
     }
+    _wire = {
+        "node_name": (1, str),
+        "all_start_micros": (2, int),
+        "op_start_rel_micros": (3, int),
+        "op_end_rel_micros": (4, int),
+        "all_end_rel_micros": (5, int),
+        "timeline_label": (8, str),
+        "thread_id": (10, int),
+    }
 
 
-class DeviceStepStats(_Fields):
+class DeviceStepStats(Fields):
     _defaults = {"device": "", "node_stats": []}
+    _wire = {"device": (1, str), "node_stats": (2, many(NodeExecStats))}
 
 
-class StepStats(_Fields):
+class StepStats(Fields):
     _defaults = {"dev_stats": []}
+    _wire = {"dev_stats": (1, many(DeviceStepStats))}
 
 
-class RunMetadata(_Fields):
+class RunMetadata(Fields):
     """What a run tells about itself: step_stats, partition_graphs."""
 
     _defaults = {"partition_graphs": []}
     _nested = {"step_stats": StepStats}
+    _wire = {"step_stats": (1, StepStats), "partition_graphs": (3, many(GraphDef))}
 
 
 def fill_metadata(metadata, traces, graphs):

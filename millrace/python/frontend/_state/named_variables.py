@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import functools
 
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import name_scope
@@ -19,7 +20,16 @@ class _Reuse(enum.Enum):
 
 AUTO_REUSE = _Reuse.AUTO_REUSE
 
-_INHERITED = ("initializer", "regularizer", "caching_device", "dtype", "constraint", "use_resource")
+_INHERITED = (
+    "initializer",
+    "regularizer",
+    "caching_device",
+    "dtype",
+    "constraint",
+    "use_resource",
+    "partitioner",
+    "custom_getter",
+)
 
 
 class VariableScope:
@@ -29,6 +39,8 @@ class VariableScope:
       name: the prefix of the variables' names.
       reuse: None or False to make new variables, True to use existing ones, AUTO_REUSE for either.
       initializer, regularizer, caching_device, dtype, constraint, use_resource: defaults.
+      partitioner: kept; variables are not partitioned.
+      custom_getter: what makes variables in place of get_variable, or None.
       original_name_scope: the name scope that was opened with it.
     """
 
@@ -46,6 +58,15 @@ class VariableScope:
 
     def set_initializer(self, initializer):
         self.initializer = initializer
+
+    def set_regularizer(self, regularizer):
+        self.regularizer = regularizer
+
+    def set_partitioner(self, partitioner):
+        self.partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter):
+        self.custom_getter = custom_getter
 
     def set_dtype(self, dtype):
         self.dtype = dtype
@@ -143,6 +164,8 @@ def get_variable(
       trainable: True to add it to the collection of what optimizers change.
       collections, caching_device, validate_shape, use_resource, constraint: as in tf.Variable.
       partitioner: must be None: variables are not partitioned.
+      custom_getter: a function (getter, name, **arguments) that is called in place of this one, with the
+        variable's full name, and mostly calls getter; the scope's if None.
 
     Raises:
       ValueError: if it exists and the scope does not reuse, if it does not exist and the scope
@@ -153,6 +176,24 @@ def get_variable(
     store = _store()
     scope = _scope or store.scope
     full_name = f"{scope.name}/{name}" if scope.name else name
+    getter = custom_getter or scope.custom_getter
+    if getter is not None:
+        return getter(
+            functools.partial(_made_by_getter, scope),
+            full_name,
+            shape=shape,
+            dtype=dtype or scope.dtype,
+            initializer=scope.initializer if initializer is None else initializer,
+            regularizer=regularizer or scope.regularizer,
+            trainable=trainable,
+            collections=collections,
+            caching_device=caching_device or scope.caching_device,
+            partitioner=None,
+            validate_shape=validate_shape,
+            use_resource=scope.use_resource if use_resource is None else use_resource,
+            constraint=constraint or scope.constraint,
+            reuse=scope.reuse,
+        )
     existing = store.variables.get(full_name)
     if existing is not None:
         return _reused(existing, full_name, scope.reuse, shape, dtype)
@@ -184,6 +225,25 @@ def get_variable(
         if loss is not None:
             made.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
     return made
+
+
+def _made_by_getter(scope, name, reuse=None, partitioner=None, **arguments):
+    """What a custom getter is given to call: get_variable by a full name, as if there were no getter."""
+    arguments.pop("custom_getter", None)
+    plain = VariableScope("", scope.reuse if reuse is None else reuse, scope.original_name_scope)
+    plain.use_resource = scope.use_resource
+    return get_variable(name, partitioner=partitioner, _scope=plain, **arguments)
+
+
+def _nested_getter(outer, inner):
+    """A custom getter of two scopes: the inner one calls the outer one."""
+    if inner is None or outer is None:
+        return inner or outer
+
+    def both(getter, *args, **kwargs):
+        return inner(functools.partial(outer, getter), *args, **kwargs)
+
+    return both
 
 
 def _reused(variable, name, reuse, shape, dtype):
@@ -269,7 +329,9 @@ class variable_scope:
             "dtype": dtype,
             "constraint": constraint,
             "use_resource": use_resource,
+            "partitioner": partitioner,
         }
+        self._custom_getter = custom_getter
         self._stack = None
 
     def __enter__(self):
@@ -296,6 +358,7 @@ class variable_scope:
                 key: value if value is not None else getattr(inherited, key)
                 for key, value in self._defaults.items()
             },
+            custom_getter=_nested_getter(inherited.custom_getter, self._custom_getter),
         )
         store.scope = made
         store.opened[-1].names.add(name)

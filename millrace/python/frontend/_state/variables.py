@@ -17,12 +17,13 @@ from millrace._graph.default_session import session_or_default
 from millrace._graph.graph import get_default_graph
 from millrace._ops.operators import delegate
 from millrace._ops.slicing import strided_slice_of
+from millrace._state.slice_changes import SliceChanges
 from millrace._state.variable_defs import VariableDef, VariableMessages
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 
-class Variable(VariableMessages):
+class Variable(SliceChanges, VariableMessages):
     """A value that steps read and change.
 
     Args:
@@ -174,6 +175,11 @@ class Variable(VariableMessages):
         session = session_or_default(session, self.graph, "Variable.load()")
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 
+    def set_shape(self, shape):
+        """Adds what the program knows of the shape. ValueError if it contradicts what is known."""
+        self._shape = self._shape.merge_with(shape)
+        self._snapshot.set_shape(self._shape)
+
     def _as_tensor(self, dtype=None, name=None, as_ref=False):
         made = self._ref() if as_ref else self.value()
         return made._as_tensor(dtype)
@@ -256,6 +262,14 @@ class RefVariable(Variable):
         made = gen_ops.assign_sub(self._handle, delta, use_locking=use_locking, name=name)
         return made if read_value else made.op
 
+    def count_up_to(self, limit):
+        """A node that adds 1 and gives the value before; OutOfRangeError at `limit`."""
+        return gen_ops.count_up_to(self._handle, limit=limit)
+
+    def change_slices(self, kind, indices, updates, use_locking, name):
+        scatter = getattr(gen_ops, f"scatter_{kind}")
+        return scatter(self._handle, indices, updates, use_locking=use_locking, name=name)
+
 
 class ResourceVariable(Variable):
     """A variable that ops read and write through a handle."""
@@ -333,6 +347,12 @@ class ResourceVariable(Variable):
     def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
         """A node that subtracts from the value."""
         return self._write("assign_sub_variable_op", delta, name, read_value)
+
+    def change_slices(self, kind, indices, updates, use_locking, name):
+        scatter = getattr(gen_ops, f"resource_scatter_{kind}")
+        made = scatter(self._handle, indices, updates, name=name)
+        with self.graph.control_dependencies([made]):
+            return self._read()
 
     def sparse_read(self, indices, name=None):
         """The slices of the value at these indices."""

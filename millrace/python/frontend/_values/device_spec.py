@@ -71,6 +71,15 @@ class DeviceSpec:
         made.merge_from(other)
         return made
 
+    def replace(self, **parts):
+        """A new spec: this one with some parts given anew. TypeError for what is no part."""
+        made = DeviceSpec(*(getattr(self, part) for part in self.__slots__))
+        for part, value in parts.items():
+            if part not in self.__slots__:
+                raise TypeError(f"'{part}' is no part of a device: {', '.join(self.__slots__)} are")
+            setattr(made, part, value)
+        return made
+
     def to_string(self):
         text = ""
         if self.job is not None:

@@ -148,6 +148,18 @@ def test_what_makes_no_sense_is_refused():
         optimizer.get_init_tokens_op(2)
 
 
+def test_steps_may_be_counted_in_32_bits():
+    variable = tf.Variable(1.0)
+    step = tf.Variable(0, name="global_step", trainable=False)
+    assert step.dtype.base_dtype == tf.int32
+    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(1.0), 1)
+    train = optimizer.minimize(variable * 4, global_step=step)
+    hook = optimizer.make_session_run_hook(True, num_tokens=0)
+    with tf.train.MonitoredTrainingSession(hooks=[hook]) as session:
+        assert [session.run(train) for _ in range(2)] == [1, 2]
+        assert session.run(variable) == -7.0
+
+
 def test_averages_follow_each_step():
     variable = tf.Variable(1.0)
     averages = tf.train.ExponentialMovingAverage(0.5)

@@ -79,17 +79,13 @@ class _ReferenceSaveable(SaveableObject):
 
 
 class _ResourceSaveable(SaveableObject):
-    """A resource variable, by its handle."""
+    """A resource variable, or a slice of one, by the Tensor that reads it."""
 
-    def __init__(self, handle, shape, dtype, slice_spec, name):
-        def read():
-            with handle.graph.device(handle.device or None):
-                return gen_ops.read_variable_op(handle, dtype=dtype, name="ReadVariableOp")
-
-        self._handle = handle
+    def __init__(self, value, shape, slice_spec, name):
+        self._handle = value.op.inputs[0]
         self._shape = shape
-        spec = SaveSpec(read, slice_spec, name, dtype, handle.device, shape)
-        super().__init__(handle, [spec], name)
+        spec = SaveSpec(value, slice_spec, name, device=self._handle.device, shape=shape)
+        super().__init__(self._handle, [spec], name)
 
     def restore(self, restored_tensors, restored_shapes):
         (value,) = restored_tensors
@@ -200,8 +196,7 @@ def _tensor(tensor, name):
     if tensor.op.type in _REFERENCES:
         return _ReferenceSaveable(tensor, "", name)
     if tensor.op.type == _RESOURCE_READ:
-        handle = tensor.op.inputs[0]
-        return _ResourceSaveable(handle, tensor.shape, tensor.dtype, "", name)
+        return _ResourceSaveable(tensor, tensor.shape, "", name)
     raise TypeError(
         "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a "
         f"variable: {tensor}"
@@ -209,7 +204,7 @@ def _tensor(tensor, name):
 
 
 def _resource(variable, slice_spec, name):
-    return _ResourceSaveable(variable.handle, variable.shape, variable.dtype, slice_spec, name)
+    return _ResourceSaveable(variable._as_graph_element(), variable.shape, slice_spec, name)
 
 
 def _slices(items, name):

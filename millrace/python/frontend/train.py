@@ -2,6 +2,7 @@
 
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
 from millrace._cluster.device_setter import replica_device_setter
+from millrace._input import queue_runner
 from millrace._input.batching import (
     batch,
     batch_join,
@@ -46,8 +47,9 @@ from millrace._saving.checkpoint_state import (
     update_checkpoint_state,
 )
 from millrace._saving.graph_files import write_graph
+from millrace._saving.graph_savers import import_meta_graph
 from millrace._saving.meta_graph import export_meta_graph
-from millrace._saving.saver import Saver, import_meta_graph
+from millrace._saving.saver import Saver
 from millrace._saving.saver_def import SaverDef
 from millrace._supervised.basic_loop import basic_train_loop
 from millrace._supervised.hook import (

@@ -65,3 +65,48 @@ def test_what_does_not_fit_is_refused(path):
         tf.train.init_from_checkpoint(path, {"a": "new/"})
     with pytest.raises(ValueError, match="Tensor y is not found"):
         tf.train.init_from_checkpoint(path, {"/": "/"})
+
+
+# ---- Checkpoints of objects ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def objects(tmp_path):
+    """What tf.train.Checkpoint(a=<variable layer/v>, b=<variable w>) of TensorFlow saves."""
+    described = (
+        b"\n$\n\x05\x08\x01\x12\x01a\n\x05\x08\x02\x12\x01b\n\x10\x08\x03\x12\x0csave_counter*\x02\x08\x01"
+        b"\n=\x127\n\x0eVARIABLE_VALUE\x12\x07layer/v\x1a\x1ca/.ATTRIBUTES/VARIABLE_VALUE*\x02\x08\x01"
+        b"\n7\x121\n\x0eVARIABLE_VALUE\x12\x01w\x1a\x1cb/.ATTRIBUTES/VARIABLE_VALUE*\x02\x08\x01"
+    )
+    path = str(tmp_path / "objects")
+    tensors = {
+        "_CHECKPOINTABLE_OBJECT_GRAPH": described,
+        "a/.ATTRIBUTES/VARIABLE_VALUE": [1.0, 2.0],
+        "b/.ATTRIBUTES/VARIABLE_VALUE": np.int32(5),
+    }
+    with tf.Graph().as_default(), tf.Session() as session:
+        save = tf.raw_ops.SaveV2(
+            prefix=path,
+            tensor_names=list(tensors),
+            shape_and_slices=[""] * len(tensors),
+            tensors=[tf.constant(value) for value in tensors.values()],
+        )
+        session.run(save)
+    return path
+
+
+def test_a_checkpoint_of_objects_is_restored_by_names(objects, session, caplog):
+    v = tf.Variable([0.0, 0.0], name="layer/v")
+    w = tf.Variable(0, name="w", use_resource=True)
+    by_list, by_name = tf.train.Saver(), tf.train.Saver({"w": w})
+    tf.get_default_graph().finalize()
+    by_list.restore(session, objects)
+    assert session.run(v).tolist() == [1.0, 2.0] and session.run(w) == 5
+    assert "was saved by objects" in caplog.text
+    by_name.restore(session, objects)
+
+
+def test_a_variable_that_no_object_was_is_told(objects, session):
+    saver = tf.train.Saver([tf.Variable(0, name="new"), tf.Variable(0, name="w")])
+    with pytest.raises(tf.errors.NotFoundError, match="not in the checkpoint: new.* now: layer/v"):
+        saver.restore(session, objects)

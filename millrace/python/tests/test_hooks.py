@@ -100,6 +100,12 @@ class Writer:
     def add_summary(self, summary, step):
         self.written.append((summary, step))
 
+    def add_graph(self, graph):
+        self.written.append("graph")
+
+    def add_meta_graph(self, meta_graph_def):
+        self.written.append("meta graph")
+
     def add_session_log(self, log, step=None):
         self.written.append(("log", step))
 
@@ -280,6 +286,14 @@ def test_checkpoints_are_saved_at_the_start_now_and_then_and_at_the_end(step, tm
     assert listener.calls[0] == "begin" and listener.calls[-1] == ("end", 5)
     assert listener.calls[1:3] == [("before", 0), ("after", 0)]
     assert "global_step" in (tmp_path / "graph.pbtxt").read_text()
+
+
+def test_what_is_saved_is_told_to_the_writer_of_the_folder(step, tmp_path, monkeypatch):
+    writer = Writer()
+    monkeypatch.setattr(summaries, "shared_writer", lambda folder: writer)
+    monkeypatch.setattr(summaries, "session_log", lambda status, path: (status, path))
+    run(step, [tf.train.CheckpointSaverHook(str(tmp_path), save_steps=9, saver=Saver())], steps=1)
+    assert writer.written == ["graph", "meta graph", ("log", 0), ("log", 1)]
 
 
 def test_a_listener_may_end_training(step, tmp_path):

@@ -156,6 +156,11 @@ def test_all_queue_runners_of_the_graph_are_started(session):
     assert drain(session, queue.dequeue()) == [0, 1, 2]
 
 
+def test_they_are_also_below_their_modules_name():
+    assert tf.train.queue_runner.QueueRunner is tf.train.QueueRunner
+    assert tf.train.queue_runner.add_queue_runner is tf.train.add_queue_runner
+
+
 def test_starting_needs_a_session(caplog):
     with pytest.raises(ValueError, match="No default session"):
         tf.train.start_queue_runners()

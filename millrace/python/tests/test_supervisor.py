@@ -262,6 +262,10 @@ class Writer:
     def add_graph(self, graph):
         self.written.append("graph")
 
+    def add_meta_graph(self, meta_graph_def):
+        assert meta_graph_def.graph().node
+        self.written.append("meta graph")
+
     def add_session_log(self, log, step=None):
         self.written.append((log, step))
 
@@ -283,7 +287,7 @@ def test_a_supervisor_writes_summaries(step, tmp_path, monkeypatch):
     with supervisor.managed_session() as session:
         assert writer.was_written.wait(60)
         supervisor.summary_computed(session, b"mine")
-    assert writer.written[:3] == ["reopen", "graph", ("START", 0)]
+    assert writer.written[:4] == ["reopen", "graph", "meta graph", ("START", 0)]
     assert (b"s", 0) in writer.written and (b"mine", 0) in writer.written
     assert writer.written[-2:] == [("STOP", None), "close"]
 

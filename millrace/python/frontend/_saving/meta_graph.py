@@ -171,6 +171,11 @@ def export_meta_graph(
     return made
 
 
+def graph_and_saver(graph, saver_def):
+    """A MetaGraphDef without collections, for files of events."""
+    return export_meta_graph(graph=graph, saver_def=saver_def, collection_list=[])
+
+
 def _without_devices(data):
     graph = GraphDefMessage.FromString(data)
     for node in graph.node:

@@ -6,12 +6,10 @@ import time
 
 import numpy as np
 
-from millrace import _gen as gen_ops
 from millrace._graph.collection_protos import register_proto_function
 from millrace._graph.collections import GraphKeys
-from millrace._graph.default_graph import add_to_collection, get_collection
 from millrace._run.session import BaseSession
-from millrace._saving import checkpoint_state, meta_graph
+from millrace._saving import checkpoint_state, meta_graph, object_names
 from millrace._saving.kept_checkpoints import KeptCheckpoints
 from millrace._saving.saveables import all_saveable_objects, saveables
 from millrace._saving.saver_def import SaverDef
@@ -251,9 +249,27 @@ class Saver:
         try:
             sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: save_path})
         except errors.NotFoundError as error:
-            raise _explained(error, "a Variable name or other graph key that is missing") from None
+            if not self._loads_objects(sess, save_path):
+                what = "a Variable name or other graph key that is missing"
+                raise _explained(error, what) from None
         except errors.InvalidArgumentError as error:
             raise _explained(error, "a mismatch between the current graph and the graph") from None
+
+    def _loads_objects(self, sess, save_path):
+        """True if it was a checkpoint of objects, whose names are others."""
+        with sess.graph.as_default():
+            items = all_saveable_objects() if self._var_list is None else self._var_list
+        try:
+            found = object_names.load_objects(sess, save_path, items)
+        except errors.DataLossError:
+            return False
+        if found:
+            _log.warning(
+                "'%s' was saved by objects and is restored by names of variables: these may have "
+                "changed meanwhile. tf.train.Checkpoint restores it by objects",
+                save_path,
+            )
+        return found
 
     # ---- Which checkpoints there are -------------------------------------------------------------
 
@@ -350,49 +366,6 @@ def _explained(error, cause):
         f"error:\n\n{error.message}"
     )
     return errors.make_error(error.error_code, message, error.node_def, error.op)
-
-
-def default_saver():
-    """The only Saver in tf.GraphKeys.SAVERS; a new one for all variables if there is none.
-
-    None, if this version can't save.
-
-    Raises:
-      RuntimeError: if there are several.
-    """
-    found = get_collection(GraphKeys.SAVERS)
-    if len(found) > 1:
-        raise RuntimeError(
-            f"More than one item in collection {GraphKeys.SAVERS}. Please indicate which one to use by "
-            "passing it to the constructor."
-        )
-    if found:
-        return found[0]
-    if not hasattr(gen_ops, "save_v2"):
-        return None
-    made = Saver(sharded=True, allow_empty=True)
-    add_to_collection(GraphKeys.SAVERS, made)
-    return made
-
-
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
-    """Adds the graph of a MetaGraphDef to the default graph, and its collections.
-
-    Args:
-      meta_graph_or_file: a MetaGraphDef, or the path of a file with one.
-      clear_devices: True to forget which devices its nodes asked for.
-      import_scope: a name scope to put it under.
-
-    Returns:
-      its Saver; None if it has none, and no variables.
-    """
-    saver_def = meta_graph.import_graph(meta_graph_or_file, clear_devices, import_scope, **kwargs)
-    if saver_def is not None:
-        return Saver(saver_def=saver_def, name=import_scope)
-    if all_saveable_objects():
-        return Saver()
-    _log.info("Saver not created because there are no variables in the graph to restore")
-    return None
 
 
 register_proto_function(GraphKeys.SAVERS, SaverDef, Saver.from_proto)

@@ -10,6 +10,7 @@ from millrace._graph.graph import get_default_graph
 from millrace._run import summaries
 from millrace._run.config import RunOptions
 from millrace._saving.graph_files import write_graph
+from millrace._saving.meta_graph import graph_and_saver
 from millrace._supervised.hook import SessionRunArgs, SessionRunHook
 from millrace._supervised.step_hooks import needed_global_step
 from millrace._supervised.timers import SecondOrStepTimer
@@ -82,7 +83,10 @@ class CheckpointSaverHook(SessionRunHook):
         if self._save_graph_def:
             write_graph(get_default_graph(), self._folder, "graph.pbtxt")
         if self._writer is not None:
-            self._writer.add_graph(get_default_graph())
+            graph = get_default_graph()
+            self._writer.add_graph(graph)
+            saver_def = getattr(self._get_saver(), "saver_def", None)
+            self._writer.add_meta_graph(graph_and_saver(graph, saver_def))
         # A first checkpoint, before anything was trained: also tells at once if saving can't work.
         self._save(session, step)
         self._timer.update_last_triggered_step(step)

@@ -7,7 +7,8 @@ from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import add_to_collection, get_collection
 from millrace._graph.graph import get_default_graph
 from millrace._run import summaries
-from millrace._saving.saver import default_saver
+from millrace._saving.graph_savers import default_saver
+from millrace._state.tables import tables_initializer
 from millrace._state.variable_groups import (
     global_variables,
     global_variables_initializer,
@@ -143,8 +144,3 @@ class Scaffold:
 def default_init_op():
     """Initializes all global variables."""
     return group(global_variables_initializer())
-
-
-def tables_initializer(name="init_all_tables"):
-    """Initializes all tables of the graph."""
-    return group(*get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)

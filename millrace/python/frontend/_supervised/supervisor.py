@@ -15,14 +15,15 @@ from millrace._input.queue_runner import end_filling
 from millrace._run import summaries
 from millrace._run.coordinator import Coordinator, LooperThread
 from millrace._saving.graph_files import write_graph
-from millrace._saving.saver import default_saver
+from millrace._saving.meta_graph import graph_and_saver
+from millrace._saving.graph_savers import default_saver
+from millrace._state.tables import tables_initializer
 from millrace._state.variable_groups import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,
     report_uninitialized_variables,
 )
-from millrace._supervised.scaffold import tables_initializer
 from millrace._supervised.services import CheckpointThread, StepCounterThread, SummaryThread
 from millrace._supervised.session_manager import SessionManager
 from millrace._train.global_steps import global_step as step_of
@@ -208,6 +209,9 @@ class Supervisor:
             write_graph(self._graph, self._logdir, "graph.pbtxt")
         if self._summary_writer is not None and not self._graph_is_written:
             self._summary_writer.add_graph(self._graph)
+            self._summary_writer.add_meta_graph(
+                graph_and_saver(self._graph, getattr(self._saver, "saver_def", None))
+            )
             self._graph_is_written = True
 
     # ---- Threads ---------------------------------------------------------------------------------

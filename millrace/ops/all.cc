@@ -7,6 +7,7 @@
 #include "millrace/ops/lists/families.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/nn/families.h"
+#include "millrace/ops/parsing/families.h"
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/state/families.h"
@@ -27,7 +28,7 @@ std::span<const OpRoom> op_rooms() {
       {"nn", register_nn},           {"training", register_training},
       {"files", register_files},     {"exchange", register_exchange},
       {"tables", register_tables},   {"sampling", register_sampling},
-      {"summary", register_summary},
+      {"summary", register_summary}, {"parsing", register_parsing},
   };
   return kRooms;
 }

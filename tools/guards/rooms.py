@@ -29,6 +29,7 @@ FLOORS = [
             "ops/tables",
             "ops/sampling",
             "ops/summary",
+            "ops/parsing",
         ],
     ),
     ("F2", ["ops"]),

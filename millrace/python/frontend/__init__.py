@@ -69,6 +69,7 @@ from millrace._ops.matrices import tensor_diag as diag
 from millrace._ops.matrices import tensor_diag_part as diag_part
 from millrace._ops.operators import python2_divide as div
 from millrace._ops.operators import true_divide as truediv
+from millrace._ops.parsing import *
 from millrace._ops.random_values import *
 from millrace._ops.rearranging import *
 from millrace._ops.reductions import *

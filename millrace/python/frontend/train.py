@@ -1,5 +1,16 @@
 """tf.train: optimizers, rates that decay, averages; input, sessions, checkpoints; clusters and servers."""
 
+from millrace._values.examples import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
 from millrace._cluster.device_setter import replica_device_setter
 from millrace._input import queue_runner

@@ -1,0 +1,251 @@
+#include "millrace/ops/parsing/example_parser.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+Status check_type(std::string_view key, DType dtype) {
+  if (dtype == DType::i64 || dtype == DType::f32 || dtype == DType::string) return {};
+  return invalid("Feature: ", key, " is asked for as ", dtype_name(dtype),
+                 "; features are int64, float or string");
+}
+
+Status check_dense(const DenseColumn& column) {
+  MR_TRY(check_type(column.key, column.dtype));
+  const PartialShape& shape = column.shape;
+  const bool is_known =
+      shape.has_rank() && std::all_of(shape.dims().begin() + (shape.rank() > 0 ? 1 : 0),
+                                      shape.dims().end(), [](int64_t dim) { return dim >= 0; });
+  if (!is_known) {
+    return invalid("dense_shapes of feature '", column.key,
+                   "' has unknown rank or unknown inner dimensions: ", shape.to_string());
+  }
+  const Tensor& fallback = column.fallback;
+  if (!fallback.has_value()) return {};
+  if (fallback.dtype() != column.dtype) {
+    return invalid("dense_defaults of feature '", column.key, "' is ", dtype_name(fallback.dtype()),
+                   ", but the feature ", dtype_name(column.dtype));
+  }
+  if (column.is_variable()) {
+    if (fallback.num_elements() <= 1) return {};
+    return invalid("dense_shape of feature '", column.key,
+                   "' is a variable length shape: ", shape.to_string(),
+                   ", therefore its default must contain a single element (the padding element). "
+                   "But its shape is: ",
+                   fallback.shape().to_string());
+  }
+  if (fallback.num_elements() == 0 || shape.allows(fallback.shape())) return {};
+  return invalid("def_value of feature '", column.key, "' has shape ", fallback.shape().to_string(),
+                 ", but its dense_shape is ", shape.to_string());
+}
+
+std::string at(std::string_view name, std::string_view key, size_t index) {
+  return str_cat("Name: ", name.empty() ? "<unknown>" : name, ", Key: ", key, ", Index: ", index,
+                 ".  ");
+}
+
+// How many bytes were worth a look at whether the step still runs.
+int64_t work_of(size_t bytes) { return static_cast<int64_t>(1 + bytes / 16); }
+
+}  // namespace
+
+Result<SparseOutputs> sparse_outputs(const ParsedList& list, bool has_batch) {
+  const auto count = static_cast<int64_t>(list.values.size());
+  SparseOutputs outputs;
+  MR_ASSIGN(outputs.indices, Tensor::allocate(DType::i64, {count, has_batch ? 2 : 1}));
+  const std::span<int64_t> places = outputs.indices.mutable_flat<int64_t>();
+  size_t next = 0;
+  int64_t begin = 0;
+  for (size_t row = 0; row < list.row_ends.size(); ++row) {
+    for (int64_t i = begin; i < list.row_ends[row]; ++i) {
+      if (has_batch) places[next++] = static_cast<int64_t>(row);
+      places[next++] = i - begin;
+    }
+    begin = list.row_ends[row];
+  }
+  MR_ASSIGN(outputs.values, list.values.tensor({count}));
+  outputs.shape =
+      has_batch
+          ? Tensor::vector<int64_t>({static_cast<int64_t>(list.row_ends.size()), list.longest})
+          : Tensor::vector<int64_t>({list.longest});
+  return outputs;
+}
+
+int64_t DenseColumn::stride() const {
+  int64_t size = 1;
+  for (int axis = is_variable() ? 1 : 0; axis < shape.rank(); ++axis) size *= shape.dim(axis);
+  return size;
+}
+
+Result<ExampleParser> ExampleParser::create(std::vector<DenseColumn> dense,
+                                            std::vector<ListColumn> lists) {
+  ExampleParser parser;
+  for (const DenseColumn& column : dense) {
+    MR_TRY(check_dense(column));
+    // The size must be one that fits.
+    if (const auto shape = column.shape.to_shape()) MR_TRY(Shape::create(shape->dims()).status());
+  }
+  for (size_t i = 0; i < dense.size(); ++i) parser.columns_[dense[i].key].push_back(i);
+  for (size_t i = 0; i < lists.size(); ++i) {
+    MR_TRY(check_type(lists[i].key, lists[i].dtype));
+    parser.columns_[lists[i].key].push_back(dense.size() + i);
+  }
+  parser.dense_ = std::move(dense);
+  parser.lists_ = std::move(lists);
+  return parser;
+}
+
+Result<ParsedExamples> ExampleParser::parse(std::span<const std::string> serialized,
+                                            std::span<const std::string> names,
+                                            CancelProbe& probe) const {
+  Build build = begin();
+  for (size_t i = 0; i < serialized.size(); ++i) {
+    const Where where{names.empty() ? std::string() : names[i], i};
+    MR_ASSIGN(
+        const auto features,
+        messages_in(serialized[i], 1).with(str_cat("Could not parse example input, example ", i)));
+    MR_TRY(add(features, where, build));
+    if (!probe.go_on(work_of(serialized[i].size()))) return probe.status();
+  }
+  return finish(std::move(build), true);
+}
+
+Result<ParsedExamples> ExampleParser::parse_one(const std::string& serialized,
+                                                CancelProbe& probe) const {
+  MR_ASSIGN(const auto features, messages_in(serialized, 1).with("Could not parse example input"));
+  return parse_features(features, "", probe);
+}
+
+Result<ParsedExamples> ExampleParser::parse_features(std::span<const std::string_view> features,
+                                                     std::string_view name,
+                                                     CancelProbe& probe) const {
+  Build build = begin();
+  MR_TRY(add(features, {std::string(name), 0}, build));
+  if (!probe.go_on(1)) return probe.status();
+  return finish(std::move(build), false);
+}
+
+ExampleParser::Build ExampleParser::begin() const {
+  Build build;
+  for (const DenseColumn& column : dense_) build.dense.push_back({FeatureValues(column.dtype), {}});
+  for (const ListColumn& column : lists_)
+    build.lists.push_back({FeatureValues(column.dtype), {}, 0});
+  return build;
+}
+
+Status ExampleParser::add(std::span<const std::string_view> features, const Where& where,
+                          Build& build) const {
+  std::vector<std::optional<Feature>> found(dense_.size() + lists_.size());
+  for (const std::string_view map : features) {
+    MR_TRY(each_entry(map, [&](std::string_view key, std::string_view value) -> Status {
+             const auto columns = columns_.find(to_absl(key));
+             if (columns == columns_.end()) return {};
+             MR_ASSIGN(const Feature feature, Feature::read(value));
+             for (const size_t column : columns->second) found[column] = feature;
+             return {};
+           }).with(str_cat("Could not parse example input, example ", where.index)));
+  }
+  for (size_t i = 0; i < dense_.size(); ++i)
+    MR_TRY(add_dense(dense_[i], found[i], where, build.dense[i]));
+  for (size_t i = 0; i < lists_.size(); ++i)
+    MR_TRY(add_list(lists_[i], found[dense_.size() + i], where, build.lists[i]));
+  return {};
+}
+
+Status ExampleParser::add_dense(const DenseColumn& column, const std::optional<Feature>& feature,
+                                const Where& where, DenseBuild& build) const {
+  if (!feature || feature->dtype == DType::invalid) {
+    if (column.is_variable()) {
+      build.counts.push_back(0);
+      return {};
+    }
+    if (!column.fallback.has_value() || column.fallback.num_elements() == 0) {
+      if (column.stride() == 0 && column.fallback.has_value()) {
+        build.counts.push_back(0);
+        return {};
+      }
+      return invalid("Name: ", where.name.empty() ? "<unknown>" : where.name,
+                     ", Feature: ", column.key, " (data type: ", dtype_name(column.dtype),
+                     ") is required but could not be found.");
+    }
+    build.values.append_all(column.fallback);
+    build.counts.push_back(static_cast<size_t>(column.stride()));
+    return {};
+  }
+  if (feature->dtype != column.dtype) {
+    return invalid(at(where.name, column.key, where.index),
+                   "Data types don't match. Data type: ", dtype_name(feature->dtype),
+                   " but expected type: ", dtype_name(column.dtype));
+  }
+  MR_ASSIGN(const size_t count, feature->append_to(build.values));
+  const auto stride = static_cast<size_t>(column.stride());
+  const bool fits =
+      column.is_variable() ? (stride == 0 ? count == 0 : count % stride == 0) : count == stride;
+  if (!fits) {
+    return invalid(at(where.name, column.key, where.index), "Number of ", dtype_name(column.dtype),
+                   column.is_variable() ? " values is not a multiple of stride length. Saw "
+                                        : " values != expected.  values size: ",
+                   count,
+                   column.is_variable() ? " values but output shape is: " : " but output shape: ",
+                   column.shape.to_string());
+  }
+  build.counts.push_back(count);
+  return {};
+}
+
+Status ExampleParser::add_list(const ListColumn& column, const std::optional<Feature>& feature,
+                               const Where& where, ParsedList& build) const {
+  size_t count = 0;
+  if (feature && feature->dtype != DType::invalid) {
+    if (feature->dtype != column.dtype) {
+      return invalid(at(where.name, column.key, where.index), "Data types don't match. ",
+                     "Data type: ", dtype_name(feature->dtype),
+                     " but expected type: ", dtype_name(column.dtype));
+    }
+    MR_ASSIGN(count, feature->append_to(build.values));
+  }
+  build.longest = std::max(build.longest, static_cast<int64_t>(count));
+  build.row_ends.push_back(static_cast<int64_t>(build.values.size()));
+  return {};
+}
+
+Result<Tensor> ExampleParser::finish(const DenseColumn& column, const DenseBuild& build,
+                                     bool has_batch) const {
+  Shape::Dims dims;
+  if (has_batch) dims.push_back(static_cast<int64_t>(build.counts.size()));
+  dims.insert(dims.end(), column.shape.dims().begin(), column.shape.dims().end());
+  if (!column.is_variable()) {
+    MR_ASSIGN(const Shape shape, Shape::create(dims));
+    return build.values.tensor(shape);
+  }
+  const size_t longest =
+      build.counts.empty() ? 0 : *std::max_element(build.counts.begin(), build.counts.end());
+  const auto stride = static_cast<size_t>(column.stride());
+  dims[has_batch ? 1 : 0] = stride == 0 ? 0 : static_cast<int64_t>(longest / stride);
+  MR_ASSIGN(const Shape shape, Shape::create(dims));
+  MR_ASSIGN(Tensor padded, Tensor::allocate(column.dtype, shape));
+  size_t begin = 0, to = 0;
+  for (const size_t count : build.counts) {
+    build.values.copy_to(begin, count, padded, to);
+    fill_elements(padded, to + count, longest - count, column.fallback);
+    begin += count;
+    to += longest;
+  }
+  return padded;
+}
+
+Result<ParsedExamples> ExampleParser::finish(Build build, bool has_batch) const {
+  ParsedExamples parsed;
+  for (size_t i = 0; i < dense_.size(); ++i) {
+    MR_ASSIGN(Tensor tensor, finish(dense_[i], build.dense[i], has_batch));
+    parsed.dense.push_back(std::move(tensor));
+  }
+  parsed.lists = std::move(build.lists);
+  return parsed;
+}
+
+}  // namespace millrace

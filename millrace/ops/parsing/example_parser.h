@@ -1,0 +1,104 @@
+// ExampleParser: tf.train.Example messages into tensors, a column per feature that is asked for.
+//
+//   dense    of one shape in each example, or of a length that varies along the first axis: then
+//            padded to the longest of the batch
+//   sparse   any number of values, as a sparse matrix with a row per example
+//   ragged   the same as values and where rows end
+//
+// A value type that is read only after it is made: any thread may parse.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "millrace/op/cancel_probe.h"
+#include "millrace/ops/parsing/features.h"
+
+namespace millrace {
+
+struct DenseColumn {
+  std::string key;
+  DType dtype = DType::invalid;
+  PartialShape shape;  // of one example; the first dim alone may be unknown
+  Tensor fallback;     // without elements: the feature must be there
+
+  bool is_variable() const { return shape.rank() > 0 && shape.dim(0) == kUnknownDim; }
+  // Elements of one example, or of one step along the axis that varies.
+  int64_t stride() const;
+};
+
+// Sparse or ragged.
+struct ListColumn {
+  std::string key;
+  DType dtype = DType::invalid;
+};
+
+struct ParsedList {
+  FeatureValues values;
+  std::vector<int64_t> row_ends;  // one for each example
+  int64_t longest = 0;
+};
+
+// The three outputs of a sparse column: places, values, shape. Without a batch there is one axis.
+struct SparseOutputs {
+  Tensor indices, values, shape;
+};
+Result<SparseOutputs> sparse_outputs(const ParsedList& list, bool has_batch);
+
+struct ParsedExamples {
+  std::vector<Tensor> dense;
+  std::vector<ParsedList> lists;
+};
+
+class ExampleParser {
+ public:
+  // Errors: INVALID_ARGUMENT for types that no feature has, shapes that are not known, defaults of
+  // another shape.
+  static Result<ExampleParser> create(std::vector<DenseColumn> dense,
+                                      std::vector<ListColumn> lists);
+
+  // `names` are for messages: one each, or none.
+  // Errors: INVALID_ARGUMENT, with the name and the key, for bytes that are no Example, features of
+  // another type or size, required ones that are missing; the probe's.
+  Result<ParsedExamples> parse(std::span<const std::string> serialized,
+                               std::span<const std::string> names, CancelProbe& probe) const;
+  // As parse(), of one example: dense tensors have no axis for the batch.
+  Result<ParsedExamples> parse_one(const std::string& serialized, CancelProbe& probe) const;
+  // Of the Features message of a sequence's context.
+  Result<ParsedExamples> parse_features(std::span<const std::string_view> features,
+                                        std::string_view name, CancelProbe& probe) const;
+
+ private:
+  struct DenseBuild {
+    FeatureValues values;
+    std::vector<size_t> counts;  // elements of each example
+  };
+  struct Build {
+    std::vector<DenseBuild> dense;
+    std::vector<ParsedList> lists;
+  };
+  struct Where {
+    std::string name;
+    size_t index;
+  };
+
+  Build begin() const;
+  Status add(std::span<const std::string_view> features, const Where& where, Build& build) const;
+  Status add_dense(const DenseColumn& column, const std::optional<Feature>& feature,
+                   const Where& where, DenseBuild& build) const;
+  Status add_list(const ListColumn& column, const std::optional<Feature>& feature,
+                  const Where& where, ParsedList& build) const;
+  Result<Tensor> finish(const DenseColumn& column, const DenseBuild& build, bool has_batch) const;
+  Result<ParsedExamples> finish(Build build, bool has_batch) const;
+
+  std::vector<DenseColumn> dense_;
+  std::vector<ListColumn> lists_;
+  // Which columns a key fills: those of dense_, and behind them those of lists_.
+  absl::flat_hash_map<std::string, std::vector<size_t>> columns_;
+};
+
+}  // namespace millrace

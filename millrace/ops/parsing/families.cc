@@ -1,0 +1,11 @@
+#include "millrace/ops/parsing/families.h"
+
+namespace millrace {
+
+Status register_parsing(OpRegistry& ops) {
+  MR_TRY(register_examples(ops));
+  MR_TRY(register_sequences(ops));
+  return register_records(ops);
+}
+
+}  // namespace millrace

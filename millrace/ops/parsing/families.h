@@ -1,0 +1,22 @@
+// The families of ops in this room: bytes as tensors.
+//
+// A family is a source file with its ops as values; register_parsing adds all of them.
+#pragma once
+
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+// All of them.
+Status register_parsing(OpRegistry& ops);
+
+// tf.train.Example: ParseExample and its kin.
+Status register_examples(OpRegistry& ops);
+
+// tf.train.SequenceExample: ParseSingleSequenceExample.
+Status register_sequences(OpRegistry& ops);
+
+// Numbers, fields and tensors in bytes: DecodeRaw, DecodeCSV, ParseTensor, SerializeTensor.
+Status register_records(OpRegistry& ops);
+
+}  // namespace millrace

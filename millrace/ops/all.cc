@@ -4,6 +4,7 @@
 #include "millrace/ops/exchange/families.h"
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/flow/families.h"
+#include "millrace/ops/image/families.h"
 #include "millrace/ops/lists/families.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/nn/families.h"
@@ -29,6 +30,7 @@ std::span<const OpRoom> op_rooms() {
       {"files", register_files},     {"exchange", register_exchange},
       {"tables", register_tables},   {"sampling", register_sampling},
       {"summary", register_summary}, {"parsing", register_parsing},
+      {"image", register_image},
   };
   return kRooms;
 }

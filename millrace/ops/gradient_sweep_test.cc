@@ -174,12 +174,13 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
   }
   // PreventGradient has one to refuse it; references, handles and numbers of two parts are no
   // values to move a little, and chance is no function; arrays of tensors are compared in
-  // loop_gradient_test.cc; what is of float32 only has tests of its own.
+  // loop_gradient_test.cc; what is of float32 only, as resized images, has tests of its own.
   CHECK(unchecked ==
         " Angle Complex ComplexAbs Conj FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 "
         "FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 Imag LRN PreventGradient "
-        "RandomGamma ReadVariableOp Real RefIdentity ResourceGather TensorArrayConcatV3 "
-        "TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3 "
+        "RandomGamma ReadVariableOp Real RefIdentity ResizeBicubic ResizeBilinear ResourceGather "
+        "TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 "
+        "TensorArrayScatterV3 "
         "TensorArraySplitV3 TensorArrayWriteV3");
 }
 

@@ -30,6 +30,7 @@ FLOORS = [
             "ops/sampling",
             "ops/summary",
             "ops/parsing",
+            "ops/image",
         ],
     ),
     ("F2", ["ops"]),

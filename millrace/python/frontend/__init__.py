@@ -205,8 +205,8 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app bitwise compat contrib debugging dtypes errors flags gfile initializers keras "
-    "layers linalg logging lookup losses math metrics nn quantization queue random "
+    "app bitwise compat contrib debugging dtypes errors flags gfile image initializers "
+    "keras layers linalg logging lookup losses math metrics nn quantization queue random "
     "raw_ops regularizers strings summary test train".split()
 )
 

@@ -1,0 +1,19 @@
+// The families of ops in this room: images.
+//
+// A family is a source file with its ops as values; register_image adds all of them.
+#pragma once
+
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+// All of them.
+Status register_image(OpRegistry& ops);
+
+// Images of another size: ResizeBilinear and its kin, with their gradients.
+Status register_resizes(OpRegistry& ops);
+
+// Colours: RGBToHSV, AdjustHue, AdjustContrastv2 …
+Status register_colors(OpRegistry& ops);
+
+}  // namespace millrace

@@ -1,0 +1,33 @@
+"""tf.image: images of other sizes, parts and colours."""
+
+from millrace._gen import hsv_to_rgb, resize_area, resize_bicubic, resize_bilinear
+from millrace._gen import resize_nearest_neighbor, rgb_to_hsv
+from millrace._ops.images import (
+    ResizeMethod,
+    adjust_brightness,
+    adjust_contrast,
+    adjust_hue,
+    adjust_saturation,
+    central_crop,
+    convert_image_dtype,
+    crop_to_bounding_box,
+    flip_left_right,
+    flip_up_down,
+    grayscale_to_rgb,
+    pad_to_bounding_box,
+    per_image_standardization,
+    random_brightness,
+    random_contrast,
+    random_flip_left_right,
+    random_flip_up_down,
+    random_hue,
+    random_saturation,
+    resize_image_with_crop_or_pad,
+    resize_images,
+    rgb_to_grayscale,
+    rot90,
+    transpose_image,
+)
+
+resize = resize_images
+resize_with_crop_or_pad = resize_image_with_crop_or_pad

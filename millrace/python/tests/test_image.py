@@ -1,0 +1,110 @@
+"""Images as programs change them; pixels are compared with TensorFlow's in tests/interop."""
+
+import numpy as np
+import pytest
+
+import millrace as tf
+
+IMAGE = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
+
+
+def test_images_get_another_size(session):
+    image = tf.constant(IMAGE)
+    resized = tf.image.resize_images(image, [2, 3])
+    assert resized.shape.as_list() == [2, 3, 3]
+    assert resized.dtype == tf.float32
+    np.testing.assert_array_equal(session.run(resized), IMAGE[::2, ::2])
+    nearest = tf.image.resize_images(
+        [IMAGE, IMAGE], [8, 12], tf.image.ResizeMethod.NEAREST_NEIGHBOR
+    )
+    assert nearest.dtype == tf.uint8
+    np.testing.assert_array_equal(session.run(nearest)[1], IMAGE.repeat(2, 0).repeat(2, 1))
+
+
+def test_the_same_size_is_the_same_image(session):
+    same = tf.image.resize_images(IMAGE, [4, 6], tf.image.ResizeMethod.BICUBIC)
+    np.testing.assert_array_equal(session.run(same), IMAGE)
+
+
+def test_proportions_stay_if_asked(session):
+    resized = tf.image.resize_images(IMAGE, [8, 8], preserve_aspect_ratio=True)
+    assert session.run(resized).shape == (5, 8, 3)
+
+
+def test_parts_are_cut_out_and_put_into_black(session):
+    cut = tf.image.crop_to_bounding_box(IMAGE, 1, 2, 2, 3)
+    np.testing.assert_array_equal(session.run(cut), IMAGE[1:3, 2:5])
+    padded = session.run(tf.image.pad_to_bounding_box(IMAGE, 1, 2, 6, 9))
+    np.testing.assert_array_equal(padded[1:5, 2:8], IMAGE)
+    assert padded.shape == (6, 9, 3) and padded.sum() == IMAGE.sum()
+    with pytest.raises(ValueError):
+        tf.image.crop_to_bounding_box(IMAGE, 3, 0, 2, 3)
+    with pytest.raises(ValueError):
+        tf.image.pad_to_bounding_box(IMAGE, 0, 0, 3, 6)
+
+
+def test_sizes_that_are_known_late_are_cropped_and_padded_as_well(session):
+    image = tf.placeholder(tf.uint8, [None, None, 3])
+    made = tf.image.resize_image_with_crop_or_pad(image, 6, 4)
+    assert made.shape.as_list() == [6, 4, 3]
+    expected = np.pad(IMAGE[:, 1:5], [[1, 1], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(session.run(made, {image: IMAGE}), expected)
+    known = tf.image.resize_image_with_crop_or_pad(IMAGE, 6, 4)
+    np.testing.assert_array_equal(session.run(known), expected)
+
+
+def test_images_are_turned(session):
+    flips = [tf.image.flip_left_right(IMAGE), tf.image.flip_up_down(IMAGE), tf.image.rot90(IMAGE)]
+    mirrored, upside_down, turned = session.run(flips)
+    np.testing.assert_array_equal(mirrored, IMAGE[:, ::-1])
+    np.testing.assert_array_equal(upside_down, IMAGE[::-1])
+    np.testing.assert_array_equal(turned, np.rot90(IMAGE))
+
+
+def test_random_flips_are_either_image(session):
+    flipped = tf.image.random_flip_left_right(tf.constant(IMAGE), seed=3)
+    seen = {session.run(flipped).tobytes() for _ in range(30)}
+    assert seen == {IMAGE.tobytes(), IMAGE[:, ::-1].tobytes()}
+    batch = session.run(tf.image.random_flip_left_right(np.stack([IMAGE] * 30), seed=3))
+    assert {image.tobytes() for image in batch} == seen
+
+
+def test_types_have_ranges(session):
+    floats = tf.image.convert_image_dtype(tf.constant([[[0, 51, 255]]], tf.uint8), tf.float32)
+    np.testing.assert_allclose(session.run(floats), [[[0.0, 0.2, 1.0]]])
+    back = tf.image.convert_image_dtype(floats, tf.uint8)
+    assert session.run(back).tolist() == [[[0, 51, 255]]]
+
+
+def test_brightness_and_colours_of_bytes_stay_bytes(session):
+    image = tf.constant(IMAGE)
+    brighter = tf.image.adjust_brightness(image, 1.0)
+    assert brighter.dtype == tf.uint8
+    assert (session.run(brighter) == 255).all()
+    for made in (
+        tf.image.random_brightness(image, 0.1),
+        tf.image.random_contrast(image, 0.5, 1.5),
+        tf.image.random_hue(image, 0.1),
+        tf.image.random_saturation(image, 0.5, 1.5),
+    ):
+        assert session.run(made).dtype == np.uint8
+        assert made.shape.as_list() == [4, 6, 3]
+    with pytest.raises(ValueError, match="non-negative"):
+        tf.image.random_brightness(image, -1)
+    with pytest.raises(ValueError, match="upper must be > lower"):
+        tf.image.random_contrast(image, 1.5, 0.5)
+
+
+def test_an_image_is_standardized(session):
+    made = session.run(tf.image.per_image_standardization(IMAGE))
+    np.testing.assert_allclose([made.mean(), made.std()], [0, 1], atol=1e-5)
+    flat = session.run(tf.image.per_image_standardization(np.full([2, 2, 1], 7, np.uint8)))
+    assert (flat == 0).all()
+
+
+def test_the_gradient_of_a_resize_goes_to_the_pixels(session):
+    x = tf.constant(np.ones([1, 2, 2, 1], np.float32))
+    for method in range(3):
+        y = tf.image.resize_images(x, [4, 4], method)
+        grad = session.run(tf.gradients(y, x)[0])
+        np.testing.assert_allclose(grad.sum(), 16, rtol=1e-5)

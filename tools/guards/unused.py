@@ -23,8 +23,7 @@ GENERATORS = ["millrace/bin/generate_cc_ops.cc"]
 
 # "header:function", each with the reason why it stays.
 ALLOWED = {
-    # What event files will need, and what shows tests that a full disk is told (/dev/full).
-    "files.h:append_to": "a log goes on where the last process ended",
+    # What event files will need.
     "files.h:flush": "a log is read while it is written",
     "reception.h:num_waiting": "tests see that who says nothing is let go",
     "registry.h:add_kernel": "for folders of kernels for other devices",

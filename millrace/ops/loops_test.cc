@@ -71,6 +71,16 @@ TEST_CASE("products that threads share are those of one thread, in batches that 
   }
 }
 
+TEST_CASE("a large product of halves is that of floats, rounded once") {
+  const Tensor a = counted({64, 90}), b = counted({90, 64}, 11);
+  for (const DType narrow : {DType::f16, DType::bf16}) {
+    const auto as = [](const Tensor& x, DType to) {
+      return run("Cast", {x}, {{"SrcT", x.dtype()}, {"DstT", to}});
+    };
+    CHECK(run("MatMul", {as(a, narrow), as(b, narrow)}) == as(run("MatMul", {a, b}), narrow));
+  }
+}
+
 TEST_CASE("sums along any axes are those of a walk through all elements") {
   const Tensor x = counted({5, 19, 3, 21});
   for (int mask = 0; mask < 16; ++mask) {

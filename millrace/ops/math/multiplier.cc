@@ -4,6 +4,7 @@
 
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/onednn/product.h"
@@ -104,14 +105,13 @@ Result<Tensor> turned(const Tensor& tensor, Side side, CancelProbe& probe) {
 
 // --- oneDNN ---
 
-// Products of float32 below this are sooner done here than handed over.
+// Products below this are sooner done here than handed over.
 constexpr double kWorthACall = 1 << 15;
 
-bool goes_to_onednn(const Tensor& c, int64_t inner) {
-  if (c.dtype() != DType::f32 || inner == 0) return false;
-  const int rank = c.shape().rank();
-  const double work = static_cast<double>(c.shape().dim(rank - 2)) *
-                      static_cast<double>(c.shape().dim(rank - 1)) * static_cast<double>(inner);
+bool goes_to_onednn(DType dtype, const Shape& c, int64_t inner) {
+  if (wide_type(dtype) != DType::f32 || c.num_elements() == 0) return false;
+  const double work = static_cast<double>(c.dim(c.rank() - 2)) *
+                      static_cast<double>(c.dim(c.rank() - 1)) * static_cast<double>(inner);
   return work >= kWorthACall && onednn::can_multiply();
 }
 
@@ -217,12 +217,20 @@ Result<PartialShape> product_shape(const PartialShape& a, Side a_side, const Par
 
 Result<Tensor> Multiplier::run(KernelContext& context, const Tensor& a, const Tensor& b) const {
   MR_ASSIGN(const PartialShape known, product_shape(a.shape(), a_side_, b.shape(), b_side_));
-  MR_ASSIGN(Tensor c, Tensor::allocate(a.dtype(), *known.to_shape()));
-  if (c.num_elements() == 0) return c;
+  const Shape shape = *known.to_shape();
   const int64_t inner = a.shape().dim(a.shape().rank() - (a_side_ == Side::as_is ? 1 : 2));
-  MR_TRY(goes_to_onednn(c, inner) ? multiply_shared(context, a, b, c, inner)
-                                  : multiply_alone(context, a, b, c, inner));
-  return c;
+  if (!goes_to_onednn(a.dtype(), shape, inner)) {
+    MR_ASSIGN(Tensor c, Tensor::allocate(a.dtype(), shape));
+    if (c.num_elements() > 0) MR_TRY(multiply_alone(context, a, b, c, inner));
+    return c;
+  }
+  // Half and bfloat16 are added up as float either way.
+  const CancelProbe probe(context);
+  MR_ASSIGN(const Tensor wide_a, widened(a, probe));
+  MR_ASSIGN(const Tensor wide_b, widened(b, probe));
+  MR_ASSIGN(Tensor made, Tensor::allocate(DType::f32, shape));
+  MR_TRY(multiply_shared(context, wide_a, wide_b, made, inner));
+  return narrowed(made, a.dtype(), probe);
 }
 
 // By the loop of the type, on this thread.

@@ -90,7 +90,13 @@ TEST_CASE("a convolution of float32 is that of float64, by images and by filter 
 
 TEST_CASE("a single image, cut into slabs, is convolved as a whole one") {
   Imaging f;
-  for (const auto& [padding, stride] : {std::pair("SAME", 1), {"VALID", 1}, {"SAME", 2}}) {
+  struct Way {
+    const char* padding;
+    int64_t stride;
+  };
+  for (const Way& way : {Way{"SAME", 1}, {"VALID", 1}, {"SAME", 2}}) {
+    const std::string padding = way.padding;
+    const int64_t stride = way.stride;
     CAPTURE(padding);
     CAPTURE(stride);
     const Attrs attrs = windows({1, stride, stride, 1}, padding);

@@ -34,6 +34,12 @@ if tf is not None:
 
 def pytest_addoption(parser):
     parser.addoption(
+        "--op-cases",
+        type=int,
+        default=1500,
+        help="how many single ops with values are compared with TensorFlow",
+    )
+    parser.addoption(
         "--servers",
         choices=["millrace", "tensorflow"],
         default="millrace",

@@ -144,6 +144,11 @@ Status register_identity(OpRegistry& ops) {
   OpDef stop = passing("StopGradient", "Its input, unchanged; for gradients, a constant.", same);
   stop.not_differentiable = "that is what it is for";
   MR_TRY(ops.add(std::move(stop)));
+  OpDef guaranteed = passing(
+      "GuaranteeConst", "Its input, unchanged; a promise that it is the same in each step.", same);
+  guaranteed.grad = grad::pass;
+  guaranteed.stateful = true;
+  MR_TRY(ops.add(std::move(guaranteed)));
   OpDef prevent = passing("PreventGradient",
                           "Its input, unchanged; asking for a gradient through it is an error that "
                           "shows message.",

@@ -90,8 +90,7 @@ Status euclidean_norm(GradContext& g) {
   const Endpoint shape = kept_shape(g);
   const Endpoint norm = with_kept_axes(g, g.output(0), shape);
   const Endpoint arriving = with_kept_axes(g, g.grad(), shape);
-  const bool divides_safely = g.dtype(norm) != DType::bf16;
-  const Endpoint share = g.add(divides_safely ? "DivNoNan" : "RealDiv", {g.input(0), norm});
+  const Endpoint share = g.add("DivNoNan", {g.input(0), norm});
   g.set_input_grad(0, g.add("Mul", {share, arriving}));
   return {};
 }
@@ -149,11 +148,13 @@ Endpoint scanned_back(GradContext& g, std::string_view op, Endpoint x) {
 
 }  // namespace
 
-// As in TensorFlow, products are divided by the element: where that is 0, so they say, it is NaN.
+// As in TensorFlow, products are divided by the element: where that is 0, they say nothing and the
+// gradient is 0.
 Status cumprod(GradContext& g) {
-  const Endpoint products = g.add("Mul", {g.grad(), conjugate(g, g.output(0))});
+  // Complex numbers are taken as they are, as there.
+  const Endpoint products = g.add("Mul", {g.grad(), g.output(0)});
   const Endpoint sums = scanned_back(g, "Cumsum", products);
-  g.set_input_grad(0, g.add("RealDiv", {sums, conjugate(g, g.input(0))}));
+  g.set_input_grad(0, g.add("DivNoNan", {sums, g.input(0)}));
   return {};
 }
 

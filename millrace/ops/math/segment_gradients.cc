@@ -42,7 +42,8 @@ Endpoint as_number(GradContext& g, Endpoint condition) {
 }
 
 // The product of a segment without a row is its quotient by it; of one with a single 0, for the row
-// that is it the product of the others; with several, 0.
+// that is it the product of the others; with several, 0. Slopes of complex numbers are taken as
+// they are, as in TensorFlow.
 Status products(GradContext& g, OfSegment rows_of) {
   const DType dtype = g.dtype(g.input(0));
   const Endpoint zero = g.scalar(dtype, 0), one = g.scalar(dtype, 1);
@@ -54,7 +55,7 @@ Status products(GradContext& g, OfSegment rows_of) {
   const Endpoint product = folded(g, "UnsortedSegmentProd", others);
   const Endpoint quotient = g.add("RealDiv", {rows_of(g, g.output(0)), others});
   const Endpoint slope = g.add("SelectV2", {is_zero, rows_of(g, product), quotient});
-  g.set_input_grad(0, g.add("Mul", {rows_of(g, arriving), conjugate(g, slope)}));
+  g.set_input_grad(0, g.add("Mul", {rows_of(g, arriving), slope}));
   return {};
 }
 

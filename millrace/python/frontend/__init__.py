@@ -70,12 +70,25 @@ from millrace._ops.matrices import tensor_diag_part as diag_part
 from millrace._ops.operators import python2_divide as div
 from millrace._ops.operators import true_divide as truediv
 from millrace._ops.parsing import *
+from millrace._gen import tensor_scatter_add as tensor_scatter_nd_add
+from millrace._gen import tensor_scatter_max as tensor_scatter_nd_max
+from millrace._gen import tensor_scatter_min as tensor_scatter_nd_min
+from millrace._gen import tensor_scatter_sub as tensor_scatter_nd_sub
+from millrace._gen import tensor_scatter_update as tensor_scatter_nd_update
 from millrace._ops.random_values import *
 from millrace._ops.rearranging import *
 from millrace._ops.reductions import *
 from millrace._ops.segments import *
 from millrace._ops.shaped import *
 from millrace._ops.text import *
+from millrace._ops.statistics import (
+    is_non_decreasing,
+    is_strictly_increasing,
+    lbeta,
+    to_bfloat16,
+    to_complex64,
+    to_complex128,
+)
 from millrace._flow.checks import *
 from millrace._flow.control_flow import (
     Assert,

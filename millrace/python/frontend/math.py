@@ -73,7 +73,10 @@ from millrace._gen import (
     xlogy,
     zeta,
 )
+from millrace._gen import div_no_nan as divide_no_nan
+from millrace._gen import floor_mod as mod
 from millrace._gen import next_after as nextafter
+from millrace._gen import softsign
 from millrace._measures.confusion import confusion_matrix
 from millrace._ops.arithmetic import (
     accumulate_n,
@@ -94,6 +97,8 @@ from millrace._ops.arithmetic import (
     tanh,
 )
 from millrace._ops.complex_values import abs, angle, conj, imag, real
+from millrace._ops.layers import in_top_k, log_softmax, softmax, top_k
+from millrace._ops.normalization import l2_normalize, zero_fraction
 from millrace._ops.operators import true_divide as truediv
 from millrace._ops.rearranging import cumprod, cumulative_logsumexp
 from millrace._ops.reductions import (
@@ -110,3 +115,13 @@ from millrace._ops.reductions import (
 )
 from millrace._ops.segments import bincount, unsorted_segment_mean, unsorted_segment_sqrt_n
 from millrace._ops.shaped import log_sigmoid
+from millrace._ops.statistics import (
+    is_non_decreasing,
+    is_strictly_increasing,
+    lbeta,
+    multiply_no_nan,
+    polyval,
+    reciprocal_no_nan,
+    reduce_std,
+    reduce_variance,
+)

@@ -196,3 +196,14 @@ def test_stateless_numbers_are_the_seeds_own():
 def test_bits():
     assert run(tf.bitwise.bitwise_xor([12, 5], [6, 5])).tolist() == [10, 0]
     assert run(tf.bitwise.left_shift([1], [4])).tolist() == [16]
+
+
+def test_variances_and_polynomials():
+    x = np.array([[1.0, 2, 4], [3, 5, 9]])
+    assert np.allclose(run(tf.math.reduce_variance(x, 1)), x.var(1))
+    assert np.allclose(run(tf.math.reduce_std(x, keepdims=True)), x.std(keepdims=True))
+    assert run(tf.math.polyval([2.0, 0.0, 1.0], 3.0)) == 19
+    assert run(tf.math.multiply_no_nan([np.inf, 2.0], [0.0, 3.0])).tolist() == [0, 6]
+    assert run(tf.math.reciprocal_no_nan([0.0, 4.0])).tolist() == [0, 0.25]
+    assert run(tf.math.lbeta([2.0, 3.0])) == pytest.approx(np.log(1 / 12))
+    assert run(tf.is_non_decreasing([1, 1, 2])) and not run(tf.is_strictly_increasing([1, 1]))

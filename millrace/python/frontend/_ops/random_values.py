@@ -10,6 +10,7 @@ from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 __all__ = [
+    "get_seed",
     "multinomial",
     "random_gamma",
     "random_normal",

@@ -1,0 +1,128 @@
+"""Runs the cases of op_cases.py: the same text for TensorFlow and for Millrace.
+
+`python3 op_programs.py tensorflow|millrace CASES RESULTS`: both are pickles, packed, of a list of cases and of a
+list of results: {"values": [...], "gradients": [...]}, or {"error": the code's name}.
+"""
+
+import pickle
+import sys
+
+import numpy as np
+
+from op_cases import Case, packed
+
+# What is said of a type that the signature allows but no kernel takes.
+NO_KERNEL = "no kernel"
+
+
+# What TensorFlow's Python calls otherwise than its graphs do.
+GRAPH_NAMES = dict.fromkeys(
+    "Sum Prod Mean Max Min EuclideanNorm".split(), {"axis": "reduction_indices"}
+)
+
+
+def fed(tf, name, given, feeds):
+    """A placeholder for an input, or a list of them; what is fed goes to `feeds`."""
+    if isinstance(given, list):
+        return [fed(tf, f"{name}{i}", each, feeds) for i, each in enumerate(given)]
+    dtype, value = given
+    kind = tf.as_dtype(dtype)
+    if name == "axis":  # gradients ask what it is
+        return tf.constant(value, kind)
+    made = tf.placeholder(kind, np.shape(value))
+    feeds[made] = value if dtype == "string" else np.asarray(value).astype(kind.as_numpy_dtype)
+    return made
+
+
+def typed(tf, attrs):
+    names = ("dtype", "Tout", "T", "output_dtype")
+    return {key: tf.as_dtype(value) if key in names else value for key, value in attrs.items()}
+
+
+def is_differentiable(tensor):
+    return tensor.dtype.is_floating or tensor.dtype.is_complex
+
+
+def build(tf, case):
+    """(feeds, outputs, gradients or why there are none) of a case."""
+    feeds = {}
+    inputs = {name: fed(tf, name, given, feeds) for name, given in case.inputs.items()}
+    if tf.__name__ == "millrace":
+        known_as = GRAPH_NAMES.get(case.op, {})
+        inputs = {known_as.get(name, name): given for name, given in inputs.items()}
+    made = getattr(tf.raw_ops, case.op)(**inputs, **typed(tf, case.attrs))
+    outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+    gradients = []
+    if case.wants_gradient:
+        xs = [x for x in feeds if is_differentiable(x)]
+        ys = [y for y in outputs if is_differentiable(y)]
+        try:
+            gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
+        except LookupError:
+            gradients = [None] * len(xs)
+        except (ValueError, tf.errors.UnimplementedError) as error:
+            return feeds, outputs, f"refused: {error}"
+        gradients = [None if g is None else tf.convert_to_tensor(g) for g in gradients]
+    return feeds, outputs, gradients
+
+
+def plain(value):
+    value = np.asarray(value)
+    if value.dtype == object:
+        return value.shape, [bytes(each) for each in value.ravel()]
+    if value.dtype.name == "bfloat16":
+        value = value.astype(np.float32)
+    return value
+
+
+def name_of(error):
+    return NO_KERNEL if "No OpKernel" in error.message else type(error).__name__
+
+
+def run_case(tf, session, built):
+    feeds, outputs, gradients = built
+    try:
+        # Apart: an error of the one must not hide the other.
+        values = session.run(outputs, feeds)
+    except tf.errors.OpError as error:
+        return {"error": name_of(error)}
+    result = {"values": [plain(value) for value in values]}
+    if isinstance(gradients, str):
+        return {**result, "gradients": gradients}
+    try:
+        known = [g for g in gradients if g is not None]
+        made = iter(session.run(known, feeds) if known else [])
+        result["gradients"] = [None if g is None else plain(next(made)) for g in gradients]
+    except tf.errors.OpError as error:
+        result["gradients"] = name_of(error)
+    return result
+
+
+def result_of(tf, case):
+    # A graph for each: a node without a kernel spoils the whole graph that it is in.
+    with tf.Graph().as_default():
+        try:
+            built = build(tf, case)
+        except ValueError:
+            return {"error": "InvalidArgumentError"}
+        except (TypeError, NotImplementedError) as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+        with tf.Session() as session:
+            return run_case(tf, session, built)
+
+
+def main():
+    if sys.argv[1] == "tensorflow":
+        import tensorflow.compat.v1 as tf
+
+        tf.disable_v2_behavior()
+    else:
+        import millrace as tf
+    with open(sys.argv[2], "rb") as file:
+        cases = [Case.unpacked(fields) for fields in pickle.load(file)]
+    with open(sys.argv[3], "wb") as file:
+        pickle.dump([packed(result_of(tf, case)) for case in cases], file)
+
+
+if __name__ == "__main__":
+    main()

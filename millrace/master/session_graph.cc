@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
+#include "millrace/autodiff/function_gradient.h"
 #include "millrace/graph/import.h"
 
 namespace millrace {
@@ -37,7 +38,9 @@ SessionGraph::SessionGraph(Graph graph, DeviceSet devices, const SessionOptions&
                                                           : PlanOptions::Optimize::on},
       logs_placement_(options.log_device_placement),
       log_(log),
-      graph_(std::move(graph)) {}
+      graph_(std::move(graph)) {
+  tables_.lowering.differentiate = differentiated;
+}
 
 Result<std::unique_ptr<SessionGraph>> SessionGraph::create(Graph graph,
                                                            const Membership& membership,

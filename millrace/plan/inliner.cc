@@ -188,6 +188,32 @@ Result<Inliner::Body> Inliner::body_of(const FunctionRef& function) {
   return body;
 }
 
+// The body without calls in it, differentiated.
+Result<Inliner::Body> Inliner::gradient_of(const FunctionRef& function) {
+  if (!options_.differentiate) {
+    return unimplemented(
+        "gradients of functions are not computed here; let the client make the gradient's nodes "
+        "when it builds the graph, as tf.gradients does");
+  }
+  if (options_.max_order == 0) {
+    return error(Code::resource_exhausted, "function '", function.name,
+                 "': gradients of functions ask for gradients of functions too deep");
+  }
+  MR_ASSIGN(const Body plain, body_of(function));
+  FunctionBody body = *plain;
+  body.graph.set_functions(graph_.functions());
+  LowerOptions inner = options_;
+  inner.max_order -= 1;
+  inner.max_bytes -= std::min(bytes_, inner.max_bytes);
+  StandIns stand_ins;
+  MR_TRY(lower_functions(body.graph, stand_ins, inner)
+             .with(str_cat("function '", function.name, "'")));
+  MR_ASSIGN(FunctionBody made,
+            options_.differentiate(body).with(str_cat("function '", function.name, "'")));
+  has_flow_ = has_flow_ || find_flow(made.graph, 0) != kNoNode;
+  return std::make_shared<const FunctionBody>(std::move(made));
+}
+
 // The origin of what is copied from `function`, called by the caller.
 Result<size_t> Inliner::enter(const Caller& caller, const FunctionRef& function) {
   std::string chain = function.name;
@@ -224,7 +250,8 @@ Status Inliner::check(const Call& call, const FunctionBody& body) const {
 
 Result<Lowered> Inliner::add_body(const Caller& caller, const Call& call) {
   MR_ASSIGN(const size_t origin, enter(caller, call.function));
-  MR_ASSIGN(const Body body, body_of(call.function));
+  MR_ASSIGN(const Body body, call.derivative == Derivative::first ? gradient_of(call.function)
+                                                                  : body_of(call.function));
   MR_TRY(check(call, *body));
   // A control edge that comes from an argument must be dead if the argument is.
   absl::flat_hash_map<NodeId, NodeId> arg_arrived;

@@ -50,6 +50,7 @@ class Inliner {
   // What of a body counts as its effect: its control outputs, or all that has state as well, as far
   // as the body's own conditionals come to it.
   enum class Effects : uint8_t { declared, all };
+  enum class Derivative : uint8_t { none, first };
   struct Call {
     std::string_view part;  // of the caller: "then"; names the copies
     const FunctionRef& function;
@@ -57,6 +58,7 @@ class Inliner {
     std::optional<TypeList> outputs;  // what they must be
     NodeId after = kNoNode;           // nodes of the body that wait for nothing wait for this
     Effects effects = Effects::declared;
+    Derivative derivative = Derivative::none;  // first: in place of the body, its gradient
   };
   // Adds a copy of a body. Nodes in it that call functions are lowered later.
   Result<Lowered> add_body(const Caller& caller, const Call& call);
@@ -76,6 +78,7 @@ class Inliner {
   using Body = std::shared_ptr<const FunctionBody>;
 
   Result<Body> body_of(const FunctionRef& function);
+  Result<Body> gradient_of(const FunctionRef& function);
   Result<size_t> enter(const Caller& caller, const FunctionRef& function);
   Status check(const Call& call, const FunctionBody& body) const;
   Status charge(const Node& node, size_t name_bytes);

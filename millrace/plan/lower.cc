@@ -126,6 +126,8 @@ class Lowering {
     switch (caller.node.op->role) {
       case Role::call:
         return lower_call(inliner, caller);
+      case Role::function_gradient:
+        return lower_gradient(inliner, caller);
       case Role::conditional:
         return lower_if(inliner, caller);
       case Role::selection:
@@ -133,9 +135,7 @@ class Lowering {
       case Role::loop:
         return lower_while(inliner, caller);
       default:
-        return unimplemented(
-            "gradients of functions are not computed here; let the client make "
-            "the gradient's nodes when it builds the graph, as tf.gradients does");
+        return internal("nobody lowers it");
     }
   }
 

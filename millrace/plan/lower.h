@@ -3,6 +3,7 @@
 //   PartitionedCall        the body                                   lower_call.cc
 //   If, Case               Switch, the bodies, Merge                  lower_branches.cc
 //   While                  Enter, Merge, Switch, NextIteration, Exit  lower_while.cc
+//   SymbolicGradient       the body, and the gradients of what it is  lower_call.cc
 //
 // and their stateful and stateless kin. Afterwards a graph has only ops that have kernels, so that
 // nobody below knows of functions. What is guaranteed, and what was rejected, is in
@@ -19,10 +20,12 @@
 //   - A node of a body asks for the device that it names, completed by that of the call.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 
+#include "millrace/graph/function.h"
 #include "millrace/graph/graph.h"
 
 namespace millrace {
@@ -56,14 +59,18 @@ struct LowerOptions {
   // How much memory added nodes may take: functions that call functions twice grow without bound.
   size_t max_bytes = size_t{1} << 29;
   size_t max_depth = 100;  // of functions that call functions
+  size_t max_order = 4;    // of gradients of functions that ask for gradients of functions
+  // Makes of a body that calls no functions one that takes the gradients of its returns after its
+  // arguments, and returns those of its arguments. Null: SymbolicGradient is refused.
+  std::function<Result<FunctionBody>(const FunctionBody&)> differentiate = nullptr;
 };
 
 // Lowers the nodes that `graph` has got since `stand_ins` was made; it must be valid. On error
 // `stand_ins` is unchanged, and the new nodes are good for nothing but Graph::truncate.
 // Errors, naming the node and the function: those of `instantiate` (graph/function.h);
 // INVALID_ARGUMENT for a function whose arguments or outputs are not the node's; UNIMPLEMENTED for
-// functions that call themselves, naming the cycle, and for SymbolicGradient; RESOURCE_EXHAUSTED
-// beyond the options.
+// functions that call themselves, naming the cycle, and for SymbolicGradient if nothing
+// differentiates; RESOURCE_EXHAUSTED beyond the options; those of `differentiate`.
 Status lower_functions(Graph& graph, StandIns& stand_ins, const LowerOptions& options = {});
 
 }  // namespace millrace

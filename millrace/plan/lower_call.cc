@@ -18,24 +18,18 @@ Result<NodeId> gate_of(Inliner& inliner, const Caller& caller) {
   return inliner.add_no_op(caller, "begin", std::move(before));
 }
 
-}  // namespace
-
-Result<Lowered> lower_call(Inliner& inliner, const Caller& caller) {
-  const Node& node = caller.node;
-  MR_ASSIGN(const FunctionRef function, function_attr(node, "f"));
-  MR_ASSIGN(const NodeId gate, gate_of(inliner, caller));
-  std::vector<Endpoint> inputs(node.inputs.begin(), node.inputs.end());
-  if (!node.control_inputs.empty()) {
-    for (Endpoint& input : inputs) {
-      MR_ASSIGN(input, inliner.add_identity(caller, "input", input, {gate}));
-    }
+// What the body is given: nothing before the call's control inputs are done.
+Result<std::vector<Endpoint>> inputs_of(Inliner& inliner, const Caller& caller, NodeId gate) {
+  std::vector<Endpoint> inputs(caller.node.inputs.begin(), caller.node.inputs.end());
+  if (caller.node.control_inputs.empty()) return inputs;
+  for (Endpoint& input : inputs) {
+    MR_ASSIGN(input, inliner.add_identity(caller, "input", input, {gate}));
   }
-  MR_ASSIGN(Lowered body, inliner.add_body(caller, {.part = "call",
-                                                    .function = function,
-                                                    .inputs = std::move(inputs),
-                                                    .outputs = node.output_types(),
-                                                    .after = gate,
-                                                    .effects = Inliner::Effects::all}));
+  return inputs;
+}
+
+// The call has run once all its effects have, and gives nothing before.
+Result<Lowered> finished(Inliner& inliner, const Caller& caller, NodeId gate, Lowered body) {
   if (body.effects.empty()) {
     // It has run when there is what it returns.
     if (gate != kNoNode) body.effects.push_back(gate);
@@ -48,6 +42,37 @@ Result<Lowered> lower_call(Inliner& inliner, const Caller& caller) {
     MR_ASSIGN(output, inliner.add_identity(caller, "output", output, {end}));
   }
   return body;
+}
+
+}  // namespace
+
+Result<Lowered> lower_call(Inliner& inliner, const Caller& caller) {
+  const Node& node = caller.node;
+  MR_ASSIGN(const FunctionRef function, function_attr(node, "f"));
+  MR_ASSIGN(const NodeId gate, gate_of(inliner, caller));
+  MR_ASSIGN(std::vector<Endpoint> inputs, inputs_of(inliner, caller, gate));
+  MR_ASSIGN(Lowered body, inliner.add_body(caller, {.part = "call",
+                                                    .function = function,
+                                                    .inputs = std::move(inputs),
+                                                    .outputs = node.output_types(),
+                                                    .after = gate,
+                                                    .effects = Inliner::Effects::all}));
+  return finished(inliner, caller, gate, std::move(body));
+}
+
+// Of what the function does besides, nothing is done: its call does that.
+Result<Lowered> lower_gradient(Inliner& inliner, const Caller& caller) {
+  const Node& node = caller.node;
+  MR_ASSIGN(const FunctionRef function, function_attr(node, "f"));
+  MR_ASSIGN(const NodeId gate, gate_of(inliner, caller));
+  MR_ASSIGN(std::vector<Endpoint> inputs, inputs_of(inliner, caller, gate));
+  MR_ASSIGN(Lowered body, inliner.add_body(caller, {.part = "gradient",
+                                                    .function = function,
+                                                    .inputs = std::move(inputs),
+                                                    .outputs = node.output_types(),
+                                                    .after = gate,
+                                                    .derivative = Inliner::Derivative::first}));
+  return finished(inliner, caller, gate, std::move(body));
 }
 
 }  // namespace millrace

@@ -6,6 +6,7 @@
 namespace millrace {
 
 Result<Lowered> lower_call(Inliner& inliner, const Caller& caller);
+Result<Lowered> lower_gradient(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_if(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_case(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_while(Inliner& inliner, const Caller& caller);

@@ -34,6 +34,7 @@ struct GraphTables {
   StandIns stand_ins;
   ShapeTable shapes;
   Placement placement;
+  LowerOptions lowering = {};
 };
 
 // Passes 1 to 4, on the nodes that the graph has got since `tables` were made (all of them, for a

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "millrace/autodiff/function_gradient.h"
 #include "millrace/plan/lower.h"
 #include "millrace/plan/partition.h"
 #include "millrace/worker/peer_receive.h"
@@ -78,7 +79,7 @@ Status lower_calls(std::shared_ptr<const Graph>& graph) {
     if (!node.device.empty()) lowered.set_requested_device(node.id, node.device);
   }
   StandIns stand_ins;
-  MR_TRY(lower_functions(lowered, stand_ins));
+  MR_TRY(lower_functions(lowered, stand_ins, {.differentiate = differentiated}));
   graph = std::make_shared<const Graph>(std::move(lowered));
   return {};
 }

@@ -1,5 +1,7 @@
 """Graphs with functions in them: control flow v2 and tf.function, in sessions of TensorFlow 1."""
 
+import math
+
 import pytest
 import tensorflow as tf
 from tensorflow.python.framework import function
@@ -377,3 +379,60 @@ def test_partial_runs_and_callables_of_graphs_with_functions(target, graph):
         handle = session.partial_run_setup([first, second], [x, y])
         assert session.partial_run(handle, first, {x: 1}) == 2
         assert session.partial_run(handle, second, {y: 3}) == 54
+
+
+def gradients_of_calls(target, called, *values):
+    """(the value, the gradients by each argument) of a function that a client calls by its name."""
+    with tf1.Graph().as_default():
+        args = [tf.constant(value, tf.float32) for value in values]
+        y = called(*args)
+        by_args = tf1.gradients(y, args)
+        assert "SymbolicGradient" in op_types(tf1.get_default_graph())
+        with tf1.Session(target) as session:
+            return session.run([y, by_args])
+
+
+def test_the_gradient_of_a_function_is_made_where_it_runs(target):
+    @function.Defun(tf.float32, tf.float32)
+    def scaled(x, w):
+        return tf.tanh(x * w) * 2.0
+
+    @function.Defun(tf.float32, tf.float32)
+    def twice(x, w):
+        return scaled(scaled(x, w), w) + w
+
+    y, (by_x, by_w) = gradients_of_calls(target, twice, 0.5, 0.8)
+    inner = 2 * math.tanh(0.4)
+    outer = 2 * (1 - math.tanh(inner * 0.8) ** 2)
+    assert y == pytest.approx(2 * math.tanh(inner * 0.8) + 0.8)
+    by_inner = 2 * (1 - math.tanh(0.4) ** 2)
+    assert by_x == pytest.approx(outer * 0.8 * by_inner * 0.8)
+    assert by_w == pytest.approx(outer * (inner + 0.8 * by_inner * 0.5) + 1)
+
+
+def test_functions_with_loops_and_conditionals_have_gradients(target):
+    """TensorFlow's own sessions have none of these."""
+
+    @function.Defun(tf.float32)
+    def looped(x):
+        return tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * y + x), [0, x])[1]
+
+    @function.Defun(tf.float32)
+    def chosen(x):
+        return tf.cond(x > 0.0, lambda: x * x, lambda: -3.0 * x)
+
+    y, by_x = 0.1, 1.0
+    for _ in range(3):
+        y, by_x = y * y + 0.1, 2 * y * by_x + 1
+    assert gradients_of_calls(target, looped, 0.1) == [pytest.approx(y), [pytest.approx(by_x)]]
+    assert gradients_of_calls(target, chosen, 2.0) == [4.0, [4.0]]
+    assert gradients_of_calls(target, chosen, -2.0) == [6.0, [-3.0]]
+
+
+def test_a_function_without_a_gradient_is_refused_by_name(target):
+    @function.Defun(tf.float32)
+    def barred(x):
+        return tf.raw_ops.PreventGradient(input=x, message="by hand")
+
+    with pytest.raises(tf.errors.OpError, match="Gradient explicitly disabled. Reason: by hand"):
+        gradients_of_calls(target, barred, [1.0, 2.0])

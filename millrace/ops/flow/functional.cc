@@ -51,7 +51,8 @@ Status register_functional(OpRegistry& ops) {
                          State::without)));
   MR_TRY(ops.add(calling("StatefulPartitionedCall", "Calls f, which may have state.", call,
                          Role::call, State::with)));
-  return ops.add(calling("SymbolicGradient", "The gradient of f, which is not computed here.",
+  return ops.add(calling("SymbolicGradient",
+                         "The gradients of the arguments of f, by those of its results.",
                          "input: Tin -> output: Tout | Tin: list(type) >= 1, "
                          "Tout: list(type) >= 1, f: func",
                          Role::function_gradient, State::without));

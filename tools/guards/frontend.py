@@ -23,7 +23,7 @@ LAYERS = [
     ["_train"],
     ["_layers", "_measures", "_run"],
     ["_input", "_recurrent", "_saving"],
-    ["_summaries"],
+    ["_samples", "_summaries", "_testing"],
     ["_supervised"],
     ["_check"],
 ]

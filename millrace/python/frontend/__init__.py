@@ -219,8 +219,8 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
     "app bitwise compat contrib debugging dtypes errors flags gfile image initializers "
-    "keras layers linalg logging lookup losses math metrics nn quantization queue random "
-    "raw_ops regularizers strings summary test train".split()
+    "keras layers linalg logging lookup losses math metrics nn python_io quantization "
+    "queue random raw_ops regularizers strings summary test train".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.
@@ -244,7 +244,8 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_MODULES, *_ELSEWHERE} - {"python"})
+    # Without what is inside TensorFlow, which is there once a program has imported it.
+    return sorted({*globals(), *_MODULES, *_ELSEWHERE} - {"examples", "python"})
 
 
 def disable_v2_behavior():

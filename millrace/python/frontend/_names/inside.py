@@ -13,6 +13,13 @@ _PACKAGE = __name__.partition(".")[0]
 
 # Inner names that are public here alone, or nowhere: where they are in this package.
 _OWN = {
+    "contrib.learn.python.learn.datasets.mnist": {
+        name: f"_samples.mnist.{name}"
+        for name in "DataSet dense_to_one_hot extract_images extract_labels read_data_sets".split()
+    },
+    "examples.tutorials.mnist.input_data": {"read_data_sets": "_samples.mnist.read_data_sets"},
+    "python.client.timeline": {"Timeline": "_run.timeline.Timeline"},
+    "python.framework.device": {"DeviceSpec": "DeviceSpec"},
     "python.framework.constant_op": {"constant": "constant"},
     "python.framework.dtypes": {"_": "dtypes"},
     "python.framework.errors_impl": {"_": "errors"},

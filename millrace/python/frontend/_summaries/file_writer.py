@@ -12,6 +12,7 @@ from millrace import _millrace
 from millrace._graph.graph import Graph
 from millrace._graph.graph_def import GraphDef
 from millrace._summaries.messages import Event, SessionLog, Summary, TaggedRunMetadata
+from millrace._summaries.record_files import tf_record_iterator
 from millrace._values import errors
 
 _log = logging.getLogger("millrace")
@@ -271,16 +272,3 @@ def summary_iterator(path):
     """
     for record in tf_record_iterator(path):
         yield Event.FromString(record)
-
-
-def tf_record_iterator(path):
-    """The records of a file of TensorFlow's record format, as bytes, in order; errors as above."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise errors.NotFoundError(None, None, f"{path}; {error.strerror}") from None
-    try:
-        yield from _millrace.records(data)
-    except ValueError as error:
-        raise errors.DataLossError(None, None, f"{path}: {error}") from None

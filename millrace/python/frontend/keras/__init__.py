@@ -1,3 +1,3 @@
-"""tf.keras: its initializers and regularizers, which layers of tf.layers take too."""
+"""tf.keras: what programs of TensorFlow 1 take from there beside its models, which are not here."""
 
-from millrace.keras import initializers, regularizers
+from millrace.keras import backend, datasets, initializers, preprocessing, regularizers, utils

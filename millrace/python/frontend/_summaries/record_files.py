@@ -1,0 +1,123 @@
+"""Files of records, plain or compressed: tf.python_io."""
+
+import gzip
+import zlib
+
+from millrace import _millrace
+from millrace._values import errors
+
+
+class TFRecordCompressionType:
+    """How a file of records is compressed."""
+
+    NONE, ZLIB, GZIP = 0, 1, 2
+
+
+_NAMES = {"": "", None: "", "ZLIB": "ZLIB", "GZIP": "GZIP", 0: "", 1: "ZLIB", 2: "GZIP"}
+
+
+class TFRecordOptions:
+    """How a file of records is compressed: "", "ZLIB", "GZIP", or a TFRecordCompressionType.
+
+    Raises:
+      ValueError: for anything else.
+    """
+
+    def __init__(self, compression_type=None, **unused):
+        self.compression_type = _compression(compression_type)
+
+
+def _compression(options):
+    if isinstance(options, TFRecordOptions):
+        return options.compression_type
+    if options not in _NAMES:
+        raise ValueError(f"Not a valid compression_type: {options!r}; '', 'ZLIB' and 'GZIP' are")
+    return _NAMES[options]
+
+
+class TFRecordWriter:
+    """Writes a file of records anew.
+
+    Args:
+      path: the file.
+      options: TFRecordOptions, or a compression; None for none.
+
+    Raises:
+      errors.OpError: if the file can't be written.
+    """
+
+    def __init__(self, path, options=None):
+        compression = _compression(options)
+        self._path, self._zlib = path, None
+        try:
+            if compression == "GZIP":
+                self._file = gzip.open(path, "wb")
+            else:
+                self._file = open(path, "wb")
+        except OSError as error:
+            raise errors.NotFoundError(None, None, f"{path}; {error.strerror}") from None
+        if compression == "ZLIB":
+            self._zlib = zlib.compressobj()
+
+    def write(self, record):
+        """Appends a record: bytes."""
+        if self._file is None:
+            raise errors.FailedPreconditionError(None, None, "Writer is closed.")
+        data = _millrace.record(record)
+        self._put(data if self._zlib is None else self._zlib.compress(data))
+
+    def _put(self, data):
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise errors.ResourceExhaustedError(
+                None, None, f"can't write '{self._path}': {error.strerror}"
+            ) from None
+
+    def flush(self):
+        """Hands what was written to the file; what is compressed waits for close."""
+        if self._file is not None and self._zlib is None:
+            self._file.flush()
+
+    def close(self):
+        """Hands all to the file and closes it."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        try:
+            if self._zlib is not None:
+                file.write(self._zlib.flush())
+            file.close()
+        except OSError as error:
+            raise errors.ResourceExhaustedError(
+                None, None, f"can't write '{self._path}': {error.strerror}"
+            ) from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+
+def tf_record_iterator(path, options=None):
+    """The records of a file, as bytes, in order.
+
+    Raises:
+      errors.NotFoundError: if there is no such file.
+      errors.DataLossError: if it is damaged. A last record that is cut off is left out.
+    """
+    compression = _compression(options)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise errors.NotFoundError(None, None, f"{path}; {error.strerror}") from None
+    try:
+        if compression == "GZIP":
+            data = gzip.decompress(data)
+        elif compression == "ZLIB":
+            data = zlib.decompress(data)
+        yield from _millrace.records(data)
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise errors.DataLossError(None, None, f"{path}: {error}") from None

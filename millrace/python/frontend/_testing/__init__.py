@@ -1,0 +1,1 @@
+"""What tests of programs build on: tf.test."""

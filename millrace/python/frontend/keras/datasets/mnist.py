@@ -1,0 +1,3 @@
+"""tf.keras.datasets.mnist: handwritten digits."""
+
+from millrace._samples.mnist import load_data

@@ -1,0 +1,8 @@
+"""tf.python_io: files of records, read and written by the program itself."""
+
+from millrace._summaries.record_files import (
+    TFRecordCompressionType,
+    TFRecordOptions,
+    TFRecordWriter,
+    tf_record_iterator,
+)

@@ -1,0 +1,235 @@
+"""What programs use around their models: tf.test, files of records, arrays made ready, timelines."""
+
+import gzip
+import json
+import struct
+import subprocess
+import sys
+import textwrap
+import zlib
+
+import numpy as np
+import pytest
+
+import millrace as tf
+
+
+def run(tmp_path, program, *arguments):
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(program))
+    return subprocess.run(
+        [sys.executable, path, *arguments], capture_output=True, text=True, timeout=60
+    )
+
+
+# ---- tf.test -------------------------------------------------------------------------------------
+
+
+def test_a_program_tests_itself(tmp_path):
+    done = run(
+        tmp_path,
+        """\
+        import numpy as np
+        import millrace as tf
+
+        class AddTest(tf.test.TestCase):
+            def test_sums(self):
+                with self.test_session() as session:
+                    x = tf.constant([1.0, 2.0])
+                    self.assertAllClose([2, 4], (x + x).eval())
+                    self.assertAllEqual(x, session.run(x))
+                    self.assertAllClose({"a": x, "b": [x, [1.0]]}, {"a": [1, 2], "b": [[1, 2], [1]]})
+                    self.assertShapeEqual(np.zeros(2), x)
+
+            def test_fails(self):
+                self.assertAllClose([1.0], [1.1])
+
+            def test_graphs_are_fresh(self):
+                self.assertEmpty(tf.get_default_graph().get_operations())
+                with self.session() as session:
+                    tf.constant(1, name="only")
+
+            def test_errors(self):
+                with self.cached_session() as session:
+                    queue = tf.FIFOQueue(1, tf.int32)
+                    session.run(queue.close())
+                    with self.assertRaisesOpError("is closed"):
+                        session.run(queue.dequeue())
+                    with self.assertRaisesWithPredicateMatch(ValueError, lambda e: "x" in str(e)):
+                        raise ValueError("x")
+
+            def test_random_numbers_are_the_same(self):
+                self.assertNear(np.random.rand(), 0.1, 1)
+                self.assertEqual(tf.get_default_graph().seed, 87654321)
+
+        tf.test.main()
+        """,
+    )
+    assert done.returncode == 1
+    # test_session has the name of a test, and is none.
+    assert "Ran 6 tests" in done.stderr, done.stderr
+    assert "FAILED (failures=1, skipped=1)" in done.stderr, done.stderr
+    assert "Not equal to tolerance" in done.stderr
+
+
+def test_what_is_not_near_is_told():
+    case = tf.test.TestCase()
+    with pytest.raises(AssertionError, match="1 != 2 \\+/- 0.5"):
+        case.assertNear(1, 2, 0.5)
+    with pytest.raises(AssertionError, match="Shape mismatch"):
+        case.assertAllEqual([1], [[1]])
+    with pytest.raises(AssertionError, match="ValueError not raised"):
+        with case.assertRaisesWithPredicateMatch(ValueError, "x"):
+            pass
+    case.assertNotAllClose([1.0], [2.0])
+    case.assertAllCloseAccordingToType(np.float16(1.0), np.float16(1.0005))
+    case.assertArrayNear([1, 2], [1.05, 2], 0.1)
+
+
+def test_there_are_no_gpus():
+    assert not tf.test.is_gpu_available() and not tf.test.is_built_with_cuda()
+    assert tf.test.gpu_device_name() == ""
+
+
+def test_gradients_are_held_against_differences(session):
+    x = tf.placeholder(tf.float64, [2])
+    y = tf.stack([x[0] * x[1], tf.square(x[0]), x[1]])
+    exact, near = tf.test.compute_gradient(x, [2], y, [3], x_init_value=np.array([2.0, 3.0]))
+    assert exact.tolist() == [[3, 4, 0], [2, 0, 1]]
+    np.testing.assert_allclose(near, exact, atol=1e-6)
+    assert tf.test.compute_gradient_error(x, [2], y, [3]) < 1e-6
+    wrong = tf.custom_gradient(lambda v: (v * v, lambda g: g))(x)
+    assert tf.test.compute_gradient_error(x, [2], wrong, [2], np.array([2.0, 3.0])) > 1
+
+
+# ---- Files of records ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compression", ["", "ZLIB", "GZIP"])
+def test_records_are_read_as_they_were_written(tmp_path, compression):
+    path = str(tmp_path / "records")
+    options = tf.python_io.TFRecordOptions(compression)
+    with tf.python_io.TFRecordWriter(path, options) as writer:
+        for record in (b"abc", b"", b"x" * 10000):
+            writer.write(record)
+    assert list(tf.python_io.tf_record_iterator(path, options)) == [b"abc", b"", b"x" * 10000]
+    data = open(path, "rb").read()
+    plain = {"": bytes, "ZLIB": zlib.decompress, "GZIP": gzip.decompress}[compression](data)
+    assert plain.startswith(b"\x03\0\0\0\0\0\0\0\xb0\x99I\x0eabcnW\xf1!")
+
+
+def test_what_goes_wrong_with_records_is_told(tmp_path):
+    path = str(tmp_path / "records")
+    with pytest.raises(tf.errors.NotFoundError):
+        list(tf.python_io.tf_record_iterator(path))
+    writer = tf.python_io.TFRecordWriter(path)
+    writer.write(b"abc")
+    writer.close()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="Writer is closed"):
+        writer.write(b"abc")
+    with pytest.raises(tf.errors.DataLossError):
+        list(tf.python_io.tf_record_iterator(path, tf.python_io.TFRecordOptions("GZIP")))
+    with pytest.raises(ValueError, match="Not a valid compression_type: 'LZ4'"):
+        tf.python_io.TFRecordOptions("LZ4")
+    full = tf.python_io.TFRecordWriter("/dev/full")
+    full.write(b"abc")
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="No space left"):
+        full.close()
+
+
+# ---- Arrays --------------------------------------------------------------------------------------
+
+
+def test_classes_become_vectors():
+    assert tf.keras.utils.to_categorical([0, 2]).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert tf.keras.utils.to_categorical([[1], [0]], 2, "int8").tolist() == [[0, 1], [1, 0]]
+    assert tf.keras.utils.normalize(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [
+        [0.6, 0.8],
+        [0, 0],
+    ]
+
+
+def test_sequences_become_rows():
+    pad = tf.keras.preprocessing.sequence.pad_sequences
+    assert pad([[1], [2, 3]]).tolist() == [[0, 1], [2, 3]]
+    assert pad([[1], [2, 3, 4]], 2, padding="post", truncating="post", value=9).tolist() == [
+        [1, 9],
+        [2, 3],
+    ]
+    assert pad([[1, 2, 3]], 2).tolist() == [[2, 3]]
+    assert pad([], 2).shape == (0, 2) and pad([[]], 2).tolist() == [[0, 0]]
+    with pytest.raises(ValueError, match="Padding type"):
+        pad([[1]], padding="middle")
+    with pytest.raises(ValueError, match="Found non-iterable: 3"):
+        pad([3])
+
+
+def test_the_preferred_type_is_kept():
+    assert tf.keras.backend.floatx() == "float32" and tf.keras.backend.epsilon() == 1e-7
+    tf.keras.backend.set_floatx("float64")
+    assert tf.keras.backend.floatx() == "float64"
+    tf.keras.backend.set_floatx("float32")
+    with pytest.raises(ValueError, match="Unknown floatx type: int8"):
+        tf.keras.backend.set_floatx("int8")
+
+
+@pytest.fixture
+def mnist(tmp_path):
+    """A folder with files like MNIST's: six pictures of 2 x 2, of which two are to test with."""
+    for name, first, count in (("train", 0, 6), ("t10k", 100, 2)):
+        pixels = bytes(range(first, first + 4 * count))
+        with gzip.open(tmp_path / f"{name}-images-idx3-ubyte.gz", "wb") as file:
+            file.write(struct.pack(">4I", 2051, count, 2, 2) + pixels)
+        with open(tmp_path / f"{name}-labels-idx1-ubyte", "wb") as file:
+            file.write(struct.pack(">2I", 2049, count) + bytes(range(count)))
+    return str(tmp_path)
+
+
+def test_digits_are_read_from_files_that_are_there(mnist):
+    from millrace.contrib.learn.python.learn.datasets.mnist import read_data_sets
+    from millrace.examples.tutorials.mnist import input_data
+
+    assert input_data.read_data_sets is read_data_sets
+    data = input_data.read_data_sets(mnist, one_hot=True, validation_size=2, seed=1)
+    assert [part.num_examples for part in data] == [4, 2, 2]
+    assert data.validation.images[1].tolist() == [
+        np.float32(v * np.float32(1 / 255)) for v in (4, 5, 6, 7)
+    ]
+    assert data.test.labels.tolist() == np.eye(10)[:2].tolist()
+    images, labels = data.train.next_batch(3)
+    assert images.shape == (3, 4) and data.train.epochs_completed == 0
+    more, _ = data.train.next_batch(3)
+    assert data.train.epochs_completed == 1
+    # All four pictures come once before one comes again.
+    assert {tuple(image) for image in [*images, more[0]]} == {tuple(i) for i in data.train.images}
+    with pytest.raises(ValueError, match="a batch of 5 is more than all 4"):
+        data.train.next_batch(5)
+
+
+def test_digits_that_are_not_there_are_not_downloaded(tmp_path):
+    from millrace.examples.tutorials.mnist import input_data
+
+    with pytest.raises(tf.errors.NotFoundError, match="nothing is downloaded here"):
+        input_data.read_data_sets(str(tmp_path))
+    with pytest.raises(tf.errors.NotFoundError, match="nothing is downloaded here"):
+        tf.keras.datasets.mnist.load_data(str(tmp_path / "mnist.npz"))
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(b"\0" * 16)
+    with pytest.raises(ValueError, match="Invalid magic number in MNIST file"):
+        input_data.read_data_sets(str(tmp_path))
+
+
+# ---- Timelines -----------------------------------------------------------------------------------
+
+
+def test_a_step_becomes_a_timeline(session):
+    from millrace.python.client import timeline
+
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    x = tf.placeholder(tf.float32)
+    session.run(tf.square(x, name="squared"), {x: 2.0}, options=options, run_metadata=metadata)
+    trace = json.loads(timeline.Timeline(metadata.step_stats).generate_chrome_trace_format())
+    (squared,) = [e for e in trace["traceEvents"] if e["args"]["name"] == "squared"]
+    assert squared["name"] == "Square" and squared["ph"] == "X"
+    assert squared["ts"] > 0 and squared["dur"] >= 0
+    assert any(event["name"] == "process_name" for event in trace["traceEvents"])

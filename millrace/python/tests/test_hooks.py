@@ -293,7 +293,7 @@ def test_what_is_saved_is_told_to_the_writer_of_the_folder(step, tmp_path, monke
     monkeypatch.setattr(summaries, "shared_writer", lambda folder: writer)
     monkeypatch.setattr(summaries, "session_log", lambda status, path: (status, path))
     run(step, [tf.train.CheckpointSaverHook(str(tmp_path), save_steps=9, saver=Saver())], steps=1)
-    assert writer.written == ["graph", "meta graph", ("log", 0), ("log", 1)]
+    assert writer.written == ["graph", "meta graph", ("log", 0), ("log", 1), "flush"]
 
 
 def test_a_listener_may_end_training(step, tmp_path):

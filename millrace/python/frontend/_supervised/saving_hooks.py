@@ -109,6 +109,8 @@ class CheckpointSaverHook(SessionRunHook):
             self._save(session, step)
         for listener in self._listeners:
             listener.end(session, step)
+        if self._writer is not None:
+            self._writer.flush()
 
     def _save(self, session, step):
         """True if a listener asked for the end."""

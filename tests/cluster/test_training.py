@@ -147,3 +147,18 @@ def test_workers_in_step_go_on_when_one_that_was_killed_is_back(training):
     job.finish()
     # Nobody leaves them waiting: the end of the chief is the end of its tokens.
     assert "Traceback" not in job.worker.output() + job.chief.output()
+
+
+@pytest.mark.parametrize("victim", ["ps", "chief"])
+def test_workers_in_step_go_on_from_the_checkpoint(training, tmp_path, victim):
+    job = training("--sync", "--checkpoints", str(tmp_path / "checkpoints"))
+    wait_until(job.chief, lambda: max(steps(job.chief)) >= 60)
+    task, name = (job.ps, ("ps", 0)) if victim == "ps" else (job.chief, ("worker", 0))
+    task.signal(signal.SIGKILL)
+    task.wait()
+    started = job.start(*name)
+    job.ps, job.chief = (started, job.chief) if victim == "ps" else (job.ps, started)
+    job.chief.wait_for("Restoring parameters from")
+    for task in (job.chief, job.worker):
+        wait_for_more_steps(task)
+    job.finish()

@@ -60,6 +60,7 @@ from millrace._saving.checkpoint_state import (
 from millrace._saving.graph_files import write_graph
 from millrace._saving.graph_savers import import_meta_graph
 from millrace._saving.meta_graph import export_meta_graph
+from millrace._saving.new_checkpoints import checkpoints_iterator
 from millrace._saving.saver import Saver
 from millrace._saving.saver_def import SaverDef
 from millrace._supervised.basic_loop import basic_train_loop

@@ -1,9 +1,10 @@
 import os
+import types
 
 import pytest
 
 import millrace as tf
-from millrace._saving import checkpoint_state
+from millrace._saving import checkpoint_state, new_checkpoints
 from millrace._values import message_text
 
 
@@ -119,3 +120,52 @@ def test_the_state_never_replaces_the_checkpoint(tmp_path):
     path = str(tmp_path / "checkpoint")
     with pytest.raises(RuntimeError, match="conflicts with path used for checkpoint state"):
         tf.train.update_checkpoint_state(str(tmp_path), path)
+
+
+# ---- Waiting for the next one --------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only sleeping moves; `clock.on_sleep` is called then."""
+    made = types.SimpleNamespace(now=0.0, on_sleep=lambda: None)
+
+    def sleep(seconds):
+        made.now += seconds
+        made.on_sleep()
+
+    fake = types.SimpleNamespace(monotonic=lambda: made.now, sleep=sleep)
+    monkeypatch.setattr(new_checkpoints, "time", fake)
+    return made
+
+
+def save(folder, name):
+    write(folder / f"{name}.index")
+    tf.train.update_checkpoint_state(str(folder), str(folder / name))
+    return str(folder / name)
+
+
+def test_each_new_checkpoint_comes_once(tmp_path, clock):
+    names = iter(["m-1", "m-2"])
+    seen = []
+
+    def on_sleep():
+        if clock.now in (3.0, 30.0):
+            save(tmp_path, next(names))
+
+    clock.on_sleep = on_sleep
+    for path in tf.train.checkpoints_iterator(str(tmp_path), min_interval_secs=10, timeout=50):
+        seen.append((path, clock.now))
+    first, second = (str(tmp_path / name) for name in ("m-1", "m-2"))
+    assert seen == [(first, 3.0), (second, 30.0)]
+    assert clock.now == 90.0  # ten seconds after the last one it begins to wait
+
+
+def test_the_program_may_say_when_to_end(tmp_path, clock):
+    path = save(tmp_path, "m-1")
+    answers = iter([False, False, True])
+    found = tf.train.checkpoints_iterator(
+        str(tmp_path), timeout=5, timeout_fn=lambda: next(answers)
+    )
+    assert list(found) == [path]
+    assert list(answers) == []

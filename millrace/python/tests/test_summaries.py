@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import millrace as tf
-from millrace._summaries.file_writer import summary_iterator
+
+summary_iterator = tf.train.summary_iterator
 
 
 def summary_of(session, node, feeds=None):

@@ -12,6 +12,7 @@ Status register_nn(OpRegistry& ops) {
   MR_TRY(register_max_pools(ops));
   MR_TRY(register_argmax_pools(ops));
   MR_TRY(register_average_pools(ops));
+  MR_TRY(register_dilations(ops));
   MR_TRY(register_batch_norms(ops));
   return register_local_responses(ops);
 }

@@ -39,6 +39,9 @@ Status register_argmax_pools(OpRegistry& ops);
 // The average of each window: AvgPool, AvgPoolGrad.
 Status register_average_pools(OpRegistry& ops);
 
+// The largest of windows that a filter raises: Dilation2D and both gradients of it.
+Status register_dilations(OpRegistry& ops);
+
 // Channels brought to a mean and a variance: FusedBatchNorm and its gradient, all three versions.
 Status register_batch_norms(OpRegistry& ops);
 

@@ -52,5 +52,6 @@ Status batch_norm(GradContext& g);
 Status batch_norm_grad(GradContext& g);
 
 Status local_response(GradContext& g);
+Status dilation(GradContext& g);
 
 }  // namespace millrace::grad

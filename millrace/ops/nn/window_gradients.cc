@@ -8,7 +8,7 @@ namespace {
 Attrs windows_of(GradContext& g) {
   Attrs copied;
   for (const char* name : {"strides", "padding", "explicit_paddings", "data_format", "dilations",
-                           "use_cudnn_on_gpu", "ksize", "include_batch_in_index"}) {
+                           "use_cudnn_on_gpu", "ksize", "include_batch_in_index", "rates"}) {
     if (const AttrValue* value = g.attrs().find(name)) copied.set(name, *value);
   }
   return copied;
@@ -139,6 +139,14 @@ Status local_response(GradContext& g) {
     if (const AttrValue* value = g.attrs().find(name)) attrs.set(name, *value);
   }
   g.set_input_grad(0, g.add("LRNGrad", {g.grad(), g.input(0), g.output(0)}, attrs));
+  return {};
+}
+
+Status dilation(GradContext& g) {
+  const Attrs attrs = windows_of(g);
+  const std::initializer_list<Endpoint> inputs = {g.input(0), g.input(1), g.grad()};
+  if (g.is_needed(0)) g.set_input_grad(0, g.add("Dilation2DBackpropInput", inputs, attrs));
+  if (g.is_needed(1)) g.set_input_grad(1, g.add("Dilation2DBackpropFilter", inputs, attrs));
   return {};
 }
 

@@ -13,6 +13,8 @@ from millrace._ops.convolutions import (
     conv2d_backprop_input,
     conv2d_transpose,
     convolution,
+    dilation2d,
+    erosion2d,
 )
 from millrace._ops.cross_entropies import (
     sigmoid_cross_entropy_with_logits,

@@ -138,6 +138,15 @@ def test_pools_are_the_largest_and_the_average(session, check, padding):
     _check_gradient(session, lambda a: tf.nn.avg_pool(a * a, [2, 2], 1, padding), small)
 
 
+def test_a_filter_raises_or_lowers_its_windows(session, check):
+    x, w = _images(2, 6, 5, 3), _images(2, 3, 3)
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 3), (1, 2))[:, ::2]
+    windows = windows.transpose(0, 1, 2, 4, 5, 3)
+    ones, strides = [1] * 4, [1, 2, 1, 1]
+    check(tf.nn.dilation2d(x, w, strides, ones, "VALID"), (windows + w).max((3, 4)))
+    check(tf.nn.erosion2d(x, w, strides, ones, "VALID"), (windows - w[::-1, ::-1]).min((3, 4)))
+
+
 def test_where_the_largest_is(session):
     x = np.float32([[[[1], [5]], [[7], [2]]], [[[9], [8]], [[3], [4]]]])
     for in_batch, expected in ((False, [2, 0]), (True, [2, 4])):

@@ -3,7 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
-from millrace._ops.arrays import concat, expand_dims, squeeze
+from millrace._ops.arrays import concat, expand_dims, reverse, squeeze
 from millrace._ops.layers import one_of
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "convolution",
+    "dilation2d",
+    "erosion2d",
 ]
 
 
@@ -347,3 +349,39 @@ def convolution(
         raise ValueError(
             f"convolution needs an input of 3 or 4 axes (lines or images), not of shape {input.shape}"
         )
+
+
+def dilation2d(
+    input,
+    filter=None,
+    strides=None,
+    rates=None,
+    padding=None,
+    name=None,
+    filters=None,
+    dilations=None,
+):
+    """The largest of input + filter in each window: a dilation of grey images.
+
+    Args:
+      input: images, a Tensor of 4 axes, with channels in the last.
+      filter: a Tensor of shape [height, width, channels]; `filters` is the newer name.
+      strides, rates: four numbers each; `dilations` is the newer name of rates.
+      padding: "SAME" or "VALID".
+      name: a name for the node.
+    """
+    return gen_ops.dilation2d(
+        input,
+        one_of("filters", filters, "filter", filter),
+        strides=strides,
+        rates=one_of("dilations", dilations, "rates", rates),
+        padding=padding,
+        name=name,
+    )
+
+
+def erosion2d(value, kernel, strides, rates, padding, name=None):
+    """The smallest of value - kernel in each window; arguments as for dilation2d."""
+    with name_scope(name, "erosion2d", [value, kernel]) as scope:
+        dilated = dilation2d(-convert(value), reverse(kernel, [0, 1]), strides, rates, padding)
+        return gen_ops.neg(dilated, name=scope)

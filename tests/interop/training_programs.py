@@ -177,6 +177,11 @@ def windows(tf, session):
                 tf.nn.separable_conv2d(x, each, point, [1, 1, 1, 1], padding),
                 [x, each, point],
             ),
+            "dilation": (
+                tf.nn.dilation2d(x, each[..., 0], [1, 2, 1, 1], [1, 1, 2, 1], padding),
+                [x],
+            ),
+            "erosion": (tf.nn.erosion2d(x, each[..., 0], [1] * 4, [1] * 4, padding), [x, each]),
             "max_pool": (tf.nn.max_pool(x, [1, 3, 2, 1], [1, 2, 2, 1], padding), [x]),
             "avg_pool": (tf.nn.avg_pool(x, [1, 3, 2, 1], [1, 2, 1, 1], padding), [x]),
         }

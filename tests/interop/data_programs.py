@@ -146,7 +146,16 @@ def images(tf, session):
             grad = tf.gradients(made * made, floats)[0]
             results[f"gradient of {method}"] = outcome(tf, session, grad)
     image = tf.constant(rng.integers(0, 256, [5, 8, 3]).astype(np.uint8))
+    smooth = np.add.outer(np.arange(24) * 4, np.arange(16) * 5)[:, :, None] + [0, 30, 60]
+    jpeg = tf.image.encode_jpeg(tf.constant(smooth.astype(np.uint8)), quality=90)
+    png = tf.image.encode_png(image)
     changes = {
+        "jpeg": tf.image.decode_jpeg(jpeg),
+        "gray jpeg": tf.image.decode_jpeg(jpeg, channels=1),
+        "small jpeg": tf.image.decode_jpeg(jpeg, ratio=2),
+        "png": tf.image.decode_png(png),
+        "gray png": tf.image.decode_png(png, channels=1),
+        "deep png": tf.image.decode_png(png, channels=4, dtype=tf.uint16),
         "hsv": tf.image.rgb_to_hsv(floats),
         "rgb": tf.image.hsv_to_rgb(floats),
         "hue": tf.image.adjust_hue(floats, 0.3),
@@ -164,6 +173,15 @@ def images(tf, session):
         "as words": tf.image.convert_image_dtype(image, tf.int32),
         "as bytes": tf.image.convert_image_dtype(floats, tf.uint8),
     }
+    corners = np.sort(rng.uniform(-0.1, 1.1, [12, 2, 2]), axis=1).reshape(12, 4).astype(np.float32)
+    scores = rng.uniform(size=12).astype(np.float32)
+    changes["drawn"] = tf.image.draw_bounding_boxes(floats, corners.reshape(2, 6, 4))
+    for method in ("bilinear", "nearest"):
+        changes["crops " + method] = tf.image.crop_and_resize(
+            bytes_, corners, [0, 1] * 6, [4, 3], method=method, extrapolation_value=7
+        )
+    for limit in (0.1, 0.3, 0.7):
+        changes[f"kept {limit}"] = tf.image.non_max_suppression(corners, scores, 8, limit, 0.2)
     results.update({name: outcome(tf, session, made) for name, made in changes.items()})
     return results
 

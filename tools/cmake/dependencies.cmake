@@ -36,6 +36,7 @@ millrace_find(dnnl "libdnnl-dev" CONFIG)
 millrace_find_header(farmhash.h "libfarmhash-dev")
 millrace_find_header(re2/re2.h "libre2-dev")
 millrace_find(PNG "libpng-dev")
+millrace_find(JPEG "libjpeg62-turbo-dev")
 
 if(MILLRACE_TESTS)
   millrace_find(doctest "doctest-dev" CONFIG)

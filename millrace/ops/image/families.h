@@ -16,4 +16,10 @@ Status register_resizes(OpRegistry& ops);
 // Colours: RGBToHSV, AdjustHue, AdjustContrastv2 …
 Status register_colors(OpRegistry& ops);
 
+// Images as bytes: DecodeJpeg, DecodePng, DecodeImage, ExtractJpegShape, EncodeJpeg, EncodePng.
+Status register_codecs(OpRegistry& ops);
+
+// Boxes: NonMaxSuppression and its kin, DrawBoundingBoxes, CropAndResize.
+Status register_boxes(OpRegistry& ops);
+
 }  // namespace millrace

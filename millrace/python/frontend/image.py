@@ -1,7 +1,20 @@
 """tf.image: images of other sizes, parts and colours."""
 
-from millrace._gen import hsv_to_rgb, resize_area, resize_bicubic, resize_bilinear
-from millrace._gen import resize_nearest_neighbor, rgb_to_hsv
+from millrace._gen import (
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    encode_jpeg,
+    encode_png,
+    extract_jpeg_shape,
+    hsv_to_rgb,
+    resize_area,
+    resize_bicubic,
+    resize_bilinear,
+    resize_nearest_neighbor,
+    rgb_to_hsv,
+)
+from millrace._ops.image_boxes import crop_and_resize, draw_bounding_boxes, non_max_suppression
 from millrace._ops.images import (
     ResizeMethod,
     adjust_brightness,
@@ -14,6 +27,7 @@ from millrace._ops.images import (
     flip_left_right,
     flip_up_down,
     grayscale_to_rgb,
+    is_jpeg,
     pad_to_bounding_box,
     per_image_standardization,
     random_brightness,

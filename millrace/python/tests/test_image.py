@@ -108,3 +108,30 @@ def test_the_gradient_of_a_resize_goes_to_the_pixels(session):
         y = tf.image.resize_images(x, [4, 4], method)
         grad = session.run(tf.gradients(y, x)[0])
         np.testing.assert_allclose(grad.sum(), 16, rtol=1e-5)
+
+
+def test_images_are_written_and_read(session):
+    image = tf.constant(IMAGE)
+    png = tf.image.encode_png(image)
+    np.testing.assert_array_equal(session.run(tf.image.decode_png(png)), IMAGE)
+    np.testing.assert_array_equal(session.run(tf.image.decode_image(png, channels=3)), IMAGE)
+    jpeg = tf.image.encode_jpeg(image, quality=100)
+    decoded = tf.image.decode_jpeg(jpeg, channels=3)
+    assert decoded.shape.as_list() == [None, None, 3]
+    assert session.run(decoded).shape == IMAGE.shape
+    assert session.run(tf.image.extract_jpeg_shape(jpeg)).tolist() == [4, 6, 3]
+    assert session.run([tf.image.is_jpeg(jpeg), tf.image.is_jpeg(png)]) == [True, False]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Unknown image file format"):
+        session.run(tf.image.decode_jpeg("no image"))
+
+
+def test_boxes_are_drawn_cut_out_and_chosen(session):
+    black = np.zeros([1, 5, 5, 3], np.float32)
+    drawn = session.run(tf.image.draw_bounding_boxes(black, [[[0.0, 0.0, 1.0, 1.0]]]))
+    assert (drawn[0, 1:4, 1:4] == 0).all() and (drawn[0, 0] != 0).any(-1).all()
+    crops = tf.image.crop_and_resize([IMAGE], [[0.0, 0.0, 1.0, 1.0]], [0], [4, 6])
+    assert crops.shape.as_list() == [1, 4, 6, 3]
+    np.testing.assert_allclose(session.run(crops)[0], IMAGE, atol=1e-4)
+    boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1], [0.0, 2.0, 1.0, 3.0]]
+    kept = tf.image.non_max_suppression(boxes, [0.9, 0.8, 0.7], 3)
+    assert session.run(kept).tolist() == [0, 2]

@@ -61,6 +61,12 @@ def _batched(image):
     return image, False
 
 
+def is_jpeg(contents, name=None):
+    """Whether bytes, a scalar string, begin as those of a JPEG do: a bool Tensor."""
+    with name_scope(name, "is_jpeg"):
+        return gen_ops.equal(gen_ops.substr(contents, 0, 3), b"\xff\xd8\xff", name=name)
+
+
 # ---- Sizes and parts -------------------------------------------------------------------------------
 
 

@@ -1,0 +1,74 @@
+"""Boxes in images: drawn, cut out, and the best of those that overlap."""
+
+from millrace import _gen as gen_ops
+
+
+def draw_bounding_boxes(images, boxes, name=None, colors=None):
+    """Images with the edges of boxes on them.
+
+    Args:
+      images: a batch of 1, 3 or 4 channels, float32 or float16.
+      boxes: float32, [batch, boxes, 4]: top, left, bottom, right as shares of the image.
+      name: a name for the node.
+      colors: float32, [colors, channels], taken in turn; None for TensorFlow's ten.
+    """
+    if colors is None:
+        return gen_ops.draw_bounding_boxes(images, boxes, name=name)
+    return gen_ops.draw_bounding_boxes_v2(images, boxes, colors, name=name)
+
+
+def crop_and_resize(
+    image,
+    boxes,
+    box_ind=None,
+    crop_size=None,
+    method="bilinear",
+    extrapolation_value=0,
+    name=None,
+    box_indices=None,
+):
+    """Parts of images, all of one size.
+
+    Args:
+      image: a batch of images.
+      boxes: float32, [boxes, 4]: top, left, bottom, right as shares of the image; they may reach out
+        of it, or be turned round.
+      box_ind, box_indices: int32, [boxes], of which image each is a part.
+      crop_size: int32, [height, width] of the parts.
+      method: "bilinear" or "nearest".
+      extrapolation_value: what pixels outside of the image are.
+      name: a name for the node.
+
+    Returns:
+      float32, [boxes, height, width, channels].
+    """
+    return gen_ops.crop_and_resize(
+        image,
+        boxes,
+        box_indices if box_ind is None else box_ind,
+        crop_size,
+        method=method,
+        extrapolation_value=float(extrapolation_value),
+        name=name,
+    )
+
+
+def non_max_suppression(
+    boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), name=None
+):
+    """Which boxes are left, the best first, when each that overlaps a better one is dropped.
+
+    Args:
+      boxes: float32, [boxes, 4], corners of each.
+      scores: float32, [boxes].
+      max_output_size: an int32 scalar, how many at most.
+      iou_threshold: a box goes if it and a better one share more than this of what both cover.
+      score_threshold: boxes with lower scores go.
+      name: a name for the node.
+
+    Returns:
+      int32, the indices of the boxes that are left.
+    """
+    return gen_ops.non_max_suppression_v3(
+        boxes, scores, max_output_size, iou_threshold, score_threshold, name=name
+    )

@@ -96,3 +96,14 @@ def test_sparse_tensors_are_fed_in_three_parts(session):
     assert session.run(sparse.values, {sparse: tuple(value)}).tolist() == [3.0]
     with pytest.raises(TypeError, match="SparseTensorValue"):
         session.run(sparse.values, {sparse: 3.0})
+
+
+def test_sparse_placeholders_are_fed_whole(session):
+    value = tf.SparseTensorValue([[0, 1]], [2.5], [2, 2])
+    for shape in (None, [2, 2], [None, 2]):
+        sparse = tf.sparse_placeholder(tf.float32, shape)
+        fetched = session.run(sparse, {sparse: value})
+        assert fetched.indices.tolist() == [[0, 1]]
+        assert fetched.values.tolist() == [2.5]
+        assert fetched.dense_shape.tolist() == [2, 2]
+    assert tf.sparse_placeholder(tf.float32, [2, 2]).shape.as_list() == [2, 2]

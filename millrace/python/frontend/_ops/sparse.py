@@ -1,0 +1,39 @@
+"""Sparse tensors that are fed."""
+
+from millrace._graph.conversion import convert
+from millrace._graph.default_graph import name_scope
+from millrace._graph.sparse_tensor import SparseTensor
+from millrace._ops.arrays import placeholder
+from millrace._values import dtypes
+from millrace._values.tensor_shape import TensorShape
+
+
+def sparse_placeholder(dtype, shape=None, name=None):
+    """A SparseTensor whose value is fed, as a tf.SparseTensorValue or (indices, values, dense_shape).
+
+    Args:
+      dtype: of the values.
+      shape: of the whole, a list of numbers or an int64 Tensor; None if it is fed.
+      name: the name scope.
+
+    Returns:
+      a SparseTensor.
+    """
+    with name_scope(name, "Placeholder"):
+        if shape is None:
+            rank, dense_shape = None, placeholder(dtypes.int64, [None], name="shape")
+        elif hasattr(shape, "_as_tensor"):
+            dense_shape = convert(shape, dtypes.int64, "shape")
+            rank = dense_shape.shape[0].value if dense_shape.shape.ndims else None
+        else:
+            dims = TensorShape(shape).as_list()
+            rank = len(dims)
+            # Sizes that are not known are fed with the rest.
+            dense_shape = (
+                placeholder(dtypes.int64, [rank], name="shape")
+                if None in dims
+                else convert(dims, dtypes.int64, "shape")
+            )
+        values = placeholder(dtype, [None], name="values")
+        indices = placeholder(dtypes.int64, [None, rank], name="indices")
+        return SparseTensor(indices, values, dense_shape)

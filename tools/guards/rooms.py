@@ -12,7 +12,7 @@ FLOORS = [
     ("F1", ["op", "wire", "io"]),
     ("F2", ["graph", "ops/loops", "ops/onednn", "ops/testing"]),
     ("F2", ["ops/state"]),
-    ("F2", ["ops/lists"]),
+    ("F2", ["ops/lists", "ops/image"]),
     (
         "F2",
         [
@@ -30,7 +30,6 @@ FLOORS = [
             "ops/sampling",
             "ops/summary",
             "ops/parsing",
-            "ops/image",
         ],
     ),
     ("F2", ["ops"]),

@@ -5,9 +5,9 @@
 
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/image/png.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/summary/families.h"
-#include "millrace/ops/summary/png.h"
 #include "millrace/ops/summary/summary_message.h"
 
 namespace millrace {
@@ -103,14 +103,11 @@ Status image_summary(KernelContext& context, ToBytes to_bytes, int64_t max_image
   MR_ASSIGN(const std::vector<uint8_t> bad_colour, bad_colour_of(given_colour, depth));
 
   std::string message;
-  std::vector<uint8_t> pixels(static_cast<size_t>(height * width * depth));
+  MR_ASSIGN(Tensor pixels, Tensor::allocate(DType::u8, {height, width, depth}));
   CancelProbe probe(context);
   for (int64_t i = 0; i < std::min(max_images, shape[0]); ++i) {
-    to_bytes(tensor, i, height * width, bad_colour, pixels);
-    MR_ASSIGN(const std::string png, summary::encode_png({.width = width,
-                                                          .height = height,
-                                                          .channels = static_cast<int>(depth),
-                                                          .pixels = pixels}));
+    to_bytes(tensor, i, height * width, bad_colour, pixels.mutable_flat<uint8_t>());
+    MR_ASSIGN(const std::string png, encode_png(pixels, -1));
     const wire::NestedField value(&message, summary::kValue, png.size());
     summary::put_text(&message, summary::kTag, summary::tag_of(tag, "image", i, max_images));
     const wire::NestedField image(&message, summary::kImage, png.size());

@@ -8,7 +8,6 @@
 #include "millrace/format/wire_format.h"
 #include "millrace/ops/summary/families.h"
 #include "millrace/ops/summary/histogram.h"
-#include "millrace/ops/summary/png.h"
 #include "millrace/ops/testing/op_bench.h"
 
 namespace millrace {
@@ -171,14 +170,11 @@ TEST_CASE("what is no picture is refused") {
   CHECK(f.error("ImageSummary", {text("t"), Tensor::of<float>(Shape{1, 1, 1, 2}, {1, 2})}) ==
         "Tensor must be 4-D with last dim 1, 3, or 4, not [1,1,1,2]");
   CHECK(f.error("ImageSummary", {text("t"), Tensor::of<float>(Shape{1, 0, 1, 1}, {})}) ==
-        "a PNG can't have 1 x 0 pixels: sides are 1 to 1000000");
+        "PNG encoding failed: Invalid IHDR data");
   const Tensor image = Tensor::of<float>(Shape{1, 1, 1, 3}, {1, 2, 3});
   CHECK(
       f.error("ImageSummary", {text("t"), image}, {{"bad_color", Tensor::vector<uint8_t>({1})}}) ==
       "expected depth <= bad_color.size, got depth = 3, bad_color.size = 1");
-  CHECK(
-      summary::encode_png({.width = 1, .height = 1, .channels = 5, .pixels = {}}).status().code() ==
-      Code::invalid_argument);
 }
 
 TEST_CASE("a sound is a WAV of 16 bits whose samples are cut off at the ends") {

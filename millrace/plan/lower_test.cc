@@ -83,11 +83,11 @@ TEST_CASE("a call that does not fit its function says both") {
             .starts_with("UNIMPLEMENTED: Node 'c' (SymbolicGradient): gradients of functions"));
 }
 
-// As if each function's gradient were what arrives, negated.
-Result<FunctionBody> negated(const FunctionBody& body) {
+// As if each function's gradient were what arrives, twice.
+Result<FunctionBody> doubled(const FunctionBody& body) {
   for (const Node& node : body.graph.nodes()) CHECK(!calls_functions(node.op->role));
-  auto graph = parse_graph("x = Placeholder(dtype=float) g = Placeholder(dtype=float) n = Neg(g)",
-                           test_ops());
+  auto graph = parse_graph(
+      "x = Placeholder(dtype=float) g = Placeholder(dtype=float) n = Add(g, g)", test_ops());
   MR_TRY(graph.status());
   return FunctionBody{.graph = *std::move(graph), .num_args = 2, .returns = {{2, 0}}};
 }
@@ -95,27 +95,28 @@ Result<FunctionBody> negated(const FunctionBody& body) {
 TEST_CASE("the gradient of a function is what its body gives when differentiated") {
   auto graph = parse_graph(str_cat(kCalls,
                                    "function g \"x: float -> y: float\" {"
-                                   "  c = PartitionedCall(x, Tout={float}, f=f)"
+                                   "  c = PartitionedCall(x, Tin={float}, Tout={float}, f=f)"
                                    "  return y = c:output:0 }"
                                    "b = Const(2.0)"
                                    "c = SymbolicGradient(a, b, Tout={float}, f=g)"),
                            test_ops());
   REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
   StandIns stand_ins;
-  const Status status = lower_functions(*graph, stand_ins, {.differentiate = negated});
+  const Status status = lower_functions(*graph, stand_ins, {.differentiate = doubled});
   REQUIRE_MESSAGE(status.ok(), status.to_string());
   const Node& left = *graph->find("c");
   CHECK(left.op->name == "IdentityN");
   const Node& made = (*graph)[left.inputs[0].node];
-  CHECK(made.op->name == "Neg");
+  CHECK(made.op->name == "Add");
   CHECK((*graph)[made.inputs[0].node].name == "b");
 }
 
 TEST_CASE("gradients of functions that ask for their own gradients end at a limit") {
   CHECK(why("function f \"x: float -> y: float\" {"
-            "  g = SymbolicGradient(x, x, Tout={float}, f=f) return y = g:output:0 }"
+            "  g = SymbolicGradient(x, x, Tin={float, float}, Tout={float}, f=f) return y = "
+            "g:output:0 }"
             "a = Const(1.0) c = SymbolicGradient(a, a, Tout={float}, f=f)",
-            {.differentiate = negated})
+            {.differentiate = doubled})
             .find("gradients of functions ask for gradients of functions too deep") !=
         std::string::npos);
 }

@@ -110,10 +110,9 @@ def near_names(path):
     holder = real_module(module)
     if holder is None:
         return [f"tf.{module}.{name}"] if _is_here(f"{module}.{name}") else []
+    same = [place for place in tensorflow1.places(name) if _is_here(place)]
+    if same:
+        return [f"tf.{place}" for place in same[:2] if place == same[0] or "contrib" not in place]
     prefix = f"tf.{module}." if module else "tf."
     here = [known for known in dir(holder) if not known.startswith("_")]
-    near = difflib.get_close_matches(name, here, 3, 0.75)
-    if near:
-        return [prefix + other for other in near]
-    same = [place for place in tensorflow1.places(name) if _is_here(place)]
-    return [f"tf.{place}" for place in same[:2] if place == same[0] or "contrib" not in place]
+    return [prefix + other for other in difflib.get_close_matches(name, here, 3, 0.75)]

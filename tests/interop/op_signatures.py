@@ -8,13 +8,14 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Run by Millrace's interpreter: the registry as JSON. Tensors and functions are no defaults there.
+# Run by Millrace's interpreter: the registry as JSON. Functions are no defaults there.
 _DUMP = """
 import json
 from millrace import _millrace
 
 print(json.dumps({name: _millrace.ops.describe(name) for name in _millrace.ops.names()},
-                 default=lambda value: value.decode("latin-1")))
+                 default=lambda value: value.decode("latin-1") if isinstance(value, bytes)
+                 else value.numpy().tolist()))
 """
 
 
@@ -94,6 +95,8 @@ def _tensorflow_op(op):
 
 
 def _tensorflow_default(value):
+    from tensorflow.python.framework import tensor_util
+
     kind = value.WhichOneof("value")
     if kind == "list":
         return [x for _, items in value.list.ListFields() for x in items]
@@ -104,7 +107,9 @@ def _tensorflow_default(value):
         return None if value.shape.unknown_rank else dims
     if kind == "s":
         return value.s.decode("latin-1")
-    if kind in ("func", "tensor"):
+    if kind == "tensor":
+        return tensor_util.MakeNdarray(value.tensor).tolist()
+    if kind == "func":
         return str(value)
     return getattr(value, kind) if kind else None
 

@@ -104,8 +104,8 @@ def test_shards_of_two_tasks_become_one_checkpoint(cluster, connect, tmp_path):
                 tf.Variable(float(task + 1), name=f"on_{task}", use_resource=False)
         session = connect(tasks.target("worker"))
         session.run(tf.global_variables_initializer())
-        path = tf.train.Saver(sharded=True).save(session, str(tmp_path / "model"))
-        assert sorted(each.name for each in tmp_path.iterdir()) == [
+        path = tf.train.Saver(sharded=True).save(session, str(tmp_path / "saved" / "model"))
+        assert sorted(each.name for each in (tmp_path / "saved").iterdir()) == [
             "checkpoint", "model.data-00000-of-00002", "model.data-00001-of-00002",
             "model.index", "model.meta",
         ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Graphs that TensorFlow's master rewrites before it hands Millrace's tasks their part.
 
-Rewriting folds and replaces ops, and fuses some into ops that no program writes and Millrace lacks;
-these it refuses with the way to do without.
+Rewriting folds and replaces ops, and fuses some into ops that no program writes; those that Millrace
+lacks it refuses with the way to do without.
 """
 
 import numpy as np
@@ -76,11 +76,14 @@ def in_this_process(fetches, x, value):
         options = tf1.RunOptions(output_partition_graphs=True)
         values = session.run(copies, {fed: value}, options=options, run_metadata=ran)
     ops = {node.op for graph in ran.partition_graphs for node in graph.node}
+    # A process replaces them once more by those of its own library; what it sends has the first.
+    ops = {op.replace("_MklNative", "_") for op in ops}
     return values, {op for op in ops if op.startswith("_") and op not in ("_Arg", "_Retval")}
 
 
 PROGRAMS = [dense, arithmetic, layout, reductions, casts, loops]
 FUSED_EVERYWHERE = [arithmetic]
+KNOWN_HERE = {"_FusedMatMul", "_FusedConv2D"}
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -97,7 +100,7 @@ def test_a_graph_computes_the_same_rewritten_or_not(border, program):
     meets_ours = border.master in theirs and border.other not in theirs
     for config in (as_written(), tf1.ConfigProto()):
         with border.session(config) as session:
-            if fused and meets_ours and not config.graph_options.ByteSize():
+            if fused - KNOWN_HERE and meets_ours and not config.graph_options.ByteSize():
                 with pytest.raises(tf.errors.NotFoundError, match="disable_meta_optimizer"):
                     session.run([there, here], {x: value})
                 continue

@@ -261,15 +261,16 @@ Status infer_batch_norm_grad(InferContext& context) {
 }
 
 struct Version {
-  std::string_view suffix, types, formats, u;
+  std::string_view suffix, types, grad_types, formats, u;
   int spaces;  // of what the forward op keeps for its gradient
 };
 constexpr std::string_view kImageFormats = "{'NHWC', 'NCHW'}";
 constexpr Version kVersions[] = {
-    {"", "T: {float}", kImageFormats, "T", 2},
-    {"V2", "T: {half, bfloat16, float}, U: {float}", kImageFormats, "U", 2},
-    {"V3", "T: {half, bfloat16, float}, U: {bfloat16, float}", "{'NHWC', 'NCHW', 'NDHWC', 'NCDHW'}",
-     "U", 3}};
+    {"", "T: {float}", "T: {float}", kImageFormats, "T", 2},
+    {"V2", "T: {half, bfloat16, float}, U: {float}", "T: {half, bfloat16, float}, U: {float}",
+     kImageFormats, "U", 2},
+    {"V3", "T: {half, bfloat16, float}, U: {bfloat16, float}",
+     "T: {half, bfloat16, float}, U: {float}", "{'NHWC', 'NCHW', 'NDHWC', 'NCDHW'}", "U", 3}};
 
 Status add_batch_norm(OpRegistry& ops, const Version& version) {
   const std::string_view u = version.u;
@@ -312,7 +313,7 @@ Status add_batch_norm_grad(OpRegistry& ops, const Version& version) {
                            ", reserve_space_1: ", u, ", reserve_space_2: ", u,
                            third ? str_cat(", reserve_space_3: ", u) : "",
                            " -> x_backprop: T, scale_backprop: ", u, ", offset_backprop: ", u, ", ",
-                           space, u, next, u, " | ", version.types,
+                           space, u, next, u, " | ", version.grad_types,
                            ", epsilon: float = 0.0001, data_format: ", version.formats,
                            " = 'NHWC', is_training: bool = true"),
       .infer = infer_batch_norm_grad,

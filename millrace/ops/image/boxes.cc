@@ -424,6 +424,8 @@ Status register_boxes(OpRegistry& ops) {
       .infer = infer_crops,
       .cpu = kernel_with(crop_and_resize, BoundCropping(),
                          cpu::loop_of_input<cpu::Real>([]<class T>() { return &read_pixel<T>; })),
+      .not_differentiable = "CropAndResizeGradImage and CropAndResizeGradBoxes, which make its "
+                            "gradients, are not here yet",
       .examples = {"[[[[1] [2]] [[3] [4]]]], [[0 0 1 1] [0 0 2 2]], [0 0], [1 3] -> "
                    "[[[[2] [2.5] [3]]] [[[3] [4] [0]]]]"},
   });

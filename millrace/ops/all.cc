@@ -10,6 +10,7 @@
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/parsing/families.h"
 #include "millrace/ops/random/families.h"
+#include "millrace/ops/readers/families.h"
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/summary/families.h"
@@ -30,7 +31,7 @@ std::span<const OpRoom> op_rooms() {
       {"files", register_files},     {"exchange", register_exchange},
       {"tables", register_tables},   {"sampling", register_sampling},
       {"summary", register_summary}, {"parsing", register_parsing},
-      {"image", register_image},
+      {"image", register_image},     {"readers", register_readers},
   };
   return kRooms;
 }

@@ -35,6 +35,7 @@ millrace_find(IsaL "libisal-dev")
 millrace_find(dnnl "libdnnl-dev" CONFIG)
 millrace_find_header(farmhash.h "libfarmhash-dev")
 millrace_find_header(re2/re2.h "libre2-dev")
+millrace_find(ZLIB "zlib1g-dev")
 millrace_find(PNG "libpng-dev")
 millrace_find(JPEG "libjpeg62-turbo-dev")
 

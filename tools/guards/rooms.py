@@ -32,6 +32,7 @@ FLOORS = [
             "ops/parsing",
         ],
     ),
+    ("F2", ["ops/readers"]),
     ("F2", ["ops"]),
     ("F3", ["plan", "api"]),
     ("F3", ["autodiff"]),

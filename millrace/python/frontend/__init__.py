@@ -104,6 +104,14 @@ from millrace._flow.control_flow import (
 from millrace._flow.functional import *
 from millrace._flow.hessians import hessians
 from millrace._flow.tensor_array import TensorArray
+from millrace._input.readers import (
+    FixedLengthRecordReader,
+    IdentityReader,
+    ReaderBase,
+    TextLineReader,
+    TFRecordReader,
+    WholeFileReader,
+)
 from millrace._state.accumulators import (
     ConditionalAccumulator,
     ConditionalAccumulatorBase,

@@ -1,6 +1,6 @@
 """tf.python_io: files of records, read and written by the program itself."""
 
-from millrace._summaries.record_files import (
+from millrace._input.record_files import (
     TFRecordCompressionType,
     TFRecordOptions,
     TFRecordWriter,

@@ -29,22 +29,12 @@ def match_filenames_once(pattern, name=None):
     """
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(
-            _matching_files(pattern),
+            gen_ops.matching_files(pattern),
             trainable=False,
             validate_shape=False,
             collections=[GraphKeys.LOCAL_VARIABLES],
             name=scope.rstrip("/"),
         )
-
-
-def _matching_files(pattern):
-    make = getattr(gen_ops, "matching_files", None)
-    if make is None:
-        raise NotImplementedError(
-            "match_filenames_once: this version has no op MatchingFiles; look the names up with "
-            "tf.gfile.Glob and give the list to string_input_producer"
-        )
-    return make(pattern)
 
 
 def limit_epochs(tensor, num_epochs=None, name=None):

@@ -26,6 +26,11 @@ class TFRecordOptions:
     def __init__(self, compression_type=None, **unused):
         self.compression_type = _compression(compression_type)
 
+    @staticmethod
+    def get_compression_type_string(options):
+        """The name: "", "ZLIB" or "GZIP" of TFRecordOptions, or of what they are made of."""
+        return _compression(options)
+
 
 def _compression(options):
     if isinstance(options, TFRecordOptions):

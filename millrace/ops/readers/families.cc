@@ -1,0 +1,10 @@
+#include "millrace/ops/readers/families.h"
+
+namespace millrace {
+
+Status register_readers(OpRegistry& ops) {
+  MR_TRY(register_reader_handles(ops));
+  return register_reader_accesses(ops);
+}
+
+}  // namespace millrace

@@ -12,6 +12,7 @@
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/readers/families.h"
 #include "millrace/ops/sampling/families.h"
+#include "millrace/ops/script/families.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/summary/families.h"
 #include "millrace/ops/tables/families.h"
@@ -32,12 +33,17 @@ std::span<const OpRoom> op_rooms() {
       {"tables", register_tables},   {"sampling", register_sampling},
       {"summary", register_summary}, {"parsing", register_parsing},
       {"image", register_image},     {"readers", register_readers},
+      {"script", register_script},
   };
   return kRooms;
 }
 
-Status register_all_ops(OpRegistry& ops) {
+Status register_all_ops(OpRegistry& ops, std::shared_ptr<ScriptHost> scripts) {
   for (const OpRoom& room : op_rooms()) {
+    if (room.add == &register_script) {
+      MR_TRY(register_script_calls(ops, scripts).with(room.name));
+      continue;
+    }
     MR_TRY(room.add(ops).with(room.name));
   }
   return {};

@@ -53,6 +53,10 @@ void bind_ops(py::module_& module) {
   py::class_<OpLibrary, std::shared_ptr<OpLibrary>>(module, "OpLibrary")
       .def("names", &op_names)
       .def("describe", &describe_op, "(inputs, outputs, attributes, stateful) of an op, or None.")
+      .def("set_function_caller",
+           [](const OpLibrary& library, py::object caller) {
+             library.functions->set_caller(std::move(caller));
+           })
       .def("suggestions", [](const OpLibrary& library, const std::string& name) {
         return library.ops().suggestions(name);
       });

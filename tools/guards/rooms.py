@@ -30,6 +30,7 @@ FLOORS = [
             "ops/sampling",
             "ops/summary",
             "ops/parsing",
+            "ops/script",
         ],
     ),
     ("F2", ["ops/readers"]),

@@ -23,8 +23,6 @@ GENERATORS = ["millrace/bin/generate_cc_ops.cc"]
 
 # "header:function", each with the reason why it stays.
 ALLOWED = {
-    # What event files will need.
-    "files.h:flush": "a log is read while it is written",
     "reception.h:num_waiting": "tests see that who says nothing is let go",
     "registry.h:add_kernel": "for folders of kernels for other devices",
     "text.h:parse_graph": "tests and people write graphs as text",

@@ -64,20 +64,43 @@ class PrintKernel final : public Kernel {
   std::atomic<int64_t> printed_{0};
 };
 
+// Adds to a file, which others may print to at the same time.
+void print_to_file(KernelContext& context, std::string path, std::string line, Done<void> done) {
+  Files* const files = context.step().device->files;
+  if (files == nullptr)
+    return done(failed_precondition("device ", context.step().device->name, " has no files"));
+  run_blocking(
+      context,
+      [files, path = std::move(path), line = std::move(line)]() -> Status {
+        MR_ASSIGN(const std::unique_ptr<WritableFile> file, files->append_to(path));
+        MR_TRY(file->append(line));
+        return file->flush();
+      },
+      std::move(done));
+}
+
+constexpr std::string_view kFileStream = "file://";
+
 class PrintTextKernel final : public Kernel {
  public:
-  PrintTextKernel(std::FILE* file, std::string end) : file_(file), end_(std::move(end)) {}
+  PrintTextKernel(std::FILE* file, std::string path, std::string end)
+      : file_(file), path_(std::move(path)), end_(std::move(end)) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     MR_ASSIGN(const std::string stream, spec.attrs.string("output_stream"));
     MR_ASSIGN(std::string end, spec.attrs.string("end"));
     const bool is_log = stream.starts_with("log(");
+    if (stream.starts_with(kFileStream)) {
+      return std::unique_ptr<Kernel>(std::make_unique<PrintTextKernel>(
+          nullptr, stream.substr(kFileStream.size()), std::move(end)));
+    }
     if (stream != "stdout" && stream != "stderr" && !is_log) {
-      return invalid("Unknown output stream '", stream,
-                     "'; valid ones are stdout, stderr, log(info), log(warning), log(error)");
+      return invalid(
+          "Unknown output stream '", stream,
+          "'; valid ones are stdout, stderr, log(info), log(warning), log(error) and file://PATH");
     }
     std::FILE* const file = stream == "stdout" ? stdout : stderr;
     return std::unique_ptr<Kernel>(
-        std::make_unique<PrintTextKernel>(file, is_log ? "\n" : std::move(end)));
+        std::make_unique<PrintTextKernel>(file, "", is_log ? "\n" : std::move(end)));
   }
 
   bool is_async() const override { return true; }
@@ -86,11 +109,14 @@ class PrintTextKernel final : public Kernel {
       return done(invalid("Input is expected to be scalar, but got ",
                           context.input(0).shape().to_string()));
     }
-    print(context, file_, context.input(0).item<std::string>() + end_, std::move(done));
+    std::string line = context.input(0).item<std::string>() + end_;
+    if (file_ == nullptr) return print_to_file(context, path_, std::move(line), std::move(done));
+    print(context, file_, std::move(line), std::move(done));
   }
 
  private:
-  std::FILE* const file_;
+  std::FILE* const file_;  // null: the file at path_
+  const std::string path_;
   const std::string end_;
 };
 
@@ -163,7 +189,8 @@ Status register_checks(OpRegistry& ops) {
   }));
   MR_TRY(ops.add({
       .name = "PrintV2",
-      .doc = "Writes a string and end to a stream of this process.",
+      .doc = "Writes a string and end to a stream of this process, or adds them to the file of "
+             "file://PATH.",
       .signature = "input: string -> | output_stream: string = 'stderr', end: string = '\n'",
       .infer = infer::no_outputs,
       .cpu = kernel_class<PrintTextKernel>(),

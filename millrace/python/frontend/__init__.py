@@ -240,7 +240,14 @@ _ELSEWHERE = {
     "SessionLog": "_summaries.messages",
     "Summary": "_summaries.messages",
     "SummaryMetadata": "_summaries.messages",
+    "numpy_function": "_ops.script_calls",
+    "print": "_ops.printing",
+    "py_func": "_ops.script_calls",
 }
+# Wrappers of ops that go by these names are in tf.raw_ops.
+for _name in _ELSEWHERE:
+    globals().pop(_name, None)
+del _name
 
 
 def __getattr__(name):

@@ -174,3 +174,27 @@ def test_types_of_the_program_can_be_taught():
         lambda value, dtype=None, name=None, as_ref=False: tf.constant(value.degrees, dtype),
     )
     assert tf.constant_value(tf.convert_to_tensor(Celsius(20.0))) == 20.0
+
+
+@pytest.mark.parametrize(
+    "given, kept, fallen_back",
+    [
+        (np.float64, tf.float64, tf.float32),
+        (np.uint8, tf.uint8, tf.float32),
+        (np.int64, tf.int64, tf.float32),
+        (np.float16, tf.float16, tf.float16),
+        (np.bool_, tf.float32, tf.float32),
+    ],
+)
+def test_an_array_keeps_a_type_that_the_op_allows_and_takes_the_usual_one_else(
+    given, kept, fallen_back
+):
+    image = np.ones((1, 4, 4, 1), given)
+    sizes = [1, 1, 1, 1]
+    with tf.Graph().as_default():
+        pooled = tf.raw_ops.MaxPool(input=image, ksize=sizes, strides=sizes, padding="SAME")
+        assert pooled.dtype == kept
+        assert tf.raw_ops.LRN(input=image).dtype == fallen_back
+        # Lists take the usual type, as ever; what has a type by another input takes that.
+        assert tf.raw_ops.LRN(input=np.ones((1, 4, 4, 1)).tolist()).dtype == tf.float32
+        assert tf.cumsum(np.ones(3, np.float32), axis=np.int64(0)).op.inputs[1].dtype == tf.int64

@@ -1,5 +1,7 @@
 """apply_op: from an op's name and Python values to a node. What every generated wrapper calls."""
 
+import numpy as np
+
 from millrace._graph.conversion import convert, dtype_among
 from millrace._graph.graph import get_default_graph
 from millrace._graph.op_specs import specs
@@ -18,7 +20,7 @@ def apply_op(op_name, values, attrs, name=None):
       name: a name for the node; None for the op's.
 
     Returns:
-      a Tensor, a list of Tensors, a namedtuple of both, or the Operation if it has no output.
+      a Tensor, a list of Tensors, a namedtuple of both, or the Operation if it has no output (a list of none, too).
 
     Raises:
       TypeError: if a type does not fit; ValueError: if a shape or an attribute does not.
@@ -101,7 +103,8 @@ class _Inputs:
         hint = None
         if wanted is None and arg.type_attr:
             default = self._spec.attrs[arg.type_attr].default
-            hint = default and dtypes.as_dtype(default[1])
+            if default and (arg.number_attr or not self._is_allowed_array(arg.type_attr, value)):
+                hint = dtypes.as_dtype(default[1])
         try:
             tensor = convert(value, wanted, arg.name, arg.is_ref, hint)
         except (TypeError, ValueError) as error:
@@ -124,6 +127,12 @@ class _Inputs:
                 f"not match {reason}."
             )
         return tensor
+
+    def _is_allowed_array(self, type_attr, value):
+        """Whether it comes from NumPy with a type that the op allows: then it keeps that."""
+        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biufc":
+            return False
+        return dtypes.as_dtype(value.dtype).as_datatype_enum in self._spec.attrs[type_attr].allowed
 
     def _ahead(self, type_attr):
         """The type of the first Tensor among later arguments that must have the same type."""
@@ -191,7 +200,9 @@ def _result(graph, node_id, spec, decided):
     if len(spec.outputs) == 1:
         arg = spec.outputs[0]
         is_list = arg.number_attr or arg.type_list_attr
-        return graph.outputs(node_id) if is_list else graph.tensor(node_id, 0)
+        if not is_list:
+            return graph.tensor(node_id, 0)
+        return graph.outputs(node_id) or graph.operation(node_id)
     outputs = graph.outputs(node_id)
     parts = []
     position = 0

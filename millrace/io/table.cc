@@ -19,6 +19,31 @@ leveldb::Status carried(const Status& status) {
   return status.ok() ? leveldb::Status() : leveldb::Status::IOError(status.message());
 }
 
+// A damaged file may name a block of any size, for which LevelDB asks for memory before it reads:
+// what then is thrown ends here.
+template <class Work>
+Status guarded(const std::string& path, Work work) {
+  try {
+    const leveldb::Status status = work();
+    if (status.ok()) return {};
+    return Status(Code::data_loss, str_cat(path, ": ", status.ToString()));
+  } catch (const std::bad_alloc&) {
+    return Status(Code::data_loss, str_cat(path, ": a block of it is larger than memory"));
+  }
+}
+
+leveldb::ReadOptions read_options() {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  options.fill_cache = false;
+  return options;
+}
+
+}  // namespace
+
+// Named, because what holds one is: a batch of sources is one unit to the compiler.
+namespace table_files {
+
 // Our file as LevelDB writes to one; keeps our error, which has a code.
 class TableSink final : public leveldb::WritableFile {
  public:
@@ -56,27 +81,7 @@ class TableSource final : public leveldb::RandomAccessFile {
   const uint64_t size_;
 };
 
-// A damaged file may name a block of any size, for which LevelDB asks for memory before it reads:
-// what then is thrown ends here.
-template <class Work>
-Status guarded(const std::string& path, Work work) {
-  try {
-    const leveldb::Status status = work();
-    if (status.ok()) return {};
-    return Status(Code::data_loss, str_cat(path, ": ", status.ToString()));
-  } catch (const std::bad_alloc&) {
-    return Status(Code::data_loss, str_cat(path, ": a block of it is larger than memory"));
-  }
-}
-
-leveldb::ReadOptions read_options() {
-  leveldb::ReadOptions options;
-  options.verify_checksums = true;
-  options.fill_cache = false;
-  return options;
-}
-
-}  // namespace
+}  // namespace table_files
 
 struct TableWriter::Parts {
   explicit Parts(WritableFile& file) : sink(file), builder(options(), &sink) {}
@@ -87,7 +92,7 @@ struct TableWriter::Parts {
     return options;
   }
 
-  TableSink sink;
+  table_files::TableSink sink;
   leveldb::TableBuilder builder;
   bool is_finished = false;
 };
@@ -117,7 +122,7 @@ Status TableWriter::finish() {
 struct Table::Parts {
   std::string path;
   leveldb::Options options;
-  std::unique_ptr<TableSource> source;
+  std::unique_ptr<table_files::TableSource> source;
   std::unique_ptr<leveldb::Table> table;  // reads from the source
 };
 
@@ -130,7 +135,7 @@ Result<std::unique_ptr<Table>> Table::open(std::unique_ptr<ReadableFile> file,
   auto parts = std::make_unique<Parts>();
   parts->path = path;
   parts->options.paranoid_checks = true;
-  parts->source = std::make_unique<TableSource>(std::move(file), size);
+  parts->source = std::make_unique<table_files::TableSource>(std::move(file), size);
   MR_TRY(guarded(path, [&] {
     leveldb::Table* opened = nullptr;
     const leveldb::Status status =

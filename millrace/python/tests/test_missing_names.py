@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import millrace as tf
-from millrace._names import before_1_0, missing, tensorflow1
+from millrace._names import before_1_0, instead, missing, tensorflow1
 
 # TensorFlow's, and nothing that this package plans to have.
 ABSENT = "contrib.bigtable"
@@ -157,3 +157,15 @@ def _error(ask):
     with pytest.raises(AttributeError) as caught:
         ask()
     return caught.value
+
+
+def test_nobody_is_told_what_to_do_without_a_name_that_is_here():
+    def is_here(path):
+        holder = tf
+        for part in path.split("."):
+            holder = getattr(holder, part, None)
+        return holder is not None and not isinstance(holder, type(tf))
+
+    # What a module lacks may have advice in the module's name.
+    assert [path for path in instead.ADVICE if is_here(path)] == []
+    assert instead.instead("py_function").startswith("tf.py_func")

@@ -7,6 +7,12 @@ from millrace._layers.arg_scopes import (
     current_arg_scope,
     has_arg_scope,
 )
+from millrace._saving.checkpoint_reader import (
+    init_from_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
 from millrace._state.found_variables import (
     get_local_variables,
     get_model_variables,

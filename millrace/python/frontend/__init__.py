@@ -154,6 +154,11 @@ from millrace._state.named_variables import (
     no_regularizer,
     variable_scope,
 )
+from millrace._state.partitioned_variables import (
+    fixed_size_partitioner,
+    min_max_variable_partitioner,
+    variable_axis_size_partitioner,
+)
 from millrace._state.queues import (
     FIFOQueue,
     PaddingFIFOQueue,

@@ -33,7 +33,10 @@ _OWN = {
     "python.framework.tensor_util": {"constant_value": "constant_value"},
     "python.layers.utils": {"smart_cond": "_flow.smart_cond.smart_cond"},
     "python.ops.control_flow_ops": {"_": "", "with_dependencies": "with_dependencies"},
-    "python.ops.variables": {"_": ""},
+    "python.ops.variables": {
+        "_": "",
+        "PartitionedVariable": "_state.partitioned_variables.PartitionedVariable",
+    },
     "python.platform.app": {"_": "app"},
     "python.platform.flags": {"_": "flags"},
     "python.platform.gfile": {"_": "gfile"},

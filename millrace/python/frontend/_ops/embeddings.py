@@ -17,7 +17,7 @@ def embedding_lookup(
     """The rows of a table at these ids. Its gradient by each part of the table stays slices.
 
     Args:
-      params: a Tensor or Variable; or a list of them, which together are the table.
+      params: a Tensor or Variable; or a list of them or a PartitionedVariable, which together are the table.
       ids: int32 or int64, of any shape.
       partition_strategy: which part has row `id` if there are several: "mod" for id % len(params),
         "div" for runs of rows, the first parts with one more where they can't be alike.
@@ -31,6 +31,7 @@ def embedding_lookup(
     Raises:
       ValueError: if there are no params, or the strategy is another.
     """
+    params = getattr(params, "parts", params)  # of a PartitionedVariable
     if params is None or isinstance(params, (list, tuple)) and not params:
         raise ValueError("Need at least one param")
     parts = list(params) if isinstance(params, (list, tuple)) else [params]

@@ -4,6 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import get_collection
 from millrace._graph.operation import Tensor
+from millrace._state.partitioned_variables import PartitionedVariable
 from millrace._state.variables import ResourceVariable, Variable
 
 _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable")
@@ -150,7 +151,7 @@ def _by_name(var_list):
 
 def _flat(items):
     for item in items:
-        if isinstance(item, (list, tuple)):
+        if isinstance(item, (list, tuple, PartitionedVariable)):
             yield from _flat(item)
         else:
             yield item

@@ -102,7 +102,9 @@ class VarianceScaling(Initializer):
         self.seed, self.dtype = seed, dtype
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        fan_in, fan_out = _fans([int(dim) for dim in shape])
+        # A part of a variable is spread as the whole would be.
+        whole = shape if partition_info is None else partition_info.full_shape
+        fan_in, fan_out = _fans([int(dim) for dim in whole])
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
         kind = self._type(dtype)

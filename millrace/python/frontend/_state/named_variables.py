@@ -3,12 +3,22 @@
 import contextlib
 import enum
 import functools
+import inspect
 
+from millrace import _gen as gen_ops
 from millrace._graph.collections import GraphKeys
+from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Tensor
 from millrace._state.initializers import GlorotUniform, Zeros
+from millrace._state.partitioned_variables import (
+    PartitionedVariable,
+    PartitionInfo,
+    partitions_of,
+    slices_of,
+)
+from millrace._state.variable_defs import SaveSliceInfo
 from millrace._state.variables import Variable
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
@@ -39,7 +49,7 @@ class VariableScope:
       name: the prefix of the variables' names.
       reuse: None or False to make new variables, True to use existing ones, AUTO_REUSE for either.
       initializer, regularizer, caching_device, dtype, constraint, use_resource: defaults.
-      partitioner: kept; variables are not partitioned.
+      partitioner: what divides new variables into parts, or None.
       custom_getter: what makes variables in place of get_variable, or None.
       original_name_scope: the name scope that was opened with it.
     """
@@ -98,6 +108,7 @@ class _Store:
 
     def __init__(self):
         self.variables = {}
+        self.partitioned = {}
         self.scope = VariableScope()
         # The scopes that were opened in each scope that is open now, the innermost last. What was
         # opened in one is forgotten when it is left: who enters it again finds the same default names.
@@ -163,7 +174,8 @@ def get_variable(
       regularizer: a function of the variable whose result joins the regularization losses.
       trainable: True to add it to the collection of what optimizers change.
       collections, caching_device, validate_shape, use_resource, constraint: as in tf.Variable.
-      partitioner: must be None: variables are not partitioned.
+      partitioner: a function of (shape=, dtype=) that gives how many parts each axis is divided into; the
+        scope's if None. A scalar is never divided.
       custom_getter: a function (getter, name, **arguments) that is called in place of this one, with the
         variable's full name, and mostly calls getter; the scope's if None.
 
@@ -171,10 +183,9 @@ def get_variable(
       ValueError: if it exists and the scope does not reuse, if it does not exist and the scope
         reuses, or if type or shape differ from those of the existing one.
     """
-    if partitioner is not None:
-        raise NotImplementedError("get_variable: variables are not partitioned")
     store = _store()
     scope = _scope or store.scope
+    partitioner = partitioner or scope.partitioner
     full_name = f"{scope.name}/{name}" if scope.name else name
     getter = custom_getter or scope.custom_getter
     if getter is not None:
@@ -188,11 +199,29 @@ def get_variable(
             trainable=trainable,
             collections=collections,
             caching_device=caching_device or scope.caching_device,
-            partitioner=None,
+            partitioner=partitioner,
             validate_shape=validate_shape,
             use_resource=scope.use_resource if use_resource is None else use_resource,
             constraint=constraint or scope.constraint,
             reuse=scope.reuse,
+        )
+    is_scalar = isinstance(shape, (list, tuple)) and not shape
+    if full_name in store.partitioned or partitioner is not None and not is_scalar:
+        return _partitioned(
+            store,
+            scope,
+            full_name,
+            shape,
+            dtype,
+            scope.initializer if initializer is None else initializer,
+            partitioner,
+            regularizer=regularizer or scope.regularizer,
+            trainable=trainable,
+            collections=collections,
+            caching_device=caching_device or scope.caching_device,
+            validate_shape=validate_shape,
+            use_resource=scope.use_resource if use_resource is None else use_resource,
+            constraint=constraint or scope.constraint,
         )
     existing = store.variables.get(full_name)
     if existing is not None:
@@ -227,6 +256,79 @@ def get_variable(
     return made
 
 
+def _partitioned(store, scope, name, shape, dtype, initializer, partitioner, **arguments):
+    """get_variable for one that is in parts."""
+    if partitioner is not None and not callable(partitioner):
+        raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
+    if name in store.variables:
+        raise ValueError(
+            "A partitioner was provided, but an unpartitioned version of the variable was found: "
+            f"{name}. Perhaps a variable of the same name was already created without partitioning?"
+        )
+    element_type = dtypes.as_dtype(dtype or scope.dtype).base_dtype
+    is_value = initializer is not None and not callable(initializer)
+    if is_value or isinstance(initializer, Tensor):
+        initializer = convert(
+            initializer, None if isinstance(initializer, Tensor) else element_type
+        )
+        element_type = initializer.dtype.base_dtype
+        shape = initializer.shape.merge_with(shape)
+    shape = TensorShape(shape)
+    existing = store.partitioned.get(name)
+    if existing is not None:
+        _reused(existing, name, scope.reuse, shape, dtype)
+        wanted = partitioner and partitions_of(partitioner, existing.shape, existing.dtype)
+        if wanted and wanted != existing.partitions:
+            raise ValueError(
+                f"Trying to reuse partitioned variable {name}, but specified partitions {wanted} and "
+                f"found partitions {existing.partitions}."
+            )
+        return existing
+    if scope.reuse is True:
+        raise ValueError(
+            f"PartitionedVariable {name} does not exist, or was not created with tf.get_variable(). "
+            "Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    partitions = partitions_of(partitioner, shape, element_type)
+    plain = VariableScope("", scope.reuse)
+    plain.use_resource = scope.use_resource
+    parts = []
+    for number, (offset, size) in enumerate(slices_of(shape, partitions)):
+        begin, own_shape = initializer, size
+        if isinstance(initializer, Tensor):
+            with name_scope(f"{name}/part_{number}/PartitionedInitializer/"):
+                begin, own_shape = gen_ops.slice(initializer, offset, size), None
+        else:
+            begin = _for_part(initializer, element_type, PartitionInfo(shape.as_list(), offset))
+        part = get_variable(
+            f"{name}/part_{number}",
+            shape=own_shape,
+            dtype=element_type,
+            initializer=begin,
+            _scope=plain,
+            **arguments,
+        )
+        part.save_slice_info = SaveSliceInfo(name, shape.as_list(), offset, size)
+        parts.append(part)
+    store.partitioned[name] = PartitionedVariable(name, shape, element_type, parts, partitions)
+    return store.partitioned[name]
+
+
+def _for_part(initializer, dtype, partition_info):
+    """The initializer of a part, which is told of what it is one."""
+    if initializer is None:
+        initializer = GlorotUniform() if dtype.is_floating else Zeros()
+    if isinstance(initializer, type):
+        initializer = initializer()
+    try:
+        takes = inspect.signature(initializer).parameters
+    except (TypeError, ValueError):  # what is written in C does not always tell
+        takes = ()
+    if "partition_info" in takes:
+        return functools.partial(initializer, partition_info=partition_info)
+    return initializer
+
+
 def _made_by_getter(scope, name, reuse=None, partitioner=None, **arguments):
     """What a custom getter is given to call: get_variable by a full name, as if there were no getter."""
     arguments.pop("custom_getter", None)
@@ -250,7 +352,7 @@ def _reused(variable, name, reuse, shape, dtype):
     if not reuse:
         raise ValueError(
             f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
-            f"reuse=tf.AUTO_REUSE in VarScope? It was made at {variable.op.defined_at}."
+            f"reuse=tf.AUTO_REUSE in VarScope? It was made at {_first_node(variable).defined_at}."
         )
     if shape is not None and not TensorShape(shape).is_compatible_with(variable.shape):
         raise ValueError(
@@ -263,6 +365,10 @@ def _reused(variable, name, reuse, shape, dtype):
             f"{dtypes.as_dtype(dtype).name} and found dtype {variable.dtype.base_dtype.name}."
         )
     return variable
+
+
+def _first_node(variable):
+    return variable.parts[0].op if isinstance(variable, PartitionedVariable) else variable.op
 
 
 def _initial_value(name, shape, dtype, initializer):
@@ -289,7 +395,7 @@ class variable_scope:
       name_or_scope: a name, a VariableScope to enter again, or None for `default_name`.
       default_name: a name that gets _1, _2 ... if it is taken.
       values: Tensors that decide the graph.
-      initializer, regularizer, caching_device, dtype, constraint, use_resource: defaults for
+      initializer, regularizer, caching_device, partitioner, dtype, constraint, use_resource: defaults for
         variables made inside.
       reuse: True, None (inherit) or AUTO_REUSE.
       auxiliary_name_scope: False to leave the name scope of ops as it is.

@@ -42,7 +42,8 @@ class UniformUnitScaling(Initializer):
         self.factor, self.seed, self.dtype = factor, seed, dtype
 
     def __call__(self, shape, dtype=None, partition_info=None):
-        sizes = [int(size) for size in shape]
+        whole = shape if partition_info is None else partition_info.full_shape
+        sizes = [int(size) for size in whole]
         limit = math.sqrt(3.0 / max(1, math.prod(sizes[:-1]))) * self.factor
         return random_uniform(shape, -limit, limit, self._type(dtype), seed=self.seed)
 
@@ -60,7 +61,9 @@ class Identity(Initializer):
             )
         rows, columns = (int(size) for size in shape)
         kind = self._type(dtype)
-        diagonal = gen_ops.range(0, rows, 1)
+        row, column = (0, 0) if partition_info is None else partition_info.var_offset
+        # Where a row of the part has no element of the diagonal, its number is out of range.
+        diagonal = gen_ops.range(row - column, row - column + rows, 1)
         return one_hot(
             diagonal, columns, on_value=constant(self.gain, kind), off_value=constant(0, kind)
         )

@@ -80,7 +80,7 @@ from millrace._ops.rearranging import *
 from millrace._ops.reductions import *
 from millrace._ops.segments import *
 from millrace._ops.shaped import *
-from millrace._ops.sparse import sparse_placeholder
+from millrace._ops.sparse import sparse_placeholder, sparse_tensor_to_dense
 from millrace._ops.text import *
 from millrace._ops.statistics import (
     is_non_decreasing,

@@ -239,3 +239,51 @@ def test_what_goes_wrong_with_files_is_an_error_of_both_kinds(tmp_path):
     with pytest.raises(ValueError, match="mode is not one of"):
         tf.gfile.GFile(missing, "q")
     np.testing.assert_equal(tf.gfile.Exists(missing), False)
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_slices_of_a_variable_by_rows_of_places(use_resource):
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([[1.0, 2.0], [3.0, 4.0]], use_resource=use_resource)
+        session.run(v.initializer)
+        assert session.run(v.gather_nd([[0, 1], [1, 0]])).tolist() == [2, 3]
+        assert session.run(v.sparse_read([1])).tolist() == [[3, 4]]
+        session.run(v.scatter_nd_add([[0, 0]], [5.0]))
+        session.run(v.scatter_nd_sub([[1]], [[1.0, 1.0]]))
+        changed = session.run(v.scatter_nd_update([[1, 1]], [9.0]))
+        assert changed.tolist() == session.run(v).tolist() == [[6, 2], [2, 9]]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_variable_counts_up_to_a_limit(use_resource):
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(0, use_resource=use_resource)
+        session.run(v.initializer)
+        counted = v.count_up_to(2)
+        assert [session.run(counted), session.run(counted)] == [0, 1]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(counted)
+
+
+def test_a_sparse_tensor_becomes_dense():
+    with tf.Graph().as_default(), tf.Session() as session:
+        sparse = tf.SparseTensor([[0, 1], [1, 0]], [3, 4], [2, 2])
+        assert session.run(tf.sparse_tensor_to_dense(sparse, -1)).tolist() == [[-1, 3], [4, -1]]
+        with pytest.raises(TypeError, match="must be a SparseTensor"):
+            tf.sparse_tensor_to_dense([1])
+
+
+def test_variables_go_to_the_task_that_has_least():
+    strategy = tf.contrib.training.GreedyLoadBalancingStrategy(
+        2, tf.contrib.training.byte_size_load_fn
+    )
+    setter = tf.train.replica_device_setter(ps_tasks=2, ps_strategy=strategy)
+    with tf.Graph().as_default(), tf.device(setter):
+        sizes = [8, 2, 2, 2, 4]
+        made = [tf.get_variable(f"v{i}", [size]) for i, size in enumerate(sizes)]
+    assert [v.device[-1] for v in made] == ["0", "1", "1", "1", "1"]
+
+
+def test_checkpoints_are_read_by_names_of_contrib_too():
+    for name in ("list_variables", "load_checkpoint", "load_variable", "init_from_checkpoint"):
+        assert getattr(tf.contrib.framework, name) is getattr(tf.train, name)

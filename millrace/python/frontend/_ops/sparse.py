@@ -1,5 +1,6 @@
-"""Sparse tensors that are fed."""
+"""Sparse tensors that are fed, or become dense."""
 
+from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.sparse_tensor import SparseTensor
@@ -37,3 +38,27 @@ def sparse_placeholder(dtype, shape=None, name=None):
         values = placeholder(dtype, [None], name="values")
         indices = placeholder(dtypes.int64, [None, rank], name="indices")
         return SparseTensor(indices, values, dense_shape)
+
+
+def sparse_tensor_to_dense(sp_input, default_value=0, validate_indices=True, name=None):
+    """The Tensor of a SparseTensor, with `default_value` where it has nothing.
+
+    Args:
+      sp_input: a SparseTensor.
+      default_value: a scalar of its type.
+      validate_indices: True to refuse places that are out of order or come twice.
+      name: a name for the node.
+
+    Raises:
+      TypeError: if it is no SparseTensor.
+    """
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError(f"Input must be a SparseTensor: {sp_input!r}")
+    return gen_ops.sparse_to_dense(
+        sp_input.indices,
+        sp_input.dense_shape,
+        sp_input.values,
+        default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )

@@ -32,6 +32,18 @@ class SliceChanges:
         """A node that divides by the slices of an IndexedSlices."""
         return self._scatter("div", sparse_delta, use_locking, name)
 
+    def scatter_nd_add(self, indices, updates, name=None):
+        """A node that adds to the slices whose places the rows of `indices` are."""
+        return self.change_slices("nd_add", indices, updates, True, name)
+
+    def scatter_nd_sub(self, indices, updates, name=None):
+        """A node that subtracts from the slices whose places the rows of `indices` are."""
+        return self.change_slices("nd_sub", indices, updates, True, name)
+
+    def scatter_nd_update(self, indices, updates, name=None):
+        """A node that sets the slices whose places the rows of `indices` are."""
+        return self.change_slices("nd_update", indices, updates, True, name)
+
     def _scatter(self, kind, delta, use_locking, name):
         if not hasattr(delta, "indices") or not hasattr(delta, "values"):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r}")

@@ -175,6 +175,10 @@ class Variable(SliceChanges, VariableMessages):
         session = session_or_default(session, self.graph, "Variable.load()")
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 
+    def gather_nd(self, indices, name=None):
+        """The slices of the value whose places the rows of `indices` are; see tf.gather_nd."""
+        return gen_ops.gather_nd(self.value(), indices, name=name)
+
     def set_shape(self, shape):
         """Adds what the program knows of the shape. ValueError if it contradicts what is known."""
         self._shape = self._shape.merge_with(shape)
@@ -270,6 +274,10 @@ class RefVariable(Variable):
         scatter = getattr(gen_ops, f"scatter_{kind}")
         return scatter(self._handle, indices, updates, use_locking=use_locking, name=name)
 
+    def sparse_read(self, indices, name=None):
+        """The slices of the value at these indices."""
+        return gen_ops.gather_v2(self._handle, indices, 0, name=name)
+
 
 class ResourceVariable(Variable):
     """A variable that ops read and write through a handle."""
@@ -353,6 +361,10 @@ class ResourceVariable(Variable):
         made = scatter(self._handle, indices, updates, name=name)
         with self.graph.control_dependencies([made]):
             return self._read()
+
+    def count_up_to(self, limit):
+        """A node that adds 1 and gives the value before; OutOfRangeError at `limit`."""
+        return gen_ops.resource_count_up_to(self._handle, limit=limit, T=self._dtype)
 
     def sparse_read(self, indices, name=None):
         """The slices of the value at these indices."""

@@ -79,8 +79,10 @@ def test_sizes_above_32_bits_stay_what_they_are(given):
 
 def test_small_sizes_make_shapes_of_32_bits():
     x = tf.placeholder(tf.float32)
-    for shape in ([3], np.array([3]), TensorShape([3])):
+    for shape in ([3], TensorShape([3])):
         assert tf.reshape(x, shape).op.inputs[1].dtype == tf.int32
+    # An array has a type, which TensorFlow keeps too.
+    assert tf.reshape(x, np.array([3])).op.inputs[1].dtype == tf.int64
 
 
 def test_the_shape_of_something_large_needs_a_type_that_holds_it():

@@ -12,7 +12,7 @@ from millrace import _millrace
 from millrace._graph.graph import Graph
 from millrace._graph.graph_def import GraphDef
 from millrace._summaries.messages import Event, SessionLog, Summary, TaggedRunMetadata
-from millrace._input.record_files import tf_record_iterator
+from millrace._summaries.record_files import tf_record_iterator
 from millrace._values import errors
 
 _log = logging.getLogger("millrace")

@@ -4,40 +4,8 @@ import gzip
 import zlib
 
 from millrace import _millrace
+from millrace._input.record_options import TFRecordOptions
 from millrace._values import errors
-
-
-class TFRecordCompressionType:
-    """How a file of records is compressed."""
-
-    NONE, ZLIB, GZIP = 0, 1, 2
-
-
-_NAMES = {"": "", None: "", "ZLIB": "ZLIB", "GZIP": "GZIP", 0: "", 1: "ZLIB", 2: "GZIP"}
-
-
-class TFRecordOptions:
-    """How a file of records is compressed: "", "ZLIB", "GZIP", or a TFRecordCompressionType.
-
-    Raises:
-      ValueError: for anything else.
-    """
-
-    def __init__(self, compression_type=None, **unused):
-        self.compression_type = _compression(compression_type)
-
-    @staticmethod
-    def get_compression_type_string(options):
-        """The name: "", "ZLIB" or "GZIP" of TFRecordOptions, or of what they are made of."""
-        return _compression(options)
-
-
-def _compression(options):
-    if isinstance(options, TFRecordOptions):
-        return options.compression_type
-    if options not in _NAMES:
-        raise ValueError(f"Not a valid compression_type: {options!r}; '', 'ZLIB' and 'GZIP' are")
-    return _NAMES[options]
 
 
 class TFRecordWriter:
@@ -52,7 +20,7 @@ class TFRecordWriter:
     """
 
     def __init__(self, path, options=None):
-        compression = _compression(options)
+        compression = TFRecordOptions.get_compression_type_string(options)
         self._path, self._zlib = path, None
         try:
             if compression == "GZIP":
@@ -112,7 +80,7 @@ def tf_record_iterator(path, options=None):
       errors.NotFoundError: if there is no such file.
       errors.DataLossError: if it is damaged. A last record that is cut off is left out.
     """
-    compression = _compression(options)
+    compression = TFRecordOptions.get_compression_type_string(options)
     try:
         with open(path, "rb") as file:
             data = file.read()

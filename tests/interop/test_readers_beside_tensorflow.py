@@ -1,0 +1,34 @@
+"""Files of records that either writes and both read, and readers of files, on TensorFlow and on Millrace."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tasks import DEADLINE, ROOT
+
+PROGRAM = ROOT / "tests" / "interop" / "reader_programs.py"
+PYTHONS = {"tensorflow": sys.executable, "millrace": "python3"}
+
+
+def ran(module, folder, task):
+    done = subprocess.run(
+        [PYTHONS[module], PROGRAM, module, folder, task],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("writer", PYTHONS)
+def test_both_read_the_same_whoever_wrote(tmp_path, writer):
+    ran(writer, tmp_path, "write")
+    theirs, ours = (json.loads(ran(reader, tmp_path, "read")) for reader in PYTHONS)
+    assert theirs.keys() == ours.keys()
+    differing = {name: (theirs[name], ours[name]) for name in theirs if theirs[name] != ours[name]}
+    assert differing == {}
+    # What they agree on is what was written.
+    assert [step[1] for step in ours["GZIP"][0:7:2]] == ["one", "", "x" * 5000, "\xff\x00"]

@@ -173,7 +173,7 @@ template <class T>
 void paint_edges(void* pixels, const std::array<int64_t, 3>& sizes,
                  const std::array<int64_t, 4>& edges, const Color& color) {
   T* const image = static_cast<T*>(pixels);
-  const auto [height, width, channels] = sizes;
+  const int64_t height = sizes[0], width = sizes[1], channels = sizes[2];
   const auto [top, left, bottom, right] = edges;
   const auto paint = [&](int64_t y, int64_t x) {
     for (int64_t c = 0; c < channels; ++c)

@@ -17,7 +17,6 @@ struct Dual {
   double value = 0, slope = 0;
 
   friend Dual operator+(Dual x, Dual y) { return {x.value + y.value, x.slope + y.slope}; }
-  friend Dual operator-(Dual x, Dual y) { return {x.value - y.value, x.slope - y.slope}; }
   friend Dual operator*(Dual x, Dual y) {
     return {x.value * y.value, x.slope * y.value + x.value * y.slope};
   }

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "millrace/op/blocking.h"
+#include "millrace/op/infer.h"
 #include "millrace/ops/script/families.h"
 
 namespace millrace {
@@ -76,6 +77,7 @@ Status register_script_calls(OpRegistry& ops, std::shared_ptr<ScriptHost> host) 
       .doc = "What the Python function of this token returns for the inputs, in the process of the "
              "program that made the graph.",
       .signature = kSignature,
+      .infer = infer::unknown,
       .cpu = call,
       .not_differentiable = "what a Python function computes is not known",
       .stateful = true,
@@ -86,6 +88,7 @@ Status register_script_calls(OpRegistry& ops, std::shared_ptr<ScriptHost> host) 
       .name = "PyFuncStateless",
       .doc = "PyFunc of a function that gives the same for the same inputs.",
       .signature = kSignature,
+      .infer = infer::unknown,
       .cpu = call,
       .not_differentiable = "what a Python function computes is not known",
       .foldable = false,
@@ -96,6 +99,12 @@ Status register_script_calls(OpRegistry& ops, std::shared_ptr<ScriptHost> host) 
       .doc = "PyFunc of a function that computes with eager tensors, which are not here.",
       .signature = "input: Tin -> output: Tout | token: string, is_async: bool = false, "
                    "Tin: list(type) >= 0, Tout: list(type) >= 0",
+      .infer = infer::unknown,
+      .cpu = [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
+        return unimplemented("EagerPyFunc '", spec.node_name,
+                             "' computes with eager tensors, which are not here; use tf.py_func or "
+                             "tf.numpy_function");
+      },
       .not_differentiable = "there are no eager tensors, from which it would be known",
       .stateful = true,
       .foldable = false,

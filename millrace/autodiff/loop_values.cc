@@ -100,7 +100,6 @@ Result<Endpoint> LoopGradient::stack_for(Endpoint of) {
 }
 
 Result<Endpoint> LoopGradient::kept_on_stack(Endpoint of) {
-  PlacedNodes& nodes = all_.nodes_;
   const BranchId branch = all_.place_of(of).branch;
   MR_ASSIGN(const Endpoint stack, stack_for(of));
   MR_ASSIGN(const Endpoint handle, all_.enter_forward(stack, frame_));

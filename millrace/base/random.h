@@ -27,7 +27,8 @@ class SeededRandom final : public Random {
   std::mt19937_64 engine_ MR_GUARDED_BY(mutex_);
 };
 
-// A generator seeded from the operating system's entropy.
+// A generator seeded from the operating system's entropy, and again in each process that is forked
+// off: ids of two processes differ.
 std::unique_ptr<Random> make_random();
 
 }  // namespace millrace

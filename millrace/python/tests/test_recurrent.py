@@ -417,3 +417,22 @@ def test_layers_of_both_directions(session):
     assert "net/stack_bidirectional_rnn/cell_0/bidirectional_rnn/fw/gru_cell/gates/bias" in names()
     with pytest.raises(ValueError, match="must have the same depth"):
         tf.contrib.rnn.stack_bidirectional_dynamic_rnn(kinds(), kinds()[:1], x)
+
+
+def test_the_state_of_a_cell_is_fed_as_it_was_fetched(session):
+    cell = tf.nn.rnn_cell.BasicLSTMCell(3)
+    start = cell.zero_state(2, tf.float32)
+    x = tf.placeholder(tf.float32, [2, 4])
+    _, end = cell(x, start)
+    session.run(tf.global_variables_initializer())
+    values = np.ones([2, 4], np.float32)
+    first = session.run(end, {x: values})
+    second = session.run(end, {x: values, start: first})
+    third = session.run(end, {x: values, start: second})
+    assert not np.allclose(first.c, second.c) and not np.allclose(second.c, third.c)
+    by_parts = session.run(end, {x: values, start.c: second.c, start.h: second.h})
+    assert np.array_equal(by_parts.c, third.c)
+    one = session.run(x, {(x,): [values]})
+    assert np.array_equal(session.run(x, {(x,): [one + 1]}), values + 1)
+    with pytest.raises(ValueError, match="2 Tensors are fed 1 values"):
+        session.run(end, {x: values, start: first.c})

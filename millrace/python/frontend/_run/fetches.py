@@ -82,12 +82,16 @@ class Fetches:
 
 
 def parted(feed_dict):
-    """(key, value) for all that is fed, the parts of SparseTensors one by one.
+    """(key, value) for all that is fed, the parts of SparseTensors and of structures one by one.
 
     Raises:
       TypeError: if what is fed for a SparseTensor does not have three parts.
+      ValueError: if a structure of Tensors is fed something with another number of parts.
     """
     for key, value in feed_dict.items():
+        if structure.is_sequence(key):
+            yield from _parts(key, value)
+            continue
         if not isinstance(key, SparseTensor):
             yield key, value
             continue
@@ -97,6 +101,16 @@ def parted(feed_dict):
                 f"dense_shape), not {value!r}"
             )
         yield from zip(components(key), value)
+
+
+def _parts(keys, values):
+    """Of a structure of Tensors, such as the state of a cell, as it was fetched."""
+    keys, values = structure.flatten(keys), structure.flatten(values)
+    if len(keys) != len(values):
+        raise ValueError(
+            f"{len(keys)} Tensors are fed {len(values)} values: the structures differ ({keys})"
+        )
+    return zip(keys, values)
 
 
 def cache_key(fetches):

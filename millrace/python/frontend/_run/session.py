@@ -97,7 +97,9 @@ class BaseSession:
             key = cache_key(fetches)
             if feed_dict:
                 key = (key, *feed_dict)
-            if len(values) == len(feed_dict or ()):
+            # Only what is fed as it is: another time a structure is to be taken apart again.
+            is_flat = not any(isinstance(each, tuple) for each in feed_dict or ())
+            if is_flat and len(values) == len(feed_dict or ()):
                 if len(self._steps) >= _MAX_PREPARED:
                     self._steps.clear()
                 self._steps[key] = step

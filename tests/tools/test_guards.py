@@ -384,7 +384,7 @@ def test_programs_the_runtime_and_tests_may_reach_for_the_machine(faults):
 
 
 def test_a_file_that_need_not_reach_for_the_machine_any_more_is_named(faults):
-    file = "millrace/ops/loops/random_stream.cc"
+    file = "millrace/ops/loops/philox_blocks.cc"
     assert faults("host", {file: "int seed = 0;\n"}) == [
         f"tools/guards/host.py:1: {file} reaches for nothing any more: take it off the list"
     ]

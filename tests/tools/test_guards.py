@@ -383,6 +383,15 @@ def test_programs_the_runtime_and_tests_may_reach_for_the_machine(faults):
     assert faults("host", files) == []
 
 
+def test_ops_and_formats_reach_the_disk_through_the_host_alone(faults):
+    opened = 'std::ifstream file("/words");\n'
+    assert faults(
+        "host", {"millrace/ops/tables/text.cc": opened, "millrace/bin/main.cc": opened}
+    ) == [
+        "millrace/ops/tables/text.cc:1: std::ifstream is reached for: take it from a Host (base/host.h)"
+    ]
+
+
 def test_a_file_that_need_not_reach_for_the_machine_any_more_is_named(faults):
     file = "millrace/ops/loops/philox_blocks.cc"
     assert faults("host", {file: "int seed = 0;\n"}) == [

@@ -5,6 +5,7 @@
 
 #include "millrace/io/bundle_reader.h"
 #include "millrace/io/bundle_writer.h"
+#include "millrace/io/paths.h"
 
 namespace millrace::io {
 namespace {
@@ -45,8 +46,7 @@ Status merge_bundles(Files& files, const std::vector<std::string>& prefixes,
       MR_TRY(files.facts(data.back()).status());
     }
   }
-  if (const size_t slash = destination.rfind('/'); slash != std::string::npos && slash > 0)
-    MR_TRY(files.make_directories(destination.substr(0, slash)));
+  MR_TRY(make_directory_of(files, destination));
   const auto count = static_cast<int>(data.size());
   const std::string index = str_cat(index_path(destination), ".tempstate", random.next());
   const Status written = write_bundle_index(files, index, count, entries);

@@ -6,6 +6,7 @@
 #include "millrace/format/wire_format.h"
 #include "millrace/io/crc32c.h"
 #include "millrace/io/little_endian.h"
+#include "millrace/io/paths.h"
 #include "millrace/io/table.h"
 
 namespace millrace::io {
@@ -35,11 +36,6 @@ StringHead string_head(std::span<const std::string> texts) {
   return head;
 }
 
-std::string directory_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
 bool overlaps(const Slice& a, const Slice& b) {
   const Slice part = common_part(a, b);
   return std::all_of(part.extents.begin(), part.extents.end(),
@@ -51,8 +47,7 @@ bool overlaps(const Slice& a, const Slice& b) {
 Result<std::unique_ptr<BundleWriter>> BundleWriter::create(Files& files, std::string prefix,
                                                            Random& random) {
   if (prefix.empty()) return invalid("a checkpoint needs a prefix; it is empty");
-  if (const std::string directory = directory_of(prefix); !directory.empty())
-    MR_TRY(files.make_directories(directory));
+  MR_TRY(make_directory_of(files, prefix));
   std::unique_ptr<BundleWriter> writer(new BundleWriter(files, std::move(prefix), random.next()));
   MR_ASSIGN(writer->data_, files.create(writer->data_name_));
   return writer;

@@ -42,7 +42,6 @@ class BundleWriter {
   BundleWriter(Files& files, std::string prefix, uint64_t number);
   Status put(std::string key, const Tensor& tensor);
   Result<BundleEntry> write_data(const Tensor& tensor);
-  Status write_index();
   void remove_leavings();
 
   Files& files_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "millrace/io/glob.h"
+#include "millrace/io/paths.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/files/file_kernel.h"
@@ -27,8 +28,7 @@ Result<std::vector<Tensor>> read_file(const FileWorkplace& at, const std::vector
 Result<std::vector<Tensor>> write_file(const FileWorkplace& at, const std::vector<Tensor>& inputs) {
   MR_ASSIGN(const std::string path, scalar_text(inputs[0], "filename"));
   MR_ASSIGN(const std::string contents, scalar_text(inputs[1], "contents"));
-  if (const size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0)
-    MR_TRY(at.files.make_directories(path.substr(0, slash)));
+  MR_TRY(io::make_directory_of(at.files, path));
   MR_ASSIGN(const auto file, at.files.create(path));
   MR_TRY(file->append(contents));
   MR_TRY(file->close());

@@ -87,21 +87,33 @@ Status BundleReader::read_bytes(const BundleEntry& entry, const Shard& shard,
   return done == into.size() ? Status() : lost(shard.path, " ended while it was read");
 }
 
-Result<Tensor> BundleReader::read_entry(const std::string& name, const BundleEntry& entry) const {
+Result<const BundleReader::Shard*> BundleReader::shard_of(const std::string& name,
+                                                          const BundleEntry& entry) const {
   MR_ASSIGN(const Shard* const from, shard(entry.shard));
   if (entry.offset > from->size || entry.size > from->size - entry.offset) {
     return lost(from->path, " has ", from->size, " bytes, but '", name, "' would lie at ",
                 entry.offset, " to ", entry.offset + entry.size,
                 ": the file is cut off, or belongs to another index");
   }
-  if (entry.dtype == DType::string) return read_strings(entry, *from).with(name);
+  const auto wanted = static_cast<uint64_t>(entry.shape.num_elements());
+  if (entry.dtype == DType::string) {
+    // Every string has a byte of length at least.
+    if (entry.size < 4 || wanted > entry.size - 4)
+      return lost(entry.size, " bytes can't hold ", wanted, " strings").with(name);
+    return from;
+  }
   if (!is_plain(entry.dtype))
     return unimplemented("'", name, "' is of ", dtype_name(entry.dtype), ", which can't be read");
-  const auto wanted = static_cast<uint64_t>(entry.shape.num_elements());
   if (entry.size % dtype_size(entry.dtype) != 0 || entry.size / dtype_size(entry.dtype) != wanted) {
     return lost("'", name, "' has ", entry.size, " bytes, which is no ", dtype_name(entry.dtype),
                 entry.shape.to_string());
   }
+  return from;
+}
+
+Result<Tensor> BundleReader::read_entry(const std::string& name, const BundleEntry& entry) const {
+  MR_ASSIGN(const Shard* const from, shard_of(name, entry));
+  if (entry.dtype == DType::string) return read_strings(entry, *from).with(name);
   MR_ASSIGN(Tensor tensor, Tensor::allocate(entry.dtype, entry.shape));
   const std::span<char> bytes(static_cast<char*>(tensor.mutable_data()), tensor.num_bytes());
   MR_TRY(read_bytes(entry, *from, bytes));
@@ -111,15 +123,11 @@ Result<Tensor> BundleReader::read_entry(const std::string& name, const BundleEnt
 }
 
 Result<Tensor> BundleReader::read_strings(const BundleEntry& entry, const Shard& shard) const {
-  const auto count = static_cast<uint64_t>(entry.shape.num_elements());
-  // Every string has a byte of length at least.
-  if (entry.size < 4 || count > entry.size - 4)
-    return lost(entry.size, " bytes can't hold ", count, " strings");
   std::string bytes(entry.size, '\0');
   MR_TRY(read_bytes(entry, shard, bytes));
   wire::Reader reader(bytes);
   MR_ASSIGN(Tensor tensor, Tensor::allocate(DType::string, entry.shape));
-  std::vector<uint64_t> lengths(count);
+  std::vector<uint64_t> lengths(static_cast<size_t>(entry.shape.num_elements()));
   uint64_t total = 0;
   for (uint64_t& length : lengths) {
     if (!reader.next_varint(&length) || length > entry.size - total)
@@ -150,58 +158,63 @@ Result<Tensor> BundleReader::read_strings(const BundleEntry& entry, const Shard&
 
 Result<Tensor> BundleReader::read(const std::string& name) const {
   MR_ASSIGN(const BundleEntry found, entry(name));
-  if (found.slices.empty()) return read_entry(name, found);
-  return read_slice(name, Slice::whole(found.shape.rank()));
+  return read(name, found);
 }
 
-Result<Tensor> BundleReader::read_slice(const std::string& name, const Slice& slice) const {
-  MR_ASSIGN(const BundleEntry found, entry(name));
+Result<Tensor> BundleReader::read(const std::string& name, const BundleEntry& found) const {
+  if (found.slices.empty()) return read_entry(name, found);
+  return read_slice(name, found, Slice::whole(found.shape.rank()));
+}
+
+Result<BundleEntry> BundleReader::slice_entry(const std::string& name, const BundleEntry& found,
+                                              const Slice& stored, const Slice& box) const {
+  MR_ASSIGN(const std::optional<std::string> bytes, index_->find(slice_key(name, stored)));
+  if (!bytes)
+    return lost(index_path(prefix_), ": slice '", stored.to_string(), "' of '", name,
+                "' is missing");
+  MR_ASSIGN(BundleEntry part, decode_bundle_entry(*bytes).with(name));
+  MR_ASSIGN(const Shape shape, box.shape());
+  if (part.shape != shape || part.dtype != found.dtype)
+    return lost("slice '", stored.to_string(), "' of '", name,
+                "' has another type or shape than it should");
+  MR_TRY(shard_of(name, part).status());
+  return part;
+}
+
+Result<Tensor> BundleReader::read_slice(const std::string& name, const BundleEntry& found,
+                                        const Slice& slice) const {
   MR_ASSIGN(const Slice wanted, slice.within(found.shape));
   MR_ASSIGN(const Shape shape, wanted.shape());
-  // As large as the files are, whatever the index says.
-  if (!found.slices.empty()) {
-    int64_t held = 0;
-    for (const Slice& stored : found.slices) {
-      MR_ASSIGN(const Slice box, stored.within(found.shape).with(name));
-      held += num_elements(common_part(box, wanted));
-    }
-    if (held < shape.num_elements()) {
-      return failed_precondition("the slices of '", name, "' in the checkpoint hold ", held, " of ",
-                                 shape.num_elements(), " elements of '", wanted.to_string(), "'");
-    }
+  // All parts are looked up before anything is allocated: the result is as large as what the files
+  // hold of it, whatever the index says.
+  std::vector<std::pair<Slice, BundleEntry>> parts;
+  int64_t held = 0;
+  for (const Slice& stored : found.slices) {
+    MR_ASSIGN(Slice box, stored.within(found.shape).with(name));
+    const int64_t common = num_elements(common_part(box, wanted));
+    if (common == 0) continue;
+    held += common;
+    MR_ASSIGN(BundleEntry part, slice_entry(name, found, stored, box));
+    parts.emplace_back(std::move(box), std::move(part));
+  }
+  if (found.slices.empty()) {
+    MR_ASSIGN(Slice box, Slice::whole(found.shape.rank()).within(found.shape));
+    parts.emplace_back(std::move(box), found);
+  } else if (held < shape.num_elements()) {
+    return failed_precondition("the slices of '", name, "' in the checkpoint hold ", held, " of ",
+                               shape.num_elements(), " elements of '", wanted.to_string(), "'");
   }
   std::optional<Tensor> made;
-  const auto take = [&](const Slice& box, const Tensor& from) -> Status {
+  for (const auto& [box, part] : parts) {
+    MR_ASSIGN(Tensor from, read_entry(name, part));
     if (box == wanted) {
-      made = from;
-      return {};
+      made = std::move(from);
+      continue;
     }
     if (!made) {
       MR_ASSIGN(made, Tensor::zeros(found.dtype, shape));
     }
-    return copy_elements(common_part(box, wanted), box, from, wanted, *made);
-  };
-  if (found.slices.empty()) {
-    MR_ASSIGN(const Tensor whole, read_entry(name, found));
-    MR_ASSIGN(const Slice box, Slice::whole(found.shape.rank()).within(found.shape));
-    MR_TRY(take(box, whole));
-    return *std::move(made);
-  }
-  for (const Slice& stored : found.slices) {
-    MR_ASSIGN(const Slice box, stored.within(found.shape));
-    if (num_elements(common_part(box, wanted)) == 0) continue;
-    const std::string key = slice_key(name, stored);
-    MR_ASSIGN(const std::optional<std::string> bytes, index_->find(key));
-    if (!bytes)
-      return lost(index_path(prefix_), ": slice '", stored.to_string(), "' of '", name,
-                  "' is missing");
-    MR_ASSIGN(const BundleEntry part, decode_bundle_entry(*bytes).with(name));
-    MR_ASSIGN(const Shape part_shape, box.shape());
-    if (part.shape != part_shape || part.dtype != found.dtype)
-      return lost("slice '", stored.to_string(), "' of '", name,
-                  "' has another type or shape than it should");
-    MR_ASSIGN(const Tensor from, read_entry(name, part));
-    MR_TRY(take(box, from));
+    MR_TRY(copy_elements(common_part(box, wanted), box, from, wanted, *made));
   }
   if (!made) return Tensor::zeros(found.dtype, shape);
   return *std::move(made);

@@ -33,8 +33,10 @@ class BundleReader {
   // Errors: as `entry`; DATA_LOSS for damaged or missing bytes; FAILED_PRECONDITION if slices do
   // not cover it.
   Result<Tensor> read(const std::string& name) const;
-  // A box of it, however it was saved.
-  Result<Tensor> read_slice(const std::string& name, const Slice& slice) const;
+  // The same of what `entry` has found, and a box of it, however it was saved.
+  Result<Tensor> read(const std::string& name, const BundleEntry& found) const;
+  Result<Tensor> read_slice(const std::string& name, const BundleEntry& found,
+                            const Slice& slice) const;
 
   // `see` of all keys in order, the keys of slices among them, until it fails.
   Status each(const std::function<Status(std::string_view key, const BundleEntry&)>& see) const;
@@ -49,6 +51,11 @@ class BundleReader {
     std::string path;
   };
   Result<const Shard*> shard(int number) const;
+  // Where the bytes of an entry are, all of them, and as many as its type and shape need.
+  Result<const Shard*> shard_of(const std::string& name, const BundleEntry& entry) const;
+  // One of the slices that `found` was saved in, `box` of it. Errors: DATA_LOSS if it is missing.
+  Result<BundleEntry> slice_entry(const std::string& name, const BundleEntry& found,
+                                  const Slice& stored, const Slice& box) const;
   // What an entry with bytes of its own says.
   Result<Tensor> read_entry(const std::string& name, const BundleEntry& entry) const;
   Result<Tensor> read_strings(const BundleEntry& entry, const Shard& shard) const;

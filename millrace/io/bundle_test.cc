@@ -96,10 +96,12 @@ TEST_CASE("slices are put together, whole or in any box") {
 
   const auto reader = BundleReader::open(disk.files, "m").value();
   CHECK(reader->read("w").value() == Tensor::of<float>(whole, {1, 2, 3, 4, 5, 6, 7, 8}));
-  CHECK(reader->read_slice("w", rest).value() == Tensor::of<float>({3, 2}, {3, 4, 5, 6, 7, 8}));
-  CHECK(reader->read_slice("w", Slice::parse("0,2:1,1").value()).value() ==
+  const BundleEntry found = reader->entry("w").value();
+  CHECK(reader->read_slice("w", found, rest).value() ==
+        Tensor::of<float>({3, 2}, {3, 4, 5, 6, 7, 8}));
+  CHECK(reader->read_slice("w", found, Slice::parse("0,2:1,1").value()).value() ==
         Tensor::of<float>({2, 1}, {2, 4}));
-  CHECK_FALSE(reader->read_slice("w", Slice::parse("3,2:-").value()).ok());
+  CHECK_FALSE(reader->read_slice("w", found, Slice::parse("3,2:-").value()).ok());
   CHECK(reader->tensors()->size() == 1);
 }
 
@@ -124,6 +126,34 @@ TEST_CASE("a tensor of which a slice is missing is not read as zeros") {
       writer->add_slice("w", {4}, Slice::parse("0,2").value(), Tensor::vector<float>({1, 2})).ok());
   REQUIRE(writer->finish().ok());
   CHECK(disk.load("m", "w").status().code() == Code::failed_precondition);
+}
+
+TEST_CASE("slices that the files don't hold are lost before anything is made for them") {
+  Disk disk;
+  constexpr int64_t kClaimed = int64_t{1} << 44;
+  const Slice first = Slice::parse("0,1").value();
+  const Slice rest = Slice::parse(str_cat("1,", kClaimed - 1)).value();
+  const auto writer = BundleWriter::create(disk.files, "m", disk.random).value();
+  REQUIRE(writer->add_slice("w", {kClaimed}, first, Tensor::vector<float>({1})).ok());
+  REQUIRE(writer->finish().ok());
+  const auto written = BundleReader::open(disk.files, "m").value();
+  std::map<std::string, BundleEntry> entries;
+  REQUIRE(written
+              ->each([&](std::string_view key, const BundleEntry& entry) -> Status {
+                entries.emplace(key, entry);
+                return {};
+              })
+              .ok());
+  entries.at("w").slices.push_back(rest);
+  entries[slice_key("w", rest)] = {.dtype = DType::f32,
+                                   .shape = {kClaimed - 1},
+                                   .shard = 0,
+                                   .offset = 0,
+                                   .size = 4 * (kClaimed - 1),
+                                   .checksum = 0,
+                                   .slices = {}};
+  REQUIRE(write_bundle_index(disk.files, index_path("m"), 1, entries).ok());
+  CHECK(disk.load("m", "w").status().code() == Code::data_loss);
 }
 
 TEST_CASE("a checkpoint that is not there is not found") {

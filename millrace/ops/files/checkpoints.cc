@@ -2,6 +2,7 @@
 #include "millrace/io/bundle_merge.h"
 #include "millrace/io/bundle_reader.h"
 #include "millrace/io/bundle_writer.h"
+#include "millrace/io/paths.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/files/file_kernel.h"
@@ -58,14 +59,14 @@ Result<Tensor> restore_one(const io::BundleReader& reader, const std::string& na
     return invalid("tensor_name = ", name, "; expected dtype ", dtype_name(dtype),
                    " does not equal original dtype ", dtype_name(entry.dtype));
   }
-  if (slice.empty()) return reader.read(name);
+  if (slice.empty()) return reader.read(name, entry);
   MR_ASSIGN(const io::SliceOfShape wanted, io::parse_slice_of_shape(slice).with(name));
   if (wanted.whole != entry.shape) {
     return invalid("tensor_name = ", name, "; shape in shape_and_slice spec ",
                    wanted.whole.to_string(),
                    " does not match the shape stored in checkpoint: ", entry.shape.to_string());
   }
-  return reader.read_slice(name, wanted.slice);
+  return reader.read_slice(name, entry, wanted.slice);
 }
 
 Result<std::vector<Tensor>> restore(const FileWorkplace& at, const std::vector<Tensor>& inputs,
@@ -117,11 +118,10 @@ Result<std::vector<Tensor>> merge(const FileWorkplace& at, const std::vector<Ten
   }
   MR_TRY(io::merge_bundles(at.files, prefixes, destination, at.random));
   if (!deletes_old_directories) return std::vector<Tensor>();
+  const std::string kept = io::directory_of(destination);
   for (const std::string& prefix : inputs[0].flat<std::string>()) {
-    const size_t slash = prefix.rfind('/');
-    const size_t kept = destination.rfind('/');
-    const std::string directory = slash == std::string::npos ? "" : prefix.substr(0, slash);
-    if (directory.empty() || directory == destination.substr(0, kept)) continue;
+    const std::string directory = io::directory_of(prefix);
+    if (directory.empty() || directory == kept) continue;
     // Others may still have something in it, or have removed it before.
     static_cast<void>(at.files.remove_directory(directory));
   }

@@ -11,6 +11,8 @@
 
 #include "millrace/base/mutex.h"
 
+#define MR_REQUIRES_SHARED(...) MR_THREAD_ATTRIBUTE(requires_shared_capability(__VA_ARGS__))
+
 namespace millrace {
 
 class MR_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {

@@ -88,7 +88,7 @@ class LearnedSampler final : public RangeSampler {
   }
 
  private:
-  int64_t sum_before(int64_t value) const MR_THREAD_ATTRIBUTE(requires_shared_capability(mutex_)) {
+  int64_t sum_before(int64_t value) const MR_REQUIRES_SHARED(mutex_) {
     const auto nodes = sums_.flat<int64_t>();
     int64_t sum = 0;
     for (int64_t i = value; i > 0; i -= i & -i) sum += nodes[static_cast<size_t>(i)];

@@ -51,14 +51,14 @@ Status Table::check_same(const TableSpec& other) const {
 
 Result<Tensor> Table::find(const Tensor& keys, const Tensor& fallback, CancelProbe& probe) const {
   MR_TRY(check_types(keys, fallback));
-  MR_ASSIGN(const Shape shape, values_shape(keys));
+  MR_ASSIGN(const Shape lead, lead_of(keys));
+  MR_ASSIGN(const Shape shape, joined(lead.dims(), spec_.value_shape));
   const bool has_many = fallback.shape() == shape;
   if (fallback.shape() != spec_.value_shape && !has_many) {
     return invalid("Expected shape ", spec_.value_shape.to_string(), " or ", shape.to_string(),
                    " for default value, got ", fallback.shape().to_string());
   }
   MR_ASSIGN(Tensor values, Tensor::allocate(spec_.value, shape));
-  MR_ASSIGN(const Shape lead, lead_of(keys));
   const auto count = static_cast<size_t>(lead.num_elements());
   const auto size = static_cast<size_t>(spec_.value_shape.num_elements());
   std::string room;
@@ -89,7 +89,7 @@ Status Table::fill(const Tensor& keys, const Tensor& values) {
     const std::string_view key = filled.key_of(keys, i, room);
     const auto row = filled.find(key);
     if (row && !filled.values().equals(*row, values, i)) {
-      Tensor before = *Tensor::allocate(spec_.value, {1});
+      MR_ASSIGN(Tensor before, Tensor::allocate(spec_.value, {1}));
       filled.values().copy_to(*row, before, 0);
       return failed_precondition("HashTable has different value for same key. Key ", shown(keys, i),
                                  " has ", shown(before, 0), " and trying to add value ",

@@ -12,6 +12,9 @@
 // An attempt is tried at once, and again after each change until it answers. A cancellation or
 // close() ends it. Answers run without the lock, on the thread that settled them. Thread-safe; the
 // owner must stay alive while somebody waits.
+//
+// Not for queues: their attempts stand in two lines, get on one element at a time and give back
+// what they took, which are rules of their own (state/queue_core.h, carried by state/queue.h).
 #pragma once
 
 #include <list>

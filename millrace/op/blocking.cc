@@ -88,4 +88,10 @@ void run_blocking(KernelContext& context, absl::AnyInvocable<Status()> work, Don
       ->start(step.cancellation, step.blocking);
 }
 
+Result<Files*> files_of(KernelContext& context) {
+  const DeviceContext& device = *context.step().device;
+  if (device.files == nullptr) return failed_precondition("device ", device.name, " has no files");
+  return device.files;
+}
+
 }  // namespace millrace

@@ -14,4 +14,7 @@ namespace millrace {
 // something that it shares with `done`.
 void run_blocking(KernelContext& context, absl::AnyInvocable<Status()> work, Done<void> done);
 
+// The files of the device, which outlive such work. Errors: FAILED_PRECONDITION if it has none.
+Result<Files*> files_of(KernelContext& context);
+
 }  // namespace millrace

@@ -7,17 +7,20 @@
 namespace millrace {
 
 void FileKernel::start(KernelContext& context, Done<void> done) {
-  Files* const files = context.step().device->files;
+  const Result<Files*> files = files_of(context);
+  if (!files.ok()) return done(files.status());
   Random* const random = context.step().device->random;
-  if (files == nullptr || random == nullptr)
-    return done(failed_precondition("device ", context.step().device->name, " has no files"));
+  if (random == nullptr) {
+    return done(
+        failed_precondition("device ", context.step().device->name, " has no random numbers"));
+  }
   std::vector<Tensor> inputs;
   for (int slot = 0; slot < context.num_inputs(); ++slot) inputs.push_back(context.input(slot));
   auto made = std::make_shared<std::vector<Tensor>>();
   run_blocking(
       context,
       // The kernel may be gone before its work: a step ends without it.
-      [work = work_, files, random, inputs = std::move(inputs), made]() -> Status {
+      [work = work_, files = *files, random, inputs = std::move(inputs), made]() -> Status {
         MR_ASSIGN(*made, work({*files, *random}, inputs));
         return {};
       },

@@ -66,12 +66,11 @@ class PrintKernel final : public Kernel {
 
 // Adds to a file, which others may print to at the same time.
 void print_to_file(KernelContext& context, std::string path, std::string line, Done<void> done) {
-  Files* const files = context.step().device->files;
-  if (files == nullptr)
-    return done(failed_precondition("device ", context.step().device->name, " has no files"));
+  const Result<Files*> files = files_of(context);
+  if (!files.ok()) return done(files.status());
   run_blocking(
       context,
-      [files, path = std::move(path), line = std::move(line)]() -> Status {
+      [files = *files, path = std::move(path), line = std::move(line)]() -> Status {
         MR_ASSIGN(const std::unique_ptr<WritableFile> file, files->append_to(path));
         MR_TRY(file->append(line));
         return file->flush();

@@ -41,12 +41,11 @@ void Reading::go_on() {
 }
 
 void Reading::read() {
-  Files* const files = context_.step().device->files;
-  if (files == nullptr)
-    return finish(failed_precondition("device ", context_.step().device->name, " has no files"));
+  const Result<Files*> files = files_of(context_);
+  if (!files.ok()) return finish(files.status());
   run_blocking(
       context_,
-      [self = shared_from_this(), files]() -> Status {
+      [self = shared_from_this(), files = *files]() -> Status {
         MR_ASSIGN(self->records_, self->reader_->read(*files, self->wanted_, self->is_abandoned_));
         return {};
       },

@@ -53,16 +53,15 @@ class FillFromFileKernel final : public Kernel {
       return done(
           invalid("filename should be a single string, but got ", file.shape().to_string()));
     }
-    Files* const files = context.step().device->files;
-    if (files == nullptr)
-      return done(failed_precondition("device ", context.step().device->name, " has no files"));
+    const Result<Files*> files = files_of(context);
+    if (!files.ok()) return done(files.status());
     TextTable text = text_;
     text.file = file.item<std::string>();
     text.key = (*table)->spec().key;
     text.value = (*table)->spec().value;
     run_blocking(
         context,
-        [table = *std::move(table), text = std::move(text), files]() -> Status {
+        [table = *std::move(table), text = std::move(text), files = *files]() -> Status {
           MR_ASSIGN(const auto entries, text.read(*files));
           return table->fill(entries.first, entries.second);
         },

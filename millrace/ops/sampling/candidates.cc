@@ -100,6 +100,7 @@ class SampleKernel final : public Kernel {
   bool is_async() const override { return is_from_file_; }
   Status run(KernelContext& context) override { return draw(context); }
   void start(KernelContext& context, Done<void> done) override {
+    if (sampler() != nullptr) return done(draw(context));
     run_blocking(
         context,
         [shared = shared_, unigrams = unigrams_, files = context.step().device->files] {
@@ -113,10 +114,12 @@ class SampleKernel final : public Kernel {
  private:
   // What reading a file may outlive the kernel with.
   struct Shared {
+    // Not under the lock, which nobody may hold while the disk makes it wait. Of steps that load at
+    // the same time the first one's sampler stays; weights that are given learn nothing.
     Status load(const Unigrams& unigrams, Files* files) {
+      MR_ASSIGN(std::unique_ptr<RangeSampler> loaded, unigrams.load(files));
       MutexLock lock(mutex);
-      if (sampler != nullptr) return {};
-      MR_ASSIGN(sampler, unigrams.load(files));
+      if (sampler == nullptr) sampler = std::move(loaded);
       return {};
     }
     Mutex mutex;

@@ -4,6 +4,7 @@
 
 #include "millrace/format/shape_codec.h"
 #include "millrace/format/wire_format.h"
+#include "millrace/io/crc32c.h"
 #include "millrace/io/little_endian.h"
 
 namespace millrace::io {
@@ -157,6 +158,13 @@ Result<BundleEntry> decode_bundle_entry(std::string_view bytes) {
   MR_ASSIGN(BundleEntry entry, or_loss(read_entry(Reader(bytes)), "an entry of a checkpoint"));
   if (entry.dtype == DType::invalid) return data_loss("an entry of a checkpoint has no type");
   return entry;
+}
+
+uint32_t crc_with_length(uint32_t before, uint64_t length) {
+  std::string number;
+  put_little(&number, length);
+  if (length <= UINT32_MAX) number.resize(4);
+  return crc32c(number, before);
 }
 
 std::string index_path(std::string_view prefix) { return str_cat(prefix, ".index"); }

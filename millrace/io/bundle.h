@@ -50,6 +50,10 @@ std::string encode(const BundleEntry& entry);
 Result<BundleHeader> decode_bundle_header(std::string_view bytes);
 Result<BundleEntry> decode_bundle_entry(std::string_view bytes);
 
+// The checksum of lengths of strings, gone on with one more: of the number, not of its varint. One
+// that fits is summed up as four bytes.
+uint32_t crc_with_length(uint32_t before, uint64_t length);
+
 std::string index_path(std::string_view prefix);
 std::string data_path(std::string_view prefix, int shard, int num_shards);
 

@@ -137,12 +137,7 @@ Result<Tensor> BundleReader::read_strings(const BundleEntry& entry, const Shard&
   const std::string_view rest = reader.remaining();
   if (rest.size() < 4 || rest.size() - 4 != total) return lost("lengths of strings are damaged");
   uint32_t crc = 0;
-  for (const uint64_t length : lengths) {
-    std::string number;
-    put_little(&number, length);
-    if (length <= UINT32_MAX) number.resize(4);
-    crc = crc32c(number, crc);
-  }
+  for (const uint64_t length : lengths) crc = crc_with_length(crc, length);
   if (crc != unmasked(read_little<uint32_t>(rest)))
     return lost("the checksum of lengths of strings is wrong");
   if (crc32c(rest, crc) != unmasked(entry.checksum))

@@ -12,8 +12,7 @@
 namespace millrace::io {
 namespace {
 
-// The bytes in front of a tensor's strings. The checksum is of the lengths as numbers, not of the
-// varints; it goes on over the strings.
+// The bytes in front of a tensor's strings, and their checksum, which goes on over the strings.
 struct StringHead {
   std::string bytes;
   uint32_t crc = 0;
@@ -23,11 +22,7 @@ StringHead string_head(std::span<const std::string> texts) {
   StringHead head;
   for (const std::string& text : texts) {
     wire::put_varint(&head.bytes, text.size());
-    // A length that fits is summed up as four bytes: facts of the format.
-    std::string length;
-    put_little<uint64_t>(&length, text.size());
-    if (text.size() <= UINT32_MAX) length.resize(4);
-    head.crc = crc32c(length, head.crc);
+    head.crc = crc_with_length(head.crc, text.size());
   }
   std::string checksum;
   put_little(&checksum, masked(head.crc));

@@ -1,18 +1,8 @@
 #include "millrace/io/record_reader.h"
 
-#include "millrace/io/crc32c.h"
-#include "millrace/io/little_endian.h"
+#include "millrace/io/records.h"
 
 namespace millrace::io {
-namespace {
-
-constexpr size_t kHead = 12, kTail = 4;
-
-bool is_checksum(std::string_view bytes, std::string_view data) {
-  return read_little<uint32_t>(bytes) == masked(crc32c(data));
-}
-
-}  // namespace
 
 Status RecordReader::truncated(std::string_view why) const {
   return error(Code::data_loss, "truncated record at ", offset_, "' failed with ", why);
@@ -27,23 +17,23 @@ Result<bool> RecordReader::next(std::string* record) {
 
 Result<bool> RecordReader::read_next(std::string* record) {
   std::string head;
-  MR_ASSIGN(const bool has_head, read_exactly(*bytes_, kHead, &head));
+  MR_ASSIGN(const bool has_head, read_exactly(*bytes_, kRecordHeadBytes, &head));
   if (!has_head) return false;
-  if (!is_checksum(std::string_view(head).substr(8), std::string_view(head).substr(0, 8)))
+  const std::optional<uint64_t> size = record_size(head);
+  if (!size)
     return error(Code::data_loss, "corrupted record at ", offset_,
                  " (Is this even a TFRecord file?)");
-  const auto size = read_little<uint64_t>(head);
-  if (size > kLongestRecord)
-    return invalid("the record at ", offset_, " has ", size, " bytes; at most ", kLongestRecord,
+  if (*size > kLongestRecord)
+    return invalid("the record at ", offset_, " has ", *size, " bytes; at most ", kLongestRecord,
                    " are read");
   record->clear();
-  MR_ASSIGN(const bool is_whole, read_exactly(*bytes_, size + kTail, record));
+  MR_ASSIGN(const bool is_whole, read_exactly(*bytes_, *size + kRecordTailBytes, record));
   if (!is_whole) return truncated("Read less bytes than requested");
-  const std::string_view data = std::string_view(*record).substr(0, size);
-  if (!is_checksum(std::string_view(*record).substr(size), data))
-    return error(Code::data_loss, "corrupted record at ", offset_ + kHead);
-  record->resize(size);
-  offset_ += kHead + size + kTail;
+  const std::string_view read = *record;
+  if (!is_record_checksum(read.substr(*size), read.substr(0, *size)))
+    return error(Code::data_loss, "corrupted record at ", offset_ + kRecordHeadBytes);
+  record->resize(*size);
+  offset_ += kRecordHeadBytes + *size + kRecordTailBytes;
   return true;
 }
 

@@ -6,6 +6,8 @@
 // itself. Pure: bytes in, bytes out; files are Python's.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,13 @@
 #include "millrace/base/result.h"
 
 namespace millrace::io {
+
+inline constexpr size_t kRecordHeadBytes = 12, kRecordTailBytes = 4;  // around the data
+
+// Whether the checksum at the front of `kept` is that of `bytes`.
+bool is_record_checksum(std::string_view kept, std::string_view bytes);
+// What a head says, of 12 bytes: how many bytes of data follow; none if its checksum is wrong.
+std::optional<uint64_t> record_size(std::string_view head);
 
 // One record with what stands around it.
 std::string framed_record(std::string_view data);

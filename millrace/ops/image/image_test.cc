@@ -146,6 +146,30 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a header that lies about the size of an image costs no memory") {
+  // 30000 x 30000 pixels, gray, of 100 zeros.
+  constexpr std::string_view kPng(
+      "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x75\x30\0\0\x75\x30\x08\0\0\0\0\x43\x4c\xa7\x66"
+      "\0\0\0\x0cIDAT\x78\x9c\x63\x60\xa0\x3d\0\0\0\x64\0\x01\x86\x64\x3c\x35",
+      57);
+  CHECK(
+      refused("DecodePng", {Tensor::scalar(std::string(kPng))}) ==
+      "Invalid PNG data, size 57: so few bytes can't hold 30000 x 30000 pixels; it is cut off, or "
+      "damaged");
+  // Of several scans, all of which would be in memory at once.
+  std::string jpeg = one("EncodeJpeg", {picture(3)}, {{"progressive", AttrValue(true)}})
+                         .value()
+                         .item<std::string>();
+  const size_t frame = jpeg.find("\xff\xc2");
+  REQUIRE(frame != std::string::npos);
+  jpeg.replace(frame + 5, 4, "\xff\x00\xff\x00", 4);
+  CHECK(refused("DecodeJpeg", {Tensor::scalar(jpeg)}) ==
+        "Image too large: 65280 x 65280 pixels of 3 channels; at most 2^29 bytes");
+  CHECK(refused("DecodeJpeg", {Tensor::scalar(jpeg)}, {{"ratio", AttrValue(8)}}) ==
+        "Image too large: 65280 x 65280 pixels of 3 components, in several scans; at most 2^30 "
+        "values");
+}
+
 TEST_CASE("what is missing of an image may be left black, if so much is there") {
   const std::string whole = one("EncodeJpeg", {picture(3)}).value().item<std::string>();
   const Tensor part = Tensor::scalar(whole.substr(0, whole.size() - 40));

@@ -72,6 +72,14 @@ bool read_header(Decompressor& jpeg, const char* bytes, size_t size) {
   return true;
 }
 
+// How large the image becomes, after choose_output.
+bool find_size(Decompressor& jpeg) {
+  if (setjmp(jpeg.errors.back) != 0) return false;
+  jpeg_calc_output_dimensions(&jpeg.info);
+  return true;
+}
+
+// Reads all of one that comes in several scans: its coefficients then are in memory at once.
 bool begin_decoding(Decompressor& jpeg) {
   if (setjmp(jpeg.errors.back) != 0) return false;
   jpeg_start_decompress(&jpeg.info);
@@ -123,7 +131,7 @@ Result<Tensor> decode_jpeg(std::string_view bytes, const JpegOptions& options, C
   jpeg_decompress_struct& info = jpeg.info;
   if (!read_header(jpeg, bytes.data(), bytes.size())) return failed(jpeg.errors);
   choose_output(info, options);
-  if (!begin_decoding(jpeg)) return failed(jpeg.errors);
+  if (!find_size(jpeg)) return failed(jpeg.errors);
   const bool has_inks = info.out_color_space == JCS_CMYK;
   const int64_t channels = has_inks ? 3 : info.output_components;
   if (has_inks && options.channels == 1)
@@ -134,6 +142,13 @@ Result<Tensor> decode_jpeg(std::string_view bytes, const JpegOptions& options, C
     return invalid("Image too large: ", height, " x ", width, " pixels of ", channels,
                    " channels; at most 2^29 bytes");
   }
+  const auto held =
+      static_cast<int64_t>(info.image_height) * info.image_width * info.num_components;
+  if (jpeg_has_multiple_scans(&info) != FALSE && held >= 2 * kLargest) {
+    return invalid("Image too large: ", info.image_height, " x ", info.image_width, " pixels of ",
+                   info.num_components, " components, in several scans; at most 2^30 values");
+  }
+  if (!begin_decoding(jpeg)) return failed(jpeg.errors);
   MR_ASSIGN(Tensor image, Tensor::zeros(DType::u8, {height, width, channels}));
   unsigned char* row = image.mutable_flat<uint8_t>().data();
   std::vector<unsigned char> inks(has_inks ? static_cast<size_t>(width) * 4 : 0);

@@ -43,8 +43,12 @@ void write_bytes(png_structp png, png_bytep from, png_size_t count) {
 
 void flush(png_structp) {}
 
+// Deflate makes at most so many bytes of one.
+constexpr uint64_t kMostUnpacked = 1032;
+
 // The image after all that libpng is asked to change.
 struct Layout {
+  uint64_t unpacked = 0;  // bytes of its rows before that
   png_uint_32 width = 0, height = 0;
   int channels = 0, bits = 0, passes = 1;
   size_t row_bytes = 0;
@@ -58,6 +62,7 @@ bool begin_reading(Session& session, int channels, bool is_wide, Layout& layout)
   png_infop info = session.info;
   png_set_read_fn(png, &session, read_bytes);
   png_read_info(png, info);
+  layout.unpacked = uint64_t{png_get_rowbytes(png, info)} * png_get_image_height(png, info);
   const int color = png_get_color_type(png, info);
   const int depth = png_get_bit_depth(png, info);
   const bool is_palette = color == PNG_COLOR_TYPE_PALETTE;
@@ -146,6 +151,11 @@ Result<Tensor> decode_png(std::string_view bytes, int channels, DType dtype, Can
   const bool is_wide = dtype == DType::u16;
   if (!begin_reading(reading, channels, is_wide, layout))
     return invalid("Invalid PNG data, size ", bytes.size(), ": ", reading.message);
+  // A header of a few bytes can ask for a terabyte of pixels.
+  if (layout.unpacked / kMostUnpacked > bytes.size()) {
+    return invalid("Invalid PNG data, size ", bytes.size(), ": so few bytes can't hold ",
+                   layout.height, " x ", layout.width, " pixels; it is cut off, or damaged");
+  }
   MR_ASSIGN(const Shape shape, Shape::create(std::array{static_cast<int64_t>(layout.height),
                                                         static_cast<int64_t>(layout.width),
                                                         static_cast<int64_t>(layout.channels)}));

@@ -12,7 +12,8 @@ namespace millrace {
 
 // uint8 or uint16, [height, width, channels]; channels 0 means as many as the image has, 1 gray,
 // 2 gray and alpha, 3 red, green, blue, 4 with alpha.
-// Errors: INVALID_ARGUMENT for bytes that are no PNG or are cut off, RESOURCE_EXHAUSTED.
+// Errors: INVALID_ARGUMENT for bytes that are no PNG, are cut off, or can't hold as many pixels
+// as they say, RESOURCE_EXHAUSTED.
 Result<Tensor> decode_png(std::string_view bytes, int channels, DType dtype, CancelProbe& probe);
 
 // Of pixels [height, width, 1 to 4], uint8 or uint16. `compression` is 0 to 9, or -1 for zlib's.

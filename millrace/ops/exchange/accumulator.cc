@@ -13,13 +13,13 @@ namespace {
 
 // sum + more, in the sum's place if nobody else holds it.
 Status add_up(Tensor& sum, const Tensor& more) {
-  Tensor total = sum;
-  if (!sum.is_sole_owner()) {
-    MR_ASSIGN(total, Tensor::allocate(sum.dtype(), sum.shape()));
+  const void* const before = sum.data();
+  const Tensor held = sum.is_sole_owner() ? Tensor() : sum;
+  if (held.has_value()) {
+    MR_ASSIGN(sum, Tensor::allocate(held.dtype(), held.shape()));
   }
-  cpu::addition_loop(sum.dtype())(sum.data(), 1, more.data(), 1, total.mutable_data(),
+  cpu::addition_loop(sum.dtype())(before, 1, more.data(), 1, sum.mutable_data(),
                                   sum.num_elements());
-  sum = std::move(total);
   return {};
 }
 

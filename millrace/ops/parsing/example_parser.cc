@@ -48,6 +48,10 @@ std::string at(std::string_view name, std::string_view key, size_t index) {
                  ".  ");
 }
 
+std::string could_not_parse(size_t index) {
+  return str_cat("Could not parse example input, example ", index);
+}
+
 // How many bytes were worth a look at whether the step still runs.
 int64_t work_of(size_t bytes) { return static_cast<int64_t>(1 + bytes / 16); }
 
@@ -105,10 +109,9 @@ Result<ParsedExamples> ExampleParser::parse(std::span<const std::string> seriali
   Build build = begin();
   for (size_t i = 0; i < serialized.size(); ++i) {
     const Where where{names.empty() ? std::string() : names[i], i};
-    MR_ASSIGN(
-        const auto features,
-        messages_in(serialized[i], 1).with(str_cat("Could not parse example input, example ", i)));
-    MR_TRY(add(features, where, build));
+    const auto features = messages_in(serialized[i], 1);
+    if (!features.ok()) return features.status().with(could_not_parse(i));
+    MR_TRY(add(*features, where, build));
     if (!probe.go_on(work_of(serialized[i].size()))) return probe.status();
   }
   return finish(std::move(build), true);
@@ -141,13 +144,15 @@ Status ExampleParser::add(std::span<const std::string_view> features, const Wher
                           Build& build) const {
   std::vector<std::optional<Feature>> found(dense_.size() + lists_.size());
   for (const std::string_view map : features) {
-    MR_TRY(each_entry(map, [&](std::string_view key, std::string_view value) -> Status {
-             const auto columns = columns_.find(to_absl(key));
-             if (columns == columns_.end()) return {};
-             MR_ASSIGN(const Feature feature, Feature::read(value));
-             for (const size_t column : columns->second) found[column] = feature;
-             return {};
-           }).with(str_cat("Could not parse example input, example ", where.index)));
+    const Status read =
+        each_entry(map, [&](std::string_view key, std::string_view value) -> Status {
+          const auto columns = columns_.find(to_absl(key));
+          if (columns == columns_.end()) return {};
+          MR_ASSIGN(const Feature feature, Feature::read(value));
+          for (const size_t column : columns->second) found[column] = feature;
+          return {};
+        });
+    if (!read.ok()) return read.with(could_not_parse(where.index));
   }
   for (size_t i = 0; i < dense_.size(); ++i)
     MR_TRY(add_dense(dense_[i], found[i], where, build.dense[i]));

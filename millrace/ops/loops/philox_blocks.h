@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 
@@ -64,6 +65,16 @@ class PhiloxWords {
   PhiloxBlock block_{};
   size_t used_ = 4;
 };
+
+// Words as numbers in [0, 1): the mantissa of a number in [1, 2), less 1.
+inline float unit_float(uint32_t word) {
+  constexpr uint32_t kOne = uint32_t{127} << 23;
+  return std::bit_cast<float>(kOne | (word & 0x7fffffu)) - 1.0f;
+}
+inline double unit_double(uint32_t first, uint32_t second) {
+  constexpr uint64_t kOne = uint64_t{1023} << 52;
+  return std::bit_cast<double>(kOne | uint64_t{first & 0xfffffu} << 32 | second) - 1.0;
+}
 
 class PhiloxStream {
  public:

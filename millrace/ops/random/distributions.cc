@@ -1,7 +1,6 @@
 #include "millrace/ops/random/distributions.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -11,12 +10,7 @@
 namespace millrace {
 namespace {
 
-// --- words as numbers in [0, 1): the mantissa of a number in [1, 2), less 1 ---
-
-float unit_float(uint32_t word) {
-  constexpr uint32_t kOne = uint32_t{127} << 23;
-  return std::bit_cast<float>(kOne | (word & 0x7fffffu)) - 1.0f;
-}
+// --- words as numbers in [0, 1), with as many bits as the type keeps ---
 
 template <class T>
 T unit(uint32_t word) {
@@ -140,11 +134,6 @@ void read_as_doubles(const Tensor& tensor, int64_t begin, std::span<double> to) 
 }
 
 }  // namespace
-
-double unit_double(uint32_t first, uint32_t second) {
-  constexpr uint64_t kOne = uint64_t{1023} << 52;
-  return std::bit_cast<double>(kOne | uint64_t{first & 0xfffffu} << 32 | second) - 1.0;
-}
 
 std::array<double, 2> normal_doubles(const PhiloxBlock& block) {
   const double size = std::max(unit_double(block[0], block[1]), 1.0e-7);

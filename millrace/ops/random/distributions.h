@@ -28,8 +28,6 @@ struct IntegerRange {
 Status fill_integers(PhiloxBlocks blocks, const IntegerRange& range, Tensor& out,
                      CancelProbe probe);
 
-// Two words as a number in [0, 1).
-double unit_double(uint32_t first, uint32_t second);
 // Four words as two normally distributed numbers.
 std::array<double, 2> normal_doubles(const PhiloxBlock& block);
 

@@ -13,8 +13,11 @@ class Philox {
   explicit Philox(PhiloxBlocks blocks) : words_(blocks) {}
 
   // Uniform in [0, 1), of 23 and of 52 bits.
-  float real32();
-  double real64();
+  float real32() { return unit_float(words_.next()); }
+  double real64() {
+    const uint32_t upper = words_.next();
+    return unit_double(upper, words_.next());
+  }
   // Uniform in [0, limit), each exactly as likely; 0 for a limit of 0.
   uint32_t below32(uint32_t limit) {
     return below(limit, [this] { return words_.next(); });

@@ -158,6 +158,7 @@ class GradientWalk {
     MR_ASSIGN(const std::shared_ptr<LoopGradient> reversed, reversed_->of(frame));
     std::shared_ptr<ReversedPlace> outside = nodes_.run_in(reversed);
     const Status passed = pass_inside(id, *reversed);
+    nodes_.leave_scope();
     nodes_.run_in(std::move(outside));
     return passed;
   }
@@ -251,6 +252,7 @@ class GradientWalk {
     return found;
   }
 
+  // May enter a scope; visit() leaves it.
   Status pass_inside(NodeId id, LoopGradient& reversed) {
     const Node& node = graph()[id];
     const Endpoint source = node.inputs.empty() ? Endpoint() : node.inputs[0];
@@ -271,7 +273,6 @@ class GradientWalk {
     MR_ASSIGN(const Gradient gradient, arrived({pop, 0}));
     if (!gradient.has_value()) return {};
     MR_ASSIGN(kept_back_[pop], reversed.keep_back(gradient));
-    nodes_.leave_scope();
     for (const NodeId push : loops_->pushes_of(pop)) {
       uint32_t frame = loops_->frames().of(push);
       for (; !reversed_->is_home(frame); frame = loops_->frames().frames()[frame].parent)
@@ -293,7 +294,6 @@ class GradientWalk {
       MR_ASSIGN(const Endpoint gradient, reversed.take_back(kept->second, value, *from));
       arriving_[value].push_back({.dense = gradient});
     }
-    nodes_.leave_scope();
     return {};
   }
 
@@ -308,7 +308,6 @@ class GradientWalk {
     }
     MR_ASSIGN(const Gradient before, reversed.close(variable, total));
     before_loop_[variable.enter] = before;
-    nodes_.leave_scope();
     return {};
   }
 
@@ -329,7 +328,6 @@ class GradientWalk {
                            ") can't be made: it is used as it enters the loop, not as a variable");
     }
     MR_ASSIGN(Gradient total, reversed.total(graph()[id], gradient));
-    nodes_.leave_scope();
     arriving_[source].push_back(std::move(total));
     return {};
   }

@@ -87,6 +87,11 @@ TEST_CASE("by a loop variable's value inside of the loop there is no gradient") 
         "another value in each iteration; use what the loop returns, or ask inside of its body");
 }
 
+TEST_CASE("a sum after a loop stands in the gradients' own scope") {
+  Program program(std::string(kPower) + "  s = Add(out, x)\n");
+  CHECK(program.names(program.by({"s"}, {"x"})) == "gradients/AddN");
+}
+
 TEST_CASE("a loop that no x goes through is left alone") {
   Program program(std::string(kPower) +
                   "  z = Placeholder(dtype=float, shape=[2])\n  s = Mul(out, z)\n");

@@ -1,5 +1,6 @@
 #include "millrace/autodiff/function_gradient.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "millrace/api/builder.h"
@@ -40,12 +41,12 @@ class Rebuilt {
 
  private:
   Status add(const Node& node) {
+    // What closes a loop is there later; till then its Merge gets twice what enters.
+    const auto is_there = [&](const Endpoint& input) { return ids_[input.node] != kNoNode; };
+    const auto entering = std::ranges::find_if(node.inputs, is_there);
     std::vector<Endpoint> inputs;
-    for (const Endpoint& input : node.inputs) {
-      // What closes a loop is there later.
-      const bool is_there = ids_[input.node] != kNoNode;
-      inputs.push_back(is_there || inputs.empty() ? at(input) : inputs.front());
-    }
+    for (const Endpoint& input : node.inputs)
+      inputs.push_back(at(is_there(input) || entering == node.inputs.end() ? input : *entering));
     Surroundings around;
     around.is_plumbing = true;
     MR_ASSIGN(ids_[node.id], builder_.add({.name = builder_.claim_name(node.name),

@@ -37,22 +37,25 @@ TEST_CASE("the gradient of a function takes what arrives after the arguments") {
 }
 
 TEST_CASE("loops in functions are gone through, and what has no gradient is refused by name") {
-  const auto looped = differentiated(body_of(R"(
-    x = Placeholder(dtype=float)
-    in = Enter(x, frame_name="f")
-    value = Merge(in, next)
-    limit = Const(9.0)
-    limit_in = Enter(limit, frame_name="f", is_constant=true)
-    more = Less(value, limit_in)
-    cond = LoopCond(more)
-    part = Switch(value, cond)
-    squared = Square(part:1)
-    next = NextIteration(squared)
-    out = Exit(part)
-  )",
-                                             1, "out"));
-  REQUIRE_MESSAGE(looped.ok(), looped.status().to_string());
-  CHECK(looped->graph[looped->returns[0].node].op->role == Role::exit);
+  for (const char* const merged : {"in, next", "next, in"}) {
+    const auto looped = differentiated(body_of(str_cat(R"(
+      x = Placeholder(dtype=float)
+      in = Enter(x, frame_name="f")
+      value = Merge()",
+                                                       merged, R"()
+      limit = Const(9.0)
+      limit_in = Enter(limit, frame_name="f", is_constant=true)
+      more = Less(value, limit_in)
+      cond = LoopCond(more)
+      part = Switch(value, cond)
+      squared = Square(part:1)
+      next = NextIteration(squared)
+      out = Exit(part)
+    )"),
+                                               1, "out"));
+    REQUIRE_MESSAGE(looped.ok(), looped.status().to_string());
+    CHECK(looped->graph[looped->returns[0].node].op->role == Role::exit);
+  }
   const auto refused = differentiated(body_of(R"(
     x = Placeholder(dtype=float)
     y = PreventGradient(x, message="by hand")

@@ -1,29 +1,17 @@
 """Tables, strings, examples, samplers and images, the same program on TensorFlow and on Millrace."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from data_programs import PROGRAMS
-from tasks import DEADLINE, ROOT
-
-PROGRAM = ROOT / "tests" / "interop" / "data_programs.py"
-
-
-def results_of(python, module):
-    done = subprocess.run(
-        [python, PROGRAM, module], capture_output=True, text=True, timeout=DEADLINE
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+from programs import PYTHONS, printed
 
 
 @pytest.fixture(scope="module")
 def both():
-    return results_of(sys.executable, "tensorflow"), results_of("python3", "millrace")
+    return [json.loads(printed("data_programs.py", module)) for module in PYTHONS]
 
 
 def agree(theirs, ours):

@@ -4,17 +4,15 @@ The table of ops is op_cases.py. `--op-cases 20000` compares that many; the defa
 """
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from op_cases import ROWS, all_cases, unpacked
 from op_programs import NO_KERNEL
-from tasks import DEADLINE, ROOT
+from programs import printed
+from tasks import DEADLINE
 
-PROGRAM = ROOT / "tests" / "interop" / "op_programs.py"
 # Relative, as far as two ways to round may differ.
 TOLERANCES = {
     "float16": 4e-3,
@@ -26,12 +24,10 @@ TOLERANCES = {
 BFLOAT16 = 3e-2
 
 
-def results_of(python, module, cases, folder):
+def results_of(module, cases, folder):
     given, made = folder / "cases", folder / module
     given.write_bytes(pickle.dumps([case.packed() for case in cases]))
-    command = [python, PROGRAM, module, given, made]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE * 20)
-    assert done.returncode == 0, done.stderr[-4000:]
+    printed("op_programs.py", module, given, made, deadline=20 * DEADLINE)
     return unpacked(pickle.loads(made.read_bytes()))
 
 
@@ -40,8 +36,8 @@ def compared(request, tmp_path_factory):
     """Of each op, its cases with what both gave."""
     cases = all_cases(request.config.getoption("--op-cases"))
     folder = tmp_path_factory.mktemp("ops")
-    theirs = results_of(sys.executable, "tensorflow", cases, folder)
-    ours = results_of("python3", "millrace", cases, folder)
+    theirs = results_of("tensorflow", cases, folder)
+    ours = results_of("millrace", cases, folder)
     by_op = {row.op: [] for row in ROWS}
     for case, one, other in zip(cases, theirs, ours):
         by_op[case.op].append((case, one, other))

@@ -1,26 +1,14 @@
 """Files of records that either writes and both read, and readers of files, on TensorFlow and on Millrace."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
-from tasks import DEADLINE, ROOT
-
-PROGRAM = ROOT / "tests" / "interop" / "reader_programs.py"
-PYTHONS = {"tensorflow": sys.executable, "millrace": "python3"}
+from programs import PYTHONS, printed
 
 
 def ran(module, folder, task):
-    done = subprocess.run(
-        [PYTHONS[module], PROGRAM, module, folder, task],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return printed("reader_programs.py", module, folder, task)
 
 
 @pytest.mark.parametrize("writer", PYTHONS)

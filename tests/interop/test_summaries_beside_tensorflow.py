@@ -1,23 +1,15 @@
 """Summaries have the bytes that TensorFlow's have, and its reader reads our files of events."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from beside import quiet
-from tasks import DEADLINE, ROOT
-
-PROGRAM = ROOT / "tests" / "interop" / "summary_programs.py"
+from programs import printed
 
 
-def results_of(python, *arguments):
-    done = subprocess.run(
-        [python, PROGRAM, *arguments], capture_output=True, text=True, timeout=DEADLINE
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def results_of(*arguments):
+    return json.loads(printed("summary_programs.py", *arguments))
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +19,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(folder):
-    return results_of(sys.executable, "tensorflow"), results_of("python3", "millrace", str(folder))
+    return results_of("tensorflow"), results_of("millrace", folder)
 
 
 def test_summaries_have_the_same_bytes(both):

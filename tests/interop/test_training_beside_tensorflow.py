@@ -1,31 +1,24 @@
 """Gradients and optimizers, the same program on TensorFlow and on Millrace: the numbers agree."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
-from tasks import DEADLINE, ROOT
+from programs import PYTHONS, printed
+from tasks import DEADLINE
 from training_programs import PROGRAMS
 
-PROGRAM = ROOT / "tests" / "interop" / "training_programs.py"
 # What TensorFlow has no gradient of second order for: SoftsignGrad.
 ONE_SIDED = {("softsign", 1)}
 
 
-def results_of(python, module):
-    done = subprocess.run(
-        [python, PROGRAM, module], capture_output=True, text=True, timeout=4 * DEADLINE
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 @pytest.fixture(scope="module")
 def both():
-    return results_of(sys.executable, "tensorflow"), results_of("python3", "millrace")
+    return [
+        json.loads(printed("training_programs.py", module, deadline=4 * DEADLINE))
+        for module in PYTHONS
+    ]
 
 
 def differences(theirs, ours, path=()):

@@ -79,7 +79,7 @@ enum class Role : uint8_t {
   conditional,
   selection,
   loop,
-  function_gradient,  // known so that it can be refused
+  function_gradient,  // of the function that is named: made when it is planned
 };
 
 inline bool calls_functions(Role role) {

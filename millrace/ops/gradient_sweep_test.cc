@@ -172,9 +172,10 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
     }
     if (number == 0) str_append(&unchecked, " ", op->name);
   }
-  // PreventGradient has one to refuse it; references, handles and numbers of two parts are no
-  // values to move a little, and chance is no function; arrays of tensors are compared in
-  // loop_gradient_test.cc; what is of float32 only, as resized images, has tests of its own.
+  // PreventGradient has one to refuse it; references and handles are no values to move a little,
+  // nor numbers of two parts, and chance is no function (tests/interop/op_cases.py has those two).
+  // Arrays of tensors are compared in python/tests/test_loop_gradients.py; what is of float32 only,
+  // as resized images and normalised batches, has tests of its own in Python.
   CHECK(unchecked ==
         " Angle Complex ComplexAbs Conj FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 "
         "FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 Imag LRN PreventGradient "

@@ -23,6 +23,7 @@ Status register_math(OpRegistry& ops) {
   MR_TRY(register_sparse_segments(ops));
   MR_TRY(register_counts(ops));
   MR_TRY(register_einsum(ops));
+  MR_TRY(register_fake_quants(ops));
   MR_TRY(register_quantize(ops));
   return register_select(ops);
 }

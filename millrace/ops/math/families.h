@@ -70,7 +70,9 @@ Status register_sparse_segments(OpRegistry& ops);
 // Counting: Bincount, DenseBincount, Bucketize, HistogramFixedWidth.
 Status register_counts(OpRegistry& ops);
 
-// Rounding to few bits: FakeQuantWithMinMaxArgs, ...Vars, ...VarsPerChannel and their gradients,
+// Rounding to few bits: FakeQuantWithMinMaxArgs, ...Vars, ...VarsPerChannel and their gradients.
+Status register_fake_quants(OpRegistry& ops);
+
 // QuantizeAndDequantize and its later versions.
 Status register_quantize(OpRegistry& ops);
 

@@ -14,8 +14,10 @@ Status register_array(OpRegistry& ops) {
   MR_TRY(register_nd(ops));
   MR_TRY(register_uniques(ops));
   MR_TRY(register_partitions(ops));
+  MR_TRY(register_tensor_diagonals(ops));
   MR_TRY(register_diagonals(ops));
   MR_TRY(register_blocks(ops));
+  MR_TRY(register_depths(ops));
   MR_TRY(register_moves(ops));
   return register_patches(ops);
 }

@@ -46,13 +46,18 @@ Status register_uniques(OpRegistry& ops);
 // Dealing rows out and putting them together: DynamicPartition, DynamicStitch.
 Status register_partitions(OpRegistry& ops);
 
-// Diagonals of matrices: Diag, DiagPart, MatrixDiag, MatrixDiagPart, MatrixSetDiag in all their
-// versions, MatrixBandPart.
+// Diagonals of tensors whose axes are the same twice: Diag, DiagPart.
+Status register_tensor_diagonals(OpRegistry& ops);
+
+// Diagonals of matrices: MatrixDiag, MatrixDiagPart, MatrixSetDiag in all their versions,
+// MatrixBandPart.
 Status register_diagonals(OpRegistry& ops);
 
-// Blocks to batches or channels and back: SpaceToBatch, SpaceToBatchND, BatchToSpace,
-// BatchToSpaceND, SpaceToDepth, DepthToSpace.
+// Blocks to batches and back: SpaceToBatch, SpaceToBatchND, BatchToSpace, BatchToSpaceND.
 Status register_blocks(OpRegistry& ops);
+
+// Blocks to channels and back: SpaceToDepth, DepthToSpace.
+Status register_depths(OpRegistry& ops);
 
 // Elements in another place: Roll, ReverseSequence, MirrorPad, MirrorPadGrad.
 Status register_moves(OpRegistry& ops);

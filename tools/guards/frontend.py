@@ -22,8 +22,8 @@ LAYERS = [
     ["_cluster", "_state"],
     ["_train"],
     ["_layers", "_measures", "_run"],
-    ["_input", "_recurrent", "_saving"],
-    ["_samples", "_summaries", "_testing"],
+    ["_recurrent", "_saving", "_summaries"],
+    ["_input", "_samples", "_testing"],
     ["_supervised"],
     ["_check"],
 ]

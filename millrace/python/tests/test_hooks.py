@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import millrace as tf
-from millrace._run import summaries
+from millrace._summaries.file_writer import FileWriterCache
+from millrace._supervised import events
 from millrace._train.global_steps import get_or_create_global_step_read
 
 
@@ -228,7 +229,7 @@ def test_each_step_is_fed_by_a_function():
 
 
 def test_summaries_are_written_every_so_many_steps(step, monkeypatch):
-    monkeypatch.setattr(summaries, "session_log", lambda status, path=None: status)
+    monkeypatch.setattr(events, "session_log", lambda status, path=None: status)
     with tf.control_dependencies([step]):
         summary = tf.constant("a summary")
     writer = Writer()
@@ -290,8 +291,8 @@ def test_checkpoints_are_saved_at_the_start_now_and_then_and_at_the_end(step, tm
 
 def test_what_is_saved_is_told_to_the_writer_of_the_folder(step, tmp_path, monkeypatch):
     writer = Writer()
-    monkeypatch.setattr(summaries, "shared_writer", lambda folder: writer)
-    monkeypatch.setattr(summaries, "session_log", lambda status, path: (status, path))
+    monkeypatch.setattr(FileWriterCache, "get", lambda folder: writer)
+    monkeypatch.setattr(events, "session_log", lambda status, path: (status, path))
     run(step, [tf.train.CheckpointSaverHook(str(tmp_path), save_steps=9, saver=Saver())], steps=1)
     assert writer.written == ["graph", "meta graph", ("log", 0), ("log", 1), "flush"]
 

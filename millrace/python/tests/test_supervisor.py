@@ -5,8 +5,7 @@ import threading
 import pytest
 
 import millrace as tf
-from millrace._run import summaries
-from millrace._supervised import basic_loop, session_manager
+from millrace._supervised import basic_loop, events, session_manager
 
 
 @pytest.fixture
@@ -278,8 +277,8 @@ class Writer:
 
 
 def test_a_supervisor_writes_summaries(step, tmp_path, monkeypatch):
-    monkeypatch.setattr(summaries, "session_log", lambda status, path=None: status)
-    monkeypatch.setattr(summaries, "scalar_value", lambda tag, value: tag)
+    monkeypatch.setattr(events, "session_log", lambda status, path=None: status)
+    monkeypatch.setattr(events, "scalar_value", lambda tag, value: tag)
     writer = Writer()
     supervisor = tf.train.Supervisor(
         logdir=str(tmp_path), saver=None, summary_writer=writer, summary_op=tf.constant("s")

@@ -12,8 +12,8 @@ from millrace._graph.default_graph import name_scope
 from millrace._input.queue_runner import QueueRunner, add_queue_runner
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import boolean_mask
-from millrace._run import summaries
 from millrace._state.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
+from millrace._summaries.building import scalar
 from millrace._values import dtypes
 
 
@@ -118,7 +118,7 @@ def _in_order(
         queue = kind(capacity, batcher.types, batcher.shapes, shared_name=shared_name)
         batcher.fill(queue, threads)
         full = cast(queue.size(), dtypes.float32) * (1.0 / capacity)
-        summaries.scalar(f"fraction_of_{capacity}_full", full)
+        scalar(f"fraction_of_{capacity}_full", full)
         return batcher.take(queue, batch_size, allow_smaller_final_batch, scope)
 
 
@@ -156,7 +156,7 @@ def _shuffled(
         choice = capacity - min_after_dequeue
         above = gen_ops.maximum(0, queue.size() - min_after_dequeue)
         full = cast(above, dtypes.float32) * (1.0 / choice)
-        summaries.scalar(f"fraction_over_{min_after_dequeue}_of_{choice}_full", full)
+        scalar(f"fraction_over_{min_after_dequeue}_of_{choice}_full", full)
         return batcher.take(queue, batch_size, allow_smaller_final_batch, scope)
 
 

@@ -10,10 +10,10 @@ from millrace._input.queue_runner import QueueRunner, add_queue_runner
 from millrace._ops.arithmetic import cast, range
 from millrace._ops.arrays import gather, shape, size
 from millrace._ops.random_values import random_shuffle
-from millrace._run import summaries
 from millrace._state.assignments import count_up_to
 from millrace._state.queues import FIFOQueue
 from millrace._state.variables import Variable
+from millrace._summaries.building import scalar
 from millrace._values import dtypes
 
 
@@ -107,7 +107,7 @@ def input_producer(
         enqueue = queue.enqueue_many([rows])
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
         if summary_name is not None:
-            summaries.scalar(summary_name, cast(queue.size(), dtypes.float32) * (1.0 / capacity))
+            scalar(summary_name, cast(queue.size(), dtypes.float32) * (1.0 / capacity))
         return queue
 
 

@@ -2,8 +2,8 @@
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
-from millrace._input.record_options import TFRecordOptions
 from millrace._state.queues import QueueBase
+from millrace._summaries.record_options import TFRecordOptions
 from millrace._values import dtypes
 
 

@@ -2,7 +2,6 @@
 
 import logging
 
-from millrace import _gen as gen_ops
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import add_to_collection, get_collection
 from millrace._saving import meta_graph
@@ -15,8 +14,6 @@ _log = logging.getLogger("millrace")
 def default_saver():
     """The only Saver in tf.GraphKeys.SAVERS; a new one for all variables if there is none.
 
-    None, if this version can't save.
-
     Raises:
       RuntimeError: if there are several.
     """
@@ -28,8 +25,6 @@ def default_saver():
         )
     if found:
         return found[0]
-    if not hasattr(gen_ops, "save_v2"):
-        return None
     made = Saver(sharded=True, allow_empty=True)
     add_to_collection(GraphKeys.SAVERS, made)
     return made

@@ -4,7 +4,7 @@ import gzip
 import zlib
 
 from millrace import _millrace
-from millrace._input.record_options import TFRecordOptions
+from millrace._summaries.record_options import TFRecordOptions
 from millrace._values import errors
 
 

@@ -7,10 +7,11 @@ import os
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import get_collection
 from millrace._graph.graph import get_default_graph
-from millrace._run import summaries
 from millrace._run.config import RunOptions
 from millrace._saving.graph_files import write_graph
 from millrace._saving.meta_graph import graph_and_saver
+from millrace._summaries.file_writer import FileWriterCache
+from millrace._supervised import events
 from millrace._supervised.hook import SessionRunArgs, SessionRunHook
 from millrace._supervised.step_hooks import needed_global_step
 from millrace._supervised.timers import SecondOrStepTimer
@@ -72,7 +73,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._save_graph_def = save_graph_def
 
     def begin(self):
-        self._writer = summaries.shared_writer(self._folder)
+        self._writer = FileWriterCache.get(self._folder)
         self._global_step = needed_global_step(self)
         for listener in self._listeners:
             listener.begin()
@@ -82,11 +83,10 @@ class CheckpointSaverHook(SessionRunHook):
         os.makedirs(self._folder, exist_ok=True)
         if self._save_graph_def:
             write_graph(get_default_graph(), self._folder, "graph.pbtxt")
-        if self._writer is not None:
-            graph = get_default_graph()
-            self._writer.add_graph(graph)
-            saver_def = getattr(self._get_saver(), "saver_def", None)
-            self._writer.add_meta_graph(graph_and_saver(graph, saver_def))
+        graph = get_default_graph()
+        self._writer.add_graph(graph)
+        saver_def = getattr(self._get_saver(), "saver_def", None)
+        self._writer.add_meta_graph(graph_and_saver(graph, saver_def))
         # A first checkpoint, before anything was trained: also tells at once if saving can't work.
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
@@ -109,8 +109,7 @@ class CheckpointSaverHook(SessionRunHook):
             self._save(session, step)
         for listener in self._listeners:
             listener.end(session, step)
-        if self._writer is not None:
-            self._writer.flush()
+        self._writer.flush()
 
     def _save(self, session, step):
         """True if a listener asked for the end."""
@@ -120,8 +119,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._get_saver().save(
             session, self._path, global_step=step, write_meta_graph=self._save_graph_def
         )
-        if self._writer is not None:
-            self._writer.add_session_log(summaries.session_log("CHECKPOINT", self._path), step)
+        self._writer.add_session_log(events.session_log("CHECKPOINT", self._path), step)
         wishes = [listener.after_save(session, step) for listener in self._listeners]
         for listener, wishes_end in zip(self._listeners, wishes):
             if wishes_end:
@@ -135,12 +133,7 @@ class CheckpointSaverHook(SessionRunHook):
         if self._saver is not None:
             return self._saver
         if self._scaffold is not None:
-            saver = self._scaffold.saver
-            if saver is None:
-                raise NotImplementedError(
-                    f"cannot save into '{self._path}': this version has no op SaveV2"
-                )
-            return saver
+            return self._scaffold.saver
         found = get_collection(GraphKeys.SAVERS)
         if len(found) != 1:
             raise RuntimeError(
@@ -184,7 +177,7 @@ class SummarySaverHook(SessionRunHook):
 
     def begin(self):
         if self._writer is None and self._folder:
-            self._writer = summaries.shared_writer(self._folder)
+            self._writer = FileWriterCache.get(self._folder)
         self._next_step = None
         self._global_step = needed_global_step(self)
 
@@ -202,7 +195,7 @@ class SummarySaverHook(SessionRunHook):
         if self._due:
             step = run_context.session.run(self._global_step)
         if self._next_step is None:
-            self._writer.add_session_log(summaries.session_log("START"), step)
+            self._writer.add_session_log(events.session_log("START"), step)
         if self._due:
             self._timer.update_last_triggered_step(step)
             for summary in run_values.results.get("summary", []):

@@ -6,7 +6,6 @@ from millrace._flow.control_flow import group
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import add_to_collection, get_collection
 from millrace._graph.graph import get_default_graph
-from millrace._run import summaries
 from millrace._saving.graph_savers import default_saver
 from millrace._state.tables import tables_initializer
 from millrace._state.variable_groups import (
@@ -15,6 +14,7 @@ from millrace._state.variable_groups import (
     local_variables_initializer,
     report_uninitialized_variables,
 )
+from millrace._summaries.building import merge_all
 
 _log = logging.getLogger("millrace")
 
@@ -100,14 +100,13 @@ class Scaffold:
                 lambda: report_uninitialized_variables(global_variables()),
             ),
             ("local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op),
-            ("summary_op", GraphKeys.SUMMARY_OP, summaries.merge_all),
+            ("summary_op", GraphKeys.SUMMARY_OP, merge_all),
         ):
             if getattr(self, name) is None:
                 setattr(self, name, self.get_or_default(name, collection, make))
         if self.saver is None:
             self.saver = default_saver()
-        if self.saver is not None:
-            self.saver.build()
+        self.saver.build()
         graph = get_default_graph()
         if not graph.finalized:
             graph.finalize()

@@ -3,8 +3,8 @@
 import logging
 import time
 
-from millrace._run import summaries
 from millrace._run.coordinator import LooperThread
+from millrace._supervised import events
 from millrace._train.global_steps import global_step
 
 _log = logging.getLogger("millrace")
@@ -48,7 +48,7 @@ class StepCounterThread(LooperThread):
         seconds = now - self._time
         rate = (step - self._step) / seconds if seconds > 0 else float("inf")
         self._time, self._step = now, step
-        self._supervisor.summary_writer.add_summary(summaries.scalar_value(self._tag, rate), step)
+        self._supervisor.summary_writer.add_summary(events.scalar_value(self._tag, rate), step)
         _log.info("%s: %g", self._tag, rate)
 
 
@@ -67,4 +67,4 @@ class CheckpointThread(LooperThread):
         supervisor.saver.save(self._sess, path, global_step=supervisor.global_step)
         if writer is not None and supervisor.global_step is not None:
             step = global_step(self._sess, supervisor.global_step)
-            writer.add_session_log(summaries.session_log("CHECKPOINT", path), step)
+            writer.add_session_log(events.session_log("CHECKPOINT", path), step)

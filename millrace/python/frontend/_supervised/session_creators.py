@@ -59,11 +59,6 @@ class ChiefSessionCreator(SessionCreator):
 
     def create_session(self):
         scaffold = self._scaffold.finalize()
-        if scaffold.saver is None and (self._folder or self._file):
-            raise NotImplementedError(
-                f"cannot restore from {self._folder or self._file}: this version has no op RestoreV2. "
-                "Train without checkpoint_dir"
-            )
         first = self._manager is None
         if first:
             self._manager = _manager(scaffold)

@@ -3,7 +3,8 @@
 import logging
 import time
 
-from millrace._run import summaries
+from millrace._summaries.file_writer import FileWriterCache
+from millrace._supervised import events
 from millrace._supervised.hook import SessionRunArgs, SessionRunHook
 from millrace._supervised.timers import SecondOrStepTimer
 from millrace._train.global_steps import get_global_step, get_or_create_global_step_read
@@ -81,7 +82,7 @@ class StepCounterHook(SessionRunHook):
 
     def begin(self):
         if self._writer is None and self._folder:
-            self._writer = summaries.shared_writer(self._folder)
+            self._writer = FileWriterCache.get(self._folder)
         self._global_step = needed_global_step(self)
         self._tag = get_global_step().op.name + "/sec"
 
@@ -110,7 +111,7 @@ class StepCounterHook(SessionRunHook):
 
     def _tell(self, rate, step):
         if self._writer is not None:
-            self._writer.add_summary(summaries.scalar_value(self._tag, rate), step)
+            self._writer.add_summary(events.scalar_value(self._tag, rate), step)
         _log.info("%s: %g", self._tag, rate)
 
 

@@ -12,7 +12,6 @@ from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import add_to_collection, get_collection
 from millrace._graph.graph import get_default_graph
 from millrace._input.queue_runner import end_filling
-from millrace._run import summaries
 from millrace._run.coordinator import Coordinator, LooperThread
 from millrace._saving.graph_files import write_graph
 from millrace._saving.meta_graph import graph_and_saver
@@ -24,6 +23,9 @@ from millrace._state.variable_groups import (
     local_variables_initializer,
     report_uninitialized_variables,
 )
+from millrace._summaries.building import merge_all
+from millrace._summaries.file_writer import FileWriter
+from millrace._supervised import events
 from millrace._supervised.services import CheckpointThread, StepCounterThread, SummaryThread
 from millrace._supervised.session_manager import SessionManager
 from millrace._train.global_steps import global_step as step_of
@@ -90,7 +92,7 @@ class Supervisor:
             self._init_op = _chosen(init_op, GraphKeys.INIT_OP, global_variables_initializer)
             self._local_init_op = _chosen(local_init_op, GraphKeys.LOCAL_INIT_OP, _local_init)
             self._saver = _chosen(saver, GraphKeys.SAVERS, _new_saver)
-            self._summary_op = _chosen(summary_op, GraphKeys.SUMMARY_OP, summaries.merge_all)
+            self._summary_op = _chosen(summary_op, GraphKeys.SUMMARY_OP, merge_all)
             self._global_step = _chosen(global_step, GraphKeys.GLOBAL_STEP, _found_global_step)
         self._coord = Coordinator()
         self._stop_grace_secs = stop_grace_secs
@@ -103,7 +105,7 @@ class Supervisor:
         if is_chief and summary_writer is not Supervisor.USE_DEFAULT:
             self._summary_writer = summary_writer
         elif self._logdir:
-            self._summary_writer = summaries.file_writer(self._logdir)
+            self._summary_writer = FileWriter(self._logdir)
         self._session_manager = session_manager or SessionManager(
             local_init_op=self._local_init_op,
             ready_op=self._ready_op,
@@ -235,7 +237,7 @@ class Supervisor:
             return None
         writer, threads = self._summary_writer, []
         if self._global_step is not None and writer is not None:
-            writer.add_session_log(summaries.session_log("START"), step_of(sess, self._global_step))
+            writer.add_session_log(events.session_log("START"), step_of(sess, self._global_step))
         if self._save_summaries_secs and writer is not None:
             if self._summary_op is not None:
                 threads.append(SummaryThread(self, sess))
@@ -272,7 +274,7 @@ class Supervisor:
             )
         finally:
             if close_summary_writer and self._summary_writer is not None:
-                self._summary_writer.add_session_log(summaries.session_log("STOP"))
+                self._summary_writer.add_session_log(events.session_log("STOP"))
                 self._summary_writer.close()
                 self._graph_is_written = False
 

@@ -1,10 +1,17 @@
 """What a program may do where TensorFlow has a name that is not here: by the paths that begin so."""
 
-_LOOP = "write the loop yourself: tf.Session(server.target), and session.run of the training op"
-_FEED = "read the files in Python and feed what they hold: through a placeholder, or into a tf.FIFOQueue"
+_LOOP = (
+    "write the loop yourself: session.run of the training op in a tf.train.MonitoredTrainingSession"
+)
+_FEED = (
+    "tf.train.string_input_producer, a reader like tf.TFRecordReader and tf.train.batch read files"
+)
 _NUMPY = "compute it in NumPy beside the graph and feed the result"
 _GRAPHS = "graphs alone run here: build one, and run it in a tf.Session"
 _LAYERS = "tf.layers and tf.nn have layers, and tf.train optimizers, to build the model from"
+_SAVE = "tf.train.Saver keeps the variables, and tf.train.export_meta_graph the graph"
+_TABLES = "tf.contrib.lookup.index_table_from_tensor numbers words, and there is tf.lookup.StaticHashTable"
+_MNIST = "tf.keras.datasets.mnist loads MNIST; load other arrays with NumPy and feed them"
 _CPU = "there are CPU devices alone here, and no driver of others"
 
 # The longest beginning counts.
@@ -19,11 +26,11 @@ ADVICE = {
     "image": _NUMPY,
     "keras": _LAYERS,
     "lite": "models are not converted here",
-    "lookup": "look words up in a Python dictionary, and feed the numbers",
+    "lookup": _TABLES,
     "metrics": "fetch predictions and labels, and measure them in NumPy",
     "profiler": "RunOptions(trace_level=RunOptions.FULL_TRACE) and RunMetadata tell when nodes ran",
-    "saved_model": "fetch the variables and keep them with numpy.savez; Variable.load sets them again",
-    "sparse": "feed indices and values as arrays of their own",
+    "saved_model": _SAVE,
+    "sparse": "compute on the indices and values of a tf.SparseTensor, each a Tensor of its own",
     "spectral": _NUMPY,
     "signal": _NUMPY,
     "fft": _NUMPY,
@@ -38,19 +45,19 @@ ADVICE = {
     "contrib.estimator": _LOOP,
     "contrib.keras": _LAYERS,
     "contrib.learn": _LOOP,
-    "contrib.learn.datasets": "load the arrays with NumPy and feed them",
+    "contrib.learn.datasets": _MNIST,
     "contrib.learn.preprocessing": "number the words in a Python dictionary, and feed the numbers",
-    "contrib.learn.python.learn.datasets": "load the arrays with NumPy and feed them",
-    "contrib.legacy_seq2seq": "build the network step by step from tf.layers and tf.while_loop",
-    "contrib.lookup": "look words up in a Python dictionary, and feed the numbers",
+    "contrib.learn.python.learn.datasets": _MNIST,
+    "contrib.legacy_seq2seq": "build the network from the cells of tf.nn.rnn_cell and tf.nn.dynamic_rnn",
+    "contrib.lookup": _TABLES,
     "contrib.slim.learning": _LOOP,
     "contrib.slim.nets": _LAYERS,
-    "contrib.summary": "fetch the values, and write or print them in Python",
+    "contrib.summary": "tf.summary makes summaries, and its FileWriter writes them",
     "contrib.tensorrt": _CPU,
     "py_function": "tf.py_func, whose function takes NumPy arrays",
     "python.debug": "tf.Print shows values while a graph runs",
     "python.keras": _LAYERS,
-    "python.saved_model": "fetch the variables and keep them with numpy.savez",
+    "python.saved_model": _SAVE,
     "python.tools": "models are not converted here",
 }
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -116,6 +117,21 @@ def test_records_are_read_as_they_were_written(tmp_path, compression):
     data = open(path, "rb").read()
     plain = {"": bytes, "ZLIB": zlib.decompress, "GZIP": gzip.decompress}[compression](data)
     assert plain.startswith(b"\x03\0\0\0\0\0\0\0\xb0\x99I\x0eabcnW\xf1!")
+
+
+@pytest.mark.parametrize("left", [19 + 12, 19 + 18])
+def test_records_before_one_that_is_cut_off_are_read(tmp_path, left):
+    path = str(tmp_path / "records")
+    with tf.python_io.TFRecordWriter(path) as writer:
+        writer.write(b"abc")
+        writer.write(b"def")
+    os.truncate(path, left)
+    records = tf.python_io.tf_record_iterator(path)
+    assert next(records) == b"abc"
+    with pytest.raises(tf.errors.DataLossError, match="truncated record at 19"):
+        next(records)
+    os.truncate(path, 19 + 11)  # less than a head is the end, as TensorFlow has it
+    assert list(tf.python_io.tf_record_iterator(path)) == [b"abc"]
 
 
 def test_what_goes_wrong_with_records_is_told(tmp_path):

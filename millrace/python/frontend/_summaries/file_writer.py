@@ -268,7 +268,7 @@ def summary_iterator(path):
 
     Raises:
       errors.NotFoundError: if there is no such file.
-      errors.DataLossError: if a record is damaged. A last one that is cut off is left out.
+      errors.DataLossError: if a record is damaged; after the events before it, if the last one is cut off.
     """
     for record in tf_record_iterator(path):
         yield Event.FromString(record)

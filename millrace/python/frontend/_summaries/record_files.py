@@ -7,6 +7,9 @@ from millrace import _millrace
 from millrace._summaries.record_options import TFRecordOptions
 from millrace._values import errors
 
+# What stands before and after the data of a record: millrace/io/records.h.
+_HEAD, _TAIL = 12, 4
+
 
 class TFRecordWriter:
     """Writes a file of records anew.
@@ -78,7 +81,8 @@ def tf_record_iterator(path, options=None):
 
     Raises:
       errors.NotFoundError: if there is no such file.
-      errors.DataLossError: if it is damaged. A last record that is cut off is left out.
+      errors.DataLossError: if it is damaged; after the records before it, if the last one is cut off.
+        What is too short to be the head of a record is left out.
     """
     compression = TFRecordOptions.get_compression_type_string(options)
     try:
@@ -91,6 +95,13 @@ def tf_record_iterator(path, options=None):
             data = gzip.decompress(data)
         elif compression == "ZLIB":
             data = zlib.decompress(data)
-        yield from _millrace.records(data)
+        records = _millrace.records(data)
     except (ValueError, OSError, EOFError, zlib.error) as error:
         raise errors.DataLossError(None, None, f"{path}: {error}") from None
+    yield from records
+    end = sum(_HEAD + len(record) + _TAIL for record in records)
+    if len(data) - end >= _HEAD:
+        why = "Read less bytes than requested"
+        raise errors.DataLossError(
+            None, None, f"{path}: truncated record at {end}' failed with {why}"
+        )

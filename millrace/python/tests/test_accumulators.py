@@ -29,6 +29,14 @@ def test_stale_gradients_are_dropped(session):
     assert session.run(sum_.num_accumulated()) == 1
 
 
+def test_steps_may_be_counted_in_32_bits(session):
+    sum_ = tf.ConditionalAccumulator(tf.float32, shape=[])
+    session.run(sum_.set_global_step(tf.constant(2)))
+    session.run(sum_.apply_grad(1.0, local_step=tf.constant(1)))
+    session.run(sum_.apply_grad(1.0, local_step=tf.constant(2)))
+    assert session.run(sum_.num_accumulated()) == 1
+
+
 def test_a_take_waits_for_a_gradient(session):
     sum_ = tf.ConditionalAccumulator(tf.float64, shape=[], reduction_type="SUM")
     add, take = sum_.apply_grad(2.5), sum_.take_grad(2)

@@ -12,6 +12,11 @@ from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape, unknown_shape
 
 
+def _step(value):
+    """Programs also count steps in 32 bits; accumulators have 64."""
+    return cast(convert(value, hint=dtypes.int64), dtypes.int64)
+
+
 class ConditionalAccumulatorBase:
     """What dense and sparse accumulators have in common.
 
@@ -45,10 +50,11 @@ class ConditionalAccumulatorBase:
         )
 
     def set_global_step(self, new_global_step, name=None):
-        """An Operation that sets the step (int64) before which gradients are stale."""
-        step = convert(new_global_step, dtypes.int64)
+        """An Operation that sets the step (an integer) before which gradients are stale."""
         return self._set_global_step(
-            self._accumulator_ref, step, name=name or f"{self._name}_SetGlobalStep"
+            self._accumulator_ref,
+            _step(new_global_step),
+            name=name or f"{self._name}_SetGlobalStep",
         )
 
 
@@ -92,7 +98,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
         Args:
           grad: a Tensor of the accumulator's type and shape.
-          local_step: int64, the step at which the computing of it began.
+          local_step: an integer, the step at which the computing of it began.
           name: a name for the node.
 
         Raises:
@@ -101,7 +107,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         grad = convert(grad, self._dtype)
         grad.shape.assert_is_compatible_with(self._shape)
         return gen_ops.resource_accumulator_apply_gradient(
-            self._accumulator_ref, convert(local_step, dtypes.int64), grad, name=name
+            self._accumulator_ref, _step(local_step), grad, name=name
         )
 
     def take_grad(self, num_required, name=None):
@@ -161,12 +167,12 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
           grad_indices: an int64 vector, which rows they are, in ascending order.
           grad_values: a Tensor with the rows.
           grad_shape: the shape of the whole; None if nobody knows it.
-          local_step: int64, the step at which the computing of them began.
+          local_step: an integer, the step at which the computing of them began.
           name: a name for the node.
         """
         return gen_ops.sparse_accumulator_apply_gradient(
             self._accumulator_ref,
-            convert(local_step, dtypes.int64),
+            _step(local_step),
             cast(grad_indices, dtypes.int64),
             convert(grad_values, self._dtype),
             convert([], dtypes.int64) if grad_shape is None else cast(grad_shape, dtypes.int64),

@@ -12,7 +12,6 @@ from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import colocate_with, control_dependencies, device, name_scope
 from millrace._graph.operation import Tensor
 from millrace._input.queue_runner import QueueRunner
-from millrace._ops.arithmetic import cast
 from millrace._ops.gradients import IndexedSlices
 from millrace._state.accumulators import ConditionalAccumulator, SparseConditionalAccumulator
 from millrace._state.assignments import assign
@@ -22,7 +21,6 @@ from millrace._state.variables import Variable
 from millrace._supervised.hook import SessionRunHook
 from millrace._supervised.session_manager import what_is_missing
 from millrace._train.optimizer import Optimizer
-from millrace._values import dtypes
 
 
 class SyncReplicasOptimizer(Optimizer):
@@ -117,16 +115,13 @@ class SyncReplicasOptimizer(Optimizer):
             first = [self.local_step_init_op]
             for accumulator, place in accumulators:
                 with device(place):
-                    step = cast(global_step, dtypes.int64)
-                    first.append(accumulator.set_global_step(step, name="SetGlobalStep"))
+                    first.append(accumulator.set_global_step(global_step, name="SetGlobalStep"))
             self.chief_init_op = group(*first)
         return trained
 
     def _exchanged(self, pairs):
         """(Operations that give gradients, (mean, variable) pairs, (accumulator, device) pairs)."""
         given, taken, accumulators = [], [], []
-        # Programs also count steps in 32 bits; accumulators have 64.
-        local_step = cast(self._local_step, dtypes.int64)
         for gradient, variable in pairs:
             if gradient is None:
                 taken.append((None, variable))
@@ -137,13 +132,13 @@ class SyncReplicasOptimizer(Optimizer):
                     accumulator = ConditionalAccumulator(
                         gradient.dtype, variable.shape, shared_name=shared
                     )
-                    given.append(accumulator.apply_grad(gradient, local_step))
+                    given.append(accumulator.apply_grad(gradient, self._local_step))
                     mean = accumulator.take_grad(self._wanted)
                 elif isinstance(gradient, IndexedSlices):
                     accumulator = SparseConditionalAccumulator(
                         gradient.dtype, variable.shape, shared_name=shared
                     )
-                    given.append(accumulator.apply_indexed_slices_grad(gradient, local_step))
+                    given.append(accumulator.apply_indexed_slices_grad(gradient, self._local_step))
                     mean = accumulator.take_indexed_slices_grad(self._wanted)
                 else:
                     raise ValueError(f"Unknown grad type! {type(gradient).__name__}")

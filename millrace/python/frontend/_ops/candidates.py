@@ -11,7 +11,7 @@ from millrace._ops.cross_entropies import (
 )
 from millrace._ops.embeddings import embedding_lookup
 from millrace._ops.linear_algebra import matmul
-from millrace._ops.random_values import get_seed
+from millrace._ops.random_values import seeds
 from millrace._ops.reductions import reduce_sum
 from millrace._values import dtypes
 
@@ -25,11 +25,6 @@ __all__ = [
     "sampled_softmax_loss",
     "uniform_candidate_sampler",
 ]
-
-
-def _seeds(seed):
-    first, second = get_seed(seed)
-    return {"seed": first or 0, "seed2": second or 0}
 
 
 def uniform_candidate_sampler(
@@ -56,7 +51,7 @@ def uniform_candidate_sampler(
         unique,
         range_max,
         name=name,
-        **_seeds(seed),
+        **seeds(seed),
     )
 
 
@@ -71,7 +66,7 @@ def log_uniform_candidate_sampler(
         unique,
         range_max,
         name=name,
-        **_seeds(seed),
+        **seeds(seed),
     )
 
 
@@ -86,7 +81,7 @@ def learned_unigram_candidate_sampler(
         unique,
         range_max,
         name=name,
-        **_seeds(seed),
+        **seeds(seed),
     )
 
 
@@ -128,21 +123,21 @@ def fixed_unigram_candidate_sampler(
         shard=shard,
         unigrams=list(unigrams),
         name=name,
-        **_seeds(seed),
+        **seeds(seed),
     )
 
 
 def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
     """All classes of [0, num_sampled), in the place of some."""
     return gen_ops.all_candidate_sampler(
-        true_classes, num_true, num_sampled, unique, name=name, **_seeds(seed)
+        true_classes, num_true, num_sampled, unique, name=name, **seeds(seed)
     )
 
 
 def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=None, name=None):
     """(indices, ids, weights): which sampled candidates are true classes of which examples."""
     return gen_ops.compute_accidental_hits(
-        true_classes, sampled_candidates, num_true, name=name, **_seeds(seed)
+        true_classes, sampled_candidates, num_true, name=name, **seeds(seed)
     )
 
 

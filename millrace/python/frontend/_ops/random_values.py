@@ -51,7 +51,8 @@ def sizes_of(shape):
     return convert(shape, name="shape", hint=dtypes.int32)
 
 
-def _seeds(seed):
+def seeds(seed):
+    """What an op that draws takes as attributes, from the graph's seed and its own."""
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -67,10 +68,8 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
         low = convert(minval, dtype, "min")
         high = convert(maxval, dtype, "max")
         if dtype.is_integer:
-            return gen_ops.random_uniform_int(
-                sizes_of(shape), low, high, **_seeds(seed), name=scope
-            )
-        drawn = gen_ops.random_uniform(sizes_of(shape), dtype=dtype, **_seeds(seed))
+            return gen_ops.random_uniform_int(sizes_of(shape), low, high, **seeds(seed), name=scope)
+        drawn = gen_ops.random_uniform(sizes_of(shape), dtype=dtype, **seeds(seed))
         return gen_ops.add(gen_ops.mul(drawn, gen_ops.sub(high, low)), low, name=scope)
 
 
@@ -90,13 +89,13 @@ def _normal(op, default_name, shape, mean, stddev, dtype, seed, name):
     with name_scope(name, default_name, [shape, mean, stddev]) as scope:
         mean = convert(mean, dtypes.as_dtype(dtype), "mean")
         stddev = convert(stddev, dtypes.as_dtype(dtype), "stddev")
-        drawn = getattr(gen_ops, op)(sizes_of(shape), dtype=dtype, **_seeds(seed))
+        drawn = getattr(gen_ops, op)(sizes_of(shape), dtype=dtype, **seeds(seed))
         return gen_ops.add(gen_ops.mul(drawn, stddev), mean, name=scope)
 
 
 def random_shuffle(value, seed=None, name=None):
     """The slices along the first axis in random order."""
-    return gen_ops.random_shuffle(value, **_seeds(seed), name=name)
+    return gen_ops.random_shuffle(value, **seeds(seed), name=name)
 
 
 def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.int64):
@@ -115,7 +114,7 @@ def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.i
     with name_scope(name, "multinomial", [logits]) as scope:
         samples = convert(num_samples, dtypes.int32, "num_samples")
         return gen_ops.multinomial(
-            logits, samples, output_dtype=output_dtype, **_seeds(seed), name=scope
+            logits, samples, output_dtype=output_dtype, **seeds(seed), name=scope
         )
 
 
@@ -138,7 +137,7 @@ def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=
         beta = convert(1 if beta is None else beta, dtype, "beta")
         whole = gen_ops.broadcast_args(gen_ops.shape(alpha), gen_ops.shape(beta))
         drawn = gen_ops.random_gamma(
-            sizes_of(shape), gen_ops.broadcast_to(alpha, whole), **_seeds(seed)
+            sizes_of(shape), gen_ops.broadcast_to(alpha, whole), **seeds(seed)
         )
         # The smallest number for 0: who takes logarithms of a sample must not find it.
         smallest = convert(np.finfo(alpha.dtype.base_dtype.as_numpy_dtype).tiny, drawn.dtype)
@@ -159,4 +158,4 @@ def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
       a Tensor of shape `shape` + lam.shape.
     """
     with name_scope(name, "random_poisson", [lam, shape]):
-        return gen_ops.random_poisson_v2(sizes_of(shape), lam, dtype=dtype, **_seeds(seed))
+        return gen_ops.random_poisson_v2(sizes_of(shape), lam, dtype=dtype, **seeds(seed))

@@ -6,7 +6,7 @@ Several programs that make a queue with one `shared_name` on one device share it
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
-from millrace._ops.random_values import get_seed
+from millrace._ops.random_values import seeds
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
@@ -203,11 +203,6 @@ def _names(names, component_types):
     return names
 
 
-def _seed(seed):
-    first, second = get_seed(seed)
-    return {"seed": first or 0, "seed2": second or 0}
-
-
 class FIFOQueue(QueueBase):
     """A queue that gives elements out in the order in which they came in.
 
@@ -265,7 +260,7 @@ class RandomShuffleQueue(QueueBase):
             min_after_dequeue=min_after_dequeue,
             shared_name=shared_name or "",
             name=name,
-            **_seed(seed),
+            **seeds(seed),
         )
         super().__init__(types, shapes, _names(names, types), queue_ref)
 

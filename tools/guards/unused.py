@@ -27,7 +27,6 @@ ALLOWED = {
     "reception.h:num_waiting": "tests see that who says nothing is let go",
     "registry.h:add_kernel": "for folders of kernels for other devices",
     "text.h:parse_graph": "tests and people write graphs as text",
-    # Promised to whoever lends memory for longer than a step; no front-end does so yet.
     # What tests look at: nothing else tells whether memory, threads and the books of steps stay small.
     "buffer.h:cached_block_bytes": "tests see that memory is given back",
     "threads.h:max_threads": "tests see that connections cost no thread, and keep all of them busy",

@@ -8,9 +8,10 @@ from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import control_dependencies
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import identity, reverse, transpose, where
+from millrace._ops.rearranging import reverse_sequence
 from millrace._ops.reductions import reduce_all, reduce_max
 from millrace._recurrent.cell import assert_like_rnncell, batch_size_of, dims_of, zero_states
-from millrace._recurrent.unrolling import held_after_end, initial_state_of, reverse_sequence
+from millrace._recurrent.unrolling import held_after_end, initial_state_of
 from millrace._state.named_variables import variable_scope
 from millrace._values import dtypes, structure
 
@@ -207,7 +208,9 @@ def bidirectional_dynamic_rnn(
     def turned(tensor):
         if sequence_length is None:
             return reverse(tensor, [time_axis])
-        return reverse_sequence(tensor, sequence_length, time_axis)
+        return reverse_sequence(
+            tensor, sequence_length, seq_axis=time_axis, batch_axis=1 - time_axis
+        )
 
     options = {
         "sequence_length": sequence_length,

@@ -4,7 +4,8 @@ from millrace import _gen as gen_ops
 from millrace._flow.tensor_array import TensorArray
 from millrace._graph.conversion import convert
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import concat, reshape, stack, unstack, where
+from millrace._ops.arrays import concat, stack, unstack, where
+from millrace._ops.rearranging import reverse_sequence
 from millrace._recurrent.cell import assert_like_rnncell, batch_size_of, zero_states
 from millrace._state.named_variables import variable_scope
 from millrace._values import dtypes, structure
@@ -38,32 +39,6 @@ def initial_state_of(cell, initial_state, batch_size, dtype):
     if get is not None:
         return get(inputs=None, batch_size=batch_size, dtype=dtype)
     return cell.zero_state(batch_size, dtype)
-
-
-def reverse_sequence(tensor, lengths, time_axis):
-    """The first lengths[b] parts of each member of the batch in the opposite order.
-
-    Args:
-      tensor: of shape [batch, time, ...], or [time, batch, ...] if time_axis is 0.
-    """
-    shape = gen_ops.shape(tensor)
-    batch, times = shape[1 - time_axis], shape[time_axis]
-    lengths = cast(convert(lengths), dtypes.int32)
-    at = gen_ops.range(0, times, 1)
-    if time_axis == 1:
-        at, lengths = reshape(at, [1, -1]), reshape(lengths, [-1, 1])
-        member = reshape(gen_ops.range(0, batch, 1), [-1, 1])
-    else:
-        at, lengths = reshape(at, [-1, 1]), reshape(lengths, [1, -1])
-        member = reshape(gen_ops.range(0, batch, 1), [1, -1])
-    at = at + gen_ops.zeros_like(lengths)
-    lengths = lengths + gen_ops.zeros_like(at)
-    source = where(gen_ops.less(at, lengths), lengths - 1 - at, at)
-    rows = member * times + source if time_axis == 1 else source * batch + member
-    flat = reshape(tensor, concat([[-1], shape[2:]], 0))
-    made = reshape(gen_ops.gather_v2(flat, reshape(rows, [-1]), 0), shape)
-    made.set_shape(tensor.shape)
-    return made
 
 
 def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
@@ -123,7 +98,8 @@ def _reversed(inputs, lengths):
         return list(reversed(inputs))
     columns = zip(*(structure.flatten(each) for each in inputs))
     turned = [
-        unstack(reverse_sequence(stack(column), lengths, 0), len(inputs)) for column in columns
+        unstack(reverse_sequence(stack(column), lengths, seq_axis=0, batch_axis=1), len(inputs))
+        for column in columns
     ]
     return [structure.pack(inputs[0], leaves) for leaves in zip(*turned)]
 

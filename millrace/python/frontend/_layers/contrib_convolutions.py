@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._layers.arg_scopes import add_arg_scope
-from millrace._layers.contrib_layers import collect_variables, collected
+from millrace._layers.contrib_layers import collect_variables, collected, finished
 from millrace._layers.convolutions import Conv1D, Conv2D, Conv2DTranspose
 from millrace._layers.pools import AveragePooling2D, MaxPooling2D
 from millrace._layers.separable import SeparableConv2D
@@ -42,14 +42,6 @@ def _format_of(data_format):
     if data_format in ("NCHW", "NCW"):
         return "channels_first"
     raise ValueError("data_format has to be either NCHW or NHWC.")
-
-
-def _finished(outputs, normalizer_fn, normalizer_params, activation_fn, collections):
-    if normalizer_fn is not None:
-        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-    if activation_fn is not None:
-        outputs = activation_fn(outputs)
-    return collected(outputs, collections)
 
 
 @add_arg_scope
@@ -117,7 +109,7 @@ def convolution(
         )
         outputs = layer(inputs)
         collect_variables({"weights": layer.kernel, "biases": layer.bias}, variables_collections)
-        return _finished(
+        return finished(
             outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
         )
 
@@ -210,7 +202,7 @@ def convolution2d_transpose(
         )
         outputs = layer(convert(inputs))
         collect_variables({"weights": layer.kernel, "biases": layer.bias}, variables_collections)
-        return _finished(
+        return finished(
             outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
         )
 
@@ -282,7 +274,7 @@ def separable_convolution2d(
             "biases": layer.bias,
         }
         collect_variables(made, variables_collections)
-        return _finished(
+        return finished(
             outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
         )
 

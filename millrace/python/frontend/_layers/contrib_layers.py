@@ -44,6 +44,15 @@ def collected(outputs, collections):
     return outputs
 
 
+def finished(outputs, normalizer_fn, normalizer_params, activation_fn, collections):
+    """What a layer gives out: normalized, activated, and in the collections that the call names."""
+    if normalizer_fn is not None:
+        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
+    if activation_fn is not None:
+        outputs = activation_fn(outputs)
+    return collected(outputs, collections)
+
+
 @add_arg_scope
 def fully_connected(
     inputs,
@@ -99,11 +108,9 @@ def fully_connected(
         )
         outputs = layer(inputs)
         collect_variables({"weights": layer.kernel, "biases": layer.bias}, variables_collections)
-        if normalizer_fn is not None:
-            outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
-        return collected(outputs, outputs_collections)
+        return finished(
+            outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
+        )
 
 
 class _FullyConnected(Dense):

@@ -3,6 +3,7 @@
 import re
 
 from millrace import _millrace
+from millrace._values.message_parts import BYTES, fields
 
 # Field numbers of GraphDef, FunctionDefLibrary, FunctionDef, OpDef and NodeDef.
 _NODE, _LIBRARY, _FUNCTION, _SIGNATURE, _NODE_DEF, _NAME, _OP = 1, 2, 1, 1, 3, 1, 2
@@ -53,29 +54,7 @@ def _name_and_op(node):
 
 def _fields(data, wanted):
     """The contents of the fields of a message that have a length and this number."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        kind = tag & 7
-        if kind == 0:
-            _, at = _varint(data, at)
-        elif kind == 2:
-            size, at = _varint(data, at)
-            if tag >> 3 == wanted:
-                yield data[at : at + size]
-            at += size
-        else:
-            at += {1: 8, 5: 4}[kind]
-
-
-def _varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        shift, at = shift + 7, at + 1
-        if byte < 128:
-            return value, at
+    return [held for number, kind, held in fields(data) if (number, kind) == (wanted, BYTES)]
 
 
 _TOKEN = re.compile(

@@ -3,6 +3,7 @@
 import struct
 
 from millrace import _millrace
+from millrace._values.message_parts import bytes_field, read_varint, varint
 
 
 class GraphDef:
@@ -80,7 +81,7 @@ class _Nodes(list):
         return not is_same or any(node.is_changed() for node in self)
 
     def bytes(self):
-        return b"".join(_field(_NODE, node.SerializeToString()) for node in self)
+        return b"".join(bytes_field(_NODE, node.SerializeToString()) for node in self)
 
     def add(self, name="", op="", device="", input=()):
         """Puts a new node at the end and returns it."""
@@ -131,19 +132,21 @@ class _Node:
         if self._raw and not self.is_changed():
             return self._raw
         data = b"".join(
-            _field(number, text.encode())
+            bytes_field(number, text.encode())
             for number, text in ((_NAME, self.name), (_OP, self.op))
             if text
         )
-        data += b"".join(_field(_INPUT, each.encode()) for each in self.input)
+        data += b"".join(bytes_field(_INPUT, each.encode()) for each in self.input)
         if self.device:
-            data += _field(_DEVICE, self.device.encode())
+            data += bytes_field(_DEVICE, self.device.encode())
         kept = {_key(body): whole for number, body, whole in _fields(self._raw) if number == _ATTR}
         for key, value in self.attr.items():
             if key in kept and value is self._was[4].get(key):
                 data += kept[key]
             else:
-                data += _field(_ATTR, _field(1, key.encode()) + _field(2, _attr_value(key, value)))
+                data += bytes_field(
+                    _ATTR, bytes_field(1, key.encode()) + bytes_field(2, _attr_value(key, value))
+                )
         return data
 
     def __repr__(self):
@@ -158,27 +161,15 @@ def _attr_value(key, value):
     """The bytes of an AttrValue of (kind, value)."""
     kind, held = value
     if kind == "string":
-        return _field(2, held.encode() if isinstance(held, str) else held)
+        return bytes_field(2, held.encode() if isinstance(held, str) else held)
     if kind == "float":
         return b"\x25" + struct.pack("<f", held)
     numbers = {"int": 3, "bool": 5, "type": 6}
     if kind in numbers:
-        return _varint(numbers[kind] << 3) + _varint(int(held) & (1 << 64) - 1)
+        return varint(numbers[kind] << 3) + varint(int(held))
     raise NotImplementedError(
         f"attribute '{key}': a new value of kind {kind} can't be written into a GraphDef"
     )
-
-
-def _varint(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def _field(number, body):
-    return _varint(number << 3 | 2) + _varint(len(body)) + body
 
 
 def _fields(data):
@@ -186,21 +177,11 @@ def _fields(data):
     at = 0
     while at < len(data):
         begin = at
-        tag, at = _read_varint(data, at)
+        tag, at = read_varint(data, at)
         size = {1: 8, 5: 4}.get(tag & 7, 0)
         if tag & 7 == 0:
-            _, at = _read_varint(data, at)
+            _, at = read_varint(data, at)
         elif tag & 7 == 2:
-            size, at = _read_varint(data, at)
+            size, at = read_varint(data, at)
         yield tag >> 3, data[at : at + size], data[begin : at + size]
         at += size
-
-
-def _read_varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        shift, at = shift + 7, at + 1
-        if byte < 128:
-            return value, at

@@ -3,6 +3,7 @@
 import struct
 
 from millrace._values import messages
+from millrace._values.message_parts import bytes_field, varint
 from millrace._values.messages import double, many
 
 
@@ -56,7 +57,7 @@ class Message(messages.Message):
         for name, values in held.items():
             if values:
                 body = struct.pack(f"<{len(values)}d", *values)
-                data += bytes([self._fields[name][0] << 3 | 2]) + _size(len(body)) + body
+                data += bytes_field(self._fields[name][0], body)
         return data
 
     def WhichOneof(self, unused):
@@ -80,14 +81,6 @@ class Message(messages.Message):
         self.ParseFromString(self.SerializeToString() + bytes(data))
 
     _one_of = ()
-
-
-def _size(number):
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*out, number])
 
 
 class HistogramProto(Message):
@@ -178,7 +171,7 @@ class Value(Message):
         # One of several things that it may be: it is written also where it is zero.
         if self.__dict__.get("simple_value") == 0:
             tag = self.tag.encode()
-            at = 1 + len(_size(len(tag))) + len(tag) if tag else 0
+            at = 1 + len(varint(len(tag))) + len(tag) if tag else 0
             data = data[:at] + b"\x15" + struct.pack("<f", self.simple_value) + data[at:]
         return data
 

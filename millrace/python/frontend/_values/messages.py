@@ -7,6 +7,8 @@ class does not list are kept as they were read, so that what is written again lo
 
 import struct
 
+from millrace._values.message_parts import bytes_field, varint
+
 
 class many:
     """The kind of a field that is a list."""
@@ -158,28 +160,18 @@ def _entry_of(kind):
     return _entries[kind]
 
 
-def _varint(value):
-    value &= (1 << 64) - 1  # negative numbers have ten bytes
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def _field(number, kind, value):
     if kind is float:
-        return _varint(number << 3 | _FOUR_BYTES) + struct.pack("<f", value)
+        return varint(number << 3 | _FOUR_BYTES) + struct.pack("<f", value)
     if kind is double:
-        return _varint(number << 3 | _EIGHT_BYTES) + struct.pack("<d", value)
+        return varint(number << 3 | _EIGHT_BYTES) + struct.pack("<d", value)
     if issubclass(kind, int):
-        return _varint(number << 3 | _VARINT) + _varint(int(value))
+        return varint(number << 3 | _VARINT) + varint(int(value))
     if isinstance(value, Message):
         value = value.SerializeToString()
     elif isinstance(value, str):
         value = value.encode()
-    return _varint(number << 3 | _LENGTH) + _varint(len(value)) + value
+    return bytes_field(number, value)
 
 
 def _read_varint(data, at, cls):

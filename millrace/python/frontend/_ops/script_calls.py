@@ -10,16 +10,15 @@ import numpy as np
 
 from millrace import _gen as gen_ops
 from millrace import _millrace
-from millrace._values import tensor_values
+from millrace._values import errors, tensor_values
 
 __all__ = ["numpy_function", "py_func"]
 
-_INVALID_ARGUMENT, _RESOURCE_EXHAUSTED, _OUT_OF_RANGE, _UNIMPLEMENTED, _UNKNOWN = 3, 8, 11, 12, 2
 _CODES = [
-    ((TypeError, ValueError), _INVALID_ARGUMENT),
-    (StopIteration, _OUT_OF_RANGE),
-    (MemoryError, _RESOURCE_EXHAUSTED),
-    (NotImplementedError, _UNIMPLEMENTED),
+    ((TypeError, ValueError), errors.INVALID_ARGUMENT),
+    (StopIteration, errors.OUT_OF_RANGE),
+    (MemoryError, errors.RESOURCE_EXHAUSTED),
+    (NotImplementedError, errors.UNIMPLEMENTED),
 ]
 
 
@@ -54,12 +53,12 @@ class _Table:
         """What a node gets: [(number of the type, array)]; for an error, (code, message)."""
         with self._changed:
             if not self._is_open:
-                return _UNKNOWN, f"{token} is not called: the program has ended"
+                return errors.UNKNOWN, f"{token} is not called: the program has ended"
             self._running += 1
         try:
             found = self._functions.get(token)
             if found is None:
-                return _INVALID_ARGUMENT, (
+                return errors.INVALID_ARGUMENT, (
                     f"ValueError: callback {token} is not found: the graph was made by another "
                     "process, or is gone; a task runs the functions of its own program alone"
                 )
@@ -96,7 +95,7 @@ def _returned(value):
 
 
 def _code(error):
-    return next((code for kinds, code in _CODES if isinstance(error, kinds)), _UNKNOWN)
+    return next((code for kinds, code in _CODES if isinstance(error, kinds)), errors.UNKNOWN)
 
 
 def _told(error):

@@ -1,6 +1,5 @@
 """Hooks that write files: checkpoints, summaries, timelines."""
 
-import json
 import logging
 import os
 
@@ -8,6 +7,7 @@ from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import get_collection
 from millrace._graph.graph import get_default_graph
 from millrace._run.config import RunOptions
+from millrace._run.timeline import Timeline
 from millrace._saving.graph_files import write_graph
 from millrace._saving.meta_graph import graph_and_saver
 from millrace._summaries.file_writer import FileWriterCache
@@ -256,22 +256,4 @@ class ProfilerHook(SessionRunHook):
         _log.info("Saving timeline for %d into '%s'.", step, path)
         os.makedirs(self._folder or ".", exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": list(_events(step_stats))}, file)
-
-
-def _events(step_stats):
-    """The events of chrome://tracing: each device is a process, each node an event of its thread."""
-    for number, device in enumerate(step_stats.dev_stats):
-        yield {"name": "process_name", "ph": "M", "pid": number, "args": {"name": device.device}}
-        for node in device.node_stats:
-            kind = node.timeline_label.rpartition(" = ")[2]
-            yield {
-                "ph": "X",
-                "cat": "Op",
-                "name": kind or node.node_name,
-                "pid": number,
-                "tid": node.thread_id,
-                "ts": node.all_start_micros,
-                "dur": node.all_end_rel_micros,
-                "args": {"name": node.node_name, "op": kind},
-            }
+            file.write(Timeline(step_stats).generate_chrome_trace_format())

@@ -90,15 +90,6 @@ class SparseTensor:
     __str__ = __repr__
 
 
-def to_sparse_tensor(value):
-    """A SparseTensor for one, or for a SparseTensorValue; else TypeError."""
-    if isinstance(value, SparseTensorValue):
-        return SparseTensor.from_value(value)
-    if not isinstance(value, SparseTensor):
-        raise TypeError(f"Input must be a SparseTensor, not {type(value).__name__}: {value!r}")
-    return value
-
-
 def components(value):
     """The Tensors that a SparseTensor is made of."""
     return [value.indices, value.values, value.dense_shape]

@@ -5,7 +5,6 @@ import math
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
-from millrace._graph.graph import get_default_graph
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 

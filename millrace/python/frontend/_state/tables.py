@@ -26,20 +26,6 @@ def tables_initializer(name="init_all_tables"):
     return initialize_all_tables(name)
 
 
-def check_table_dtypes(table, key_dtype, value_dtype):
-    """Raises TypeError if a table is of other types."""
-    key_dtype, value_dtype = dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype)
-    if key_dtype.base_dtype != table.key_dtype:
-        raise TypeError(
-            f"Invalid key dtype for table, expected {table.key_dtype.name} but got {key_dtype.name}."
-        )
-    if value_dtype.base_dtype != table.value_dtype:
-        raise TypeError(
-            f"Invalid value dtype for table, expected {table.value_dtype.name} but got "
-            f"{value_dtype.name}."
-        )
-
-
 class LookupInterface:
     """What all tables have in common.
 

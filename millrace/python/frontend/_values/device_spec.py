@@ -119,12 +119,6 @@ def merged_device(outer, inner):
     return outer.make_merged_spec(inner) if inner is not None else outer
 
 
-def merge_device(spec):
-    """A device function that fills in, from `spec`, what an operation's device leaves open."""
-    outer = spec if isinstance(spec, DeviceSpec) else DeviceSpec.from_string(str(spec or ""))
-    return lambda op: merged_device(outer, DeviceSpec.from_string(op.device)).to_string()
-
-
 def canonical_name(device):
     """The canonical form of a device string; "" for None."""
     return DeviceSpec.from_string(str(device or "")).to_string()

@@ -108,11 +108,6 @@ void take(KernelContext& context, Accumulator& accumulator, Done<void> done) {
       }));
 }
 
-Status infer_reference(InferContext& context) {
-  context.set_output(0, PartialShape{2});
-  return {};
-}
-
 Status infer_taken_rows(InferContext& context) {
   context.set_output(0, PartialShape::of_rank(1));
   context.set_output(2, PartialShape::of_rank(1));
@@ -136,11 +131,11 @@ Status add_handles(OpRegistry& ops) {
                        std::move(infer), kernel_class<ResourceHandleKernel<AccumulatorNode>>(),
                        Cost::cheap);
   };
-  MR_TRY(add_op(ops, handle("ConditionalAccumulator", dense, "ref(string)", infer_reference)));
+  MR_TRY(add_op(ops, handle("ConditionalAccumulator", dense, "ref(string)", infer_handle_strings)));
   MR_TRY(add_op(ops, handle("ResourceConditionalAccumulator", dense, "resource", infer::scalar)));
   return add_op(ops, handle("SparseConditionalAccumulator",
                             "Sums up gradients that are rows with indices, until they are taken.",
-                            "ref(string)", infer_reference));
+                            "ref(string)", infer_handle_strings));
 }
 
 // The ops on a dense accumulator, in the form with a reference or with a resource handle.

@@ -75,13 +75,14 @@ double draw_rare(double rate, double most, ElementNumbers& numbers) {
   }
 }
 
-// Hörmann, "The transformed rejection method for generating Poisson random variables" (1993).
-double draw_frequent(double rate, double most, ElementNumbers& numbers) {
+// Hörmann, "The transformed rejection method for generating Poisson random variables" (1993). With
+// a rate beyond what the type can hold no number ever fits: until the step is cancelled.
+double draw_frequent(double rate, double most, ElementNumbers& numbers, CancelProbe& probe) {
   const double log_rate = std::log(rate);
   const double b = 0.931 + 2.53 * std::sqrt(rate);
   const double a = -0.059 + 0.02483 * b;
   const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
-  for (;;) {
+  while (probe.go_on(64)) {
     const double u = numbers.uniform() - 0.5;
     const double v = numbers.uniform();
     const double shifted = 0.5 - std::abs(u);
@@ -93,11 +94,12 @@ double draw_frequent(double rate, double most, ElementNumbers& numbers) {
     const double squeezed = std::log(v * inverse_alpha / (a / (shifted * shifted) + b));
     if (squeezed <= -rate + k * log_rate - ::lgamma_r(k + 1, &sign)) return k;
   }
+  return kNotDefined;
 }
 
-double draw_poisson(double rate, double most, ElementNumbers& numbers) {
+double draw_poisson(double rate, double most, ElementNumbers& numbers, CancelProbe& probe) {
   if (!std::isfinite(rate) || rate < 0) return kNotDefined;
-  return rate < 10 ? draw_rare(rate, most, numbers) : draw_frequent(rate, most, numbers);
+  return rate < 10 ? draw_rare(rate, most, numbers) : draw_frequent(rate, most, numbers, probe);
 }
 
 // --- elements: for each parameter as many samples as `shape` says, the parameters innermost ---
@@ -184,12 +186,12 @@ class SampleKernel final : public Kernel {
       for (int64_t sample = 0; sample < samples; ++sample) {
         ElementNumbers numbers(blocks.from(blocks_for(parameter * samples + sample)));
         const double drawn = sampled_ == Sampled::gamma ? draw_gamma(value, numbers)
-                                                        : draw_poisson(value, most, numbers);
+                                                        : draw_poisson(value, most, numbers, probe);
         loops_.write(output.mutable_data(), sample * number + parameter, drawn);
         if (!probe.go_on(64)) return probe.status();
       }
     }
-    return {};
+    return probe.status();
   }
 
   const Sampled sampled_;

@@ -141,6 +141,18 @@ TEST_CASE("of no integers, any range will do") {
   CHECK((*drawn)[0].shape() == Shape{2, 0});
 }
 
+TEST_CASE("a count that no number of the type can hold is looked for until the step ends") {
+  Fixture f;
+  Bench bench(f.ops);
+  bench.cancellation().cancel(cancelled("enough"));
+  const Status status =
+      bench
+          .run("RandomPoissonV2", {Tensor::vector<int32_t>({1}), Tensor::scalar(1e12)},
+               {.attrs = {{"dtype", DType::i32}, {"seed", 5}}})
+          .status();
+  CHECK(status.code() == Code::cancelled);
+}
+
 TEST_CASE("a shuffle keeps every row and moves some") {
   Fixture f;
   std::vector<int32_t> rows(100);

@@ -25,7 +25,7 @@ class ReadKernel final : public Kernel {
   void start(KernelContext& context, Done<void> done) override {
     auto reader = reader_.find(context);
     if (!reader.ok()) return done(reader.status());
-    auto queue = find_queue(context);
+    auto queue = queue_.find(context, 1);
     if (!queue.ok()) return done(queue.status());
     const auto wanted = records_wanted(context);
     if (!wanted.ok()) return done(wanted.status());
@@ -48,14 +48,6 @@ class ReadKernel final : public Kernel {
   }
 
  private:
-  Result<std::shared_ptr<Queue>> find_queue(KernelContext& context) {
-    MR_ASSIGN(const ResourceName name, named_by_input(context, 1, Queue::kTypeName));
-    return queue_.get(*context.step().device->resources, name,
-                      [](ResourceStore& resources, const ResourceName& wanted) {
-                        return resources.find<Queue>(wanted.container, wanted.name);
-                      });
-  }
-
   Result<size_t> records_wanted(KernelContext& context) const {
     if (what_ == What::one) return size_t{1};
     const Tensor& count = context.input(2);
@@ -68,7 +60,7 @@ class ReadKernel final : public Kernel {
 
   const What what_;
   ResourceInput<Reader> reader_;
-  CachedResource<Queue> queue_;
+  ResourceInput<Queue> queue_;
 };
 
 // A kernel that has a turn at the reader: use(context, reader) -> Status.

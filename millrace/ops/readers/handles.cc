@@ -78,11 +78,6 @@ struct ReaderNode {
   Status check(const Reader& found) const { return found.check_same(spec); }
 };
 
-Status infer_reader_strings(InferContext& context) {
-  context.set_output(0, PartialShape{2});
-  return {};
-}
-
 // Of a signature, around container and shared_name.
 struct ReaderAttrs {
   std::string before = {}, behind = {}, behind_of_v2 = {};
@@ -97,7 +92,7 @@ Status add_reader(OpRegistry& ops, const std::string& name, const std::string& d
                            str_cat("-> reader_handle: ", v2 ? "resource" : "ref(string)", " | ",
                                    attrs.before, "container: string = '', shared_name: string = ''",
                                    attrs.behind, v2 ? attrs.behind_of_v2 : ""),
-                           v2 ? InferFn(infer::scalar) : InferFn(infer_reader_strings),
+                           v2 ? InferFn(infer::scalar) : InferFn(infer_handle_strings),
                            kernel_class<ResourceHandleKernel<ReaderNode<kRead>>>(), Cost::cheap);
     op.not_differentiable = "it gives a reader, which is no number";
     MR_TRY(ops.add(std::move(op)));

@@ -8,25 +8,10 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/state/queue.h"
-#include "millrace/ops/state/resource_access.h"
+#include "millrace/ops/state/resource_handle_kernel.h"
 
 namespace millrace {
 namespace {
-
-// Finds the queue behind input 0 and remembers it for the next time.
-class QueueAccess {
- public:
-  Result<std::shared_ptr<Queue>> find(KernelContext& context) {
-    MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Queue::kTypeName));
-    return cached_.get(*context.step().device->resources, name,
-                       [](ResourceStore& resources, const ResourceName& wanted) {
-                         return resources.find<Queue>(wanted.container, wanted.name);
-                       });
-  }
-
- private:
-  CachedResource<Queue> cached_;
-};
 
 Status no_timeout(const KernelSpec& spec) {
   MR_ASSIGN(const int64_t timeout, spec.attrs.integer("timeout_ms"));
@@ -91,7 +76,7 @@ class EnqueueKernel final : public Kernel {
  private:
   const What what_;
   const std::vector<DType> types_;
-  QueueAccess access_;
+  ResourceInput<Queue> access_;
 };
 
 class DequeueKernel final : public Kernel {
@@ -134,7 +119,7 @@ class DequeueKernel final : public Kernel {
  private:
   const What what_;
   const std::vector<DType> types_;
-  QueueAccess access_;
+  ResourceInput<Queue> access_;
 };
 
 class CloseKernel final : public Kernel {
@@ -152,7 +137,7 @@ class CloseKernel final : public Kernel {
 
  private:
   PendingEnqueues pending_ = PendingEnqueues::keep;
-  QueueAccess access_;
+  ResourceInput<Queue> access_;
 };
 
 class SizeKernel final : public Kernel {
@@ -165,7 +150,7 @@ class SizeKernel final : public Kernel {
   }
 
  private:
-  QueueAccess access_;
+  ResourceInput<Queue> access_;
 };
 
 class IsClosedKernel final : public Kernel {
@@ -178,7 +163,7 @@ class IsClosedKernel final : public Kernel {
   }
 
  private:
-  QueueAccess access_;
+  ResourceInput<Queue> access_;
 };
 
 struct Access {

@@ -80,11 +80,6 @@ struct QueueNode {
 };
 using QueueHandleKernel = ResourceHandleKernel<QueueNode>;
 
-Status infer_handle_strings(InferContext& context) {
-  context.set_output(0, PartialShape{2});
-  return {};
-}
-
 // One kind of queue in its two forms: V2 with a resource handle, V1 with a reference to strings.
 Status add_queue(OpRegistry& ops, const std::string& name, const std::string& doc,
                  const std::string& attrs) {

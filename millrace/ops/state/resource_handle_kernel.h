@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/state/resource_access.h"
 
@@ -28,6 +29,12 @@ struct HandleStrings final : Resource {
   Tensor tensor;
   std::string description() const override { return "a handle of two strings"; }
 };
+
+// The shape of such strings.
+inline Status infer_handle_strings(InferContext& context) {
+  context.set_output(0, PartialShape{2});
+  return {};
+}
 
 template <class Spec>
 class ResourceHandleKernel final : public Kernel {
@@ -111,13 +118,13 @@ class ResourceHandleKernel final : public Kernel {
   Tensor handle_ MR_GUARDED_BY(mutex_);
 };
 
-// The resource behind input 0, remembered from run to run.
+// The resource behind an input, remembered from run to run.
 template <class Kind>
 class ResourceInput {
  public:
   // Errors: as for named_by_input(), and NOT_FOUND.
-  Result<std::shared_ptr<Kind>> find(KernelContext& context) {
-    MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Kind::kTypeName));
+  Result<std::shared_ptr<Kind>> find(KernelContext& context, int slot = 0) {
+    MR_ASSIGN(const ResourceName name, named_by_input(context, slot, Kind::kTypeName));
     return cached_.get(*context.step().device->resources, name,
                        [](ResourceStore& resources, const ResourceName& wanted) {
                          return resources.find<Kind>(wanted.container, wanted.name);

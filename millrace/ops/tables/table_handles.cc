@@ -96,11 +96,6 @@ struct TableNode {
   }
 };
 
-Status infer_strings(InferContext& context) {
-  context.set_output(0, PartialShape{2});
-  return {};
-}
-
 struct TableKind {
   std::string name, doc, attrs;
   bool is_dense = false;
@@ -118,7 +113,7 @@ Status add_table(OpRegistry& ops, const TableKind& kind) {
     OpDef op = stateful_op(kind.name + (v2 ? "V2" : ""), kind.doc,
                            str_cat(keys, "-> table_handle: ", v2 ? "resource" : "ref(string)",
                                    " | ", named, kind.attrs),
-                           v2 ? InferFn(infer::scalar) : InferFn(infer_strings),
+                           v2 ? InferFn(infer::scalar) : InferFn(infer_handle_strings),
                            kernel_class<ResourceHandleKernel<TableNode>>(), Cost::cheap);
     op.not_differentiable = "its result is a handle";
     MR_TRY(ops.add(std::move(op)));

@@ -1,6 +1,8 @@
 // Part of families.h: register_regexes.
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
@@ -33,8 +35,15 @@ Result<Tensor> replaced(KernelContext& context, const RE2& regex, const std::str
   MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
   const auto texts = input.flat<std::string>();
   const auto results = output.mutable_flat<std::string>();
+  // Each may put in all that was matched, and matches are parts of one string.
+  const auto groups = static_cast<size_t>(std::ranges::count(rewrite, '\\'));
   CancelProbe probe(context);
   for (size_t i = 0; i < texts.size(); ++i) {
+    if (groups > kLongestReplaced / (texts[i].size() + 1)) {
+      return error(Code::resource_exhausted, "'", context.node_name(), "': a rewrite with ", groups,
+                   " groups out of a string of ", texts[i].size(),
+                   " bytes could make more than 1 GiB of it");
+    }
     const size_t most = everywhere ? texts[i].size() + 1 : 1;
     if (rewrite.size() > kLongestReplaced / most) {
       return error(Code::resource_exhausted, "'", context.node_name(), "': a rewrite of ",

@@ -45,6 +45,12 @@ TEST_CASE("patterns that are none, and what would grow out of all bounds, are re
   CHECK(run_op(text_ops(), "RegexReplace", {word(long_text), word("a"), word(rewrite)})
             .status()
             .code() == Code::resource_exhausted);
+  std::string groups;
+  for (int i = 0; i < 2048; ++i) groups += "\\0";
+  CHECK(run_op(text_ops(), "RegexReplace", {word(long_text), word("a+"), word(groups)},
+               {{"replace_global", AttrValue(false)}})
+            .status()
+            .code() == Code::resource_exhausted);
 }
 
 TEST_CASE("places outside of a string are named, with the string") {

@@ -103,6 +103,15 @@ TEST_CASE("sizes that no machine has are refused before memory is asked for") {
   CHECK(message("Fill", {ints({-1}), one(0)}) != "");
   CHECK(message("Range", {Tensor::scalar<int64_t>(INT64_MIN), Tensor::scalar<int64_t>(INT64_MAX),
                           Tensor::scalar<int64_t>(1)}) != "");
+  CHECK(message("SegmentSum", {floats({1}), Tensor::vector<int64_t>({INT64_MAX})}) ==
+        "segment ids must be < 2^63 - 1");
+}
+
+TEST_CASE("rows of no elements that are too many to be numbered are refused") {
+  const int64_t many = int64_t{1} << 50;
+  CHECK(message("UniqueV2", {*Tensor::zeros(DType::f32, {many, 0}), ints({0})}) != "");
+  CHECK(message("GatherNd",
+                {*Tensor::zeros(DType::f32, {0}), *Tensor::zeros(DType::i32, {many, 0})}) != "");
 }
 
 TEST_CASE("arithmetic that has no result says so, and what overflows wraps around") {

@@ -131,6 +131,8 @@ Result<Kinds> kinds_of(const Tensor& input, int axis, CancelProbe& probe) {
   const AlongAxis along(input.shape(), axis);
   RowKeys keys(input, along);
   absl::flat_hash_map<std::string, int64_t> known;
+  // Rows of no elements may be as many as they like: refused before there is a number for each.
+  MR_ASSIGN(const Tensor space, Tensor::allocate(DType::i64, {along.length}));
   Kinds kinds;
   kinds.of_row.reserve(static_cast<size_t>(along.length));
   for (int64_t row = 0; row < along.length; ++row) {

@@ -68,6 +68,8 @@ Result<NdRows> read_nd_rows(const Tensor& indices, const Shape& params, BadIndic
   int64_t number = 1;
   for (int axis = 0; axis < rank - 1; ++axis) number *= indices.shape().dim(axis);
   if (depth == 0) {
+    // Nothing that is in memory bounds the number: refused before there is one for each.
+    MR_ASSIGN(const Tensor space, Tensor::allocate(DType::i64, {number}));
     rows.numbers.assign(static_cast<size_t>(number), 0);
     return rows;
   }

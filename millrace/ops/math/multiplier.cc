@@ -71,10 +71,10 @@ void product_loop(const void* a, const void* b, void* c, int64_t rows, int64_t i
     add_product(x, y, z, rows, inner, columns, probe);
   } else {
     // Narrow floats are added up wide, a few rows at a time.
-    constexpr int64_t kRows = 16;
-    std::vector<Sum> sums(static_cast<size_t>(kRows * columns));
-    for (int64_t i = 0; i < rows; i += kRows) {
-      const int64_t some = std::min(kRows, rows - i);
+    const int64_t most = std::min<int64_t>(16, rows);
+    std::vector<Sum> sums(static_cast<size_t>(most * columns));
+    for (int64_t i = 0; i < rows; i += most) {
+      const int64_t some = std::min(most, rows - i);
       std::fill(sums.begin(), sums.end(), Sum(0));
       add_product(x + i * inner, y, sums.data(), some, inner, columns, probe);
       if (!probe.status().ok()) return;

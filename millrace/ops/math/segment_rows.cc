@@ -116,6 +116,8 @@ Result<Shape> segments_shape(int64_t segments, const Shape& data) {
 }
 
 Result<int64_t> number_of_segments(KernelContext& context, std::span<const int64_t> ids, int slot) {
+  if (!ids.empty() && ids.back() == std::numeric_limits<int64_t>::max())
+    return invalid("segment ids must be < 2^63 - 1");
   const int64_t needed = ids.empty() ? 0 : ids.back() + 1;
   if (context.num_inputs() <= slot) return needed;
   MR_ASSIGN(const int64_t segments, read_segments(context.input(slot)));

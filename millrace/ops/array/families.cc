@@ -19,7 +19,8 @@ Status register_array(OpRegistry& ops) {
   MR_TRY(register_blocks(ops));
   MR_TRY(register_depths(ops));
   MR_TRY(register_moves(ops));
-  return register_patches(ops);
+  MR_TRY(register_patches(ops));
+  return register_beams(ops);
 }
 
 }  // namespace millrace

@@ -65,4 +65,7 @@ Status register_moves(OpRegistry& ops);
 // ExtractImagePatches.
 Status register_patches(OpRegistry& ops);
 
+// Beams of a search put together from their steps: GatherTree.
+Status register_beams(OpRegistry& ops);
+
 }  // namespace millrace

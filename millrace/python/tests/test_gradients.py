@@ -100,6 +100,11 @@ def test_a_gather_gives_slices_which_become_a_tensor_where_one_is_needed(session
     assert session.run(by_params.values).tolist() == [[2.0, 2.0]] * 3
     dense = tf.convert_to_tensor(by_params)
     assert session.run(dense).tolist() == [[2.0, 2.0], [0.0, 0.0], [4.0, 4.0]]
+    whole, without_shape = session.run(
+        [by_params, tf.IndexedSlices(by_params.values, by_params.indices)]
+    )
+    assert whole.indices.tolist() == [2, 0, 2] and whole.values.tolist() == [[2.0, 2.0]] * 3
+    assert whole.dense_shape.tolist() == [3, 2] and without_shape.dense_shape is None
 
 
 def test_grad_ys_stops_and_what_is_not_connected(session):

@@ -1,5 +1,6 @@
 """tf.gradients and what belongs to it: thin over C++, which walks the graph and adds the nodes."""
 
+import collections
 from enum import Enum
 
 from millrace import _gen as gen_ops
@@ -35,6 +36,11 @@ class UnconnectedGradients(Enum):
 
     NONE = "none"
     ZERO = "zero"
+
+
+IndexedSlicesValue = collections.namedtuple(
+    "IndexedSlicesValue", ("values", "indices", "dense_shape")
+)
 
 
 class IndexedSlices:

@@ -16,7 +16,7 @@ from millrace._state.named_variables import variable_scope
 from millrace._values import dtypes, structure
 
 
-def _axes_changed(tensor):
+def axes_changed(tensor):
     """[batch, time, ...] as [time, batch, ...], and the other way."""
     if tensor.shape.ndims is None:
         rest = gen_ops.range(2, gen_ops.rank(tensor), 1)
@@ -80,7 +80,7 @@ def dynamic_rnn(
     with variable_scope(scope or "rnn"):
         leaves = [convert(leaf) for leaf in structure.flatten(inputs)]
         if not time_major:
-            leaves = [_axes_changed(leaf) for leaf in leaves]
+            leaves = [axes_changed(leaf) for leaf in leaves]
         batch_size = _batch_size(leaves)
         state = initial_state_of(cell, initial_state, batch_size, dtype)
         state = structure.map_structure(_tensor, state)
@@ -90,7 +90,7 @@ def dynamic_rnn(
             cell, inputs, leaves, state, batch_size, sequence_length, parallel_iterations or 32
         )
         if not time_major:
-            outputs = structure.map_structure(_axes_changed, outputs)
+            outputs = structure.map_structure(axes_changed, outputs)
         return outputs, state
 
 

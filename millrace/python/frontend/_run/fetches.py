@@ -1,11 +1,13 @@
 """What session.run fetches: from a nested structure to flat lists of names, and back to the structure.
 
 A fetch is a Tensor, a SparseTensor, an Operation, a Variable, the name of one of them, or a list, tuple,
-namedtuple or dictionary of fetches. A SparseTensor gives a SparseTensorValue.
+namedtuple or dictionary of fetches. A SparseTensor gives a SparseTensorValue, IndexedSlices an
+IndexedSlicesValue.
 """
 
 from millrace._graph.operation import Operation, Tensor
 from millrace._graph.sparse_tensor import SparseTensor, SparseTensorValue, components
+from millrace._ops.gradients import IndexedSlices, IndexedSlicesValue
 from millrace._values import structure
 
 
@@ -30,6 +32,11 @@ class Fetches:
         """The fetch with its leaves replaced: by a position in the answer, or by None."""
         if isinstance(fetch, SparseTensor):
             return SparseTensorValue(*(self._parse(part) for part in components(fetch)))
+        if isinstance(fetch, IndexedSlices):
+            parts = (fetch.values, fetch.indices, fetch.dense_shape)
+            return IndexedSlicesValue(
+                *(None if part is None else self._parse(part) for part in parts)
+            )
         if isinstance(fetch, dict):
             return type(fetch)((key, self._parse(value)) for key, value in fetch.items())
         if isinstance(fetch, (list, tuple)):

@@ -24,7 +24,7 @@ LAYERS = [
     ["_layers", "_measures", "_run"],
     ["_recurrent", "_saving", "_summaries"],
     ["_input", "_samples", "_testing"],
-    ["_supervised"],
+    ["_keras", "_supervised"],
     ["_check"],
 ]
 # Private names that all objects may have: by these they take part where a Tensor is asked for. And

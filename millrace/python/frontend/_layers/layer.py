@@ -30,7 +30,8 @@ def _own_name(base):
     return f"{base}_{counts[base]}"
 
 
-def _snake_case(name):
+def snake_case(name):
+    """The name of a class as layers have it: "DenseNet" as "dense_net"."""
     words = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     made = re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
     return f"private{made}" if made.startswith("_") else made
@@ -62,7 +63,7 @@ class Layer:
         self._reuse = kwargs.pop("_reuse", None)
         if kwargs:
             raise TypeError(f"Keyword argument not understood: {', '.join(sorted(kwargs))}")
-        base = _snake_case(type(self).__name__)
+        base = snake_case(type(self).__name__)
         self._name = name or _own_name(base)
         self._base_name = name or base
         self.trainable = trainable

@@ -1,3 +1,19 @@
-"""tf.keras: what programs of TensorFlow 1 take from there beside its models, which are not here."""
+"""tf.keras as graphs of TensorFlow 1 use it: models of layers, which are trained in a session."""
 
-from millrace.keras import backend, datasets, initializers, preprocessing, regularizers, utils
+from millrace._keras.layer import Input
+from millrace._keras.models import Model, Sequential
+from millrace.keras import (
+    activations,
+    backend,
+    callbacks,
+    datasets,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    optimizers,
+    preprocessing,
+    regularizers,
+    utils,
+)

@@ -1,27 +1,36 @@
-"""tf.keras.backend: the type of numbers that models prefer, and what counts as nearly zero."""
+"""tf.keras.backend: settings, the session of models, and functions of Tensors by Keras's names."""
 
-
-class _Settings:
-    floatx = "float32"
-    epsilon = 1e-7
-
-
-def floatx():
-    """The name of the type."""
-    return _Settings.floatx
-
-
-def set_floatx(value):
-    """Sets it to "float16", "float32" or "float64". ValueError for others."""
-    if value not in ("float16", "float32", "float64"):
-        raise ValueError(f"Unknown floatx type: {value}")
-    _Settings.floatx = str(value)
-
-
-def epsilon():
-    """What is added to what must not be zero."""
-    return _Settings.epsilon
-
-
-def set_epsilon(value):
-    _Settings.epsilon = value
+from millrace._keras.activations import elu, hard_sigmoid, relu, sigmoid, softmax, softplus, tanh
+from millrace._keras.backend import (
+    ctc_label_dense_to_sparse,
+    dot,
+    dtype,
+    int_shape,
+    max,
+    mean,
+    ndim,
+    sqrt,
+    sum,
+)
+from millrace._keras.losses import (
+    binary_crossentropy,
+    categorical_crossentropy,
+    sparse_categorical_crossentropy,
+)
+from millrace._keras.sessions import (
+    batch_get_value,
+    batch_set_value,
+    clear_session,
+    get_session,
+    get_value,
+    learning_phase,
+    set_learning_phase,
+    set_session,
+    set_value,
+)
+from millrace._keras.settings import epsilon, floatx, set_epsilon, set_floatx
+from millrace._ops.arithmetic import argmax, argmin, cast
+from millrace._ops.arrays import expand_dims, reshape, shape, squeeze, stop_gradient
+from millrace._ops.clipping import clip_by_value as clip
+from millrace._ops.gradients import gradients
+from millrace._gen import abs, exp, log, maximum, minimum, square

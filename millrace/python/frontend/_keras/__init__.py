@@ -1,0 +1,1 @@
+"""Models as tf.keras has them, over layers, losses, optimizers and sessions."""

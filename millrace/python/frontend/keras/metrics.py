@@ -1,0 +1,31 @@
+"""tf.keras.metrics: functions that measure predictions, one number for each sample."""
+
+from millrace._keras.losses import (
+    KLD,
+    MAE,
+    MAPE,
+    MSE,
+    MSLE,
+    binary_accuracy,
+    binary_crossentropy,
+    categorical_accuracy,
+    categorical_crossentropy,
+    hinge,
+    kld,
+    kullback_leibler_divergence,
+    mae,
+    mape,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_squared_error,
+    mean_squared_logarithmic_error,
+    mse,
+    msle,
+    poisson,
+    sparse_categorical_accuracy,
+    sparse_categorical_crossentropy,
+    sparse_top_k_categorical_accuracy,
+    squared_hinge,
+    top_k_categorical_accuracy,
+)
+from millrace._keras.losses import get_metric as get

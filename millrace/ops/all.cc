@@ -13,6 +13,7 @@
 #include "millrace/ops/readers/families.h"
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/script/families.h"
+#include "millrace/ops/sparse/families.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/summary/families.h"
 #include "millrace/ops/tables/families.h"
@@ -33,7 +34,7 @@ std::span<const OpRoom> op_rooms() {
       {"tables", register_tables},   {"sampling", register_sampling},
       {"summary", register_summary}, {"parsing", register_parsing},
       {"image", register_image},     {"readers", register_readers},
-      {"script", register_script},
+      {"sparse", register_sparse},   {"script", register_script},
   };
   return kRooms;
 }

@@ -9,6 +9,7 @@ import dataclasses
 import zlib
 
 import numpy as np
+import sparse_cases
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 WIDE = ["float32", "float64"]
@@ -733,6 +734,7 @@ ROWS = [
     Row("StatelessRandomUniformFullIntV2", ["int32", "int64", "uint32", "uint64"], stateless_v2),
     Row("StatelessMultinomial", ["float32", "float64"], stateless_multinomial),
     Row("StatelessRandomGetKeyCounter", ["int64"], key_counter),
+    *[Row(*fields) for fields in sparse_cases.TABLE],
 ]
 
 

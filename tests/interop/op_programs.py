@@ -43,6 +43,15 @@ def is_differentiable(tensor):
     return tensor.dtype.is_floating or tensor.dtype.is_complex
 
 
+def flat(made):
+    """The Tensors that an op makes, those of lists one by one."""
+    if isinstance(made, (list, tuple)):
+        for part in made:
+            yield from flat(part)
+    else:
+        yield made
+
+
 def build(tf, case):
     """(feeds, outputs, gradients or why there are none) of a case."""
     feeds = {}
@@ -51,7 +60,7 @@ def build(tf, case):
         known_as = GRAPH_NAMES.get(case.op, {})
         inputs = {known_as.get(name, name): given for name, given in inputs.items()}
     made = getattr(tf.raw_ops, case.op)(**inputs, **typed(tf, case.attrs))
-    outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+    outputs = [*flat(made)]
     gradients = []
     if case.wants_gradient:
         xs = [x for x in feeds if is_differentiable(x)]

@@ -31,6 +31,7 @@ FLOORS = [
             "ops/summary",
             "ops/parsing",
             "ops/script",
+            "ops/sparse",
         ],
     ),
     ("F2", ["ops/readers"]),

@@ -80,7 +80,35 @@ from millrace._ops.rearranging import *
 from millrace._ops.reductions import *
 from millrace._ops.segments import *
 from millrace._ops.shaped import *
-from millrace._ops.sparse import sparse_placeholder, sparse_tensor_to_dense
+from millrace._ops import sparse_arithmetic as _sparse_arithmetic
+from millrace._ops.sparse import (
+    sparse_mask,
+    sparse_placeholder,
+    sparse_tensor_to_dense,
+    sparse_to_indicator,
+)
+from millrace._ops.sparse_arithmetic import (
+    sparse_add,
+    sparse_maximum,
+    sparse_minimum,
+    sparse_reduce_max,
+    sparse_reduce_max_sparse,
+    sparse_reduce_sum,
+    sparse_reduce_sum_sparse,
+    sparse_softmax,
+    sparse_tensor_dense_matmul,
+)
+from millrace._ops.sparse_layout import (
+    sparse_concat,
+    sparse_fill_empty_rows,
+    sparse_merge,
+    sparse_reorder,
+    sparse_reshape,
+    sparse_retain,
+    sparse_slice,
+    sparse_split,
+    sparse_transpose,
+)
 from millrace._ops.text import *
 from millrace._ops.statistics import (
     is_non_decreasing,
@@ -103,6 +131,7 @@ from millrace._flow.control_flow import (
 )
 from millrace._flow.functional import *
 from millrace._flow.hessians import hessians
+from millrace._flow.sparse_shapes import sparse_reset_shape
 from millrace._flow.tensor_array import TensorArray
 from millrace._input.readers import (
     FixedLengthRecordReader,
@@ -223,6 +252,7 @@ for _name in _before_1_0.RENAMED:
 del _name
 
 _operators.install()
+_sparse_arithmetic.install()
 _finder.install()
 
 __version__ = _millrace.version
@@ -234,7 +264,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 _MODULES = frozenset(
     "app bitwise compat contrib debugging dtypes errors flags gfile image initializers "
     "keras layers linalg logging lookup losses math metrics nn python_io quantization "
-    "queue random raw_ops regularizers strings summary test train".split()
+    "queue random raw_ops regularizers sparse strings summary test train".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.

@@ -31,6 +31,7 @@ from millrace._ops.depthwise import (
     separable_conv2d,
 )
 from millrace._ops.embeddings import embedding_lookup
+from millrace._ops.sparse_embeddings import embedding_lookup_sparse, safe_embedding_lookup_sparse
 from millrace._ops.layers import (
     bias_add,
     crelu,

@@ -30,7 +30,6 @@ ADVICE = {
     "metrics": "fetch predictions and labels, and measure them in NumPy",
     "profiler": "RunOptions(trace_level=RunOptions.FULL_TRACE) and RunMetadata tell when nodes ran",
     "saved_model": _SAVE,
-    "sparse": "compute on the indices and values of a tf.SparseTensor, each a Tensor of its own",
     "spectral": _NUMPY,
     "signal": _NUMPY,
     "fft": _NUMPY,

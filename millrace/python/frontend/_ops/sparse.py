@@ -1,10 +1,12 @@
-"""Sparse tensors that are fed, or become dense."""
+"""Sparse tensors that are fed, or become dense; slices without some of their rows."""
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.sparse_tensor import SparseTensor
 from millrace._ops.arrays import placeholder
+from millrace._ops.gradients import IndexedSlices
+from millrace._ops.sparse_layout import sparse_merge, to_sparse
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
@@ -62,3 +64,30 @@ def sparse_tensor_to_dense(sp_input, default_value=0, validate_indices=True, nam
         validate_indices=validate_indices,
         name=name,
     )
+
+
+def sparse_to_indicator(sp_input, vocab_size, name=None):
+    """True at each id that a row of a SparseTensor has.
+
+    Args:
+      sp_input: a SparseTensor of int32 or int64 ids, all of them in [0, vocab_size); an id may come
+        more than once.
+      vocab_size: how many ids there are, an integer or a Tensor.
+      name: the name scope.
+
+    Returns:
+      a bool Tensor of shape sp_input.dense_shape[:-1] + [vocab_size].
+    """
+    sp_input = to_sparse(sp_input)
+    with name_scope(name, "SparseToIndicator", [sp_input.values]) as scope:
+        there = gen_ops.fill(gen_ops.shape(sp_input.values), True)
+        marks = SparseTensor(sp_input.indices, there, sp_input.dense_shape)
+        merged = sparse_merge(sp_input, marks, vocab_size)
+        return sparse_tensor_to_dense(merged, False, validate_indices=False, name=scope)
+
+
+def sparse_mask(a, mask_indices, name=None):
+    """An IndexedSlices without the rows whose numbers `mask_indices` has."""
+    with name_scope(name, "sparse_mask", [a.values, mask_indices]):
+        left, places = gen_ops.list_diff(a.indices, mask_indices)
+        return IndexedSlices(gen_ops.gather_v2(a.values, places, 0), left, a.dense_shape)

@@ -23,6 +23,7 @@ from millrace._layers.regularizers import (
     l2_regularizer,
     sum_regularizer,
 )
+from millrace._ops.sparse_embeddings import safe_embedding_lookup_sparse
 from millrace._state.scaled_initializers import (
     contrib_variance_scaling_initializer as variance_scaling_initializer,
 )

@@ -1,0 +1,196 @@
+"""Sparse tensors for op_cases.py: makers of inputs, and the rows of the ops that take them.
+
+A maker takes a Maker of op_cases.py. TABLE has what a Row is made of.
+"""
+
+import numpy as np
+
+FLOATS = ["float32", "float64", "float16", "bfloat16"]
+WIDE = ["float32", "float64"]
+ANY = ["float32", "int64", "complex64", "bool", "string", "float16", "uint8"]
+REAL = [*FLOATS, "int32", "int64", "int8", "int16", "uint8"]
+
+
+def dims_of(m, ranks=(1, 2, 3)):
+    return [int(m.rng.integers(1, 5)) for _ in range(m.choice(list(ranks)))]
+
+
+def places(m, dims, is_ordered=True, repeats=False):
+    """Some places of a tensor of this shape; in about one case of ten one is outside of it."""
+    whole = int(np.prod(dims))
+    number = int(m.rng.integers(0, whole + 1))
+    flat = m.rng.choice(whole, number, replace=repeats)
+    flat = np.sort(flat) if is_ordered else flat
+    return np.stack(np.unravel_index(flat, dims), 1).reshape(number, len(dims)).astype("int64")
+
+
+def outside(m, indices):
+    indices = indices.copy()
+    if len(indices):
+        indices[m.rng.integers(len(indices)), m.rng.integers(indices.shape[1])] = 9
+    return indices
+
+
+def one(m, names, dims=None, low=-3, high=3, **kind):
+    """{name: value} of a sparse tensor, by the names of its three inputs; and its dims."""
+    dims = dims_of(m) if dims is None else dims
+    indices = places(m, dims, **kind)
+    return {
+        names[0]: m.integers(indices, "int64"),
+        names[1]: m.values((len(indices),), low, high),
+        names[2]: m.integers(dims, "int64"),
+    }, dims
+
+
+PLAIN = ("indices", "values", "shape")
+INPUT = ("input_indices", "input_values", "input_shape")
+DENSE = ("sp_indices", "sp_values", "sp_shape")
+OF_A = ("a_indices", "a_values", "a_shape")
+OF_B = ("b_indices", "b_values", "b_shape")
+
+
+def reorder(m):
+    return one(m, INPUT, is_ordered=False)[0], {}
+
+
+def reshape(m):
+    dims = m.choice([[2, 6], [3, 4], [12], [2, 2, 3]])
+    new = m.choice([[2, 6], [3, -1], [-1], [2, 2, 3], [5, -1], [-1, -1], [6, 1]])
+    indices = places(m, dims)
+    return {
+        "input_indices": m.integers(indices, "int64"),
+        "input_shape": m.integers(dims, "int64"),
+        "new_shape": m.integers(new, "int64"),
+    }, {}
+
+
+def matmul(m):
+    a, b, c = (int(size) for size in m.rng.integers(1, 5, 3))
+    adjoint_a, adjoint_b = bool(m.one_in(2)), bool(m.one_in(2))
+    dims = [b, a] if adjoint_a else [a, b]
+    given, _ = one(m, OF_A, dims, is_ordered=False, repeats=True)
+    if m.one_in(8):
+        given["a_indices"] = m.integers(outside(m, given["a_indices"][1]), "int64")
+    inner = b + 1 if m.one_in(8) else b
+    given["b"] = m.values((c, inner) if adjoint_b else (inner, c))
+    return given, {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
+
+
+def fill_rows(m):
+    given, _ = one(m, ("indices", "values", "dense_shape"), dims_of(m, (2,)), is_ordered=False)
+    if m.one_in(8):
+        given["indices"] = m.integers(outside(m, given["indices"][1]), "int64")
+        given["indices"][1][:, 1:] = 0
+    return {**given, "default_value": m.values(())}, {}
+
+
+def fill_rows_grad(m):
+    limit = 7 if m.one_in(8) else 6
+    reverse = m.rng.permutation(limit)[:4]
+    return {"reverse_index_map": m.integers(reverse, "int64"), "grad_values": m.values((6,))}, {}
+
+
+def concat(m):
+    dims = dims_of(m, (2, 3))
+    axis = int(m.rng.integers(-len(dims), len(dims)))
+    parts = []
+    for _ in range(m.choice([2, 3])):
+        mine = list(dims)
+        mine[axis] = int(m.rng.integers(1, 4))
+        if m.one_in(12):
+            mine[(axis + 1) % len(dims)] += 1
+        parts.append(one(m, PLAIN, mine)[0])
+    given = {
+        "indices": [part["indices"] for part in parts],
+        "values": [part["values"] for part in parts],
+        "shapes": [part["shape"] for part in parts],
+    }
+    return given, {"concat_dim": axis + len(dims) * 2 if m.one_in(8) else axis}
+
+
+def split(m):
+    given, dims = one(m, PLAIN, is_ordered=bool(m.one_in(2)))
+    if m.one_in(8):
+        given["indices"] = m.integers(outside(m, given["indices"][1]), "int64")
+    axis = int(m.rng.integers(-len(dims), len(dims)))
+    number = int(m.rng.integers(1, dims[axis] + 1)) + int(m.one_in(8))
+    return {"split_dim": m.integers(axis, "int64"), **given}, {"num_split": number}
+
+
+def slice_(m):
+    given, dims = one(m, PLAIN)
+    start = [int(m.rng.integers(0, dim + 1)) for dim in dims]
+    size = [int(m.rng.integers(-1 if m.one_in(12) else 0, 4)) for _ in dims]
+    return {**given, "start": m.integers(start, "int64"), "size": m.integers(size, "int64")}, {}
+
+
+def add(m):
+    a, dims = one(m, OF_A)
+    b, _ = one(m, OF_B, [dim + int(m.one_in(20)) for dim in dims])
+    real = {"complex64": "float32", "complex128": "float64"}.get(m.dtype, m.dtype)
+    return {**a, **b, "thresh": m.values((), 0, 2, dtype=real)}, {}
+
+
+def extreme(m):
+    a, dims = one(m, OF_A)
+    b, _ = one(m, OF_B, [dim + int(m.one_in(20)) for dim in dims])
+    return {**a, **b}, {}
+
+
+def dense_add(m):
+    given, dims = one(m, OF_A, is_ordered=False, repeats=True)
+    kind = m.choice(["int32", "int64"])
+    if m.one_in(8):
+        given["a_indices"] = m.integers(outside(m, given["a_indices"][1]), "int64")
+    for name in ("a_indices", "a_shape"):
+        given[name] = m.integers(given[name][1], kind)
+    return {**given, "b": m.values([dim + int(m.one_in(20)) for dim in dims])}, {}
+
+
+def cellwise(low=-3):
+    def make(m):
+        given, dims = one(m, DENSE)
+        if m.one_in(8):
+            given["sp_indices"] = m.integers(outside(m, given["sp_indices"][1]), "int64")
+        dense = [1 if m.one_in(3) else dim for dim in dims][m.rng.integers(len(dims) + 1) :]
+        if m.one_in(12):
+            dense = [2, *dims]
+        return {**given, "dense": m.values(dense, low)}, {}
+
+    return make
+
+
+def reduction(m):
+    given, dims = one(m, INPUT, is_ordered=False, repeats=True)
+    rank = len(dims)
+    axes = m.rng.integers(-rank, rank + int(m.one_in(12)), m.choice([0, 1, 2]))
+    return {**given, "reduction_axes": m.integers(axes)}, {"keep_dims": bool(m.one_in(2))}
+
+
+def softmax(m):
+    return one(m, DENSE, dims_of(m, (1, 2, 3) if m.one_in(8) else (2, 3)))[0], {}
+
+
+# (op, types, maker, whether gradients are compared)
+TABLE = [
+    ("SparseReorder", ANY, reorder, True),
+    ("SparseReshape", ["int64"], reshape, False),
+    ("SparseTensorDenseMatMul", [*FLOATS, "int32", "complex64", "complex128"], matmul, True),
+    ("SparseFillEmptyRows", ANY, fill_rows, True),
+    ("SparseFillEmptyRowsGrad", [*FLOATS, "int32", "complex64"], fill_rows_grad, False),
+    ("SparseConcat", ANY, concat, False),
+    ("SparseSplit", ANY, split, False),
+    ("SparseSlice", ["float32", "float64", "int64", "string", "complex64"], slice_, True),
+    ("SparseAdd", [*WIDE, "int32", "int64", "int8", "int16", "complex64", "complex128"], add, True),
+    ("SparseSparseMaximum", REAL, extreme, False),
+    ("SparseSparseMinimum", REAL, extreme, False),
+    ("SparseTensorDenseAdd", [*WIDE, "int32", "int64", "int8", "complex64"], dense_add, True),
+    ("SparseDenseCwiseAdd", REAL, cellwise(), False),
+    ("SparseDenseCwiseMul", REAL, cellwise(), True),
+    ("SparseDenseCwiseDiv", REAL, cellwise(1), True),
+    ("SparseReduceSum", [*REAL, "complex64"], reduction, True),
+    ("SparseReduceMax", REAL, reduction, False),
+    ("SparseReduceSumSparse", [*REAL, "complex64"], reduction, False),
+    ("SparseReduceMaxSparse", REAL, reduction, False),
+    ("SparseSoftmax", ["float16", *WIDE], softmax, True),
+]

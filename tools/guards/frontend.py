@@ -23,7 +23,7 @@ LAYERS = [
     ["_train"],
     ["_layers", "_measures", "_run"],
     ["_recurrent", "_saving", "_summaries"],
-    ["_input", "_samples", "_testing"],
+    ["_input", "_samples", "_saved_models", "_testing"],
     ["_keras", "_supervised"],
     ["_check"],
 ]

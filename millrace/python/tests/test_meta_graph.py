@@ -104,8 +104,6 @@ def test_what_is_exported_can_be_chosen(path, caplog):
     assert 'op: "VariableV2"' in text and 'key: "variables"' in text and "/job:ps" not in text
     assert "savers" in tf.train.export_meta_graph().collection_def
     assert "savers" not in tf.train.export_meta_graph(clear_extraneous_savers=True).collection_def
-    with pytest.raises(NotImplementedError, match="export_scope"):
-        tf.train.export_meta_graph(export_scope="x")
 
 
 def test_without_a_saver_one_is_made_for_the_variables(path):
@@ -141,3 +139,67 @@ def test_a_variable_of_a_definition():
     assert again.op is variable.op and again.initializer is variable.initializer
     with pytest.raises(ValueError, match="mutually exclusive"):
         tf.Variable(1.0, variable_def=definition)
+
+
+def test_a_scope_is_exported_alone(path, session):
+    outside = tf.placeholder(tf.float32, [], name="outside")
+    with tf.name_scope("hidden"):
+        weight = tf.Variable(2.0, name="w")
+        product = tf.multiply(outside, weight, name="product")
+        with tf.colocate_with(weight.op):
+            tf.add_to_collection("mine", tf.identity(product, name="y"))
+    tf.add_to_collection("mine", outside)
+    saver = tf.train.Saver(name="hidden/save")
+    session.run(tf.global_variables_initializer())
+    saver.save(session, path, write_meta_graph=False)
+    part = tf.train.export_meta_graph(path + ".meta", export_scope="hidden")
+    assert "outside" not in [node.name for node in part.graph().node]
+    with tf.Graph().as_default(), tf.Session() as other:
+        with pytest.raises(ValueError, match=r"unbound inputs: \$unbound_inputs_outside"):
+            tf.train.import_meta_graph(path + ".meta")
+    with tf.Graph().as_default(), tf.Session() as other:
+        x = tf.constant(5.0)
+        tf.train.import_meta_graph(
+            path + ".meta", input_map={"$unbound_inputs_outside": x}, import_scope="new"
+        )
+        (variable,) = tf.global_variables()
+        assert variable.op.name == "new/w"
+        (mine,) = tf.get_collection("mine")
+        assert mine.name == "new/y:0"
+        other.run(tf.global_variables_initializer())
+        assert other.run(mine) == 10.0
+    with pytest.raises(ValueError, match="can't both be given"):
+        tf.train.export_meta_graph(graph_def=session.graph.as_graph_def(), export_scope="hidden")
+
+
+def test_a_graph_in_text_form_is_imported(path, session):
+    tf.identity(tf.Variable([1.0, 2.0], name="v"), name="y")
+    tf.train.export_meta_graph(path, as_text=True)
+    with tf.Graph().as_default(), tf.Session() as other:
+        assert tf.train.import_meta_graph(path) is not None
+        other.run(tf.global_variables_initializer())
+        assert other.run("y:0").tolist() == [1.0, 2.0]
+    with open(path, "a") as file:
+        file.write("graph_def { node { name: 7 } }\n")
+    with pytest.raises(ValueError, match="line .*7 is no string in quotes"):
+        tf.train.import_meta_graph(path)
+
+
+def test_branches_and_loops_come_back_as_such(path):
+    flag, limit = tf.placeholder(tf.bool, name="flag"), tf.constant(10, name="limit")
+
+    def branch():
+        return tf.while_loop(lambda i: i < limit, lambda i: i + 3, [0], name="inner")
+
+    tf.cond(flag, branch, lambda: tf.constant(7), name="choice")
+    first = tf.train.export_meta_graph(path)
+    found = first.collection_def
+    assert len(found["cond_context"].bytes_list.value) == 2 and "while_context" not in found
+    with tf.Graph().as_default() as graph, tf.Session() as other:
+        tf.train.import_meta_graph(path)
+        again = tf.train.export_meta_graph()
+        assert again.collection_def["cond_context"] == found["cond_context"]
+        inside = next(op for op in graph.get_operations() if op.type == "NextIteration")
+        with pytest.raises(ValueError, match="made inside"):
+            with tf.control_dependencies(None):
+                tf.cond(graph.get_tensor_by_name("flag:0"), lambda: inside.outputs[0] + 1, branch)

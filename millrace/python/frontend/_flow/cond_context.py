@@ -1,7 +1,9 @@
 """tf.cond: one of two branches, as Switch and Merge nodes."""
 
 from millrace import _gen as gen_ops
+from millrace._flow.context_messages import cond_message, is_outside, strip_scope
 from millrace._flow.control_context import ControlContext
+from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.operation import Operation
@@ -15,17 +17,23 @@ class CondContext(ControlContext):
 
     def __init__(self, name, predicate, pivot, branch):
         super().__init__(name)
-        self._predicate = predicate
-        self._branch = branch  # 0: false, 1: true
-        self._pivot_tensor = pivot
+        self.predicate = predicate
+        self.branch = branch  # 0: false, 1: true
+        self.pivot_tensor = pivot
         self.pivot = pivot.op
         self._imported[predicate] = predicate
+
+    def to_proto(self, export_scope=None, inside=None):
+        """A CondContextDef; None if it is not in the name scope `export_scope`."""
+        if is_outside(self.name, export_scope):
+            return None
+        return cond_message(self, inside or strip_scope(export_scope))
 
     def _import(self, tensor):
         switch = gen_ops.ref_switch if tensor.dtype.is_reference else gen_ops.switch
         graph = self.graph
         with graph.plumbing(self), graph.colocate_with(tensor.op, ignore_existing=True):
-            return switch(tensor, self._predicate)[self._branch]
+            return switch(tensor, self.predicate)[self.branch]
 
     def build(self, function):
         """(the structure that `function` returned, its leaves as Tensors of this branch)."""
@@ -36,11 +44,11 @@ class CondContext(ControlContext):
 
     def _leaf(self, leaf):
         if leaf is None:
-            return self._pivot_tensor
+            return self.pivot_tensor
         if isinstance(leaf, Operation):
             # The branch is done when the operation is: the pivot stands for it.
             with self.graph.control_dependencies([leaf]):
-                return gen_ops.identity(self._pivot_tensor)
+                return gen_ops.identity(self.pivot_tensor)
         return self.bring(convert(leaf))
 
 
@@ -79,6 +87,8 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
         for branch, function in ((1, true_fn), (0, false_fn)):
             context = CondContext(scope[:-1], predicate, pivots[branch], branch)
             branches.append(context.build(function))
+            if context.outer is None:
+                context.graph.add_to_collection(GraphKeys.COND_CONTEXT, context)
         (if_true, true_leaves), (if_false, false_leaves) = branches
         structure.assert_same_structure(if_true, if_false, "branches of tf.cond")
         graph = predicate.graph

@@ -24,8 +24,25 @@ class ControlContext:
         self.graph = get_default_graph()
         self.name = name
         self.outer = self.graph.context
+        self.inner = []  # the regions right inside this one
+        self.nodes = []  # the numbers of its own nodes
         self.pivot = None
         self._imported = {}  # Tensor outside -> Tensor inside
+        if self.outer is not None:
+            self.outer.inner.append(self)
+
+    @property
+    def full_name(self):
+        """The name by which messages tell it from the name scope it was made in."""
+        return f"{self.name}/{'while_context' if self.is_loop else 'cond_text'}"
+
+    def entrances(self):
+        """(Tensor outside, the Tensor inside that stands for it) of all that came in."""
+        return list(self._imported.items())
+
+    def take(self, pairs):
+        """Takes these for what came in: for a region that was read from a message."""
+        self._imported.update(pairs)
 
     def __enter__(self):
         self._before = self.graph.enter_context(self)

@@ -1,8 +1,10 @@
 """tf.while_loop: a frame of iterations, as Enter, Merge, Switch, NextIteration and Exit nodes."""
 
 from millrace import _gen as gen_ops
+from millrace._flow.context_messages import is_outside, strip_scope, while_message
 from millrace._flow.control_context import ControlContext
 from millrace._flow.tensor_array import TensorArray
+from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._ops.gradients import bar_gradients
@@ -11,17 +13,32 @@ from millrace._values.tensor_shape import as_shape
 
 
 class WhileContext(ControlContext):
-    """The inside of one loop; what comes in is the same in each iteration."""
+    """The inside of one loop; what comes in is the same in each iteration.
+
+    Attributes:
+      back_prop, swap_memory, parallel_iterations: what while_loop was given.
+      entered, exits: the Tensors that come in as first values, and that leave.
+      proceed, first_merged, first_current: what says whether there is another iteration; the first variable
+        before that is known, and in an iteration.
+    """
 
     is_loop = True
     kind = "while loop"
 
     def __init__(self, name, parallel_iterations):
         super().__init__(name)
+        self.parallel_iterations = parallel_iterations
+        self.back_prop, self.swap_memory = True, False
         self._frame = {
-            "frame_name": f"{name}/while_context",
+            "frame_name": self.full_name,
             "parallel_iterations": parallel_iterations,
         }
+
+    def to_proto(self, export_scope=None, inside=None):
+        """A WhileContextDef; None if it is not in the name scope `export_scope`."""
+        if is_outside(self.name, export_scope):
+            return None
+        return while_message(self, inside or strip_scope(export_scope))
 
     def _import(self, tensor):
         return self._enter(tensor, is_constant=True)
@@ -34,7 +51,7 @@ class WhileContext(ControlContext):
     def build(self, keep_going, body, loop_vars, shape_invariants):
         """Makes the loop's nodes; returns the Tensors that leave it, one per leaf of loop_vars."""
         graph = self.graph
-        entered = [self._entered(leaf) for leaf in structure.flatten(loop_vars)]
+        entered = self.entered = [self._entered(leaf) for leaf in structure.flatten(loop_vars)]
         if shape_invariants is not None:
             for tensor, shape in zip(entered, shape_invariants, strict=True):
                 graph.replace_shape(tensor, as_shape(shape))
@@ -42,20 +59,23 @@ class WhileContext(ControlContext):
             # The second input becomes the value of the next iteration once there is one.
             merged = [_merge(tensor) for tensor in entered]
         with self:
+            self.first_merged = merged[0]
             self.pivot = merged[0].op
             proceed = convert(keep_going(*structure.pack(loop_vars, merged)), dtypes.bool)
             proceed = self.bring(proceed)
         with graph.plumbing(self):
-            proceed = gen_ops.loop_cond(proceed)
+            proceed = self.proceed = gen_ops.loop_cond(proceed)
             parted = [_switch(graph, tensor, proceed) for tensor in merged]
             current = [gen_ops.identity(part[1]) for part in parted]
         with self:
+            self.first_current = current[0]
             self.pivot = current[0].op
             returned = self._returned(body, loop_vars, current)
         for tensor, old in zip(returned, merged, strict=True):
             self._close(tensor, old, shape_invariants is not None)
         with graph.plumbing(self.outer):
-            return [gen_ops.exit(part[0]) for part in parted]
+            self.exits = [gen_ops.exit(part[0]) for part in parted]
+        return self.exits
 
     def _entered(self, leaf):
         tensor = convert(leaf)
@@ -174,7 +194,10 @@ def while_loop(
             variables = [gen_ops.identity(0), *variables]
             invariants = invariants and [(), *invariants]
         context = WhileContext(scope[:-1], parallel_iterations)
+        context.back_prop, context.swap_memory = bool(back_prop), bool(swap_memory)
         exits = context.build(keep_going, step, variables, invariants)
+        if context.outer is None:
+            context.graph.add_to_collection(GraphKeys.WHILE_CONTEXT, context)
         if not back_prop:
             bar_gradients(exits)
         if maximum_iterations is not None:

@@ -47,6 +47,11 @@ class GraphElements:
 
     def _put_context(self, node_id, context):
         self._contexts[node_id] = context
+        context.nodes.append(node_id)
+
+    def move_into_context(self, operation, context):
+        """Lets a node that is there already belong to a cond or while_loop."""
+        self._put_context(operation.node_id, context)
 
     def origin_of(self, node_id):
         """(file, line) of the program that made a node, or None."""

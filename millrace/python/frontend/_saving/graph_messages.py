@@ -1,6 +1,9 @@
 """The messages that a GraphDef is made of, field by field: for writing it as text, and for MetaGraphs."""
 
+import numpy as np
+
 from millrace import _millrace
+from millrace._values import dtypes
 from millrace._values.message_text import Enum
 from millrace._values.messages import Message, by_name, double, many
 
@@ -61,6 +64,7 @@ class ListValue(Message):
 
 
 class AttrValue(Message):
+    _is_choice = True
     _fields = {
         "list": (1, ListValue),
         "s": (2, bytes),
@@ -78,6 +82,13 @@ class AttrValue(Message):
 NameAttrList._fields["attr"] = (2, by_name(AttrValue))
 
 
+class NodeDebugInfo(Message):
+    _fields = {
+        "original_node_names": (1, many(str)),
+        "original_func_names": (2, many(str)),
+    }
+
+
 class NodeDef(Message):
     _fields = {
         "name": (1, str),
@@ -85,6 +96,7 @@ class NodeDef(Message):
         "input": (3, many(str)),
         "device": (4, str),
         "attr": (5, by_name(AttrValue)),
+        "experimental_debug_info": (6, NodeDebugInfo),
     }
 
 
@@ -112,6 +124,10 @@ class AttrDef(Message):
     }
 
 
+class OpDeprecation(Message):
+    _fields = {"version": (1, int), "explanation": (2, str)}
+
+
 class OpDef(Message):
     _fields = {
         "name": (1, str),
@@ -120,12 +136,18 @@ class OpDef(Message):
         "attr": (4, many(AttrDef)),
         "summary": (5, str),
         "description": (6, str),
+        "deprecation": (8, OpDeprecation),
         "is_aggregate": (16, bool),
         "is_stateful": (17, bool),
         "is_commutative": (18, bool),
         "allows_uninitialized_input": (19, bool),
         "control_output": (20, many(str)),
+        "is_distributed_communication": (21, bool),
     }
+
+
+class OpList(Message):
+    _fields = {"op": (1, many(OpDef))}
 
 
 class FunctionDef(Message):
@@ -159,3 +181,19 @@ class GraphDefMessage(Message):
         "version": (3, int),
         "versions": (4, VersionDef),
     }
+
+
+def tensor_message(value, dtype):
+    """The TensorProto of a NumPy array, or of bytes, as a tensor of a DType."""
+    if dtype == dtypes.string:
+        array = np.asarray(value, object)
+        texts = [item.encode() if isinstance(item, str) else item for item in array.flat]
+        content = {"string_val": texts}
+    else:
+        array = np.asarray(value, dtype.as_numpy_dtype)
+        content = {"tensor_content": array.tobytes()}
+    return TensorProto(
+        dtype=dtype.as_datatype_enum,
+        tensor_shape=TensorShapeProto(dim=[Dim(size=size) for size in array.shape]),
+        **content,
+    )

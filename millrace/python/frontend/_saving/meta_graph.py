@@ -5,19 +5,23 @@ Operations) or as values (numbers and strings). What is none of these is left ou
 """
 
 import logging
+import re
 
 import numpy as np
 
 from millrace import _millrace
+from millrace._flow import context_collections
 from millrace._graph.collection_protos import collection_form
 from millrace._graph.collections import GraphKeys
 from millrace._graph.graph import get_default_graph
 from millrace._graph.graph_def import GraphDef
 from millrace._graph.graph_import import import_graph_def
 from millrace._saving.checkpoint_state import write_file
-from millrace._saving.graph_messages import GraphDefMessage
+from millrace._saving.graph_messages import GraphDefMessage, OpList
+from millrace._saving.model_messages import AnyList, AnyMessage, AssetFileDef, SignatureDef
 from millrace._saving.saver_def import SaverDef
 from millrace._values import message_text
+from millrace._values.text_messages import from_text
 from millrace._values.messages import Message, by_name, many
 
 _log = logging.getLogger("millrace")
@@ -47,16 +51,20 @@ class CollectionDef(Message):
         "bytes_list": (2, BytesList),
         "int64_list": (3, Int64List),
         "float_list": (4, FloatList),
+        "any_list": (5, AnyList),
     }
 
 
 class MetaInfoDef(Message):
     _fields = {
         "meta_graph_version": (1, str),
+        "stripped_op_list": (2, OpList),
+        "any_info": (3, AnyMessage),
         "tags": (4, many(str)),
         "tensorflow_version": (5, str),
         "tensorflow_git_version": (6, str),
         "stripped_default_attrs": (7, bool),
+        "function_aliases": (8, by_name(str)),
     }
 
 
@@ -72,6 +80,8 @@ class MetaGraphDef(Message):
         "graph_def": (2, bytes),
         "saver_def": (3, SaverDef),
         "collection_def": (4, by_name(CollectionDef)),
+        "signature_def": (5, by_name(SignatureDef)),
+        "asset_file_def": (6, many(AssetFileDef)),
     }
 
     def graph(self):
@@ -79,20 +89,22 @@ class MetaGraphDef(Message):
         return GraphDef(self.graph_def)
 
 
-class _ReadableMetaGraph(Message):
-    """The same with the graph taken apart: for writing it as text."""
+class ReadableMetaGraph(Message):
+    """The same with the graph taken apart: for text."""
 
     _fields = {**MetaGraphDef._fields, "graph_def": (2, GraphDefMessage)}
 
 
-def _collection_def(name, items):
-    """The CollectionDef of a collection; None, with a warning, if it can't be written."""
+def _collection_def(name, items, export_scope):
+    """The CollectionDef of a collection; None if nothing is left, or, with a warning, if it can't be written."""
     form = collection_form(name)
     made = CollectionDef()
     try:
         if form is not None:
-            messages = (item.to_proto() for item in items)
+            messages = (item.to_proto(export_scope=export_scope) for item in items)
             made.bytes_list.value = [m.SerializeToString() for m in messages if m is not None]
+        elif all(isinstance(item, AnyMessage) for item in items):
+            made.any_list.value = list(items)
         elif all(isinstance(item, (str, bytes)) for item in items):
             made.bytes_list.value = [i.encode() if isinstance(i, str) else i for i in items]
         elif all(isinstance(item, (int, np.integer)) for item in items):
@@ -100,15 +112,52 @@ def _collection_def(name, items):
         elif all(isinstance(item, (float, np.floating)) for item in items):
             made.float_list.value = [float(item) for item in items]
         else:
-            made.node_list.value = [_node_name(item) for item in items]
+            made.node_list.value = list(_node_names(items, export_scope))
     except (AttributeError, TypeError) as error:
         _log.warning("the collection '%s' is left out of the MetaGraph: %s", name, error)
         return None
-    return made
+    return made if made.fields() else None
 
 
-def _node_name(item):
-    return get_default_graph().as_graph_element(item).name
+def _node_names(items, export_scope):
+    """The names of Tensors and Operations, in the name scope that is exported."""
+    prefix = f"{export_scope.rstrip('/')}/" if export_scope else ""
+    for item in items:
+        name = get_default_graph().as_graph_element(item).name
+        if name.startswith(prefix):
+            yield name.removeprefix(prefix)
+
+
+_UNBOUND = "unbound_inputs"
+_UNBOUND_PREFIX = "$unbound_inputs_"
+
+
+def _in_scope(data, scope):
+    """(the GraphDef of the nodes in a name scope, the names of what they read from outside)."""
+    prefix = f"{scope.rstrip('/')}/"
+    message = GraphDefMessage.FromString(data)
+    message.node = [node for node in message.node if node.name.startswith(prefix)]
+    unbound = {}
+
+    def inside(text):
+        waits, name = text.startswith("^"), text.removeprefix("^")
+        if not name.startswith(prefix):
+            name = _UNBOUND_PREFIX + name
+            unbound[("^" if waits else "") + name] = True
+        return ("^" if waits else "") + name.removeprefix(prefix)
+
+    for node in message.node:
+        node.name = node.name.removeprefix(prefix)
+        node.input = [inside(text) for text in node.input]
+        if "_class" in node.attr:
+            groups = node.attr["_class"].list
+            marked = f"loc:@{prefix}".encode()
+            inner = [b"loc:@" + g[len(marked) :] for g in groups.s if g.startswith(marked)]
+            if inner:
+                groups.s = inner
+            else:
+                del node.attr["_class"]
+    return message.SerializeToString(), sorted(unbound)
 
 
 def export_meta_graph(
@@ -135,18 +184,25 @@ def export_meta_graph(
       collection_list: the names of collections; all if None.
       as_text: True to write protocol text.
       graph: the Graph; the default one if None.
-      export_scope: must be None: graphs are exported whole.
+      export_scope: a name scope, to export what is in it alone, under names without the scope. Inputs
+        from outside are named "$unbound_inputs_..." and listed in the collection "unbound_inputs": who
+        imports the graph gives them in input_map.
       clear_devices: True to forget which devices nodes ask for.
       clear_extraneous_savers: True to leave out other Savers.
       strip_default_attrs, save_debug_info: accepted.
     """
-    if export_scope:
-        raise NotImplementedError("export_meta_graph: export_scope= must be None")
+    if export_scope and graph_def is not None:
+        raise ValueError("export_meta_graph: graph_def= and export_scope= can't both be given")
     graph = graph or get_default_graph()
     data = (graph_def or graph.as_graph_def()).SerializeToString()
     if clear_devices:
         data = _without_devices(data)
+    unbound = []
+    if export_scope:
+        data, unbound = _in_scope(data, export_scope)
     made = MetaGraphDef(graph_def=data)
+    if unbound:
+        made.collection_def[_UNBOUND] = CollectionDef(bytes_list=BytesList(value=unbound))
     if meta_info_def is not None:
         made.meta_info_def.CopyFrom(meta_info_def)
     made.meta_info_def.tensorflow_version = (
@@ -160,13 +216,13 @@ def export_meta_graph(
             items = graph.get_collection(name)
             if clear_extraneous_savers and name == GraphKeys.SAVERS:
                 continue
-            definition = _collection_def(name, items) if items else None
+            definition = _collection_def(name, items, export_scope) if items else None
             if definition is not None:
                 made.collection_def[name] = definition
     if filename:
         data = made.SerializeToString()
         if as_text:
-            data = message_text.to_text(_ReadableMetaGraph.FromString(data)).encode()
+            data = message_text.to_text(ReadableMetaGraph.FromString(data)).encode()
         write_file(filename, data)
     return made
 
@@ -183,11 +239,15 @@ def _without_devices(data):
     return graph.SerializeToString()
 
 
+# How a MetaGraphDef in protocol text begins, and none in binary.
+_TEXT = re.compile(rb"(?:\s+|#[^\n]*)*\w+\s*[:{<]")
+
+
 def read_meta_graph(meta_graph_or_file):
     """The MetaGraphDef of a file, or what is one already.
 
     Raises:
-      OSError: if the file is not there; ValueError: if it is none.
+      OSError: if the file is not there; ValueError: if it is none, in binary or as text.
     """
     if isinstance(meta_graph_or_file, MetaGraphDef):
         return meta_graph_or_file
@@ -195,7 +255,10 @@ def read_meta_graph(meta_graph_or_file):
         return MetaGraphDef.FromString(meta_graph_or_file.SerializeToString())
     try:
         with open(meta_graph_or_file, "rb") as file:
-            return MetaGraphDef.FromString(file.read())
+            data = file.read()
+        if _TEXT.match(data):
+            data = from_text(ReadableMetaGraph, data.decode()).SerializeToString()
+        return MetaGraphDef.FromString(data)
     except FileNotFoundError:
         raise OSError(f"File {meta_graph_or_file} does not exist.") from None
     except ValueError as error:
@@ -205,12 +268,15 @@ def read_meta_graph(meta_graph_or_file):
 def import_graph(meta_graph_or_file, clear_devices=False, import_scope=None, input_map=None):
     """Adds a MetaGraph's nodes and collections to the default graph; returns its SaverDef, or None."""
     given = read_meta_graph(meta_graph_or_file)
+    _check_inputs(given, input_map)
     data = _without_devices(given.graph_def) if clear_devices else given.graph_def
     import_graph_def(data, input_map=input_map, name=import_scope or "")
     graph = get_default_graph()
     variables = {}  # one object for each, whichever collections it is in
     for name in sorted(given.collection_def):
         definition = given.collection_def[name]
+        if name == _UNBOUND:
+            continue
         form = collection_form(name)
         if form is not None and definition.HasField("bytes_list"):
             for data in definition.bytes_list.value:
@@ -225,11 +291,25 @@ def import_graph(meta_graph_or_file, clear_devices=False, import_scope=None, inp
     return given.saver_def if given.HasField("saver_def") else None
 
 
+def _check_inputs(given, input_map):
+    """Raises ValueError if an input that comes from outside of the graph is not given."""
+    if _UNBOUND not in given.collection_def:
+        return
+    wanted = [item.decode() for item in given.collection_def[_UNBOUND].bytes_list.value]
+    known = {name for key in input_map or {} for name in (key, key.removesuffix(":0"))}
+    missing = [name for name in wanted if name.removesuffix(":0") not in known]
+    if missing:
+        raise ValueError(
+            f"Graph contains unbound inputs: {', '.join(missing)}. Must provide these inputs through "
+            "input_map."
+        )
+
+
 def _plain_items(definition, import_scope, graph):
     prefix = f"{import_scope.rstrip('/')}/" if import_scope else ""
     if definition.HasField("node_list"):
         return [graph.as_graph_element(prefix + name) for name in definition.node_list.value]
-    for kind in ("bytes_list", "int64_list", "float_list"):
+    for kind in ("bytes_list", "int64_list", "float_list", "any_list"):
         if definition.HasField(kind):
             return list(getattr(definition, kind).value)
     return []

@@ -100,9 +100,11 @@ class _ResourceSaveable(SaveableObject):
             return gen_ops.assign_variable_op(self._handle, value, name="AssignVariableOp")
 
 
-def all_saveable_objects():
-    """The variables of the graph, and what else its collections say is to be saved."""
-    return get_collection(GraphKeys.GLOBAL_VARIABLES) + get_collection(GraphKeys.SAVEABLE_OBJECTS)
+def all_saveable_objects(scope=None):
+    """The variables of the graph, or of a name scope, and what else is to be saved of it."""
+    return get_collection(GraphKeys.GLOBAL_VARIABLES, scope) + get_collection(
+        GraphKeys.SAVEABLE_OBJECTS, scope
+    )
 
 
 def saveables(var_list):

@@ -332,7 +332,7 @@ class Saver:
         """A MetaGraphDef of the default graph with this Saver; arguments as tf.train.export_meta_graph."""
         return meta_graph.export_meta_graph(
             filename=filename,
-            saver_def=self.saver_def,
+            saver_def=self.to_proto(export_scope),
             collection_list=collection_list,
             as_text=as_text,
             export_scope=export_scope,

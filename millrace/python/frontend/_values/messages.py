@@ -28,6 +28,31 @@ class double:
     """The kind of a floating field of 64 bits."""
 
 
+class _Messages(list):
+    """Messages of one class, to which `add` puts another one."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self._kind = kind
+
+    def add(self, **values):
+        """Puts a new message at the end and returns it."""
+        self.append(self._kind(**values))
+        return self[-1]
+
+
+class _MessagesByName(dict):
+    """Messages by name: asking for one that is not there makes it."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, name):
+        made = self[name] = self._kind()
+        return made
+
+
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _DEFAULTS = {str: "", bytes: b"", bool: False, float: 0.0, double: 0.0}
 
@@ -40,6 +65,7 @@ class Message:
     """A message: fields that were never set have their defaults, and are not written."""
 
     _fields = {}
+    _is_choice = False  # one of its fields is set: it is written even where it is the default
 
     def __init__(self, **values):
         self._unknown = b""
@@ -52,9 +78,9 @@ class Message:
             raise AttributeError(f"{type(self).__name__} has no field '{name}'")
         kind = self._fields[name][1]
         if isinstance(kind, many):
-            made = []
+            made = _Messages(kind.kind) if issubclass(kind.kind, Message) else []
         elif isinstance(kind, by_name):
-            made = {}
+            made = _MessagesByName(kind.kind) if issubclass(kind.kind, Message) else {}
         elif issubclass(kind, Message):
             made = kind()
             self._only_read.add(name)
@@ -100,7 +126,7 @@ class Message:
                 for key, item in value.items():
                     entry = _field(1, str, key) + _field(2, kind.kind, item)
                     parts.append(_field(number, bytes, entry))
-            elif isinstance(value, Message) or value != _default(kind):
+            elif self._is_choice or isinstance(value, Message) or value != _default(kind):
                 parts.append(_field(number, kind, value))
         return b"".join(parts) + self._unknown
 

@@ -1,0 +1,3 @@
+"""tf.saved_model.builder."""
+
+from millrace._saved_models.builder import SavedModelBuilder

@@ -1,0 +1,114 @@
+"""A model written and loaded as SavedModel and as a frozen graph: model_programs.py MODULE ACTION FOLDER.
+
+For TensorFlow and for Millrace: `write` leaves in the folder what `load` of either finds. Both print JSON.
+"""
+
+import json
+import os
+import sys
+
+if sys.argv[1] == "tensorflow":
+    import tensorflow.compat.v1 as tf
+
+    tf.disable_v2_behavior()
+else:
+    import millrace as tf
+
+FEED = [[1.0, 2.0], [0.5, -1.0]]
+
+
+def model():
+    """A prediction by variables of both kinds, a loop, a branch and a table filled from a file."""
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    weight = tf.Variable([[1.0], [2.0]], name="weight", use_resource=False)
+    bias = tf.Variable([0.5], name="bias", use_resource=True)
+    y = tf.add(tf.matmul(x, weight), bias, name="y")
+    limit = tf.Variable(10.0, name="limit", use_resource=True)
+    grown = tf.while_loop(lambda v: v < limit, lambda v: v * 2.0 + bias[0], [1.0], name="grow")
+    sign = tf.cond(tf.reduce_sum(y) > 0.0, lambda: tf.identity(bias), lambda: -bias)
+    tf.identity(grown * sign, name="z")
+    return x, y
+
+
+def values(session):
+    return {name: session.run(name, {"x:0": FEED}).tolist() for name in ("y:0", "z:0")}
+
+
+def write(folder):
+    words = os.path.join(folder, "words.txt")
+    with open(words, "w", encoding="utf-8") as file:
+        file.write("brass\ncopper\n")
+    x, y = model()
+    path = tf.constant(words, name="path")
+    text = tf.Variable("", name="text", collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    first = tf.group(tf.assign(text, tf.read_file(path)), tf.tables_initializer(), name="first")
+    signatures = tf.saved_model.signature_def_utils
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(tf.assign(tf.global_variables()[0], [[3.0], [-4.0]]))
+        for as_text in (True, False):
+            builder = tf.saved_model.builder.SavedModelBuilder(
+                os.path.join(folder, "text" if as_text else "binary")
+            )
+            builder.add_meta_graph_and_variables(
+                session,
+                [tf.saved_model.tag_constants.SERVING],
+                {
+                    "serving_default": signatures.predict_signature_def({"in": x}, {"out": y}),
+                    "texts": signatures.classification_signature_def(path, path, y),
+                },
+                main_op=None if as_text else first,
+                assets_collection=None if as_text else [path],
+            )
+            builder.save(as_text)
+        frozen = tf.graph_util.convert_variables_to_constants(
+            session, session.graph.as_graph_def(), ["y", "z"]
+        )
+        with open(os.path.join(folder, "frozen.pb"), "wb") as file:
+            file.write(frozen.SerializeToString())
+        os.remove(words)
+        return values(session)
+
+
+def sorted_items(infos):
+    return sorted(infos.items(), key=lambda item: item[0])
+
+
+def load(folder):
+    """What both kinds of SavedModel and the frozen graph give; a gradient goes back through the loop."""
+    found = {}
+    for kind in ("binary", "text"):
+        with tf.Graph().as_default(), tf.Session() as session:
+            loaded = tf.saved_model.loader.load(session, ["serve"], os.path.join(folder, kind))
+            found[kind] = values(session)
+            found[f"{kind} signatures"] = {
+                name: [
+                    signature.method_name,
+                    *([key, info.name, info.dtype] for key, info in sorted_items(signature.inputs)),
+                    *(
+                        [key, info.name, info.dtype]
+                        for key, info in sorted_items(signature.outputs)
+                    ),
+                ]
+                for name, signature in loaded.signature_def.items()
+            }
+            z = session.graph.get_tensor_by_name("z:0")
+            slope = tf.gradients(z, [tf.global_variables()[1]])[0]
+            found[f"{kind} slope"] = session.run(slope, {"x:0": FEED}).tolist()
+            found[f"{kind} variables"] = sorted(v.name for v in tf.global_variables())
+            if kind == "binary":
+                found["words"] = session.run("text:0").decode()
+    with tf.Graph().as_default(), tf.Session() as session:
+        definition = tf.GraphDef()
+        with open(os.path.join(folder, "frozen.pb"), "rb") as file:
+            definition.ParseFromString(file.read())
+        tf.import_graph_def(definition, name="")
+        found["frozen"] = values(session)
+        found["frozen variables"] = [
+            node.name for node in definition.node if "Variable" in node.op or "VarHandle" in node.op
+        ]
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps({"write": write, "load": load}[sys.argv[2]](sys.argv[3])))

@@ -1,0 +1,33 @@
+"""SavedModels and frozen graphs that one of TensorFlow and Millrace writes, and both load."""
+
+import json
+
+import pytest
+
+from programs import PYTHONS, printed
+
+
+def run(module, *arguments):
+    return json.loads(printed("model_programs.py", module, *arguments).splitlines()[-1])
+
+
+def flat(numbers):
+    return (
+        [item for each in numbers for item in flat(each)]
+        if isinstance(numbers, list)
+        else [numbers]
+    )
+
+
+@pytest.mark.parametrize("writer", PYTHONS)
+def test_both_load_what_one_wrote(tmp_path, writer):
+    written = run(writer, "write", tmp_path)
+    loaded = {reader: run(reader, "load", tmp_path) for reader in PYTHONS}
+    for reader, found in loaded.items():
+        for kind in ("binary", "text", "frozen"):
+            for name, value in written.items():
+                assert flat(found[kind][name]) == pytest.approx(flat(value)), (reader, kind, name)
+        assert found["words"] == "brass\ncopper\n"
+        assert found["frozen variables"] == []
+        for key in found.keys() - {"binary", "text", "frozen"}:
+            assert found[key] == loaded["tensorflow"][key], (reader, key)

@@ -25,6 +25,7 @@ LAYERS = [
     ["_recurrent", "_saving", "_summaries"],
     ["_input", "_samples", "_saved_models", "_testing"],
     ["_keras", "_supervised"],
+    ["_estimators"],
     ["_check"],
 ]
 # Private names that all objects may have: by these they take part where a Tensor is asked for. And

@@ -262,7 +262,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app bitwise compat contrib debugging dtypes errors flags gfile image initializers "
+    "app bitwise compat contrib debugging dtypes errors estimator flags gfile image initializers "
     "graph_util keras layers linalg logging lookup losses math metrics nn python_io quantization "
     "queue random raw_ops regularizers saved_model sparse strings summary test train".split()
 )

@@ -13,6 +13,7 @@ from millrace._values.examples import (
 )
 from millrace._cluster.cluster_spec import ClusterDef, ClusterSpec, JobDef, ServerDef
 from millrace._cluster.device_setter import replica_device_setter
+from millrace._estimators.warm_starts import VocabInfo, warm_start
 from millrace._input import queue_runner
 from millrace._input.batching import (
     batch,

@@ -72,6 +72,10 @@ class CheckpointSaverHook(SessionRunHook):
         self._listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
 
+    def add_listeners(self, listeners):
+        """Lets others be told too: before `begin`."""
+        self._listeners += listeners
+
     def begin(self):
         self._writer = FileWriterCache.get(self._folder)
         self._global_step = needed_global_step(self)

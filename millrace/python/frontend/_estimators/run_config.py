@@ -116,7 +116,12 @@ class RunConfig(run_config.RunConfig):
 
     @property
     def is_chief(self):
-        return self._is_chief or not self._cluster_spec and self.task_type != TaskType.EVALUATOR
+        if self.task_type == TaskType.EVALUATOR:
+            return False
+        if not self._cluster_spec:
+            return True
+        chiefs = {TaskType.CHIEF, TaskType.MASTER}.intersection(self._cluster_spec.jobs)
+        return self.task_type in chiefs if chiefs else self._is_chief
 
     @property
     def num_worker_replicas(self):

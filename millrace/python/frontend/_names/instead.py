@@ -3,13 +3,14 @@
 _LOOP = (
     "write the loop yourself: session.run of the training op in a tf.train.MonitoredTrainingSession"
 )
+_MODEL = "tf.estimator.Estimator trains and evaluates what a function of yours makes of tf.layers"
 _FEED = (
     "tf.train.string_input_producer, a reader like tf.TFRecordReader and tf.train.batch read files"
 )
 _NUMPY = "compute it in NumPy beside the graph and feed the result"
 _GRAPHS = "graphs alone run here: build one, and run it in a tf.Session"
 _LAYERS = "tf.layers and tf.nn have layers, and tf.train optimizers, to build the model from"
-_SAVE = "tf.train.Saver keeps the variables, and tf.train.export_meta_graph the graph"
+_SAVE = "tf.saved_model.simple_save writes a model, and tf.saved_model.loader.load loads it"
 _TABLES = "tf.contrib.lookup.index_table_from_tensor numbers words, and there is tf.lookup.StaticHashTable"
 _MNIST = "tf.keras.datasets.mnist loads MNIST; load other arrays with NumPy and feed them"
 _CPU = "there are CPU devices alone here, and no driver of others"
@@ -21,7 +22,7 @@ ADVICE = {
     "distribute": "place variables with tf.train.replica_device_setter, one process per task",
     "enable_eager_execution": _GRAPHS,
     "enable_v2_behavior": _GRAPHS,
-    "estimator": _LOOP,
+    "estimator": _MODEL,
     "function": _GRAPHS,
     "image": _NUMPY,
     "keras": _LAYERS,
@@ -41,7 +42,7 @@ ADVICE = {
     "contrib.data": _FEED,
     "contrib.distribute": "tf.train.replica_device_setter places variables, one process per task",
     "contrib.eager": _GRAPHS,
-    "contrib.estimator": _LOOP,
+    "contrib.estimator": _MODEL,
     "contrib.keras": _LAYERS,
     "contrib.learn": _LOOP,
     "contrib.learn.datasets": _MNIST,

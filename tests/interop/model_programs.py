@@ -110,5 +110,58 @@ def load(folder):
     return found
 
 
+def objects():
+    """(a tf.train.Checkpoint of a layer, Adam and the step, what trains, the variables by name)."""
+    tf.set_random_seed(1)
+    kernel = tf.Variable([[1.0], [2.0]], name="kernel", use_resource=True)
+    bias = tf.Variable([0.5], name="bias", use_resource=True)
+    step = tf.train.get_or_create_global_step()
+    optimizer = tf.train.AdamOptimizer(0.1)
+    loss = tf.reduce_sum(tf.square(tf.matmul([[1.0, 2.0]], kernel) + bias))
+    train = optimizer.minimize(loss, global_step=step)
+    inner = tf.train.Checkpoint(bias=bias)
+    checkpoint = tf.train.Checkpoint(
+        kernel=kernel, parts=[inner, {"a.b/c": kernel}], optimizer=optimizer, step=step
+    )
+    return checkpoint, train, [kernel, bias, step, *optimizer.variables()]
+
+
+def read_all(session, variables):
+    return [session.run(variable).tolist() for variable in variables]
+
+
+def write_objects(folder):
+    checkpoint, train, variables = objects()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        path = checkpoint.save(os.path.join(folder, "ckpt"), session=session)
+        return {"values": read_all(session, variables), "names": tf.train.list_variables(path)}
+
+
+def load_objects(folder):
+    """What comes back: into the same objects, and by a Saver into variables by name."""
+    checkpoint, train, variables = objects()
+    path = tf.train.latest_checkpoint(folder)
+    with tf.Session() as session:
+        status = checkpoint.restore(path)
+        status.assert_consumed()
+        status.initialize_or_restore(session)
+        found = {"values": read_all(session, variables)}
+        session.run(train)
+        found["trained"] = read_all(session, variables)
+    with tf.Graph().as_default(), tf.Session() as session:
+        _, _, variables = objects()
+        tf.train.Saver(variables).restore(session, path)
+        found["by name"] = read_all(session, variables)
+    return found
+
+
 if __name__ == "__main__":
-    print(json.dumps({"write": write, "load": load}[sys.argv[2]](sys.argv[3])))
+    actions = {
+        "write": write,
+        "load": load,
+        "write_objects": write_objects,
+        "load_objects": load_objects,
+    }
+    print(json.dumps(actions[sys.argv[2]](sys.argv[3])))

@@ -1,4 +1,4 @@
-"""SavedModels and frozen graphs that one of TensorFlow and Millrace writes, and both load."""
+"""SavedModels, frozen graphs and checkpoints of objects that one of TensorFlow and Millrace writes, and both load."""
 
 import json
 
@@ -31,3 +31,22 @@ def test_both_load_what_one_wrote(tmp_path, writer):
         assert found["frozen variables"] == []
         for key in found.keys() - {"binary", "text", "frozen"}:
             assert found[key] == loaded["tensorflow"][key], (reader, key)
+
+
+def test_both_restore_objects_that_one_saved(tmp_path):
+    written, trained = {}, []
+    for writer in PYTHONS:
+        folder = tmp_path / writer
+        folder.mkdir()
+        written[writer] = run(writer, "write_objects", folder)
+        for reader in PYTHONS:
+            found = run(reader, "load_objects", folder)
+            for key in ("values", "by name"):
+                assert flat(found[key]) == pytest.approx(flat(written[writer]["values"])), (
+                    writer,
+                    reader,
+                    key,
+                )
+            trained.append(flat(found["trained"]))
+    assert written["tensorflow"]["names"] == written["millrace"]["names"]
+    assert all(values == pytest.approx(trained[0]) for values in trained)

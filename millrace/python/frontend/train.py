@@ -41,6 +41,7 @@ from millrace._input.queue_runner import (
 )
 from millrace._run.coordinator import Coordinator, LooperThread
 from millrace._run.server import Server
+from millrace._saving.checkpoint_manager import CheckpointManager
 from millrace._saving.checkpoint_reader import (
     NewCheckpointReader,
     init_from_checkpoint,
@@ -61,6 +62,7 @@ from millrace._saving.checkpoint_state import (
 from millrace._saving.graph_files import write_graph
 from millrace._saving.graph_savers import import_meta_graph
 from millrace._saving.meta_graph import export_meta_graph
+from millrace._saving.object_checkpoints import Checkpoint
 from millrace._saving.new_checkpoints import checkpoints_iterator
 from millrace._saving.saver import Saver
 from millrace._saving.saver_def import SaverDef

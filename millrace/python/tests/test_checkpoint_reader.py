@@ -110,3 +110,28 @@ def test_a_variable_that_no_object_was_is_told(objects, session):
     saver = tf.train.Saver([tf.Variable(0, name="new"), tf.Variable(0, name="w")])
     with pytest.raises(tf.errors.NotFoundError, match="not in the checkpoint: new.* now: layer/v"):
         saver.restore(session, objects)
+
+
+def test_variables_take_values_of_a_checkpoint(tmp_path, session):
+    path = str(tmp_path / "m")
+    a = tf.Variable([1.0, 2.0], name="a")
+    part = tf.get_variable("p", [4], partitioner=tf.fixed_size_partitioner(2))
+    session.run(tf.global_variables_initializer())
+    expected = session.run(part.as_tensor()).tolist()
+    tf.train.Saver().save(session, path)
+    session.run([v.assign(tf.zeros(v.shape)) for v in tf.global_variables()])
+    framework = tf.contrib.framework
+    operation, feeds = framework.assign_from_checkpoint(path, [a, *part])
+    session.run(operation, feeds)
+    assert session.run(a).tolist() == [1.0, 2.0]
+    assert session.run(part.as_tensor()).tolist() == expected
+    b = tf.Variable([[0.0], [0.0]], name="b")
+    with pytest.raises(ValueError, match=r"missing variable \[b\]"):
+        framework.assign_from_checkpoint(path, [b])
+    with pytest.raises(ValueError, match="rh_shape"):
+        framework.assign_from_checkpoint(path, {"a": b})
+    assert framework.assign_from_checkpoint_fn(path, [b], ignore_missing_vars=True) is None
+    framework.assign_from_checkpoint_fn(path, {"a": b}, reshape_variables=True)(session)
+    assert session.run(b).tolist() == [[1.0], [2.0]]
+    framework.assign_from_values_fn({"a": [7.0, 8.0]})(session)
+    assert session.run(a).tolist() == [7.0, 8.0]

@@ -5,30 +5,16 @@ beside them tells which variable each one was. Values are loaded from the progra
 """
 
 from millrace._saving.checkpoint_reader import CheckpointReader
+from millrace._saving.object_messages import OBJECT_GRAPH, TrackableObjectGraph
 from millrace._state.variables import Variable
 from millrace._values import errors
-from millrace._values.messages import Message, many
-
-_OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
-
-
-class SerializedTensor(Message):
-    _fields = {"name": (1, str), "full_name": (2, str), "checkpoint_key": (3, str)}
-
-
-class TrackableObject(Message):
-    _fields = {"attributes": (2, many(SerializedTensor))}
-
-
-class TrackableObjectGraph(Message):
-    _fields = {"nodes": (1, many(TrackableObject))}
 
 
 def object_names(reader):
     """{name of a variable: name of its tensor}; None if it is no checkpoint of objects."""
-    if not reader.has_tensor(_OBJECT_GRAPH):
+    if not reader.has_tensor(OBJECT_GRAPH):
         return None
-    graph = TrackableObjectGraph.FromString(reader.get_tensor(_OBJECT_GRAPH))
+    graph = TrackableObjectGraph.FromString(reader.get_tensor(OBJECT_GRAPH))
     return {
         attribute.full_name: attribute.checkpoint_key
         for node in graph.nodes

@@ -223,6 +223,10 @@ class Optimizer:
             own.extend(by_variable.values())
         return sorted((v for v in own if v.graph is graph), key=lambda v: v.name)
 
+    def non_slot_variables(self, graph):
+        """{name: Variable} of those in a graph that belong to no variable alone."""
+        return {name: v for (name, owner), v in self._non_slot_dict.items() if owner is graph}
+
     def _slot_dict(self, slot_name):
         return self._slots.setdefault(slot_name, {})
 

@@ -7,6 +7,12 @@ from millrace._layers.arg_scopes import (
     current_arg_scope,
     has_arg_scope,
 )
+from millrace._saving.assigned_checkpoints import (
+    assign_from_checkpoint,
+    assign_from_checkpoint_fn,
+    assign_from_values,
+    assign_from_values_fn,
+)
 from millrace._saving.checkpoint_reader import (
     init_from_checkpoint,
     list_variables,

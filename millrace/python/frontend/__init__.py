@@ -262,13 +262,20 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app bitwise compat contrib debugging dtypes errors estimator flags gfile image initializers "
-    "graph_util keras layers linalg logging lookup losses math metrics nn python_io quantization "
-    "queue random raw_ops regularizers saved_model sparse strings summary test train".split()
+    "app bitwise compat contrib debugging dtypes errors estimator flags gfile graph_util image "
+    "initializers keras layers linalg logging lookup losses math metrics nn python_io "
+    "quantization queue random raw_ops regularizers saved_model sparse strings summary test train "
+    "xla".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.
 _ELSEWHERE = {
+    "GradientTape": "_state.gradient_tape",
+    "TensorSpec": "_values.tensor_spec",
+    "load_file_system_library": "_graph.op_libraries",
+    "load_library": "_graph.op_libraries",
+    "load_op_library": "_graph.op_libraries",
+    "variable_creator_scope": "_state.variable_creators",
     "Event": "_summaries.messages",
     "HistogramProto": "_summaries.messages",
     "LogMessage": "_summaries.messages",
@@ -288,7 +295,7 @@ del _name
 def __getattr__(name):
     if name in _ELSEWHERE:
         return getattr(_import_module(f"{__name__}.{_ELSEWHERE[name]}"), name)
-    if name in _MODULES or name == "python":
+    if name in _MODULES or name in ("core", "python"):
         # Not by `import`, which would ask this function for what it is about to load.
         return _import_module(f"{__name__}.{name}")
     raise _finder.missing_name(__name__, name)
@@ -296,7 +303,7 @@ def __getattr__(name):
 
 def __dir__():
     # Without what is inside TensorFlow, which is there once a program has imported it.
-    return sorted({*globals(), *_MODULES, *_ELSEWHERE} - {"examples", "python"})
+    return sorted({*globals(), *_MODULES, *_ELSEWHERE} - {"core", "examples", "python"})
 
 
 def disable_v2_behavior():

@@ -290,9 +290,9 @@ def max_pool2d(
     scope=None,
 ):
     """The largest of each window over images; sizes are a number, or two for height and width."""
-    with name_scope(scope, "MaxPool2D", [inputs]):
+    with name_scope(scope, "MaxPool2D", [inputs]) as inner:
         layer = MaxPooling2D(kernel_size, stride, padding, _format_of(data_format))
-        return collected(layer(convert(inputs)), outputs_collections)
+        return collected(layer(convert(inputs)), outputs_collections, inner)
 
 
 @add_arg_scope
@@ -306,6 +306,6 @@ def avg_pool2d(
     scope=None,
 ):
     """The average of each window over images; arguments as for max_pool2d."""
-    with name_scope(scope, "AvgPool2D", [inputs]):
+    with name_scope(scope, "AvgPool2D", [inputs]) as inner:
         layer = AveragePooling2D(kernel_size, stride, padding, _format_of(data_format))
-        return collected(layer(convert(inputs)), outputs_collections)
+        return collected(layer(convert(inputs)), outputs_collections, inner)

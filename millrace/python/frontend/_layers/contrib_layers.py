@@ -12,11 +12,12 @@ from millrace._graph.default_graph import (
     get_collection_ref,
     name_scope,
 )
+from millrace._layers.aliases import add_alias
 from millrace._layers.arg_scopes import add_arg_scope
 from millrace._layers.core import Dense, Dropout, Flatten
 from millrace._layers.normalization import BatchNormalization
 from millrace._state.initializers import zeros_initializer
-from millrace._state.named_variables import variable_scope
+from millrace._state.named_variables import get_variable_scope, variable_scope
 from millrace._state.scaled_initializers import xavier_initializer
 
 
@@ -38,9 +39,11 @@ def collect_variables(variables, collections):
             add_to_collections(names, variable)
 
 
-def collected(outputs, collections):
+def collected(outputs, collections, alias):
+    """Puts outputs into the collections that a call names, known there as `alias`."""
     if collections:
         add_to_collections(collections, outputs)
+        add_alias(outputs, alias)
     return outputs
 
 
@@ -50,7 +53,7 @@ def finished(outputs, normalizer_fn, normalizer_params, activation_fn, collectio
         outputs = normalizer_fn(outputs, **(normalizer_params or {}))
     if activation_fn is not None:
         outputs = activation_fn(outputs)
-    return collected(outputs, collections)
+    return collected(outputs, collections, get_variable_scope().name)
 
 
 @add_arg_scope
@@ -127,8 +130,8 @@ relu = functools.partial(fully_connected, activation_fn=gen_ops.relu)
 @add_arg_scope
 def flatten(inputs, outputs_collections=None, scope=None):
     """Inputs of shape [batch, ...] as a matrix of shape [batch, n]."""
-    with name_scope(scope, "Flatten", [inputs]):
-        return collected(Flatten(name="flatten")(inputs), outputs_collections)
+    with name_scope(scope, "Flatten", [inputs]) as inner:
+        return collected(Flatten(name="flatten")(inputs), outputs_collections, inner)
 
 
 @add_arg_scope
@@ -153,7 +156,7 @@ def dropout(
     """
     with variable_scope(scope, "Dropout", [inputs]) as inner:
         layer = Dropout(1 - keep_prob, noise_shape, seed, name=inner.name, _scope=inner)
-        return collected(layer(inputs, training=is_training), outputs_collections)
+        return collected(layer(inputs, training=is_training), outputs_collections, inner.name)
 
 
 class _BatchNorm(BatchNormalization):
@@ -252,4 +255,4 @@ def batch_norm(
                 outputs = gen_ops.identity(outputs)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-        return collected(outputs, outputs_collections)
+        return collected(outputs, outputs_collections, get_variable_scope().name)

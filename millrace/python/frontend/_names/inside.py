@@ -5,6 +5,7 @@ TensorFlow exports most of it under public names, and there it is found; wrapper
 
 import sys
 from importlib import import_module
+from types import ModuleType
 
 from millrace._names import missing, tensorflow1
 from millrace._names.finder import real_module
@@ -23,6 +24,12 @@ _OWN = {
     "python.framework.constant_op": {"constant": "constant"},
     "python.framework.dtypes": {"_": "dtypes"},
     "python.framework.errors_impl": {"_": "errors"},
+    "python.framework.function": {"Defun": "_state.defun.Defun"},
+    "python.framework.graph_util_impl": {
+        "_bfs_for_reachable_nodes": "_graph.graph_summary.reachable_nodes",
+        "_extract_graph_summary": "_graph.graph_summary.extract_graph_summary",
+        "_node_name": "_graph.graph_summary.node_name",
+    },
     "python.framework.op_def_registry": {},
     "python.framework.smart_cond": {"smart_cond": "_flow.smart_cond.smart_cond"},
     "python.framework.ops": {
@@ -31,8 +38,22 @@ _OWN = {
         "get_default_session": "get_default_session",
     },
     "python.framework.tensor_util": {"constant_value": "constant_value"},
+    "python.framework.tensor_spec": {"TensorSpec": "TensorSpec"},
+    "python.keras": {"_": "keras"},
+    "python.keras.activations": {"_": "keras.activations"},
+    "python.keras.backend": {"_": "keras.backend"},
+    "python.keras.callbacks": {"_": "keras.callbacks"},
+    "python.keras.layers": {"_": "keras.layers"},
+    "python.keras.losses": {"_": "keras.losses"},
+    "python.keras.models": {"_": "keras.models"},
+    "python.keras.optimizers": {"_": "keras.optimizers"},
+    "python.layers.convolutional": {"_": "layers"},
+    "python.layers.core": {"_": "layers"},
+    "python.layers.normalization": {"_": "layers"},
+    "python.layers.pooling": {"_": "layers"},
     "python.layers.utils": {"smart_cond": "_flow.smart_cond.smart_cond"},
     "python.ops.control_flow_ops": {"_": "", "with_dependencies": "with_dependencies"},
+    "python.ops.math_ops": {"_as_indexed_slices_list": "_ops.gradients.as_indexed_slices_list"},
     "python.ops.variables": {
         "_": "",
         "PartitionedVariable": "_state.partitioned_variables.PartitionedVariable",
@@ -48,6 +69,7 @@ _OWN = {
     "python.training.moving_averages": {
         "assign_moving_average": "_train.moving_averages.assign_moving_average"
     },
+    "python.util.function_utils": {"fn_args": "_values.signatures.fn_args"},
     "python.util.nest": {"_": "contrib.framework.nest"},
 }
 
@@ -92,6 +114,14 @@ def _paths(module, name):
 _NOTHING = object()
 
 
+def _attribute(path):
+    """A module that stands under another name in a public one: nn.rnn_cell; None if there is none."""
+    module, _, name = path.rpartition(".")
+    holder = real_module(module)
+    found = vars(holder).get(name) if holder is not None else None
+    return found if isinstance(found, ModuleType) else None
+
+
 def _held(path):
     """What this package has at a path, or _NOTHING."""
     module, _, name = path.rpartition(".")
@@ -101,7 +131,7 @@ def _held(path):
         except ImportError:
             return _NOTHING
     else:
-        holder = real_module(module)
+        holder = real_module(module) or _attribute(module)
     held = vars(holder).get(name, _NOTHING) if holder is not None else _NOTHING
     if held is _NOTHING and holder is not None and real_module(path) is not None:
         return sys.modules[f"{_PACKAGE}.{path}"]

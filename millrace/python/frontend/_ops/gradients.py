@@ -313,3 +313,31 @@ def _as_gradient(graph, found):
     if len(found) == 2:
         return graph.tensor(*found)
     return IndexedSlices(*(graph.tensor(*endpoint) for endpoint in found))
+
+
+def as_indexed_slices_list(inputs, optimize=True):
+    """IndexedSlices of Tensors and IndexedSlices, all indices of one type.
+
+    Args:
+      inputs: a list of them.
+      optimize: accepted.
+
+    Raises:
+      TypeError: if it is no list.
+    """
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("Expected a list or tuple, not a %s" % type(inputs))
+    slices = [each if isinstance(each, IndexedSlices) else _all_rows(each) for each in inputs]
+    kinds = {each.indices.dtype.base_dtype for each in slices}
+    if len(kinds) < 2:
+        return slices
+    return [
+        IndexedSlices(each.values, gen_ops.cast(each.indices, DstT=dtypes.int64), each.dense_shape)
+        for each in slices
+    ]
+
+
+def _all_rows(tensor):
+    tensor = convert(tensor)
+    shape = gen_ops.shape(tensor)
+    return IndexedSlices(tensor, gen_ops.range(0, shape[0], 1), shape)

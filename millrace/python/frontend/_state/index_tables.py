@@ -258,3 +258,30 @@ def index_to_string_table_from_tensor(
         numbers = cast(gen_ops.range(0, gen_ops.size(values), 1), dtypes.int64)
         initializer = KeyValueTensorInitializer(numbers, values, dtypes.int64, dtypes.string)
         return StaticHashTable(initializer, default_value)
+
+
+def string_to_index(tensor, mapping, default_value=-1, name=None):
+    """The numbers of strings: their places in a list, int64. The table needs tf.tables_initializer().
+
+    Args:
+      tensor: a string Tensor.
+      mapping: a vector of strings, none of them twice.
+      default_value: for strings that are not in it.
+      name: the name scope.
+    """
+    table = index_table_from_tensor(mapping, default_value=default_value, name=name)
+    return table.lookup(tensor)
+
+
+def index_to_string(tensor, mapping, default_value="UNK", name=None):
+    """The strings of numbers: what is at these places of a list. The table needs
+    tf.tables_initializer().
+
+    Args:
+      tensor: an int64 Tensor.
+      mapping: a vector of strings.
+      default_value: for numbers beyond it.
+      name: the name scope.
+    """
+    table = index_to_string_table_from_tensor(mapping, default_value=default_value, name=name)
+    return table.lookup(tensor)

@@ -18,12 +18,13 @@ from millrace._graph.graph import get_default_graph
 from millrace._ops.operators import delegate
 from millrace._ops.slicing import strided_slice_of
 from millrace._state.slice_changes import SliceChanges
+from millrace._state.variable_creators import MadeByCreators
 from millrace._state.variable_defs import VariableDef, VariableMessages
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 
-class Variable(SliceChanges, VariableMessages):
+class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
     """A value that steps read and change.
 
     Args:
@@ -43,6 +44,8 @@ class Variable(SliceChanges, VariableMessages):
     Raises:
       ValueError: if there is no initial value, or its shape is not known and must be.
     """
+
+    asks_creators = True
 
     def __new__(cls, *args, use_resource=None, variable_def=None, **kwargs):
         if cls is Variable:

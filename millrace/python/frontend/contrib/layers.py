@@ -28,6 +28,16 @@ from millrace._state.scaled_initializers import (
     contrib_variance_scaling_initializer as variance_scaling_initializer,
 )
 from millrace._state.scaled_initializers import xavier_initializer
+from millrace._summaries.collected import (
+    summarize_activation,
+    summarize_activations,
+    summarize_biases,
+    summarize_collection,
+    summarize_tensor,
+    summarize_tensors,
+    summarize_variables,
+    summarize_weights,
+)
 
 xavier_initializer_conv2d = xavier_initializer
 conv2d = convolution2d

@@ -7,8 +7,10 @@ from millrace._state.index_tables import (
     StrongHashSpec,
     index_table_from_file,
     index_table_from_tensor,
+    index_to_string,
     index_to_string_table_from_file,
     index_to_string_table_from_tensor,
+    string_to_index,
 )
 from millrace._state.table_initializers import (
     KeyValueTensorInitializer,

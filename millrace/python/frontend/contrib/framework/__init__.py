@@ -36,4 +36,5 @@ from millrace._train.global_steps import (
     get_global_step,
     get_or_create_global_step,
 )
+from millrace._values.tensor_spec import TensorSpec
 from millrace.contrib.framework import nest

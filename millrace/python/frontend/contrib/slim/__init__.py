@@ -28,6 +28,7 @@ from millrace._train.global_steps import (
     get_or_create_global_step,
 )
 from millrace.contrib import layers
+from millrace.contrib.slim import model_analyzer, utils
 
 conv2d = convolution2d
 conv2d_transpose = convolution2d_transpose

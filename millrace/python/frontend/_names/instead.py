@@ -17,7 +17,6 @@ _CPU = "there are CPU devices alone here, and no driver of others"
 
 # The longest beginning counts.
 ADVICE = {
-    "GradientTape": "tf.gradients differentiates graphs",
     "data": _FEED,
     "distribute": "place variables with tf.train.replica_device_setter, one process per task",
     "enable_eager_execution": _GRAPHS,

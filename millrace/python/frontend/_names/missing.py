@@ -112,7 +112,8 @@ def near_names(path):
         return [f"tf.{module}.{name}"] if _is_here(f"{module}.{name}") else []
     same = [place for place in tensorflow1.places(name) if _is_here(place)]
     if same:
-        return [f"tf.{place}" for place in same[:2] if place == same[0] or "contrib" not in place]
+        others = [place for place in same[1:2] if not place.startswith(("contrib", "keras"))]
+        return [f"tf.{place}" for place in [same[0], *others]]
     prefix = f"tf.{module}." if module else "tf."
     here = [known for known in dir(holder) if not known.startswith("_")]
     return [prefix + other for other in difflib.get_close_matches(name, here, 3, 0.75)]

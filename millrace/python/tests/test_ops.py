@@ -364,3 +364,13 @@ def test_strings_are_split_at_spaces_unless_told_otherwise(check):
     check(pieces(["a b", " c,d"], " ,"), [b"a", b"b", b"c", b"d"])
     check(pieces(["a  b"], delimiter=" ", skip_empty=False), [b"a", b"", b"b"])
     check(pieces(input=["ab"], sep=""), [b"a", b"b"])
+
+
+def test_literals_keep_their_own_type_if_an_op_with_a_default_type_allows_it():
+    window = {"ksize": [1, 1, 1, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
+    assert tf.raw_ops.MaxPool(input=[[[[1], [2]]]], **window).dtype == tf.int32
+    assert tf.raw_ops.MaxPool(input=[[[[1.0], [2]]]], **window).dtype == tf.float32
+    # These allow no integers: the default it is.
+    assert tf.raw_ops.LeakyRelu(features=[1, 2]).dtype == tf.float32
+    assert tf.raw_ops.RGBToHSV(images=[[[1, 2, 3]]]).dtype == tf.float32
+    assert tf.raw_ops.Angle(input=[1, 2]).op.inputs[0].dtype == tf.complex64

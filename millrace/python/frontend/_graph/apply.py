@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from millrace._graph.conversion import convert, dtype_among
+from millrace._graph.conversion import convert, dtype_among, own_dtype
 from millrace._graph.graph import get_default_graph
 from millrace._graph.op_specs import specs
 from millrace._graph.operation import Tensor
@@ -103,7 +103,7 @@ class _Inputs:
         hint = None
         if wanted is None and arg.type_attr:
             default = self._spec.attrs[arg.type_attr].default
-            if default and (arg.number_attr or not self._is_allowed_array(arg.type_attr, value)):
+            if default and (arg.number_attr or not self._is_allowed(arg.type_attr, value, default)):
                 hint = dtypes.as_dtype(default[1])
         try:
             tensor = convert(value, wanted, arg.name, arg.is_ref, hint)
@@ -128,11 +128,17 @@ class _Inputs:
             )
         return tensor
 
-    def _is_allowed_array(self, type_attr, value):
-        """Whether it comes from NumPy with a type that the op allows: then it keeps that."""
-        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biufc":
+    def _is_allowed(self, type_attr, value, default):
+        """Whether the type that a value has by itself is one that the op names: then it keeps that."""
+        allowed = self._spec.attrs[type_attr].allowed
+        if isinstance(value, (np.ndarray, np.generic)):
+            is_number = value.dtype.kind in "biufc"
+            return is_number and dtypes.as_dtype(value.dtype).as_datatype_enum in allowed
+        # Integers are int32 by themselves too.
+        if default[1] == dtypes.int32.as_datatype_enum:
             return False
-        return dtypes.as_dtype(value.dtype).as_datatype_enum in self._spec.attrs[type_attr].allowed
+        own = own_dtype(value)
+        return own is not None and own.as_datatype_enum in allowed
 
     def _ahead(self, type_attr):
         """The type of the first Tensor among later arguments that must have the same type."""

@@ -173,3 +173,20 @@ def constant_value(tensor, partial=False):
 def convert_n_to_tensor(values, dtype=None, name=None):
     """A Tensor for each of `values`."""
     return [convert_to_tensor(value, dtype, name) for value in values]
+
+
+def own_dtype(value):
+    """The type that what is no Tensor becomes if none is asked for; None if there is none."""
+    if isinstance(value, (list, tuple)):
+        if _holds_tensors(value):
+            return dtype_among(value)
+        try:
+            value = _plain(value)
+        except ValueError:
+            return None
+    elif not isinstance(value, (bool, int, float, complex, str, bytes)):
+        return None
+    try:
+        return tensor_values.to_array(value)[1]
+    except (TypeError, ValueError):
+        return None

@@ -69,6 +69,7 @@ MODULES = {
     "saved_model": "simple_save",
     "saved_model.loader": "load",
     "saved_model.signature_constants": "PREDICT_METHOD_NAME",
+    "sparse": "reorder",
     "strings": "join",
     "summary": "scalar",
     "test": "TestCase",

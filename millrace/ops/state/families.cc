@@ -10,7 +10,9 @@ Status register_state(OpRegistry& ops) {
   MR_TRY(register_queue_accesses(ops));
   MR_TRY(register_resources(ops));
   MR_TRY(register_tensor_arrays(ops));
+  MR_TRY(register_old_tensor_arrays(ops));
   MR_TRY(register_stacks(ops));
+  MR_TRY(register_session_tensors(ops));
   MR_TRY(register_slice_writes(ops));
   return register_temporaries(ops);
 }

@@ -36,9 +36,14 @@ Status register_resources(OpRegistry& ops);
 // Tensor arrays (TensorArrayV3 …): what loops keep their intermediate values in. They live in the
 // step's own resources and end with it.
 Status register_tensor_arrays(OpRegistry& ops);
+// Their two versions of before TensorFlow 1.0.
+Status register_old_tensor_arrays(OpRegistry& ops);
 
 // Stacks (StackV2 …): as tensor arrays, they live in the step's own resources.
 Status register_stacks(OpRegistry& ops);
+
+// Tensors that a session keeps on a device from step to step: GetSessionHandle …
+Status register_session_tensors(OpRegistry& ops);
 
 // Writing to slices of variables: ScatterNdUpdate and its kin, StridedSliceAssign, of both kinds.
 Status register_slice_writes(OpRegistry& ops);

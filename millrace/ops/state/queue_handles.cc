@@ -7,8 +7,8 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
+#include "millrace/ops/state/handle_form.h"
 #include "millrace/ops/state/queue.h"
-#include "millrace/ops/state/resource_handle_kernel.h"
 
 namespace millrace {
 namespace {
@@ -80,6 +80,13 @@ struct QueueNode {
 };
 using QueueHandleKernel = ResourceHandleKernel<QueueNode>;
 
+// The old form of a handle in the new one, for ops that only take that.
+Status old_handle(KernelContext& context) {
+  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Queue::kTypeName));
+  give_handle(context, HandleForm::reference, name, Queue::kTypeName);
+  return {};
+}
+
 // One kind of queue in its two forms: V2 with a resource handle, V1 with a reference to strings.
 Status add_queue(OpRegistry& ops, const std::string& name, const std::string& doc,
                  const std::string& attrs) {
@@ -123,6 +130,16 @@ Status register_queue_handles(OpRegistry& ops) {
       add_queue(ops, "PaddingFIFOQueue",
                 "A FIFOQueue whose elements may differ in shape; a batch is padded to the longest.",
                 components + where));
+  MR_TRY(ops.add({
+      .name = "FakeQueue",
+      .doc = "A queue's resource handle as the reference that ops of before TensorFlow 1.0 take.",
+      .signature = "resource: resource -> handle: ref(string)",
+      .infer = infer_handle_strings,
+      .cpu = kernel(old_handle),
+      .not_differentiable = "it gives a queue, which is no number",
+      .stateful = true,
+      .cost = Cost::cheap,
+  }));
   return add_queue(
       ops, "PriorityQueue",
       "A queue whose first component, an int64, is a priority: the least leaves first.",

@@ -219,5 +219,27 @@ TEST_CASE("producers and consumers on many threads lose and double nothing") {
   CHECK(sum == int64_t{kThreads} * kEach * (kEach - 1) / 2);
 }
 
+TEST_CASE("the old form of a handle is the same queue") {
+  QueueBench q;
+  const Value handle = q.handle("FIFOQueueV2", fifo({DType::i32})).value();
+  REQUIRE(q.enqueue(handle, {Tensor::scalar<int32_t>(7)}).ok());
+  const Value old = q.bench().run("FakeQueue", {handle}).value()[0];
+  REQUIRE(old.ref != nullptr);
+  CHECK(q.bench().run("QueueSize", {old}).value()[0].tensor == Tensor::scalar<int32_t>(1));
+}
+
+TEST_CASE("stacks of before TensorFlow 1.0 are behind references, and have no limit") {
+  QueueBench q;
+  const Value stack = q.bench().run("Stack", {}, {.attrs = {{"elem_type", DType::i32}}}).value()[0];
+  REQUIRE(stack.ref != nullptr);
+  for (const int32_t value : {1, 2})
+    REQUIRE(q.bench().run("StackPush", {stack, Tensor::scalar(value)}).ok());
+  const Attrs type{{"elem_type", DType::i32}};
+  CHECK(q.bench().run("StackPop", {stack}, {.attrs = type}).value()[0].tensor ==
+        Tensor::scalar<int32_t>(2));
+  REQUIRE(q.bench().run("StackClose", {stack}).ok());
+  CHECK_FALSE(q.bench().run("StackPop", {stack}, {.attrs = type}).ok());
+}
+
 }  // namespace
 }  // namespace millrace

@@ -22,15 +22,20 @@ ResourceHandle make_handle(KernelContext& context, const ResourceName& name,
 
 namespace {
 
-Result<ResourceName> named_by_ref(const KernelContext& context, int slot) {
-  const TensorRef& ref = context.input_ref(slot);
-  MutexLock lock(*ref.mutex);
-  if (ref.tensor->dtype() != DType::string || ref.tensor->num_elements() != 2) {
+Result<ResourceName> named_by_strings(const KernelContext& context, int slot,
+                                      const Tensor& tensor) {
+  if (tensor.dtype() != DType::string || tensor.num_elements() != 2) {
     return invalid("'", context.node_name(), "': input ", slot,
                    " must hold the container and the name of a resource");
   }
-  const auto strings = ref.tensor->flat<std::string>();
+  const auto strings = tensor.flat<std::string>();
   return ResourceName{strings[0], strings[1]};
+}
+
+Result<ResourceName> named_by_ref(const KernelContext& context, int slot) {
+  const TensorRef& ref = context.input_ref(slot);
+  MutexLock lock(*ref.mutex);
+  return named_by_strings(context, slot, *ref.tensor);
 }
 
 }  // namespace
@@ -38,6 +43,7 @@ Result<ResourceName> named_by_ref(const KernelContext& context, int slot) {
 Result<ResourceName> named_by_input(KernelContext& context, int slot, std::string_view type_name) {
   if (context.input_is_ref(slot)) return named_by_ref(context, slot);
   const Tensor& input = context.input(slot);
+  if (input.dtype() == DType::string) return named_by_strings(context, slot, input);
   if (input.dtype() != DType::resource || input.num_elements() != 1) {
     return invalid("'", context.node_name(), "': input ", slot, " must be one resource handle");
   }

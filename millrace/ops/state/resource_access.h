@@ -26,8 +26,8 @@ Result<ResourceName> resource_name_of(const KernelSpec& spec);
 ResourceHandle make_handle(KernelContext& context, const ResourceName& name,
                            std::string_view type_name);
 
-// What input `slot` names: a scalar resource handle, or a reference to the strings of a container
-// and a name.
+// What input `slot` names: a scalar resource handle, or the strings of a container and a name, or a
+// reference to them.
 // Errors: INVALID_ARGUMENT if it names nothing, something of another type, or something on another
 // device.
 Result<ResourceName> named_by_input(KernelContext& context, int slot, std::string_view type_name);

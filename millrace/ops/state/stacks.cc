@@ -4,7 +4,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/state/families.h"
-#include "millrace/ops/state/resource_access.h"
+#include "millrace/ops/state/handle_form.h"
 #include "millrace/ops/state/stateful_op.h"
 
 namespace millrace {
@@ -65,26 +65,32 @@ Result<std::shared_ptr<Stack>> find_stack(KernelContext& context) {
 
 class StackKernel final : public Kernel {
  public:
-  StackKernel(std::string name, DType dtype) : name_(std::move(name)), dtype_(dtype) {}
+  StackKernel(std::string name, DType dtype, HandleForm form)
+      : name_(std::move(name)), dtype_(dtype), form_(form) {}
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
     MR_ASSIGN(std::string name, spec.attrs.string("stack_name"));
     MR_ASSIGN(const DType dtype, spec.attrs.type("elem_type"));
     if (name.empty()) name = spec.node_name;
-    return std::unique_ptr<Kernel>(std::make_unique<StackKernel>(std::move(name), dtype));
+    MR_ASSIGN(const HandleForm form, BoundHandleForm().read(spec));
+    return std::unique_ptr<Kernel>(std::make_unique<StackKernel>(std::move(name), dtype, form));
   }
   Status run(KernelContext& context) override {
-    MR_ASSIGN(const int64_t most, read_integer(context.input(0), "Stack size"));
+    int64_t most = -1;
+    if (context.num_inputs() > 0) {
+      MR_ASSIGN(most, read_integer(context.input(0), "Stack size"));
+    }
     ResourceStore& resources = *context.step().step_resources;
     const ResourceName name{std::string(kStackContainer), resources.private_name(name_)};
     MR_TRY(
         resources.add(name.container, name.name, std::make_shared<Stack>(name.name, dtype_, most)));
-    context.set_output(0, Tensor::scalar(make_handle(context, name, Stack::kTypeName)));
+    give_handle(context, form_, name, Stack::kTypeName);
     return {};
   }
 
  private:
   const std::string name_;
   const DType dtype_;
+  const HandleForm form_;
 };
 
 Result<Tensor> push(KernelContext& context) {
@@ -129,15 +135,22 @@ Status register_stacks(OpRegistry& ops) {
                           "max_size: int32 -> handle: resource | elem_type: type, "
                           "stack_name: string = ''",
                           infer::scalar, kernel_class<StackKernel>())));
-  MR_TRY(ops.add(stack_op("StackPushV2", "Puts elem on the stack, and gives it on.",
-                          "handle: resource, elem: T -> output: T | T: type, "
-                          "swap_memory: bool = false",
-                          infer_push, kernel(push))));
-  MR_TRY(ops.add(stack_op("StackPopV2", "Takes the tensor that was put on the stack last.",
-                          "handle: resource -> elem: elem_type | elem_type: type", infer::unknown,
-                          kernel(pop))));
-  return ops.add(stack_op("StackCloseV2", "Forgets the stack before the step ends.",
-                          "handle: resource ->", infer::no_outputs, kernel(close_stack)));
+  MR_TRY(ops.add(stack_op("Stack", "A stack of any number of tensors, as long as the step.",
+                          "-> handle: ref(string) | elem_type: type, stack_name: string = ''",
+                          infer_handle_strings, kernel_class<StackKernel>())));
+  for (const bool v2 : {true, false}) {
+    const std::string version = v2 ? "V2" : "";
+    const std::string handle = v2 ? "handle: resource" : "handle: ref(string)";
+    MR_TRY(ops.add(stack_op("StackPush" + version, "Puts elem on the stack, and gives it on.",
+                            handle + ", elem: T -> output: T | T: type, swap_memory: bool = false",
+                            infer_push, kernel(push))));
+    MR_TRY(ops.add(
+        stack_op("StackPop" + version, "Takes the tensor that was put on the stack last.",
+                 handle + " -> elem: elem_type | elem_type: type", infer::unknown, kernel(pop))));
+    MR_TRY(ops.add(stack_op("StackClose" + version, "Forgets the stack before the step ends.",
+                            handle + " ->", infer::no_outputs, kernel(close_stack))));
+  }
+  return {};
 }
 
 }  // namespace millrace

@@ -109,7 +109,7 @@ Status TensorArray::add(int64_t index, const Tensor& value) {
   return {};
 }
 
-void TensorArray::take_shapes_of(const TensorArray& source) {
+Status TensorArray::take_shapes_of(const TensorArray& source, std::span<const int64_t> lead) {
   // One lock after the other, never both: a gradient has gradients, too, and no order would hold.
   std::vector<std::optional<Shape>> shapes;
   int64_t pieces = 0;
@@ -118,10 +118,17 @@ void TensorArray::take_shapes_of(const TensorArray& source) {
     for (const Element& element : source.elements_) shapes.push_back(element.shape);
     pieces = source.pieces_;
   }
+  for (std::optional<Shape>& shape : shapes) {
+    if (!shape || lead.empty()) continue;
+    std::vector<int64_t> dims(lead.begin(), lead.end());
+    dims.insert(dims.end(), shape->dims().begin(), shape->dims().end());
+    MR_ASSIGN(shape, Shape::create(dims));
+  }
   MutexLock lock(mutex_);
   elements_.resize(std::max(elements_.size(), shapes.size()));
   for (size_t i = 0; i < shapes.size(); ++i) elements_[i].shape = shapes[i];
   pieces_ = pieces;
+  return {};
 }
 
 int64_t TensorArray::join_size() const {

@@ -43,8 +43,10 @@ class TensorArray final : public Resource {
   // Errors: INVALID_ARGUMENT for an index that was not written and whose shape is not known, or
   // that was read and forgotten; for another type than the array's.
   Result<Tensor> read(int64_t index, DType dtype);
-  // An array of gradients has elements like those that `source` holds now.
-  void take_shapes_of(const TensorArray& source);
+  // An array of gradients has elements like those that `source` holds now, under the dims of
+  // `lead`.
+  // Errors: INVALID_ARGUMENT if such a shape can't be.
+  Status take_shapes_of(const TensorArray& source, std::span<const int64_t> lead);
   // How many elements, from the first, are to be joined: of an array of gradients, as many as
   // pieces were put into the array that it belongs to, even if that went on growing.
   int64_t join_size() const;

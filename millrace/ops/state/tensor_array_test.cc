@@ -178,5 +178,57 @@ TEST_CASE("a stack gives back in the opposite order, up to its limit") {
   CHECK(pop().status().message().ends_with("has already been closed."));
 }
 
+TEST_CASE("arrays of before TensorFlow 1.0 do the same behind strings and references") {
+  for (const std::string version : {"", "V2"}) {
+    CAPTURE(version);
+    Fixture f;
+    const auto op = [&](std::string_view name) { return str_cat("TensorArray", name, version); };
+    const Attrs dtype{{"dtype", DType::f32}};
+    const Value handle =
+        f.bench->run(op(""), {Tensor::scalar<int32_t>(2)}, {.attrs = dtype}).value()[0];
+    CHECK((handle.ref != nullptr) == version.empty());
+    const Tensor rows = Tensor::of<float>({2, 1}, {1, 2});
+    const Tensor both = Tensor::vector<int32_t>({1, 0});
+    REQUIRE(f.run(op("Scatter"), {handle, both, rows, kFlow}).ok());
+    CHECK(*f.run(op("Gather"), {handle, Tensor::vector<int32_t>({0}), kFlow}, dtype) ==
+          Tensor::of<float>({1, 1}, {2}));
+    CHECK(*f.run(op("Size"), {handle, kFlow}) == Tensor::scalar<int32_t>(2));
+    const Value gradients =
+        f.bench->run(op("Grad"), {handle, kFlow}, {.attrs = {{"source", AttrValue("g")}}})
+            .value()[0];
+    REQUIRE(f.run(op("Write"), {gradients, Tensor::scalar<int32_t>(0), rows, kFlow}).ok());
+    CHECK(*f.run(op("Read"), {gradients, Tensor::scalar<int32_t>(0), kFlow}, dtype) == rows);
+    REQUIRE(f.run(op("Close"), {handle}).ok());
+    CHECK_FALSE(f.run(op("Gather"), {handle, both, kFlow}, dtype).ok());
+  }
+}
+
+TEST_CASE("Pack takes all elements of an array, and Unpack fills them") {
+  Fixture f;
+  const Attrs dtype{{"dtype", DType::f32}};
+  const Value handle = f.bench
+                           ->run("TensorArray", {Tensor::scalar<int32_t>(2)},
+                                 {.attrs = {{"dtype", DType::f32}, {"clear_after_read", false}}})
+                           .value()[0];
+  const Tensor rows = Tensor::of<float>({2, 1}, {1, 2});
+  CHECK(f.run("TensorArrayUnpack", {handle, Tensor::vector<float>({1, 2, 3}), kFlow})
+            .status()
+            .code() == Code::invalid_argument);
+  REQUIRE(f.run("TensorArrayUnpack", {handle, rows, kFlow}).ok());
+  CHECK(*f.run("TensorArrayPack", {handle, kFlow}, dtype) == rows);
+}
+
+TEST_CASE("an array of gradients may have more dims than the array that it belongs to") {
+  Fixture f;
+  f.make(1);
+  REQUIRE(f.write(0, Tensor::vector<float>({1, 2})).ok());
+  const Tensor gradients =
+      *f.run("TensorArrayGradWithShape", {f.handle, kFlow, Tensor::vector<int32_t>({3})},
+             {{"source", AttrValue("g")}});
+  f.handle = gradients;
+  // What was never written is zeros of that shape.
+  CHECK(*f.read(0) == *Tensor::zeros(DType::f32, {3, 2}));
+}
+
 }  // namespace
 }  // namespace millrace

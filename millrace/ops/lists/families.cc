@@ -4,7 +4,8 @@ namespace millrace {
 
 Status register_lists(OpRegistry& ops) {
   MR_TRY(register_tensor_lists(ops));
-  return register_optionals(ops);
+  MR_TRY(register_optionals(ops));
+  return register_tensor_maps(ops);
 }
 
 }  // namespace millrace

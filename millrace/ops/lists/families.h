@@ -1,5 +1,5 @@
 // The families of ops in this room: variants: the lists and optionals that control flow of
-// TensorFlow 2 carries its values in.
+// TensorFlow 2 carries its values in, and maps.
 //
 // A family is a source file with its ops as values; register_lists adds all of them.
 #pragma once
@@ -16,5 +16,8 @@ Status register_tensor_lists(OpRegistry& ops);
 
 // Optionals (OptionalFromValue …): what a conditional keeps for its gradient.
 Status register_optionals(OpRegistry& ops);
+
+// Maps from tensors to tensors as values: EmptyTensorMap, TensorMapInsert …
+Status register_tensor_maps(OpRegistry& ops);
 
 }  // namespace millrace

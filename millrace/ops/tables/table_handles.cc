@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/state/resource_handle_kernel.h"
 #include "millrace/ops/state/stateful_op.h"
@@ -16,6 +17,8 @@ bool can_be_in_tables(DType dtype) {
   return dtype == DType::string || (dtype != DType::resource && dtype != DType::variant);
 }
 
+constexpr std::string_view kAnonymous = "Anonymous";
+
 // What a table's node says; the keys that a dense one sets aside are inputs.
 struct TableNode {
   using Kind = Table;
@@ -23,12 +26,16 @@ struct TableNode {
   bool is_named_by_node = false;
 
   static Result<TableNode> read(const KernelSpec& node) {
-    const std::string_view op = node.attrs.op().name;
+    std::string_view op = node.attrs.op().name;
+    const bool is_anonymous = op.starts_with(kAnonymous);
+    if (is_anonymous) op.remove_prefix(kAnonymous.size());
     TableNode made;
     TableSpec& spec = made.spec;
     MR_ASSIGN(spec.key, node.attrs.type("key_dtype"));
     MR_ASSIGN(spec.value, node.attrs.type("value_dtype"));
-    MR_ASSIGN(made.is_named_by_node, node.attrs.boolean("use_node_name_sharing"));
+    if (!is_anonymous) {
+      MR_ASSIGN(made.is_named_by_node, node.attrs.boolean("use_node_name_sharing"));
+    }
     if (!can_be_in_tables(spec.key) || !can_be_in_tables(spec.value)) {
       return unimplemented(op, " '", node.node_name, "' is from ", dtype_name(spec.key), " to ",
                            dtype_name(spec.value), "; tables hold numbers, bools and strings");
@@ -96,6 +103,36 @@ struct TableNode {
   }
 };
 
+// What ends with the step: a table that only a handle of this step names.
+class TableOfStep final : public Resource {
+ public:
+  static constexpr std::string_view kTypeName = "table of a step";
+  TableOfStep(ResourceStore& resources, std::string name)
+      : resources_(resources), name_(std::move(name)) {}
+  ~TableOfStep() override { (void)resources_.remove<Table>("", name_); }
+  std::string description() const override { return str_cat("the end of table '", name_, "'"); }
+
+ private:
+  ResourceStore& resources_;  // the device's, which outlives the step
+  const std::string name_;
+};
+
+// A new table each time, without a name that others could find it by.
+Status make_anonymous(KernelContext& context, const TableNode& node) {
+  ResourceStore& resources = *context.step().device->resources;
+  const std::string name = resources.private_name("anonymous_table");
+  MR_ASSIGN(std::shared_ptr<Table> table, node.make(name, context));
+  MR_TRY(resources.add<Table>("", name, std::move(table)));
+  MR_TRY(context.step().step_resources->add<TableOfStep>(
+      "", name, std::make_shared<TableOfStep>(resources, name)));
+  context.set_output(0, Tensor::scalar(make_handle(context, {"", name}, Table::kTypeName)));
+  return {};
+}
+
+struct BoundTableNode {
+  Result<TableNode> read(const KernelSpec& spec) const { return TableNode::read(spec); }
+};
+
 struct TableKind {
   std::string name, doc, attrs;
   bool is_dense = false;
@@ -118,7 +155,13 @@ Status add_table(OpRegistry& ops, const TableKind& kind) {
     op.not_differentiable = "its result is a handle";
     MR_TRY(ops.add(std::move(op)));
   }
-  return {};
+  OpDef op = stateful_op(
+      str_cat(kAnonymous, kind.name), str_cat(kind.doc, " It ends with the step that made it."),
+      str_cat(kind.is_dense ? "empty_key: key_dtype, deleted_key: key_dtype " : "",
+              "-> table_handle: resource | key_dtype: type, value_dtype: type", kind.attrs),
+      infer::scalar, kernel_with(make_anonymous, BoundTableNode()), Cost::cheap);
+  op.not_differentiable = "its result is a handle";
+  return ops.add(std::move(op));
 }
 
 }  // namespace

@@ -180,5 +180,32 @@ TEST_CASE("types and shapes that don't fit are refused in words") {
             .message() == "Empty and deleted keys cannot be equal");
 }
 
+TEST_CASE("a table without a name is new each time, and ends with its step") {
+  OpRegistry ops;
+  REQUIRE(register_tables(ops).ok());
+  ResourceStore resources;
+  Tensor handle;
+  const auto make = [&](Bench& bench) {
+    bench.device().resources = &resources;
+    return bench
+        .run("AnonymousMutableHashTable", {},
+             {.attrs = {{"key_dtype", DType::string}, {"value_dtype", DType::i64}}})
+        .value()[0]
+        .tensor;
+  };
+  {
+    Bench step(ops);
+    handle = make(step);
+    CHECK(make(step).item<ResourceHandle>().name != handle.item<ResourceHandle>().name);
+    REQUIRE(step.run("LookupTableInsertV2", {handle, names({"a"}), ids({1})}).ok());
+    CHECK(step.run("LookupTableSizeV2", {handle}).value()[0].tensor == Tensor::scalar<int64_t>(1));
+    CHECK(resources.size() == 2);
+  }
+  CHECK(resources.size() == 0);
+  Bench later(ops);
+  later.device().resources = &resources;
+  CHECK(later.run("LookupTableSizeV2", {handle}).status().code() == Code::not_found);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -2,6 +2,11 @@
 
 namespace millrace {
 
-Status register_exchange(OpRegistry& ops) { return register_accumulators(ops); }
+Status register_exchange(OpRegistry& ops) {
+  MR_TRY(register_accumulators(ops));
+  MR_TRY(register_barriers(ops));
+  MR_TRY(register_staging(ops));
+  return register_mutexes(ops);
+}
 
 }  // namespace millrace

@@ -14,4 +14,15 @@ Status register_exchange(OpRegistry& ops);
 // accumulator.h.
 Status register_accumulators(OpRegistry& ops);
 
+// Elements whose components come one by one: Barrier, BarrierInsertMany … The rules are in
+// barrier.h.
+Status register_barriers(OpRegistry& ops);
+
+// Tuples that wait between steps: Stage, MapStage, OrderedMapStage … The rules are in
+// staging_area.h.
+Status register_staging(OpRegistry& ops);
+
+// What only one step at a time does: MutexV2, MutexLock, ConsumeMutexLock.
+Status register_mutexes(OpRegistry& ops);
+
 }  // namespace millrace

@@ -178,8 +178,9 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
   // as resized images and normalised batches, has tests of its own in Python.
   CHECK(unchecked ==
         " Angle Complex ComplexAbs Conj FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 "
-        "FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 Imag LRN PreventGradient "
-        "RandomGamma ReadVariableOp Real RefIdentity ResizeBicubic ResizeBilinear ResourceGather "
+        "FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 Imag LRN MaxPool3D MaxPool3DGrad "
+        "PreventGradient RandomGamma ReadVariableOp Real RefIdentity ResizeBicubic ResizeBilinear "
+        "ResourceGather "
         "TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 "
         "TensorArrayScatterV3 "
         "TensorArraySplitV3 TensorArrayWriteV3");

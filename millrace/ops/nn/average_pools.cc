@@ -12,48 +12,62 @@
 namespace millrace {
 namespace {
 
-// How many elements of the image a window has: what lies outside is not counted.
-int64_t size_of(const Slide::Span& rows, const Slide::Span& columns) {
-  return (rows.last - rows.first) * (columns.last - columns.first);
-}
+// What the image has of a window: the rest is not counted.
+struct Inside {
+  Slide::Span planes, rows, columns;
 
-// Output row `oy` of an image; or what it gives back to the image.
+  Inside(const PoolShape& pool, int64_t row, int64_t ox)
+      : planes(pool.slides.z.inside(row / pool.slides.y.out)),
+        rows(pool.slides.y.inside(row % pool.slides.y.out)),
+        columns(pool.slides.x.inside(ox)) {}
+
+  int64_t size() const {
+    return (planes.last - planes.first) * (rows.last - rows.first) * (columns.last - columns.first);
+  }
+  // visit(first pixel, pixels) for each row of it.
+  template <class Visit>
+  void each_row(const PoolShape& pool, Visit visit) const {
+    for (int64_t z = planes.first; z < planes.last; ++z) {
+      for (int64_t y = rows.first; y < rows.last; ++y)
+        visit((z * pool.slides.y.in + y) * pool.slides.x.in + columns.first,
+              columns.last - columns.first);
+    }
+  }
+};
+
+// Row `row` of an image's outputs; or what it gives back to the image.
 template <class T>
-void average_row(const PoolShape& pool, const T* image, T* output, int64_t oy) {
+void average_row(const PoolShape& pool, const T* image, T* output, int64_t row) {
   const int64_t channels = pool.channels;
-  const Slide::Span rows = pool.slides.y.inside(oy);
-  T* to = output + oy * pool.slides.x.out * channels;
+  T* to = output + row * pool.slides.x.out * channels;
   for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, to += channels) {
-    const Slide::Span columns = pool.slides.x.inside(ox);
+    const Inside part(pool, row, ox);
     std::fill_n(to, channels, T(0));
-    for (int64_t y = rows.first; y < rows.last; ++y) {
-      for (int64_t x = columns.first; x < columns.last; ++x) {
-        const T* from = image + (y * pool.slides.x.in + x) * channels;
+    part.each_row(pool, [&](int64_t pixel, int64_t pixels) {
+      for (const T* from = image + pixel * channels; pixels > 0; --pixels, from += channels) {
         MR_INDEPENDENT
         for (int64_t c = 0; c < channels; ++c) to[c] += from[c];
       }
-    }
-    const T size = static_cast<T>(size_of(rows, columns));
+    });
+    const T size = static_cast<T>(part.size());
     MR_INDEPENDENT
     for (int64_t c = 0; c < channels; ++c) to[c] /= size;
   }
 }
 
 template <class T>
-void spread_row(const PoolShape& pool, T* image, const T* output, int64_t oy) {
+void spread_row(const PoolShape& pool, T* image, const T* output, int64_t row) {
   const int64_t channels = pool.channels;
-  const Slide::Span rows = pool.slides.y.inside(oy);
-  const T* from = output + oy * pool.slides.x.out * channels;
+  const T* from = output + row * pool.slides.x.out * channels;
   for (int64_t ox = 0; ox < pool.slides.x.out; ++ox, from += channels) {
-    const Slide::Span columns = pool.slides.x.inside(ox);
-    const T share = T(1) / static_cast<T>(size_of(rows, columns));
-    for (int64_t y = rows.first; y < rows.last; ++y) {
-      for (int64_t x = columns.first; x < columns.last; ++x) {
-        T* to = image + (y * pool.slides.x.in + x) * channels;
+    const Inside part(pool, row, ox);
+    const T share = T(1) / static_cast<T>(part.size());
+    part.each_row(pool, [&](int64_t pixel, int64_t pixels) {
+      for (T* to = image + pixel * channels; pixels > 0; --pixels, to += channels) {
         MR_INDEPENDENT
         for (int64_t c = 0; c < channels; ++c) to[c] += from[c] * share;
       }
-    }
+    });
   }
 }
 
@@ -62,7 +76,7 @@ Status average(KernelContext& context, const PoolShape& pool, const Tensor& imag
                Tensor& outputs) {
   const T* x = images.flat<T>().data();
   T* y = outputs.mutable_flat<T>().data();
-  const int64_t height = pool.slides.y.out;
+  const int64_t height = pool.slides.rows_out();
   return share_range(context, pool.batch * height, pool.row_cost(),
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
                        for (int64_t at = begin; at < end; ++at) {
@@ -79,7 +93,7 @@ Status spread(KernelContext& context, const PoolShape& pool, Tensor& images,
               const Tensor& outputs) {
   T* x = images.mutable_flat<T>().data();
   const T* y = outputs.flat<T>().data();
-  const int64_t height = pool.slides.y.out;
+  const int64_t height = pool.slides.rows_out();
   return share_range(context, pool.batch, pool.row_cost() * height,
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
                        for (int64_t n = begin; n < end; ++n) {
@@ -103,8 +117,7 @@ Status average_pool(KernelContext& context, const Windows& windows) {
   MR_ASSIGN(const PoolShape pool, pool_of(windows, context.input(0).shape()));
   MR_ASSIGN(const Tensor wide, widened(context.input(0), CancelProbe(context)));
   MR_ASSIGN(const Tensor x, channels_last(windows, wide, context));
-  MR_ASSIGN(const Shape rows, Shape::create(std::array{pool.batch, pool.slides.y.out,
-                                                       pool.slides.x.out, pool.channels}));
+  MR_ASSIGN(const Shape rows, pooled_rows(windows, pool));
   MR_ASSIGN(Tensor y, Tensor::allocate(x.dtype(), rows));
   if (y.num_elements() > 0) {
     MR_TRY(x.dtype() == DType::f64 ? average<double>(context, pool, x, y)
@@ -114,16 +127,16 @@ Status average_pool(KernelContext& context, const Windows& windows) {
 }
 
 Status average_pool_grad(KernelContext& context, const Windows& windows) {
-  if (context.input(0).shape().rank() != 1 || context.input(0).num_elements() != 4)
-    return invalid("out_backprop's orig_input_shape must be 1-dimensional and 4 elements, not ",
-                   context.input(0).shape().to_string());
+  if (context.input(0).shape().rank() != 1 || context.input(0).num_elements() != windows.axes())
+    return invalid("out_backprop's orig_input_shape must be 1-dimensional and ", windows.axes(),
+                   " elements, not ", context.input(0).shape().to_string());
   MR_ASSIGN(const Shape images, read_shape(context.input(0), "orig_input_shape"));
   MR_ASSIGN(const PoolShape pool, pool_of(windows, images));
   MR_TRY(check_pooled(windows, pool, context.input(1).shape(), "out_backprop"));
   MR_ASSIGN(const Tensor wide, widened(context.input(1), CancelProbe(context)));
   MR_ASSIGN(const Tensor y, channels_last(windows, wide, context));
-  MR_ASSIGN(const Shape rows, Shape::create(std::array{pool.batch, pool.slides.y.in,
-                                                       pool.slides.x.in, pool.channels}));
+  MR_ASSIGN(const Shape rows,
+            rows_shape(windows, pool.batch, pool.slides, Side::in, pool.channels));
   MR_ASSIGN(Tensor x, Tensor::zeros(y.dtype(), rows));
   if (y.num_elements() > 0) {
     MR_TRY(y.dtype() == DType::f64 ? spread<double>(context, pool, x, y)
@@ -133,16 +146,16 @@ Status average_pool_grad(KernelContext& context, const Windows& windows) {
 }
 
 Status infer_average_pool_grad(InferContext& context) {
-  MR_TRY(Windows::of(context.attrs()));
-  MR_TRY(context.input_of_rank(1, 4));
+  MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
+  MR_TRY(context.input_of_rank(1, windows.axes()));
   MR_ASSIGN(const auto sizes, constant_integers(context, 0, "orig_input_shape"));
   if (!sizes) {
-    context.set_output(0, PartialShape::of_rank(4));
+    context.set_output(0, PartialShape::of_rank(windows.axes()));
     return {};
   }
   MR_ASSIGN(const PartialShape images, PartialShape::create(*sizes));
-  if (images.rank() != 4)
-    return invalid("orig_input_shape must have 4 elements, not ", images.rank());
+  if (images.rank() != windows.axes())
+    return invalid("orig_input_shape must have ", windows.axes(), " elements, not ", images.rank());
   context.set_output(0, images);
   return {};
 }
@@ -166,7 +179,7 @@ Status register_average_pools(OpRegistry& ops) {
                    "[[[[1 2 3] [4 5 6]]]] -> [[[[3 4.5]]]] | ksize = {1, 1, 2, 2}, strides = {1, "
                    "1, 2, 2}, padding = 'SAME', data_format = 'NCHW'"},
   }));
-  return ops.add({
+  MR_TRY(ops.add({
       .name = "AvgPoolGrad",
       .doc = "The gradient of AvgPool: each element of grad is spread evenly over its window.",
       .signature = "orig_input_shape: int32, grad: T -> output: T" + attrs,
@@ -176,6 +189,35 @@ Status register_average_pools(OpRegistry& ops) {
       .cost = Cost::heavy,
       .examples = {"[1 2 3 1], [[[[4] [8]]]] -> [[[[1] [3] [2]] [[1] [3] [2]]]] | ksize = {1, 2, "
                    "2, 1}, strides = {1, 1, 1, 1}, padding = 'VALID'"},
+  }));
+  const std::string volume_attrs =
+      " | ksize: list(int) >= 5, strides: list(int) >= 5, padding: {'SAME', 'VALID'}, "
+      "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC', T: floating";
+  MR_TRY(ops.add({
+      .name = "AvgPool3D",
+      .doc = "The average of what the volume has of each window.",
+      .signature = "input: T -> output: T" + volume_attrs,
+      .infer = [](InferContext& context) { return infer_pool(context, 0); },
+      .cpu = kernel_with(average_pool, BoundWindows{}),
+      .grad = grad::volume_average_pool,
+      .cost = Cost::heavy,
+      .examples =
+          {"[[[[[1] [2] [3]]] [[[4] [5] [6]]]]] -> [[[[[3] [4.5]]]]] | ksize = {1, 2, 1, 2, "
+           "1}, strides = {1, 2, 1, 2, 1}, padding = 'SAME'",
+           "[[[[[1 2]]] [[[3 5]]]]] -> [[[[[1.5]]] [[[4]]]]] | ksize = {1, 1, 1, 1, 2}, "
+           "strides = {1, 1, 1, 1, 1}, padding = 'VALID', data_format = 'NCDHW'"},
+  }));
+  return ops.add({
+      .name = "AvgPool3DGrad",
+      .doc = "The gradient of AvgPool3D: each element of grad is spread evenly over its window.",
+      .signature = "orig_input_shape: int32, grad: T -> output: T" + volume_attrs,
+      .infer = infer_average_pool_grad,
+      .cpu = kernel_with(average_pool_grad, BoundWindows{}),
+      .grad = grad::volume_average_pool_grad,
+      .cost = Cost::heavy,
+      .examples =
+          {"[1 2 1 2 1], [[[[[4] [8]]]]] -> [[[[[2] [4]]] [[[2] [4]]]]] | ksize = {1, 2, 1, "
+           "1, 1}, strides = {1, 1, 1, 1, 1}, padding = 'VALID'"},
   });
 }
 

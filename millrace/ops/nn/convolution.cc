@@ -24,27 +24,37 @@ void add_products(T* y, const T* a, const T* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = cpu::add(y[i], cpu::multiply(a[i], x[i]));
 }
 
-// The element of a filter in row `ky`, column `kx`.
+// The element of a filter in plane `kz`, row `ky`, column `kx`.
 struct Tap {
-  int64_t ky, kx, index;
+  int64_t kz, ky, kx, index;
 };
+
+Tap tap_at(const ConvolutionShape& shape, int64_t index) {
+  const int64_t width = shape.slides.x.window, height = shape.slides.y.window;
+  return {index / width / height, index / width % height, index % width, index};
+}
+
+int64_t taps_of(const ConvolutionShape& shape) {
+  return shape.slides.z.window * shape.slides.y.window * shape.slides.x.window;
+}
 
 template <class Visit>
 void each_tap(const ConvolutionShape& shape, Visit visit) {
-  for (int64_t ky = 0; ky < shape.slides.y.window; ++ky) {
-    for (int64_t kx = 0; kx < shape.slides.x.window; ++kx)
-      visit(Tap{ky, kx, ky * shape.slides.x.window + kx});
-  }
+  const int64_t taps = taps_of(shape);
+  for (int64_t index = 0; index < taps; ++index) visit(tap_at(shape, index));
 }
 
-// visit(pixel of the image, pixel of the output) for those of output row `oy` that a tap joins.
+// visit(pixel of the image, pixel of the output) for those of row `row` of outputs that a tap
+// joins.
 template <class Visit>
-void each_pair(const ConvolutionShape& shape, int64_t oy, Tap tap, Visit visit) {
-  const auto& [y, x] = shape.slides;
-  const int64_t iy = y.place(oy, tap.ky);
-  if (iy < 0 || iy >= y.in) return;
+void each_pair(const ConvolutionShape& shape, int64_t row, Tap tap, Visit visit) {
+  const auto& [y, x, z] = shape.slides;
+  const int64_t iz = z.place(row / y.out, tap.kz), iy = y.place(row % y.out, tap.ky);
+  if (iz < 0 || iz >= z.in || iy < 0 || iy >= y.in) return;
+  const int64_t image_row = iz * y.in + iy;
   const auto [first, last] = x.reaching(tap.kx);
-  for (int64_t ox = first; ox < last; ++ox) visit(iy * x.in + x.place(ox, tap.kx), oy * x.out + ox);
+  for (int64_t ox = first; ox < last; ++ox)
+    visit(image_row * x.in + x.place(ox, tap.kx), row * x.out + ox);
 }
 
 // One row of outputs, which begins as zeros.
@@ -125,11 +135,11 @@ struct Loops {
 
   // As much work as a row of outputs is.
   int64_t row_cost() const {
-    return as_cost(shape.work() / static_cast<double>(shape.slides.y.out));
+    return as_cost(shape.work() / static_cast<double>(shape.slides.rows_out()));
   }
 
   Status forward() {
-    const int64_t rows = shape.slides.y.out, size = shape.slides.x.out * shape.outputs;
+    const int64_t rows = shape.slides.rows_out(), size = shape.slides.x.out * shape.outputs;
     return share_range(context, shape.batch * rows, row_cost(),
                        [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
                          for (int64_t row = begin; row < end; ++row) {
@@ -159,9 +169,9 @@ struct Loops {
                          for (int64_t n = begin; n < end; ++n) {
                            T* const image = images + n * shape.image_elements();
                            std::fill_n(image, shape.image_elements(), T(0));
-                           for (int64_t oy = 0; oy < shape.slides.y.out; ++oy) {
+                           for (int64_t row = 0; row < shape.slides.rows_out(); ++row) {
                              give_back_row(shape, image, turned,
-                                           outputs + n * shape.output_elements(), oy);
+                                           outputs + n * shape.output_elements(), row);
                              if (!probe.go_on(row_cost())) return probe.status();
                            }
                          }
@@ -171,30 +181,28 @@ struct Loops {
 
   // Each tap and channel is summed by one thread, over all images in order.
   Status by_filter() {
-    const int64_t channels = shape.group_channels(), width = shape.slides.x.window;
-    const int64_t taps = shape.slides.y.window * width;
+    const int64_t channels = shape.group_channels(), taps = taps_of(shape);
+    const int64_t rows = shape.slides.rows_out();
     const double work = shape.work() * static_cast<double>(shape.batch);
     std::fill_n(filter, taps * channels * shape.outputs, T(0));
-    return share_range(context, taps * channels,
-                       as_cost(work / static_cast<double>(taps * channels)),
-                       [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
-                         while (begin < end) {
-                           const int64_t index = begin / channels, first = begin % channels;
-                           const int64_t last = std::min(channels, first + end - begin);
-                           const Tap tap{index / width, index % width, index};
-                           T* const weights = filter + index * channels * shape.outputs;
-                           for (int64_t row = 0; row < shape.batch * shape.slides.y.out; ++row) {
-                             const int64_t n = row / shape.slides.y.out;
-                             add_weights(shape, images + n * shape.image_elements(), weights,
-                                         outputs + n * shape.output_elements(),
-                                         row % shape.slides.y.out, tap, first, last);
-                             if (!probe.go_on(shape.slides.x.out * shape.outputs))
-                               return probe.status();
-                           }
-                           begin += last - first;
-                         }
-                         return {};
-                       });
+    return share_range(
+        context, taps * channels, as_cost(work / static_cast<double>(taps * channels)),
+        [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+          while (begin < end) {
+            const int64_t index = begin / channels, first = begin % channels;
+            const int64_t last = std::min(channels, first + end - begin);
+            const Tap tap = tap_at(shape, index);
+            T* const weights = filter + index * channels * shape.outputs;
+            for (int64_t row = 0; row < shape.batch * rows; ++row) {
+              const int64_t n = row / rows;
+              add_weights(shape, images + n * shape.image_elements(), weights,
+                          outputs + n * shape.output_elements(), row % rows, tap, first, last);
+              if (!probe.go_on(shape.slides.x.out * shape.outputs)) return probe.status();
+            }
+            begin += last - first;
+          }
+          return {};
+        });
   }
 
   Status run(Direction direction) {
@@ -225,9 +233,14 @@ onednn::ConvolutionSpec spec_of(const ConvolutionShape& shape, Direction directi
     return onednn::ConvolutionSide{slide.in,     slide.out,      slide.window,
                                    slide.stride, slide.dilation, slide.before};
   };
-  return {direction,           batch,        shape.channels,
-          shape.outputs,       shape.groups, side(shape.slides.y),
-          side(shape.slides.x)};
+  return {.direction = direction,
+          .batch = batch,
+          .channels = shape.channels,
+          .outputs = shape.outputs,
+          .groups = shape.groups,
+          .y = side(shape.slides.y),
+          .x = side(shape.slides.x),
+          .z = side(shape.slides.z)};
 }
 
 // How many images make a piece: all pieces are of one shape.
@@ -307,7 +320,9 @@ int64_t most_pieces(const ConvolutionShape& shape, Direction direction) {
 
 // Into how many slabs a single image is cut; 1 for none.
 int64_t slabs_of(const ConvolutionShape& shape, Direction direction) {
-  if (shape.batch != 1 || direction != Direction::forward) return 1;
+  const Slide& z = shape.slides.z;
+  const bool is_flat = z.in == 1 && z.out == 1 && z.window == 1;
+  if (shape.batch != 1 || !is_flat || direction != Direction::forward) return 1;
   constexpr double kSlabs = 4, kWorth = 1 << 22;
   if (shape.work() < kSlabs * kWorth || shape.slides.y.out < 4 * kSlabs) return 1;
   // Not where whole slabs could lie outside of the image.

@@ -1,11 +1,12 @@
-// The arithmetic of a convolution over images with their channels last, in its three directions:
-// outputs from images and a filter, images (their gradient) from a filter and outputs, a filter
-// (its gradient) from images and outputs.
+// The arithmetic of a convolution over images, or volumes, with their channels last, in its three
+// directions: outputs from images and a filter, images (their gradient) from a filter and outputs,
+// a filter (its gradient) from images and outputs.
 //
-// Filters are [height, width, channels of a group, output channels]; a filter with fewer channels
-// than the images makes groups, each with its share of the outputs. Elements are float, double or
-// int32; float goes to oneDNN where that is to be had and worth the call, all else through loops
-// here. Work is shared with the step's pool; how it is cut follows from the shapes alone.
+// Filters are [(depth,) height, width, channels of a group, output channels]; a filter with fewer
+// channels than the images makes groups, each with its share of the outputs. Elements are float,
+// double or int32; float goes to oneDNN where that is to be had and worth the call, all else
+// through loops here. Work is shared with the step's pool; how it is cut follows from the shapes
+// alone.
 #pragma once
 
 #include "millrace/op/kernel.h"
@@ -22,13 +23,14 @@ struct ConvolutionShape {
   int64_t group_outputs() const { return outputs / groups; }
   // One channel in, one out.
   bool keeps_channels_apart() const { return groups == channels && groups == outputs; }
-  int64_t image_elements() const { return slides.y.in * slides.x.in * channels; }
-  int64_t output_elements() const { return slides.y.out * slides.x.out * outputs; }
+  int64_t image_elements() const { return slides.pixels_in() * channels; }
+  int64_t output_elements() const { return slides.pixels_out() * outputs; }
   // Multiplications for one image. As a double: shapes of empty tensors may be huge.
   double work() const {
-    return static_cast<double>(slides.y.out) * static_cast<double>(slides.x.out) *
-           static_cast<double>(outputs) * static_cast<double>(slides.y.window) *
-           static_cast<double>(slides.x.window) * static_cast<double>(group_channels());
+    double product = static_cast<double>(outputs) * static_cast<double>(group_channels());
+    for (const Slide* slide : {&slides.z, &slides.y, &slides.x})
+      product *= static_cast<double>(slide->out) * static_cast<double>(slide->window);
+    return product;
   }
 };
 

@@ -7,7 +7,7 @@ bool is_known(int64_t dim) { return dim != kUnknownDim; }
 
 // Channels of the outputs, where they are known.
 Result<int64_t> infer_outputs(Filter kind, int64_t channels, const PartialShape& filter) {
-  const int64_t inner = filter.dim(2), last = filter.dim(3);
+  const int64_t inner = filter.dim(filter.rank() - 2), last = filter.dim(filter.rank() - 1);
   if (kind == Filter::depthwise) {
     if (is_known(channels) && is_known(inner) && channels != inner) {
       return invalid("Dimensions must be equal, but are ", channels, " and ", inner,
@@ -32,21 +32,21 @@ Result<int64_t> infer_outputs(Filter kind, int64_t channels, const PartialShape&
 
 }  // namespace
 
-Status check_four_axes(const Shape& shape, std::string_view what) {
-  if (shape.rank() == 4) return {};
-  return invalid(what, " must be 4-dimensional: ", shape.to_string());
+Status check_axes(const Windows& windows, const Shape& shape, std::string_view what) {
+  if (shape.rank() == windows.axes()) return {};
+  return invalid(what, " must be ", windows.axes(), "-dimensional: ", shape.to_string());
 }
 
 Result<ConvolutionShape> convolution_of(const Windows& windows, Filter kind, const Shape& images,
                                         const Shape& filter) {
-  MR_TRY(check_four_axes(images, "input"));
-  MR_TRY(check_four_axes(filter, "filter"));
+  MR_TRY(check_axes(windows, images, "input"));
+  MR_TRY(check_axes(windows, filter, "filter"));
   if (filter.num_elements() == 0) {
     return invalid("filter must not have zero elements (i.e. all dimensions must be non-zero): ",
                    filter.to_string());
   }
   ConvolutionShape made{.batch = images.dim(0), .channels = images.dim(windows.channels())};
-  const int64_t inner = filter.dim(2), last = filter.dim(3);
+  const int64_t inner = filter.dim(filter.rank() - 2), last = filter.dim(filter.rank() - 1);
   if (kind == Filter::depthwise) {
     if (made.channels != inner) {
       return invalid("input and filter must have the same depth: ", made.channels, " vs ", inner);
@@ -65,28 +65,29 @@ Result<ConvolutionShape> convolution_of(const Windows& windows, Filter kind, con
                      made.groups);
     }
   }
-  MR_ASSIGN(made.slides.y, windows.slide(0, images.dim(windows.spatial(0)), filter.dim(0)));
-  MR_ASSIGN(made.slides.x, windows.slide(1, images.dim(windows.spatial(1)), filter.dim(1)));
+  const std::vector<int64_t> sizes(filter.dims().begin(), filter.dims().end());
+  MR_ASSIGN(made.slides, windows.slides(images, sizes));
   return made;
 }
 
 Result<Shape> output_shape(const Windows& windows, const ConvolutionShape& shape) {
-  return Shape::create(
-      image_dims(windows, shape.batch, shape.slides.y.out, shape.slides.x.out, shape.outputs));
+  return Shape::create(image_dims(windows, shape.batch,
+                                  spatial_sizes(windows, shape.slides, Side::out), shape.outputs));
 }
 
 InferFn infer_convolution(Filter kind) {
   return [kind](InferContext& context) -> Status {
     MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
-    MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
-    MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, 4));
+    MR_ASSIGN(const PartialShape images, context.input_of_rank(0, windows.axes()));
+    MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, windows.axes()));
     MR_ASSIGN(const int64_t outputs, infer_outputs(kind, images.dim(windows.channels()), filter));
-    MR_ASSIGN(const int64_t height,
-              windows.number(0, images.dim(windows.spatial(0)), filter.dim(0)));
-    MR_ASSIGN(const int64_t width,
-              windows.number(1, images.dim(windows.spatial(1)), filter.dim(1)));
+    std::vector<int64_t> sizes;
+    for (int n = 0; n < windows.spatial_axes(); ++n) {
+      MR_ASSIGN(sizes.emplace_back(),
+                windows.number(n, images.dim(windows.spatial(n)), filter.dim(n)));
+    }
     return context.set_output(
-        0, PartialShape::create(image_dims(windows, images.dim(0), height, width, outputs)));
+        0, PartialShape::create(image_dims(windows, images.dim(0), sizes, outputs)));
   };
 }
 

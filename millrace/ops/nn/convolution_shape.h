@@ -7,12 +7,12 @@
 
 namespace millrace {
 
-// Ordinary filters are [height, width, channels of a group, outputs]; depthwise ones [height,
-// width, channels, outputs of each channel], which in memory is a group for each channel.
+// Ordinary filters are [(depth,) height, width, channels of a group, outputs]; depthwise ones
+// [height, width, channels, outputs of each channel], which in memory is a group for each channel.
 enum class Filter : uint8_t { ordinary, depthwise };
 
-// That a tensor, called `what`, has four axes.
-Status check_four_axes(const Shape& shape, std::string_view what);
+// That a tensor, called `what`, has as many axes as images have.
+Status check_axes(const Windows& windows, const Shape& shape, std::string_view what);
 
 // What the shapes of images, in the node's format, and of a filter make.
 Result<ConvolutionShape> convolution_of(const Windows& windows, Filter kind, const Shape& images,

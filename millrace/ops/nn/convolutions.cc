@@ -12,15 +12,19 @@ namespace {
 
 using onednn::Direction;
 
+// How a gradient is told the shape of what it makes: its sizes, or the tensor itself.
+enum class Told : uint8_t { sizes, tensor };
+
 struct Kind {
   Filter filter;
   Direction direction;
+  Told told = Told::sizes;
 };
 
 // That outputs which came as an input are those that the shapes make.
 Status check_outputs(std::string_view op, const Windows& windows, const ConvolutionShape& shape,
                      const Shape& outputs) {
-  MR_TRY(check_four_axes(outputs, "out_backprop"));
+  MR_TRY(check_axes(windows, outputs, "out_backprop"));
   if (outputs.dim(0) != shape.batch) {
     return invalid(op, ": input and out_backprop must have the same batch size. Input batch: ",
                    shape.batch, ", outbackprop batch: ", outputs.dim(0));
@@ -29,8 +33,9 @@ Status check_outputs(std::string_view op, const Windows& windows, const Convolut
     return invalid(op, ": filter and out_backprop must have the same out_depth, but they have ",
                    shape.outputs, " and ", outputs.dim(windows.channels()));
   }
-  for (const int n : {0, 1}) {
-    const Slide& slide = n == 0 ? shape.slides.y : shape.slides.x;
+  const Slide* const slides[] = {&shape.slides.z, &shape.slides.y, &shape.slides.x};
+  for (int n = 0; n < windows.spatial_axes(); ++n) {
+    const Slide& slide = *slides[3 - windows.spatial_axes() + n];
     const int64_t actual = outputs.dim(windows.spatial(n));
     if (actual == slide.out) continue;
     return invalid(op, ": Size of out_backprop doesn't match computed: actual = ", actual,
@@ -44,13 +49,13 @@ Status check_outputs(std::string_view op, const Windows& windows, const Convolut
 // input_sizes may leave out what the other inputs say: height and width are enough.
 Result<std::vector<int64_t>> whole_sizes(std::string_view op, std::vector<int64_t> sizes,
                                          const Windows& windows, int64_t batch, int64_t channels) {
-  if (sizes.size() == 4) return sizes;
-  if (sizes.size() != 2) {
-    return invalid(
-        op, " requires input_sizes to contain 4 values or 2 values, but got: ", sizes.size());
+  const auto axes = static_cast<size_t>(windows.axes());
+  if (sizes.size() == axes) return sizes;
+  if (sizes.size() != axes - 2) {
+    return invalid(op, " requires input_sizes to contain ", axes, " values or ", axes - 2,
+                   " values, but got: ", sizes.size());
   }
-  const auto dims = image_dims(windows, batch, sizes[0], sizes[1], channels);
-  return std::vector<int64_t>(dims.begin(), dims.end());
+  return image_dims(windows, batch, sizes, channels);
 }
 
 class ConvolutionKernel final : public Kernel {
@@ -81,16 +86,9 @@ class ConvolutionKernel final : public Kernel {
   }
 
  private:
-  static std::string_view name_of(Kind kind) {
-    static constexpr std::string_view kNames[][3] = {
-        {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
-        {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
-         "DepthwiseConv2dNativeBackpropFilter"}};
-    return kNames[static_cast<int>(kind.filter)][static_cast<int>(kind.direction)];
-  }
-
   Result<Shape> images_shape(KernelContext& context) const {
-    if (kind_.direction != Direction::by_images) return context.input(0).shape();
+    if (kind_.direction != Direction::by_images || kind_.told == Told::tensor)
+      return context.input(0).shape();
     if (context.input(0).shape().rank() != 1) {
       return invalid(op_, ": input_sizes input must be 1-dim, not ",
                      context.input(0).shape().rank());
@@ -98,14 +96,16 @@ class ConvolutionKernel final : public Kernel {
     MR_ASSIGN(std::vector<int64_t> sizes, read_integers(context.input(0), "input_sizes"));
     const Shape& filter = context.input(1).shape();
     const Shape& outputs = context.input(2).shape();
-    MR_TRY(check_four_axes(filter, "filter"));
-    MR_TRY(check_four_axes(outputs, "out_backprop"));
-    MR_ASSIGN(sizes, whole_sizes(op_, std::move(sizes), windows_, outputs.dim(0), filter.dim(2)));
+    MR_TRY(check_axes(windows_, filter, "filter"));
+    MR_TRY(check_axes(windows_, outputs, "out_backprop"));
+    MR_ASSIGN(sizes, whole_sizes(op_, std::move(sizes), windows_, outputs.dim(0),
+                                 filter.dim(windows_.axes() - 2)));
     return Shape::create(sizes);
   }
 
   Result<Shape> filter_shape(KernelContext& context) const {
-    if (kind_.direction != Direction::by_filter) return context.input(1).shape();
+    if (kind_.direction != Direction::by_filter || kind_.told == Told::tensor)
+      return context.input(1).shape();
     if (context.input(1).shape().rank() != 1) {
       return invalid(op_, ": filter_sizes input must be 1-dim, not ",
                      context.input(1).shape().rank());
@@ -120,10 +120,9 @@ class ConvolutionKernel final : public Kernel {
     if (direction == kind_.direction) {
       if (direction == Direction::by_filter) return Tensor::allocate(wide, said);
       const bool forward = direction == Direction::forward;
-      const Slides& s = shape.slides;
       MR_ASSIGN(const Shape rows,
-                forward ? Shape::create(std::array{shape.batch, s.y.out, s.x.out, shape.outputs})
-                        : Shape::create(std::array{shape.batch, s.y.in, s.x.in, shape.channels}));
+                rows_shape(windows_, shape.batch, shape.slides, forward ? Side::out : Side::in,
+                           forward ? shape.outputs : shape.channels));
       return Tensor::allocate(wide, rows);
     }
     const int slot = direction == Direction::by_images   ? 0
@@ -136,7 +135,7 @@ class ConvolutionKernel final : public Kernel {
 
   const Kind kind_;
   const Windows windows_;
-  const std::string_view op_ = name_of(kind_);
+  const std::string_view op_ = windows_.op();
   Convolver convolver_;
 };
 
@@ -153,31 +152,42 @@ KernelFactory convolution_kernel(Kind kind) {
 
 Status infer_by_images(InferContext& context) {
   MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
-  MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, 4));
-  MR_ASSIGN(const PartialShape outputs, context.input_of_rank(2, 4));
+  MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, windows.axes()));
+  MR_ASSIGN(const PartialShape outputs, context.input_of_rank(2, windows.axes()));
   MR_ASSIGN(auto sizes, constant_integers(context, 0, "input_sizes"));
   if (!sizes) {
-    context.set_output(0, PartialShape::of_rank(4));
+    context.set_output(0, PartialShape::of_rank(windows.axes()));
     return {};
   }
   MR_ASSIGN(*sizes, whole_sizes(context.attrs().op().name, *std::move(sizes), windows,
-                                outputs.dim(0), filter.dim(2)));
+                                outputs.dim(0), filter.dim(windows.axes() - 2)));
   return context.set_output(0, PartialShape::create(*sizes));
 }
 
 Status infer_by_filter(InferContext& context) {
-  MR_TRY(Windows::of(context.attrs()));
-  MR_TRY(context.input_of_rank(0, 4));
-  MR_TRY(context.input_of_rank(2, 4));
+  MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
+  MR_TRY(context.input_of_rank(0, windows.axes()));
+  MR_TRY(context.input_of_rank(2, windows.axes()));
   MR_ASSIGN(const auto sizes, constant_integers(context, 1, "filter_sizes"));
   if (!sizes) {
-    context.set_output(0, PartialShape::of_rank(4));
+    context.set_output(0, PartialShape::of_rank(windows.axes()));
     return {};
   }
   MR_ASSIGN(const PartialShape filter, PartialShape::create(*sizes));
-  if (filter.rank() != 4)
-    return invalid("filter_sizes must have 4 elements, not ", filter.to_string());
+  if (filter.rank() != windows.axes()) {
+    return invalid("filter_sizes must have ", windows.axes(), " elements, not ",
+                   filter.to_string());
+  }
   context.set_output(0, filter);
+  return {};
+}
+
+// Where input `slot` is a tensor of the shape of what is made.
+template <int slot>
+Status infer_told(InferContext& context) {
+  MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
+  for (const int other : {0, 1, 2}) MR_TRY(context.input_of_rank(other, windows.axes()));
+  context.set_output(0, context.input(slot));
   return {};
 }
 
@@ -223,6 +233,123 @@ Status add_depthwise(OpRegistry& ops) {
       .examples = {"[[[[1 2] [3 4]]]], [1 1 2 2], [[[[1 1 1 1] [1 0 0 1]]]] -> [[[[4 1] [2 6]]]] | "
                    "strides = {1, 1, 1, 1}, padding = 'VALID'"},
   });
+}
+
+// The gradients that take the tensor whose gradient they are, and not its sizes.
+Status add_told_by_tensors(OpRegistry& ops, const std::string& by_images_attrs,
+                           const std::string& by_filter_attrs) {
+  MR_TRY(ops.add({
+      .name = "Conv2DBackpropInputV2",
+      .doc = "The gradient of Conv2D by its images `input`, of which only the shape is looked at.",
+      .signature = "input: T, filter: T, out_backprop: T -> output: T" + by_images_attrs,
+      .infer = infer_told<0>,
+      .cpu = convolution_kernel({Filter::ordinary, Direction::by_images, Told::tensor}),
+      .grad = grad::convolution_by_images,
+      .cost = Cost::heavy,
+      .examples = {"[[[[0] [0]] [[0] [0]]]], [[[[1 2]]]], [[[[1 1] [1 0]] [[0 1] [2 2]]]] -> "
+                   "[[[[3] [1]] [[2] [6]]]] | strides = {1, 1, 1, 1}, padding = 'VALID'"},
+  }));
+  return ops.add({
+      .name = "Conv2DBackpropFilterV2",
+      .doc = "The gradient of Conv2D by its filter, of which only the shape is looked at.",
+      .signature = "input: T, filter: T, out_backprop: T -> output: T" + by_filter_attrs,
+      .infer = infer_told<1>,
+      .cpu = convolution_kernel({Filter::ordinary, Direction::by_filter, Told::tensor}),
+      .grad = grad::convolution_by_filter,
+      .cost = Cost::heavy,
+      .examples = {"[[[[1] [2]] [[3] [4]]]], [[[[0 0]]]], [[[[1 1] [1 0]] [[0 1] [2 2]]]] -> "
+                   "[[[[11 12]]]] | strides = {1, 1, 1, 1}, padding = 'VALID'"},
+  });
+}
+
+// --- volumes ---
+
+constexpr std::string_view kVolumeAttrs =
+    ", strides: list(int) >= 5, padding: {'SAME', 'VALID'}, data_format: {'NDHWC', 'NCDHW'} = "
+    "'NDHWC', dilations: list(int) = {1, 1, 1, 1, 1}";
+constexpr std::string_view kOldVolumeAttrs =
+    " | T: {half, float, double}, strides: list(int) >= 5, padding: {'SAME', 'VALID'}, "
+    "dilations: list(int) = {1, 1, 1, 1, 1}";
+constexpr const char* kPlain = " | strides = {1, 1, 1, 1, 1}, padding = 'VALID'";
+
+Status add_volumes_by_images(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Conv3DBackpropInputV2",
+      .doc = "The gradient of Conv3D by its volumes, of the shape input_sizes.",
+      .signature = str_cat("input_sizes: Tshape, filter: T, out_backprop: T -> output: T | "
+                           "T: floating",
+                           kVolumeAttrs, ", Tshape: {int32, int64} = int32"),
+      .infer = infer_by_images,
+      .cpu = convolution_kernel({Filter::ordinary, Direction::by_images}),
+      .grad = grad::volume_convolution_by_images,
+      .cost = Cost::heavy,
+      .examples = {str_cat("[1 2 1 2 1], [[[[[1]]]] [[[[2]]]]], [[[[[1] [3]]]]] -> [[[[[1] [3]]] "
+                           "[[[2] [6]]]]]",
+                           kPlain)},
+  }));
+  return ops.add({
+      .name = "Conv3DBackpropInput",
+      .doc = "The gradient of Conv3D by its volumes `input`, of which only the shape is looked at.",
+      .signature = str_cat("input: T, filter: T, out_backprop: T -> output: T", kOldVolumeAttrs),
+      .infer = infer_told<0>,
+      .cpu = convolution_kernel({Filter::ordinary, Direction::by_images, Told::tensor}),
+      .grad = grad::volume_convolution_by_images,
+      .cost = Cost::heavy,
+      .examples = {str_cat("[[[[[0] [0]]] [[[0] [0]]]]], [[[[[1]]]] [[[[2]]]]], [[[[[1] [3]]]]] "
+                           "-> [[[[[1] [3]]] [[[2] [6]]]]]",
+                           kPlain)},
+  });
+}
+
+Status add_volumes_by_filter(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Conv3DBackpropFilterV2",
+      .doc = "The gradient of Conv3D by its filter, of the shape filter_sizes.",
+      .signature = str_cat("input: T, filter_sizes: int32, out_backprop: T -> output: T | "
+                           "T: floating",
+                           kVolumeAttrs),
+      .infer = infer_by_filter,
+      .cpu = convolution_kernel({Filter::ordinary, Direction::by_filter}),
+      .grad = grad::volume_convolution_by_filter,
+      .cost = Cost::heavy,
+      .examples = {str_cat("[[[[[1] [2]]] [[[3] [4]]]]], [2 1 1 1 1], [[[[[1] [3]]]]] -> "
+                           "[[[[[7]]]] [[[[15]]]]]",
+                           kPlain)},
+  }));
+  return ops.add({
+      .name = "Conv3DBackpropFilter",
+      .doc = "The gradient of Conv3D by its filter, of which only the shape is looked at.",
+      .signature = str_cat("input: T, filter: T, out_backprop: T -> output: T", kOldVolumeAttrs),
+      .infer = infer_told<1>,
+      .cpu = convolution_kernel({Filter::ordinary, Direction::by_filter, Told::tensor}),
+      .grad = grad::volume_convolution_by_filter,
+      .cost = Cost::heavy,
+      .examples = {str_cat("[[[[[1] [2]]] [[[3] [4]]]]], [[[[[0]]]] [[[[0]]]]], [[[[[1] [3]]]]] "
+                           "-> [[[[[7]]]] [[[[15]]]]]",
+                           kPlain)},
+  });
+}
+
+Status add_volumes(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "Conv3D",
+      .doc = "Moves filters over volumes and sums the products; filter is [depth, height, width, "
+             "channels, outputs].",
+      .signature = str_cat("input: T, filter: T -> output: T | T: floating", kVolumeAttrs),
+      .infer = infer_convolution(Filter::ordinary),
+      .cpu = convolution_kernel({Filter::ordinary, Direction::forward}),
+      .grad = grad::volume_convolution,
+      .cost = Cost::heavy,
+      .examples =
+          {str_cat("[[[[[1] [2]]] [[[3] [4]]]]], [[[[[1]]]] [[[[2]]]]] -> [[[[[7] [10]]]]]",
+                   kPlain),
+           "[[[[[1]]] [[[2]]] [[[3]]]]], [[[[[1]]]] [[[[10]]]]] -> [[[[[21]]] [[[3]]]]] | strides "
+           "= {1, 2, 1, 1, 1}, padding = 'SAME'",
+           "[[[[[1 2]]] [[[3 4]]]]], [[[[[1] [10]]]]] -> [[[[[31 42]]]]] | strides = {1, 1, 1, 1, "
+           "1}, padding = 'VALID', data_format = 'NCDHW'"},
+  }));
+  MR_TRY(add_volumes_by_images(ops));
+  return add_volumes_by_filter(ops);
 }
 
 }  // namespace
@@ -279,7 +406,9 @@ Status register_convolutions(OpRegistry& ops) {
                    "[[[[1] [2] [3]]]], [1 2 1 1], [[[[1] [10]]]] -> [[[[31]] [[2]]]] | strides = "
                    "{1, 2, 2, 1}, padding = 'SAME'"},
   }));
-  return add_depthwise(ops);
+  MR_TRY(add_told_by_tensors(ops, attrs(kTypes), attrs("{half, bfloat16, float, double}")));
+  MR_TRY(add_depthwise(ops));
+  return add_volumes(ops);
 }
 
 }  // namespace millrace

@@ -24,7 +24,8 @@ Status register_softmaxes(OpRegistry& ops);
 // The largest of each row: TopK, TopKV2, InTopK, InTopKV2.
 Status register_rankings(OpRegistry& ops);
 
-// Filters that move over images: Conv2D, DepthwiseConv2dNative, and both gradients of each.
+// Filters that move over images and volumes: Conv2D, DepthwiseConv2dNative, Conv3D, and both
+// gradients of each.
 Status register_convolutions(OpRegistry& ops);
 
 // Filters with what follows them: _FusedConv2D.

@@ -22,8 +22,8 @@ class FusedConvolution final : public Kernel {
       MR_ASSIGN(inputs.emplace_back(), widened(context.input(slot), probe));
     }
     MR_ASSIGN(inputs[0], channels_last(windows_, inputs[0], context));
-    MR_ASSIGN(const Shape rows, Shape::create(std::array{shape.batch, shape.slides.y.out,
-                                                         shape.slides.x.out, shape.outputs}));
+    MR_ASSIGN(const Shape rows,
+              rows_shape(windows_, shape.batch, shape.slides, Side::out, shape.outputs));
     MR_ASSIGN(Tensor made, Tensor::allocate(inputs[0].dtype(), rows));
     MR_TRY(convolver_.run(context, shape, {inputs[0], inputs[1], made}));
     MR_TRY(tail_.apply(context, made, std::span(inputs).subspan(2)));

@@ -33,6 +33,9 @@ Status top(GradContext& g);  // of TopK and TopKV2
 Status convolution(GradContext& g);
 Status convolution_by_images(GradContext& g);
 Status convolution_by_filter(GradContext& g);
+Status volume_convolution(GradContext& g);
+Status volume_convolution_by_images(GradContext& g);
+Status volume_convolution_by_filter(GradContext& g);
 Status depthwise(GradContext& g);
 Status depthwise_by_images(GradContext& g);
 Status depthwise_by_filter(GradContext& g);
@@ -46,6 +49,10 @@ Status max_pool_grad_with_argmax(GradContext& g);
 Status max_pool_grad_grad_with_argmax(GradContext& g);
 Status average_pool(GradContext& g);
 Status average_pool_grad(GradContext& g);
+Status volume_max_pool(GradContext& g);
+Status volume_max_pool_grad(GradContext& g);
+Status volume_average_pool(GradContext& g);
+Status volume_average_pool_grad(GradContext& g);
 
 // Of all three versions.
 Status batch_norm(GradContext& g);

@@ -11,12 +11,17 @@
 
 namespace millrace {
 
-// visit(pixel) for each pixel that the image has of a window.
+// visit(pixel) for each pixel that the image has of window `ox` in row `row` of outputs.
 template <class Visit>
-void each_in_window(const PoolShape& pool, int64_t oy, int64_t ox, Visit visit) {
-  const Slide::Span rows = pool.slides.y.inside(oy), columns = pool.slides.x.inside(ox);
-  for (int64_t y = rows.first; y < rows.last; ++y) {
-    for (int64_t x = columns.first; x < columns.last; ++x) visit(y * pool.slides.x.in + x);
+void each_in_window(const PoolShape& pool, int64_t row, int64_t ox, Visit visit) {
+  const Slides& slides = pool.slides;
+  const Slide::Span planes = slides.z.inside(row / slides.y.out);
+  const Slide::Span rows = slides.y.inside(row % slides.y.out), columns = slides.x.inside(ox);
+  for (int64_t z = planes.first; z < planes.last; ++z) {
+    for (int64_t y = rows.first; y < rows.last; ++y) {
+      for (int64_t x = columns.first; x < columns.last; ++x)
+        visit((z * slides.y.in + y) * slides.x.in + x);
+    }
   }
 }
 
@@ -87,7 +92,7 @@ template <class T, class Visit>
 Status each_found(KernelContext& context, const PoolShape& pool, const Tensor& images,
                   Visit visit) {
   if (pool.batch * pool.output_elements() == 0) return {};
-  const int64_t height = pool.slides.y.out, size = pool.slides.x.out * pool.channels;
+  const int64_t height = pool.slides.rows_out(), size = pool.slides.x.out * pool.channels;
   return share_range(context, pool.batch, pool.row_cost() * height,
                      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
                        MR_ASSIGN(Tensor values, Tensor::allocate(dtype_of<T>, {size}));

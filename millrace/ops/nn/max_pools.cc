@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
 #include "millrace/ops/nn/largest.h"
@@ -54,17 +55,16 @@ char* image_at(Tensor& tensor, int64_t elements, int64_t n) {
 Status max_pool(KernelContext& context, MaxRow row, const Windows& said) {
   MR_ASSIGN(const Windows windows, windows_of(said, context, 1));
   const Shape& images = context.input(0).shape();
-  const bool depth = pools_depth(windows);
+  const bool depth = pools_depth(windows) && windows.axes() == 4;
   MR_ASSIGN(const PoolShape pool,
             depth ? depth_pool_of(windows, images) : pool_of(windows, images));
   MR_ASSIGN(const Tensor x, channels_last(windows, context.input(0), context));
   MR_ASSIGN(const Shape rows, depth ? Shape::create(std::array{images.dim(0), images.dim(1),
                                                                images.dim(2), pool.slides.x.out})
-                                    : Shape::create(std::array{pool.batch, pool.slides.y.out,
-                                                               pool.slides.x.out, pool.channels}));
+                                    : pooled_rows(windows, pool));
   MR_ASSIGN(Tensor y, context.allocate(0, rows));
   if (y.num_elements() > 0) {
-    const int64_t height = pool.slides.y.out;
+    const int64_t height = pool.slides.rows_out();
     MR_TRY(share_range(context, pool.batch * height, pool.row_cost(),
                        [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
                          for (int64_t at = begin; at < end; ++at) {
@@ -131,8 +131,7 @@ Status max_pool_grad_grad(KernelContext& context, MoveLoop gather, const Windows
   }
   MR_ASSIGN(const Tensor images, channels_last(windows, context.input(0), context));
   MR_ASSIGN(const Tensor moved, channels_last(windows, context.input(2), context));
-  MR_ASSIGN(const Shape rows, Shape::create(std::array{pool.batch, pool.slides.y.out,
-                                                       pool.slides.x.out, pool.channels}));
+  MR_ASSIGN(const Shape rows, pooled_rows(windows, pool));
   MR_ASSIGN(Tensor result, Tensor::zeros(images.dtype(), rows));
   MR_TRY(gather(context, pool, images, moved, result));
   return context.set_output(0, in_format(windows, result, context));
@@ -141,14 +140,14 @@ Status max_pool_grad_grad(KernelContext& context, MoveLoop gather, const Windows
 // --- shapes, ops ---
 
 Status infer_as_output(InferContext& context) {
-  MR_TRY(Windows::of(context.attrs()));
-  MR_ASSIGN(PartialShape shape, context.input_of_rank(1, 4));
+  MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
+  MR_ASSIGN(PartialShape shape, context.input_of_rank(1, windows.axes()));
   context.set_output(0, std::move(shape));
   return {};
 }
 Status infer_as_images(InferContext& context) {
-  MR_TRY(Windows::of(context.attrs()));
-  MR_ASSIGN(PartialShape shape, context.input_of_rank(0, 4));
+  MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
+  MR_ASSIGN(PartialShape shape, context.input_of_rank(0, windows.axes()));
   context.set_output(0, std::move(shape));
   return {};
 }
@@ -265,11 +264,116 @@ Status add_max_pool_grads(OpRegistry& ops) {
   });
 }
 
+// --- volumes ---
+
+// What arrives at an output goes to every element of its window that is as large: over images it is
+// the first alone, but TensorFlow's volumes have it so.
+void scatter_to_equals(const PoolShape& pool, int64_t row, const float* volume, const float* pooled,
+                       const float* moved, float* result) {
+  const int64_t channels = pool.channels, width = pool.slides.x.out;
+  pooled += row * width * channels;
+  moved += row * width * channels;
+  for (int64_t ox = 0; ox < width; ++ox, pooled += channels, moved += channels) {
+    each_in_window(pool, row, ox, [&](int64_t pixel) {
+      for (int64_t c = 0; c < channels; ++c)
+        if (volume[pixel * channels + c] == pooled[c]) result[pixel * channels + c] += moved[c];
+    });
+  }
+}
+
+// In float: each of the two types may be a narrow one.
+Status volume_max_pool_grad(KernelContext& context, const Windows& windows) {
+  const CancelProbe whole(context);
+  MR_ASSIGN(const PoolShape pool, pool_of(windows, context.input(0).shape()));
+  MR_TRY(check_pooled(windows, pool, context.input(1).shape(), "orig_output"));
+  MR_TRY(check_pooled(windows, pool, context.input(2).shape(), "grad"));
+  Tensor inputs[3];
+  for (int slot = 0; slot < 3; ++slot) {
+    MR_ASSIGN(const Tensor wide, widened(context.input(slot), whole));
+    MR_ASSIGN(inputs[slot], channels_last(windows, wide, context));
+  }
+  MR_ASSIGN(Tensor result, Tensor::zeros(DType::f32, inputs[0].shape()));
+  const int64_t rows = pool.slides.rows_out();
+  const auto* volumes = inputs[0].flat<float>().data();
+  if (inputs[2].num_elements() > 0) {
+    MR_TRY(share_range(context, pool.batch, pool.row_cost() * rows,
+                       [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+                         for (int64_t at = begin * rows; at < end * rows; ++at) {
+                           const int64_t image = at / rows * pool.image_elements();
+                           const int64_t output = at / rows * pool.output_elements();
+                           scatter_to_equals(pool, at % rows, volumes + image,
+                                             inputs[1].flat<float>().data() + output,
+                                             inputs[2].flat<float>().data() + output,
+                                             result.mutable_flat<float>().data() + image);
+                           if (!probe.go_on(pool.row_cost())) return probe.status();
+                         }
+                         return {};
+                       }));
+  }
+  MR_ASSIGN(result, narrowed(result, context.output_dtype(0), whole));
+  return context.set_output(0, in_format(windows, result, context));
+}
+
+constexpr std::string_view kVolumeWindows =
+    "ksize: list(int) >= 5, strides: list(int) >= 5, padding: {'SAME', 'VALID'}, data_format: "
+    "{'NDHWC', 'NCDHW'} = 'NDHWC', ";
+
+Status add_volume_max_pools(OpRegistry& ops) {
+  const std::string windows =
+      " | ksize = {1, 2, 1, 2, 1}, strides = {1, 1, 1, 1, 1}, padding = 'VALID'";
+  const std::string volumes = "[[[[[1] [2] [5]]] [[[3] [4] [0]]]]]";
+  const auto loop = cpu::loop_of_input<cpu::Real>([]<class T>() { return &max_row<T>; });
+  MR_TRY(ops.add({
+      .name = "MaxPool3D",
+      .doc = "The largest of each window over volumes.",
+      .signature =
+          str_cat("input: T -> output: T | ", kVolumeWindows, "T: {half, bfloat16, float}"),
+      .infer = [](InferContext& context) { return infer_pool(context, 0); },
+      .cpu = kernel_with(max_pool, loop, BoundWindows{}),
+      .grad = grad::volume_max_pool,
+      .cost = Cost::heavy,
+      .examples = {volumes + " -> [[[[[4] [5]]]]]" + windows,
+                   "[[[[[1 2 5]]] [[[3 4 0]]]]] -> [[[[[2 5]]] [[[4 0]]]]] | ksize = {1, 1, 1, 1, "
+                   "2}, strides = {1, 1, 1, 1, 2}, padding = 'SAME', data_format = 'NCDHW'"},
+  }));
+  MR_TRY(ops.add({
+      .name = "MaxPool3DGrad",
+      .doc = "The gradient of MaxPool3D: grad goes to all of the largest of each window.",
+      .signature = str_cat("orig_input: TInput, orig_output: TInput, grad: T -> output: T | ",
+                           kVolumeWindows,
+                           "T: {half, bfloat16, float} = float, TInput: {half, "
+                           "bfloat16, float} = float"),
+      .infer = infer_as_images,
+      .cpu = kernel_with(volume_max_pool_grad, BoundWindows{}),
+      .grad = grad::volume_max_pool_grad,
+      .cost = Cost::heavy,
+      .examples = {volumes +
+                   ", [[[[[4] [5]]]]], [[[[[7] [8]]]]] -> [[[[[0] [0] [8]]] [[[0] [7] "
+                   "[0]]]]]" +
+                   windows},
+  }));
+  return ops.add({
+      .name = "MaxPool3DGradGrad",
+      .doc = "The gradient of MaxPool3DGrad by its grad: what stands where each window is largest.",
+      .signature = str_cat("orig_input: T, orig_output: T, grad: T -> output: T | ", kVolumeWindows,
+                           "T: real"),
+      .infer = infer_as_output,
+      .cpu = moving_kernel(max_pool_grad_grad, false),
+      .not_differentiable = "its gradient would be MaxPool3DGrad, which takes fewer types",
+      .cost = Cost::heavy,
+      .examples = {volumes +
+                   ", [[[[[4] [5]]]]], [[[[[1] [2] [3]]] [[[4] [5] [6]]]]] -> [[[[[5] "
+                   "[3]]]]]" +
+                   windows},
+  });
+}
+
 }  // namespace
 
 Status register_max_pools(OpRegistry& ops) {
   MR_TRY(add_max_pools(ops));
-  return add_max_pool_grads(ops);
+  MR_TRY(add_max_pool_grads(ops));
+  return add_volume_max_pools(ops);
 }
 
 }  // namespace millrace

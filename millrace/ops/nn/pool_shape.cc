@@ -7,9 +7,9 @@
 namespace millrace {
 namespace {
 
-Status check_images(const Shape& images) {
-  if (images.rank() == 4) return {};
-  return invalid("tensor_in must be 4-dimensional: ", images.to_string());
+Status check_images(const Windows& windows, const Shape& images) {
+  if (images.rank() == windows.axes()) return {};
+  return invalid("tensor_in must be ", windows.axes(), "-dimensional: ", images.to_string());
 }
 
 Result<PartialShape> pooled_depth(const Windows& windows, const PartialShape& images) {
@@ -27,24 +27,24 @@ Result<PartialShape> pooled_depth(const Windows& windows, const PartialShape& im
 }  // namespace
 
 int64_t PoolShape::row_cost() const {
-  const Slide &y = slides.y, &x = slides.x;
-  const double cost = static_cast<double>(std::min(y.window, y.in)) *
-                      static_cast<double>(std::min(x.window, x.in)) * static_cast<double>(x.out) *
-                      static_cast<double>(channels);
+  double cost = static_cast<double>(slides.x.out) * static_cast<double>(channels);
+  for (const Slide* slide : {&slides.z, &slides.y, &slides.x})
+    cost *= static_cast<double>(std::min(slide->window, slide->in));
   return static_cast<int64_t>(std::min(cost, 1e15)) + 1;
 }
 
 bool pools_depth(const Windows& windows) { return windows.depth() != 1; }
 
 Result<PoolShape> pool_of(const Windows& windows, const Shape& images) {
-  MR_TRY(check_images(images));
+  MR_TRY(check_images(windows, images));
   if (pools_depth(windows) || windows.depth_stride() != 1)
     return unimplemented(
         "Non-spatial pooling is not yet supported: ksize and strides must be 1 "
         "for channels");
   PoolShape made{.batch = images.dim(0), .channels = images.dim(windows.channels())};
-  MR_ASSIGN(made.slides.y, windows.slide(0, images.dim(windows.spatial(0)), windows.window(0)));
-  MR_ASSIGN(made.slides.x, windows.slide(1, images.dim(windows.spatial(1)), windows.window(1)));
+  std::vector<int64_t> sizes;
+  for (int n = 0; n < windows.spatial_axes(); ++n) sizes.push_back(windows.window(n));
+  MR_ASSIGN(made.slides, windows.slides(images, sizes));
   if (images.num_elements() > 0 && made.pixels() > INT32_MAX) {
     return invalid("images of ", images.to_string(), " have more than ", INT32_MAX,
                    " pixels, too many to be pooled");
@@ -53,7 +53,7 @@ Result<PoolShape> pool_of(const Windows& windows, const Shape& images) {
 }
 
 Result<PoolShape> depth_pool_of(const Windows& windows, const Shape& images) {
-  MR_TRY(check_images(images));
+  MR_TRY(check_images(windows, images));
   if (windows.window(0) != 1 || windows.window(1) != 1) {
     return unimplemented(
         "MaxPooling supports exactly one of pooling across depth or pooling across width/height.");
@@ -74,14 +74,19 @@ Result<PoolShape> depth_pool_of(const Windows& windows, const Shape& images) {
 }
 
 Result<Shape> pooled_shape(const Windows& windows, const PoolShape& pool) {
-  return Shape::create(
-      image_dims(windows, pool.batch, pool.slides.y.out, pool.slides.x.out, pool.channels));
+  return Shape::create(image_dims(windows, pool.batch,
+                                  spatial_sizes(windows, pool.slides, Side::out), pool.channels));
+}
+
+Result<Shape> pooled_rows(const Windows& windows, const PoolShape& pool) {
+  return rows_shape(windows, pool.batch, pool.slides, Side::out, pool.channels);
 }
 
 Status check_pooled(const Windows& windows, const PoolShape& pool, const Shape& shape,
                     std::string_view what) {
   MR_ASSIGN(const Shape expected, pooled_shape(windows, pool));
-  if (shape.rank() != 4) return invalid(what, " must be 4-dimensional: ", shape.to_string());
+  if (shape.rank() != windows.axes())
+    return invalid(what, " must be ", windows.axes(), "-dimensional: ", shape.to_string());
   if (shape == expected) return {};
   return invalid("Expected ", what, " shape to be ", expected.to_string(), ", but got ",
                  shape.to_string());
@@ -96,20 +101,21 @@ Result<Windows> windows_of(const Windows& said, KernelContext& context, int slot
 
 Result<PartialShape> pooled(const InferContext& context, int slot) {
   MR_ASSIGN(Windows windows, Windows::of(context.attrs()));
-  MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
+  MR_ASSIGN(const PartialShape images, context.input_of_rank(0, windows.axes()));
   if (slot > 0) {
     MR_ASSIGN(auto sizes, constant_integers(context, slot, "ksize"));
     MR_ASSIGN(auto strides, constant_integers(context, slot + 1, "strides"));
     if (!sizes || !strides) return PartialShape::of_rank(4);
     MR_ASSIGN(windows, windows.with_sizes(*std::move(sizes), *std::move(strides)));
   }
-  if (pools_depth(windows)) return pooled_depth(windows, images);
-  MR_ASSIGN(const int64_t height,
-            windows.number(0, images.dim(windows.spatial(0)), windows.window(0)));
-  MR_ASSIGN(const int64_t width,
-            windows.number(1, images.dim(windows.spatial(1)), windows.window(1)));
+  if (pools_depth(windows) && windows.axes() == 4) return pooled_depth(windows, images);
+  std::vector<int64_t> sizes;
+  for (int n = 0; n < windows.spatial_axes(); ++n) {
+    MR_ASSIGN(sizes.emplace_back(),
+              windows.number(n, images.dim(windows.spatial(n)), windows.window(n)));
+  }
   return PartialShape::create(
-      image_dims(windows, images.dim(0), height, width, images.dim(windows.channels())));
+      image_dims(windows, images.dim(0), sizes, images.dim(windows.channels())));
 }
 
 Status infer_pool(InferContext& context, int slot) {

@@ -12,9 +12,9 @@ struct PoolShape {
   int64_t batch = 0, channels = 0;
   Slides slides;
 
-  int64_t pixels() const { return slides.y.in * slides.x.in; }
+  int64_t pixels() const { return slides.pixels_in(); }
   int64_t image_elements() const { return pixels() * channels; }
-  int64_t output_elements() const { return slides.y.out * slides.x.out * channels; }
+  int64_t output_elements() const { return slides.pixels_out() * channels; }
   // Elements that are looked at for one row of outputs.
   int64_t row_cost() const;
 };
@@ -26,8 +26,9 @@ Result<PoolShape> pool_of(const Windows& windows, const Shape& images);
 Result<PoolShape> depth_pool_of(const Windows& windows, const Shape& images);
 bool pools_depth(const Windows& windows);
 
-// The outputs, in the node's format.
+// The outputs, in the node's format, or with channels last.
 Result<Shape> pooled_shape(const Windows& windows, const PoolShape& pool);
+Result<Shape> pooled_rows(const Windows& windows, const PoolShape& pool);
 // That a tensor, called `what`, has the shape of the outputs.
 Status check_pooled(const Windows& windows, const PoolShape& pool, const Shape& shape,
                     std::string_view what);

@@ -19,6 +19,7 @@ struct Names {
   const char *forward, *by_images, *by_filter;
 };
 constexpr Names kOrdinary = {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
+constexpr Names kVolumes = {"Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"};
 constexpr Names kDepthwise = {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
                               "DepthwiseConv2dNativeBackpropFilter"};
 
@@ -74,6 +75,9 @@ Status of_chosen(GradContext& g, const char* op) {
 Status convolution(GradContext& g) { return of_forward(g, kOrdinary); }
 Status convolution_by_images(GradContext& g) { return of_by_images(g, kOrdinary); }
 Status convolution_by_filter(GradContext& g) { return of_by_filter(g, kOrdinary); }
+Status volume_convolution(GradContext& g) { return of_forward(g, kVolumes); }
+Status volume_convolution_by_images(GradContext& g) { return of_by_images(g, kVolumes); }
+Status volume_convolution_by_filter(GradContext& g) { return of_by_filter(g, kVolumes); }
 Status depthwise(GradContext& g) { return of_forward(g, kDepthwise); }
 Status depthwise_by_images(GradContext& g) { return of_by_images(g, kDepthwise); }
 Status depthwise_by_filter(GradContext& g) { return of_by_filter(g, kDepthwise); }
@@ -96,6 +100,13 @@ Status max_pool_grad(GradContext& g) {
 Status max_pool_grad_grad(GradContext& g) {
   return of_chosen(g, g.num_inputs() > 3 ? "MaxPoolGradV2" : "MaxPoolGrad");
 }
+
+Status volume_max_pool(GradContext& g) {
+  const Attrs attrs = windows_of(g);
+  g.set_input_grad(0, g.add("MaxPool3DGrad", {g.input(0), g.output(0), g.grad()}, attrs));
+  return {};
+}
+Status volume_max_pool_grad(GradContext& g) { return of_chosen(g, "MaxPool3DGradGrad"); }
 
 Status max_pool_with_argmax(GradContext& g) {
   const Attrs attrs = windows_of(g);
@@ -130,6 +141,18 @@ Status average_pool(GradContext& g) {
 Status average_pool_grad(GradContext& g) {
   const Attrs attrs = windows_of(g);
   if (g.is_needed(1)) g.set_input_grad(1, g.add("AvgPool", {g.grad()}, attrs));
+  return {};
+}
+
+Status volume_average_pool(GradContext& g) {
+  const Attrs attrs = windows_of(g);
+  g.set_input_grad(0, g.add("AvgPool3DGrad", {g.shape_node(g.input(0)), g.grad()}, attrs));
+  return {};
+}
+
+Status volume_average_pool_grad(GradContext& g) {
+  const Attrs attrs = windows_of(g);
+  if (g.is_needed(1)) g.set_input_grad(1, g.add("AvgPool3D", {g.grad()}, attrs));
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "millrace/ops/loops/strided_copy.h"
 
@@ -11,14 +12,14 @@ namespace {
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
 
 // An attribute that not every op has, with a value for each axis.
-Result<std::vector<int64_t>> four_if_any(const AttrView& attrs, std::string_view name,
-                                         std::string_view as_attribute) {
+Result<std::vector<int64_t>> sizes_if_any(const AttrView& attrs, int axes, std::string_view name,
+                                          std::string_view as_attribute) {
   if (attrs.find(name) == nullptr) return std::vector<int64_t>();
   MR_ASSIGN(std::vector<int64_t> values, attrs.integers(name));
-  if (values.size() == 4) return values;
-  return invalid(attrs.op().name, " requires the ", as_attribute,
-                 " attribute to contain 4 values, but got: ", values.size(), "; sliding window ",
-                 name, " field must specify 4 dimensions");
+  if (values.size() == static_cast<size_t>(axes)) return values;
+  return invalid(attrs.op().name, " requires the ", as_attribute, " attribute to contain ", axes,
+                 " values, but got: ", values.size(), "; sliding window ", name,
+                 " field must specify ", axes, " dimensions");
 }
 
 Result<Padding> padding_of(const AttrView& attrs) {
@@ -59,14 +60,17 @@ Status check_sizes(std::span<const int64_t> sizes, std::string_view rule) {
 
 int64_t rounded_up(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-Result<Tensor> turned(const Tensor& images, const std::array<int, 4>& axes,
-                      KernelContext& context) {
-  const Strides from = row_major_strides(images.shape());
-  std::array<int64_t, 4> dims{}, strides{};
-  for (size_t i = 0; i < 4; ++i) {
-    dims[i] = images.shape().dim(axes[i]);
-    strides[i] = from[axes[i]];
+// With axis `from` moved to place `to`.
+Result<Tensor> turned(const Tensor& images, int from, int to, KernelContext& context) {
+  const Strides steps = row_major_strides(images.shape());
+  std::vector<int64_t> dims, strides;
+  for (int axis = 0; axis < images.shape().rank(); ++axis) {
+    if (axis == from) continue;
+    dims.push_back(images.shape().dim(axis));
+    strides.push_back(steps[axis]);
   }
+  dims.insert(dims.begin() + to, images.shape().dim(from));
+  strides.insert(strides.begin() + to, steps[from]);
   MR_ASSIGN(const Shape shape, Shape::create(dims));
   return copied_box(shape, images, {0, strides}, CancelProbe(context));
 }
@@ -90,6 +94,8 @@ Slide::Span Slide::inside(int64_t at) const {
 Result<Windows> Windows::of(const AttrView& attrs) {
   Windows made;
   made.op_ = attrs.op().name;
+  const AttrDef* const strides = attrs.op().find_attr("strides");
+  if (strides != nullptr && strides->minimum) made.axes_ = static_cast<int>(*strides->minimum);
   MR_ASSIGN(made.padding_, padding_of(attrs));
   if (attrs.find("data_format") != nullptr) {
     MR_ASSIGN(const std::string format, attrs.string("data_format"));
@@ -98,13 +104,13 @@ Result<Windows> Windows::of(const AttrView& attrs) {
                            ": data format NCHW_VECT_C is for GPUs; here are NHWC and "
                            "NCHW");
     }
-    made.channels_first_ = format == "NCHW";
+    made.channels_first_ = format.starts_with("NC");
   }
-  MR_ASSIGN(made.window_, four_if_any(attrs, "ksize", "ksize"));
-  MR_ASSIGN(made.strides_, four_if_any(attrs, "strides", "stride"));
+  MR_ASSIGN(made.window_, sizes_if_any(attrs, made.axes_, "ksize", "ksize"));
+  MR_ASSIGN(made.strides_, sizes_if_any(attrs, made.axes_, "strides", "stride"));
   const bool dilates = attrs.find("rates") == nullptr;
-  MR_ASSIGN(made.dilations_,
-            four_if_any(attrs, dilates ? "dilations" : "rates", dilates ? "dilation" : "rates"));
+  MR_ASSIGN(made.dilations_, sizes_if_any(attrs, made.axes_, dilates ? "dilations" : "rates",
+                                          dilates ? "dilation" : "rates"));
   if (attrs.find("explicit_paddings") != nullptr) {
     MR_ASSIGN(made.paddings_, attrs.integers("explicit_paddings"));
   }
@@ -175,6 +181,16 @@ Result<Slide> Windows::slide(int n, int64_t in, int64_t window) const {
   return made;
 }
 
+Result<Slides> Windows::slides(const Shape& images, std::span<const int64_t> window) const {
+  Slides made;
+  Slide* const of[] = {&made.z, &made.y, &made.x};
+  const int first = 3 - spatial_axes();
+  for (int n = 0; n < spatial_axes(); ++n) {
+    MR_ASSIGN(*of[first + n], slide(n, images.dim(spatial(n)), window[static_cast<size_t>(n)]));
+  }
+  return made;
+}
+
 Result<int64_t> Windows::number(int n, int64_t in, int64_t window) const {
   const int axis = spatial(n);
   if (in == kUnknownDim || window == kUnknownDim || strides_.empty()) return kUnknownDim;
@@ -189,20 +205,36 @@ Result<int64_t> Windows::number(int n, int64_t in, int64_t window) const {
   return made.out;
 }
 
-std::array<int64_t, 4> image_dims(const Windows& windows, int64_t batch, int64_t height,
-                                  int64_t width, int64_t channels) {
-  if (windows.channels_first()) return {batch, channels, height, width};
-  return {batch, height, width, channels};
+std::vector<int64_t> image_dims(const Windows& windows, int64_t batch,
+                                std::span<const int64_t> spatial, int64_t channels) {
+  std::vector<int64_t> dims = {batch};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  dims.insert(dims.begin() + windows.channels(), channels);
+  return dims;
+}
+
+std::vector<int64_t> spatial_sizes(const Windows& windows, const Slides& slides, Side side) {
+  const auto size = [&](const Slide& slide) { return side == Side::in ? slide.in : slide.out; };
+  if (windows.spatial_axes() == 3) return {size(slides.z), size(slides.y), size(slides.x)};
+  return {size(slides.y), size(slides.x)};
+}
+
+Result<Shape> rows_shape(const Windows& windows, int64_t batch, const Slides& slides, Side side,
+                         int64_t channels) {
+  std::vector<int64_t> dims = spatial_sizes(windows, slides, side);
+  dims.insert(dims.begin(), batch);
+  dims.push_back(channels);
+  return Shape::create(dims);
 }
 
 Result<Tensor> channels_last(const Windows& windows, const Tensor& images, KernelContext& context) {
   if (!windows.channels_first()) return images;
-  return turned(images, {0, 2, 3, 1}, context);
+  return turned(images, 1, images.shape().rank() - 1, context);
 }
 
 Result<Tensor> in_format(const Windows& windows, const Tensor& images, KernelContext& context) {
   if (!windows.channels_first()) return images;
-  return turned(images, {0, 3, 1, 2}, context);
+  return turned(images, images.shape().rank() - 1, 1, context);
 }
 
 }  // namespace millrace

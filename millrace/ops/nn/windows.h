@@ -1,4 +1,5 @@
-// Windows that slide over images: what convolutions, poolings and their gradients have in common.
+// Windows that slide over images, or over volumes (images with a depth): what convolutions,
+// poolings and their gradients have in common.
 //
 // A node says by its attributes how windows move (strides), how far apart the elements of one are
 // (dilations), what stands around the image (padding), and which axis is which (data_format). This
@@ -6,7 +7,7 @@
 // element. Values, made on the stack.
 #pragma once
 
-#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,17 @@ struct Slide {
   Span inside(int64_t at) const;
 };
 
+// All spatial axes. An image is a volume of one plane.
+struct Slides {
+  Slide y, x;
+  Slide z = {.in = 1, .out = 1};
+
+  int64_t pixels_in() const { return z.in * y.in * x.in; }
+  int64_t pixels_out() const { return rows_out() * x.out; }
+  // Rows of outputs: row r is row r % y.out of plane r / y.out.
+  int64_t rows_out() const { return z.out * y.out; }
+};
+
 class Windows {
  public:
   // What a node says. `strides` and `window` (ksize) are empty until they are known, if they come
@@ -43,9 +55,12 @@ class Windows {
   // The same with sizes and strides that came as inputs, four of each. Errors: as `of`.
   Result<Windows> with_sizes(std::vector<int64_t> window, std::vector<int64_t> strides) const;
 
+  const std::string& op() const { return op_; }
   bool channels_first() const { return channels_first_; }
-  // Of an image's four axes.
-  int channels() const { return channels_first_ ? 1 : 3; }
+  // Four for images, five for volumes; two fewer of them are spatial: [depth,] height, width.
+  int axes() const { return axes_; }
+  int spatial_axes() const { return axes_ - 2; }
+  int channels() const { return channels_first_ ? 1 : axes_ - 1; }
   int spatial(int n) const { return (channels_first_ ? 2 : 1) + n; }
   // Of a pooling, by axis: how many channels are in a window.
   int64_t depth() const { return window_.empty() ? 1 : window_[channels()]; }
@@ -56,6 +71,8 @@ class Windows {
   // How windows of `window` elements go along the n-th spatial axis of `in` elements.
   // Errors: INVALID_ARGUMENT if not one fits, or numbers are too large.
   Result<Slide> slide(int n, int64_t in, int64_t window) const;
+  // Along all of them, of images in the node's format; `window` has a size for each spatial axis.
+  Result<Slides> slides(const Shape& images, std::span<const int64_t> window) const;
   // How many there are, for shape rules: either size may be unknown.
   Result<int64_t> number(int n, int64_t in, int64_t window) const;
 
@@ -63,6 +80,7 @@ class Windows {
   Status check() const;
 
   std::string op_;
+  int axes_ = 4;
   Padding padding_ = Padding::valid;
   bool channels_first_ = false;
   std::vector<int64_t> window_, strides_, dilations_, paddings_;
@@ -73,14 +91,15 @@ struct BoundWindows {
   Result<Windows> read(const KernelSpec& spec) const { return Windows::of(spec.attrs); }
 };
 
-// Both spatial axes of an image.
-struct Slides {
-  Slide y, x;
-};
-
-// The shape of images [batch, height, width, channels] in a data format.
-std::array<int64_t, 4> image_dims(const Windows& windows, int64_t batch, int64_t height,
-                                  int64_t width, int64_t channels);
+// The shape of images in the node's format; `spatial` has a size for each spatial axis.
+std::vector<int64_t> image_dims(const Windows& windows, int64_t batch,
+                                std::span<const int64_t> spatial, int64_t channels);
+// Of what goes in, or comes out, with its channels last.
+enum class Side : uint8_t { in, out };
+Result<Shape> rows_shape(const Windows& windows, int64_t batch, const Slides& slides, Side side,
+                         int64_t channels);
+// A size for each spatial axis.
+std::vector<int64_t> spatial_sizes(const Windows& windows, const Slides& slides, Side side);
 
 // Images with their channels last: the tensor itself, or a copy if its channels come first.
 Result<Tensor> channels_last(const Windows& windows, const Tensor& images, KernelContext& context);

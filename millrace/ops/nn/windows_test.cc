@@ -364,5 +364,110 @@ TEST_CASE("a step that ends meanwhile ends a convolution") {
   CHECK(made.status().code() == Code::cancelled);
 }
 
+Tensor numbered(DType dtype, const Shape& shape, double step) {
+  Tensor made = *Tensor::zeros(dtype, shape);
+  for (int64_t i = 0; i < made.num_elements(); ++i) {
+    const double value = std::sin(step * static_cast<double>(i + 1));
+    if (dtype == DType::f32)
+      made.mutable_flat<float>()[static_cast<size_t>(i)] = static_cast<float>(value);
+    else
+      made.mutable_flat<double>()[static_cast<size_t>(i)] = value;
+  }
+  return made;
+}
+
+bool is_like(const Tensor& narrow, const Tensor& wide) {
+  if (narrow.shape() != wide.shape()) return false;
+  for (size_t i = 0; i < narrow.flat<float>().size(); ++i) {
+    const double difference = narrow.flat<float>()[i] - wide.flat<double>()[i];
+    if (!(std::abs(difference) <= 1e-4 * (1 + std::abs(wide.flat<double>()[i])))) return false;
+  }
+  return true;
+}
+
+TEST_CASE("volumes are convolved by oneDNN as by loops, in all three directions") {
+  Imaging f;
+  for (const char* padding : {"SAME", "VALID"}) {
+    for (const int64_t step : {1, 2}) {
+      CAPTURE(padding);
+      CAPTURE(step);
+      const Attrs attrs = {{"strides", Ints{1, step, 1, step, 1}},
+                           {"padding", padding},
+                           {"dilations", Ints{1, 1, step == 1 ? 2 : 1, 1, 1}}};
+      const auto run = [&](DType dtype, Runner* shared) {
+        const Tensor x = numbered(dtype, {2, 5, 9, 6, 8}, 0.7);
+        const Tensor w = numbered(dtype, {2, 3, 3, 8, 16}, 0.3);
+        std::vector<Tensor> made = {f.run("Conv3D", {x, w}, attrs, shared)};
+        const Tensor y = numbered(dtype, made[0].shape(), 0.9);
+        const Tensor x_sizes = Tensor::vector<int32_t>({2, 5, 9, 6, 8});
+        const Tensor w_sizes = Tensor::vector<int32_t>({2, 3, 3, 8, 16});
+        made.push_back(f.run("Conv3DBackpropInputV2", {x_sizes, w, y}, attrs, shared));
+        made.push_back(f.run("Conv3DBackpropFilterV2", {x, w_sizes, y}, attrs, shared));
+        made.push_back(f.run("Conv3DBackpropInput", {x, w, y}, attrs));
+        made.push_back(f.run("Conv3DBackpropFilter", {x, w, y}, attrs));
+        return made;
+      };
+      const auto narrow = run(DType::f32, &f.pool), wide = run(DType::f64, nullptr);
+      for (size_t i = 0; i < narrow.size(); ++i) CHECK(is_like(narrow[i], wide[i]));
+      CHECK(wide[1] == wide[3]);
+      CHECK(wide[2] == wide[4]);
+    }
+  }
+}
+
+TEST_CASE("a volume of one plane is an image, and one of one row too") {
+  Imaging f;
+  const Tensor image = numbered(DType::f64, {2, 5, 4, 3}, 0.7);
+  const Tensor filter = numbered(DType::f64, {3, 2, 3, 2}, 0.4);
+  const Tensor flat =
+      f.run("Conv2D", {image, filter}, {{"strides", Ints{1, 2, 1, 1}}, {"padding", "SAME"}});
+  for (const bool lies : {false, true}) {
+    CAPTURE(lies);
+    const Tensor x = *image.reshaped(lies ? Shape{2, 5, 1, 4, 3} : Shape{2, 1, 5, 4, 3});
+    const Tensor w = *filter.reshaped(lies ? Shape{3, 1, 2, 3, 2} : Shape{1, 3, 2, 3, 2});
+    const Ints strides = lies ? Ints{1, 2, 1, 1, 1} : Ints{1, 1, 2, 1, 1};
+    const Tensor y = f.run("Conv3D", {x, w}, {{"strides", strides}, {"padding", "SAME"}});
+    CHECK(*y.reshaped(flat.shape()) == flat);
+  }
+  const Tensor narrow = numbered(DType::f32, {2, 5, 4, 3}, 0.7);
+  const Attrs windows = {
+      {"ksize", Ints{1, 2, 3, 1}}, {"strides", Ints{1, 2, 1, 1}}, {"padding", "SAME"}};
+  const Attrs deep = {
+      {"ksize", Ints{1, 2, 1, 3, 1}}, {"strides", Ints{1, 2, 1, 1, 1}}, {"padding", "SAME"}};
+  for (const auto& [op, op3d] : {std::pair{"MaxPool", "MaxPool3D"}, {"AvgPool", "AvgPool3D"}}) {
+    const Tensor pooled = f.run(op, {narrow}, windows);
+    const Tensor volume = f.run(op3d, {*narrow.reshaped(Shape{2, 5, 1, 4, 3})}, deep);
+    CHECK(*volume.reshaped(pooled.shape()) == pooled);
+  }
+}
+
+TEST_CASE("equals of a volume's window share what arrives, unlike those of an image's") {
+  Imaging f;
+  const Tensor ones = Tensor::of<float>({1, 1, 1, 3, 1}, {1, 1, 1});
+  const Tensor two = Tensor::of<float>({1, 1, 1, 2, 1}, {1, 1});
+  const Tensor arriving = Tensor::of<float>({1, 1, 1, 2, 1}, {1, 2});
+  CHECK(f.run("MaxPool3DGrad", {ones, two, arriving},
+              {{"ksize", Ints{1, 1, 1, 2, 1}},
+               {"strides", Ints{1, 1, 1, 1, 1}},
+               {"padding", "VALID"}}) == Tensor::of<float>({1, 1, 1, 3, 1}, {1, 3, 2}));
+}
+
+TEST_CASE("windows over volumes have five sizes, and volumes five axes") {
+  Imaging f;
+  const Tensor flat = numbered(DType::f32, {1, 2, 2, 1}, 1);
+  const Tensor volume = numbered(DType::f32, {1, 2, 2, 2, 1}, 1);
+  const Attrs plain = {{"strides", Ints{1, 1, 1, 1, 1}}, {"padding", "VALID"}};
+  CHECK(f.error("Conv3D", {flat, volume}, plain).find("input must be 5-dimensional: [1,2,2,1]") !=
+        std::string::npos);
+  CHECK(f.error("Conv3D", {volume, numbered(DType::f32, {3, 1, 1, 1, 1}, 1)},
+                {{"strides", Ints{1, 1, 1, 1, 2}}, {"padding", "VALID"}})
+            .find("strides in the batch and depth dimensions") != std::string::npos);
+  CHECK(
+      f.error(
+           "AvgPool3DGrad", {Tensor::vector<int32_t>({1, 2, 2, 1}), volume},
+           {{"ksize", Ints{1, 1, 1, 1, 1}}, {"strides", Ints{1, 1, 1, 1, 1}}, {"padding", "VALID"}})
+          .find("must be 1-dimensional and 5 elements") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,9 +1,9 @@
 #include "millrace/ops/onednn/convolution.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <string_view>
+#include <vector>
 
 #include "millrace/ops/onednn/library.h"
 #include "millrace/tensor/tensor.h"
@@ -42,31 +42,52 @@ using Primitive = Owned<dnnl_primitive_t, decltype(Library::primitive_destroy)>;
 
 constexpr const char* kConvolving = "a convolution";
 
-using Dims = std::array<dnnl_dim_t, 5>;
+using Dims = std::vector<dnnl_dim_t>;
 
 // The descriptors of the three tensors as we have them.
 struct Layouts {
   dnnl_memory_desc_t images, filter, outputs;
 };
 
+// Images have no axis `axis` of planes.
+void drop_depth(const ConvolutionSpec& s, int axis, Dims& dims, Dims& strides) {
+  if (s.has_depth()) return;
+  dims.erase(dims.begin() + axis);
+  strides.erase(strides.begin() + axis);
+}
+
 Status describe(const Library& lib, const ConvolutionSpec& s, Layouts& made) {
-  const auto image = [&](dnnl_memory_desc_t& desc, int64_t y, int64_t x, int64_t channels) {
-    const Dims dims = {s.batch, channels, y, x};
-    const Dims strides = {y * x * channels, 1, x * channels, channels};
-    return status_of(
-        lib.memory_desc_init_by_strides(&desc, 4, dims.data(), dnnl_f32, strides.data()),
-        kConvolving);
+  const auto init = [&](dnnl_memory_desc_t& desc, const Dims& dims, const Dims& strides) {
+    return status_of(lib.memory_desc_init_by_strides(&desc, static_cast<int>(dims.size()),
+                                                     dims.data(), dnnl_f32, strides.data()),
+                     kConvolving);
   };
-  MR_TRY(image(made.images, s.y.in, s.x.in, s.channels));
-  MR_TRY(image(made.outputs, s.y.out, s.x.out, s.outputs));
+  const auto image = [&](dnnl_memory_desc_t& desc, int64_t z, int64_t y, int64_t x,
+                         int64_t channels) {
+    Dims dims = {s.batch, channels, z, y, x};
+    Dims strides = {z * y * x * channels, 1, y * x * channels, x * channels, channels};
+    drop_depth(s, 2, dims, strides);
+    return init(desc, dims, strides);
+  };
+  MR_TRY(image(made.images, s.z.in, s.y.in, s.x.in, s.channels));
+  MR_TRY(image(made.outputs, s.z.out, s.y.out, s.x.out, s.outputs));
   const int64_t channels = s.channels / s.groups, outputs = s.outputs / s.groups;
-  const Dims dims = {s.groups, outputs, channels, s.y.window, s.x.window};
-  const Dims strides = {outputs, 1, s.outputs, s.x.window * channels * s.outputs,
-                        channels * s.outputs};
-  const int first = s.groups == 1 ? 1 : 0;  // without an axis for groups where there are none
-  return status_of(lib.memory_desc_init_by_strides(&made.filter, 5 - first, dims.data() + first,
-                                                   dnnl_f32, strides.data() + first),
-                   kConvolving);
+  const int64_t column = channels * s.outputs, row = s.x.window * column;
+  Dims dims = {s.groups, outputs, channels, s.z.window, s.y.window, s.x.window};
+  Dims strides = {outputs, 1, s.outputs, s.y.window * row, row, column};
+  drop_depth(s, 3, dims, strides);
+  if (s.groups == 1) {  // no axis for groups where there are none
+    dims.erase(dims.begin());
+    strides.erase(strides.begin());
+  }
+  return init(made.filter, dims, strides);
+}
+
+// A number for each spatial axis.
+template <class Number>
+Dims of_sides(const ConvolutionSpec& s, Number number) {
+  if (!s.has_depth()) return {number(s.y), number(s.x)};
+  return {number(s.z), number(s.y), number(s.x)};
 }
 
 dnnl_dim_t padded_behind(const ConvolutionSide& side) {
@@ -77,10 +98,11 @@ dnnl_dim_t padded_behind(const ConvolutionSide& side) {
 // The operation, with a filter of any order. Backward ones are made with the forward one as a hint.
 Status make_desc(const Library& lib, const ConvolutionSpec& s, const Layouts& as,
                  PrimitiveDesc& forward, PrimitiveDesc& made) {
-  const dnnl_dims_t strides = {s.y.stride, s.x.stride};
-  const dnnl_dims_t dilations = {s.y.dilation - 1, s.x.dilation - 1};
-  const dnnl_dims_t before = {s.y.before, s.x.before};
-  const dnnl_dims_t behind = {padded_behind(s.y), padded_behind(s.x)};
+  using Side = const ConvolutionSide&;
+  const Dims strides = of_sides(s, [](Side side) { return side.stride; });
+  const Dims dilations = of_sides(s, [](Side side) { return side.dilation - 1; });
+  const Dims before = of_sides(s, [](Side side) { return side.before; });
+  const Dims behind = of_sides(s, padded_behind);
   dnnl_memory_desc_t any;
   MR_TRY(status_of(lib.memory_desc_init_by_tag(&any, as.filter.ndims, as.filter.dims, dnnl_f32,
                                                dnnl_format_tag_any),
@@ -102,19 +124,19 @@ Status make_desc(const Library& lib, const ConvolutionSpec& s, const Layouts& as
   const bool is_forward = s.direction == Direction::forward;
   MR_TRY(make(lib.dilated_convolution_forward_desc_init(
                   &desc, is_forward ? dnnl_forward_inference : dnnl_forward_training,
-                  dnnl_convolution_direct, &as.images, &any, nullptr, &as.outputs, strides,
-                  dilations, before, behind),
+                  dnnl_convolution_direct, &as.images, &any, nullptr, &as.outputs, strides.data(),
+                  dilations.data(), before.data(), behind.data()),
               is_forward ? made : forward, nullptr));
   if (is_forward) return {};
   if (s.direction == Direction::by_images) {
-    return make(lib.dilated_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct,
-                                                                &as.images, &any, &as.outputs,
-                                                                strides, dilations, before, behind),
+    return make(lib.dilated_convolution_backward_data_desc_init(
+                    &desc, dnnl_convolution_direct, &as.images, &any, &as.outputs, strides.data(),
+                    dilations.data(), before.data(), behind.data()),
                 made, forward.get());
   }
   return make(lib.dilated_convolution_backward_weights_desc_init(
-                  &desc, dnnl_convolution_direct, &as.images, &any, nullptr, &as.outputs, strides,
-                  dilations, before, behind),
+                  &desc, dnnl_convolution_direct, &as.images, &any, nullptr, &as.outputs,
+                  strides.data(), dilations.data(), before.data(), behind.data()),
               made, forward.get());
 }
 

@@ -4,9 +4,9 @@
 //   MR_TRY(one->pack_filter(filter, packed));           // into the order that oneDNN wants
 //   MR_TRY(one->run(images, packed, outputs));
 //
-// Images and outputs have their channels last; a filter is [height, width, channels of a group,
-// outputs]. Which of the three `run` writes is the direction's choice: outputs, or the gradient of
-// images, or that of the filter (packed: unpack_filter() then).
+// Images and outputs have their channels last; a filter is [(depth,) height, width, channels of a
+// group, outputs]. Which of the three `run` writes is the direction's choice: outputs, or the
+// gradient of images, or that of the filter (packed: unpack_filter() then).
 //
 // A Convolution never changes: many threads may run it at once. Convolutions is thread-safe.
 #pragma once
@@ -28,11 +28,13 @@ struct ConvolutionSide {
   friend bool operator==(const ConvolutionSide&, const ConvolutionSide&) = default;
 };
 
-// All sizes are above 0.
+// All sizes are above 0. With a depth of 1 and windows of 1 plane it is a convolution of images.
 struct ConvolutionSpec {
   Direction direction = Direction::forward;
   int64_t batch = 1, channels = 1, outputs = 1, groups = 1;
   ConvolutionSide y, x;
+  ConvolutionSide z = {.in = 1, .out = 1};
+  bool has_depth() const { return z != ConvolutionSide{.in = 1, .out = 1}; }
   friend bool operator==(const ConvolutionSpec&, const ConvolutionSpec&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include "millrace/ops/all.h"
 
 #include "millrace/ops/array/families.h"
+#include "millrace/ops/collective/families.h"
 #include "millrace/ops/exchange/families.h"
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/flow/families.h"
@@ -34,7 +35,7 @@ std::span<const OpRoom> op_rooms() {
       {"tables", register_tables},   {"sampling", register_sampling},
       {"summary", register_summary}, {"parsing", register_parsing},
       {"image", register_image},     {"readers", register_readers},
-      {"sparse", register_sparse},   {"script", register_script},
+      {"sparse", register_sparse},   {"script", register_script},   {"collective", register_collective},
   };
   return kRooms;
 }

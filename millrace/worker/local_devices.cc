@@ -70,6 +70,12 @@ std::vector<DeviceAttributes> LocalDevices::attributes(int64_t memory_limit) con
   return all;
 }
 
+void LocalDevices::share(const std::shared_ptr<Collectives>& collectives) const {
+  // Nobody else gives anything that name.
+  for (const Device& device : devices_)
+    (void)device.resources->add<Collectives>(Collectives::kContainer, "", collectives);
+}
+
 void LocalDevices::clear(const std::vector<std::string>& containers, const Status& why) {
   for (const Device& device : devices_) {
     if (containers.empty()) device.resources->clear("", why);

@@ -14,6 +14,7 @@
 #include "millrace/base/host.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/op/kernel.h"
+#include "millrace/ops/collective/collectives.h"
 
 namespace millrace {
 
@@ -34,6 +35,9 @@ class LocalDevices {
   // that has another name in their session. Errors as `find`.
   Result<size_t> find_local(const DeviceName& name) const;
   std::vector<DeviceAttributes> attributes(int64_t memory_limit) const;
+
+  // Puts the task's collectives among the resources of each device.
+  void share(const std::shared_ptr<Collectives>& collectives) const;
 
   // Drops containers (none given: the default one) on all devices.
   void clear(const std::vector<std::string>& containers, const Status& why);

@@ -35,7 +35,11 @@ Worker::Worker(WorkerOptions options)
       request_ids_(kRememberedRequests),
       steps_(options_.host.clock, options_.host.timers, options_.abort_delay),
       sessions_(make_session({}), options_.task.to_string()),
-      site_{options_.host, steps_, in_flight_} {}
+      site_{options_.host, steps_, in_flight_},
+      collectives_(
+          std::make_shared<CollectiveDesk>(options_.task, members_, options_.host, in_flight_)) {
+  devices_.share(collectives_);
+}
 
 Worker::~Worker() {
   stop(cancelled("the worker ", options_.task.to_string(), " has stopped"));
@@ -47,7 +51,10 @@ std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest r
   const bool is_sent = request.cluster != nullptr;
   const TaskName& task = is_sent ? request.task : options_.task;
   LocalDevices devices = is_sent ? devices_.renamed(task) : devices_;
-  if (request.isolate_session_state) devices = devices.isolated();
+  if (request.isolate_session_state) {
+    devices = devices.isolated();
+    devices.share(collectives_);
+  }
   auto members = is_sent
                      ? std::make_shared<MemberWorkers>(constant_members(request.cluster->spec()),
                                                        options_.peers, options_.host)
@@ -71,6 +78,7 @@ void Worker::stop(const Status& why) {
   for (const auto& session : sessions_.close(why)) close_session(*session, why);
   partial_steps_.drop_all(why);
   steps_.clear(why.as_consequence());
+  collectives_->close(why);
   devices_.clear_all(why);
 }
 
@@ -185,6 +193,8 @@ void Worker::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorRe
   if (!request_ids_.is_new(request.request_id))
     return done(repeated("RecvTensor", request.step_id, request.request_id));
   if (Status bad = check_source(request.rendezvous_key); !bad.ok()) return done(std::move(bad));
+  if (request.step_id == CollectiveDesk::kStep)
+    return serve_collective(std::move(request), call, std::move(done));
   auto waiting = std::make_shared<PeerCall>(PeerCall{
       in_flight_.enter(), steps_.peer(request.step_id), call.cancellation, std::move(done)});
   StepRendezvous& rendezvous = *waiting->visit.rendezvous;
@@ -198,6 +208,19 @@ void Worker::recv_tensor(RecvTensorRequest request, Call call, Done<RecvTensorRe
         is_gone ? steps_.peer_gone(waiting->visit) : steps_.peer_answered(waiting->visit);
         Done<RecvTensorReply> done = std::move(waiting->done);
         // Whatever aborted the step here is reported by its own run.
+        if (!delivery.ok()) return done(delivery.status().as_consequence());
+        done(RecvTensorReply{.delivery = *std::move(delivery),
+                             .send_start_micros = options_.host.clock.wall_micros()});
+      }));
+}
+
+void Worker::serve_collective(RecvTensorRequest request, Call call, Done<RecvTensorReply> done) {
+  const auto key = RendezvousKey::parse(request.rendezvous_key);
+  if (!key.ok()) return done(key.status());
+  collectives_->serve(
+      *key, call.cancellation,
+      Done<Delivery>([this, token = std::make_shared<InFlight::Token>(in_flight_.enter()),
+                      done = std::move(done)](Result<Delivery> delivery) mutable {
         if (!delivery.ok()) return done(delivery.status().as_consequence());
         done(RecvTensorReply{.delivery = *std::move(delivery),
                              .send_start_micros = options_.host.clock.wall_micros()});

@@ -15,6 +15,7 @@
 
 #include "millrace/cluster/member_workers.h"
 #include "millrace/cluster/services.h"
+#include "millrace/worker/collective_desk.h"
 #include "millrace/worker/graph_run.h"
 #include "millrace/worker/local_devices.h"
 #include "millrace/worker/partial_step.h"
@@ -73,6 +74,7 @@ class Worker final : public WorkerService {
   // True if a key is well formed and begins as ours do: the short way to what check_source finds
   // out.
   bool is_own_key(std::string_view rendezvous_key) const;
+  void serve_collective(RecvTensorRequest request, Call call, Done<RecvTensorReply> done);
   // That a peer's key is well formed and means a device of this task in its present life.
   Status check_source(std::string_view rendezvous_key) const;
 
@@ -86,6 +88,7 @@ class Worker final : public WorkerService {
   SessionTable sessions_;
   InFlight in_flight_;
   const RunSite site_;  // of the above
+  const std::shared_ptr<CollectiveDesk> collectives_;
 };
 
 }  // namespace millrace

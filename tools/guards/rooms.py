@@ -26,6 +26,7 @@ FLOORS = [
             "ops/training",
             "ops/files",
             "ops/exchange",
+            "ops/collective",
             "ops/tables",
             "ops/sampling",
             "ops/summary",

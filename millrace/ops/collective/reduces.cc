@@ -1,0 +1,185 @@
+// Part of families.h: register_collective_reduces.
+#include <utility>
+
+#include "millrace/op/infer.h"
+#include "millrace/ops/collective/collective_kernel.h"
+#include "millrace/ops/collective/families.h"
+
+namespace millrace {
+namespace {
+
+// Up to here a tensor goes whole, in as few exchanges as can be; above, in parts around a ring, so
+// that each member sends no more than twice its size. Two members send the same in both ways.
+constexpr size_t kWholeBytes = 64 << 10;
+constexpr size_t kWholeBytesOfTwo = 256 << 10;
+
+struct Reduction {
+  MergeOp merge_op = MergeOp::add;
+  std::string merge_name;
+  bool divides = false;
+
+  static Result<Reduction> read(const KernelSpec& spec) {
+    Reduction made;
+    MR_ASSIGN(made.merge_name, spec.attrs.string("merge_op"));
+    MR_ASSIGN(made.merge_op, merge_op_named(made.merge_name));
+    MR_ASSIGN(const std::string final_op, spec.attrs.string("final_op"));
+    made.divides = final_op == "Div";
+    return made;
+  }
+  Result<Tensor> finished(Tensor sum, int size) const {
+    return divides ? divide(std::move(sum), size) : Result<Tensor>(std::move(sum));
+  }
+};
+
+class ReduceKernel final : public CollectiveKernel {
+ public:
+  ReduceKernel(CollectiveKeys keys, Reduction reduction, std::string hint)
+      : CollectiveKernel(std::move(keys)),
+        reduction_(std::move(reduction)),
+        hint_(std::move(hint)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(CollectiveKeys keys, CollectiveKeys::read(spec));
+    MR_ASSIGN(Reduction reduction, Reduction::read(spec));
+    MR_ASSIGN(std::string hint, spec.attrs.string("communication_hint"));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<ReduceKernel>(std::move(keys), std::move(reduction), std::move(hint)));
+  }
+
+ protected:
+  Result<std::string> prepare(KernelContext& context, int64_t) const override {
+    // Whoever is told to go another way than the others would never meet them.
+    return str_cat("reduce ", reduction_.merge_name, " ",
+                   hint_ == "ring" || hint_ == "tree" ? hint_ : "auto", " of ",
+                   spec_text(context.input(0).dtype(), context.input(0).shape()));
+  }
+
+  Result<Score> compose(KernelContext& context, const Seat& seat) const override {
+    MR_ASSIGN(const Tensor input, shareable(context, 0));
+    Score score{.dtype = input.dtype(), .merge_op = reduction_.merge_op};
+    const bool goes_whole = sends_whole(input.num_bytes(), seat.size);
+    const int64_t lanes = goes_whole ? 1 : lanes_for(input.num_bytes() / seat.size);
+    const int64_t chunks = goes_whole ? 1 : lanes * seat.size;
+    MR_ASSIGN(score.chunks, cut(input, chunks));
+    score.lengths = cut_lengths(input.num_elements(), chunks);
+    if (seat.size == 1) return score;
+    for (int lane = 0; lane < lanes; ++lane) {
+      score.lanes.push_back(goes_whole ? halving_reduce(seat.rank, seat.size)
+                                       : ring_all_reduce(seat.rank, seat.size, lane * seat.size));
+    }
+    return score;
+  }
+
+  Status finish(KernelContext& context, const Seat& seat,
+                std::vector<Tensor> chunks) const override {
+    MR_ASSIGN(Tensor whole, join(chunks, context.input(0).shape()));
+    chunks.clear();
+    return context.set_output(0, reduction_.finished(std::move(whole), seat.size));
+  }
+
+ private:
+  bool sends_whole(size_t bytes, int size) const {
+    if (size == 1 || hint_ == "tree") return true;
+    if (hint_ == "ring") return false;
+    return bytes <= (size == 2 ? kWholeBytesOfTwo : kWholeBytes);
+  }
+
+  const Reduction reduction_;
+  const std::string hint_;
+};
+
+class ReduceScatterKernel final : public CollectiveKernel {
+ public:
+  ReduceScatterKernel(CollectiveKeys keys, Reduction reduction)
+      : CollectiveKernel(std::move(keys)), reduction_(std::move(reduction)) {}
+  static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    MR_ASSIGN(CollectiveKeys keys, CollectiveKeys::read(spec));
+    MR_ASSIGN(Reduction reduction, Reduction::read(spec));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<ReduceScatterKernel>(std::move(keys), std::move(reduction)));
+  }
+
+ protected:
+  Result<std::string> prepare(KernelContext& context, int64_t group_size) const override {
+    const Shape& shape = context.input(0).shape();
+    if (shape.rank() < 1)
+      return invalid("the input of a reduce-scatter must have rank 1 at least, but is a scalar");
+    if (shape.dim(0) % group_size != 0)
+      return invalid("the input's first dimension, ", shape.dim(0),
+                     ", must be a multiple of the group size, ", group_size);
+    return str_cat("reduce-scatter ", reduction_.merge_name, " of ",
+                   spec_text(context.input(0).dtype(), shape));
+  }
+
+  Result<Score> compose(KernelContext& context, const Seat& seat) const override {
+    MR_ASSIGN(const Tensor input, shareable(context, 0));
+    Score score{.dtype = input.dtype(), .merge_op = reduction_.merge_op};
+    MR_ASSIGN(score.chunks, cut(input, seat.size));
+    score.lengths = cut_lengths(input.num_elements(), seat.size);
+    if (seat.size > 1) score.lanes.push_back(ring_reduce(seat.rank, seat.size));
+    return score;
+  }
+
+  Status finish(KernelContext& context, const Seat& seat,
+                std::vector<Tensor> chunks) const override {
+    const Shape& whole = context.input(0).shape();
+    MR_ASSIGN(const Shape shape, with_rows(whole, whole.dim(0) / seat.size));
+    Tensor own = std::move(chunks[static_cast<size_t>(seat.rank)]);
+    chunks.clear();
+    MR_ASSIGN(own, own.reshaped(shape));
+    return context.set_output(0, reduction_.finished(std::move(own), seat.size));
+  }
+
+ private:
+  const Reduction reduction_;
+};
+
+Status infer_scattered(InferContext& context) {
+  const PartialShape& input = context.input(0);
+  const Tensor* group_size = context.constant(1);
+  if (!input.has_rank()) return {};
+  if (input.rank() < 1) return invalid("Shape must be at least rank 1 but is rank 0");
+  std::vector<int64_t> dims(input.dims().begin(), input.dims().end());
+  const bool is_known = group_size != nullptr && group_size->shape().is_scalar() &&
+                        group_size->item<int32_t>() > 0 && dims[0] != kUnknownDim;
+  dims[0] = is_known ? dims[0] / group_size->item<int32_t>() : kUnknownDim;
+  return context.set_output(0, PartialShape::create(dims));
+}
+
+}  // namespace
+
+Status register_collective_reduces(OpRegistry& ops) {
+  const std::string how =
+      "T: {bfloat16, float, half, double, int32, int64}, merge_op: {'Min', 'Max', 'Mul', 'Add'}, "
+      "final_op: {'Id', 'Div'}";
+  MR_TRY(ops.add(collective_op({
+      .name = "CollectiveReduce",
+      .doc = "The merge of the tensors of all members of a group, the same on each of them; with "
+             "final_op Div divided by their number.",
+      .signature = "input: T -> data: T | " + how + ", " + std::string(kKeysInAttributes) +
+                   ", subdiv_offsets: list(int), wait_for: list(int) = {}, " +
+                   std::string(kManners),
+      .infer = infer::same_as_input,
+      .cpu = kernel_class<ReduceKernel>(),
+  })));
+  const std::string second = ", " + std::string(kManners) + ", " + std::string(kOrder) +
+                             ", max_subdivs_per_device: int = -1";
+  MR_TRY(ops.add(collective_op({
+      .name = "CollectiveReduceV2",
+      .doc = "CollectiveReduce with the group and the instance as inputs.",
+      .signature = "input: T, " + std::string(kKeysInInputs) +
+                   ", ordering_token: Nordering_token*resource -> data: T | " + how + second,
+      .infer = infer::same_as_input,
+      .cpu = kernel_class<ReduceKernel>(),
+  })));
+  return ops.add(collective_op({
+      .name = "CollectiveReduceScatterV2",
+      .doc = "Merges the tensors of all members of a group, and gives each member its share of the "
+             "rows.",
+      .signature = "input: T, " + std::string(kKeysInInputs) +
+                   ", ordering_token: Nordering_token*resource -> data: T | " + how + second,
+      .infer = infer_scattered,
+      .cpu = kernel_class<ReduceScatterKernel>(),
+  }));
+}
+
+}  // namespace millrace

@@ -1,0 +1,436 @@
+#include "millrace/worker/collective_desk.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "millrace/worker/collective_run.h"
+
+namespace millrace {
+namespace {
+
+// The names of what peers ask for, and what stands between the slashes:
+//   come    group, size, incarnation, the epoch it has lost or -, milliseconds to wait
+//   source  group, epoch, 1 if the asker sends, instance      (kEnd: no instance, but the group's
+//   end) lost    group, epoch, why piece   group, epoch, round, instance, signature, piece
+constexpr std::string_view kCome = "come", kSource = "source", kLost = "lost", kPiece = "piece";
+constexpr std::string_view kEnd = "-";
+// How much of a cause is told to others.
+constexpr size_t kLongestWhy = 400;
+
+class Words {
+ public:
+  explicit Words(std::string_view text) : rest_(text) {}
+  std::string_view next() {
+    const size_t end = std::min(rest_.find('/'), rest_.size());
+    const std::string_view word = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return word;
+  }
+  template <class Integer = int64_t>
+  Integer number(int base = 10) {
+    const std::string_view word = next();
+    Integer value = 0;
+    const auto [stop, problem] =
+        std::from_chars(word.data(), word.data() + word.size(), value, base);
+    if (problem != std::errc() || stop != word.data() + word.size()) is_good_ = false;
+    return value;
+  }
+  std::string_view rest() const { return rest_; }
+  bool is_good() const { return is_good_; }
+
+ private:
+  std::string_view rest_;
+  bool is_good_ = true;
+};
+
+Tensor encoded(const CollectiveGroup& group) {
+  std::vector<std::string> words{group.epoch};
+  for (const GroupMember& member : group.members)
+    words.push_back(str_cat(absl::Hex(member.incarnation), " ", member.device));
+  return Tensor::vector<std::string>(std::span<const std::string>(words));
+}
+
+Tensor encoded(int rank) { return Tensor::scalar(int32_t{rank}); }
+
+Result<CollectiveDesk::Group> decoded(int64_t key, const Tensor& tensor) {
+  const Status bad = internal("the leader of group ", key, " answered with no list of members");
+  if (tensor.dtype() != DType::string || tensor.num_elements() < 1) return bad;
+  const auto words = tensor.flat<std::string>();
+  auto group = std::make_shared<CollectiveGroup>();
+  group->key = key;
+  group->epoch = words[0];
+  if (group->epoch.empty()) return bad;
+  for (const std::string& word : words.subspan(1)) {
+    const size_t space = word.find(' ');
+    GroupMember member;
+    const auto [stop, problem] = std::from_chars(
+        word.data(), word.data() + std::min(space, word.size()), member.incarnation, 16);
+    if (space == std::string::npos || problem != std::errc() || stop != word.data() + space)
+      return bad;
+    member.device = word.substr(space + 1);
+    group->members.push_back(std::move(member));
+  }
+  return CollectiveDesk::Group(std::move(group));
+}
+
+// A cause as part of a name.
+std::string told(const Status& why) {
+  std::string text = why.message().substr(0, kLongestWhy);
+  std::ranges::replace(text, ';', ',');
+  return text;
+}
+
+}  // namespace
+
+// A question to the leader that waits for its answer.
+struct CollectiveDesk::Request {
+  int64_t key = 0;
+  Done<Delivery> done;
+  Cancellation::Registration registration;
+  Timers::Timer timer;
+  Status cancelled;  // before it was in the book; under the desk's lock
+
+  void answer(Result<Delivery> result) {
+    registration.release();
+    timer.cancel();
+    done(std::move(result));
+  }
+};
+
+CollectiveDesk::CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members,
+                               const Host& host, InFlight& in_flight)
+    : task_(task), members_(std::move(members)), host_(host), in_flight_(in_flight) {}
+
+std::string CollectiveDesk::description() const {
+  return str_cat("the collectives of ", task_.to_string());
+}
+
+std::shared_ptr<GroupSeat> CollectiveDesk::seat(int64_t group_key, std::string_view device) {
+  MutexLock lock(mutex_);
+  std::shared_ptr<GroupSeat>& seat = seats_[{group_key, std::string(device)}];
+  if (seat == nullptr) seat = std::make_shared<GroupSeat>(group_key, std::string(device));
+  return seat;
+}
+
+void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
+                           Done<std::shared_ptr<Exchange>> done) {
+  const DeviceContext& device = *context.step().device;
+  if (context.step().step_resources == nullptr)
+    return done(failed_precondition("'", context.node_name(),
+                                    "' can't run here: outside of steps "
+                                    "there is nobody to meet"));
+  if (!device.name.starts_with(task_.to_string() + "/"))
+    return done(unimplemented("'", context.node_name(), "' is on ", device.name,
+                              ", which is another name for a device of ", task_.to_string(),
+                              ": collectives work in sessions that use the servers' own cluster"));
+  {
+    MutexLock lock(mutex_);
+    if (!closed_.ok()) return done(closed_);
+  }
+  std::make_shared<CollectiveRun>(shared_from_this(), seat(call.group_key, device.name), call,
+                                  in_flight_.enter())
+      ->begin(context, std::move(done));
+}
+
+void CollectiveDesk::close(const Status& why) {
+  std::map<std::pair<int64_t, std::string>, std::shared_ptr<GroupSeat>> seats;
+  std::map<uint64_t, std::shared_ptr<Request>> requests;
+  std::map<GroupSeat*, std::shared_ptr<Cancellation>> watches;
+  {
+    MutexLock lock(mutex_);
+    if (closed_.ok()) closed_ = why;
+    seats = seats_;
+    requests.swap(requests_);
+    watches.swap(watches_);
+  }
+  for (const auto& [key, seat] : seats) seat->close(why);
+  for (const auto& [ticket, request] : requests) request->answer(why);
+  for (const auto& [seat, watch] : watches) watch->cancel(why);
+}
+
+Result<TaskName> CollectiveDesk::leader() const {
+  const std::vector<Member> members = members_->members().list();
+  if (members.empty()) return task_;
+  // The same for all without asking anybody: a chief leads, else the first worker, else whoever is
+  // first.
+  for (const char* job : {"chief", "master", "worker"}) {
+    const auto found =
+        std::ranges::find_if(members, [&](const Member& member) { return member.task.job == job; });
+    if (found != members.end()) return found->task;
+  }
+  return members.front().task;
+}
+
+void CollectiveDesk::ask(std::string_view device, uint64_t incarnation, std::string_view asker,
+                         std::string_view name, Cancellation* cancellation, Done<Tensor> done) {
+  TaskName task;
+  if (device.empty()) {
+    auto named = leader();
+    if (!named.ok()) return done(named.status());
+    task = *std::move(named);
+  } else {
+    auto parsed = DeviceName::parse(device);
+    if (!parsed.ok()) return done(parsed.status());
+    if (!parsed->names_task()) return done(internal("device ", device, " is on no task"));
+    task = parsed->task_name();
+  }
+  const RendezvousKey key = RendezvousKey::make(device, incarnation, asker, name);
+  if (task == task_) {
+    auto parts = RendezvousKey::parse(key.text);
+    if (!parts.ok()) return done(parts.status());
+    return serve(*parts, cancellation,
+                 Done<Delivery>([done = std::move(done)](Result<Delivery> delivery) mutable {
+                   if (!delivery.ok()) return done(delivery.status());
+                   done(std::move(delivery->tensor));
+                 }));
+  }
+  auto peer = members_->worker(task);
+  if (!peer.ok()) return done(peer.status());
+  WorkerService& worker = **peer;
+  worker.recv_tensor({.step_id = kStep,
+                      .rendezvous_key = key.text,
+                      .request_id = static_cast<int64_t>(host_.random.next())},
+                     {.cancellation = cancellation},
+                     Done<RecvTensorReply>([peer = *std::move(peer), done = std::move(done)](
+                                               Result<RecvTensorReply> reply) mutable {
+                       if (!reply.ok()) return done(reply.status());
+                       done(std::move(reply->delivery.tensor));
+                     }));
+}
+
+void CollectiveDesk::come(const std::shared_ptr<GroupSeat>& seat, uint64_t incarnation,
+                          int64_t size, std::chrono::milliseconds timeout,
+                          Cancellation* cancellation, Done<Group> done) {
+  const std::string lost = seat->lost_epoch();
+  const std::string name =
+      str_cat(kCome, "/", seat->group_key(), "/", size, "/", absl::Hex(incarnation), "/",
+              lost.empty() ? kEnd : std::string_view(lost), "/", timeout.count());
+  auto come = [self = shared_from_this(), seat, name, cancellation,
+               done = std::move(done)](Status reachable) mutable {
+    if (!reachable.ok()) return done(std::move(reachable));
+    self->ask("", 0, seat->device(), name, cancellation,
+              Done<Tensor>([self, seat, done = std::move(done)](Result<Tensor> answer) mutable {
+                if (!answer.ok()) return done(answer.status());
+                auto group = decoded(seat->group_key(), *answer);
+                if (!group.ok()) return done(group.status());
+                const auto is_news = seat->join(*group);
+                if (!is_news.ok()) return done(is_news.status());
+                if (*is_news) self->watch(seat, *group);
+                done(*std::move(group));
+              }));
+  };
+  const auto leads = leader();
+  if (!leads.ok()) return come(leads.status());
+  if (*leads == task_) return come(Status());
+  auto peer = members_->worker(*leads);
+  if (!peer.ok()) return come(peer.status());
+  // Tasks start in any order.
+  WorkerService& worker = **peer;
+  worker.get_status(
+      WhenDown::wait, {.cancellation = cancellation},
+      Done<GetStatusReply>([peer = *std::move(peer), leads = *leads,
+                            come = std::move(come)](Result<GetStatusReply> r) mutable {
+        come(r.ok()
+                 ? Status()
+                 : r.status().with(str_cat("asking ", leads.to_string(), ", who leads the group")));
+      }));
+}
+
+void CollectiveDesk::find_source(const GroupSeat& seat, const CollectiveGroup& group,
+                                 const std::string& instance, bool is_source,
+                                 Cancellation* cancellation, Done<int> done) {
+  ask("", 0, seat.device(),
+      str_cat(kSource, "/", group.key, "/", group.epoch, "/", is_source ? 1 : 0, "/", instance),
+      cancellation, Done<Tensor>([done = std::move(done)](Result<Tensor> answer) mutable {
+        if (!answer.ok()) return done(answer.status());
+        if (answer->dtype() != DType::i32 || answer->num_elements() != 1)
+          return done(internal("the leader answered with no rank"));
+        done(answer->item<int32_t>());
+      }));
+}
+
+void CollectiveDesk::watch(const std::shared_ptr<GroupSeat>& seat, const Group& group) {
+  const auto watch = std::make_shared<Cancellation>();
+  {
+    MutexLock lock(mutex_);
+    if (!closed_.ok()) return;
+    watches_[seat.get()] = watch;
+  }
+  ask("", 0, seat->device(), str_cat(kSource, "/", group->key, "/", group->epoch, "/0/", kEnd),
+      watch.get(), Done<Tensor>([seat, group, watch](Result<Tensor> answer) {
+        // Of two causes that a member hears of, the first counts.
+        const Status why = answer.ok() ? internal("the leader ended the group") : answer.status();
+        seat->lose(
+            group->epoch,
+            Status(Code::aborted, why.message().starts_with("group ")
+                                      ? why.message()
+                                      : str_cat("group ", group->key, " of ", group->members.size(),
+                                                " has lost its leader: ", why.message())));
+      }));
+}
+
+void CollectiveDesk::take(const GroupMember& from, int64_t group_key, const PieceName& name,
+                          Cancellation* cancellation, Done<Tensor> done) {
+  ask(from.device, from.incarnation, name.taker,
+      str_cat(kPiece, "/", group_key, "/", name.epoch, "/", name.round, "/", name.instance, "/",
+              name.signature, "/", name.piece),
+      cancellation, std::move(done));
+}
+
+void CollectiveDesk::lose(GroupSeat& seat, const CollectiveGroup& group, const Status& why) {
+  if (!seat.lose(group.epoch, why)) return;
+  std::shared_ptr<Cancellation> watch;
+  {
+    MutexLock lock(mutex_);
+    const auto found = watches_.find(&seat);
+    if (found != watches_.end()) {
+      watch = std::move(found->second);
+      watches_.erase(found);
+    }
+  }
+  if (watch != nullptr) watch->cancel(why);
+  // Nobody waits for the answer: a leader that is lost itself has told the others by that.
+  ask("", 0, seat.device(), str_cat(kLost, "/", group.key, "/", group.epoch, "/", told(why)),
+      nullptr, Done<Tensor>([](const Result<Tensor>&) {}));
+}
+
+void CollectiveDesk::serve(const RendezvousKey::Parts& key, Cancellation* cancellation,
+                           Done<Delivery> done) {
+  Words words(key.tensor_name);
+  const std::string_view kind = words.next();
+  if (kind != kPiece)
+    return lead(kind, words.rest(), key.destination_device, cancellation, std::move(done));
+  const int64_t group = words.number();
+  PieceName name;
+  name.epoch = words.next();
+  name.round = words.number();
+  name.instance = words.next();
+  name.signature = words.next();
+  name.piece = words.next();
+  name.taker = key.destination_device;
+  if (!words.is_good()) return done(invalid("'", key.tensor_name, "' is no piece of a collective"));
+  seat(group, key.source_device)->take(name, cancellation, std::move(done));
+}
+
+void CollectiveDesk::lead(std::string_view kind, std::string_view rest, std::string_view asker,
+                          Cancellation* cancellation, Done<Delivery> done) {
+  Words words(rest);
+  const Status bad = invalid("'", kind, "/", rest,
+                             "' is nothing that a leader of collectives is "
+                             "asked for");
+  const int64_t key = words.number();
+  if (kind == kCome) {
+    GroupBook::Coming coming{.key = key, .size = words.number(), .member = {}};
+    coming.member = {std::string(asker), words.number<uint64_t>(16)};
+    coming.lost_epoch = words.next();
+    if (coming.lost_epoch == kEnd) coming.lost_epoch.clear();
+    const int64_t timeout = words.number();
+    if (!words.is_good() || coming.size < 1 || coming.member.incarnation == 0 || timeout < 0)
+      return done(bad);
+    return enter(key, std::chrono::milliseconds(timeout), cancellation, std::move(done),
+                 [&](GroupBook& book, uint64_t ticket) {
+                   coming.ticket = ticket;
+                   return book.come(coming, str_cat(absl::Hex(host_.random.next())));
+                 });
+  }
+  GroupBook::Asking asking{.key = key, .epoch = std::string(words.next())};
+  if (kind == kSource) {
+    asking.is_source = words.number() == 1;
+    asking.instance = words.rest();
+    asking.device = asker;
+    if (!words.is_good()) return done(bad);
+    return enter(key, {}, cancellation, std::move(done), [&](GroupBook& book, uint64_t ticket) {
+      asking.ticket = ticket;
+      return book.ask(asking);
+    });
+  }
+  if (kind != kLost || !words.is_good()) return done(bad);
+  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> answers;
+  {
+    MutexLock lock(mutex_);
+    answers = settle(book_.lose(key, asking.epoch, str_cat(asker, " gave it up: ", words.rest())));
+  }
+  for (auto& [request, answer] : answers) request->answer(std::move(answer));
+  done(Delivery{.tensor = encoded(0)});
+}
+
+template <class Enter>
+void CollectiveDesk::enter(int64_t key, std::chrono::milliseconds timeout,
+                           Cancellation* cancellation, Done<Delivery> done, Enter enter) {
+  const auto request = std::make_shared<Request>();
+  request->key = key;
+  request->done = std::move(done);
+  uint64_t ticket = 0;
+  {
+    MutexLock lock(mutex_);
+    ticket = ++last_ticket_;
+  }
+  const auto leave_with = [weak = weak_from_this(), ticket,
+                           request = std::weak_ptr(request)](const Status& why) {
+    const auto self = weak.lock();
+    const auto waiting = request.lock();
+    if (self == nullptr || waiting == nullptr) return;
+    {
+      MutexLock lock(self->mutex_);
+      if (waiting->cancelled.ok()) waiting->cancelled = why;
+    }
+    self->leave(ticket, why);
+  };
+  // Before the request can be found: who answers it may end the cancellation's life.
+  if (cancellation != nullptr) request->registration = cancellation->on_cancel(leave_with);
+  if (timeout.count() > 0) {
+    request->timer = host_.timers.at(host_.clock.now() + timeout, [leave_with] {
+      leave_with(
+          Status(Code::deadline_exceeded, "Collective has timed out waiting for other workers."));
+    });
+  }
+  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> answers;
+  {
+    MutexLock lock(mutex_);
+    if (Status over = closed_.ok() ? request->cancelled : closed_; !over.ok()) {
+      answers.emplace_back(request, over);
+    } else {
+      requests_[ticket] = request;
+      answers = settle(enter(book_, ticket));
+    }
+  }
+  for (auto& [one, answer] : answers) one->answer(std::move(answer));
+}
+
+template <class Answers>
+std::vector<std::pair<std::shared_ptr<CollectiveDesk::Request>, Result<Delivery>>>
+CollectiveDesk::settle(Answers answers) {
+  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> settled;
+  for (auto& answer : answers) {
+    const auto found = requests_.find(answer.ticket);
+    if (found == requests_.end()) continue;
+    auto result = [&]() -> Result<Delivery> {
+      if constexpr (requires { answer.group; }) {
+        if (!answer.group.ok()) return answer.group.status();
+        return Delivery{.tensor = encoded(*answer.group)};
+      } else {
+        if (!answer.rank.ok()) return answer.rank.status();
+        return Delivery{.tensor = encoded(*answer.rank)};
+      }
+    }();
+    settled.emplace_back(std::move(found->second), std::move(result));
+    requests_.erase(found);
+  }
+  return settled;
+}
+
+void CollectiveDesk::leave(uint64_t ticket, const Status& why) {
+  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> answers;
+  {
+    MutexLock lock(mutex_);
+    const auto found = requests_.find(ticket);
+    if (found == requests_.end()) return;
+    const int64_t key = found->second->key;
+    answers = settle(book_.leave(key, ticket, why));
+    if (answers.empty()) answers = settle(book_.stop_asking(key, ticket, why));
+  }
+  for (auto& [request, answer] : answers) request->answer(std::move(answer));
+}
+
+}  // namespace millrace

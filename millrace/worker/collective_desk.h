@@ -1,0 +1,96 @@
+// CollectiveDesk: what a task does for collectives. It gives its devices their place in groups,
+// gets pieces for them from other tasks and serves those that others ask for; and if the task is
+// the leader it keeps the book of all groups.
+//
+// Everything goes from task to task as RecvTensor does, because that is the quickest way of every
+// transport: a peer asks for a tensor of the step kStep by a name that says what it wants. The
+// names are written and read here only; docs/design/collectives.md lists them.
+//
+// One per worker, and with the resources of all its devices. Any thread.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "millrace/base/host.h"
+#include "millrace/base/in_flight.h"
+#include "millrace/cluster/member_workers.h"
+#include "millrace/ops/collective/collectives.h"
+#include "millrace/worker/group_book.h"
+#include "millrace/worker/group_seat.h"
+#include "millrace/worker/peer_fetcher.h"
+
+namespace millrace {
+
+class CollectiveDesk final : public Collectives,
+                             public std::enable_shared_from_this<CollectiveDesk> {
+ public:
+  // Steps have ids of 57 bits; this is none of them.
+  static constexpr int64_t kStep = int64_t{1} << 60;
+  using Group = std::shared_ptr<const CollectiveGroup>;
+
+  // What `host` and `in_flight` refer to outlives what is under way.
+  CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members, const Host& host,
+                 InFlight& in_flight);
+
+  void begin(const CollectiveCall& call, KernelContext& context,
+             Done<std::shared_ptr<Exchange>> done) override;
+  std::string description() const override;
+  void close(const Status& why) override;
+
+  // A request of a peer, or of this task itself, whose key has been parsed. `cancellation` may be
+  // null, and lives until the answer.
+  void serve(const RendezvousKey::Parts& key, Cancellation* cancellation, Done<Delivery> done);
+
+  // For runs. `cancellation` lives until the answer.
+  const Host& host() const { return host_; }
+  // Brings a device to its group and waits for the others.
+  void come(const std::shared_ptr<GroupSeat>& seat, uint64_t incarnation, int64_t size,
+            std::chrono::milliseconds timeout, Cancellation* cancellation, Done<Group> done);
+  void find_source(const GroupSeat& seat, const CollectiveGroup& group, const std::string& instance,
+                   bool is_source, Cancellation* cancellation, Done<int> done);
+  void take(const GroupMember& from, int64_t group_key, const PieceName& name,
+            Cancellation* cancellation, Done<Tensor> done);
+  // The group is of no use any more; the leader tells the other members.
+  void lose(GroupSeat& seat, const CollectiveGroup& group, const Status& why);
+
+ private:
+  struct Request;
+
+  std::shared_ptr<GroupSeat> seat(int64_t group_key, std::string_view device);
+  // Asks the task that a device is on; the leader by an empty device.
+  void ask(std::string_view device, uint64_t incarnation, std::string_view asker,
+           std::string_view name, Cancellation* cancellation, Done<Tensor> done);
+  Result<TaskName> leader() const;
+  // Waits for the end of the group, and gives it up then.
+  void watch(const std::shared_ptr<GroupSeat>& seat, const Group& group);
+
+  // As the leader: enters a request into the book.
+  void lead(std::string_view kind, std::string_view rest, std::string_view asker,
+            Cancellation* cancellation, Done<Delivery> done);
+  template <class Enter>
+  void enter(int64_t key, std::chrono::milliseconds timeout, Cancellation* cancellation,
+             Done<Delivery> done, Enter enter);
+  void leave(uint64_t ticket, const Status& why);
+  template <class Answers>
+  std::vector<std::pair<std::shared_ptr<Request>, Result<Delivery>>> settle(Answers answers)
+      MR_REQUIRES(mutex_);
+
+  const TaskName task_;
+  const std::shared_ptr<MemberWorkers> members_;
+  const Host host_;
+  InFlight& in_flight_;
+
+  Mutex mutex_;
+  Status closed_ MR_GUARDED_BY(mutex_);
+  std::map<std::pair<int64_t, std::string>, std::shared_ptr<GroupSeat>> seats_ MR_GUARDED_BY(
+      mutex_);
+  GroupBook book_ MR_GUARDED_BY(mutex_);
+  uint64_t last_ticket_ MR_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, std::shared_ptr<Request>> requests_ MR_GUARDED_BY(mutex_);
+  std::map<GroupSeat*, std::shared_ptr<Cancellation>> watches_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

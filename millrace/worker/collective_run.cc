@@ -1,0 +1,227 @@
+#include "millrace/worker/collective_run.h"
+
+#include <utility>
+
+namespace millrace {
+namespace {
+
+// How much longer a member waits than the leader, which can say who is missing.
+constexpr std::chrono::milliseconds kGrace{1000};
+
+// An op that says UNAVAILABLE is taken for one that speaks of something else than its own peers
+// (INTERNAL then); ABORTED makes a program try again as well.
+Status as_told(const Status& why) {
+  return why.code() == Code::unavailable ? Status(Code::aborted, why.message()) : why;
+}
+
+}  // namespace
+
+CollectiveRun::CollectiveRun(std::shared_ptr<CollectiveDesk> desk, std::shared_ptr<GroupSeat> seat,
+                             CollectiveCall call, InFlight::Token token)
+    : desk_(std::move(desk)),
+      seat_(std::move(seat)),
+      call_(std::move(call)),
+      token_(std::move(token)),
+      started_(desk_->host().clock.now()) {}
+
+void CollectiveRun::begin(KernelContext& context, Done<std::shared_ptr<Exchange>> done) {
+  node_name_ = context.node_name();
+  instance_ =
+      str_cat(call_.instance_key, ".", context.where().frame, ".", context.where().iteration);
+  incarnation_ = context.step().device->incarnation;
+  begun_ = std::move(done);
+  auto round = seat_->round_of(*context.step().step_resources);
+  if (!round.ok()) return begun(round.status());
+  round_ = *std::move(round);
+  if (Status untold = seat_->check(*round_); !untold.ok()) return begun(std::move(untold));
+  watch_step(context);
+  start_timer(kGrace, "Collective has timed out waiting for other workers.");
+  come();
+}
+
+void CollectiveRun::watch_step(KernelContext& context) {
+  Cancellation* cancellation = context.step().cancellation;
+  if (cancellation == nullptr) return;
+  // Not inside the callback: what ends with this may have callbacks of the same step.
+  from_step_ = cancellation->on_cancel(
+      [weak = weak_from_this(), &endings = desk_->host().endings](const Status& why) {
+        endings.post([weak, why] {
+          if (const auto self = weak.lock()) self->fail(why);
+        });
+      });
+}
+
+void CollectiveRun::start_timer(std::chrono::milliseconds grace, std::string what) {
+  if (call_.timeout.count() == 0) return;
+  Timers::Timer timer = desk_->host().timers.at(
+      started_ + call_.timeout + grace, [weak = weak_from_this(), what = std::move(what)] {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        self->fail(Status(
+            Code::deadline_exceeded,
+            str_cat(what, " '", self->node_name_, "' on ", self->seat_->device(), ", instance ",
+                    self->call_.instance_key, " of group ", self->call_.group_key,
+                    ", has waited for ", self->call_.timeout.count(), " ms")));
+      });
+  {
+    MutexLock lock(mutex_);
+    std::swap(timer, timer_);
+  }
+}
+
+void CollectiveRun::come() {
+  if (Group group = seat_->group()) return has_come(std::move(group));
+  desk_->come(seat_, incarnation_, call_.group_size, call_.timeout, &stop_,
+              Done<Group>([self = shared_from_this()](Result<Group> group) {
+                self->has_come(std::move(group));
+              }));
+}
+
+void CollectiveRun::has_come(Result<Group> group) {
+  if (!group.ok()) return begun(group.status());
+  group_ = *std::move(group);
+  rank_ = group_->rank_of(seat_->device());
+  if (rank_ < 0 || static_cast<int64_t>(group_->members.size()) != call_.group_size)
+    return begun(internal("Collective Op ", node_name_, " has group_size ", call_.group_size,
+                          " and group_key ", call_.group_key, " but that group has size ",
+                          group_->members.size(), rank_ < 0 ? " and does not contain " : " with ",
+                          seat_->device()));
+  start_timer(std::chrono::milliseconds(0), "Collective has timed out during execution.");
+  if (Status status =
+          seat_->enter(shared_from_this(), *round_, *group_, instance_, call_.signature);
+      !status.ok())
+    return begun(std::move(status));
+  entered_ = true;
+  if (call_.part == CollectiveCall::Part::equal) return begun({});
+  find_source();
+}
+
+void CollectiveRun::find_source() {
+  desk_->find_source(*seat_, *group_, instance_, call_.part == CollectiveCall::Part::sends, &stop_,
+                     Done<int>([self = shared_from_this()](Result<int> rank) {
+                       if (!rank.ok()) return self->begun(rank.status());
+                       if (*rank < 0 || *rank >= self->size())
+                         return self->begun(internal("the leader names member ", *rank, " of ",
+                                                     self->size(), " as the source"));
+                       self->source_ = *rank;
+                       self->begun({});
+                     }));
+}
+
+void CollectiveRun::begun(Status status) {
+  if (status.ok()) {
+    // It may have failed while nobody looked.
+    MutexLock lock(mutex_);
+    status = failed_;
+  }
+  if (status.ok()) return begun_(std::static_pointer_cast<Exchange>(shared_from_this()));
+  fail(status);
+  end(status,
+      Done<void>([self = shared_from_this()](Status status) { self->begun_(std::move(status)); }));
+}
+
+void CollectiveRun::give(int to, std::string_view piece, Tensor tensor) {
+  seat_->give(shared_from_this(),
+              {.epoch = group_->epoch,
+               .round = round_->number(),
+               .instance = instance_,
+               .signature = {},
+               .piece = std::string(piece),
+               .taker = std::string(member(to))},
+              std::move(tensor));
+}
+
+void CollectiveRun::take(int from, std::string_view piece, Done<Tensor> done) {
+  desk_->take(group_->members[static_cast<size_t>(from)], group_->key,
+              {.epoch = group_->epoch,
+               .round = round_->number(),
+               .instance = instance_,
+               .signature = call_.signature,
+               .piece = std::string(piece),
+               .taker = seat_->device()},
+              &stop_,
+              Done<Tensor>([self = shared_from_this(), from,
+                            done = std::move(done)](Result<Tensor> came) mutable {
+                if (!came.ok()) return done(self->seen(from, came.status()));
+                done(std::move(came));
+              }));
+}
+
+Status CollectiveRun::seen(int from, const Status& status) {
+  {
+    MutexLock lock(mutex_);
+    if (!failed_.ok()) return failed_;
+  }
+  const bool is_behind = status.code() == Code::out_of_range;
+  const bool is_gone = status.code() == Code::unavailable ||
+                       status.payloads().contains(kWorkerPossiblyRestartedUrl) ||
+                       status.message().find("different device incarnation") != std::string::npos;
+  // A code that says that this step was cancelled, or that its input is exhausted, would be wrong.
+  const bool misleads = is_behind || is_gone || status.code() == Code::cancelled;
+  const Status why(misleads ? Code::aborted : status.code(),
+                   is_gone ? str_cat("group ", group_->key, " of ", size(), " has lost ",
+                                     member(from), ": ", status.message())
+                           : status.message());
+  if (is_gone || is_behind) desk_->lose(*seat_, *group_, why);
+  return why;
+}
+
+void CollectiveRun::fail(const Status& why) {
+  const auto self = shared_from_this();
+  bool is_waiting = false;
+  {
+    MutexLock lock(mutex_);
+    if (failed_.ok()) failed_ = as_told(why);
+    is_waiting = ended_ && laid_out_ > 0;
+    if (is_waiting) laid_out_ = 0;
+  }
+  stop_.cancel(why);
+  if (is_waiting) conclude();
+}
+
+void CollectiveRun::end(Status how, Done<void> done) {
+  {
+    MutexLock lock(mutex_);
+    if (failed_.ok()) failed_ = as_told(how);
+    ended_ = true;
+    end_ = std::move(done);
+    if (!failed_.ok()) laid_out_ = 0;
+    if (laid_out_ > 0) return;
+  }
+  conclude();
+}
+
+void CollectiveRun::laid_out() {
+  MutexLock lock(mutex_);
+  ++laid_out_;
+}
+
+void CollectiveRun::taken() {
+  {
+    MutexLock lock(mutex_);
+    if (laid_out_ == 0 || --laid_out_ > 0 || !ended_) return;
+  }
+  conclude();
+}
+
+void CollectiveRun::conclude() {
+  const auto self = shared_from_this();
+  Done<void> done;
+  Status how;
+  Timers::Timer timer;
+  {
+    MutexLock lock(mutex_);
+    done = std::move(end_);
+    how = failed_;
+    std::swap(timer, timer_);
+  }
+  if (!done) return;
+  // The step may be gone once this is answered, and with it the cancellation.
+  from_step_.release();
+  timer.cancel();
+  if (entered_) seat_->leave(*this, round_->number(), how);
+  round_.reset();
+  done(std::move(how));
+}
+
+}  // namespace millrace

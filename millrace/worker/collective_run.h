@@ -1,0 +1,79 @@
+// CollectiveRun: one run of one collective at one member, from when the op starts until what it has
+// laid out is taken. Gets the group, and from the leader who sends; gets pieces from peers; ends by
+// itself when the step is cancelled or the op's time is over. Keeps itself alive by its waits. Any
+// thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "millrace/base/in_flight.h"
+#include "millrace/ops/collective/collectives.h"
+#include "millrace/worker/collective_desk.h"
+#include "millrace/worker/group_seat.h"
+
+namespace millrace {
+
+class CollectiveRun final : public Exchange, public std::enable_shared_from_this<CollectiveRun> {
+ public:
+  CollectiveRun(std::shared_ptr<CollectiveDesk> desk, std::shared_ptr<GroupSeat> seat,
+                CollectiveCall call, InFlight::Token token);
+
+  // The context stays valid until `done` has an error, or end() has been answered.
+  void begin(KernelContext& context, Done<std::shared_ptr<Exchange>> done);
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(group_->members.size()); }
+  int source() const override { return source_; }
+  std::string_view member(int rank) const override {
+    return group_->members[static_cast<size_t>(rank)].device;
+  }
+  void give(int to, std::string_view piece, Tensor tensor) override;
+  void take(int from, std::string_view piece, Done<Tensor> done) override;
+  void fail(const Status& why) override;
+  void end(Status how, Done<void> done) override;
+
+  // From the seat: a piece waits to be taken, and has been.
+  void laid_out();
+  void taken();
+
+ private:
+  using Group = std::shared_ptr<const CollectiveGroup>;
+
+  void watch_step(KernelContext& context);
+  void start_timer(std::chrono::milliseconds grace, std::string what);
+  void come();
+  void has_come(Result<Group> group);
+  void find_source();
+  void begun(Status status);
+  // What of an error of a peer is told, and whether the group is lost with it.
+  Status seen(int from, const Status& status);
+  void conclude();
+
+  const std::shared_ptr<CollectiveDesk> desk_;
+  const std::shared_ptr<GroupSeat> seat_;
+  const CollectiveCall call_;
+  const InFlight::Token token_;
+  const Clock::Time started_;
+
+  // Of begin(), one after the other:
+  std::string node_name_, instance_;
+  uint64_t incarnation_ = 0;
+  std::shared_ptr<GroupSeat::Round> round_;
+  Done<std::shared_ptr<Exchange>> begun_;
+  Group group_;
+  int rank_ = 0, source_ = 0;
+  bool entered_ = false;
+
+  Cancellation stop_;
+  Cancellation::Registration from_step_;
+
+  Mutex mutex_;
+  Timers::Timer timer_ MR_GUARDED_BY(mutex_);
+  Status failed_ MR_GUARDED_BY(mutex_);
+  int64_t laid_out_ MR_GUARDED_BY(mutex_) = 0;
+  bool ended_ MR_GUARDED_BY(mutex_) = false;
+  Done<void> end_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

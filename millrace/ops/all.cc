@@ -26,16 +26,27 @@ namespace millrace {
 
 std::span<const OpRoom> op_rooms() {
   static constexpr OpRoom kRooms[] = {
-      {"flow", register_flow},       {"transfer", register_transfer},
-      {"array", register_array},     {"math", register_math},
-      {"state", register_state},     {"lists", register_lists},
-      {"text", register_text},       {"random", register_random},
-      {"nn", register_nn},           {"training", register_training},
-      {"files", register_files},     {"exchange", register_exchange},
-      {"tables", register_tables},   {"sampling", register_sampling},
-      {"summary", register_summary}, {"parsing", register_parsing},
-      {"image", register_image},     {"readers", register_readers},
-      {"sparse", register_sparse},   {"script", register_script},   {"collective", register_collective},
+      {"flow", register_flow},
+      {"transfer", register_transfer},
+      {"array", register_array},
+      {"math", register_math},
+      {"state", register_state},
+      {"lists", register_lists},
+      {"text", register_text},
+      {"random", register_random},
+      {"nn", register_nn},
+      {"training", register_training},
+      {"files", register_files},
+      {"exchange", register_exchange},
+      {"tables", register_tables},
+      {"sampling", register_sampling},
+      {"summary", register_summary},
+      {"parsing", register_parsing},
+      {"image", register_image},
+      {"readers", register_readers},
+      {"sparse", register_sparse},
+      {"script", register_script},
+      {"collective", register_collective},
   };
   return kRooms;
 }

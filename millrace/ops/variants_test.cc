@@ -113,9 +113,11 @@ TEST_CASE("variants of unknown types are refused") {
   VariantOps f;
   const Tensor other = Tensor::scalar(Variant{"other", "", {}});
   CHECK(f.sum_fails(other, other) ==
-        "there is no sum for a variant of type 'other', only for tensor lists and optionals");
+        "there is no sum for a variant of type 'other', only for tensor lists, optionals, tensor "
+        "maps");
   CHECK(run_op(f.ops, "ZerosLike", {other}).status().message() ==
-        "there is no ZerosLike for a variant of type 'other', only for tensor lists and optionals");
+        "there is no ZerosLike for a variant of type 'other', only for tensor lists, optionals, "
+        "tensor maps");
   CHECK_FALSE(run_op(f.ops, "ZerosLike", {Tensor::scalar(Variant())}).ok());
 }
 

@@ -7,7 +7,7 @@ namespace millrace {
 Status VariantArithmetic::refuse(const Variant& variant, std::string_view wanted) const {
   std::string known;
   for (const VariantType& type : types_.all())
-    str_append(&known, known.empty() ? ", only for " : " and ", type.plural);
+    str_append(&known, known.empty() ? ", only for " : ", ", type.plural);
   return invalid("there is no ", wanted, " for a variant of type '",
                  variant.type_name.substr(0, 100), "'", known);
 }

@@ -5,10 +5,12 @@
 
 #include "absl/container/flat_hash_set.h"
 
+#include "millrace/autodiff/function_gradient.h"
 #include "millrace/base/str_cat.h"
 #include "millrace/graph/graph.h"
 #include "millrace/graph/import.h"
 #include "millrace/graph/validate.h"
+#include "millrace/plan/lower.h"
 
 namespace millrace::python {
 namespace {
@@ -32,16 +34,30 @@ class Mapping {
     }
   }
 
-  // Returns which of the mapped inputs some node reads.
-  std::vector<bool> apply() && {
+  void apply() {
     for (const MappedInput& input : mapped_) {
       stand_ins_.push_back(stand_in(free_name(input.source), input.type));
     }
     for (wire::NodeDef& node : def_.nodes) {
       for (std::string& input : node.inputs) redirect(input);
     }
-    for (wire::NodeDef& node : stand_ins_) def_.nodes.push_back(std::move(node));
-    return std::move(is_read_);
+    def_.nodes.insert(def_.nodes.end(), stand_ins_.begin(), stand_ins_.end());
+  }
+
+  // Whether some node reads the i-th mapped input.
+  bool is_read(size_t i) const { return is_read_[i]; }
+
+  // Names the mapped inputs again where nodes read stand-ins.
+  void undo(wire::NodeDef& node) const {
+    for (std::string& input : node.inputs) {
+      const bool is_control = input.starts_with('^');
+      const TensorName name = parse_tensor_name(std::string_view(input).substr(is_control ? 1 : 0));
+      for (size_t i = 0; i < mapped_.size(); ++i) {
+        if (stand_ins_[i].name != name.node) continue;
+        input = str_cat(is_control ? "^" : "", mapped_[i].name);
+        break;
+      }
+    }
   }
 
  private:
@@ -73,22 +89,30 @@ class Mapping {
 Result<std::vector<wire::NodeDef>> importable_nodes(wire::GraphDef def,
                                                     std::span<const MappedInput> mapped,
                                                     const OpRegistry& ops) {
-  def.functions.clear();
   std::vector<wire::NodeDef> nodes = def.nodes;
-  std::vector<bool> is_read(mapped.size(), false);
-  if (!mapped.empty()) is_read = Mapping(def, mapped).apply();
-  MR_ASSIGN(const Graph graph, import_graph(def, ops));
+  const size_t own = nodes.size();
+  Mapping mapping(def, mapped);
+  mapping.apply();
+  MR_ASSIGN(Graph graph, import_graph(def, ops));
   MR_TRY(validate(graph));
   for (size_t i = 0; i < mapped.size(); ++i) {
-    if (is_read[i] || find_endpoint(graph, mapped[i].name).ok()) continue;
+    if (mapping.is_read(i) || find_endpoint(graph, mapped[i].name).ok()) continue;
     return invalid("Attempted to map inputs that were not found in graph_def: [", mapped[i].name,
                    "]");
+  }
+  if (!def.functions.empty()) {
+    StandIns outputs;
+    MR_TRY(lower_functions(graph, outputs, {.differentiate = differentiated}));
+    nodes = export_graph(graph).nodes;
+    for (wire::NodeDef& node : nodes) mapping.undo(node);
   }
   MR_ASSIGN(const std::vector<NodeId> order, topological_order(graph));
   std::vector<wire::NodeDef> ordered;
   ordered.reserve(nodes.size());
   for (const NodeId id : order) {
-    if (id < nodes.size()) ordered.push_back(std::move(nodes[id]));
+    // What stands for mapped inputs comes behind the nodes that were given, before those of bodies.
+    if (id >= own && id < own + mapped.size()) continue;
+    ordered.push_back(std::move(nodes[id]));
   }
   return ordered;
 }

@@ -23,10 +23,12 @@ struct MappedInput {
 };
 
 // The nodes of `def`, each after those that it reads, except for what comes round a loop; in their
-// own order if that is one. Inputs stay as they are written, also those in `mapped`. Functions are
-// left out: a node that calls one has an unknown op.
-// Errors: NOT_FOUND for unknown ops; INVALID_ARGUMENT for whatever else import_graph and validate
-// refuse, and for a mapped input that is neither read nor an output of a node.
+// own order if that is one. Inputs stay as they are written, also those in `mapped`. Where there
+// are functions, their bodies take the place of calls (plan/lower.h): what the program does next,
+// gradients above all, knows of none. Nodes that called them keep their names, as IdentityN or
+// NoOp. Errors: NOT_FOUND for unknown ops; INVALID_ARGUMENT for whatever else import_graph and
+// validate refuse, and for a mapped input that is neither read nor an output of a node; those of
+// lower_functions.
 Result<std::vector<wire::NodeDef>> importable_nodes(wire::GraphDef def,
                                                     std::span<const MappedInput> mapped,
                                                     const OpRegistry& ops);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/import.h"
+#include "millrace/graph/testing/test_ops.h"
 #include "millrace/op/infer.h"
 
 namespace millrace::python {
@@ -112,6 +114,43 @@ TEST_CASE("mapping what is not there is refused; what nobody reads is fine") {
     CHECK(importable_nodes(def, {{each}}, ops.registry).status().message() ==
           "Attempted to map inputs that were not found in graph_def: [" + each.name + "]");
   }
+}
+
+wire::GraphDef with_a_call() {
+  return export_graph(testing::graph_of(R"(
+    function twice "x: T -> y: T | T: type" {
+      sum = Add(x, x, T=$T)
+      return y = sum:z:0
+    }
+    a = Const(1.0)
+    b = twice(a)
+    c = Identity(b)
+  )"));
+}
+
+TEST_CASE("the bodies of functions take the place of calls, which keep their names") {
+  const auto nodes = importable_nodes(with_a_call(), {}, testing::test_ops());
+  REQUIRE(nodes.ok());
+  CHECK(names(nodes) == "a b/call/_3/sum b c");
+  CHECK((*nodes)[1].op == "Add");
+  CHECK((*nodes)[2].op == "IdentityN");
+  CHECK((*nodes)[3].inputs == std::vector<std::string>{"b/call/_3/sum"});
+}
+
+TEST_CASE("the bodies of functions read what is mapped") {
+  const MappedInput a{"a", "other", {DType::f32}};
+  const auto nodes = importable_nodes(with_a_call(), {{a}}, testing::test_ops());
+  REQUIRE(nodes.ok());
+  CHECK(names(nodes) == "a b/call/_4/sum b c");
+  CHECK((*nodes)[1].inputs == std::vector<std::string>{"a", "a"});
+}
+
+TEST_CASE("a call that does not fit its function is refused with both names") {
+  wire::GraphDef def = with_a_call();
+  def.functions.front().returns.clear();
+  const Status status = importable_nodes(def, {}, testing::test_ops()).status();
+  CHECK(status.code() == Code::invalid_argument);
+  CHECK(status.message().find("twice") != std::string::npos);
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ def import_graph_def(
 ):
     """Adds the nodes of a GraphDef to the default graph.
 
+    Where it has functions, their bodies take the place of the nodes that call them, conditionals and
+    loops among these, as plain nodes; nodes that called them keep their names and outputs.
+
     Args:
       graph_def: a GraphDef, or its bytes.
       input_map: {"name" or "name:index": Tensor} to be read instead of what the nodes name.
@@ -99,7 +102,7 @@ class _Import:
             if first is None:
                 raise ValueError(f"Node '{name}': every input comes round a loop, none from before")
             inputs = [first if tensor is None else tensor for tensor in inputs]
-        before = [self._made[text[1:]] for text in texts if text.startswith("^")]
+        before = [self._operation(text[1:]) for text in texts if text.startswith("^")]
         graph = self._graph
         full_name = graph.op_name(self._scope + name + "/" if self._scope else name, op)
         with graph.control_dependencies(before), graph.device(device or None):
@@ -122,6 +125,11 @@ class _Import:
             for group in groups
         ]
         return {**attrs, "_class": moved}
+
+    def _operation(self, name):
+        """What a node waits for: one of the nodes, or what is read in the place of one."""
+        mapped = self._input_map.get(name)
+        return self._made[name] if mapped is None else mapped.op
 
     def _tensor(self, text):
         """What a node reads; None for a node that is still to come."""

@@ -153,9 +153,11 @@ int check_gradient(const OpDef& op, const Example& example) {
   return number;
 }
 
-// Rounds, and has the gradient of what it stands for: differences show the stairs.
+// Rounds, and has the gradient of what it stands for: differences show the stairs. A random gamma
+// moves with its distribution, and not as the numbers do that it is drawn from.
 bool goes_straight_through(const OpDef& op) {
-  return op.name.starts_with("QuantizeAndDequantize") || op.name.starts_with("FakeQuant");
+  return op.name.starts_with("QuantizeAndDequantize") || op.name.starts_with("FakeQuant") ||
+         op.name.starts_with("StatelessRandomGamma");
 }
 
 TEST_CASE("the gradient of every op is that of finite differences at the values of its examples") {

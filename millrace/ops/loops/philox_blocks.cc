@@ -49,14 +49,16 @@ void PhiloxBlocks::skip(uint64_t blocks) {
 Result<std::unique_ptr<PhiloxStream>> PhiloxStream::create(const AttrView& attrs, Random* random) {
   MR_ASSIGN(const int64_t seed, attrs.integer("seed"));
   MR_ASSIGN(const int64_t seed2, attrs.integer("seed2"));
-  auto first = static_cast<uint64_t>(seed), second = static_cast<uint64_t>(seed2);
-  if (first == 0 && second == 0) {
-    const std::unique_ptr<Random> own = random == nullptr ? make_random() : nullptr;
-    Random& chance = random == nullptr ? *own : *random;
-    first = chance.next();
-    second = chance.next();
-  }
-  return std::make_unique<PhiloxStream>(PhiloxBlocks::of_seeds(first, second));
+  if (seed == 0 && seed2 == 0) return unseeded(random);
+  return std::make_unique<PhiloxStream>(
+      PhiloxBlocks::of_seeds(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2)));
+}
+
+std::unique_ptr<PhiloxStream> PhiloxStream::unseeded(Random* random) {
+  const std::unique_ptr<Random> own = random == nullptr ? make_random() : nullptr;
+  Random& chance = random == nullptr ? *own : *random;
+  const uint64_t first = chance.next();
+  return std::make_unique<PhiloxStream>(PhiloxBlocks::of_seeds(first, chance.next()));
 }
 
 PhiloxBlocks PhiloxStream::reserve(uint64_t blocks) {

@@ -81,6 +81,7 @@ class PhiloxStream {
   // From the attributes "seed" and "seed2"; both 0 means seeds out of `random`, or of the system's
   // if that is null.
   static Result<std::unique_ptr<PhiloxStream>> create(const AttrView& attrs, Random* random);
+  static std::unique_ptr<PhiloxStream> unseeded(Random* random);
   explicit PhiloxStream(PhiloxBlocks blocks) : blocks_(blocks) {}
 
   // The next blocks, which nobody else gets. Thread-safe.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/gather.h"
 
 namespace millrace {
 namespace {
@@ -192,6 +194,17 @@ Status draw_classes(const Tensor& logits, int64_t samples, PhiloxBlocks blocks, 
     }
   }
   return {};
+}
+
+Result<Tensor> shuffled_rows(const Tensor& value, PhiloxBlocks blocks, CancelProbe probe) {
+  const auto number = static_cast<size_t>(value.shape().dim(0));
+  std::vector<int64_t> rows(number);
+  std::iota(rows.begin(), rows.end(), int64_t{0});
+  PhiloxWords words(blocks);
+  for (size_t i = 0; i + 1 < number; ++i)
+    std::swap(rows[i], rows[i + words.next() % static_cast<uint32_t>(number - i)]);
+  const Tensor order = Tensor::vector<int64_t>(std::span<const int64_t>(rows));
+  return gather(value, order, 0, 0, probe);
 }
 
 }  // namespace millrace

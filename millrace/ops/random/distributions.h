@@ -35,4 +35,7 @@ std::array<double, 2> normal_doubles(const PhiloxBlock& block);
 Status draw_classes(const Tensor& logits, int64_t samples, PhiloxBlocks blocks, Tensor& out,
                     CancelProbe probe);
 
+// The rows of a tensor of rank 1 or more, in an order that the words of blocks decide.
+Result<Tensor> shuffled_rows(const Tensor& value, PhiloxBlocks blocks, CancelProbe probe);
+
 }  // namespace millrace

@@ -15,4 +15,11 @@ Status register_gamma_and_poisson(OpRegistry& ops);
 // Ops without state, whose numbers their inputs decide: StatelessRandomUniform and its kin.
 Status register_stateless(OpRegistry& ops);
 
+// Ops whose state is a variable, the generator: StatefulUniform, RngSkip and their kin; and
+// NonDeterministicInts.
+Status register_stateful(OpRegistry& ops);
+
+// RandomIndexShuffle: where an index goes in a random order.
+Status register_index_shuffle(OpRegistry& ops);
+
 }  // namespace millrace

@@ -1,11 +1,8 @@
 // Part of families.h: register_random.
-#include <numeric>
-
 #include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/cpu_loops.h"
-#include "millrace/ops/loops/gather.h"
 #include "millrace/ops/random/distributions.h"
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/random/sizes.h"
@@ -76,15 +73,9 @@ class ShuffleKernel final : public Kernel {
       context.set_output(0, context.take_input(0));
       return {};
     }
-    const auto number = static_cast<size_t>(value.shape().dim(0));
-    std::vector<int64_t> rows(number);
-    std::iota(rows.begin(), rows.end(), int64_t{0});
-    PhiloxWords words(stream_->reserve((number + 2) / 4));
-    for (size_t i = 0; i + 1 < number; ++i)
-      std::swap(rows[i], rows[i + words.next() % static_cast<uint32_t>(number - i)]);
-    CancelProbe probe(context);
-    const Tensor order = Tensor::vector<int64_t>(std::span<const int64_t>(rows));
-    return context.set_output(0, gather(value, order, 0, 0, probe));
+    const auto number = static_cast<uint64_t>(value.shape().dim(0));
+    return context.set_output(
+        0, shuffled_rows(value, stream_->reserve((number + 2) / 4), CancelProbe(context)));
   }
 
  private:
@@ -177,6 +168,8 @@ Status register_random(OpRegistry& ops) {
       .examples = {"[[0 0] [0 0]], 3", "[[5]], 2 -> [[0 0]]"},
   }));
   MR_TRY(register_gamma_and_poisson(ops));
+  MR_TRY(register_stateful(ops));
+  MR_TRY(register_index_shuffle(ops));
   return register_stateless(ops);
 }
 

@@ -1,9 +1,14 @@
 // Part of families.h: register_stateless.
+#include <algorithm>
+
 #include "millrace/op/bind.h"
+#include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/random/binomial.h"
 #include "millrace/ops/random/distributions.h"
 #include "millrace/ops/random/families.h"
+#include "millrace/ops/random/samples.h"
 #include "millrace/ops/random/sizes.h"
 
 namespace millrace {
@@ -113,6 +118,50 @@ Status infer_key_and_counter(InferContext& context) {
   return {};
 }
 
+// As many samples of each alpha (or rate) as the shape has room for.
+Result<Tensor> stateless_samples(KernelContext& context, Begins begins, Sampled sampled) {
+  const Tensor& parameters = context.input(begins == Begins::with_seed ? 2 : 4);
+  MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
+  MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins));
+  const auto whole = shape.dims(), own = parameters.shape().dims();
+  if (own.size() > whole.size() || !std::equal(own.rbegin(), own.rend(), whole.rbegin()))
+    return invalid("Shape passed in must end with broadcasted shape.");
+  MR_ASSIGN(Tensor made, context.allocate(0, shape));
+  if (made.num_elements() == 0) return made;
+  const SampleLoops loops = sample_loops(parameters.dtype(), made.dtype());
+  MR_TRY(fill_samples(sampled, loops, parameters, blocks, made, CancelProbe(context)));
+  return made;
+}
+
+Result<Tensor> stateless_binomial(KernelContext& context) {
+  MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
+  MR_ASSIGN(const PhiloxBlocks blocks, seeded(context.input(1)));
+  return draw_binomial(context, shape, context.input(2), context.input(3), blocks);
+}
+
+// How a sample moves with alpha, for each one of it; alpha is the last input.
+Status stateless_gamma_gradient(GradContext& g) {
+  const int slot = g.num_inputs() - 1;
+  const Endpoint alpha = g.input(slot);
+  if (g.dtype(alpha) != DType::f32 && g.dtype(alpha) != DType::f64)
+    return unimplemented("the gradient of random gammas of type ", dtype_name(g.dtype(alpha)));
+  const Endpoint slopes = g.add("RandomGammaGrad", {alpha, g.output(0)});
+  const Endpoint moved = g.add("Mul", {g.grad(), slopes});
+  // The axes that alpha lacks are the first ones.
+  const Endpoint lacking = g.add("Sub", {g.add("Rank", {g.output(0)}), g.add("Rank", {alpha})});
+  const Endpoint axes = g.add("Range", {g.scalar(DType::i32, 0), lacking, g.scalar(DType::i32, 1)});
+  g.set_input_grad(slot, g.add("Sum", {moved, axes}));
+  return {};
+}
+
+// The rows in another order, as RandomShuffle has them.
+Result<Tensor> stateless_shuffle(KernelContext& context) {
+  MR_ASSIGN(const PhiloxBlocks blocks, counted(context));
+  const Tensor& value = context.input(0);
+  if (value.shape().is_scalar() || value.shape().dim(0) < 2) return context.take_input(0);
+  return shuffled_rows(value, blocks, CancelProbe(context));
+}
+
 struct StatelessOp {
   std::string_view name, doc;
   Distribution distribution;
@@ -197,6 +246,73 @@ Status register_stateless_integers(OpRegistry& ops) {
   });
 }
 
+Status register_stateless_samples(OpRegistry& ops) {
+  const auto gamma = [](Begins begins) {
+    return kernel([begins](KernelContext& context) {
+      return stateless_samples(context, begins, Sampled::gamma);
+    });
+  };
+  const std::string doc = "Random numbers of gamma distributions of shape alpha";
+  MR_TRY(ops.add({
+      .name = "StatelessRandomGammaV2",
+      .doc = doc + ", that two seeds decide; the shape ends with alpha's.",
+      .signature = "shape: T, seed: Tseed, alpha: dtype -> output: dtype | "
+                   "dtype: {half, float, double}, T: {int32, int64}, "
+                   "Tseed: {int32, int64} = int64",
+      .infer = infer_sized,
+      .cpu = gamma(Begins::with_seed),
+      .grad = stateless_gamma_gradient,
+      .examples = {"[3 2], [1 2], [1 0.5]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "StatelessRandomGammaV3",
+      .doc = doc + ", that a key and a counter decide; the shape ends with alpha's.",
+      .signature = "shape: shape_dtype, key: uint64, counter: uint64, alg: int32, alpha: dtype -> "
+                   "output: dtype | dtype: {half, float, double}, "
+                   "shape_dtype: {int32, int64} = int32",
+      .infer = infer_sized,
+      .cpu = gamma(Begins::with_counter),
+      .grad = stateless_gamma_gradient,
+      .examples = {"[3 2], [1], [2 3], 1, [1 0.5]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "StatelessRandomPoisson",
+      .doc = "Random numbers of Poisson distributions, that two seeds decide; the shape ends with "
+             "the rates'.",
+      .signature = "shape: T, seed: Tseed, lam: Rtype -> output: dtype | "
+                   "Rtype: {half, float, double, int32, int64}, "
+                   "dtype: {half, float, double, int32, int64}, T: {int32, int64}, "
+                   "Tseed: {int32, int64} = int64",
+      .infer = infer_sized,
+      .cpu = kernel([](KernelContext& context) {
+        return stateless_samples(context, Begins::with_seed, Sampled::poisson);
+      }),
+      .not_differentiable = "it gives counts, which jump",
+      .examples = {"[3 2], [1 2], [1 20]", "[2], [1 2], 0 -> [0 0]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "StatelessRandomBinomial",
+      .doc = "Random numbers of successes in counts trials, that two seeds decide.",
+      .signature = "shape: S, seed: Tseed, counts: T, probs: T -> output: dtype | "
+                   "S: {int32, int64}, Tseed: {int32, int64} = int64, "
+                   "T: {half, float, double, int32, int64} = double, "
+                   "dtype: {half, float, double, int32, int64} = int64",
+      .infer = infer_sized,
+      .cpu = kernel(stateless_binomial),
+      .not_differentiable = "it gives counts, which jump",
+      .examples = {"[2 3], [1 2], [5 9 0], 1 -> [[5 9 0] [5 9 0]]", "[2], [1 2], 7, 0 -> [0 0]"},
+  }));
+  return ops.add({
+      .name = "StatelessShuffle",
+      .doc = "The rows of value in random order, that a key and a counter decide.",
+      .signature = "value: T, key: uint64, counter: uint64, alg: int32 -> output: T | T: type",
+      .infer = infer::same_as_input,
+      .cpu = kernel(stateless_shuffle),
+      .not_differentiable = "where the rows go is kept nowhere",
+      .examples = {"[1 2 3], [1], [1 2], 1 -> [3 2 1]", "5, [1], [1 2], 1 -> 5"},
+  });
+}
+
 Status register_keys(OpRegistry& ops) {
   for (const char* name : {"StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg"}) {
     const bool has_algorithm = std::string_view(name).ends_with("Alg");
@@ -241,6 +357,7 @@ Status register_stateless(OpRegistry& ops) {
             "Random numbers, normal with mean 0 and deviation 1, none further than 2 from 0",
             Distribution::truncated_normal}));
   MR_TRY(register_stateless_integers(ops));
+  MR_TRY(register_stateless_samples(ops));
   MR_TRY(ops.add({
       .name = "StatelessMultinomial",
       .doc = "num_samples classes for each row of logits, drawn with the probabilities "

@@ -25,6 +25,8 @@ int main_of(int argc, char** argv) {
   add_run(app, invocation);
   add_check(app, invocation);
   add_config(app, invocation);
+  add_explain(app, invocation);
+  add_join(app, invocation);
   add_serve(app, invocation);
   add_status(app, invocation);
   add_version(app, invocation);

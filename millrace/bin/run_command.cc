@@ -1,13 +1,20 @@
 // Part of verbs.h: `millrace run`.
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
+#include "millrace/base/random.h"
+#include "millrace/bin/job_flags.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/launch/local_run.h"
-#include "millrace/launch/plan.h"
+#include "millrace/launch/slurm/srun.h"
 
 namespace millrace {
 namespace {
@@ -22,75 +29,63 @@ closed and empty). A task that fails ends the job. Ctrl-C ends everything, a sec
 Nothing that a task started outlives this command.
 
 Examples:
+  millrace run word_count.yaml                            what the file says: docs/job_file.md
   millrace run --job files=1 --job reduce=1 --job map=2 --until map -- python3 word_count.py
   millrace run --job ps=1 --job worker=4 --log-dir logs --timeout 2h -- python3 train.py --steps 1000
   millrace run --job worker=2 --release-ports -- ./a_program_that_binds_its_port_itself
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 the command line makes no sense, 130 interrupted.)";
 
-// CLI11 does not know of what follows "--".
-class RunFormatter : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App* app, std::string name) const override {
-    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
-    return usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND [ARGUMENT...]");
-  }
-};
-
 // The flags as they stand on the command line.
 struct RunFlags {
-  std::vector<std::string> jobs;
-  std::vector<std::string> until;
-  std::vector<std::string> environment;
-  std::string directory;
-  std::string host = JobSpec().host;
+  JobFlags job;
+  std::string where = "local";
+  std::string host;
   std::string log_directory;
-  std::string timeout;
-  std::string grace = "5s";
   int first_port = 0;
   bool release_ports = false;
   bool dry_run = false;
 };
 
-Result<JobSpec> job_of(const RunFlags& flags, const std::vector<std::string>& command) {
-  JobSpec job;
-  for (const std::string& text : flags.jobs) {
-    MR_ASSIGN(RoleSpec role, parse_role(text));
-    job.roles.push_back(std::move(role));
-  }
-  for (const std::string& text : flags.environment) {
-    MR_ASSIGN(EnvironmentEntry entry, parse_environment_entry(text));
-    job.environment.push_back(std::move(entry));
-  }
-  job.until = flags.until;
-  job.command = command;
-  job.directory = flags.directory;
-  job.host = flags.host;
+Result<JobSpec> local_job_of(const RunFlags& flags, const std::vector<std::string>& extras,
+                             const std::vector<std::string>& command) {
+  MR_ASSIGN(JobSpec job, job_of(flags.job, extras, command));
+  if (!flags.host.empty()) job.host = flags.host;
   if (flags.first_port != 0) job.first_port = flags.first_port;
   if (flags.release_ports) job.ports = PortHandling::released;
-  MR_ASSIGN(job.grace, parse_duration(flags.grace).with("--grace"));
-  if (!flags.timeout.empty()) {
-    MR_ASSIGN(job.time_limit, parse_duration(flags.timeout).with("--timeout"));
-  }
   MR_TRY(check(job));
   return job;
 }
 
-// What stands before "--" and is no flag of ours; most often the command, without its "--".
-Status check_extras(const std::vector<std::string>& extras) {
-  if (extras.empty()) return {};
-  if (extras[0].starts_with("-"))
-    return invalid("unknown flag ", extras[0], "; millrace run --help lists those there are");
-  std::string text;
-  for (const std::string& extra : extras) str_append(&text, " ", shell_quoted(extra));
-  return invalid("'", extras[0], "' was not expected; write the command after '--': --",
-                 text.substr(0, 200));
+// A name of this machine that others may know; "localhost" if it has none.
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+// How the tasks are got at, unless they run on this machine.
+Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job) {
+  if (flags.where == "local") return std::optional<Reach>();
+  if (flags.where != "srun")
+    return invalid("--on ", flags.where, ": there are local, and srun in an allocation of Slurm");
+  if (std::getenv("SLURM_JOB_ID") == nullptr)
+    return invalid(
+        "--on srun: this is no allocation of Slurm; ask for one with salloc, or with "
+        "millrace explain FILE --on slurm | sbatch");
+  return std::optional<Reach>(srun_reach(job, flags.host.empty() ? host_name() : flags.host));
+}
+
+// Nobody guesses it.
+std::string new_token() {
+  const auto random = make_random();
+  std::string token;
+  for (int i = 0; i < 4; ++i) str_append(&token, random->next());
+  return token;
 }
 
 int run(const RunFlags& flags, const std::vector<std::string>& extras,
         const std::vector<std::string>& command) {
-  if (Status status = check_extras(extras); !status.ok()) return complain("run", status);
-  Result<JobSpec> job = job_of(flags, command);
+  Result<JobSpec> job = local_job_of(flags, extras, command);
   if (!job.ok()) return complain("run", job.status());
   if (flags.dry_run) {
     Result<std::string> plan = describe_local_run(*job);
@@ -98,8 +93,12 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
     std::cout << *plan;
     return kDone;
   }
-  Result<JobReport> report =
-      run_locally(*job, {.log_directory = flags.log_directory, .clock = Clock::real()});
+  Result<std::optional<Reach>> reach = reach_of(flags, *job);
+  if (!reach.ok()) return complain("run", reach.status());
+  Result<JobReport> report = run_locally(*job, {.log_directory = flags.log_directory,
+                                                .reach = *reach ? &**reach : nullptr,
+                                                .token = new_token(),
+                                                .clock = Clock::real()});
   if (!report.ok()) return complain("run", report.status());
   return exit_code(*report);
 }
@@ -110,31 +109,17 @@ void add_run(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* verb = app.add_subcommand("run", "Run a cluster of tasks on this machine");
   verb->footer(kRunFooter);
-  verb->formatter(std::make_shared<RunFormatter>());
-  verb->prefix_command();  // from the first word that is no flag of ours: check_extras() explains
-  verb->add_option("--job", flags->jobs, "A job and how many tasks it has; may be repeated")
-      ->type_name("NAME=COUNT")
-      ->required()
-      ->allow_extra_args(false);
-  verb->add_option("--until", flags->until,
-                   "Jobs whose success ends the run (default: chief, master and worker; else all)")
-      ->type_name("NAME,...")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb->add_option("--env", flags->environment, "Set in every task; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  verb->add_option("--cwd", flags->directory, "Directory that the tasks run in")->type_name("DIR");
+  add_job_flags(*verb, flags->job);
   verb->add_option("--log-dir", flags->log_directory, "Also write DIR/map_0.log and so on")
       ->type_name("DIR");
-  verb->add_option("--timeout", flags->timeout, "The job fails when it takes longer")
-      ->type_name("DURATION");
-  verb->add_option("--grace", flags->grace, "From SIGTERM to SIGKILL when a task has to end")
-      ->type_name("DURATION")
+  verb->add_option("--on", flags->where,
+                   "Where the tasks run: local, or srun in an allocation of Slurm")
+      ->type_name("PLACE")
       ->capture_default_str();
-  verb->add_option("--host", flags->host, "Address that the tasks listen on")
-      ->type_name("HOST")
-      ->capture_default_str();
+  verb->add_option("--host", flags->host,
+                   "Address that the tasks listen on (127.0.0.1); with --on srun, by which they "
+                   "find this machine (its name)")
+      ->type_name("HOST");
   verb->add_option("--ports", flags->first_port, "First port; the tasks get this and the following")
       ->type_name("PORT")
       ->check(whole_number(1, 65535));

@@ -34,6 +34,8 @@ struct Invocation {
 void add_run(CLI::App& app, Invocation& invocation);
 void add_check(CLI::App& app, Invocation& invocation);
 void add_config(CLI::App& app, Invocation& invocation);
+void add_explain(CLI::App& app, Invocation& invocation);
+void add_join(CLI::App& app, Invocation& invocation);
 void add_serve(CLI::App& app, Invocation& invocation);
 void add_status(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);

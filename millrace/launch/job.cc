@@ -46,6 +46,16 @@ Status check_roles(const std::vector<RoleSpec>& roles) {
   return {};
 }
 
+Status check_environment(const std::vector<EnvironmentEntry>& environment) {
+  for (const auto& [name, value] : environment) {
+    if (!is_variable_name(name))
+      return invalid("'", name, "' is no name of an environment variable");
+    if (is_set_by_launchers(name))
+      return invalid("environment variable ", name, " is set for each task by the launcher");
+  }
+  return {};
+}
+
 Status check_ports(const JobSpec& job) {
   MR_TRY(HostPort::parse(HostPort{job.host, 1}.to_string()).with(str_cat("host '", job.host, "'")));
   if (!job.first_port) return {};
@@ -62,17 +72,26 @@ Status check(const JobSpec& job) {
   for (const std::string& name : job.until)
     if (!has_role(job, name))
       return invalid("--until ", name, ": no such job; there are: ", names_of(job.roles));
-  if (job.command.empty() || job.command[0].empty())
-    return invalid("no command to run; write it after '--', for example: -- python3 train.py");
-  for (const auto& [name, value] : job.environment) {
-    if (!is_variable_name(name))
-      return invalid("'", name, "' is no name of an environment variable");
-    if (is_set_by_launchers(name))
-      return invalid("environment variable ", name, " is set for each task by the launcher");
+  for (const RoleSpec& role : job.roles) {
+    const std::vector<std::string>& command = command_of(job, role);
+    if (command.empty() || command[0].empty())
+      return invalid("no command to run; write it after '--', for example: -- python3 train.py");
+    MR_TRY(check_environment(role.environment));
   }
+  MR_TRY(check_environment(job.environment));
   if (job.grace < milliseconds(0)) return invalid("the grace time is negative");
   if (job.time_limit && *job.time_limit <= milliseconds(0)) return invalid("the time limit is 0");
   return check_ports(job);
+}
+
+const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& role) {
+  return role.command.empty() ? job.command : role.command;
+}
+
+std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec& role) {
+  std::vector<EnvironmentEntry> entries = job.environment;
+  entries.insert(entries.end(), role.environment.begin(), role.environment.end());
+  return entries;
 }
 
 std::vector<std::string> deciding_roles(const JobSpec& job) {
@@ -83,6 +102,12 @@ std::vector<std::string> deciding_roles(const JobSpec& job) {
   if (!names.empty()) return names;
   for (const RoleSpec& role : job.roles) names.push_back(role.name);
   return names;
+}
+
+bool is_submitted_name(std::string_view text) {
+  auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  return !text.empty() && text.size() <= 40 && text[0] >= 'a' && text[0] <= 'z' &&
+         text.back() != '-' && std::all_of(text.begin(), text.end(), fits);
 }
 
 Result<RoleSpec> parse_role(std::string_view text) {
@@ -120,6 +145,22 @@ Result<milliseconds> parse_duration(std::string_view text) {
   if (fault != std::errc() || scale == 0 || !fits)
     return invalid("'", text.substr(0, 40), "' is no duration; write seconds, or 500ms, 10m, 2h");
   return milliseconds(static_cast<int64_t>(number * scale));
+}
+
+Result<int64_t> parse_bytes(std::string_view text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, fault] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const std::string_view unit(stop, static_cast<size_t>(end - stop));
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1},     {"k", 1e3},     {"K", 1e3},     {"M", 1e6},     {"G", 1e9},
+      {"T", 1e12}, {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}};
+  for (const auto& [name, scale] : kUnits) {
+    if (fault == std::errc() && unit == name && number > 0 && number * scale < 0x1p60)
+      return static_cast<int64_t>(number * scale);
+  }
+  return invalid("'", text.substr(0, 40),
+                 "' is no amount of memory; write bytes, or 512Mi, 2Gi, 1.5G");
 }
 
 }  // namespace millrace

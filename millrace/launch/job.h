@@ -4,10 +4,13 @@
 //               .command = {"python3", "word_count.py"}};
 //   MR_TRY(check(job));
 //
-// A value. Which machines, which ports and how processes are started is up to the launchers.
+// Or from a file (job_file.h). A value. Which machines, which ports and how processes are started
+// is up to the launchers.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,10 +21,25 @@
 
 namespace millrace {
 
+using EnvironmentEntry = std::pair<std::string, std::string>;  // name, value
+
+// What one task asks of the machine that it will run on. Zero: nothing in particular.
+struct Resources {
+  double cpus = 0;     // cores; parts of one where the manager knows them
+  int64_t memory = 0;  // bytes
+  int gpus = 0;
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
 // One job of the cluster: `count` tasks that run the same command.
 struct RoleSpec {
-  std::string name;
+  std::string name = {};
   int count = 1;
+  std::vector<std::string> command = {};           // empty: the job's
+  std::vector<EnvironmentEntry> environment = {};  // over the job's
+  Resources resources = {};
+  std::map<std::string, std::string> nodes = {};  // labels that the machine must have
+  std::string image = {};                         // empty: the job's
   friend bool operator==(const RoleSpec&, const RoleSpec&) = default;
 };
 
@@ -33,13 +51,12 @@ enum class PortHandling {
   released,
 };
 
-using EnvironmentEntry = std::pair<std::string, std::string>;  // name, value
-
 struct JobSpec {
+  std::string name = {};  // empty: whoever submits it chooses one
   std::vector<RoleSpec> roles = {};
   // The job has succeeded when every task of these roles has. Empty: see deciding_roles().
   std::vector<std::string> until = {};
-  std::vector<std::string> command = {};           // program and arguments, the same for every task
+  std::vector<std::string> command = {};  // program and arguments of every role without its own
   std::vector<EnvironmentEntry> environment = {};  // for every task, over what the launcher has
   std::string directory = {};  // where the tasks run; empty: where the launcher runs
   std::string host = "127.0.0.1";
@@ -49,6 +66,12 @@ struct JobSpec {
   std::chrono::milliseconds grace = std::chrono::seconds(5);
   // The job fails when it takes longer.
   std::optional<std::chrono::milliseconds> time_limit = std::nullopt;
+  // What managers of clusters ask for, and this machine does not.
+  std::string image = {};  // of the container
+  std::string queue = {};  // Kubernetes: Kueue's; YARN: the queue; Slurm: the partition
+  std::map<std::string, std::string> volumes = {};  // where -> which: "/data" -> a claim, a path
+  // How long a job that has ended is kept for people to look at.
+  std::chrono::milliseconds keep = std::chrono::hours(24);
 };
 
 inline constexpr int kMostTasks = 4096;
@@ -57,9 +80,20 @@ inline constexpr int kMostTasks = 4096;
 // planned. Programs and directories are not looked for.
 Status check(const JobSpec& job);
 
+// The command of a role: its own, or the job's.
+const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& role);
+// The environment of a role's tasks: the job's, then its own.
+std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec& role);
+
 // The roles whose success is the job's: `until`; if that is empty, those of chief, master and
 // worker that there are; if there are none, all.
 std::vector<std::string> deciding_roles(const JobSpec& job);
+
+// What managers let a job be called: lower-case letters, digits and single dashes between them, at
+// most 40; so that names made of it (a role, an index behind it) are names in DNS.
+bool is_submitted_name(std::string_view text);
+inline constexpr std::string_view kSubmittedNameRule =
+    "lower-case letters, digits and dashes, a letter first, at most 40";
 
 // "map=2" or "map". Errors: INVALID_ARGUMENT.
 Result<RoleSpec> parse_role(std::string_view text);
@@ -67,5 +101,7 @@ Result<RoleSpec> parse_role(std::string_view text);
 Result<EnvironmentEntry> parse_environment_entry(std::string_view text);
 // "90", "1.5", "90s", "10m", "2h", "500ms". Errors: INVALID_ARGUMENT.
 Result<std::chrono::milliseconds> parse_duration(std::string_view text);
+// "512Mi", "2Gi", "1.5G", "300M", "1024": bytes. Errors: INVALID_ARGUMENT.
+Result<int64_t> parse_bytes(std::string_view text);
 
 }  // namespace millrace

@@ -83,7 +83,7 @@ std::string start_error(const KeeperReport& report, const std::string& program,
 
 }  // namespace
 
-Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, HeldPort port,
+Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, std::optional<HeldPort> port,
                                        const Options& options) {
   MR_ASSIGN(Pipe control, make_pipe());
   MR_ASSIGN(Pipe reports, make_pipe());
@@ -100,7 +100,7 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, HeldPort port,
       .out = out.write.number(),
       .err = err.write.number(),
       .records = records.write.number(),
-      .listen = options.ports == PortHandling::inherited ? port.descriptor() : -1,
+      .listen = port && options.ports == PortHandling::inherited ? port->descriptor() : -1,
       .directory = options.directory.c_str(),
       .argv = argv.data(),
       .environment = environment.data(),

@@ -35,10 +35,11 @@ class TaskProcess {
     rlimit files = {};  // RLIMIT_NOFILE of the task
   };
 
-  // Takes over the port: afterwards only the task holds it, or nobody. A program that can't be run
-  // is reported by read_end(), not here. Errors: RESOURCE_EXHAUSTED if there are no more processes
-  // or descriptors.
-  static Result<TaskProcess> start(const TaskPlan& plan, HeldPort port, const Options& options);
+  // Takes over the port, if there is one: afterwards only the task holds it, or nobody. A program
+  // that can't be run is reported by read_end(), not here. Errors: RESOURCE_EXHAUSTED if there are
+  // no more processes or descriptors.
+  static Result<TaskProcess> start(const TaskPlan& plan, std::optional<HeldPort> port,
+                                   const Options& options);
 
   TaskProcess(TaskProcess&&) = default;
   TaskProcess& operator=(TaskProcess&&) = delete;

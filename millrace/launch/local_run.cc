@@ -13,8 +13,10 @@
 #include <memory>
 #include <vector>
 
+#include "millrace/cluster/host_port.h"
 #include "millrace/launch/local_console.h"
 #include "millrace/launch/local_descendants.h"
+#include "millrace/launch/local_gathering.h"
 #include "millrace/launch/local_oom.h"
 #include "millrace/launch/local_output.h"
 #include "millrace/launch/local_ports.h"
@@ -96,11 +98,14 @@ std::vector<SupervisedTask> supervised(const LaunchPlan& plan) {
 
 class LocalRun {
  public:
-  LocalRun(const JobSpec& job, const Clock& clock, LaunchPlan plan, std::vector<HeldPort> ports)
+  // Either with a port for each task, or with the gathering of tasks that choose their own.
+  LocalRun(const JobSpec& job, const Clock& clock, LaunchPlan plan, std::vector<HeldPort> ports,
+           std::optional<LocalGathering> gathering)
       : job_(job),
         plan_(std::move(plan)),
         clock_(clock),
         ports_(std::move(ports)),
+        gathering_(std::move(gathering)),
         start_(clock_.now()),
         console_(task_names(plan_), {.signals = signals_.descriptor(), .colours = wants_colours()}),
         supervision_(supervised(plan_), {.grace = job.grace, .time_limit = job.time_limit},
@@ -141,8 +146,10 @@ class LocalRun {
   void start_tasks() {
     rlimit files = raise_descriptor_limit();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
+      std::optional<HeldPort> port;
+      if (!ports_.empty()) port = std::move(ports_[i]);
       auto process =
-          TaskProcess::start(plan_.tasks[i], std::move(ports_[i]),
+          TaskProcess::start(plan_.tasks[i], std::move(port),
                              {.directory = job_.directory, .ports = job_.ports, .files = files});
       if (process.ok()) {
         tasks_[i].process.emplace(std::move(*process));
@@ -158,6 +165,7 @@ class LocalRun {
   // Waits until something happens, and deals with all that has.
   void turn(std::optional<Clock::Time> wake_at) {
     wait(std::min(wake_at.value_or(next_progress_), next_progress_));
+    read_gathering();
     read_outputs();
     read_ends();
     heed_signals();
@@ -170,6 +178,7 @@ class LocalRun {
 
   void wait(Clock::Time until) {
     events_.assign(1, pollfd{signals_.descriptor(), POLLIN, 0});
+    if (gathering_) gathering_->add_descriptors(events_);
     for (const Task& task : tasks_) {
       if (!task.process) continue;
       for (int number : {task.process->reports(), task.process->out(), task.process->err(),
@@ -178,6 +187,16 @@ class LocalRun {
     }
     auto left = duration_cast<milliseconds>(until - clock_.now()).count() + 1;
     poll(events_.data(), events_.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
+  }
+
+  // What tasks of other machines tell about themselves comes over their connections.
+  void read_gathering() {
+    if (!gathering_) return;
+    for (const Gathering::Action& action : gathering_->turn(clock_.now())) {
+      if (const auto* it = std::get_if<Gathering::Recorded>(&action))
+        tasks_[it->task].records.feed(it->line + "\n");
+      if (const auto* it = std::get_if<Gathering::Note>(&action)) console_.note(it->text);
+    }
   }
 
   void read_outputs() {
@@ -214,6 +233,7 @@ class LocalRun {
       std::optional<ProcessEnd> end = tasks_[i].process->read_end();
       if (!end) continue;
       // What it wrote before it ended is in the pipes by now, and says why.
+      read_gathering();
       read_output(tasks_[i]);
       tasks_[i].output.finish();
       ended.ends.push_back({i, facts_of(*end, tasks_[i]), memory_of(*end)});
@@ -238,8 +258,9 @@ class LocalRun {
     return facts;
   }
 
-  static std::optional<int64_t> memory_of(const ProcessEnd& end) {
-    if (end.peak_memory == 0) return {};
+  std::optional<int64_t> memory_of(const ProcessEnd& end) const {
+    // Of a task elsewhere, only what reaches out for it is known here.
+    if (end.peak_memory == 0 || gathering_) return {};
     return end.peak_memory;
   }
 
@@ -262,13 +283,27 @@ class LocalRun {
     Clock::Time now = clock_.now();
     std::string text =
         str_cat(supervision_.num_running(), " running, ", supervision_.num_ended(), " ended, ",
-                duration_text(duration_cast<milliseconds>(now - start_)));
+                duration_text(duration_cast<milliseconds>(now - start_)), missing_text());
     if (console_.shows_progress()) {
       console_.set_progress(str_cat("millrace: ", text));
     } else if (now >= next_progress_) {
       console_.note(text);
     }
     while (next_progress_ <= now) next_progress_ += progress_interval();
+  }
+
+  // "; not there yet: map:0 and 3 more"
+  std::string missing_text() const {
+    if (!gathering_ || gathering_->complete()) return "";
+    const StillMissing missing = gathering_->missing(3);
+    std::string text = "; not there yet: ";
+    const char* between = "";
+    for (const std::string& task : missing.tasks) {
+      str_append(&text, between, task);
+      between = ", ";
+    }
+    if (missing.more > 0) str_append(&text, " and ", missing.more, " more");
+    return text;
   }
 
   Clock::Duration progress_interval() const {
@@ -318,6 +353,7 @@ class LocalRun {
   const LaunchPlan plan_;
   const Clock& clock_;
   std::vector<HeldPort> ports_;  // until the tasks have them
+  std::optional<LocalGathering> gathering_;
   const Clock::Time start_;
   SignalWatch signals_;
   Console console_;
@@ -329,15 +365,37 @@ class LocalRun {
   bool interrupted_ = false;
 };
 
+struct Prepared {
+  LaunchPlan plan;
+  std::vector<HeldPort> ports;
+  std::optional<LocalGathering> gathering;
+};
+
+Result<Prepared> prepare_here(const JobSpec& job) {
+  MR_ASSIGN(std::vector<HeldPort> ports, hold_ports(job));
+  LaunchPlan plan = plan_launch(job, numbers(ports));
+  return Prepared{std::move(plan), std::move(ports), std::nullopt};
+}
+
+Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& options) {
+  const Reach& reach = *options.reach;
+  MR_ASSIGN(LocalGathering gathering,
+            LocalGathering::listen(job, reach.listen_host, options.token));
+  const std::string supervisor = HostPort{reach.known_as, gathering.port()}.to_string();
+  LaunchPlan plan = plan_elsewhere(job, reach, supervisor, options.token);
+  return Prepared{std::move(plan), {}, std::move(gathering)};
+}
+
 }  // namespace
 
 Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options) {
   MR_TRY(check(job));
   MR_TRY(check_directory(job));
   open_standard_streams();
-  MR_ASSIGN(std::vector<HeldPort> ports, hold_ports(job));
-  LaunchPlan plan = plan_launch(job, numbers(ports));
-  LocalRun run(job, options.clock, std::move(plan), std::move(ports));
+  MR_ASSIGN(Prepared prepared,
+            options.reach == nullptr ? prepare_here(job) : prepare_elsewhere(job, options));
+  LocalRun run(job, options.clock, std::move(prepared.plan), std::move(prepared.ports),
+               std::move(prepared.gathering));
   MR_TRY(run.open_logs(options.log_directory));
   return run.run();
 }

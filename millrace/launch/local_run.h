@@ -1,4 +1,5 @@
-// Runs a job as processes of this machine, from free ports to the last process gone.
+// Runs a job as processes of this machine, from free ports to the last process gone; or as
+// processes of other machines, each below a process of this one that reaches out for it (reach.h).
 //
 // The shell around supervision.h: one poll loop, no threads. It takes SIGINT, SIGTERM and SIGHUP
 // for as long as it runs (those that were ignored stay so), and is the reaper of orphans below it.
@@ -11,6 +12,7 @@
 #include "millrace/base/result.h"
 #include "millrace/launch/job.h"
 #include "millrace/launch/job_report.h"
+#include "millrace/launch/reach.h"
 
 namespace millrace {
 
@@ -18,6 +20,10 @@ struct LocalRunOptions {
   // Where each task's output goes as well, with all its bytes: <directory>/map_1.log. Lines of
   // standard output and error stay apart. Made if it is missing. Empty: nowhere.
   std::string log_directory = {};
+  // Where the tasks run, if it is elsewhere, and what keeps strangers from joining them. The
+  // processes of this machine are then those that reach out.
+  const Reach* reach = nullptr;
+  std::string token = {};
   // By which the job's limits and graces are kept; poll() waits by the machine's.
   const Clock& clock;
 };

@@ -5,6 +5,7 @@
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/tf_config.h"
+#include "millrace/launch/placeholders.h"
 
 namespace millrace {
 namespace {
@@ -14,8 +15,8 @@ bool is_safe_unquoted(char c) {
          std::string_view("_-./:,=+@%").find(c) != std::string_view::npos;
 }
 
-std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const ClusterSpec& cluster,
-                                             const TaskPlan& task) {
+std::vector<EnvironmentEntry> local_environment(const JobSpec& job, const RoleSpec& role,
+                                                const ClusterSpec& cluster, const TaskPlan& task) {
   TfConfig config;
   config.cluster = cluster;
   config.task_type = task.task.job;
@@ -29,7 +30,7 @@ std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const ClusterSp
   };
   if (job.ports == PortHandling::inherited)
     entries.emplace_back(kListenDescriptorVariable, std::to_string(kListenDescriptor));
-  entries.insert(entries.end(), job.environment.begin(), job.environment.end());
+  for (EnvironmentEntry& entry : environment_of(job, role)) entries.push_back(std::move(entry));
   return entries;
 }
 
@@ -53,7 +54,7 @@ LaunchPlan plan_launch(const JobSpec& job, const std::vector<int>& ports) {
           .name = str_cat(role.name, ":", index),
           .file_stem = str_cat(role.name, "_", index),
           .address = HostPort{job.host, ports.at(plan.tasks.size())}.to_string(),
-          .argv = job.command,
+          .argv = command_of(job, role),
           .environment = {},
           .decides = decides,
       };
@@ -63,7 +64,14 @@ LaunchPlan plan_launch(const JobSpec& job, const std::vector<int>& ports) {
     // check(job) saw the names and the host, so that nothing can be refused here.
     if (Status added = plan.cluster.add_job(role.name, addresses); !added.ok()) return {};
   }
-  for (TaskPlan& task : plan.tasks) task.environment = environment_of(job, plan.cluster, task);
+  size_t next = 0;
+  for (const RoleSpec& role : job.roles) {
+    for (int index = 0; index < role.count; ++index, ++next) {
+      TaskPlan& task = plan.tasks[next];
+      task.argv = with_placeholders(task.argv, plan.cluster, task.task);
+      task.environment = local_environment(job, role, plan.cluster, task);
+    }
+  }
   return plan;
 }
 

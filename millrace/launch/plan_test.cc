@@ -43,6 +43,18 @@ TEST_CASE("every task gets the whole cluster, its identity and its port") {
   CHECK(variable(task, "A") == "it's");
 }
 
+TEST_CASE("a role may have a command and an environment of its own, and may ask where it is") {
+  JobSpec job = counting_words();
+  job.roles[1].command = {"map", "--at={map_hosts}", "{job_name}/{task_index}", "{other_hosts}{",
+                          "{}"};
+  job.roles[1].environment = {{"A", "of the role"}};
+  const LaunchPlan plan = plan_launch(job, {1, 2, 3});
+  CHECK(plan.tasks[0].argv == job.command);
+  CHECK(plan.tasks[2].argv == std::vector<std::string>{"map", "--at=127.0.0.1:2,127.0.0.1:3",
+                                                       "map/1", "{other_hosts}{", "{}"});
+  CHECK(plan.tasks[2].environment.back() == EnvironmentEntry{"A", "of the role"});
+}
+
 TEST_CASE("a released port comes without a socket") {
   JobSpec job = counting_words();
   job.ports = PortHandling::released;

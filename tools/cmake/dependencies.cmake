@@ -38,6 +38,7 @@ millrace_find_header(re2/re2.h "libre2-dev")
 millrace_find(ZLIB "zlib1g-dev")
 millrace_find(PNG "libpng-dev")
 millrace_find(JPEG "libjpeg62-turbo-dev")
+millrace_find(yaml-cpp "libyaml-cpp-dev" CONFIG)
 
 if(MILLRACE_TESTS)
   millrace_find(doctest "doctest-dev" CONFIG)

@@ -48,6 +48,7 @@ FLOORS = [
     ("F6", ["transport/conformance"]),
     ("F7", ["session"]),
     ("F8", ["train", "launch"]),
+    ("F8", ["launch/kubernetes", "launch/slurm"]),
     ("F8", ["millrace.h"]),
     ("F9", ["bin", "python"]),
 ]

@@ -1,0 +1,155 @@
+// Part of verbs.h: `millrace join`.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include "millrace/bin/verbs.h"
+#include "millrace/bin/whole_number.h"
+#include "millrace/cluster/environment.h"
+#include "millrace/cluster/run_config.h"
+#include "millrace/cluster/tf_config.h"
+#include "millrace/launch/local_join.h"
+#include "millrace/launch/placeholders.h"
+#include "millrace/launch/reach.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kJoinFooter =
+    R"(Becomes COMMAND, as one task of a cluster: with TF_CONFIG set, and in the command's words
+{job_name}, {task_index} and {ROLE_hosts} replaced. What starts processes knows a role and an index;
+the cluster comes from a file, or from whoever supervises the job, once all its tasks are there: then
+this task's port is bound already, and handed over. The token is that of MILLRACE_JOB_TOKEN.
+
+Examples:
+  millrace join --cluster /etc/millrace/cluster.json --job map --index 3 -- python3 word_count.py
+  millrace join --cluster cluster.json --job worker --index 0 -- \
+      python3 train.py --worker_hosts={worker_hosts} --job_name={job_name} --task_index={task_index}
+  millrace join --at node7:40123 --job worker --index 0 -- python3 train.py
+
+Exit codes: the command's; 1 the file can't be read, or not all tasks came, 2 the command line or the cluster makes no sense,
+126 the command can't be run, 127 there is no such command.)";
+
+constexpr int kMostIndex = 999'999'999;
+constexpr int kCannotRun = 126;
+constexpr int kNoCommand = 127;
+
+struct JoinFlags {
+  std::string cluster_file;
+  std::string supervisor;
+  std::string host;
+  std::string timeout = "10m";
+  std::string job;
+  int index = 0;
+};
+
+Result<TfConfig> config_of(const JoinFlags& flags) {
+  std::ifstream file(flags.cluster_file, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return not_found("can't read '", flags.cluster_file, "'");
+  MR_ASSIGN(TfConfig config, TfConfig::parse_cluster_file(text.str(), flags.cluster_file));
+  for (const std::string& note : config.notes) std::cerr << "millrace join: " << note << "\n";
+  config.task_type = flags.job;
+  config.task_index = flags.index;
+  MR_TRY(check_task(config).with(flags.cluster_file));
+  return config;
+}
+
+// Comes back only if the command can't be run.
+int become(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  const int fault = errno;
+  std::cerr << "millrace join: can't run '" << command[0] << "': " << std::strerror(fault) << "\n";
+  return fault == ENOENT ? kNoCommand : kCannotRun;
+}
+
+Result<JoinedTask> joined(const JoinFlags& flags) {
+  const char* token = std::getenv(kTokenVariable);
+  JoinRequest request{.supervisor = flags.supervisor,
+                      .token = token == nullptr ? "" : token,
+                      .task = {flags.job, 0, flags.index},
+                      .host = flags.host,
+                      .progress = [](const std::string& text) {
+                        std::cerr << "millrace join: " << text << std::endl;
+                      }};
+  MR_ASSIGN(request.patience, parse_duration(flags.timeout).with("--timeout"));
+  return join_job(request, Clock::real());
+}
+
+// A copy of the descriptor that the program inherits, in a variable.
+Status hand_over(int descriptor, const char* variable) {
+  const int copy = fcntl(descriptor, F_DUPFD, 3);
+  if (copy < 0) return error(Code::resource_exhausted, "no descriptor: ", std::strerror(errno));
+  setenv(variable, std::to_string(copy).c_str(), 1);
+  return {};
+}
+
+// The cluster, with everything set up in this process for the program that it becomes.
+Result<TfConfig> prepared(const JoinFlags& flags) {
+  if (flags.cluster_file.empty() == flags.supervisor.empty())
+    return invalid("say either --cluster FILE or --at HOST:PORT");
+  if (!flags.cluster_file.empty()) return config_of(flags);
+  MR_ASSIGN(const JoinedTask task, joined(flags));
+  for (const auto& [name, value] : task.all.environment) setenv(name.c_str(), value.c_str(), 1);
+  MR_TRY(hand_over(task.port.descriptor(), kListenDescriptorVariable));
+  MR_TRY(hand_over(task.connection.number(), kReportDescriptorVariable));
+  setenv(kListenAddressVariable, task.address.c_str(), 1);
+  unsetenv(kTokenVariable);
+  TfConfig config;
+  config.cluster = task.all.cluster;
+  config.task_type = flags.job;
+  config.task_index = flags.index;
+  return config;
+}
+
+int join(const JoinFlags& flags, const std::vector<std::string>& command) {
+  if (command.empty() || command[0].empty())
+    return complain("join", invalid("no command; write it after '--'"));
+  const Result<TfConfig> config = prepared(flags);
+  if (!config.ok()) return complain("join", config.status());
+  setenv(kTaskVariable, to_json(*config, JsonLayout::one_line).c_str(), 1);
+  // Python would keep its lines to itself until the end, as it writes to no terminal.
+  setenv("PYTHONUNBUFFERED", "1", 0);
+  return become(with_placeholders(command, config->cluster, {flags.job, 0, flags.index}));
+}
+
+}  // namespace
+
+void add_join(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<JoinFlags>();
+  CLI::App* verb = app.add_subcommand("join", "Become a program, as one task of a cluster");
+  verb->footer(kJoinFooter);
+  verb->add_option(kClusterFlags, flags->cluster_file, "JSON: a cluster, or a whole TF_CONFIG")
+      ->type_name("FILE");
+  verb->add_option("--at", flags->supervisor, "Where the job is supervised; it knows the cluster")
+      ->type_name("HOST:PORT");
+  verb->add_option("--host", flags->host,
+                   "With --at: by which name or address the others find this task")
+      ->type_name("HOST");
+  verb->add_option("--timeout", flags->timeout, "With --at: how long to wait for the others")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  verb->add_option("--job", flags->job, "Which job of it")->type_name("NAME")->required();
+  verb->add_option("--index", flags->index, "Which task of that job")
+      ->type_name("N")
+      ->check(whole_number(0, kMostIndex))
+      ->required();
+  verb->callback([flags, &invocation] {
+    invocation.run = [flags, &invocation] { return join(*flags, invocation.command); };
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,111 @@
+#include "millrace/launch/gathering.h"
+
+#include "millrace/cluster/task_record.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kMostNamed = 8;
+
+// Takes as long for a guess that is nearly right as for one that is all wrong.
+bool is_same(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned different = 0;
+  for (size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return different == 0;
+}
+
+std::vector<Gathering::Action> refuse(Gathering::Connection who, std::string why) {
+  return {Gathering::Tell{who, to_line(ArrivalAnswer(NotWanted{std::move(why)}))},
+          Gathering::HangUp{who}};
+}
+
+}  // namespace
+
+Gathering::Gathering(const JobSpec& job, std::string token) : job_(job), token_(std::move(token)) {
+  for (size_t role = 0; role < job_.roles.size(); ++role) {
+    for (int index = 0; index < job_.roles[role].count; ++index) {
+      const TaskName task{job_.roles[role].name, 0, index};
+      by_name_[short_name(task)] = places_.size();
+      places_.push_back({.task = task, .role = role});
+    }
+  }
+}
+
+std::vector<Gathering::Action> Gathering::said(Connection from, std::string_view line) {
+  if (auto place = by_connection_.find(from); place != by_connection_.end()) {
+    // Before the start nobody has anything more to say.
+    if (!started_) return {};
+    return {Recorded{place->second, std::string(line)}};
+  }
+  const Result<Arrival> arrival = parse_arrival(line);
+  if (!arrival.ok()) return refuse(from, arrival.status().message());
+  return arrived(from, *arrival);
+}
+
+std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival& arrival) {
+  if (!is_same(arrival.token, token_)) return refuse(from, "the token is not that of this job");
+  const std::string name = short_name(arrival.task);
+  const auto known = by_name_.find(name);
+  if (known == by_name_.end()) return refuse(from, str_cat("the job has no task ", name));
+  Place& place = places_[known->second];
+  if (!place.address.empty())
+    return refuse(from, str_cat(name, " has come already, at ", place.address));
+  place.connection = from;
+  place.address = arrival.address;
+  by_connection_[from] = known->second;
+  ++num_there_;
+  if (complete()) return start_all();
+  return {Tell{from, to_line(ArrivalAnswer(missing(kMostNamed)))}};
+}
+
+std::vector<Gathering::Action> Gathering::start_all() {
+  started_ = true;
+  AllThere all;
+  for (const Place& place : places_)
+    // The names are those of a job that was checked, the addresses were parsed.
+    (void)all.cluster.add_task(place.task.job, place.task.task, place.address);
+  std::vector<Action> actions;
+  for (const Place& place : places_) {
+    all.environment = environment_of(job_, job_.roles[place.role]);
+    actions.push_back(Tell{place.connection, to_line(ArrivalAnswer(all))});
+  }
+  actions.push_back(Note{str_cat("all ", places_.size(), " tasks are there")});
+  return actions;
+}
+
+std::vector<Gathering::Action> Gathering::left(Connection who) {
+  auto found = by_connection_.find(who);
+  if (found == by_connection_.end()) return {};
+  Place& place = places_[found->second];
+  place.connection = -1;
+  by_connection_.erase(found);
+  // Later its end is told by its process: the others have its address.
+  if (started_) return {};
+  --num_there_;
+  place.address.clear();
+  return {Note{str_cat(short_name(place.task), " went away before all were there")}};
+}
+
+std::vector<Gathering::Action> Gathering::remind() const {
+  std::vector<Action> actions;
+  if (started_) return actions;
+  for (const auto& [connection, place] : by_connection_)
+    actions.push_back(Tell{connection, to_line(ArrivalAnswer(missing(kMostNamed)))});
+  return actions;
+}
+
+StillMissing Gathering::missing(size_t most) const {
+  StillMissing missing;
+  for (const Place& place : places_) {
+    if (!place.address.empty()) continue;
+    if (missing.tasks.size() < most) {
+      missing.tasks.push_back(short_name(place.task));
+    } else {
+      ++missing.more;
+    }
+  }
+  return missing;
+}
+
+}  // namespace millrace

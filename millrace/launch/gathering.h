@@ -1,0 +1,82 @@
+// Learns where the tasks of a job are, and tells all of them when the last one has come. Pure:
+// lines in, lines out; no socket, clock or thread. The shell is local_gathering.h, the other side
+// `millrace join`.
+//
+//   nobody ── a line: token, task, address ──► waiting ── all have come ──► running
+//      │                                          │ told who is missing        │ its record
+//      └── anything else: refused, hung up        └── gone: missing again      └── comes again:
+//      refused
+//
+// A task that comes while another connection has its name is refused: of two processes with one
+// index one is a leftover, and the first to come is the one that others may know already. Lines of
+// tasks that run are their records, and handed on. Single-threaded.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "millrace/launch/arrival.h"
+#include "millrace/launch/job.h"
+
+namespace millrace {
+
+class Gathering {
+ public:
+  using Connection = int;
+
+  // Write this line to the connection.
+  struct Tell {
+    Connection to;
+    std::string line;
+  };
+  // And close it, when all has been written.
+  struct HangUp {
+    Connection who;
+  };
+  // The task, numbered as in the plan, has told this about itself.
+  struct Recorded {
+    size_t task;
+    std::string line;
+  };
+  // For people.
+  struct Note {
+    std::string text;
+  };
+  using Action = std::variant<Tell, HangUp, Recorded, Note>;
+
+  // The job passes check().
+  Gathering(const JobSpec& job, std::string token);
+
+  std::vector<Action> said(Connection from, std::string_view line);
+  std::vector<Action> left(Connection who);
+  // Tells those who wait for whom.
+  std::vector<Action> remind() const;
+
+  bool complete() const { return num_there_ == places_.size(); }
+  // The names of those who have not come, at most `most`, and how many there are besides.
+  StillMissing missing(size_t most) const;
+
+ private:
+  struct Place {
+    TaskName task;
+    size_t role;
+    Connection connection = -1;
+    std::string address = {};
+  };
+
+  std::vector<Action> arrived(Connection from, const Arrival& arrival);
+  std::vector<Action> start_all();
+
+  const JobSpec job_;
+  const std::string token_;
+  std::vector<Place> places_;  // roles in the order of the job, then by index
+  std::map<std::string, size_t, std::less<>> by_name_;
+  std::map<Connection, size_t> by_connection_;
+  size_t num_there_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace millrace

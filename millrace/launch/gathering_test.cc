@@ -1,0 +1,112 @@
+#include "millrace/launch/gathering.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+JobSpec counting_words() {
+  return {.roles = {{"files", 1}, {.name = "map", .count = 2, .environment = {{"A", "b"}}}},
+          .command = {"count"}};
+}
+
+std::string arrival(const TaskName& task, const std::string& address,
+                    const std::string& token = "t") {
+  return to_line(Arrival{token, task, address});
+}
+
+// What happens, as lines: "tell 1 {…}", "hang up 1", "record 0 …", "note …".
+std::vector<std::string> shown(const std::vector<Gathering::Action>& actions) {
+  std::vector<std::string> lines;
+  for (const Gathering::Action& action : actions) {
+    if (const auto* it = std::get_if<Gathering::Tell>(&action))
+      lines.push_back(str_cat("tell ", it->to, " ", it->line.substr(0, it->line.size() - 1)));
+    if (const auto* it = std::get_if<Gathering::HangUp>(&action))
+      lines.push_back(str_cat("hang up ", it->who));
+    if (const auto* it = std::get_if<Gathering::Recorded>(&action))
+      lines.push_back(str_cat("record ", it->task, " ", it->line));
+    if (const auto* it = std::get_if<Gathering::Note>(&action)) lines.push_back("note " + it->text);
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST_CASE("all tasks learn where all are when the last one has come") {
+  Gathering gathering(counting_words(), "t");
+  CHECK(shown(gathering.said(7, arrival({"map", 0, 1}, "b:2"))) ==
+        Lines{R"(tell 7 {"waiting_for":["files:0","map:0"],"more":0})"});
+  CHECK(shown(gathering.said(8, arrival({"files", 0, 0}, "a:1"))) ==
+        Lines{R"(tell 8 {"waiting_for":["map:0"],"more":0})"});
+  CHECK(!gathering.complete());
+  CHECK(shown(gathering.remind()).size() == 2);
+  const std::string cluster = R"({"cluster":{"files":["a:1"],"map":["c:3","b:2"]},"environment":)";
+  CHECK(shown(gathering.said(9, arrival({"map", 0, 0}, "c:3"))) ==
+        Lines{"tell 8 " + cluster + "{}}", "tell 9 " + cluster + R"({"A":"b"}})",
+              "tell 7 " + cluster + R"({"A":"b"}})", "note all 3 tasks are there"});
+  CHECK(gathering.complete());
+  CHECK(gathering.remind().empty());
+}
+
+TEST_CASE("after the start, what a task says is its record") {
+  Gathering gathering({.roles = {{"map", 1}}, .command = {"count"}}, "t");
+  (void)gathering.said(3, arrival({"map", 0, 0}, "a:1"));
+  CHECK(shown(gathering.said(3, "{\"millrace_task\": 1}")) ==
+        Lines{"record 0 {\"millrace_task\": 1}"});
+  CHECK(gathering.left(3).empty());
+}
+
+TEST_CASE("who goes away before the start is missing again, and may come again") {
+  Gathering gathering(counting_words(), "t");
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  CHECK(shown(gathering.left(1)) == Lines{"note map:0 went away before all were there"});
+  CHECK(gathering.missing(9).tasks == Lines{"files:0", "map:0", "map:1"});
+  CHECK(shown(gathering.said(2, arrival({"map", 0, 0}, "a:2"))).size() == 1);
+}
+
+TEST_CASE("strangers, doubles and nonsense are refused and hung up on") {
+  Gathering gathering(counting_words(), "t");
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  struct Row {
+    std::string line, why;
+  };
+  for (const Row& row : {
+           Row{arrival({"map", 0, 1}, "a:1", "guess"), "the token is not that of this job"},
+           Row{arrival({"map", 0, 1}, "a:1", "x"), "the token is not that of this job"},
+           Row{arrival({"map", 0, 2}, "a:1"), "the job has no task map:2"},
+           Row{arrival({"ps", 0, 0}, "a:1"), "the job has no task ps:0"},
+           Row{arrival({"map", 0, 0}, "b:1"), "map:0 has come already, at a:1"},
+           Row{arrival({"map", 0, 1}, "no address"), "no address"},
+           Row{"GET / HTTP/1.1", ""},
+           Row{"[]", "this is no task that joins"},
+           Row{R"({"millrace_join": 2})", "the task speaks version 2 of joining; 1 is understood"},
+           Row{R"({"millrace_join": 1, "token": 3})", "'token' is no text"},
+           Row{R"({"millrace_join": 1, "token": "t", "task": "map"})", "'map' is no task"},
+           Row{std::string(5000, 'x'), "5000 bytes"},
+       }) {
+    const Lines lines = shown(gathering.said(2, row.line));
+    CAPTURE(row.line);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].starts_with(R"(tell 2 {"refused":)"));
+    CHECK_MESSAGE(lines[0].find(row.why) != std::string::npos, row.why);
+    CHECK(lines[1] == "hang up 2");
+  }
+}
+
+TEST_CASE("answers read as what was told") {
+  AllThere all{.environment = {{"A", "b"}}};
+  REQUIRE(all.cluster.add_job("map", {"a:1", "b:2"}).ok());
+  const auto read = parse_arrival_answer(to_line(ArrivalAnswer(all))).value();
+  CHECK(std::get<AllThere>(read).cluster == all.cluster);
+  CHECK(std::get<AllThere>(read).environment == all.environment);
+  const auto missing =
+      parse_arrival_answer(to_line(ArrivalAnswer(StillMissing{{"map:0"}, 2}))).value();
+  CHECK(std::get<StillMissing>(missing).more == 2);
+  for (const char* none :
+       {"", "[]", "{}", R"({"waiting_for": 1})", R"({"cluster": 1})", R"({"refused": 1})",
+        R"({"cluster": {"map": ["a:1"]}, "environment": {"A": 1}})"})
+    CHECK(!parse_arrival_answer(none).ok());
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,285 @@
+#include "millrace/launch/job_file.h"
+
+#include <algorithm>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/cluster/cluster_spec.h"
+#include "millrace/launch/nearest_name.h"
+#include "millrace/launch/yaml_text.h"
+#include "millrace/launch/yaml_value.h"
+
+namespace millrace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// --- what the values of keys look like ---
+
+struct ValueType {
+  std::string_view name;    // for people
+  std::string_view schema;  // JSON Schema
+};
+
+constexpr ValueType kText{"text", R"({"type": ["string", "number", "boolean"]})"};
+constexpr ValueType kCount{"number of tasks",
+                           R"({"type": "integer", "minimum": 1, "maximum": 4096})"};
+constexpr ValueType kWhole{"whole number", R"({"type": "integer", "minimum": 0})"};
+constexpr ValueType kAmount{"number", R"({"type": "number", "minimum": 0})"};
+constexpr ValueType kPort{"port", R"({"type": "integer", "minimum": 1, "maximum": 65535})"};
+constexpr ValueType kBytes{
+    "memory: 512Mi, 2Gi",
+    R"({"type": ["string", "integer"], "pattern": "^[0-9.]+([kKMGT]|[KMGT]i)?$"})"};
+constexpr ValueType kDuration{
+    "duration: 90s, 10m, 2h",
+    R"({"type": ["string", "number"], "pattern": "^[0-9.]+(ms|s|m|h)?$"})"};
+constexpr ValueType kWords{
+    "a line, or a list of words",
+    R"({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": ["string", "number", "boolean"]}}]})"};
+constexpr ValueType kTexts{
+    "keys with texts",
+    R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})"};
+constexpr ValueType kRoles{
+    "names with a count or keys",
+    R"({"type": "object", "minProperties": 1, "additionalProperties": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 4096}, {"$ref": "#/$defs/role"}]}})"};
+
+// --- the keys ---
+
+template <class Target>
+struct Key {
+  std::string_view name;
+  ValueType type;
+  std::string_view otherwise;  // what holds if it is left out
+  std::string_view meaning;
+  Status (*read)(const YamlValue& value, Target& target);
+};
+
+template <class T>
+Status put(Result<T> value, T& place) {
+  if (!value.ok()) return value.status();
+  place = std::move(*value);
+  return {};
+}
+
+Status put_labels(const YamlValue& value, std::map<std::string, std::string>& labels) {
+  MR_ASSIGN(const auto texts, value.texts());
+  labels = {texts.begin(), texts.end()};
+  return {};
+}
+
+constexpr Key<RoleSpec> kRoleKeys[] = {
+    {"count", kCount, "1", "How many tasks the role has.",
+     [](const YamlValue& value, RoleSpec& role) {
+       return put(value.whole_number(1, kMostTasks), role.count);
+     }},
+    {"command", kWords, "the job's", "Program and arguments of the role's tasks.",
+     [](const YamlValue& value, RoleSpec& role) { return put(value.words(), role.command); }},
+    {"env", kTexts, "", "Environment variables, over the job's.",
+     [](const YamlValue& value, RoleSpec& role) { return put(value.texts(), role.environment); }},
+    {"cpus", kAmount, "the manager's", "Cores of one task; 0.5 is half of one.",
+     [](const YamlValue& value, RoleSpec& role) {
+       return put(value.amount(), role.resources.cpus);
+     }},
+    {"memory", kBytes, "the manager's", "Memory of one task; it is ended when it takes more.",
+     [](const YamlValue& value, RoleSpec& role) {
+       return put(value.bytes(), role.resources.memory);
+     }},
+    {"gpus", kWhole, "0", "GPUs of one task.",
+     [](const YamlValue& value, RoleSpec& role) {
+       return put(value.whole_number(0, 1024), role.resources.gpus);
+     }},
+    {"nodes", kTexts, "any", "Labels that the machine of a task must have.",
+     [](const YamlValue& value, RoleSpec& role) { return put_labels(value, role.nodes); }},
+    {"image", kText, "the job's", "The container's image.",
+     [](const YamlValue& value, RoleSpec& role) { return put(value.text(), role.image); }},
+};
+
+template <class Target>
+Status read_keys(const YamlValue& map, std::span<const Key<Target>> keys, Target& target) {
+  MR_ASSIGN(const std::vector<YamlValue::Entry> entries, map.entries());
+  for (const YamlValue::Entry& entry : entries) {
+    auto key = std::ranges::find(keys, std::string_view(entry.key), &Key<Target>::name);
+    if (key != keys.end()) {
+      MR_TRY(key->read(entry.value, target));
+      continue;
+    }
+    std::vector<std::string_view> names;
+    for (const Key<Target>& known : keys) names.push_back(known.name);
+    std::string list;
+    for (std::string_view name : names) str_append(&list, list.empty() ? "" : ", ", name);
+    const std::string_view near = nearest_name(entry.key, names);
+    return entry.value.refuse("there is no such key",
+                              near.empty() ? "" : str_cat("; did you mean '", near, "'?"),
+                              " There are: ", list);
+  }
+  return {};
+}
+
+Status read_role(const YamlValue::Entry& entry, JobSpec& job) {
+  if (!is_job_name(entry.key))
+    return entry.value.refuse("a role's name is a letter, then letters, digits and underscores");
+  RoleSpec role{.name = entry.key};
+  if (entry.value.is_text()) {
+    MR_TRY(put(entry.value.whole_number(1, kMostTasks), role.count));
+  } else {
+    MR_TRY(read_keys<RoleSpec>(entry.value, kRoleKeys, role));
+  }
+  job.roles.push_back(std::move(role));
+  return {};
+}
+
+Status read_roles(const YamlValue& value, JobSpec& job) {
+  MR_ASSIGN(const std::vector<YamlValue::Entry> entries, value.entries());
+  for (const YamlValue::Entry& entry : entries) MR_TRY(read_role(entry, job));
+  return {};
+}
+
+Status read_name(const YamlValue& value, JobSpec& job) {
+  MR_TRY(put(value.text(), job.name));
+  if (is_submitted_name(job.name)) return {};
+  return value.refuse("'", job.name.substr(0, 80), "' is no name of a job: ", kSubmittedNameRule);
+}
+
+Status read_time_limit(const YamlValue& value, JobSpec& job) {
+  MR_ASSIGN(const std::chrono::milliseconds limit, value.duration());
+  if (limit.count() == 0) return value.refuse("no job can be done in no time");
+  job.time_limit = limit;
+  return {};
+}
+
+constexpr Key<JobSpec> kJobKeys[] = {
+    {"name", kText, "of the file", "What the job is called where it runs.", read_name},
+    {"command", kWords, "", "Program and arguments of every role that has none of its own.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.words(), job.command); }},
+    {"roles", kRoles, "",
+     "The jobs of the cluster: how many tasks each has, or the keys of a role.", read_roles},
+    {"until", kWords, "chief, master and worker; else all",
+     "Roles whose success is the job's. The others are then ended.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.words(), job.until); }},
+    {"env", kTexts, "", "Environment variables of every task.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.texts(), job.environment); }},
+    {"directory", kText, "where the job is started", "Where the tasks run.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.directory); }},
+    {"image", kText, "", "The container's image, for managers that run containers.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.image); }},
+    {"queue", kText, "the manager's",
+     "Kubernetes: Kueue's queue. YARN: the queue. Slurm: the partition.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.queue); }},
+    {"volumes", kTexts, "", "Storage that every task sees: where it appears, and which it is.",
+     [](const YamlValue& value, JobSpec& job) { return put_labels(value, job.volumes); }},
+    {"first_port", kPort, "free ones",
+     "This machine only: the tasks get this port and the following.",
+     [](const YamlValue& value, JobSpec& job) {
+       MR_ASSIGN(job.first_port, value.whole_number(1, 65535));
+       return Status();
+     }},
+    {"grace", kDuration, "5s", "From the request to end to the end by force.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.duration(), job.grace); }},
+    {"time_limit", kDuration, "none", "The job fails when it takes longer.", read_time_limit},
+    {"keep", kDuration, "24h", "How long what is left of an ended job stays where it ran.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.duration(), job.keep); }},
+};
+
+// What check() says in the words of the command line is said here in those of the file.
+Status check_whole(const YamlValue& file, const JobSpec& job) {
+  if (job.roles.empty())
+    return file.refuse("the job has no roles; write for example  roles: {ps: 1, worker: 2}");
+  std::vector<std::string_view> names;
+  for (const RoleSpec& role : job.roles) names.push_back(role.name);
+  for (const std::string& role : job.until) {
+    if (std::ranges::find(names, role) != names.end()) continue;
+    const std::string_view near = nearest_name(role, names);
+    return file.refuse("until: there is no role '", role, "'",
+                       near.empty() ? "" : str_cat("; did you mean '", near, "'?"));
+  }
+  for (const RoleSpec& role : job.roles) {
+    if (command_of(job, role).empty())
+      return file.refuse("roles.", role.name, ": no command, neither here nor for the whole job");
+  }
+  return check(job).with(file.refuse().message());
+}
+
+std::string duration_text_of(std::chrono::milliseconds duration) {
+  return str_cat(duration.count(), "ms");
+}
+
+Json role_json(const RoleSpec& role) {
+  Json json = {{"count", role.count}};
+  if (!role.command.empty()) json["command"] = role.command;
+  for (const auto& [name, value] : role.environment) json["env"][name] = value;
+  if (role.resources.cpus > 0) json["cpus"] = role.resources.cpus;
+  if (role.resources.memory > 0) json["memory"] = role.resources.memory;
+  if (role.resources.gpus > 0) json["gpus"] = role.resources.gpus;
+  if (!role.nodes.empty()) json["nodes"] = role.nodes;
+  if (!role.image.empty()) json["image"] = role.image;
+  return json;
+}
+
+template <class Target>
+Json schema_of(std::span<const Key<Target>> keys) {
+  Json properties = Json::object();
+  for (const Key<Target>& key : keys) {
+    Json schema = Json::parse(key.type.schema);
+    schema["description"] = std::string(key.meaning);
+    properties[std::string(key.name)] = std::move(schema);
+  }
+  return {
+      {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+}
+
+template <class Target>
+std::string reference_of(std::span<const Key<Target>> keys) {
+  std::string text = "| key | takes | otherwise | meaning |\n|---|---|---|---|\n";
+  for (const Key<Target>& key : keys)
+    str_append(&text, "| `", key.name, "` | ", key.type.name, " | ", key.otherwise, " | ",
+               key.meaning, " |\n");
+  return text;
+}
+
+}  // namespace
+
+Result<JobSpec> parse_job_file(std::string_view text, std::string_view file) {
+  MR_ASSIGN(const YamlValue value, YamlValue::parse(text, file));
+  JobSpec job;
+  MR_TRY(read_keys<JobSpec>(value, kJobKeys, job));
+  MR_TRY(check_whole(value, job));
+  return job;
+}
+
+std::string to_job_file(const JobSpec& job) {
+  Json json = Json::object();
+  auto put_text = [&](const char* key, const std::string& text) {
+    if (!text.empty()) json[key] = text;
+  };
+  put_text("name", job.name);
+  if (!job.command.empty()) json["command"] = job.command;
+  for (const RoleSpec& role : job.roles) json["roles"][role.name] = role_json(role);
+  if (!job.until.empty()) json["until"] = job.until;
+  for (const auto& [name, value] : job.environment) json["env"][name] = value;
+  put_text("directory", job.directory);
+  put_text("image", job.image);
+  put_text("queue", job.queue);
+  if (!job.volumes.empty()) json["volumes"] = job.volumes;
+  if (job.first_port) json["first_port"] = *job.first_port;
+  json["grace"] = duration_text_of(job.grace);
+  if (job.time_limit) json["time_limit"] = duration_text_of(*job.time_limit);
+  json["keep"] = duration_text_of(job.keep);
+  return to_yaml(json);
+}
+
+std::string job_file_schema() {
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                 {"title", "A job of Millrace"}};
+  schema.update(schema_of<JobSpec>(kJobKeys));
+  schema["required"] = {"roles"};
+  schema["$defs"] = {{"role", schema_of<RoleSpec>(kRoleKeys)}};
+  return schema.dump(2) + "\n";
+}
+
+std::string job_file_reference() {
+  return str_cat("## The job\n\n", reference_of<JobSpec>(kJobKeys), "\n## A role\n\n",
+                 reference_of<RoleSpec>(kRoleKeys));
+}
+
+}  // namespace millrace

@@ -1,0 +1,142 @@
+#include "millrace/launch/job_file.h"
+
+#include <doctest/doctest.h>
+
+#include "millrace/launch/nearest_name.h"
+#include "millrace/launch/yaml_value.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kWordCount = R"(
+name: word-count
+command: python3 word_count.py --text 'two words'
+roles:
+  files: 1
+  reduce: {count: 1, env: {A: its own}}
+  map:
+    count: 4
+    cpus: 1.5
+    memory: 1Gi
+    gpus: 1
+    nodes: {disk: fast}
+    command: [./map, --verbose]
+until: map
+env:
+  A: no
+  VERSION: 1.10
+grace: 20s
+time_limit: 2h
+)";
+
+TEST_CASE("a job file says what a job is") {
+  const JobSpec job = parse_job_file(kWordCount, "job.yaml").value();
+  CHECK(job.name == "word-count");
+  CHECK(job.command == std::vector<std::string>{"python3", "word_count.py", "--text", "two words"});
+  REQUIRE(job.roles.size() == 3);
+  CHECK(job.roles[0] == RoleSpec{.name = "files", .count = 1});
+  CHECK(job.roles[1].environment == std::vector<EnvironmentEntry>{{"A", "its own"}});
+  CHECK(job.roles[2] == RoleSpec{.name = "map",
+                                 .count = 4,
+                                 .command = {"./map", "--verbose"},
+                                 .resources = {.cpus = 1.5, .memory = int64_t{1} << 30, .gpus = 1},
+                                 .nodes = {{"disk", "fast"}}});
+  CHECK(job.until == std::vector<std::string>{"map"});
+  CHECK(job.grace == 20s);
+  CHECK(job.time_limit == 2h);
+}
+
+TEST_CASE("a value of the environment is the text that stands there, whatever YAML makes of it") {
+  const JobSpec job = parse_job_file(kWordCount, "job.yaml").value();
+  CHECK(job.environment == std::vector<EnvironmentEntry>{{"A", "no"}, {"VERSION", "1.10"}});
+}
+
+TEST_CASE("a job written down is the same job when it is read again") {
+  const JobSpec job = parse_job_file(kWordCount, "job.yaml").value();
+  const JobSpec again = parse_job_file(to_job_file(job), "again.yaml").value();
+  CHECK(to_job_file(again) == to_job_file(job));
+  CHECK(again.roles == job.roles);
+  CHECK(again.environment == job.environment);
+  CHECK(again.command == job.command);
+  CHECK(again.time_limit == job.time_limit);
+}
+
+TEST_CASE("what is wrong in a job file is told with its line, its path and what was meant") {
+  struct Row {
+    std::string_view text, told;
+  };
+  for (const Row& row : {
+           Row{"roles: {map: 1}\ncomand: x",
+               "job.yaml:2: comand: there is no such key; did you mean 'command'?"},
+           Row{"command: x\nroles:\n  map:\n    memroy: 1Gi",
+               "job.yaml:4: roles.map.memroy: there is no such key; did you mean 'memory'?"},
+           Row{"command: x\nroles: {map: 1}\nzzz: 1", "There are: name, command, roles"},
+           Row{"command: x\nroles: {map: 0}",
+               "job.yaml:2: roles.map: '0' is no whole number from 1 to 4096"},
+           Row{"command: x\nroles: {map: two}", "'two' is no whole number"},
+           Row{"command: x\nroles: {map: {memory: 2 GB}}",
+               "roles.map.memory: '2 GB' is no amount of memory"},
+           Row{"command: x\nroles: {map: {cpus: -1}}", "'-1' is no amount"},
+           Row{"command: x\nroles: {map: 1, map: 2}", "roles.map: is given twice"},
+           Row{"command: x\nroles: {a-b: 1}", "a role's name is a letter"},
+           Row{"command: x\nroles: [map]",
+               "found a list; 'key: value' on lines of their own is expected"},
+           Row{"command: x\nroles: {map: 1}\nuntil: mpa",
+               "until: there is no role 'mpa'; did you mean 'map'?"},
+           Row{"command: x\nroles: {map: 1}\ngrace: soon",
+               "job.yaml:3: grace: 'soon' is no duration"},
+           Row{"command: x\nroles: {map: 1}\nname: My Job",
+               "is no name of a job: lower-case letters"},
+           Row{"command: x\nroles: {map: 1}\nenv: {TF_CONFIG: 1}",
+               "TF_CONFIG is set for each task"},
+           Row{"command: \"x\nroles: {map: 1}", "job.yaml:"},
+           Row{"command: \"it's open\"\nroles: {map: 1}", "a quote ' is not closed"},
+           Row{"roles: {map: 1}", "roles.map: no command, neither here nor for the whole job"},
+           Row{"command: x", "the job has no roles"},
+           Row{"", "the job has no roles"},
+           Row{"- a", "job.yaml:1: found a list"},
+           Row{"a: 1\n---\nb: 1", "2 documents"},
+           Row{"[a]: 1", "a key has to be a word"},
+       }) {
+    const Status status = parse_job_file(row.text, "job.yaml").status();
+    CHECK(status.code() == Code::invalid_argument);
+    CAPTURE(status.message());
+    CHECK_MESSAGE(status.message().find(row.told) != std::string::npos, row.told);
+  }
+}
+
+TEST_CASE("a file that is none, or would be too much, is refused") {
+  CHECK(!parse_job_file(std::string(2 << 20, 'a'), "job.yaml").ok());
+  CHECK(!parse_job_file(std::string(100'000, '['), "job.yaml").ok());
+  CHECK(!parse_job_file(std::string_view("\0\xff\xfe", 3), "job.yaml").ok());
+}
+
+TEST_CASE("words are split as a shell does it") {
+  using Words = std::vector<std::string>;
+  CHECK(split_words("a  b\n c").value() == Words{"a", "b", "c"});
+  CHECK(split_words(R"(a'b c'"d e" \' '' "\"")").value() == Words{"ab cd e", "'", "", "\""});
+  CHECK(split_words("").value() == Words{});
+  CHECK(!split_words("'a").ok());
+}
+
+TEST_CASE("the nearest name is one slip away, or there is none") {
+  constexpr std::string_view kNames[] = {"memory", "command", "env"};
+  CHECK(nearest_name("memroy", kNames) == "memory");
+  CHECK(nearest_name("comand", kNames) == "command");
+  CHECK(nearest_name("enw", kNames) == "env");
+  CHECK(nearest_name("volumes", kNames) == "");
+  CHECK(nearest_name("", kNames) == "");
+  CHECK(nearest_name(std::string(1'000'000, 'm'), kNames) == "");
+}
+
+TEST_CASE("schema and reference name every key") {
+  for (const char* key : {"command", "until", "time_limit", "memory", "nodes"}) {
+    CHECK(job_file_schema().find(str_cat("\"", key, "\": {")) != std::string::npos);
+    CHECK(job_file_reference().find(str_cat("| `", key, "` |")) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

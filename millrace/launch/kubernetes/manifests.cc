@@ -1,0 +1,252 @@
+#include "millrace/launch/kubernetes/manifests.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/environment.h"
+#include "millrace/cluster/host_port.h"
+#include "millrace/cluster/tf_config.h"
+#include "millrace/launch/yaml_text.h"
+
+namespace millrace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using std::chrono::ceil;
+using std::chrono::seconds;
+
+constexpr const char* kClusterDirectory = "/etc/millrace";
+constexpr const char* kClusterFile = "cluster.json";
+// Kubernetes shows the last lines of this file as the reason of a pod's end.
+constexpr const char* kTerminationLog = "/dev/termination-log";
+
+Json labels_of_job(const JobSpec& job) {
+  return {{"app.kubernetes.io/name", "millrace"},
+          {"app.kubernetes.io/instance", job.name},
+          {"app.kubernetes.io/managed-by", "millrace"}};
+}
+
+Json labels_of_role(const JobSpec& job, const RoleSpec& role) {
+  Json labels = labels_of_job(job);
+  labels["app.kubernetes.io/component"] = dns_name_of(role.name);
+  // Kueue, where it is installed, holds the job back until its queue has room for all of it.
+  if (!job.queue.empty()) labels["kueue.x-k8s.io/queue-name"] = job.queue;
+  return labels;
+}
+
+Json service_of(const JobSpec& job) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Service"},
+          {"metadata", {{"name", job.name}, {"labels", labels_of_job(job)}}},
+          {"spec",
+           {{"clusterIP", "None"},
+            {"selector", {{"app.kubernetes.io/instance", job.name}}},
+            // Tasks look each other up before they are ready: being ready is being connected.
+            {"publishNotReadyAddresses", true},
+            {"ports", Json::array({{{"name", "grpc"}, {"port", kConventionalPort}}})}}}};
+}
+
+Result<ClusterSpec> cluster_of(const JobSpec& job) {
+  ClusterSpec cluster;
+  for (const RoleSpec& role : job.roles) {
+    std::vector<std::string> addresses;
+    for (int index = 0; index < role.count; ++index)
+      addresses.push_back(str_cat(job.name, "-", dns_name_of(role.name), "-", index, ".", job.name,
+                                  ":", kConventionalPort));
+    MR_TRY(cluster.add_job(role.name, addresses));
+  }
+  return cluster;
+}
+
+Result<Json> config_map_of(const JobSpec& job) {
+  TfConfig config;
+  MR_ASSIGN(config.cluster, cluster_of(job));
+  return Json{{"apiVersion", "v1"},
+              {"kind", "ConfigMap"},
+              {"metadata", {{"name", job.name + "-cluster"}, {"labels", labels_of_job(job)}}},
+              {"data", {{kClusterFile, to_json(config, JsonLayout::one_line)}}}};
+}
+
+// Kubernetes replaces $(NAME) in commands and variables; what the job wrote stays as it is.
+std::string literal(const std::string& text) {
+  std::string escaped;
+  for (size_t i = 0; i < text.size(); ++i) {
+    escaped += text[i];
+    if (text[i] == '$' && i + 1 < text.size() && (text[i + 1] == '(' || text[i + 1] == '$'))
+      escaped += '$';
+  }
+  return escaped;
+}
+
+Json command_line(const JobSpec& job, const RoleSpec& role) {
+  Json words = {"millrace", "join",    "--cluster", str_cat(kClusterDirectory, "/", kClusterFile),
+                "--job",    role.name, "--index",   "$(JOB_COMPLETION_INDEX)",
+                "--"};
+  for (const std::string& word : command_of(job, role)) words.push_back(literal(word));
+  return words;
+}
+
+Json variables_of(const JobSpec& job, const RoleSpec& role) {
+  Json variables = Json::array();
+  auto add = [&](const std::string& name, const std::string& value) {
+    variables.push_back({{"name", name}, {"value", value}});
+  };
+  add("PYTHONUNBUFFERED", "1");
+  add(kReportFileVariable, kTerminationLog);
+  for (const auto& [name, value] : environment_of(job, role)) add(name, literal(value));
+  return variables;
+}
+
+Json resources_of(const Resources& wanted) {
+  Json requests = Json::object();
+  Json limits = Json::object();
+  // Cores are asked for and not limited: a limit makes a task wait while cores are idle.
+  if (wanted.cpus > 0) requests["cpu"] = str_cat(std::llround(wanted.cpus * 1000), "m");
+  if (wanted.memory > 0) {
+    requests["memory"] = std::to_string(wanted.memory);
+    limits["memory"] = std::to_string(wanted.memory);
+  }
+  if (wanted.gpus > 0) limits["nvidia.com/gpu"] = std::to_string(wanted.gpus);
+  Json resources = Json::object();
+  if (!requests.empty()) resources["requests"] = std::move(requests);
+  if (!limits.empty()) resources["limits"] = std::move(limits);
+  return resources;
+}
+
+std::string volume_name(size_t number) { return str_cat("volume-", number); }
+
+Json mounts_of(const JobSpec& job) {
+  Json mounts =
+      Json::array({{{"name", "cluster"}, {"mountPath", kClusterDirectory}, {"readOnly", true}}});
+  for (const auto& [where, which] : job.volumes)
+    mounts.push_back({{"name", volume_name(mounts.size())}, {"mountPath", where}});
+  return mounts;
+}
+
+Json volumes_of(const JobSpec& job) {
+  Json volumes =
+      Json::array({{{"name", "cluster"}, {"configMap", {{"name", job.name + "-cluster"}}}}});
+  for (const auto& [where, which] : job.volumes)
+    volumes.push_back(
+        {{"name", volume_name(volumes.size())}, {"persistentVolumeClaim", {{"claimName", which}}}});
+  return volumes;
+}
+
+Json container_of(const JobSpec& job, const RoleSpec& role) {
+  Json container = {
+      {"name", "task"},
+      {"image", role.image.empty() ? job.image : role.image},
+      {"command", command_line(job, role)},
+      {"env", variables_of(job, role)},
+      {"ports", Json::array({{{"name", "grpc"}, {"containerPort", kConventionalPort}}})}};
+  if (!job.directory.empty()) container["workingDir"] = job.directory;
+  if (Json resources = resources_of(role.resources); !resources.empty())
+    container["resources"] = std::move(resources);
+  container["volumeMounts"] = mounts_of(job);
+  container["terminationMessagePath"] = kTerminationLog;
+  // For programs that keep no record: Kubernetes then takes the last lines of the output.
+  container["terminationMessagePolicy"] = "FallbackToLogsOnError";
+  container["securityContext"] = {{"allowPrivilegeEscalation", false},
+                                  {"capabilities", {{"drop", Json::array({"ALL"})}}}};
+  return container;
+}
+
+Json pod_of(const JobSpec& job, const RoleSpec& role) {
+  Json pod = {{"restartPolicy", "Never"},
+              // With the Service's name, this makes the pod's name in DNS.
+              {"subdomain", job.name},
+              {"terminationGracePeriodSeconds", ceil<seconds>(job.grace).count()},
+              // Tasks talk to each other, not to the cluster's API.
+              {"automountServiceAccountToken", false},
+              {"securityContext",
+               {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}}};
+  if (!role.nodes.empty()) pod["nodeSelector"] = role.nodes;
+  pod["containers"] = Json::array({container_of(job, role)});
+  pod["volumes"] = volumes_of(job);
+  return pod;
+}
+
+Json job_of(const JobSpec& job, const RoleSpec& role) {
+  Json spec = {{"completionMode", "Indexed"},
+               {"completions", role.count},
+               {"parallelism", role.count},
+               // A task that fails has failed: no second one starts with empty variables.
+               {"backoffLimit", 0},
+               // Never two pods with one index, not even while the first one is ending.
+               {"podReplacementPolicy", "Failed"},
+               {"ttlSecondsAfterFinished", ceil<seconds>(job.keep).count()}};
+  if (job.time_limit) spec["activeDeadlineSeconds"] = ceil<seconds>(*job.time_limit).count();
+  const Json labels = labels_of_role(job, role);
+  spec["template"] = {{"metadata", {{"labels", labels}}}, {"spec", pod_of(job, role)}};
+  return {
+      {"apiVersion", "batch/v1"},
+      {"kind", "Job"},
+      {"metadata", {{"name", str_cat(job.name, "-", dns_name_of(role.name))}, {"labels", labels}}},
+      {"spec", std::move(spec)}};
+}
+
+Status check_for_kubernetes(const JobSpec& job) {
+  MR_TRY(check(job));
+  if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
+  std::set<std::string> names;
+  for (const RoleSpec& role : job.roles) {
+    const std::string name = dns_name_of(role.name);
+    if (!names.insert(name).second)
+      return invalid("two roles are called '", name,
+                     "' in Kubernetes; names differ by more than "
+                     "case and underscores there");
+    // "NAME-ROLE-INDEX" is a host's name.
+    const size_t length = job.name.size() + name.size() + std::to_string(role.count).size() + 2;
+    if (length > 63)
+      return invalid("the names of job '", job.name, "' and role '", role.name,
+                     "' make a host's "
+                     "name of ",
+                     length, " letters; 63 are allowed");
+    if (role.image.empty() && job.image.empty())
+      return invalid("role '", role.name,
+                     "' has no image: Kubernetes runs containers; write "
+                     "image: NAME in the job, of an image with the program and millrace");
+  }
+  if (job.first_port)
+    return invalid("first_port: on Kubernetes every task has an address of its own, and port ",
+                   kConventionalPort);
+  for (const auto& [where, which] : job.volumes) {
+    if (where.starts_with("/") && which.find('/') == std::string::npos && !which.empty()) continue;
+    return invalid("volumes: '", where, ": ", which,
+                   "': write the absolute path where it appears, "
+                   "and the name of a PersistentVolumeClaim");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Json>> kubernetes_manifests(const JobSpec& job) {
+  MR_TRY(check_for_kubernetes(job));
+  std::vector<Json> manifests = {service_of(job)};
+  MR_ASSIGN(Json cluster, config_map_of(job));
+  manifests.push_back(std::move(cluster));
+  for (const RoleSpec& role : job.roles) manifests.push_back(job_of(job, role));
+  return manifests;
+}
+
+std::string to_yaml_file(const std::vector<Json>& manifests) {
+  std::string text;
+  for (const Json& manifest : manifests)
+    str_append(&text, text.empty() ? "" : "---\n", to_yaml(manifest));
+  return text;
+}
+
+std::string dns_name_of(const std::string& role) {
+  std::string name;
+  for (char c : role)
+    name += c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
+
+}  // namespace millrace

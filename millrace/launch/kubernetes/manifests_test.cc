@@ -1,0 +1,95 @@
+#include "millrace/launch/kubernetes/manifests.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "millrace/launch/job_file.h"
+
+namespace millrace {
+namespace {
+
+JobSpec counting_words() {
+  return {.name = "words",
+          .roles = {{"files", 1}, {"map", 2}},
+          .command = {"python3", "count.py"},
+          .image = "count:1"};
+}
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST_CASE("the job of testdata/training.job.yaml becomes the objects of testdata/training.yaml") {
+  const JobSpec job =
+      parse_job_file(content("testdata/training.job.yaml"), "training.job.yaml").value();
+  CHECK(to_yaml_file(kubernetes_manifests(job).value()) == content("testdata/training.yaml"));
+}
+
+TEST_CASE("every task has the name under which the others look for it") {
+  const auto manifests = kubernetes_manifests(counting_words()).value();
+  REQUIRE(manifests.size() == 4);
+  CHECK(manifests[1]["data"]["cluster.json"] ==
+        R"({"cluster":{"files":["words-files-0.words:2222"],)"
+        R"("map":["words-map-0.words:2222","words-map-1.words:2222"]}})");
+  // Kubernetes calls pod I of an indexed Job by the Job's name and I, below the subdomain.
+  CHECK(manifests[3]["metadata"]["name"] == "words-map");
+  CHECK(manifests[3]["spec"]["template"]["spec"]["subdomain"] == "words");
+  CHECK(manifests[0]["metadata"]["name"] == "words");
+}
+
+TEST_CASE("what Kubernetes would replace in the job's words stays as it was written") {
+  JobSpec job = counting_words();
+  job.command = {"sh", "-c", "echo $(HOME) $$ $x"};
+  job.environment = {{"A", "$(B)"}};
+  const auto manifests = kubernetes_manifests(job).value();
+  const auto& container = manifests[2]["spec"]["template"]["spec"]["containers"][0];
+  CHECK(container["command"].back() == "echo $$(HOME) $$$ $x");
+  CHECK(container["env"].back()["value"] == "$$(B)");
+}
+
+TEST_CASE("two thousand tasks stay far below what the cluster's store takes") {
+  JobSpec job = counting_words();
+  job.roles[1].count = 2000;
+  CHECK(to_yaml_file(kubernetes_manifests(job).value()).size() < 256'000);
+}
+
+TEST_CASE("a job that pods can't run is told why") {
+  struct Row {
+    void (*spoil)(JobSpec&);
+    const char* told;
+  };
+  for (const Row& row : {
+           Row{[](JobSpec& job) { job.image.clear(); }, "role 'files' has no image"},
+           Row{[](JobSpec& job) { job.name.clear(); }, "needs a name: lower-case"},
+           Row{[](JobSpec& job) { job.name = "Words"; }, "needs a name: lower-case"},
+           Row{[](JobSpec& job) { job.roles[0].name = "Map"; }, "two roles are called 'map'"},
+           Row{[](JobSpec& job) { job.roles[0].name = std::string(60, 'a'); }, "63 are allowed"},
+           Row{[](JobSpec& job) { job.first_port = 2000; }, "an address of its own"},
+           Row{[](JobSpec& job) {
+                 job.volumes = {{"/data", "/mnt"}};
+               },
+               "the name of a Persistent"},
+           Row{[](JobSpec& job) { job.roles.clear(); }, "no tasks"},
+       }) {
+    JobSpec job = counting_words();
+    row.spoil(job);
+    const Status status = kubernetes_manifests(job).status();
+    CHECK(status.code() == Code::invalid_argument);
+    CAPTURE(status.message());
+    CHECK_MESSAGE(status.message().find(row.told) != std::string::npos, row.told);
+  }
+}
+
+TEST_CASE("a role's name becomes one of DNS") {
+  CHECK(dns_name_of("Parameter_Server") == "parameter-server");
+  CHECK(dns_name_of("a__") == "a");
+}
+
+}  // namespace
+}  // namespace millrace

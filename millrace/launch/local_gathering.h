@@ -1,0 +1,63 @@
+// The socket at which tasks that run elsewhere tell where they are (gathering.h): the shell around
+// it, for the poll loop of whoever supervises. Owns the connections; no thread, never waits.
+// Hostile peers cost little: who has not said in ten seconds which task it is, is hung up on, and
+// there are never many of those. Single-threaded.
+#pragma once
+
+#include <poll.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/base/result.h"
+#include "millrace/launch/descriptor.h"
+#include "millrace/launch/gathering.h"
+#include "millrace/launch/line_splitter.h"
+
+namespace millrace {
+
+class LocalGathering {
+ public:
+  // Listens at `host`, at a free port. The job passes check(). Errors: as of HeldPort::bind().
+  static Result<LocalGathering> listen(const JobSpec& job, const std::string& host,
+                                       std::string token);
+
+  int port() const { return port_; }
+  void add_descriptors(std::vector<pollfd>& events) const;
+
+  // What tasks have told since, for whoever supervises: only Recorded and Note.
+  std::vector<Gathering::Action> turn(Clock::Time now);
+
+  bool complete() const { return gathering_.complete(); }
+  StillMissing missing(size_t most) const { return gathering_.missing(most); }
+
+ private:
+  struct Peer {
+    Descriptor socket;
+    Clock::Time since = {};
+    bool has_spoken = false;
+    bool hanging_up = false;  // when all of `unwritten` is written
+    std::string unwritten = {};
+    LineSplitter lines = {};
+  };
+  using Actions = std::vector<Gathering::Action>;
+
+  LocalGathering(const JobSpec& job, std::string token, Descriptor listener, int port)
+      : gathering_(job, std::move(token)), listener_(std::move(listener)), port_(port) {}
+
+  void accept_all(Clock::Time now);
+  // False when the connection is over.
+  bool read(int number, Peer& peer, Actions& out);
+  static bool write(Peer& peer);
+  void carry_out(Actions actions, Actions& out);
+
+  Gathering gathering_;
+  Descriptor listener_;
+  int port_;
+  std::map<int, Peer> peers_;  // by descriptor
+  Clock::Time next_reminder_ = {};
+};
+
+}  // namespace millrace

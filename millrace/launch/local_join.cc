@@ -1,0 +1,170 @@
+#include "millrace/launch/local_join.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "millrace/cluster/host_port.h"
+#include "millrace/cluster/task_record.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+constexpr size_t kLongestAnswer = 16 << 20;
+constexpr int kLongestPause = 2000;  // milliseconds, between two tries to connect
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+int milliseconds_left(Clock::Time deadline, const Clock& clock) {
+  const auto left = duration_cast<milliseconds>(deadline - clock.now()).count() + 1;
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
+}
+
+// Open, or what the last try failed of.
+Result<Descriptor> connect_once(const HostPort& supervisor) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int fault =
+      getaddrinfo(supervisor.host.c_str(), std::to_string(supervisor.port).c_str(), &hints, &found);
+  if (fault != 0) return unavailable(supervisor.to_string(), ": ", gai_strerror(fault));
+  const AddressList list(found, &freeaddrinfo);
+  int last = ECONNREFUSED;
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    Descriptor socket(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (socket.is_open() && connect(socket.number(), address->ai_addr, address->ai_addrlen) == 0)
+      return socket;
+    last = errno;
+  }
+  return unavailable(supervisor.to_string(), ": ", strerror(last));
+}
+
+Result<Descriptor> connect_to(const HostPort& supervisor, Clock::Time deadline,
+                              const Clock& clock) {
+  for (int pause = 100;; pause = std::min(2 * pause, kLongestPause)) {
+    Result<Descriptor> socket = connect_once(supervisor);
+    if (socket.ok()) return socket;
+    const int left = milliseconds_left(deadline, clock);
+    if (left == 0) return socket.status().with("the job's supervisor can't be reached");
+    poll(nullptr, 0, std::min(left, pause));
+  }
+}
+
+// The address of this end of the connection.
+std::string own_host(const Descriptor& socket, const HostPort& supervisor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  std::array<char, NI_MAXHOST> host{};
+  if (getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host.data(), host.size(), nullptr, 0,
+                  NI_NUMERICHOST) != 0)
+    return "localhost";
+  const std::string_view numeric = host.data();
+  const bool is_loopback = numeric.starts_with("127.") || numeric == "::1";
+  const bool is_meant = supervisor.host.starts_with("127.") || supervisor.host == "::1" ||
+                        supervisor.host == "localhost";
+  if (!is_loopback || is_meant) return std::string(numeric);
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+Status send_line(const Descriptor& socket, std::string_view line) {
+  while (!line.empty()) {
+    const ssize_t size = send(socket.number(), line.data(), line.size(), MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return unavailable("the job's supervisor went away: ", strerror(errno));
+    line.remove_prefix(static_cast<size_t>(size));
+  }
+  return {};
+}
+
+std::string waits_for(const TaskName& task, const StillMissing& missing) {
+  std::string text = str_cat(short_name(task), " waits for ");
+  const char* between = "";
+  for (const std::string& other : missing.tasks) {
+    str_append(&text, between, other);
+    between = ", ";
+  }
+  if (missing.more > 0) str_append(&text, " and ", missing.more, " more");
+  return text;
+}
+
+// Lines of the supervisor, each waited for until the deadline.
+class Answers {
+ public:
+  Answers(const Descriptor& socket, Clock::Time deadline, const Clock& clock)
+      : socket_(socket), deadline_(deadline), clock_(clock) {}
+
+  Result<ArrivalAnswer> next() {
+    for (;;) {
+      if (const size_t end = unread_.find('\n'); end != std::string::npos) {
+        auto answer = parse_arrival_answer(std::string_view(unread_).substr(0, end));
+        unread_.erase(0, end + 1);
+        return answer;
+      }
+      MR_TRY(read_more());
+    }
+  }
+
+ private:
+  Status read_more() {
+    pollfd event{socket_.number(), POLLIN, 0};
+    if (poll(&event, 1, milliseconds_left(deadline_, clock_)) == 0 && clock_.now() >= deadline_)
+      return error(Code::deadline_exceeded, "not all tasks of the job have come in time");
+    if (event.revents == 0) return {};
+    std::array<char, 65536> bytes;
+    const ssize_t size = recv(socket_.number(), bytes.data(), bytes.size(), 0);
+    if (size < 0 && (errno == EINTR || errno == EAGAIN)) return {};
+    if (size <= 0) return unavailable("the job's supervisor went away");
+    unread_.append(bytes.data(), static_cast<size_t>(size));
+    if (unread_.size() > kLongestAnswer) return unavailable("the job's supervisor talks nonsense");
+    return {};
+  }
+
+  const Descriptor& socket_;
+  const Clock::Time deadline_;
+  const Clock& clock_;
+  std::string unread_;
+};
+
+Result<AllThere> wait_for_all(const Descriptor& socket, const JoinRequest& request,
+                              Clock::Time deadline, const Clock& clock) {
+  Answers answers(socket, deadline, clock);
+  std::string last;
+  for (;;) {
+    Result<ArrivalAnswer> answer = answers.next();
+    if (!answer.ok()) return answer.status().with(last);
+    if (auto* all = std::get_if<AllThere>(&*answer)) return std::move(*all);
+    if (const auto* refused = std::get_if<NotWanted>(&*answer))
+      return error(Code::failed_precondition, short_name(request.task),
+                   " may not join: ", refused->why);
+    last = waits_for(request.task, std::get<StillMissing>(*answer));
+    if (request.progress) request.progress(last);
+  }
+}
+
+}  // namespace
+
+Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
+  const Clock::Time deadline = clock.now() + request.patience;
+  MR_ASSIGN(const HostPort supervisor, HostPort::parse(request.supervisor));
+  MR_ASSIGN(Descriptor socket, connect_to(supervisor, deadline, clock));
+  const std::string host = request.host.empty() ? own_host(socket, supervisor) : request.host;
+  MR_ASSIGN(HeldPort port, HeldPort::bind(host, 0));
+  const std::string address = HostPort{host, port.port()}.to_string();
+  MR_TRY(send_line(socket, to_line(Arrival{request.token, request.task, address})));
+  MR_ASSIGN(AllThere all, wait_for_all(socket, request, deadline, clock));
+  return JoinedTask{std::move(all), address, std::move(port), std::move(socket)};
+}
+
+}  // namespace millrace

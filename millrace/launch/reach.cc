@@ -1,0 +1,33 @@
+#include "millrace/launch/reach.h"
+
+#include <algorithm>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+
+LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::string& supervisor,
+                          const std::string& token) {
+  LaunchPlan plan;
+  const std::vector<std::string> deciding = deciding_roles(job);
+  for (const RoleSpec& role : job.roles) {
+    const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
+    for (int index = 0; index < role.count; ++index) {
+      std::vector<std::string> command = {"millrace", "join",    "--at",    supervisor,
+                                          "--job",    role.name, "--index", std::to_string(index),
+                                          "--"};
+      const std::vector<std::string>& own = command_of(job, role);
+      command.insert(command.end(), own.begin(), own.end());
+      plan.tasks.push_back({.task = {role.name, 0, index},
+                            .name = str_cat(role.name, ":", index),
+                            .file_stem = str_cat(role.name, "_", index),
+                            .address = "",
+                            .argv = reach.command_at(role, plan.tasks.size(), command),
+                            .environment = {{kTokenVariable, token}},
+                            .decides = decides});
+    }
+  }
+  return plan;
+}
+
+}  // namespace millrace

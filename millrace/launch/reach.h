@@ -1,0 +1,38 @@
+// How a launcher gets at the place where a task is to run, when that is not its own machine: the
+// words before the command. A task is then a child of the launcher all the same, which sees what it
+// writes and how it ends; where it serves, it tells itself (gathering.h).
+//
+// A value; pure. `srun` in an allocation of Slurm (slurm/), `ssh` to a machine.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millrace/launch/job.h"
+#include "millrace/launch/plan.h"
+
+namespace millrace {
+
+struct Reach {
+  // "slurm"; how people call the place.
+  std::string name = {};
+  // Where the launcher listens for tasks, and the name by which they find it.
+  std::string listen_host = {};
+  std::string known_as = {};
+  // The whole command of a task that `command`, which joins, is to be run for, as the number-th of
+  // all tasks.
+  std::function<std::vector<std::string>(const RoleSpec& role, size_t number,
+                                         const std::vector<std::string>& command)>
+      command_at = {};
+};
+
+// Who gets what when addresses are late: the tasks of plan_launch() without addresses, environment
+// but for the token, or ports; their command reaches out and joins at `supervisor` ("host:port").
+LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::string& supervisor,
+                          const std::string& token);
+
+// Carries the token to `millrace join`.
+inline constexpr const char* kTokenVariable = "MILLRACE_JOB_TOKEN";
+
+}  // namespace millrace

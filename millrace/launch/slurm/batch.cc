@@ -1,0 +1,89 @@
+#include "millrace/launch/slurm/batch.h"
+
+#include <algorithm>
+
+#include "millrace/launch/job_file.h"
+#include "millrace/launch/slurm/srun.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::ceil;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// No line of a job file is this: its lines begin with keys, blanks or dashes.
+constexpr std::string_view kEnd = "END_OF_JOB";
+
+std::string constraint_of(const RoleSpec& role) {
+  std::string features;
+  for (const auto& [label, value] : role.nodes)
+    str_append(&features, features.empty() ? "" : "&", value.empty() ? label : value);
+  return features;
+}
+
+void append_directive(std::string& text, std::string_view directive) {
+  str_append(&text, "#SBATCH ", directive, "\n");
+}
+
+// Of the machines of one component.
+void append_component(std::string& text, const JobSpec& job, const RoleSpec& role, int tasks) {
+  if (!job.queue.empty()) append_directive(text, str_cat("--partition=", job.queue));
+  append_directive(text, str_cat("--ntasks=", tasks));
+  for (const std::string& words : slurm_resources(role.resources)) append_directive(text, words);
+  if (const std::string features = constraint_of(role); !features.empty())
+    append_directive(text, str_cat("--constraint=", features));
+}
+
+Status check_for_slurm(const JobSpec& job) {
+  MR_TRY(check(job));
+  if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
+  const bool has_image =
+      !job.image.empty() ||
+      std::ranges::any_of(job.roles, [](const RoleSpec& role) { return !role.image.empty(); });
+  if (has_image)
+    return invalid(
+        "image: Slurm runs programs as they are on its machines; leave the image out, or "
+        "let the command start the container");
+  if (!job.volumes.empty())
+    return invalid("volumes: a task on Slurm sees the file systems of its machine; leave them out");
+  for (const RoleSpec& role : job.roles) {
+    for (const auto& [label, value] : role.nodes) {
+      const std::string& feature = value.empty() ? label : value;
+      if (feature.find_first_of(" \t\n\"'") == std::string::npos) continue;
+      return invalid("nodes: '", feature, "' is no feature of machines");
+    }
+  }
+  if (job.queue.find_first_of(" \t\n\"'") != std::string::npos)
+    return invalid("queue: '", job.queue, "' is no partition");
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> slurm_batch_script(const JobSpec& job) {
+  MR_TRY(check_for_slurm(job));
+  std::string text = "#!/bin/bash\n";
+  append_directive(text, str_cat("--job-name=", job.name));
+  append_directive(text, str_cat("--output=", job.name, "-%j.log"));
+  if (job.time_limit) {
+    append_directive(text, str_cat("--time=", ceil<minutes>(*job.time_limit + job.grace).count()));
+  }
+  // What Slurm ends, for its time or for somebody with more priority, is asked before.
+  append_directive(text, str_cat("--signal=B:TERM@", ceil<seconds>(job.grace).count() + 5));
+  if (asks_the_same(job)) {
+    int tasks = 0;
+    for (const RoleSpec& role : job.roles) tasks += role.count;
+    append_component(text, job, job.roles[0], tasks);
+  } else {
+    for (size_t i = 0; i < job.roles.size(); ++i) {
+      if (i > 0) append_directive(text, "hetjob");
+      append_component(text, job, job.roles[i], job.roles[i].count);
+    }
+  }
+  str_append(&text, "\nexec millrace run --on srun /dev/stdin <<'", kEnd, "'\n", to_job_file(job),
+             kEnd, "\n");
+  return text;
+}
+
+}  // namespace millrace

@@ -1,0 +1,17 @@
+// The script by which a job asks Slurm for machines. Pure.
+#pragma once
+
+#include <string>
+
+#include "millrace/base/result.h"
+#include "millrace/launch/job.h"
+
+namespace millrace {
+
+// What sbatch takes: one component of a heterogeneous allocation per role, so that roles may ask
+// for different machines; one alone if all ask for the same. The script holds the job itself, and
+// runs `millrace run --on srun` with it on the first machine. The job passes check() and has a
+// name. Errors: INVALID_ARGUMENT for what Slurm can't give (an image, volumes).
+Result<std::string> slurm_batch_script(const JobSpec& job);
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+#include "millrace/launch/slurm/batch.h"
+
+#include <doctest/doctest.h>
+
+#include "millrace/launch/job_file.h"
+#include "millrace/launch/slurm/srun.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::chrono_literals;
+
+JobSpec counting_words() {
+  return {.name = "words",
+          .roles = {{"files", 1}, {"map", 2}},
+          .until = {"map"},
+          .command = {"python3", "count.py"},
+          .time_limit = 90s,
+          .queue = "short"};
+}
+
+TEST_CASE("roles that ask for the same share one allocation, and the script holds the job") {
+  const std::string script = slurm_batch_script(counting_words()).value();
+  const std::string head = script.substr(0, script.find("\nexec"));
+  CHECK(head ==
+        "#!/bin/bash\n"
+        "#SBATCH --job-name=words\n"
+        "#SBATCH --output=words-%j.log\n"
+        "#SBATCH --time=2\n"
+        "#SBATCH --signal=B:TERM@10\n"
+        "#SBATCH --partition=short\n"
+        "#SBATCH --ntasks=3\n"
+        "#SBATCH --cpus-per-task=1\n");
+  const size_t begin = script.find("'END_OF_JOB'\n") + 13;
+  const std::string held = script.substr(begin, script.find("END_OF_JOB\n", begin) - begin);
+  CHECK(to_job_file(parse_job_file(held, "held").value()) == to_job_file(counting_words()));
+}
+
+TEST_CASE("roles that ask for different machines get a component each, and reach it") {
+  JobSpec job = counting_words();
+  job.roles[1].resources = {.cpus = 1.5, .memory = 3'000'000'000, .gpus = 1};
+  job.roles[1].nodes = {{"disk", "ssd"}, {"fast", ""}};
+  const std::string script = slurm_batch_script(job).value();
+  CHECK(script.find("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=1\n#SBATCH hetjob\n"
+                    "#SBATCH --partition=short\n#SBATCH --ntasks=2\n#SBATCH --cpus-per-task=2\n"
+                    "#SBATCH --mem-per-cpu=1431M\n#SBATCH --gpus-per-task=1\n"
+                    "#SBATCH --constraint=ssd&fast\n") != std::string::npos);
+  const LaunchPlan plan = plan_elsewhere(job, srun_reach(job, "n1"), "n1:7000", "secret");
+  REQUIRE(plan.tasks.size() == 3);
+  CHECK(plan.tasks[2].argv == std::vector<std::string>{"srun",
+                                                       "--nodes=1",
+                                                       "--ntasks=1",
+                                                       "--exact",
+                                                       "--unbuffered",
+                                                       "--input=none",
+                                                       "--job-name=map",
+                                                       "--het-group=1",
+                                                       "--cpus-per-task=2",
+                                                       "--mem-per-cpu=1431M",
+                                                       "--gpus-per-task=1",
+                                                       "millrace",
+                                                       "join",
+                                                       "--at",
+                                                       "n1:7000",
+                                                       "--job",
+                                                       "map",
+                                                       "--index",
+                                                       "1",
+                                                       "--",
+                                                       "python3",
+                                                       "count.py"});
+  CHECK(plan.tasks[2].environment ==
+        std::vector<EnvironmentEntry>{{"MILLRACE_JOB_TOKEN", "secret"}});
+  CHECK(plan.tasks[2].decides);
+}
+
+TEST_CASE("what Slurm can't give is refused") {
+  for (void (*spoil)(JobSpec&) :
+       {+[](JobSpec& job) { job.image = "a"; }, +[](JobSpec& job) { job.roles[0].image = "a"; },
+        +[](JobSpec& job) {
+          job.volumes = {{"/a", "b"}};
+        },
+        +[](JobSpec& job) { job.name = ""; },
+        +[](JobSpec& job) { job.queue = "a\n#SBATCH --uid=0"; },
+        +[](JobSpec& job) {
+          job.roles[0].nodes = {{"a", "b c"}};
+        }}) {
+    JobSpec job = counting_words();
+    spoil(job);
+    CHECK(slurm_batch_script(job).status().code() == Code::invalid_argument);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

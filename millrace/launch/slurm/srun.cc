@@ -1,0 +1,54 @@
+#include "millrace/launch/slurm/srun.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+int64_t whole_cores(const Resources& wanted) {
+  return std::max<int64_t>(1, std::llround(std::ceil(wanted.cpus)));
+}
+
+}  // namespace
+
+bool asks_the_same(const JobSpec& job) {
+  return std::ranges::all_of(job.roles, [&](const RoleSpec& role) {
+    return role.resources == job.roles[0].resources && role.nodes == job.roles[0].nodes;
+  });
+}
+
+Reach srun_reach(const JobSpec& job, const std::string& known_as) {
+  return {
+      .name = "slurm",
+      .listen_host = "0.0.0.0",
+      .known_as = known_as,
+      .command_at = [&job](const RoleSpec& role, size_t, const std::vector<std::string>& command) {
+        std::vector<std::string> words = {"srun", "--nodes=1", "--ntasks=1", "--exact",
+                                          // The lines are to be seen when they are written.
+                                          "--unbuffered", "--input=none",
+                                          str_cat("--job-name=", role.name)};
+        if (!asks_the_same(job)) {
+          const auto group = std::ranges::find(job.roles, role.name, &RoleSpec::name);
+          words.push_back(str_cat("--het-group=", group - job.roles.begin()));
+        }
+        for (std::string& word : slurm_resources(role.resources)) words.push_back(std::move(word));
+        words.insert(words.end(), command.begin(), command.end());
+        return words;
+      }};
+}
+
+std::vector<std::string> slurm_resources(const Resources& wanted) {
+  std::vector<std::string> words = {str_cat("--cpus-per-task=", whole_cores(wanted))};
+  if (wanted.memory > 0) {
+    // Of one core: a heterogeneous step may not ask for memory per machine.
+    const int64_t of_core = (wanted.memory + whole_cores(wanted) - 1) / whole_cores(wanted);
+    words.push_back(str_cat("--mem-per-cpu=", (of_core + (1 << 20) - 1) >> 20, "M"));
+  }
+  if (wanted.gpus > 0) words.push_back(str_cat("--gpus-per-task=", wanted.gpus));
+  return words;
+}
+
+}  // namespace millrace

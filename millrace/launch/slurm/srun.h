@@ -1,0 +1,22 @@
+// Within an allocation of Slurm: how a task's process comes onto one of its machines. Pure.
+#pragma once
+
+#include <string>
+
+#include "millrace/launch/reach.h"
+
+namespace millrace {
+
+// Each task is a step of its own, on the cores and the memory that its role asks for. `known_as` is
+// the name of the machine that the launcher runs on. The job outlives the reach.
+Reach srun_reach(const JobSpec& job, const std::string& known_as);
+
+// All roles ask for the same machines, so that one allocation serves them all; otherwise there is a
+// component of a heterogeneous one for each.
+bool asks_the_same(const JobSpec& job);
+
+// What a task takes of its machine, in the words of srun and sbatch: "--cpus-per-task=2",
+// "--mem-per-cpu=512M" ... Whole cores and mebibytes, rounded up.
+std::vector<std::string> slurm_resources(const Resources& wanted);
+
+}  // namespace millrace

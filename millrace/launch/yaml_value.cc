@@ -1,0 +1,167 @@
+#include "millrace/launch/yaml_value.h"
+
+#include <charconv>
+#include <set>
+
+#include "millrace/launch/job.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kLargestFile = 1 << 20;
+constexpr double kLargestAmount = 1e9;
+
+std::string line_of(const YAML::Mark& mark) {
+  return mark.is_null() ? "" : str_cat(":", mark.line + 1);
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+}  // namespace
+
+Result<YamlValue> YamlValue::parse(std::string_view text, std::string_view file) {
+  if (text.size() > kLargestFile)
+    return invalid(file, ": ", text.size(), " bytes; a file of a job has at most ", kLargestFile);
+  try {
+    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() > 1)
+      return invalid(file, ": ", documents.size(), " documents (---); one is expected");
+    YAML::Node node = documents.empty() ? YAML::Node() : documents[0];
+    return YamlValue(std::move(node), std::string(file), "");
+  } catch (const YAML::Exception& fault) {
+    return invalid(file, line_of(fault.mark), ": ", fault.msg);
+  }
+}
+
+std::string YamlValue::place() const {
+  return str_cat(file_, line_of(node_.Mark()), path_.empty() ? "" : ": ", path_, ": ");
+}
+
+Status YamlValue::expected(std::string_view what) const {
+  const char* found = is_map()           ? "keys with values"
+                      : is_list()        ? "a list"
+                      : node_.IsScalar() ? "a text"
+                                         : "nothing";
+  return refuse("found ", found, "; ", what, " is expected");
+}
+
+YamlValue YamlValue::member(const YAML::Node& node, std::string_view key) const {
+  return {node, file_, str_cat(path_, path_.empty() ? "" : ".", key)};
+}
+
+Result<std::vector<YamlValue::Entry>> YamlValue::entries() const {
+  std::vector<Entry> entries;
+  if (node_.IsNull()) return entries;
+  if (!is_map()) return expected("'key: value' on lines of their own");
+  std::set<std::string> seen;
+  for (const auto& entry : node_) {
+    const YAML::Node& key = entry.first;
+    if (!key.IsScalar()) return member(key, "").refuse("a key has to be a word");
+    YamlValue found = member(entry.second, key.Scalar());
+    if (!seen.insert(key.Scalar()).second) return found.refuse("is given twice");
+    entries.push_back({key.Scalar(), std::move(found)});
+  }
+  return entries;
+}
+
+Result<std::vector<YamlValue>> YamlValue::elements() const {
+  std::vector<YamlValue> elements;
+  if (node_.IsNull()) return elements;
+  if (is_map()) return expected("a list");
+  if (!is_list()) return std::vector<YamlValue>{*this};
+  for (const YAML::Node& node : node_)
+    elements.push_back(YamlValue(node, file_, str_cat(path_, "[", elements.size(), "]")));
+  return elements;
+}
+
+Result<std::string> YamlValue::text() const {
+  if (node_.IsScalar()) return node_.Scalar();
+  return expected("a text");
+}
+
+Result<int> YamlValue::whole_number(int least, int most) const {
+  MR_ASSIGN(const std::string digits, text());
+  int number = 0;
+  const char* end = digits.data() + digits.size();
+  auto [stop, fault] = std::from_chars(digits.data(), end, number);
+  if (fault == std::errc() && stop == end && number >= least && number <= most) return number;
+  return refuse("'", digits.substr(0, 40), "' is no whole number from ", least, " to ", most);
+}
+
+Result<double> YamlValue::amount() const {
+  MR_ASSIGN(const std::string digits, text());
+  double number = 0;
+  const char* end = digits.data() + digits.size();
+  auto [stop, fault] = std::from_chars(digits.data(), end, number, std::chars_format::fixed);
+  if (fault == std::errc() && stop == end && number >= 0 && number <= kLargestAmount) return number;
+  return refuse("'", digits.substr(0, 40), "' is no amount; write 2 or 0.5");
+}
+
+Result<std::chrono::milliseconds> YamlValue::duration() const {
+  MR_ASSIGN(const std::string written, text());
+  auto parsed = parse_duration(written);
+  if (!parsed.ok()) return refuse(parsed.status().message());
+  return parsed;
+}
+
+Result<int64_t> YamlValue::bytes() const {
+  MR_ASSIGN(const std::string written, text());
+  auto parsed = parse_bytes(written);
+  if (!parsed.ok()) return refuse(parsed.status().message());
+  return parsed;
+}
+
+Result<std::vector<std::string>> YamlValue::words() const {
+  if (is_text()) {
+    auto words = split_words(node_.Scalar());
+    if (!words.ok()) return refuse(words.status().message());
+    return words;
+  }
+  MR_ASSIGN(const std::vector<YamlValue> listed, elements());
+  std::vector<std::string> words;
+  for (const YamlValue& element : listed) {
+    MR_ASSIGN(std::string word, element.text());
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> YamlValue::texts() const {
+  MR_ASSIGN(const std::vector<Entry> listed, entries());
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const Entry& entry : listed) {
+    MR_ASSIGN(std::string value, entry.value.text());
+    texts.emplace_back(entry.key, std::move(value));
+  }
+  return texts;
+}
+
+Result<std::vector<std::string>> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = 0;
+  auto word = [&]() -> std::string& {
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    return words.back();
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0 && c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+      word();
+    } else if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word() += text[++i];
+    } else if (quote == 0 && is_blank(c)) {
+      in_word = false;
+    } else {
+      word() += c;
+    }
+  }
+  if (quote != 0) return invalid("a quote ", std::string_view(&quote, 1), " is not closed");
+  return words;
+}
+
+}  // namespace millrace

@@ -1,0 +1,130 @@
+"""Tasks that a launcher reaches out for: they tell it where they are, and it tells them of each other.
+
+A script stands in for srun, so that no cluster is needed; test_slurm.py has the real one.
+"""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+
+import pytest
+
+from processes import PATIENCE
+
+SRUN = """#!/bin/sh
+while [ "${1#--}" != "$1" ]; do shift; done
+exec "$@"
+"""
+
+
+@pytest.fixture
+def elsewhere(millrace, tmp_path):
+    """elsewhere(script, *flags): the running launcher of a job with one ps and two workers."""
+    srun = tmp_path / "srun"
+    srun.write_text(SRUN)
+    srun.chmod(0o755)
+    started = []
+
+    def elsewhere(script, *flags):
+        launcher = subprocess.Popen(
+            [millrace, "run", "--on", "srun", "--host", "127.0.0.1", "--job", "ps=1"]
+            + ["--job", "worker=2", "--grace", "1s", *flags, "--", "sh", "-c", script],
+            env={**os.environ, "SLURM_JOB_ID": "1", "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        started.append(launcher)
+        return launcher
+
+    yield elsewhere
+    for launcher in started:
+        launcher.kill()
+        launcher.wait()
+        launcher.stdout.close()
+
+
+def test_every_task_learns_the_cluster_and_has_its_port_already(elsewhere):
+    script = 'echo "config $TF_CONFIG" "listens $MILLRACE_LISTEN_ADDRESS" $A; ls -l /proc/self/fd/$MILLRACE_LISTEN_FD'
+    output, _ = elsewhere(script, "--until", "ps,worker", "--env", "A=b").communicate(
+        timeout=PATIENCE
+    )
+    found = re.findall(r"config (\{.*\}) listens (\S+) b", output)
+    assert len(found) == 3, output
+    configs = [json.loads(config) for config, _ in found]
+    assert all(config["cluster"] == configs[0]["cluster"] for config in configs)
+    for config, (_, address) in zip(configs, found):
+        task = config["task"]
+        assert config["cluster"][task["type"]][task["index"]] == address
+    assert output.count("socket:[") == 3, output
+    assert "job succeeded" in output
+
+
+def test_a_task_elsewhere_tells_why_it_ended_over_its_connection(elsewhere):
+    record = {"millrace_task": 1, "event": "ended", "task": "worker:1", "end": "failed"}
+    record |= {"code": "UNAVAILABLE", "consequence": False, "error": "the dog ate it"}
+    script = (
+        "[ {job_name}{task_index} = worker1 ] || exec sleep 600; "
+        f"echo '{json.dumps(record)}' >&$MILLRACE_REPORT_FD; exit 1"
+    )
+    launcher = elsewhere(script)
+    output, _ = launcher.communicate(timeout=PATIENCE)
+    assert launcher.returncode == 1
+    assert re.search(r"worker:1 +exit code 1", output), output
+    assert "the dog ate it" in output
+
+
+def test_strangers_at_the_launchers_port_change_nothing(elsewhere, tmp_path):
+    # One task waits to join until the strangers have been there.
+    script = (tmp_path / "srun").read_text()
+    gate = tmp_path / "gate"
+    wait = f'case "$*" in *"ps --index"*) until [ -e {gate} ]; do sleep 0.05; done;; esac\n'
+    (tmp_path / "srun").write_text(script.replace("exec", wait + "exec"))
+    launcher = elsewhere("echo fine")
+    deadline = time.monotonic() + PATIENCE
+    port = None
+    while port is None:
+        assert time.monotonic() < deadline
+        pids = subprocess.run(
+            ["pgrep", "-f", "millrace join --at 127.0.0.1:"], capture_output=True, text=True
+        ).stdout
+        for pid in pids.split():
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if str(tmp_path).encode() not in file.read():
+                        continue
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    found = re.search(rb"127\.0\.0\.1:(\d+)", file.read())
+            except OSError:
+                continue
+            port = found and int(found[1])
+        time.sleep(0.05)
+    arrival = {"millrace_join": 1, "token": "guess", "task": "ps:0", "address": "a:1"}
+    for said in (
+        b"GET / HTTP/1.1\r\n\r\n",
+        json.dumps(arrival).encode() + b"\n",
+        b"\xff" * 70000 + b"\n",
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as stranger:
+            stranger.sendall(said)
+            answer = stranger.recv(4096)
+            assert b"refused" in answer or answer == b""
+    gate.touch()
+    output, _ = launcher.communicate(timeout=PATIENCE)
+    assert launcher.returncode == 0, output
+    assert output.count("| fine") == 3
+
+
+def test_who_never_comes_is_named_while_the_others_wait(elsewhere, tmp_path):
+    script = (tmp_path / "srun").read_text()
+    (tmp_path / "srun").write_text(
+        script.replace("exec", 'case "$*" in *"ps --index"*) exec sleep 600;; esac\nexec')
+    )
+    launcher = elsewhere("true", "--timeout", "2s")
+    output, _ = launcher.communicate(timeout=PATIENCE)
+    assert launcher.returncode == 1
+    assert "waits for ps:0" in output
+    assert "time limit" in output

@@ -1,0 +1,120 @@
+"""A job file: run here, shown for elsewhere, and joined as a task of a cluster that a file describes."""
+
+import json
+import subprocess
+
+import pytest
+
+from processes import PATIENCE
+
+JOB = """
+command: [sh, -c, 'echo "$ROLE $GREETING {job_name}/{task_index} of {map_hosts}"']
+roles:
+  files: {count: 1, env: {ROLE: files}}
+  map: {count: 2, env: {ROLE: map}}
+env: {GREETING: hello}
+"""
+
+
+@pytest.fixture
+def command(millrace, tmp_path):
+    """command(verb, *words): `millrace` run in an empty folder, to its end."""
+
+    def command(*words):
+        return subprocess.run(
+            [millrace, *words], capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path
+        )
+
+    return command
+
+
+@pytest.fixture
+def job_file(tmp_path):
+    path = tmp_path / "greeting.yaml"
+    path.write_text(JOB)
+    return path
+
+
+def test_a_job_file_runs_its_roles_with_their_own_environment(command, job_file):
+    done = command("run", job_file.name)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert any(
+        "files:0" in line and "| files hello files/0 of 127.0.0.1:" in line for line in lines
+    )
+    assert any("map:1" in line and "| map hello map/1 of 127.0.0.1:" in line for line in lines)
+
+
+def test_flags_say_what_differs_from_the_file(command, job_file):
+    done = command("run", job_file.name, "--env", "GREETING=bye", "--until", "map")
+    assert done.returncode == 0, done.stderr
+    assert "map bye map/0" in done.stdout
+
+
+def test_a_mistake_in_a_job_file_is_named_with_its_line(command, tmp_path):
+    (tmp_path / "job.yaml").write_text("command: x\nrols: {map: 1}\n")
+    done = command("run", "job.yaml")
+    assert done.returncode == 2
+    assert "job.yaml:2: rols: there is no such key; did you mean 'roles'?" in done.stderr
+
+
+def test_a_job_file_that_is_not_there_is_told(command):
+    done = command("run", "job.yaml")
+    assert (done.returncode, "can't read the job file 'job.yaml'" in done.stderr) == (1, True)
+
+
+def test_the_command_without_its_dashes_is_still_explained(command):
+    done = command("run", "--job", "map=1", "python3", "x.py")
+    assert done.returncode == 2
+    assert "write the command after '--': -- python3 x.py" in done.stderr
+
+
+def test_explain_shows_what_run_would_start(command, job_file):
+    shown = command("explain", job_file.name)
+    assert shown.returncode == 0, shown.stderr
+    assert "# map:1 at 127.0.0.1:" in shown.stdout
+    assert "GREETING=hello" in shown.stdout
+
+
+def test_explain_shows_the_objects_for_kubernetes(command, job_file):
+    shown = command("explain", job_file.name, "--on", "k8s", "--image", "example/greeting:1")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.count("kind: Job") == 2
+    assert "name: greeting-map" in shown.stdout
+    refused = command("explain", job_file.name, "--on", "k8s")
+    assert (refused.returncode, "has no image" in refused.stderr) == (2, True)
+    elsewhere = command("explain", job_file.name, "--on", "mars")
+    assert (elsewhere.returncode, "there are local, k8s and slurm" in elsewhere.stderr) == (2, True)
+
+
+def test_the_schema_is_json_and_knows_the_keys(command):
+    schema = json.loads(command("explain", "--schema").stdout)
+    assert (
+        schema["properties"]["roles"]["additionalProperties"]["anyOf"][1]["$ref"] == "#/$defs/role"
+    )
+    assert "memory" in schema["$defs"]["role"]["properties"]
+    assert "| `until` |" in command("explain", "--keys").stdout
+
+
+def test_a_task_joins_the_cluster_of_a_file(command, tmp_path):
+    (tmp_path / "cluster.json").write_text('{"cluster": {"map": ["a:1", "b:2"]}}')
+    program = 'printf "%s %s" "$TF_CONFIG" {map_hosts}'
+    flags = ("--cluster", "cluster.json", "--job", "map", "--index", "1")
+    done = command("join", *flags, "--", "sh", "-c", program + "; exit 7")
+    assert done.returncode == 7
+    config, hosts = done.stdout.rsplit(" ", 1)
+    assert json.loads(config) == {
+        "cluster": {"map": ["a:1", "b:2"]},
+        "task": {"type": "map", "index": 1},
+    }
+    assert hosts == "a:1,b:2"
+
+
+def test_a_task_that_is_not_in_the_cluster_is_refused(command, tmp_path):
+    (tmp_path / "cluster.json").write_text('{"map": ["a:1"]}')
+    flags = ("--cluster", "cluster.json", "--job", "map")
+    assert command("join", *flags, "--index", "3", "--", "true").returncode == 2
+    assert command("join", *flags, "--index", "0").returncode == 2
+    assert command("join", *flags, "--index", "0", "--", "no-such-command").returncode == 127
+    lost = command("join", "--cluster", "gone.json", "--job", "map", "--index", "0", "--", "true")
+    assert (lost.returncode, "can't read 'gone.json'" in lost.stderr) == (1, True)

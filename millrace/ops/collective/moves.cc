@@ -213,6 +213,7 @@ Status register_collective_moves(OpRegistry& ops) {
       .signature = "input: T -> data: T | " + numbers + first,
       .infer = infer_gathered,
       .cpu = from_keys<GatherKernel>,
+      .examples = {"[1 2] -> [1 2] | group_size = 1, group_key = 1, instance_key = 1, shape = [2]"},
   })));
   MR_TRY(ops.add(collective_op({
       .name = "CollectiveGatherV2",
@@ -220,6 +221,7 @@ Status register_collective_moves(OpRegistry& ops) {
       .signature = "input: T, " + keys + tokens + " -> data: T | " + numbers + ordered,
       .infer = infer_gathered,
       .cpu = from_keys<GatherKernel>,
+      .examples = {"[1 2], 1, 1, 1 -> [1 2]"},
   })));
   MR_TRY(ops.add(collective_op({
       .name = "CollectiveAllToAllV2",
@@ -228,6 +230,7 @@ Status register_collective_moves(OpRegistry& ops) {
                    " -> data: T | T: {bfloat16, float, half, double, int32, int64}" + ordered,
       .infer = infer::same_as_input,
       .cpu = from_keys<AllToAllKernel>,
+      .examples = {"[5], 1, 1, 1 -> [5]"},
   })));
   MR_TRY(ops.add(collective_op({
       .name = "CollectiveBcastSend",
@@ -235,6 +238,7 @@ Status register_collective_moves(OpRegistry& ops) {
       .signature = "input: T -> data: T | " + values + first,
       .infer = infer::same_as_input,
       .cpu = kernel_class<BroadcastSendKernel>(),
+      .examples = {"[1 0] -> [1 0] | group_size = 1, group_key = 1, instance_key = 1, shape = [2]"},
   })));
   MR_TRY(ops.add(collective_op({
       .name = "CollectiveBcastRecv",
@@ -249,6 +253,7 @@ Status register_collective_moves(OpRegistry& ops) {
       .signature = "input: T, " + keys + " -> data: T | " + values + second,
       .infer = infer::same_as_input,
       .cpu = kernel_class<BroadcastSendKernel>(),
+      .examples = {"[1 0], 1, 1, 1 -> [1 0]"},
   })));
   return ops.add(collective_op({
       .name = "CollectiveBcastRecvV2",

@@ -160,6 +160,8 @@ Status register_collective_reduces(OpRegistry& ops) {
                    std::string(kManners),
       .infer = infer::same_as_input,
       .cpu = kernel_class<ReduceKernel>(),
+      .examples = {"[1 2] -> [1 2] | group_size = 1, group_key = 1, instance_key = 1, "
+                   "merge_op = 'Add', final_op = 'Div', subdiv_offsets = {0}"},
   })));
   const std::string second = ", " + std::string(kManners) + ", " + std::string(kOrder) +
                              ", max_subdivs_per_device: int = -1";
@@ -170,6 +172,7 @@ Status register_collective_reduces(OpRegistry& ops) {
                    ", ordering_token: Nordering_token*resource -> data: T | " + how + second,
       .infer = infer::same_as_input,
       .cpu = kernel_class<ReduceKernel>(),
+      .examples = {"[1 2], 1, 1, 1 -> [1 2] | merge_op = 'Max', final_op = 'Id'"},
   })));
   return ops.add(collective_op({
       .name = "CollectiveReduceScatterV2",
@@ -179,6 +182,7 @@ Status register_collective_reduces(OpRegistry& ops) {
                    ", ordering_token: Nordering_token*resource -> data: T | " + how + second,
       .infer = infer_scattered,
       .cpu = kernel_class<ReduceScatterKernel>(),
+      .examples = {"[1 2], 1, 1, 1 -> [1 2] | merge_op = 'Add', final_op = 'Id'"},
   }));
 }
 

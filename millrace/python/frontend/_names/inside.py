@@ -12,6 +12,11 @@ from millrace._names.finder import real_module
 
 _PACKAGE = __name__.partition(".")[0]
 
+_REDUCTIONS = (
+    "build_nccl_all_reduce build_nccl_then_recursive_hd build_nccl_then_ring build_nccl_then_shuffle "
+    "build_recursive_hd_all_reduce build_ring_all_reduce build_shuffle_all_reduce "
+    "build_shuffle_then_ring build_shuffle_then_shuffle"
+)
 # Inner names that are public here alone, or nowhere: where they are in this package.
 _OWN = {
     "contrib.learn.python.learn.datasets.mnist": {
@@ -20,6 +25,9 @@ _OWN = {
     },
     "examples.tutorials.mnist.input_data": {"read_data_sets": "_samples.mnist.read_data_sets"},
     "python.client.timeline": {"Timeline": "_run.timeline.Timeline"},
+    "python.distribute.all_reduce": {
+        name: f"_ops.reduction_graphs.{name}" for name in _REDUCTIONS.split()
+    },
     "python.framework.device": {"DeviceSpec": "DeviceSpec"},
     "python.framework.constant_op": {"constant": "constant"},
     "python.framework.dtypes": {"_": "dtypes"},
@@ -52,6 +60,10 @@ _OWN = {
     "python.layers.normalization": {"_": "layers"},
     "python.layers.pooling": {"_": "layers"},
     "python.layers.utils": {"smart_cond": "_flow.smart_cond.smart_cond"},
+    "python.ops.collective_ops": {
+        name: f"_ops.collectives.{name}"
+        for name in "all_gather all_reduce broadcast_recv broadcast_send".split()
+    },
     "python.ops.control_flow_ops": {"_": "", "with_dependencies": "with_dependencies"},
     "python.ops.math_ops": {"_as_indexed_slices_list": "_ops.gradients.as_indexed_slices_list"},
     "python.ops.variables": {

@@ -1,0 +1,110 @@
+"""The examples, run as their first lines say: each gets somewhere, and leaves nobody behind."""
+
+import difflib
+import re
+import subprocess
+
+import pytest
+
+from bounds import DEADLINE, ROOT
+
+FOLDER = ROOT / "examples"
+
+
+def example(name):
+    return FOLDER / f"{name}.py"
+
+
+def run_alone(python, name):
+    done = subprocess.run(
+        [python, example(name)], capture_output=True, text=True, timeout=DEADLINE, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def numbers(output, before):
+    return [float(n) for n in re.findall(rf"{before} (-?[\d.]+)", output)]
+
+
+def test_every_example_is_run_here():
+    own = (ROOT / "tests" / "cluster" / "test_examples.py").read_text()
+    for path in FOLDER.glob("[0-9]*.py"):
+        assert f'"{path.stem}"' in own, path.name
+        assert len(path.read_text().splitlines()) <= 75, f"{path.name} is more than a screen"
+
+
+def test_the_line_is_found(python):
+    assert "y = 2.000 x + -1.000" in run_alone(python, "01_linear_regression")
+
+
+def test_digits_are_told_apart(python):
+    (reached,) = numbers(run_alone(python, "02_digits"), "accuracy")
+    assert reached > 0.85
+
+
+def test_on_a_cluster_one_line_is_different():
+    def statements(name):
+        code = example(name).read_text().split('"""', 2)[2]
+        return [line for line in code.splitlines() if line and not line.startswith("import")]
+
+    alone, cluster = statements("02_digits"), statements("03_digits_on_a_cluster")
+    changed = [line for line in difflib.ndiff(alone, cluster) if line[0] in "+-"]
+    assert len(changed) == 2, changed
+
+
+@pytest.mark.parametrize("name", ["03_digits_on_a_cluster", "04_sync_replicas"])
+def test_workers_reach_what_one_process_reaches(launch, python, name):
+    done = launch(["--job", "ps=1", "--job", "worker=2"], [python, example(name)])
+    assert done.code == 0, done.output
+    reached = numbers(done.output, "accuracy")
+    assert len(reached) == 2 and min(reached) > 0.8, done.output
+
+
+def test_towers_share_each_batch(launch, python):
+    done = launch(["--job", "chief=1", "--job", "tower=2"], [python, example("05_towers")])
+    assert done.code == 0, done.output
+    losses = numbers(done.output, "loss")
+    assert losses[-1] < 1.0, done.output
+
+
+def test_replicas_that_all_reduce_end_equal(launch, python):
+    done = launch(["--job", "worker=3"], [python, example("06_all_reduce")])
+    assert done.code == 0, done.output
+    reached = numbers(done.output, "accuracy")
+    assert len(reached) == 3 and len(set(reached)) == 1 and reached[0] > 0.8, done.output
+
+
+def test_a_table_lies_on_two_ps(launch, python):
+    done = launch(["--job", "ps=2", "--job", "worker=1"], [python, example("07_sharded_embedding")])
+    assert done.code == 0, done.output
+    assert "users: rows (150, 8) on /job:ps/task:1" in done.output
+    assert numbers(done.output, "loss")[-1] < 0.4, done.output
+
+
+def test_the_text_goes_on(python):
+    output = run_alone(python, "08_lstm_text")
+    assert numbers(output, "loss")[-1] < 0.3
+    assert "the river turns the wheel, the wheel turns" in output
+
+
+def test_words_of_a_kind_are_alike(python):
+    output = run_alone(python, "09_word2vec")
+    animals, fruits = {"cat", "dog", "horse", "cow"}, {"apple", "pear", "plum", "cherry"}
+    assert set(re.search(r"cat: (.*)", output).group(1).split()) <= animals, output
+    assert set(re.search(r"apple: (.*)", output).group(1).split()) <= fruits, output
+
+
+def test_tasks_that_are_started_by_hand_train_together(cluster, python, tmp_path):
+    tasks = cluster(ps=1, worker=2)
+    flags = [f"--{job}_hosts={','.join(tasks.spec[job])}" for job in ("ps", "worker")]
+    command = [python, example("10_mnist_replica"), *flags, f"--checkpoint_dir={tmp_path}"]
+    ps, *workers = (
+        tasks.start(job, index, [*command, f"--job_name={job}", f"--task_index={index}"])
+        for job, index in [("ps", 0), ("worker", 1), ("worker", 0)]
+    )
+    for worker in workers:
+        assert worker.wait() == 0, worker.output()
+        assert "is done" in worker.output()
+    assert ps.process.poll() is None
+    assert (tmp_path / "checkpoint").exists()

@@ -6,6 +6,7 @@
 #include "millrace/format/wire_format.h"
 #include "millrace/io/crc32c.h"
 #include "millrace/io/little_endian.h"
+#include "millrace/io/slice_codec.h"
 
 namespace millrace::io {
 namespace {
@@ -15,7 +16,7 @@ using wire::NestedField;
 using wire::Reader;
 using wire::WireType;
 
-// BundleHeaderProto and VersionDef, BundleEntryProto, TensorSliceProto and its Extent.
+// BundleHeaderProto and VersionDef, BundleEntryProto.
 enum HeaderField : uint32_t { kNumShards = 1, kEndianness = 2, kVersion = 3 };
 enum VersionField : uint32_t { kProducer = 1, kMinConsumer = 2 };
 enum EntryField : uint32_t {
@@ -27,8 +28,6 @@ enum EntryField : uint32_t {
   kChecksum = 6,
   kSlices = 7
 };
-enum SliceField : uint32_t { kExtent = 1 };
-enum ExtentField : uint32_t { kStart = 1, kLength = 2 };
 
 Status data_loss(std::string_view what) { return Status(Code::data_loss, std::string(what)); }
 
@@ -37,39 +36,6 @@ template <class T>
 Result<T> or_loss(Result<T> read, std::string_view what) {
   if (read.ok()) return read;
   return data_loss(str_cat(what, ": ", read.status().message()));
-}
-
-void put_slice(std::string* out, const Slice& slice) {
-  const NestedField message(out, kSlices);
-  for (const Extent& extent : slice.extents) {
-    const NestedField one(out, kExtent);
-    if (extent.start != 0) wire::put_varint_field(out, kStart, static_cast<uint64_t>(extent.start));
-    if (!extent.is_whole())
-      wire::put_varint_field(out, kLength, static_cast<uint64_t>(extent.length));
-  }
-}
-
-Result<Extent> read_extent(Reader reader) {
-  Extent extent;
-  for (Field field; reader.next(&field);) {
-    if (field.is(kStart, WireType::varint)) extent.start = static_cast<int64_t>(field.value);
-    if (field.is(kLength, WireType::varint)) extent.length = static_cast<int64_t>(field.value);
-  }
-  MR_TRY(reader.status());
-  if (extent.start < 0 || extent.length < -1 || (extent.is_whole() && extent.start != 0))
-    return data_loss("a slice has an extent that can't be");
-  return extent;
-}
-
-Result<Slice> read_slice(Reader reader) {
-  Slice slice;
-  for (Field field; reader.next(&field);) {
-    if (!field.is(kExtent, WireType::bytes)) continue;
-    MR_ASSIGN(const Extent extent, read_extent(reader.inside(field)));
-    slice.extents.push_back(extent);
-  }
-  MR_TRY(reader.status());
-  return slice;
 }
 
 Result<BundleEntry> read_entry(Reader reader) {
@@ -137,7 +103,7 @@ std::string encode(const BundleEntry& entry) {
     wire::put_tag(&bytes, kChecksum, WireType::fixed32);
     put_little(&bytes, entry.checksum);
   }
-  for (const Slice& slice : entry.slices) put_slice(&bytes, slice);
+  for (const Slice& slice : entry.slices) put_slice(&bytes, kSlices, slice);
   return bytes;
 }
 

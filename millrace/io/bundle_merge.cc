@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "millrace/io/bundle_place.h"
 #include "millrace/io/bundle_reader.h"
 #include "millrace/io/bundle_writer.h"
 #include "millrace/io/paths.h"
@@ -47,16 +48,14 @@ Status merge_bundles(Files& files, const std::vector<std::string>& prefixes,
     }
   }
   MR_TRY(make_directory_of(files, destination));
-  const auto count = static_cast<int>(data.size());
+  const int count = shards_for(files, destination, static_cast<int>(data.size()));
   const std::string index = str_cat(index_path(destination), ".tempstate", random.next());
   const Status written = write_bundle_index(files, index, count, entries);
   if (!written.ok()) {
     static_cast<void>(files.remove(index));
     return written;
   }
-  for (int shard = 0; shard < count; ++shard)
-    MR_TRY(files.rename(data[static_cast<size_t>(shard)], data_path(destination, shard, count)));
-  MR_TRY(files.rename(index, index_path(destination)));
+  MR_TRY(put_in_place(files, data, index, count, destination, random));
   for (const std::string& prefix : prefixes)
     if (prefix != destination) MR_TRY(files.remove(index_path(prefix)));
   return {};

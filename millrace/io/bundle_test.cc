@@ -219,6 +219,63 @@ TEST_CASE("a save that breaks off at any change leaves the checkpoint before it 
   }
 }
 
+// Saves over a checkpoint, whole or merged of two, and breaks off at every change in turn.
+template <class Save>
+void check_saves_over(Save save) {
+  const Tensor old_value = Tensor::scalar<float>(1), new_value = Tensor::vector<float>({2, 3});
+  int changes = 0;
+  for (int at = -1; at < changes; ++at) {
+    Disk disk;
+    REQUIRE(disk.save("m", {{"w", old_value}, {"t", strings()}}).ok());
+    const int before = disk.files.changes();
+    disk.files.break_after(at);
+    const Status saved = save(disk, new_value);
+    disk.files.mend();
+    if (at < 0) changes = disk.files.changes() - before;
+    const auto loaded = disk.load("m", "w");
+    REQUIRE(loaded.ok());
+    CHECK((*loaded == new_value || (!saved.ok() && *loaded == old_value)));
+    if (*loaded == old_value) CHECK(disk.load("m", "t").value() == strings());
+  }
+}
+
+TEST_CASE("a save over a checkpoint that breaks off at any change leaves the old or the new one") {
+  check_saves_over([](Disk& disk, const Tensor& value) { return disk.save("m", {{"w", value}}); });
+}
+
+TEST_CASE("a merge over a checkpoint that breaks off leaves the old or the new one") {
+  check_saves_over([](Disk& disk, const Tensor& value) -> Status {
+    MR_TRY(disk.save("part/0", {{"w", value}}));
+    return merge_bundles(disk.files, {"part/0"}, "m", disk.random);
+  });
+}
+
+TEST_CASE("saves over a checkpoint leave no file of the one before, however many there are") {
+  Disk disk;
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(disk.save("m", {{"w", Tensor::scalar<int32_t>(i)}}).ok());
+    CHECK(disk.load("m", "w").value() == Tensor::scalar<int32_t>(i));
+    CHECK(disk.files.contents().size() == (i % 2 == 0 ? 2 : 3));
+  }
+  REQUIRE(merge_bundles(disk.files, {"m"}, "n", disk.random).ok());
+  CHECK(disk.load("n", "w").value() == Tensor::scalar<int32_t>(3));
+}
+
+TEST_CASE("a hundred thousand variables are saved and found by name") {
+  Disk disk;
+  constexpr int kCount = 100'000;
+  {
+    const auto writer = BundleWriter::create(disk.files, "m", disk.random).value();
+    for (int i = 0; i < kCount; ++i)
+      REQUIRE(writer->add(str_cat("layer_", i % 97, "/v", i), Tensor::scalar<int32_t>(i)).ok());
+    REQUIRE(writer->finish().ok());
+  }
+  const auto reader = BundleReader::open(disk.files, "m").value();
+  CHECK(reader->tensors()->size() == kCount);
+  for (int i = 0; i < kCount; i += 1009)
+    CHECK(reader->read(str_cat("layer_", i % 97, "/v", i))->item<int32_t>() == i);
+}
+
 TEST_CASE("a save that fails while the disk still works leaves nothing behind") {
   Disk disk;
   {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/format/wire_format.h"
+#include "millrace/io/bundle_place.h"
 #include "millrace/io/crc32c.h"
 #include "millrace/io/little_endian.h"
 #include "millrace/io/paths.h"
@@ -43,16 +44,17 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(Files& files, std::st
                                                            Random& random) {
   if (prefix.empty()) return invalid("a checkpoint needs a prefix; it is empty");
   MR_TRY(make_directory_of(files, prefix));
-  std::unique_ptr<BundleWriter> writer(new BundleWriter(files, std::move(prefix), random.next()));
+  std::unique_ptr<BundleWriter> writer(new BundleWriter(files, std::move(prefix), random));
   MR_ASSIGN(writer->data_, files.create(writer->data_name_));
   return writer;
 }
 
-BundleWriter::BundleWriter(Files& files, std::string prefix, uint64_t number)
+BundleWriter::BundleWriter(Files& files, std::string prefix, Random& random)
     : files_(files),
+      random_(random),
       prefix_(std::move(prefix)),
-      data_name_(str_cat(data_path(prefix_, 0, 1), ".tempstate", number)),
-      index_name_(str_cat(index_path(prefix_), ".tempstate", number)) {}
+      data_name_(str_cat(data_path(prefix_, 0, 1), ".tempstate", random.next())),
+      index_name_(str_cat(index_path(prefix_), ".tempstate", random.next())) {}
 
 BundleWriter::~BundleWriter() {
   if (!is_done_) remove_leavings();
@@ -137,9 +139,9 @@ Status BundleWriter::finish() {
   MR_TRY(problem_);
   MR_TRY(data_->sync());
   MR_TRY(data_->close());
-  MR_TRY(write_bundle_index(files_, index_name_, 1, entries_));
-  MR_TRY(files_.rename(data_name_, data_path(prefix_, 0, 1)));
-  MR_TRY(files_.rename(index_name_, index_path(prefix_)));
+  const int count = shards_for(files_, prefix_, 1);
+  MR_TRY(write_bundle_index(files_, index_name_, count, entries_));
+  MR_TRY(put_in_place(files_, {data_name_}, index_name_, count, prefix_, random_));
   is_done_ = true;
   return {};
 }

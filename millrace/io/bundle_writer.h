@@ -6,7 +6,8 @@
 //
 // Data and index are written under names of their own, and get the checkpoint's names in `finish`,
 // once they are whole and on the disk: the index last, because a checkpoint is there when its index
-// is. Going out of scope before removes them. One thread; waits for the disk.
+// is, and one that was there before is whole until then (bundle_place.h). Going out of scope before
+// removes them. One thread; waits for the disk.
 #pragma once
 
 #include <map>
@@ -22,8 +23,8 @@ namespace millrace::io {
 
 class BundleWriter {
  public:
-  // Makes the directory of `prefix` if there is none. `files` outlives this; `random` tells writers
-  // of one prefix apart.
+  // Makes the directory of `prefix` if there is none. `files` outlives this, and so does `random`,
+  // which tells writers of one prefix apart.
   static Result<std::unique_ptr<BundleWriter>> create(Files& files, std::string prefix,
                                                       Random& random);
   ~BundleWriter();
@@ -39,12 +40,13 @@ class BundleWriter {
   Status finish();
 
  private:
-  BundleWriter(Files& files, std::string prefix, uint64_t number);
+  BundleWriter(Files& files, std::string prefix, Random& random);
   Status put(std::string key, const Tensor& tensor);
   Result<BundleEntry> write_data(const Tensor& tensor);
   void remove_leavings();
 
   Files& files_;
+  Random& random_;
   const std::string prefix_;
   const std::string data_name_, index_name_;  // until finish
   std::unique_ptr<WritableFile> data_;

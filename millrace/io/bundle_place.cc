@@ -1,0 +1,47 @@
+#include "millrace/io/bundle_place.h"
+
+#include <memory>
+
+#include "millrace/io/bundle_reader.h"
+
+namespace millrace::io {
+namespace {
+
+// 0 if there is no checkpoint, or one that nobody can read.
+int shards_in_place(Files& files, const std::string& prefix) {
+  const auto opened = BundleReader::open(files, prefix);
+  return opened.ok() ? (*opened)->header().num_shards : 0;
+}
+
+Status make_empty(Files& files, const std::string& path, Random& random) {
+  const std::string unfinished = str_cat(path, ".tempstate", random.next());
+  MR_ASSIGN(const std::unique_ptr<WritableFile> file, files.create(unfinished));
+  MR_TRY(file->sync());
+  MR_TRY(file->close());
+  return files.rename(unfinished, path);
+}
+
+}  // namespace
+
+int shards_for(Files& files, const std::string& prefix, int wanted) {
+  return shards_in_place(files, prefix) == wanted ? wanted + 1 : wanted;
+}
+
+Status put_in_place(Files& files, const std::vector<std::string>& data, const std::string& index,
+                    int count, const std::string& prefix, Random& random) {
+  const int before = shards_in_place(files, prefix);
+  const auto given = static_cast<int>(data.size());
+  for (int shard = 0; shard < given; ++shard)
+    MR_TRY(files.rename(data[static_cast<size_t>(shard)], data_path(prefix, shard, count)));
+  for (int shard = given; shard < count; ++shard)
+    MR_TRY(make_empty(files, data_path(prefix, shard, count), random));
+  MR_TRY(files.rename(index, index_path(prefix)));
+  // The new checkpoint is there: what can't be removed only takes room.
+  if (before != count) {
+    for (int shard = 0; shard < before; ++shard)
+      static_cast<void>(files.remove(data_path(prefix, shard, before)));
+  }
+  return {};
+}
+
+}  // namespace millrace::io

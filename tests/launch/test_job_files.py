@@ -2,11 +2,13 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from processes import PATIENCE
 
+ROOT = Path(__file__).parents[2]
 JOB = """
 command: [sh, -c, 'echo "$ROLE $GREETING {job_name}/{task_index} of {map_hosts}"']
 roles:
@@ -93,7 +95,9 @@ def test_the_schema_is_json_and_knows_the_keys(command):
         schema["properties"]["roles"]["additionalProperties"]["anyOf"][1]["$ref"] == "#/$defs/role"
     )
     assert "memory" in schema["$defs"]["role"]["properties"]
-    assert "| `until` |" in command("explain", "--keys").stdout
+    keys = command("explain", "--keys").stdout
+    assert "| `until` |" in keys
+    assert keys in (ROOT / "docs" / "job_file.md").read_text(), "docs/job_file.md: keys are stale"
 
 
 def test_a_task_joins_the_cluster_of_a_file(command, tmp_path):

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-JobSpec counting_words() {
+JobSpec training() {
   return {.roles = {{"files", 1}, {.name = "map", .count = 2, .environment = {{"A", "b"}}}},
           .command = {"count"}};
 }
@@ -33,7 +33,7 @@ std::vector<std::string> shown(const std::vector<Gathering::Action>& actions) {
 using Lines = std::vector<std::string>;
 
 TEST_CASE("all tasks learn where all are when the last one has come") {
-  Gathering gathering(counting_words(), "t");
+  Gathering gathering(training(), "t");
   CHECK(shown(gathering.said(7, arrival({"map", 0, 1}, "b:2"))) ==
         Lines{R"(tell 7 {"waiting_for":["files:0","map:0"],"more":0})"});
   CHECK(shown(gathering.said(8, arrival({"files", 0, 0}, "a:1"))) ==
@@ -57,7 +57,7 @@ TEST_CASE("after the start, what a task says is its record") {
 }
 
 TEST_CASE("who goes away before the start is missing again, and may come again") {
-  Gathering gathering(counting_words(), "t");
+  Gathering gathering(training(), "t");
   (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
   CHECK(shown(gathering.left(1)) == Lines{"note map:0 went away before all were there"});
   CHECK(gathering.missing(9).tasks == Lines{"files:0", "map:0", "map:1"});
@@ -65,7 +65,7 @@ TEST_CASE("who goes away before the start is missing again, and may come again")
 }
 
 TEST_CASE("strangers, doubles and nonsense are refused and hung up on") {
-  Gathering gathering(counting_words(), "t");
+  Gathering gathering(training(), "t");
   (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
   struct Row {
     std::string line, why;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kLargestFile = 1 << 20;
 constexpr double kLargestAmount = 1e9;
 
-std::string line_of(const YAML::Mark& mark) {
+std::string at_line(const YAML::Mark& mark) {
   return mark.is_null() ? "" : str_cat(":", mark.line + 1);
 }
 
@@ -29,12 +29,12 @@ Result<YamlValue> YamlValue::parse(std::string_view text, std::string_view file)
     YAML::Node node = documents.empty() ? YAML::Node() : documents[0];
     return YamlValue(std::move(node), std::string(file), "");
   } catch (const YAML::Exception& fault) {
-    return invalid(file, line_of(fault.mark), ": ", fault.msg);
+    return invalid(file, at_line(fault.mark), ": ", fault.msg);
   }
 }
 
 std::string YamlValue::place() const {
-  return str_cat(file_, line_of(node_.Mark()), path_.empty() ? "" : ": ", path_, ": ");
+  return str_cat(file_, at_line(node_.Mark()), path_.empty() ? "" : ": ", path_, ": ");
 }
 
 Status YamlValue::expected(std::string_view what) const {

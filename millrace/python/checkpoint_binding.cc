@@ -3,6 +3,7 @@
 #include <string>
 
 #include "millrace/io/bundle_reader.h"
+#include "millrace/io/first_format_reader.h"
 #include "millrace/io/local_files.h"
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
@@ -14,18 +15,29 @@ namespace py = pybind11;
 namespace millrace::python {
 namespace {
 
+// A checkpoint of either format.
 class CheckpointFile {
  public:
   explicit CheckpointFile(const std::string& prefix) {
-    auto opened = [&] {
+    const auto opened = [&]() -> Status {
       const py::gil_scoped_release others_run;
-      return io::BundleReader::open(files_, prefix);
+      auto second = io::BundleReader::open(files_, prefix);
+      if (second.status().code() == Code::not_found) {
+        auto first = io::FirstFormatReader::open(files_, prefix);
+        // Nobody looks for the first format where there is none.
+        if (!first.ok() && first.status().code() == Code::not_found) return second.status();
+        MR_ASSIGN(first_, std::move(first));
+        return {};
+      }
+      MR_ASSIGN(second_, std::move(second));
+      return {};
     }();
-    reader_ = check(std::move(opened));
+    check(opened);
   }
 
   bool has(const std::string& name) const {
-    const auto entry = reader_->entry(name);
+    if (first_) return first_->tensors().contains(name);
+    const auto entry = second_->entry(name);
     if (entry.status().code() == Code::not_found) return false;
     check(entry.status());
     return true;
@@ -33,9 +45,16 @@ class CheckpointFile {
 
   py::dict tensors() const {
     py::dict found;
-    for (const auto& [name, entry] : check(reader_->tensors())) {
-      found[py::str(name)] =
-          py::make_tuple(static_cast<int>(entry.dtype), shape_to_python(entry.shape));
+    const auto add = [&](const auto& tensors) {
+      for (const auto& [name, tensor] : tensors) {
+        found[py::str(name)] =
+            py::make_tuple(static_cast<int>(tensor.dtype), shape_to_python(tensor.shape));
+      }
+    };
+    if (first_) {
+      add(first_->tensors());
+    } else {
+      add(check(second_->tensors()));
     }
     return found;
   }
@@ -43,23 +62,25 @@ class CheckpointFile {
   py::object read(const std::string& name) const {
     auto tensor = [&] {
       const py::gil_scoped_release others_run;
-      return reader_->read(name);
+      return first_ ? first_->read(name) : second_->read(name);
     }();
     return to_numpy(check(std::move(tensor)));
   }
 
  private:
   LocalFiles files_;
-  std::unique_ptr<io::BundleReader> reader_;
+  std::unique_ptr<io::BundleReader> second_;  // one of the two
+  std::unique_ptr<io::FirstFormatReader> first_;
 };
 
 }  // namespace
 
 void bind_checkpoints(py::module_& module) {
   py::class_<CheckpointFile>(module, "CheckpointFile",
-                             "A checkpoint in TensorFlow's second format, opened for reading.")
-      .def(py::init<const std::string&>(), py::arg("prefix"),
-           "Opens <prefix>.index. Raises NotFoundError or DataLossError.")
+                             "A checkpoint in either of TensorFlow's formats, opened for reading.")
+      .def(
+          py::init<const std::string&>(), py::arg("prefix"),
+          "Opens <prefix>.index, or tables whose paths match. Raises NotFoundError, DataLossError.")
       .def("has", &CheckpointFile::has, py::arg("name"), "Whether a tensor of that name is in it.")
       .def("tensors", &CheckpointFile::tensors,
            "Name -> (number of its type, shape) of every tensor, by name.")

@@ -7,6 +7,8 @@ import json
 import os
 import sys
 
+import numpy as np
+
 if sys.argv[1] == "tensorflow":
     import tensorflow.compat.v1 as tf
 
@@ -126,6 +128,57 @@ def objects():
     return checkpoint, train, [kernel, bias, step, *optimizer.variables()]
 
 
+def old_variables():
+    """Variables of several types, one of them in parts."""
+    values = {
+        "f": [[1.5, -2.0]],
+        "d": np.array([0.1, -1e300]),
+        "i": [-7, 2**31 - 1],
+        "l": np.array([2**40, -1]),
+        "u": np.array([0, 255], np.uint8),
+        "b": [True, False],
+        "h": np.array([0.5, -2.0], np.float16),
+        "c": np.array([1 - 2j], np.complex64),
+        "s": np.array(["", "text"], object),
+        "none": np.zeros([0, 3], np.float32),
+    }
+    made = [tf.Variable(value, name=name) for name, value in values.items()]
+    parts = tf.get_variable(
+        "parts",
+        initializer=tf.constant([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
+        partitioner=tf.fixed_size_partitioner(2),
+    )
+    return made, parts
+
+
+def shown(values):
+    return [[str(item) for item in np.asarray(value).ravel().tolist()] for value in values]
+
+
+def write_old(folder):
+    """A model in the format before 2017, in one file and in shards."""
+    made, parts = old_variables()
+    savers = [tf.train.Saver(write_version=tf.train.SaverDef.V1, sharded=s) for s in (False, True)]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        paths = [
+            saver.save(session, os.path.join(folder, name), write_meta_graph=False)
+            for saver, name in zip(savers, ("one", "many"))
+        ]
+        return {"paths": paths, "values": shown(session.run([*made, *parts]))}
+
+
+def load_old(folder):
+    made, parts = old_variables()
+    found = []
+    with tf.Session() as session:
+        for path in (os.path.join(folder, "one"), os.path.join(folder, "many-?????-of-00001")):
+            tf.train.Saver().restore(session, path)
+            found.append(shown(session.run([*made, *parts])))
+        shapes = tf.train.NewCheckpointReader(path).get_variable_to_shape_map()
+    return {"values": found, "shapes": sorted(shapes.items())}
+
+
 def read_all(session, variables):
     return [session.run(variable).tolist() for variable in variables]
 
@@ -163,5 +216,7 @@ if __name__ == "__main__":
         "load": load,
         "write_objects": write_objects,
         "load_objects": load_objects,
+        "write_old": write_old,
+        "load_old": load_old,
     }
     print(json.dumps(actions[sys.argv[2]](sys.argv[3])))

@@ -1,4 +1,4 @@
-"""SavedModels, frozen graphs and checkpoints of objects that one of TensorFlow and Millrace writes, and both load."""
+"""SavedModels, frozen graphs, checkpoints of objects and of the first format that one of TensorFlow and Millrace writes, and both load."""
 
 import json
 
@@ -50,3 +50,16 @@ def test_both_restore_objects_that_one_saved(tmp_path):
             trained.append(flat(found["trained"]))
     assert written["tensorflow"]["names"] == written["millrace"]["names"]
     assert all(values == pytest.approx(trained[0]) for values in trained)
+
+
+def test_both_read_the_format_before_2017_as_one_wrote_it(tmp_path):
+    shapes = []
+    for writer in PYTHONS:
+        folder = tmp_path / writer
+        folder.mkdir()
+        written = run(writer, "write_old", folder)
+        for reader in PYTHONS:
+            found = run(reader, "load_old", folder)
+            assert found["values"] == [written["values"]] * 2, (writer, reader)
+            shapes.append(found["shapes"])
+    assert all(each == shapes[0] for each in shapes)

@@ -6,6 +6,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/files/file_kernel.h"
+#include "millrace/ops/files/first_format.h"
 
 namespace millrace {
 namespace {
@@ -69,15 +70,24 @@ Result<Tensor> restore_one(const io::BundleReader& reader, const std::string& na
   return reader.read_slice(name, entry, wanted.slice);
 }
 
+Result<std::vector<Tensor>> restore_first(const FileWorkplace& at, const Request& request,
+                                          const std::vector<DType>& dtypes) {
+  MR_ASSIGN(const auto reader, io::FirstFormatReader::open(at.files, request.prefix));
+  std::vector<Tensor> restored;
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    MR_ASSIGN(Tensor tensor,
+              restore_of_first_format(*reader, request.names[i], request.slices[i], dtypes[i]));
+    restored.push_back(std::move(tensor));
+  }
+  return restored;
+}
+
 Result<std::vector<Tensor>> restore(const FileWorkplace& at, const std::vector<Tensor>& inputs,
                                     const std::vector<DType>& dtypes) {
   MR_ASSIGN(const Request request, read_request(inputs, dtypes.size()));
   auto opened = io::BundleReader::open(at.files, request.prefix);
-  if (opened.status().code() == Code::not_found) {
-    return not_found(
-        "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ",
-        request.prefix);
-  }
+  // A checkpoint from before 2017 is read by whoever names it.
+  if (opened.status().code() == Code::not_found) return restore_first(at, request, dtypes);
   MR_ASSIGN(const auto reader, std::move(opened));
   std::vector<Tensor> restored;
   for (size_t i = 0; i < dtypes.size(); ++i) {

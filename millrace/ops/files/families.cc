@@ -5,6 +5,7 @@ namespace millrace {
 Status register_files(OpRegistry& ops) {
   MR_TRY(register_checkpoints(ops));
   MR_TRY(register_file_names(ops));
+  MR_TRY(register_first_format(ops));
   return register_whole_files(ops);
 }
 

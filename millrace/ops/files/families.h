@@ -12,6 +12,8 @@ Status register_files(OpRegistry& ops);
 
 // SaveV2, RestoreV2, MergeV2Checkpoints.
 Status register_checkpoints(OpRegistry& ops);
+// Save, SaveSlices, Restore, RestoreSlice: checkpoints of the format before 2017.
+Status register_first_format(OpRegistry& ops);
 // Names of shards: texts only.
 Status register_file_names(OpRegistry& ops);
 // ReadFile, WriteFile, MatchingFiles.

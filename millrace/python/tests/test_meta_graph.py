@@ -203,3 +203,16 @@ def test_branches_and_loops_come_back_as_such(path):
         with pytest.raises(ValueError, match="made inside"):
             with tf.control_dependencies(None):
                 tf.cond(graph.get_tensor_by_name("flag:0"), lambda: inside.outputs[0] + 1, branch)
+
+
+def test_attributes_with_their_defaults_may_be_left_out(path):
+    product = tf.matmul([[1.0]], [[2.0]], transpose_a=True, name="product")
+    tf.Variable(product, name="v")
+    made = tf.train.export_meta_graph(path, strip_default_attrs=True)
+    assert made.meta_info_def.stripped_default_attrs
+    attrs = {node.name: set(node.attr) for node in made.graph().node}
+    assert attrs["product"] == {"T", "transpose_a"} and "container" not in attrs["v"]
+    with tf.Graph().as_default(), tf.Session() as other:
+        tf.train.import_meta_graph(path)
+        other.run(tf.global_variables_initializer())
+        assert other.run("v:0").tolist() == [[2.0]]

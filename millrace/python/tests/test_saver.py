@@ -312,8 +312,8 @@ def test_arguments_that_make_no_sense_are_refused(path, tmp_path):
     saver = tf.train.Saver()
     with pytest.raises(ValueError, match="cannot be deferred"):
         tf.train.Saver([variable], defer_build=True)
-    with pytest.raises(NotImplementedError, match="SaverDef.V2"):
-        tf.train.Saver(write_version=tf.train.SaverDef.V1)
+    with pytest.raises(ValueError, match="there are SaverDef.V1 and V2"):
+        tf.train.Saver(write_version=3)
     late = tf.train.Saver(defer_build=True)
     with initialized() as session:
         with pytest.raises(RuntimeError, match="should be called before save"):
@@ -360,3 +360,49 @@ def test_a_supervisor_restores_what_another_saved(tmp_path):
         supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
     with supervisor.managed_session() as session:
         assert session.run(step) == 2
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_the_first_format_is_written_and_read(path, sharded):
+    a = tf.Variable([1.0, -2.0], name="a")
+    with tf.device("/device:CPU:0"):
+        texts = tf.Variable(["x", ""], name="texts")
+    part = tf.get_variable("p", [4], partitioner=tf.fixed_size_partitioner(2))
+    saver = tf.train.Saver(write_version=tf.train.SaverDef.V1, sharded=sharded, max_to_keep=1)
+    with initialized() as session:
+        expected = session.run([a, texts, part.as_tensor()])
+        first = saver.save(session, path, 1)
+        saved = saver.save(session, path, 2)
+        assert tf.train.latest_checkpoint(os.path.dirname(path)) == saved
+        assert not tf.train.checkpoint_exists(first) and tf.train.checkpoint_exists(saved)
+        session.run([v.assign(tf.zeros(v.shape)) for v in [a, *part]])
+        saver.restore(session, saved)
+        found = session.run([a, texts, part.as_tensor()])
+    assert [value.tolist() for value in found] == [value.tolist() for value in expected]
+    reader = tf.train.NewCheckpointReader(saved)
+    assert reader.get_variable_to_shape_map() == {"a": [2], "texts": [2], "p": [4]}
+    assert reader.get_tensor("p").tolist() == expected[2].tolist()
+    with pytest.raises(tf.errors.NotFoundError):
+        reader.get_tensor("none")
+
+
+def test_a_saver_with_a_place_for_its_files_streams_pieces(path, monkeypatch):
+    monkeypatch.setattr("millrace._saving.saver_graph._PIECE_BYTES", 16)
+    variables = [tf.Variable([float(i)] * 3, name=f"v{i}") for i in range(4)]
+    variables.append(tf.Variable(7, name="n", use_resource=True))
+    variables.append(tf.Variable(["a", "b"], name="t"))
+    saver = tf.train.Saver(saving_device="/device:CPU:0")
+    saves = [op for op in tf.get_default_graph().get_operations() if op.type == "SaveV2"]
+    assert len(saves) == 5 and all(op.device == "/device:CPU:0" for op in saves)
+    with initialized() as session:
+        expected = [value.tolist() for value in session.run(variables)]
+        saved = saver.save(session, path, 3)
+        session.run([v.assign(v * 0) for v in variables[:5]])
+        saver.restore(session, saved)
+        assert [value.tolist() for value in session.run(variables)] == expected
+    assert sorted(name for name, _ in tf.train.list_variables(saved)) == sorted(
+        v.op.name for v in variables
+    )
+    assert not [name for name in os.listdir(os.path.dirname(path)) if "_temp" in name]
+    with pytest.raises(ValueError, match="one place for all files"):
+        tf.train.Saver(saving_device="/cpu:0", sharded=True)

@@ -399,7 +399,7 @@ class Estimator:
           as_text: True for protocol text.
           checkpoint_path: the checkpoint; the newest if None.
           experimental_mode: must be ModeKeys.PREDICT.
-          strip_default_attrs: accepted.
+          strip_default_attrs: True to leave attributes out that have their defaults.
 
         Returns:
           the path of the folder, as bytes.

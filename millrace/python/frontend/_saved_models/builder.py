@@ -68,7 +68,7 @@ class SavedModelBuilder:
           legacy_init_op: the older name of main_op.
           clear_devices: True to forget which devices nodes ask for.
           main_op: an Operation to run when the graph was loaded.
-          strip_default_attrs: accepted.
+          strip_default_attrs: True to leave attributes out that have their defaults.
           saver: a tf.train.Saver; one of all variables if None.
 
         Raises:

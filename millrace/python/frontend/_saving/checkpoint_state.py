@@ -255,7 +255,7 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph
     # The index goes first: what is left without it is no checkpoint, and nobody takes it for one.
     doomed = [checkpoint_prefix + ".index"]
     if checkpoint_format_version != 2:
-        doomed = [checkpoint_prefix]
+        doomed = glob.glob(checkpoint_prefix)  # a sharded one goes by a pattern
     doomed += glob.glob(glob.escape(checkpoint_prefix) + ".data-?????-of-?????")
     doomed.append(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
     for path in doomed:

@@ -16,6 +16,7 @@ from millrace._graph.collections import GraphKeys
 from millrace._graph.graph import get_default_graph
 from millrace._graph.graph_def import GraphDef
 from millrace._graph.graph_import import import_graph_def
+from millrace._graph.op_specs import specs
 from millrace._saving.checkpoint_state import write_file
 from millrace._saving.graph_messages import GraphDefMessage, OpList
 from millrace._saving.model_messages import AnyList, AnyMessage, AssetFileDef, SignatureDef
@@ -189,7 +190,9 @@ def export_meta_graph(
         imports the graph gives them in input_map.
       clear_devices: True to forget which devices nodes ask for.
       clear_extraneous_savers: True to leave out other Savers.
-      strip_default_attrs, save_debug_info: accepted.
+      strip_default_attrs: True to leave out attributes with the values that their ops give them anyway, so
+        that older readers, which don't know the newest ones, read the graph.
+      save_debug_info: accepted.
     """
     if export_scope and graph_def is not None:
         raise ValueError("export_meta_graph: graph_def= and export_scope= can't both be given")
@@ -200,6 +203,8 @@ def export_meta_graph(
     unbound = []
     if export_scope:
         data, unbound = _in_scope(data, export_scope)
+    if strip_default_attrs:
+        data = _without_defaults(data)
     made = MetaGraphDef(graph_def=data)
     if unbound:
         made.collection_def[_UNBOUND] = CollectionDef(bytes_list=BytesList(value=unbound))
@@ -208,6 +213,8 @@ def export_meta_graph(
     made.meta_info_def.tensorflow_version = (
         made.meta_info_def.tensorflow_version or _millrace.version
     )
+    if strip_default_attrs:
+        made.meta_info_def.stripped_default_attrs = True
     if saver_def is not None:
         made.saver_def = saver_def
     names = graph.get_all_collection_keys() if collection_list is None else collection_list
@@ -230,6 +237,17 @@ def export_meta_graph(
 def graph_and_saver(graph, saver_def):
     """A MetaGraphDef without collections, for files of events."""
     return export_meta_graph(graph=graph, saver_def=saver_def, collection_list=[])
+
+
+def _without_defaults(data):
+    graph = GraphDef(data)
+    for node in graph.node:
+        known = specs[node.op].attrs if _millrace.ops.describe(node.op) is not None else {}
+        for key, value in list(node.attr.items()):
+            default = known[key].default if key in known else None
+            if default is not None and value[0] != "tensor" and value == default:
+                del node.attr[key]
+    return graph.SerializeToString()
 
 
 def _without_devices(data):

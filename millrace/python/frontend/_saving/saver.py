@@ -35,10 +35,13 @@ class Saver:
       builder: must be None.
       defer_build: True to make the nodes in `build`.
       allow_empty: True for a Saver that saves nothing where there are no variables.
-      write_version: SaverDef.V2.
+      write_version: SaverDef.V2; SaverDef.V1 for programs that only read the format before 2017.
       pad_step_number: True for names like model-00000100.
       save_relative_paths: True for a folder of checkpoints that may be moved.
       filename: where nodes save when no path is fed.
+      saving_device: the device, "/job:worker/task:0" for example, whose task has the checkpoints on its disk:
+        other tasks need not see it, values are streamed from and to them, some 64 MB at a time. None where all
+        tasks see the same files. Not with `sharded`.
 
     Attributes:
       saver_def: the SaverDef; None before `build`, and for an empty one.
@@ -64,7 +67,13 @@ class Saver:
         pad_step_number=False,
         save_relative_paths=False,
         filename=None,
+        saving_device=None,
     ):
+        if saving_device is not None and (sharded or write_version != SaverDef.V2):
+            raise ValueError(
+                f"Saver: saving_device={saving_device!r} is one place for all files: leave sharded= and "
+                "write_version= as they are"
+            )
         if defer_build and var_list:
             raise ValueError(
                 "If `var_list` is provided then build cannot be deferred. Either set "
@@ -72,10 +81,8 @@ class Saver:
             )
         if builder is not None:
             raise NotImplementedError("Saver: builder= must be None")
-        if write_version != SaverDef.V2:
-            raise NotImplementedError(
-                f"Saver: write_version={write_version}: only SaverDef.V2 is written"
-            )
+        if write_version not in (SaverDef.V1, SaverDef.V2):
+            raise ValueError(f"Saver: write_version={write_version}: there are SaverDef.V1 and V2")
         self._var_list = var_list
         self._reshape = reshape
         self._sharded = sharded
@@ -90,6 +97,8 @@ class Saver:
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
         self._filename = filename
+        self._write_version = write_version
+        self._saving_device = saving_device
         self._kept = None
         if not defer_build:
             self.build()
@@ -117,6 +126,8 @@ class Saver:
                 filename=self._filename,
                 max_to_keep=self._max_to_keep or 0,
                 keep_checkpoint_every_n_hours=self._every_n_hours,
+                version=self._write_version,
+                saving_device=self._saving_device,
             )
         elif self._name:
             self.saver_def = _in_scope(self.saver_def, self._name)
@@ -148,7 +159,8 @@ class Saver:
           latest_filename: the name of the file that names the newest one; "checkpoint" if None.
           meta_graph_suffix: how the name of the graph's file ends.
           write_meta_graph: False to write no graph; write_state: False not to name it the newest.
-          strip_default_attrs, save_debug_info: accepted.
+          strip_default_attrs: True to leave defaults out of the graph's attributes.
+          save_debug_info: accepted.
 
         Returns:
           the path to restore it from; None if the Saver is empty.
@@ -173,7 +185,8 @@ class Saver:
         if write_meta_graph:
             with sess.graph.as_default():
                 self.export_meta_graph(
-                    checkpoint_state.meta_graph_filename(path, meta_graph_suffix)
+                    checkpoint_state.meta_graph_filename(path, meta_graph_suffix),
+                    strip_default_attrs=strip_default_attrs,
                 )
         return None if self._is_empty else path
 
@@ -219,7 +232,8 @@ class Saver:
         if doomed is None:
             return
         try:
-            checkpoint_state.remove_checkpoint(doomed, meta_graph_suffix=meta_graph_suffix)
+            version = self.saver_def.version
+            checkpoint_state.remove_checkpoint(doomed, version, meta_graph_suffix)
         except OSError as error:
             _log.warning("an old checkpoint stays: %s", error)
 
@@ -338,6 +352,7 @@ class Saver:
             export_scope=export_scope,
             clear_devices=clear_devices,
             clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
         )
 
 

@@ -1,6 +1,7 @@
 """The nodes of a Saver, under the names that TensorFlow gives them: save/Const, save/SaveV2 and so on.
 
-A sharded Saver has one SaveV2 per device, into a folder beside the checkpoint, and merges what they wrote.
+A sharded Saver has one SaveV2 per device, into a folder beside the checkpoint, and merges what they wrote. One with
+a saving_device does so there alone, piece by piece: for tasks that don't share their disks.
 """
 
 import uuid
@@ -24,6 +25,8 @@ def add_saver_nodes(
     filename=None,
     max_to_keep=5,
     keep_checkpoint_every_n_hours=10000.0,
+    version=SaverDef.V2,
+    saving_device=None,
 ):
     """Adds the nodes that save and restore, and returns the SaverDef that names them.
 
@@ -35,14 +38,23 @@ def add_saver_nodes(
       restore_sequentially: True to restore one after another.
       filename: where to save when nothing is fed; "model" if None.
       max_to_keep, keep_checkpoint_every_n_hours: go into the SaverDef.
+      saving_device: the device whose task has the files; None if all tasks see them.
+      version: SaverDef.V2, or SaverDef.V1 for the format before 2017, of a file per shard.
     """
     values = [saveable.op for saveable in saveables if saveable.op is not None]
     with name_scope(name, "save", values):
         default = constant(filename or "model", dtypes.string, name="filename/input")
         path = gen_ops.placeholder_with_default(default, shape=[], name="filename")
         path = gen_ops.placeholder_with_default(path, shape=[], name="Const")
-        nodes = _Nodes(path, reshape, restore_sequentially)
-        if sharded:
+        if saving_device is not None:
+            nodes = _StreamedNodes(path, reshape, saving_device)
+        elif version == SaverDef.V2:
+            nodes = _Nodes(path, reshape, restore_sequentially)
+        else:
+            nodes = _FirstFormatNodes(path, reshape, restore_sequentially)
+        if saving_device is not None:
+            saved, restored = nodes.save_streamed(saveables), nodes.restore_streamed(saveables)
+        elif sharded:
             per_device = _by_device(saveables)
             saved = nodes.save_sharded(per_device)
             restored = nodes.restore_sharded(per_device)
@@ -56,7 +68,7 @@ def add_saver_nodes(
         max_to_keep=max_to_keep,
         sharded=sharded,
         keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours,
-        version=SaverDef.V2,
+        version=version,
     )
 
 
@@ -101,7 +113,7 @@ class _Nodes:
     def restore(self, saveables, name):
         """An Operation that restores all of them."""
         specs = [spec for saveable in saveables for spec in saveable.specs]
-        with device("/device:CPU:0"):
+        with device(self.restore_device()):
             tensors = gen_ops.restore_v2(
                 self._path,
                 *_names_and_slices(specs, "RestoreV2"),
@@ -117,12 +129,118 @@ class _Nodes:
             done.append(getattr(made, "op", made))
         return group(*done, name=name)
 
+    def restore_device(self):
+        """Where the files are read."""
+        return "/device:CPU:0"
+
     def restore_sharded(self, per_device):
         shards = []
         for place, saveables in per_device:
             with device(place or None):
                 shards.append(self.restore(saveables, "restore_shard"))
         return group(*shards, name="restore_all")
+
+
+class _FirstFormatNodes(_Nodes):
+    """Saves in the format before 2017. It is restored by the same nodes, which know both."""
+
+    def save(self, path, saveables):
+        """Saves into the file `path`; the path, once that is done."""
+        specs = [spec for saveable in saveables for spec in saveable.specs]
+        saved = gen_ops.save_slices(
+            path, *_names_and_slices(specs, "save"), [spec.tensor for spec in specs], name="save"
+        )
+        return with_dependencies([saved], path)
+
+    def save_sharded(self, per_device):
+        """A file per device; the pattern that all of them match, once that is done."""
+        count = constant(len(per_device), dtypes.int32, name="num_shards")
+        saved = []
+        for number, (place, saveables) in enumerate(per_device):
+            with device(_processor_of(place)):
+                index = constant(number, dtypes.int32, name="ShardedFilename/shard")
+                path = gen_ops.sharded_filename(self._path, index, count, name="ShardedFilename")
+                saved.append(self.save(path, saveables))
+        with control_dependencies([tensor.op for tensor in saved]):
+            return gen_ops.sharded_filespec(self._path, count, name="ShardedFilespec")
+
+
+class _StreamedNodes(_Nodes):
+    """All files are one task's: values come to it, and go from it, one piece after another.
+
+    So that a piece is on its way when the one before it is done, each value waits where it is.
+    """
+
+    def __init__(self, path, reshape, saving_device):
+        super().__init__(path, reshape, False)
+        self._place = saving_device
+
+    def save_streamed(self, saveables):
+        """Saves each piece as a checkpoint of its own, and merges them; the path, once that is done."""
+        with device(self._place):
+            folder = constant(f"_temp_{uuid.uuid4().hex}/part", name="StringJoin/inputs_1")
+            parts = gen_ops.string_join([self._path, folder], name="StringJoin")
+        pieces = _pieces_of(saveables)
+        count = constant(len(pieces), dtypes.int32, name="num_shards")
+        paths, before = [], []
+        for number, piece in enumerate(pieces):
+            specs = [spec for saveable in piece for spec in saveable.specs]
+            values = [_waiting(spec, before) for spec in specs]
+            with device(self._place):
+                index = constant(number, dtypes.int32, name="ShardedFilename/shard")
+                path = gen_ops.sharded_filename(parts, index, count, name="ShardedFilename")
+                names = _names_and_slices(specs, "SaveV2")
+                before = [gen_ops.save_v2(path, *names, values)]
+                paths.append(path)
+        with device(self._place), control_dependencies(before):
+            merged = gen_ops.merge_v2_checkpoints(
+                gen_ops.pack(paths, axis=0, name="MergeV2Checkpoints/checkpoint_prefixes"),
+                self._path,
+                delete_old_dirs=True,
+                name="MergeV2Checkpoints",
+            )
+            with control_dependencies([merged]):
+                return gen_ops.identity(self._path, name="Identity")
+
+    def restore_streamed(self, saveables):
+        """An Operation that restores one piece after another."""
+        done = []
+        for piece in _pieces_of(saveables):
+            with control_dependencies(done):
+                done = [self.restore(piece, "restore_piece")]
+        return group(*done, name="restore_all")
+
+    def restore_device(self):
+        return self._place
+
+
+_PIECE_BYTES = 64 << 20
+
+
+def _pieces_of(saveables):
+    """The SaveableObjects in groups, each of so many bytes, or of one object."""
+    pieces, left = [], 0
+    for saveable in saveables:
+        size = sum(map(_bytes_of, saveable.specs))
+        if size > left or not pieces:
+            pieces.append([])
+            left = _PIECE_BYTES
+        pieces[-1].append(saveable)
+        left -= size
+    return pieces
+
+
+def _bytes_of(spec):
+    """What a value takes, as far as it is known before; what is not known fills a piece."""
+    shape = spec.tensor.shape if spec.shape is None else spec.shape
+    count = shape.num_elements()
+    return _PIECE_BYTES if count is None else count * max(spec.dtype.size or 0, 1)
+
+
+def _waiting(spec, before):
+    """The value of a spec, read where it is, once `before` is done."""
+    with control_dependencies(before), device(spec.device or None):
+        return gen_ops.identity(spec.tensor, name="piece")
 
 
 def _names_and_slices(specs, name):

@@ -1,0 +1,15 @@
+// Verbs that the Python package answers: this process becomes its interpreter.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+// Runs `python3 -m MODULE WORD...` in place of this process. The package is that beside the
+// command, in a build's folders, or the one on the interpreter's path. Returns kMisused, having
+// complained for `verb`, only if there is no interpreter.
+int become_python(const std::string& verb, const std::string& module,
+                  const std::vector<std::string>& words);
+
+}  // namespace millrace

@@ -1,0 +1,1 @@
+"""`millrace inspect`: what is in checkpoints, graphs and event files, and how two of them differ."""

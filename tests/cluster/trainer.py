@@ -11,15 +11,20 @@ import sys
 import millrace as tf
 
 
-def build(workers):
-    """(what trains, the loss, the optimizer): y = 2 x - 1 from points on the line.
-
-    `workers`: how many train in step with each other; 0 for each on its own.
-    """
+def squared_error():
+    """y = 2 x - 1 from points on the line."""
     weight = tf.get_variable("weight", [], initializer=tf.zeros_initializer())
     bias = tf.get_variable("bias", [], initializer=tf.zeros_initializer())
     x = tf.random_uniform([32], -1.0, 1.0)
-    loss = tf.reduce_mean(tf.square(weight * x + bias - (2.0 * x - 1.0)))
+    return tf.reduce_mean(tf.square(weight * x + bias - (2.0 * x - 1.0)))
+
+
+def build(workers):
+    """(what trains, the loss, the optimizer).
+
+    `workers`: how many train in step with each other; 0 for each on its own.
+    """
+    loss = squared_error()
     step = tf.train.get_or_create_global_step()
     optimizer = tf.train.GradientDescentOptimizer(0.05)
     if workers:
@@ -27,11 +32,38 @@ def build(workers):
     return optimizer.minimize(loss, global_step=step), loss, optimizer
 
 
+def train_as_equals(config, server, options):
+    """Trains with variables of its own, which an all-reduce keeps equal to those of all others."""
+    workers, index = len(config["cluster"]["worker"]), config["task"]["index"]
+    optimizer = tf.train.AllReduceOptimizer(tf.train.GradientDescentOptimizer(0.05), workers)
+    loss = squared_error()
+    step = tf.train.get_or_create_global_step()
+    train = optimizer.minimize(loss, global_step=step)
+    # All end after the same step: the first that any of them takes for the last.
+    ends = tf.placeholder(tf.float32, [])
+    who_ends = optimizer.all_reduce(ends, merge_op="Max")
+    with tf.train.MonitoredTrainingSession(
+        server.target,
+        hooks=[optimizer.make_session_run_hook(index == 0)],
+        checkpoint_dir=options.checkpoints if index == 0 else None,
+        save_checkpoint_secs=None,
+        save_checkpoint_steps=20,
+        config=tf.ConfigProto(device_filters=[f"/job:worker/task:{index}"]),
+    ) as session:
+        over = 0.0
+        while over == 0.0 and not session.should_stop():
+            wants_to = float(os.path.exists(options.until))
+            _, value, at, over = session.run([train, loss, step, who_ends], {ends: wants_to})
+            print(f"step {at} loss {value:.6f}")
+    print("ended")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--until", required=True, help="trains until this file is there")
     parser.add_argument("--checkpoints", help="a folder for checkpoints")
     parser.add_argument("--sync", action="store_true", help="all workers in step with each other")
+    parser.add_argument("--all-reduce", action="store_true", help="without ps, by all-reduce")
     options = parser.parse_args()
     tf.logging.set_verbosity(tf.logging.INFO)
 
@@ -41,6 +73,8 @@ def main():
     if job == "ps":
         print("serving")
         server.join()
+    if options.all_reduce:
+        return train_as_equals(config, server, options)
     setter = tf.train.replica_device_setter(
         cluster=config["cluster"], worker_device=f"/job:worker/task:{index}"
     )

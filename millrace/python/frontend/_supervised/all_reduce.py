@@ -96,20 +96,33 @@ class AllReduceOptimizer(Optimizer):
             for which in bucket:
                 with colocate_with(variables[which]):
                     flat.append(reshape(convert(gradients[which]), [-1]))
-            mean = all_reduce(
-                concat(flat, 0),
-                self._num_replicas,
-                self._group_key,
-                self._next_instance(),
-                merge_op="Add",
-                final_op="Div",
-                timeout=self._timeout,
-            )
+            mean = self.all_reduce(concat(flat, 0), final_op="Div")
             shapes = [variables[which].shape.as_list() for which in bucket]
             sizes = [_count(shape) for shape in shapes]
             for which, part, shape in zip(bucket, split(mean, sizes, 0), shapes):
                 found[which] = reshape(part, shape)
         return found
+
+    def all_reduce(self, tensor, merge_op="Add", final_op="Id"):
+        """What all replicas' tensors make together, as `all_reduce` of collective_ops.
+
+        For what else replicas must agree on, the end say: in the group of the gradients, so that a replica
+        that is lost ends both. Groups of their own for the same replicas could wait for each other.
+
+        Args:
+          tensor: a Tensor of one type and shape on all replicas.
+          merge_op: "Add", "Mul", "Max" or "Min".
+          final_op: "Id", or "Div" to divide by the number of replicas.
+        """
+        return all_reduce(
+            tensor,
+            self._num_replicas,
+            self._group_key,
+            self._next_instance(),
+            merge_op=merge_op,
+            final_op=final_op,
+            timeout=self._timeout,
+        )
 
     def _buckets(self, gradients, variables):
         """Lists of places: gradients of one type that go together, those computed first at the head."""

@@ -40,6 +40,22 @@ class Op:
     is_stateful: bool
 
 
+# What TensorFlow 1.15 loads for tf.contrib, and TensorFlow 2 no longer has.
+CONTRIB = {
+    "GatherTree": Op(
+        [
+            Arg("step_ids", "T"),
+            Arg("parent_ids", "T"),
+            Arg("max_sequence_lengths", "int32"),
+            Arg("end_token", "T"),
+        ],
+        [Arg("beams", "T")],
+        {"T": Attr("type", None, frozenset(["int32"]))},
+        is_stateful=False,
+    )
+}
+
+
 def of_millrace():
     python = ROOT / "build" / "bin" / "python3"
     environment = {"PYTHONPATH": str(ROOT / "build" / "python"), "PATH": "/usr/bin:/bin"}
@@ -74,7 +90,7 @@ def of_tensorflow():
 
     buffer = pywrap_tf_session.TF_GetAllOpList()
     ops = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetBuffer(buffer)).op
-    return {op.name: _tensorflow_op(op) for op in ops}
+    return {**CONTRIB, **{op.name: _tensorflow_op(op) for op in ops}}
 
 
 def _tensorflow_op(op):

@@ -15,6 +15,7 @@ MODULES = {
     "compat": "as_bytes",
     "compat.v1": "Session",
     "contrib": "learn",
+    "contrib.factorization": "KMeans",
     "contrib.framework": "arg_scope",
     "contrib.framework.nest": "map_structure",
     "contrib.layers": "xavier_initializer",

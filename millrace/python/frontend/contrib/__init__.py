@@ -1,6 +1,7 @@
 """tf.contrib: what programs of TensorFlow 1 take from there."""
 
 from millrace.contrib import (
+    factorization,
     framework,
     layers,
     learn,

@@ -40,39 +40,48 @@ void Conditionals::place(const Graph& graph, const Loops& loops, const Node& nod
   const NodeId cond = parts ? loops.loop(loops.frames().of(node.id)).cond : kNoNode;
   if (cond != kNoNode) innermost = of_node_[cond];
   of_node_[node.id] = innermost;
-  if (node.op->role != Role::switch_) return;
-  for (const int side : {0, 1}) inside(graph, innermost, node.inputs[1], side);
+  if (node.op->role == Role::switch_) first_branch(graph, innermost, node);
 }
 
-Conditionals::BranchId Conditionals::inside(const Graph& graph, BranchId parent, Endpoint predicate,
-                                            int side) {
-  const Endpoint decided_by = behind_identities(graph, predicate);
+Conditionals::BranchId Conditionals::first_branch(const Graph& graph, BranchId parent,
+                                                  const Node& node) {
+  const Endpoint predicate = node.inputs[1], decided_by = behind_identities(graph, predicate);
   const auto next = static_cast<BranchId>(branches_.size());
-  const auto [found, is_new] = first_side_.try_emplace({parent, decided_by}, next);
+  const int sides = node.num_outputs();
+  const auto [found, is_new] = first_side_.try_emplace({parent, decided_by, sides}, next);
   if (is_new) {
-    for (const int each : {0, 1})
-      branches_.push_back({parent, branches_[parent].depth + 1, predicate, decided_by, each});
+    const DType dtype = graph[predicate.node].output_types()[predicate.output].dtype;
+    for (int side = 0; side < sides; ++side) {
+      branches_.push_back({parent, branches_[parent].depth + 1, predicate, decided_by, side, sides,
+                           dtype != DType::boolean});
+    }
   }
-  return found->second + static_cast<BranchId>(side);
+  return found->second;
 }
 
 Conditionals::BranchId Conditionals::of_output(const Graph& graph, Endpoint output) const {
   const Node& node = graph[output.node];
   const BranchId branch = of_node_[output.node];
   if (node.op->role != Role::switch_) return branch;
-  const auto found = first_side_.find({branch, behind_identities(graph, node.inputs[1])});
+  const Endpoint decided_by = behind_identities(graph, node.inputs[1]);
+  const auto found = first_side_.find({branch, decided_by, node.num_outputs()});
   return found == first_side_.end() ? branch : found->second + static_cast<BranchId>(output.output);
 }
 
 std::optional<std::vector<Conditionals::BranchId>> Conditionals::ends(const Graph& graph,
                                                                       const Node& merge) const {
-  if (merge.inputs.size() != 2) return std::nullopt;
   std::vector<BranchId> ends;
-  for (const Endpoint& input : merge.inputs) ends.push_back(of_output(graph, input));
-  const Branch &a = branches_[ends[0]], &b = branches_[ends[1]];
-  const bool are_both = ends[0] != kOutside && ends[1] != kOutside && a.parent == b.parent &&
-                        a.decided_by == b.decided_by && a.side != b.side;
-  return are_both ? std::optional(ends) : std::nullopt;
+  std::vector<bool> is_there(merge.inputs.size(), false);
+  for (const Endpoint& input : merge.inputs) {
+    ends.push_back(of_output(graph, input));
+    const Branch &end = branches_[ends.back()], &first = branches_[ends.front()];
+    const bool is_of_one = ends.back() != kOutside && end.parent == first.parent &&
+                           end.decided_by == first.decided_by &&
+                           end.num_sides == static_cast<int>(is_there.size());
+    if (!is_of_one || is_there[static_cast<size_t>(end.side)]) return std::nullopt;
+    is_there[static_cast<size_t>(end.side)] = true;
+  }
+  return ends;
 }
 
 Result<std::vector<Gradient>> Conditionals::gradients(PlacedNodes& nodes, NodeId id,
@@ -90,15 +99,16 @@ Result<std::vector<Gradient>> Conditionals::of_merge(PlacedNodes& nodes, NodeId 
                          "' (op type: Merge) can't be made: its inputs are not the two branches of "
                          "one predicate; use tf.cond");
   }
-  std::vector<Gradient> leaving(2);
+  std::vector<Gradient> leaving(merged->size());
   if (!arriving.has_value()) return leaving;
   Endpoint value = arriving.dense;
   if (arriving.slices) {
     MR_ASSIGN(value, densified(nodes, *arriving.slices));
   }
-  const Endpoint predicate = branches_[merged->front()].predicate;
-  MR_ASSIGN(const Endpoint sent, nodes.add("Switch", {value, predicate}));
-  for (size_t slot = 0; slot < 2; ++slot)
+  const Branch first = branches_[merged->front()];
+  MR_ASSIGN(const Endpoint sent,
+            nodes.add(first.sender(), {value, first.predicate}, first.sender_attrs(), "Switch"));
+  for (size_t slot = 0; slot < merged->size(); ++slot)
     leaving[slot].dense = {sent.node, branches_[(*merged)[slot]].side};
   return leaving;
 }
@@ -106,23 +116,32 @@ Result<std::vector<Gradient>> Conditionals::of_merge(PlacedNodes& nodes, NodeId 
 Result<std::vector<Gradient>> Conditionals::of_switch(PlacedNodes& nodes, NodeId id,
                                                       const std::vector<Gradient>& arriving) const {
   const Endpoint value = nodes.graph()[id].inputs[0], predicate = nodes.graph()[id].inputs[1];
+  const Branch first = branches_[of_output(nodes.graph(), {id, 0})];
   std::vector<Gradient> leaving(2);
-  std::vector<Endpoint> sides(2);
-  for (size_t side = 0; side < 2; ++side) {
+  std::vector<Endpoint> sides(arriving.size());
+  Endpoint any;
+  for (size_t side = 0; side < sides.size(); ++side) {
     sides[side] = arriving[side].dense;
     if (arriving[side].slices) {
       MR_ASSIGN(sides[side], densified(nodes, *arriving[side].slices));
     }
+    if (sides[side].node != kNoNode) any = sides[side];
   }
-  for (size_t side = 0; side < 2; ++side) {
-    const Endpoint other = sides[1 - side];
-    if (sides[side].node != kNoNode || other.node == kNoNode) continue;
-    MR_ASSIGN(const Endpoint zeros, zeros_of(nodes, value, nodes.dtype(other)));
-    MR_ASSIGN(const Endpoint sent, nodes.add("Switch", {zeros, predicate}));
-    sides[side] = {sent.node, static_cast<int32_t>(side)};
+  if (any.node == kNoNode) return leaving;
+  // One op sends zeros into all branches that have no use for the value.
+  NodeId sent = kNoNode;
+  for (size_t side = 0; side < sides.size(); ++side) {
+    if (sides[side].node != kNoNode) continue;
+    if (sent == kNoNode) {
+      MR_ASSIGN(const Endpoint zeros, zeros_of(nodes, value, nodes.dtype(any)));
+      MR_ASSIGN(const Endpoint sender,
+                nodes.add(first.sender(), {zeros, predicate}, first.sender_attrs(), "Switch"));
+      sent = sender.node;
+    }
+    sides[side] = {sent, static_cast<int32_t>(side)};
   }
-  if (sides[0].node == kNoNode) return leaving;
-  MR_ASSIGN(leaving[0].dense, nodes.add("Merge", sides, {{"N", 2}}));
+  MR_ASSIGN(leaving[0].dense,
+            nodes.add("Merge", sides, {{"N", static_cast<int64_t>(sides.size())}}));
   return leaving;
 }
 

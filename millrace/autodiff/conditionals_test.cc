@@ -81,6 +81,41 @@ gradients/outer_grad/Merge = Merge(gradients/n_grad/Switch, gradients/inner_grad
 )");
 }
 
+TEST_CASE("where an index chooses between several branches, it does so on the way back") {
+  Program program(R"(
+    x = Placeholder(dtype=float, shape=[2])
+    y = Placeholder(dtype=float, shape=[2])
+    i = Placeholder(dtype=int32, shape=[])
+    s = _SwitchN(x, i, num_outs=3)
+    t = _SwitchN(y, i, num_outs=3)
+    a = Neg(s:0)
+    b = Identity(s:1)
+    m = Merge(a, b, t:2)
+  )");
+  CHECK(program.names(program.by({"m"}, {"x"})) == "gradients/s_grad/Merge");
+  CHECK(program.added() == R"(gradients/Shape = Shape(m)
+gradients/grad_ys_0 = Const(1.0)
+gradients/Fill = Fill(gradients/Shape, gradients/grad_ys_0)
+gradients/m_grad/Switch = _SwitchN(gradients/Fill, i, num_outs=3)
+gradients/a_grad/Neg = Neg(gradients/m_grad/Switch)
+gradients/s_grad/ZerosLike = ZerosLike(x)
+gradients/s_grad/Switch = _SwitchN(gradients/s_grad/ZerosLike, i, num_outs=3)
+gradients/s_grad/Merge = Merge(gradients/a_grad/Neg, gradients/m_grad/Switch:1, gradients/s_grad/Switch:2)
+)");
+}
+
+TEST_CASE("a merge of some of the branches of an index, or of one twice, is refused") {
+  Program program(R"(
+    x = Placeholder(dtype=float, shape=[])
+    i = Placeholder(dtype=int32, shape=[])
+    s = _SwitchN(x, i, num_outs=3)
+    some = Merge(s:0, s:2)
+    twice = Merge(s:0, s:1, s:1)
+  )");
+  for (const char* name : {"some", "twice"})
+    CHECK(program.names(program.by({name}, {"x"})).starts_with("UNIMPLEMENTED"));
+}
+
 TEST_CASE("a merge that ends no conditional is refused") {
   Program program(R"(
     x = Placeholder(dtype=float, shape=[])

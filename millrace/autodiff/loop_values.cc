@@ -174,7 +174,9 @@ Result<Endpoint> LoopGradient::where_alive(Endpoint handle, BranchId branch) {
   const Conditionals::Branch inner = conditionals[branch];
   MR_ASSIGN(handle, where_alive(handle, inner.parent));
   MR_ASSIGN(const Endpoint predicate, bring(inner.predicate));
-  MR_ASSIGN(Endpoint sent, add_inside({.op = "Switch", .inputs = {handle, predicate}}));
+  MR_ASSIGN(Endpoint sent, add_inside({.op = inner.sender(),
+                                       .inputs = {handle, predicate},
+                                       .attrs = inner.sender_attrs()}));
   sent.output = inner.side;
   return sent;
 }

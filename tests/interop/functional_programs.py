@@ -15,6 +15,8 @@ FEEDS = {
     "loop": [{"n": n} for n in (0, 1, 4)],
     "nested": [{"n": n} for n in (0, 1, 5)],
     "called": [{}],
+    "case": [{"i": i} for i in (0, 1, 2, 7)],
+    "case in loop": [{"n": n} for n in (0, 2, 5)],
 }
 
 
@@ -39,6 +41,20 @@ def of_nested(tf, x):
 
 def of_called(tf, x):
     return tf.function(lambda z: tf.reduce_sum(z * z * z))(x) * 2.0
+
+
+def of_case(tf, x):
+    i = tf.compat.v1.placeholder(tf.int32, [], name="i")
+    return tf.switch_case(i, [lambda: x * 2.0, lambda: x * x, lambda: tf.exp(x)])
+
+
+def of_case_in_loop(tf, x):
+    n = tf.compat.v1.placeholder(tf.int32, [], name="n")
+
+    def body(i, a):
+        return i + 1, tf.switch_case(i % 3, [lambda: a * x, lambda: tf.sin(a), lambda: a - x])
+
+    return tf.while_loop(lambda i, a: i < n, body, [0, x])[1]
 
 
 def built_by_tensorflow(folder):

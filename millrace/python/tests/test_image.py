@@ -135,3 +135,26 @@ def test_boxes_are_drawn_cut_out_and_chosen(session):
     boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1], [0.0, 2.0, 1.0, 3.0]]
     kept = tf.image.non_max_suppression(boxes, [0.9, 0.8, 0.7], 3)
     assert session.run(kept).tolist() == [0, 2]
+
+
+def test_colours_are_turned_and_scaled_in_yiq(session):
+    image = np.random.default_rng(3).uniform(size=(4, 5, 3)).astype(np.float32)
+    adjust = tf.contrib.image.adjust_hsv_in_yiq
+    # The matrices of there and back are rounded, as TensorFlow has them.
+    assert np.allclose(session.run(adjust(image)), image, atol=2e-3)
+    assert np.allclose(session.run(adjust(image, value_scale=0.5)), image / 2, atol=2e-3)
+    grey = image @ np.array([0.299, 0.587, 0.114])
+    flat = session.run(adjust(image, saturation_scale=0.0))
+    assert np.allclose(flat, np.repeat(grey[..., None], 3, -1), atol=2e-3)
+    half = adjust(adjust(image, delta_hue=np.pi / 2), delta_hue=np.pi / 2)
+    assert np.allclose(session.run(half), session.run(adjust(image, delta_hue=np.pi)), atol=5e-3)
+    whole = session.run(adjust((image * 255).astype(np.uint8), value_scale=4.0))
+    assert whole.dtype == np.uint8 and whole.max() == 255
+    chance = tf.contrib.image.random_hsv_in_yiq(image, 0.5, 0.5, 1.5, 0.9, 1.1, seed=2)
+    a, b = session.run([chance, chance + 0.0])
+    assert np.allclose(a, b) and not np.allclose(a, image, atol=1e-2)
+    assert np.allclose(session.run(tf.contrib.image.random_hsv_in_yiq(image)), image, atol=2e-3)
+    with pytest.raises(ValueError, match="lower_value must be < upper_value"):
+        tf.contrib.image.random_hsv_in_yiq(image, lower_value=2)
+    with pytest.raises(ValueError, match="3 channels"):
+        adjust(np.zeros((2, 4)))

@@ -18,6 +18,7 @@ MODULES = {
     "contrib.factorization": "KMeans",
     "contrib.framework": "arg_scope",
     "contrib.framework.nest": "map_structure",
+    "contrib.image": "random_hsv_in_yiq",
     "contrib.layers": "xavier_initializer",
     "contrib.learn": "RunConfig",
     "contrib.learn.preprocessing": "VocabularyProcessor",

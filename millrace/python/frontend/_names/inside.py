@@ -19,6 +19,7 @@ _REDUCTIONS = (
 )
 # Inner names that are public here alone, or nowhere: where they are in this package.
 _OWN = {
+    "contrib.image.python.ops.distort_image_ops": {"_": "contrib.image"},
     "contrib.learn.python.learn.datasets.mnist": {
         name: f"_samples.mnist.{name}"
         for name in "DataSet dense_to_one_hot extract_images extract_labels read_data_sets".split()

@@ -13,7 +13,6 @@ from millrace._ops.random_values import random_shuffle
 from millrace._ops.reductions import reduce_min, reduce_sum
 from millrace._state.initializers import Zeros
 from millrace._state.variables import Variable
-from millrace._values import dtypes
 
 SQUARED_EUCLIDEAN_DISTANCE = "squared_euclidean"
 COSINE_DISTANCE = "cosine"

@@ -3,6 +3,7 @@
 from millrace.contrib import (
     factorization,
     framework,
+    image,
     layers,
     learn,
     legacy_seq2seq,

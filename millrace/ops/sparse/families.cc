@@ -11,7 +11,11 @@ Status register_sparse(OpRegistry& ops) {
   MR_TRY(register_sparse_sums(ops));
   MR_TRY(register_sparse_dense_sums(ops));
   MR_TRY(register_sparse_cellwise(ops));
-  return register_sparse_reductions(ops);
+  MR_TRY(register_sparse_reductions(ops));
+  MR_TRY(register_sparse_serialized(ops));
+  MR_TRY(register_sparse_tensors_maps(ops));
+  MR_TRY(register_edit_distances(ops));
+  return register_sets(ops);
 }
 
 }  // namespace millrace

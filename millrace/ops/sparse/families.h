@@ -37,4 +37,18 @@ Status register_sparse_cellwise(OpRegistry& ops);
 // Folding axes: SparseReduceSum, SparseReduceMax, both with sparse results; SparseSoftmax.
 Status register_sparse_reductions(OpRegistry& ops);
 
+// As bytes or in variants, and back: SerializeSparse, SerializeManySparse, DeserializeSparse,
+// DeserializeManySparse.
+Status register_sparse_serialized(OpRegistry& ops);
+
+// Kept from one step to another: AddSparseToTensorsMap, AddManySparseToTensorsMap,
+// TakeManySparseFromTensorsMap.
+Status register_sparse_tensors_maps(OpRegistry& ops);
+
+// How far sequences are from each other: EditDistance.
+Status register_edit_distances(OpRegistry& ops);
+
+// Rows as sets: DenseToDenseSetOperation, DenseToSparse..., SparseToSparse..., SetSize.
+Status register_sets(OpRegistry& ops);
+
 }  // namespace millrace

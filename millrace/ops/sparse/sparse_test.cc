@@ -139,14 +139,14 @@ TEST_CASE("filling rows refuses a row that is not there, and more rows than memo
 }
 
 TEST_CASE("a slice may begin before the tensor or reach beyond it, but has no negative size") {
-  const auto [indices, values, dims] = matrix({0, 1, 1, 2}, {1, 2});
+  const Sparse of = matrix({0, 1, 1, 2}, {1, 2});
   const int64_t lowest = std::numeric_limits<int64_t>::min();
   const int64_t highest = std::numeric_limits<int64_t>::max();
   const auto slice = [&](std::initializer_list<int64_t> start,
                          std::initializer_list<int64_t> size) {
-    return run_op(
-        sparse_ops(), "SparseSlice",
-        {indices, values, dims, Tensor::vector<int64_t>(start), Tensor::vector<int64_t>(size)});
+    return run_op(sparse_ops(), "SparseSlice",
+                  {of.indices, of.values, of.dims, Tensor::vector<int64_t>(start),
+                   Tensor::vector<int64_t>(size)});
   };
   auto made = slice({0, 1}, {2, highest});
   REQUIRE(made.ok());
@@ -161,19 +161,21 @@ TEST_CASE("a slice may begin before the tensor or reach beyond it, but has no ne
 }
 
 TEST_CASE("joins refuse ranks, sizes and axes that do not fit") {
-  const auto [indices, values, dims] = matrix({0, 1}, {1});
+  const Sparse of = matrix({0, 1}, {1});
   const auto concat = [&](const Tensor& other, int64_t axis) {
-    return refusal_of("SparseConcat", {indices, indices, values, values, dims, other},
+    return refusal_of("SparseConcat",
+                      {of.indices, of.indices, of.values, of.values, of.dims, other},
                       {{"N", int64_t{2}}, {"concat_dim", axis}});
   };
-  CHECK(concat(dims, -1) == "it ran");
-  CHECK(says(concat(dims, 2), "Concat dimension must be in range [-2, 2), got 2"));
+  CHECK(concat(of.dims, -1) == "it ran");
+  CHECK(says(concat(of.dims, 2), "Concat dimension must be in range [-2, 2), got 2"));
   CHECK(says(concat(Tensor::vector<int64_t>({3, 3}), 1),
              "expected 2 for dimension 0 but got 3 at position 1"));
   CHECK(says(concat(Tensor::vector<int64_t>({2, std::numeric_limits<int64_t>::max()}), 1),
              "add up to more than 2^63 - 1"));
   const auto split = [&](const Tensor& axis, int64_t number) {
-    return refusal_of("SparseSplit", {axis, indices, values, dims}, {{"num_split", number}});
+    return refusal_of("SparseSplit", {axis, of.indices, of.values, of.dims},
+                      {{"num_split", number}});
   };
   CHECK(says(split(Tensor::scalar(int64_t{2}), 2), "Input axis should be in range [-2, 2), got 2"));
   CHECK(
@@ -196,14 +198,79 @@ TEST_CASE(
 }
 
 TEST_CASE("reductions refuse axes that are not there, and take one that is named twice") {
-  const auto [indices, values, dims] = matrix({0, 1, 0, 2}, {1, 2});
+  const Sparse of = matrix({0, 1, 0, 2}, {1, 2});
   const auto axes = [&](std::initializer_list<int32_t> all) {
     return run_op(sparse_ops(), "SparseReduceSum",
-                  {indices, values, dims, Tensor::vector<int32_t>(all)});
+                  {of.indices, of.values, of.dims, Tensor::vector<int32_t>(all)});
   };
   CHECK(*axes({1, -1}) == std::vector<Tensor>{Tensor::vector<float>({3.f, 0.f})});
   CHECK(*axes({}) == std::vector<Tensor>{Tensor::of<float>({2, 3}, {0, 1, 2, 0, 0, 0})});
   CHECK(says(std::string(axes({2}).status().message()), "Invalid reduction dimension 2"));
+}
+
+TEST_CASE("a batch is cut into rows and stacked again, through bytes and through variants") {
+  const auto [indices, values, dims] = matrix({0, 1, 2, 0}, {1, 2}, {3, 2});
+  for (const DType kind : {DType::string, DType::variant}) {
+    const auto cut =
+        run_op(sparse_ops(), "SerializeManySparse", {indices, values, dims}, {{"out_type", kind}});
+    REQUIRE(cut.ok());
+    CHECK((*cut)[0].shape() == Shape{3, 3});
+    const auto whole = run_op(sparse_ops(), "DeserializeSparse", {(*cut)[0]},
+                              {{"dtype", DType::f32}, {"Tserialized", kind}});
+    REQUIRE_MESSAGE(whole.ok(), whole.status().to_string());
+    CHECK(*whole == std::vector<Tensor>{indices, values, dims});
+    CHECK(says(refusal_of("DeserializeSparse", {(*cut)[0]},
+                          {{"dtype", DType::i32}, {"Tserialized", kind}}),
+               "Requested SparseTensor of type int32"));
+  }
+}
+
+TEST_CASE("what is no sparse tensor does not become one") {
+  const auto read = [](const Tensor& bytes) {
+    return refusal_of("DeserializeSparse", {bytes}, {{"dtype", DType::f32}});
+  };
+  CHECK(says(read(Tensor::scalar(std::string("x"))), "should have non-zero rank"));
+  CHECK(says(read(Tensor::vector<std::string>({"a", "b"})), "3 as the last dimension"));
+  CHECK(says(read(*Tensor::zeros(DType::string, {0, 3})), "has a zero dimension"));
+  CHECK(
+      says(read(Tensor::vector<std::string>({"a", "b", "c"})), "Could not parse serialized proto"));
+  CHECK(says(refusal_of("DeserializeSparse", {*Tensor::zeros(DType::variant, {3})},
+                        {{"dtype", DType::f32}, {"Tserialized", DType::variant}}),
+             "Could not get a tensor from the indices"));
+}
+
+TEST_CASE("rows are only cut from places that are inside and in order") {
+  const auto cut = [](const Sparse& of) {
+    return refusal_of("SerializeManySparse", {of.indices, of.values, of.dims});
+  };
+  CHECK(says(cut(matrix({0, 1, 0, 0}, {1, 2})), "indices[1] is out of order"));
+  CHECK(says(cut(matrix({0, 1, 0, 1}, {1, 2})), "indices[1] is repeated"));
+  CHECK(says(cut(matrix({2, 1}, {1})), "indices[0] = [2,1] is out of bounds"));
+  CHECK(
+      says(cut({places_of(1, 1, {0}), Tensor::vector<float>({1.f}), Tensor::vector<int64_t>({2})}),
+           "should be > 1, but saw rank: 1"));
+  CHECK(cut(matrix({0, 1}, {1}, {int64_t{1} << 60, 2})) != "it ran");
+}
+
+TEST_CASE("a map gives out each sparse tensor once") {
+  Bench bench(sparse_ops());
+  const auto [indices, values, dims] = matrix({0, 1, 1, 2}, {1, 2});
+  const BenchNode shared{.attrs = {{"shared_name", std::string("m")}, {"T", DType::f32}}};
+  const auto put = bench.run("AddManySparseToTensorsMap", {indices, values, dims}, shared);
+  REQUIRE(put.ok());
+  const Tensor handles = (*put)[0].tensor;
+  const BenchNode taking{.attrs = {{"shared_name", std::string("m")}, {"dtype", DType::f32}}};
+  const auto take = [&](const Tensor& of) {
+    return bench.run("TakeManySparseFromTensorsMap", {of}, taking);
+  };
+  CHECK(says(std::string(take(Tensor::vector<int64_t>({0, 7})).status().message()),
+             "Unable to find SparseTensor: 7 in map: m"));
+  const auto taken = take(handles);  // the attempt before took nothing
+  REQUIRE_MESSAGE(taken.ok(), taken.status().to_string());
+  CHECK((*taken)[0].tensor == indices);
+  CHECK((*taken)[1].tensor == values);
+  CHECK((*taken)[2].tensor == dims);
+  CHECK(!take(handles).ok());
 }
 
 }  // namespace

@@ -79,9 +79,14 @@ from millrace._ops.random_values import *
 from millrace._ops.rearranging import *
 from millrace._ops.reductions import *
 from millrace._ops.segments import *
+from millrace._ops.sets import edit_distance
 from millrace._ops.shaped import *
 from millrace._ops import sparse_arithmetic as _sparse_arithmetic
 from millrace._ops.sparse import (
+    deserialize_many_sparse,
+    deserialize_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
     sparse_mask,
     sparse_placeholder,
     sparse_tensor_to_dense,
@@ -264,7 +269,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 _MODULES = frozenset(
     "app bitwise compat contrib debugging dtypes errors estimator flags gfile graph_util image "
     "initializers keras layers linalg logging lookup losses math metrics nn python_io "
-    "quantization queue random raw_ops regularizers saved_model sparse strings summary test train "
+    "quantization queue random raw_ops regularizers saved_model sets sparse strings summary test train "
     "xla".split()
 )
 

@@ -74,6 +74,7 @@ MODULES = {
     "saved_model": "simple_save",
     "saved_model.loader": "load",
     "saved_model.signature_constants": "PREDICT_METHOD_NAME",
+    "sets": "union",
     "sparse": "reorder",
     "strings": "join",
     "summary": "scalar",

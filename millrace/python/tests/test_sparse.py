@@ -137,6 +137,48 @@ def test_a_function_of_the_values(session, sparse):
     assert dense(session, tf.sparse.from_dense(DENSE)) == DENSE.tolist()
 
 
+def test_bytes_become_sparse_tensors_again(session, sparse):
+    one = tf.serialize_sparse(sparse)
+    assert dense(session, tf.deserialize_sparse(one, tf.float32)) == DENSE.tolist()
+    rows = tf.serialize_many_sparse(sparse)
+    assert dense(session, tf.deserialize_many_sparse(rows, tf.float32, rank=1)) == DENSE.tolist()
+
+
+# --- batches ---
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("make", [tf.train.batch, tf.train.shuffle_batch])
+def test_sparse_tensors_come_out_of_queues_in_batches(session, sparse, many, make):
+    kept = {"min_after_dequeue": 1} if make is tf.train.shuffle_batch else {}
+    number = tf.constant([1, 2] if many else 1)
+    batched = make({"s": sparse, "n": number}, batch_size=4, capacity=8, enqueue_many=many, **kept)
+    assert batched["s"].shape.ndims == (2 if many else 3)
+    coordinator = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(session, coordinator)
+    found = session.run(batched)
+    coordinator.request_stop()
+    session.run(tf.get_default_graph().get_collection(tf.GraphKeys.QUEUE_RUNNERS)[0].cancel_op)
+    coordinator.join(threads)
+    whole = np.zeros(found["s"].dense_shape)
+    whole[tuple(found["s"].indices.T)] = found["s"].values
+    for row, number in zip(whole, found["n"]):
+        assert row.tolist() == (DENSE[number - 1] if many else DENSE).tolist()
+
+
+def test_batches_leave_out_sparse_tensors_that_are_not_kept(session, sparse):
+    for many, keep in ((False, False), (True, tf.constant([False, True])), (True, True)):
+        made = tf.train.maybe_batch([sparse], keep, 2, enqueue_many=many)
+        assert isinstance(made, tf.SparseTensor)
+
+
+def test_a_column_is_sparse_in_all_lists_or_in_none(sparse):
+    with pytest.raises(ValueError, match="Inconsistent SparseTensors list"):
+        tf.train.batch_join([[sparse], [tf.constant(1.0)]], 2)
+    joined = tf.train.batch_join([[sparse], [sparse]], 2)
+    assert joined.dense_shape.shape.as_list() == [3]
+
+
 # --- embeddings ---
 
 TABLE = np.arange(12, dtype=np.float32).reshape(6, 2)

@@ -9,7 +9,9 @@ from millrace._flow.control_flow import no_op
 from millrace._flow.smart_cond import smart_cond
 from millrace._graph.conversion import convert, convert_n_to_tensor
 from millrace._graph.default_graph import name_scope
+from millrace._graph.sparse_tensor import is_sparse
 from millrace._input.queue_runner import QueueRunner, add_queue_runner
+from millrace._input.sparse_batches import columns_of, restored
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import boolean_mask
 from millrace._state.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
@@ -36,12 +38,12 @@ class _Batcher:
 
     @property
     def values(self):
-        return [value for tensors in self._given for value in tensors] + [self._keep]
+        whole = [value for tensors in self._given for value in tensors]
+        return [*(value.values if is_sparse(value) else value for value in whole), self._keep]
 
     def convert(self):
         """Makes Tensors of all, inside the call's name scope."""
-        self._lists = [convert_n_to_tensor(tensors) for tensors in self._given]
-        if not self._lists[0]:
+        if not self._given[0]:
             raise ValueError("Expected at least one tensor in batch().")
         self._keep = convert(self._keep)
         rank = self._keep.shape.ndims
@@ -51,6 +53,8 @@ class _Batcher:
             raise ValueError("`keep_input` cannot be a vector when `enqueue_many=False`.")
         if rank > 1:
             raise ValueError("`keep_input` must be 0 or 1 dimensions.")
+        self._sparse = columns_of(self._given, self._many)
+        self._lists = [convert_n_to_tensor(self._stored(tensors)) for tensors in self._given]
         self.types = [tensor.dtype.base_dtype for tensor in self._lists[0]]
         for tensors in self._lists:
             types = [tensor.dtype.base_dtype for tensor in tensors]
@@ -60,6 +64,13 @@ class _Batcher:
                     f"{', '.join(t.name for t in types)}."
                 )
         self.shapes = self._shapes if self._shapes is not None else self._common_shapes()
+
+    def _stored(self, tensors):
+        """The values of a list, with numbers in the place of SparseTensors."""
+        return [
+            value if column is None else column.store(value, self._keep)
+            for value, column in zip(tensors, self._sparse)
+        ]
 
     def _common_shapes(self):
         for tensors in self._lists:
@@ -92,6 +103,10 @@ class _Batcher:
         """The batch, in the form in which the examples were given."""
         take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
         taken = take(batch_size, name=scope)
+        if any(self._sparse):
+            is_list = isinstance(taken, (list, tuple))
+            taken = restored(taken if is_list else [taken], self._sparse)
+            taken = taken if is_list else taken[0]
         if self.keys is None:
             return taken
         return dict(zip(self.keys, taken if len(self.keys) > 1 else [taken]))
@@ -176,7 +191,7 @@ def maybe_batch(
     """Batches of those examples for which `keep_input` is true.
 
     Args:
-      tensors: a list or dictionary of Tensors: an example, or with `enqueue_many` several, by rows.
+      tensors: a list or dictionary of Tensors and SparseTensors: an example, or with `enqueue_many` several, by rows.
       keep_input: a bool scalar, or with `enqueue_many` a vector with one per row.
       batch_size: how many a batch has.
       num_threads: how many threads compute examples. With more than one their order may change.

@@ -1,4 +1,4 @@
-"""Sparse tensors that are fed, or become dense; slices without some of their rows."""
+"""Sparse tensors that are fed, become dense, or bytes; slices without some of their rows."""
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
@@ -91,3 +91,51 @@ def sparse_mask(a, mask_indices, name=None):
     with name_scope(name, "sparse_mask", [a.values, mask_indices]):
         left, places = gen_ops.list_diff(a.indices, mask_indices)
         return IndexedSlices(gen_ops.gather_v2(a.values, places, 0), left, a.dense_shape)
+
+
+def serialize_sparse(sp_input, name=None, out_type=dtypes.string):
+    """A vector of three: a SparseTensor's indices, values and shape, as strings or variants."""
+    sp_input = to_sparse(sp_input)
+    return gen_ops.serialize_sparse(
+        sp_input.indices, sp_input.values, sp_input.dense_shape, out_type=out_type, name=name
+    )
+
+
+def serialize_many_sparse(sp_input, name=None, out_type=dtypes.string):
+    """A row of three, as of `serialize_sparse`, for each row of a SparseTensor in row-major order."""
+    sp_input = to_sparse(sp_input)
+    return gen_ops.serialize_many_sparse(
+        sp_input.indices, sp_input.values, sp_input.dense_shape, out_type=out_type, name=name
+    )
+
+
+def _with_rank(parts, rank):
+    indices, values, dense_shape = parts
+    indices.set_shape([None, rank])
+    dense_shape.set_shape([rank])
+    return SparseTensor(indices, values, dense_shape)
+
+
+def deserialize_sparse(serialized_sparse, dtype, rank=None, name=None):
+    """The SparseTensor of what `serialize_sparse` made; of several, one with their axes in front.
+
+    Args:
+      serialized_sparse: strings or variants of shape [..., 3].
+      dtype: of the values.
+      rank: of each SparseTensor, if it is known.
+      name: a name for the node.
+    """
+    return _with_rank(gen_ops.deserialize_sparse(serialized_sparse, dtype, name=name), rank)
+
+
+def deserialize_many_sparse(serialized_sparse, dtype, rank=None, name=None):
+    """The SparseTensors of a matrix [N, 3] of strings, as one with a new first axis.
+
+    Args:
+      serialized_sparse: what `serialize_many_sparse` made, or several vectors of `serialize_sparse`.
+      dtype: of the values.
+      rank: of each SparseTensor, if it is known.
+      name: a name for the node.
+    """
+    made = gen_ops.deserialize_many_sparse(serialized_sparse, dtype, name=name)
+    return _with_rank(made, None if rank is None else rank + 1)

@@ -2,6 +2,7 @@
 
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/collective/families.h"
+#include "millrace/ops/ctc/families.h"
 #include "millrace/ops/exchange/families.h"
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/flow/families.h"
@@ -10,6 +11,7 @@
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/parsing/families.h"
+#include "millrace/ops/ragged/families.h"
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/readers/families.h"
 #include "millrace/ops/sampling/families.h"
@@ -45,7 +47,8 @@ std::span<const OpRoom> op_rooms() {
       {"image", register_image},
       {"readers", register_readers},
       {"sparse", register_sparse},
-      {"script", register_script},
+      {"ctc", register_ctc},
+      {"ragged", register_ragged},   {"script", register_script},
       {"collective", register_collective},
   };
   return kRooms;

@@ -114,10 +114,12 @@ TEST_CASE("variants of unknown types are refused") {
   const Tensor other = Tensor::scalar(Variant{"other", "", {}});
   CHECK(f.sum_fails(other, other) ==
         "there is no sum for a variant of type 'other', only for tensor lists, optionals, tensor "
-        "maps");
+        "maps");optionals "
+        "and ragged tensors");
   CHECK(run_op(f.ops, "ZerosLike", {other}).status().message() ==
         "there is no ZerosLike for a variant of type 'other', only for tensor lists, optionals, "
-        "tensor maps");
+        "tensor maps");optionals "
+        "and ragged tensors");
   CHECK_FALSE(run_op(f.ops, "ZerosLike", {Tensor::scalar(Variant())}).ok());
 }
 

@@ -171,6 +171,134 @@ def softmax(m):
     return one(m, DENSE, dims_of(m, (1, 2, 3) if m.one_in(8) else (2, 3)))[0], {}
 
 
+def edit_distance(m):
+    dims = dims_of(m, (2, 3, 1) if m.one_in(8) else (2, 3))
+    names = [[f"{of}_{part}" for part in PLAIN] for of in ("hypothesis", "truth")]
+    hypothesis, _ = one(m, names[0], dims, 0, 2)
+    truth, _ = one(m, names[1], [dim + int(m.one_in(3)) for dim in dims], 0, 2)
+    return {**hypothesis, **truth}, {"normalize": bool(m.one_in(2))}
+
+
+def set_operation(kinds):
+    def make(m):
+        lead = dims_of(m, (1, 2))
+        given = {}
+        for number, kind in enumerate(kinds, 1):
+            dims = [*lead, int(m.rng.integers(1, 5))]
+            if m.one_in(20):
+                dims[0] += 1
+            if kind == "dense":
+                given[f"set{number}"] = m.values(dims, 0, 4)
+            else:
+                names = [f"set{number}_{part}" for part in PLAIN]
+                given.update(one(m, names, dims, 0, 4, is_ordered=not m.one_in(12))[0])
+        operation = m.choice(["a-b", "b-a", "intersection", "union", "UNION"])
+        return given, {"set_operation": operation}
+
+    return make
+
+
+def set_size(m):
+    return one(m, ("set_indices", "set_values", "set_shape"), dims_of(m, (2, 3)), 0, 2)[0], {}
+
+
+def ctc_inputs(m):
+    # Not one class alone, of which TensorFlow writes beyond its memory.
+    steps, batch, classes = (int(size) for size in m.rng.integers([1, 1, 2], 6, 3))
+    lengths = m.rng.integers(0, steps + 1 + int(m.one_in(12)), batch + int(m.one_in(20)))
+    return {
+        "inputs": m.values((steps, batch, classes)),
+        "sequence_length": m.integers(lengths),
+    }, (steps, batch, classes)
+
+
+def ctc_loss(m):
+    given, (steps, batch, classes) = ctc_inputs(m)
+    rows = [m.rng.integers(0, max(classes - 1, 1), m.rng.integers(1, 4)) for _ in range(batch)]
+    indices = [[row, at] for row, of in enumerate(rows) for at in range(len(of))]
+    values = [label for of in rows for label in of]
+    if m.one_in(10):
+        values[0] = -1
+    return {
+        **given,
+        "labels_indices": m.integers(indices, "int64"),
+        "labels_values": m.integers(values),
+    }, {
+        "preprocess_collapse_repeated": bool(m.one_in(2)),
+        "ctc_merge_repeated": bool(m.one_in(2)),
+        "ignore_longer_outputs_than_inputs": not m.one_in(4),
+    }
+
+
+def ctc_greedy(m):
+    given, (_, _, classes) = ctc_inputs(m)
+    blank = int(m.rng.integers(-classes, classes + int(m.one_in(8))))
+    return given, {"merge_repeated": bool(m.one_in(2)), "blank_index": blank}
+
+
+def ctc_beam(m):
+    given, _ = ctc_inputs(m)
+    top = int(m.rng.integers(1, 4))
+    width = top + int(m.rng.integers(-1 if m.one_in(8) else 0, 8))
+    return given, {
+        "merge_repeated": bool(m.one_in(2)),
+        "beam_width": max(width, 1),
+        "top_paths": top,
+    }
+
+
+def ragged(m, levels=None):
+    """(splits of each level, values) of a ragged tensor."""
+    rows, nested = int(m.rng.integers(1, 5)), []
+    for _ in range(levels or m.choice([1, 2])):
+        nested.append(np.concatenate([[0], np.cumsum(m.rng.integers(0, 4, rows))]))
+        rows = int(nested[-1][-1])
+    return nested, m.values((rows, *m.shape(ranks=(0, 1), least=1)))
+
+
+def ragged_to_sparse(m):
+    nested, values = ragged(m)
+    kind = m.choice(["int32", "int64"])
+    splits = [m.integers(level, kind) for level in nested]
+    return {"rt_nested_splits": splits, "rt_dense_values": values}, {}
+
+
+def ragged_gather(m):
+    nested, values = ragged(m)
+    shape = m.shape(ranks=(1, 2), least=1)
+    rows = len(nested[0]) - 1
+    return {
+        "params_nested_splits": [m.integers(level, "int64") for level in nested],
+        "params_dense_values": values,
+        "indices": m.indices(shape, rows + int(m.one_in(12))),
+    }, {"OUTPUT_RAGGED_RANK": len(nested) + len(shape) - 1}
+
+
+def ragged_range(m):
+    rows = int(m.rng.integers(1, 4))
+    return {
+        name: m.values(() if m.one_in(3) else (rows + int(m.one_in(15)),), *bounds)
+        for name, bounds in (("starts", (-3, 3)), ("limits", (-3, 6)), ("deltas", (1, 3)))
+    }, {}
+
+
+def ragged_to_tensor(m):
+    nested, (kind, values) = ragged(m)
+    inner = list(values.shape[1:])
+    # TensorFlow takes no values that are empty.
+    nested[-1] = nested[-1] if len(values) else np.zeros_like(nested[-1])
+    dims = [int(m.choice([-1, 1, 2, 5])) for _ in range(len(nested) + 1)] + [-1] * len(inner)
+    splits = [m.integers(level, "int64") for level in nested]
+    return {
+        "shape": m.integers(dims, "int64"),
+        "values": (kind, values),
+        "default_value": m.values(inner if m.one_in(2) else ()),
+        "row_partition_tensors": splits,
+    }, {"row_partition_types": ["ROW_SPLITS"] * len(splits)}
+
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "string"]
+
 # (op, types, maker, whether gradients are compared)
 TABLE = [
     ("SparseReorder", ANY, reorder, True),
@@ -193,4 +321,17 @@ TABLE = [
     ("SparseReduceSumSparse", [*REAL, "complex64"], reduction, False),
     ("SparseReduceMaxSparse", REAL, reduction, False),
     ("SparseSoftmax", ["float16", *WIDE], softmax, True),
+    ("EditDistance", ["int32", "string", "float32", "bool"], edit_distance, False),
+    ("DenseToDenseSetOperation", INTEGERS, set_operation(["dense", "dense"]), False),
+    ("DenseToSparseSetOperation", INTEGERS, set_operation(["dense", "sparse"]), False),
+    ("SparseToSparseSetOperation", INTEGERS, set_operation(["sparse", "sparse"]), False),
+    ("SetSize", INTEGERS, set_size, False),
+    ("RaggedTensorToSparse", ANY, ragged_to_sparse, True),
+    ("RaggedGather", ANY, ragged_gather, True),
+    ("RaggedRange", ["int32", "int64", "float32", "float64"], ragged_range, False),
+    ("RaggedTensorToTensor", ["float32", "float64", "int64", "string"], ragged_to_tensor, True),
+    # TensorFlow adds up probabilities as floats, also those of doubles.
+    ("CTCLoss", ["float32"], ctc_loss, True),
+    ("CTCGreedyDecoder", WIDE, ctc_greedy, False),
+    ("CTCBeamSearchDecoder", ["float32"], ctc_beam, False),
 ]

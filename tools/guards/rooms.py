@@ -33,6 +33,8 @@ FLOORS = [
             "ops/parsing",
             "ops/script",
             "ops/sparse",
+            "ops/ctc",
+            "ops/ragged",
         ],
     ),
     ("F2", ["ops/readers"]),

@@ -23,6 +23,7 @@ from millrace._ops.cross_entropies import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
+from millrace._ops.ctc import *
 from millrace._ops.depthwise import (
     depthwise_conv2d,
     depthwise_conv2d_native,

@@ -1,4 +1,4 @@
-"""tf.keras.backend: settings, the session of models, and functions of Tensors by Keras's names."""
+"""tf.keras.backend: settings, the session of models, functions of Tensors by Keras's names."""
 
 from millrace._keras.activations import elu, hard_sigmoid, relu, sigmoid, softmax, softplus, tanh
 from millrace._keras.backend import (
@@ -32,5 +32,7 @@ from millrace._keras.settings import epsilon, floatx, set_epsilon, set_floatx
 from millrace._ops.arithmetic import argmax, argmin, cast
 from millrace._ops.arrays import expand_dims, reshape, shape, squeeze, stop_gradient
 from millrace._ops.clipping import clip_by_value as clip
-from millrace._ops.gradients import gradients
+from zero, and CTC."""
+
+from millrace._ops.ctc import ctc_batch_cost, ctc_decode, ctc_label_dense_to_sparsemillrace._ops.gradients import gradients
 from millrace._gen import abs, exp, log, maximum, minimum, square

@@ -1,0 +1,180 @@
+"""Connectionist temporal classification: labels that are not aligned with the steps they are heard in."""
+
+from millrace import _gen as gen_ops
+from millrace._graph.conversion import convert
+from millrace._graph.sparse_tensor import SparseTensor
+from millrace._ops.arithmetic import cast
+from millrace._ops.sparse import sparse_tensor_to_dense
+from millrace._values import dtypes
+
+__all__ = [
+    "ctc_beam_search_decoder",
+    "ctc_beam_search_decoder_v2",
+    "ctc_greedy_decoder",
+    "ctc_loss",
+]
+
+_EPSILON = 1e-7  # of tf.keras.backend
+
+
+def ctc_loss(
+    labels,
+    inputs=None,
+    sequence_length=None,
+    preprocess_collapse_repeated=False,
+    ctc_merge_repeated=True,
+    ignore_longer_outputs_than_inputs=False,
+    time_major=True,
+    logits=None,
+):
+    """Minus the logarithm of how probable it is that sequences of logits spell their labels.
+
+    Args:
+      labels: an int32 SparseTensor of shape [batch, most labels]. The last class stands for no label.
+      inputs: logits, a Tensor of shape [steps, batch, classes].
+      sequence_length: an int32 vector: how many steps each sequence has.
+      preprocess_collapse_repeated: True to take a label that follows itself for one.
+      ctc_merge_repeated: False if a class that lasts for several steps is that many labels.
+      ignore_longer_outputs_than_inputs: True for a loss of 0 where there are more labels than steps, which
+        is an error otherwise.
+      time_major: False for inputs of shape [batch, steps, classes].
+      logits: another name of inputs.
+
+    Returns:
+      a vector, a loss for each sequence.
+
+    Raises:
+      TypeError: if the labels are no SparseTensor.
+      ValueError: if there are no inputs.
+    """
+    if not isinstance(labels, SparseTensor):
+        raise TypeError(
+            f"Expected argument `labels` to be a SparseTensor. Received labels={labels} of type: "
+            f"{type(labels).__name__}"
+        )
+    inputs = inputs if logits is None else logits
+    if inputs is None or sequence_length is None:
+        raise ValueError("ctc_loss needs inputs (or logits) and sequence_length")
+    inputs = convert(inputs, name="logits")
+    if not time_major:
+        inputs = gen_ops.transpose(inputs, [1, 0, 2])
+    kind = inputs.dtype.base_dtype
+    is_narrow = kind in (dtypes.float16, dtypes.bfloat16)
+    loss, _ = gen_ops.ctc_loss(
+        cast(inputs, dtypes.float32) if is_narrow else inputs,
+        labels.indices,
+        labels.values,
+        sequence_length,
+        preprocess_collapse_repeated=preprocess_collapse_repeated,
+        ctc_merge_repeated=ctc_merge_repeated,
+        ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
+    )
+    return cast(loss, kind) if is_narrow else loss
+
+
+def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index=None):
+    """The classes with the largest logit of each step, without blanks.
+
+    Args:
+      inputs: logits, a Tensor of float or double of shape [steps, batch, classes].
+      sequence_length: an int32 vector: how many steps each sequence has.
+      merge_repeated: True to take a class that lasts for several steps for one label.
+      blank_index: which class is no label; negative ones count from the end. The last, if None.
+
+    Returns:
+      ([an int64 SparseTensor of shape [batch, most labels]], a Tensor [batch, 1]: minus the sums of the
+      logits).
+    """
+    *decoded, chances = gen_ops.ctc_greedy_decoder(
+        inputs,
+        sequence_length,
+        merge_repeated=merge_repeated,
+        blank_index=-1 if blank_index is None else blank_index,
+    )
+    return [SparseTensor(*decoded)], chances
+
+
+def ctc_beam_search_decoder(
+    inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True
+):
+    """The most probable lists of labels, found by following the best ones at each step.
+
+    Args:
+      inputs: logits, a Tensor of float or double of shape [steps, batch, classes]. The last class is no
+        label.
+      sequence_length: an int32 vector: how many steps each sequence has.
+      beam_width: how many lists are followed.
+      top_paths: how many are given.
+      merge_repeated: True to tell a label that follows itself once.
+
+    Returns:
+      ([an int64 SparseTensor of shape [batch, most labels] for each path], a Tensor [batch, top_paths]: the
+      logarithms of their probabilities).
+    """
+    indices, values, shapes, chances = gen_ops.ctc_beam_search_decoder(
+        inputs,
+        sequence_length,
+        beam_width=beam_width,
+        top_paths=top_paths,
+        merge_repeated=merge_repeated,
+    )
+    return [SparseTensor(*parts) for parts in zip(indices, values, shapes)], chances
+
+
+def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width=100, top_paths=1):
+    """`ctc_beam_search_decoder` that tells labels as often as they are found."""
+    return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
+
+
+# --- as tf.keras.backend has it ---
+
+
+def ctc_label_dense_to_sparse(labels, label_lengths):
+    """The SparseTensor of a matrix of labels, of which each row has the first `label_lengths`."""
+    labels = convert(labels, name="labels")
+    width = gen_ops.shape(labels)[1]
+    lengths = gen_ops.expand_dims(cast(convert(label_lengths), dtypes.int32), 1)
+    places = gen_ops.where(gen_ops.less(gen_ops.range(0, width, 1), lengths))
+    return SparseTensor(
+        places, gen_ops.gather_nd(labels, places), gen_ops.shape(labels, out_type=dtypes.int64)
+    )
+
+
+def _logits(y_pred):
+    return gen_ops.log(gen_ops.transpose(convert(y_pred), [1, 0, 2]) + _EPSILON)
+
+
+def ctc_batch_cost(y_true, y_pred, input_length, label_length):
+    """The loss of each sequence, a column.
+
+    Args:
+      y_true: labels, [samples, most labels].
+      y_pred: probabilities, [samples, steps, classes].
+      input_length, label_length: how many of them each sample has, [samples, 1].
+    """
+    label_length = gen_ops.squeeze(convert(label_length), squeeze_dims=[-1])
+    input_length = cast(gen_ops.squeeze(convert(input_length), squeeze_dims=[-1]), dtypes.int32)
+    labels = ctc_label_dense_to_sparse(y_true, label_length)
+    labels = SparseTensor(labels.indices, cast(labels.values, dtypes.int32), labels.dense_shape)
+    loss = ctc_loss(inputs=_logits(y_pred), labels=labels, sequence_length=input_length)
+    return gen_ops.expand_dims(loss, 1)
+
+
+def ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
+    """The labels of each sequence.
+
+    Args:
+      y_pred: probabilities, [samples, steps, classes].
+      input_length: how many steps each sample has, [samples].
+      greedy: False to search with a beam.
+      beam_width, top_paths: as for `tf.nn.ctc_beam_search_decoder`.
+
+    Returns:
+      ([a matrix of labels, -1 behind their end, for each path], what the decoder says of probabilities).
+    """
+    lengths = cast(convert(input_length), dtypes.int32)
+    if greedy:
+        decoded, chances = ctc_greedy_decoder(_logits(y_pred), lengths)
+    else:
+        decoded, chances = ctc_beam_search_decoder(_logits(y_pred), lengths, beam_width, top_paths)
+    return [sparse_tensor_to_dense(path, default_value=-1) for path in decoded], chances

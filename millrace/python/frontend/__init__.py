@@ -167,6 +167,7 @@ from millrace._state.assignments import (
     scatter_sub,
     scatter_update,
 )
+from millrace._state.critical_sections import CriticalSection
 from millrace._state.custom_gradient import custom_gradient
 from millrace._state.initializers import (
     constant_initializer,
@@ -237,6 +238,11 @@ from millrace._run.config import (
     OptimizerOptions,
     RunMetadata,
     RunOptions,
+)
+from millrace._run.session_handles import (
+    delete_session_tensor,
+    get_session_handle,
+    get_session_tensor,
 )
 from millrace._run.session import InteractiveSession, Session
 

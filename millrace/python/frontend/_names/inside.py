@@ -65,8 +65,15 @@ _OWN = {
         name: f"_ops.collectives.{name}"
         for name in "all_gather all_reduce broadcast_recv broadcast_send".split()
     },
+    "python.ops.data_flow_ops": {
+        "_": "",
+        "Barrier": "_state.barriers.Barrier",
+        "MapStagingArea": "_state.staging.MapStagingArea",
+        "StagingArea": "_state.staging.StagingArea",
+    },
     "python.ops.control_flow_ops": {"_": "", "with_dependencies": "with_dependencies"},
     "python.ops.math_ops": {"_as_indexed_slices_list": "_ops.gradients.as_indexed_slices_list"},
+    "python.ops.session_ops": {"_": "", "TensorHandle": "_run.session_handles.TensorHandle"},
     "python.ops.variables": {
         "_": "",
         "PartitionedVariable": "_state.partitioned_variables.PartitionedVariable",

@@ -1,8 +1,11 @@
 """Random values that two seeds decide and nothing else: tf.random.stateless_*."""
 
+import numpy as np
+
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._ops.arithmetic import cast
 from millrace._ops.random_values import multinomial, sizes_of
 from millrace._values import dtypes
 
@@ -75,3 +78,47 @@ def categorical(logits, num_samples, dtype=None, seed=None, name=None):
 def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
     """`stateless_multinomial` with its arguments in the newer order."""
     return stateless_multinomial(logits, num_samples, seed, dtype, name)
+
+
+def stateless_random_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=None):
+    """Gamma distributed values.
+
+    Args:
+      shape: a vector of sizes, which ends with those of alpha and beta broadcast.
+      seed: two integers.
+      alpha: the shapes of the distributions, of `dtype`.
+      beta: their inverse scales; 1 if None.
+      dtype: float16, float32 or float64.
+      name: a name scope.
+    """
+    with name_scope(name, "stateless_random_gamma", [shape, seed, alpha, beta]):
+        alpha = convert(alpha, dtypes.as_dtype(dtype))
+        beta = convert(1 if beta is None else beta, alpha.dtype)
+        size = gen_ops.broadcast_args(gen_ops.shape(alpha), gen_ops.shape(beta))
+        values = gen_ops.stateless_random_gamma_v2(
+            sizes_of(shape), seed, gen_ops.broadcast_to(alpha, size)
+        )
+        # A gamma that is too small for the type is the least number above 0.
+        tiny = convert(np.finfo(alpha.dtype.as_numpy_dtype).tiny, alpha.dtype)
+        return gen_ops.maximum(tiny, values / beta)
+
+
+def stateless_random_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
+    """Poisson distributed values of rates `lam`, whose sizes the shape ends with."""
+    with name_scope(name, "stateless_random_poisson", [shape, seed, lam]) as scope:
+        return gen_ops.stateless_random_poisson(
+            sizes_of(shape), seed, lam, dtype=dtypes.as_dtype(dtype), name=scope
+        )
+
+
+def stateless_random_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, name=None):
+    """Numbers of successes in `counts` trials with probability `probs`.
+
+    The shape ends with the sizes of both, broadcast.
+    """
+    with name_scope(name, "stateless_random_binomial", [shape, seed, counts, probs]) as scope:
+        probs = convert(probs, hint=dtypes.float32)
+        counts = cast(convert(counts, hint=probs.dtype), probs.dtype)
+        return gen_ops.stateless_random_binomial(
+            sizes_of(shape), seed, counts, probs, dtype=dtypes.as_dtype(output_dtype), name=scope
+        )

@@ -8,6 +8,7 @@ IndexedSlicesValue.
 from millrace._graph.operation import Operation, Tensor
 from millrace._graph.sparse_tensor import SparseTensor, SparseTensorValue, components
 from millrace._ops.gradients import IndexedSlices, IndexedSlicesValue
+from millrace._run.session_handles import is_handle
 from millrace._values import structure
 
 
@@ -17,16 +18,23 @@ class Fetches:
     Attributes:
       tensors: the distinct Tensors whose values are wanted, in the order of the answer.
       operations: the distinct Operations that are to run.
-      is_single: True if the fetch is one Tensor and nothing else.
+      is_single: True if the fetch is one Tensor and nothing else, whose value is wanted as it is.
+
+    Args:
+      graph: where they are.
+      fetches: what the program asks for.
+      kept: the KeptTensors of the session, for fetches that are handles.
     """
 
-    def __init__(self, graph, fetches):
+    def __init__(self, graph, fetches, kept):
         self.tensors = []
         self.operations = []
         self._positions = {}
         self._graph = graph
         self._shape = self._parse(fetches)
-        self.is_single = isinstance(self._shape, int)
+        self._kept = kept
+        self._handles = [i for i, tensor in enumerate(self.tensors) if is_handle(tensor)]
+        self.is_single = isinstance(self._shape, int) and not self._handles
 
     def _parse(self, fetch):
         """The fetch with its leaves replaced: by a position in the answer, or by None."""
@@ -76,6 +84,10 @@ class Fetches:
 
     def result(self, values):
         """The fetches with values (those of `tensors`) in place of Tensors, None for Operations."""
+        if self._handles:
+            values = list(values)
+            for i in self._handles:
+                values[i] = self._kept.handle(values[i], self.tensors[i])
         return self._filled(self._shape, values)
 
     def _filled(self, shape, values):

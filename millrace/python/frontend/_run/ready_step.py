@@ -3,6 +3,7 @@
 import numpy as np
 
 from millrace import _millrace
+from millrace._run.session_handles import TensorHandle
 from millrace._values import dtypes, tensor_values
 
 
@@ -17,6 +18,10 @@ def feed_specs(tensors):
 def convert_feed(value, dtype_number):
     """What the C++ side calls for a value that needs converting: a NumPy array of that type."""
     dtype = dtypes.as_dtype(dtype_number)
+    if isinstance(value, TensorHandle):
+        # What get_session_tensor reads by: the handle. Elsewhere: the value.
+        wants_handle = dtype == dtypes.string and value.dtype != dtypes.string
+        value = value.handle if wants_handle else value.eval()
     if hasattr(value, "_as_tensor"):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python "

@@ -9,6 +9,7 @@ from millrace._run.config import RunMetadata, fill_metadata, session_options
 from millrace._run.error_context import with_operation
 from millrace._run.fetches import Fetches, cache_key, parted
 from millrace._run.ready_step import ReadyStep, convert_feed, feed_specs
+from millrace._run.session_handles import KeptTensors
 from millrace._run.targets import add_session, dialled
 from millrace._values import errors
 
@@ -27,6 +28,7 @@ class BaseSession:
         self._config = config
         self._closed = False
         self._steps = {}
+        self._kept = KeptTensors(graph, self.run)
         self._lock = threading.Lock()
         self._target, master = dialled(target)
         self._core = _millrace.ClientSession(master, session_options(config), graph.core)
@@ -90,7 +92,7 @@ class BaseSession:
     def _prepared(self, fetches, feed_dict):
         """(the ReadyStep for these fetches and feeds, the values in its order)."""
         self._check_usable()
-        parsed = Fetches(self._graph, fetches)
+        parsed = Fetches(self._graph, fetches, self._kept)
         tensors, values = self._feeds(feed_dict)
         step = self._make_step(parsed, tensors)
         try:
@@ -162,7 +164,7 @@ class BaseSession:
         self._check_usable()
         if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
             raise TypeError("run_metadata must be a tf.RunMetadata")
-        parsed = Fetches(self._graph, fetches)
+        parsed = Fetches(self._graph, fetches, self._kept)
         tensors, values = self._feeds(feed_dict)
         self._send_graph()
         try:
@@ -191,7 +193,7 @@ class BaseSession:
           accept_options: True to let the function take options= and run_metadata=.
         """
         self._check_usable()
-        parsed = Fetches(self._graph, fetches)
+        parsed = Fetches(self._graph, fetches, self._kept)
         tensors = [self._feedable(key) for key in feed_list or []]
         step = self._make_step(parsed, tensors)
         count = len(tensors)
@@ -236,7 +238,7 @@ class BaseSession:
           a handle for partial_run.
         """
         self._check_usable()
-        parsed = Fetches(self._graph, fetches)
+        parsed = Fetches(self._graph, fetches, self._kept)
         tensors = [self._feedable(key) for key in feeds or []]
         if not tensors:
             raise errors.InvalidArgumentError(
@@ -255,7 +257,7 @@ class BaseSession:
     def partial_run(self, handle, fetches, feed_dict=None):
         """One leg of a step that was announced by `partial_run_setup`."""
         self._check_usable()
-        parsed = Fetches(self._graph, fetches)
+        parsed = Fetches(self._graph, fetches, self._kept)
         if parsed.operations:
             raise ValueError(
                 "partial_run fetches Tensors; announce Operations in partial_run_setup"

@@ -178,11 +178,11 @@ def _as_list(value):
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _types(value):
+def types_of(value):
     return [dtypes.as_dtype(item) for item in _as_list(value)]
 
 
-def _shapes(shapes, component_types, needed=False):
+def shapes_of(shapes, component_types, needed=False):
     if shapes is None:
         if needed:
             raise ValueError("this kind of queue needs the shapes of its components")
@@ -218,8 +218,8 @@ class FIFOQueue(QueueBase):
     def __init__(
         self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"
     ):
-        types = _types(dtypes)
-        shapes = _shapes(shapes, types)
+        types = types_of(dtypes)
+        shapes = shapes_of(shapes, types)
         queue_ref = gen_ops.fifo_queue_v2(
             types,
             shapes=shapes or [],
@@ -251,8 +251,8 @@ class RandomShuffleQueue(QueueBase):
         shared_name=None,
         name="random_shuffle_queue",
     ):
-        types = _types(dtypes)
-        shapes = _shapes(shapes, types)
+        types = types_of(dtypes)
+        shapes = shapes_of(shapes, types)
         queue_ref = gen_ops.random_shuffle_queue_v2(
             types,
             shapes=shapes or [],
@@ -276,8 +276,8 @@ class PaddingFIFOQueue(QueueBase):
     def __init__(
         self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"
     ):
-        types = _types(dtypes)
-        shapes = _shapes(shapes, types, needed=True)
+        types = types_of(dtypes)
+        shapes = shapes_of(shapes, types, needed=True)
         queue_ref = gen_ops.padding_fifo_queue_v2(
             types,
             shapes=shapes,
@@ -300,8 +300,8 @@ class PriorityQueue(QueueBase):
     def __init__(
         self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"
     ):
-        kinds = _types(types)
-        shapes = _shapes(shapes, kinds)
+        kinds = types_of(types)
+        shapes = shapes_of(shapes, kinds)
         queue_ref = gen_ops.priority_queue_v2(
             component_types=kinds,
             shapes=shapes or [[]] * len(kinds),

@@ -12,5 +12,6 @@ from millrace.contrib import (
     rnn,
     seq2seq,
     slim,
+    staging,
     training,
 )

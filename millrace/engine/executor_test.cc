@@ -230,9 +230,31 @@ TEST_CASE("a step that was cancelled before it started runs nothing") {
 TEST_CASE("two dear nodes that are ready together run at the same time") {
   Lab lab;
   ThreadPool pool(2);
-  const auto outcome = lab.run("c = Const(3) a = Meet(c) b = Meet(c) y = Add(a, b)", {"y"}, &pool);
+  const auto outcome =
+      lab.run("c = Const(3) w = Work() a = Meet(c, w) b = Meet(c, w) y = Add(a, b)", {"y"}, &pool);
   CHECK(outcome.status.ok());
   CHECK(outcome.value("y") == number(6));
+}
+
+// Counts what it is asked to run.
+class CountingPool final : public Runner {
+ public:
+  void post(Task task) override {
+    ++posted;
+    threads.post(std::move(task));
+  }
+  std::atomic<int> posted = 0;
+  ThreadPool threads{2};
+};
+
+TEST_CASE("no thread is woken for dear nodes that have next to nothing to do") {
+  Lab lab;
+  CountingPool pool;
+  const auto outcome = lab.run(
+      "c = Const(3) a = Dear(c) b = Dear(c) d = Dear(c) x = Add(a, b) y = Add(x, d)", {"y"}, &pool);
+  CHECK(outcome.status.ok());
+  CHECK(outcome.value("y") == number(9));
+  CHECK(pool.posted == 0);
 }
 
 TEST_CASE("a cycle that is no loop is refused when compiled") {

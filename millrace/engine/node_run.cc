@@ -7,8 +7,10 @@ namespace {
 
 using Layout = CompiledGraph::Layout;
 
-// About the time in which a thread wakes up.
-constexpr size_t kWorthSharing = size_t{64} << 10;
+// Bytes of inputs on which a kernel works about as long as a thread takes to wake up: one that
+// looks at each once, and one that does much with each.
+constexpr size_t kWorthSharing = size_t{256} << 10;
+constexpr size_t kWorthSharingIfHeavy = size_t{16} << 10;
 
 }  // namespace
 
@@ -53,10 +55,9 @@ Status at_node(Status error, const Layout& layout, const Layout::Node& node) {
 }
 
 bool is_worth_sharing(const Layout::Node& node, const Value* inputs) {
-  if (node.cost == Cost::heavy) return true;
   size_t bytes = 0;
   for (uint32_t i = 0; i < node.num_inputs; ++i) bytes += inputs[i].tensor.num_bytes();
-  return bytes > kWorthSharing;
+  return bytes > (node.cost == Cost::heavy ? kWorthSharingIfHeavy : kWorthSharing);
 }
 
 }  // namespace millrace

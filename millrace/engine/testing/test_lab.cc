@@ -142,9 +142,23 @@ Status add_ops(Lab& lab) {
                   .cpu = [](const KernelSpec&) -> Result<std::unique_ptr<Kernel>> {
                     return std::unique_ptr<Kernel>(std::make_unique<DropKernel>());
                   }}));
-  MR_TRY(ops.add({.name = "Meet",
+  MR_TRY(ops.add({.name = "Work",
+                  .doc = {},
+                  .signature = "-> y: int32",
+                  .cpu = kernel([](KernelContext& c) -> Status {
+                    return c.set_output(0, Tensor::zeros(DType::i32, {16 << 10}));
+                  })}));
+  MR_TRY(ops.add({.name = "Dear",
                   .doc = {},
                   .signature = "x: int32 -> y: int32",
+                  .cpu = kernel([](KernelContext& c) -> Status {
+                    c.set_output(0, c.input(0));
+                    return {};
+                  }),
+                  .cost = Cost::heavy}));
+  MR_TRY(ops.add({.name = "Meet",
+                  .doc = {},
+                  .signature = "x: int32, work: int32 -> y: int32",
                   .cpu = kernel([&lab](KernelContext& c) { return meet(lab, c); }),
                   .cost = Cost::heavy}));
   MR_TRY(ops.add({.name = "Variable",

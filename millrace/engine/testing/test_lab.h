@@ -9,7 +9,9 @@
 //   Fail(code=, message=)
 //   Wait()            gives what the test says in lab.answer(node, ...), or ends when cancelled
 //   Drop()            never answers
-//   Meet(x)           dear; ends when two of them run at the same time
+//   Work()            64 KiB of zeros
+//   Dear(x)           passes x on and says that it is dear
+//   Meet(x, work)     dear; ends when two of them run at the same time
 //   Variable()        a reference to lab.variables[node]; Assign(ref, value)
 //   Nothing()         declares an output and gives none; Float() gives a float one
 #pragma once

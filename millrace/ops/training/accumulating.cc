@@ -10,25 +10,29 @@ namespace {
 template <class M>
 struct Adagrad {
   static constexpr int kVariables = 2;
+  static constexpr bool kInFours = true;
   M rate;
   bool accumulates;
   explicit Adagrad(const Settings<M>& given) : rate(given[0]), accumulates(given.flag) {}
-  void operator()(std::array<M, 2>& x, M gradient) const {
+  template <class V>
+  void operator()(std::array<V, 2>& x, V gradient) const {
     if (accumulates) x[1] += gradient * gradient;
-    x[0] -= gradient * rate / std::sqrt(x[1]);
+    x[0] -= gradient * rate / root(x[1]);
   }
 };
 
 template <class M>
 struct AdagradV2 {
   static constexpr int kVariables = 2;
+  static constexpr bool kInFours = true;
   M rate, epsilon;
   bool accumulates;
   explicit AdagradV2(const Settings<M>& given)
       : rate(given[0]), epsilon(given[1]), accumulates(given.flag) {}
-  void operator()(std::array<M, 2>& x, M gradient) const {
+  template <class V>
+  void operator()(std::array<V, 2>& x, V gradient) const {
     if (accumulates) x[1] += gradient * gradient;
-    x[0] -= gradient * rate / (std::sqrt(x[1]) + epsilon);
+    x[0] -= gradient * rate / (root(x[1]) + epsilon);
   }
 };
 

@@ -11,12 +11,14 @@ namespace {
 template <class M>
 struct RmsProp {
   static constexpr int kVariables = 3;
+  static constexpr bool kInFours = true;
   M rate, rho, momentum, epsilon;
   explicit RmsProp(const Settings<M>& given)
       : rate(given[0]), rho(given[1]), momentum(given[2]), epsilon(given[3]) {}
-  void operator()(std::array<M, 3>& x, M gradient) const {
+  template <class V>
+  void operator()(std::array<V, 3>& x, V gradient) const {
     x[1] += (gradient * gradient - x[1]) * (M(1) - rho);
-    x[2] = x[2] * momentum + gradient * rate / std::sqrt(x[1] + epsilon);
+    x[2] = x[2] * momentum + gradient * rate / root(x[1] + epsilon);
     x[0] -= x[2];
   }
 };
@@ -25,14 +27,16 @@ struct RmsProp {
 template <class M>
 struct CenteredRmsProp {
   static constexpr int kVariables = 4;
+  static constexpr bool kInFours = true;
   M rate, rho, momentum, epsilon;
   explicit CenteredRmsProp(const Settings<M>& given)
       : rate(given[0]), rho(given[1]), momentum(given[2]), epsilon(given[3]) {}
-  void operator()(std::array<M, 4>& x, M gradient) const {
+  template <class V>
+  void operator()(std::array<V, 4>& x, V gradient) const {
     x[2] += (gradient * gradient - x[2]) * (M(1) - rho);
     x[1] += (gradient - x[1]) * (M(1) - rho);
-    const M variance = x[2] - x[1] * x[1] + epsilon;
-    x[3] = x[3] * momentum + gradient * rate / std::sqrt(variance);
+    const V variance = x[2] - x[1] * x[1] + epsilon;
+    x[3] = x[3] * momentum + gradient * rate / root(variance);
     x[0] -= x[3];
   }
 };
@@ -41,11 +45,13 @@ struct CenteredRmsProp {
 template <class M>
 struct Adadelta {
   static constexpr int kVariables = 3;
+  static constexpr bool kInFours = true;
   M rate, rho, epsilon;
   explicit Adadelta(const Settings<M>& given) : rate(given[0]), rho(given[1]), epsilon(given[2]) {}
-  void operator()(std::array<M, 3>& x, M gradient) const {
+  template <class V>
+  void operator()(std::array<V, 3>& x, V gradient) const {
     x[1] = x[1] * rho + gradient * gradient * (M(1) - rho);
-    const M update = std::sqrt(x[2] + epsilon) / std::sqrt(x[1] + epsilon) * gradient;
+    const V update = root(x[2] + epsilon) / root(x[1] + epsilon) * gradient;
     x[0] -= update * rate;
     x[2] = x[2] * rho + update * update * (M(1) - rho);
   }
@@ -61,6 +67,7 @@ M corrected_rate(M rate, M beta1_power, M beta2_power) {
 template <class M>
 struct Adam {
   static constexpr int kVariables = 3;
+  static constexpr bool kInFours = true;
   M rate, beta1, beta2, epsilon;
   bool looks_ahead;
   explicit Adam(const Settings<M>& given)
@@ -69,11 +76,12 @@ struct Adam {
         beta2(given[4]),
         epsilon(given[5]),
         looks_ahead(given.flag) {}
-  void operator()(std::array<M, 3>& x, M gradient) const {
+  template <class V>
+  void operator()(std::array<V, 3>& x, V gradient) const {
     x[1] += (gradient - x[1]) * (M(1) - beta1);
     x[2] += (gradient * gradient - x[2]) * (M(1) - beta2);
-    const M towards = looks_ahead ? gradient * (M(1) - beta1) + beta1 * x[1] : x[1];
-    x[0] -= towards * rate / (std::sqrt(x[2]) + epsilon);
+    const V towards = looks_ahead ? gradient * (M(1) - beta1) + beta1 * x[1] : x[1];
+    x[0] -= towards * rate / (root(x[2]) + epsilon);
   }
 };
 

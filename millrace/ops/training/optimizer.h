@@ -22,8 +22,14 @@
 // update would outlive the step.
 #pragma once
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include <array>
+#include <cmath>
 #include <complex>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +69,33 @@ Status add_optimizer(OpRegistry& ops, const Optimizer& optimizer);
 
 // --- loops of rules ---
 
+// Four floats that a rule may be applied to at once: one that says kInFours, whose operator takes
+// any V for its elements and does only arithmetic with them, and root(). g++ makes no vectors of
+// square roots by itself: the scalar one may set errno.
+using Four = float __attribute__((vector_size(16)));
+
+template <class V>
+V root(V x) {
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<V, Four>) {
+    return Four(_mm_sqrt_ps(x));
+  } else {
+    return std::sqrt(x);
+  }
+#else
+  if constexpr (std::is_same_v<V, Four>) {
+    return Four{std::sqrt(x[0]), std::sqrt(x[1]), std::sqrt(x[2]), std::sqrt(x[3])};
+  } else {
+    return std::sqrt(x);
+  }
+#endif
+}
+
+template <class Rule, class T>
+inline constexpr bool kGoesInFours = std::is_same_v<T, float>&& requires {
+  Rule::kInFours;
+};
+
 // The scalars of an optimizer, as its rule computes with them.
 template <class M>
 struct Settings {
@@ -86,6 +119,22 @@ struct Settings {
   }
 };
 
+// Elements [0, n) in fours, as far as they go: how many were done.
+template <class Rule>
+int64_t update_in_fours(const Rule& rule, float* const* x, const float* gradient, int64_t n) {
+  constexpr int kVariables = Rule::kVariables;
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    std::array<Four, kVariables> at;
+    Four g;
+    std::memcpy(&g, gradient + i, sizeof(g));
+    for (int v = 0; v < kVariables; ++v) std::memcpy(&at[v], x[v] + i, sizeof(Four));
+    rule(at, g);
+    for (int v = 0; v < kVariables; ++v) std::memcpy(x[v] + i, &at[v], sizeof(Four));
+  }
+  return i;
+}
+
 template <template <class> class Rule, class T>
 void update_loop(std::span<char* const> variables, const char* gradient,
                  std::span<const int64_t> rows, int64_t length, const UpdateSettings& settings) {
@@ -96,8 +145,10 @@ void update_loop(std::span<char* const> variables, const char* gradient,
   T* x[kVariables];
   for (const int64_t row : rows) {
     for (int v = 0; v < kVariables; ++v) x[v] = reinterpret_cast<T*>(variables[v]) + row * length;
+    int64_t first = 0;
+    if constexpr (kGoesInFours<Rule<M>, T>) first = update_in_fours(rule, x, g, length);
     MR_INDEPENDENT
-    for (int64_t i = 0; i < length; ++i) {
+    for (int64_t i = first; i < length; ++i) {
       std::array<M, kVariables> at;
       for (int v = 0; v < kVariables; ++v) at[v] = static_cast<M>(x[v][i]);
       rule(at, static_cast<M>(g[i]));

@@ -396,5 +396,57 @@ TEST_CASE("updates that name the same variables in other orders don't wait for e
               .ok());
 }
 
+TEST_CASE("elements that are updated several at a time become what each becomes alone") {
+  const struct {
+    const char* name;
+    int variables;
+    std::vector<Tensor> scalars;  // before the gradient
+  } rules[] = {
+      {"Adam",
+       3,
+       {scalar(0.9f), scalar(0.99f), scalar(0.1f), scalar(0.8f), scalar(0.9f), scalar(1e-3f)}},
+      {"RMSProp", 3, {scalar(0.1f), scalar(0.9f), scalar(0.5f), scalar(1e-3f)}},
+      {"CenteredRMSProp", 4, {scalar(0.1f), scalar(0.9f), scalar(0.5f), scalar(1.0f)}},
+      {"Adadelta", 3, {scalar(0.1f), scalar(0.9f), scalar(1e-3f)}},
+      {"Adagrad", 2, {scalar(0.1f)}},
+  };
+  constexpr int kLength = 7;
+  for (const auto& rule : rules) {
+    CAPTURE(rule.name);
+    Trained f;
+    const auto update = [&](const std::vector<Tensor>& variables, const Tensor& gradient) {
+      std::vector<Value> inputs;
+      for (const Tensor& variable : variables) inputs.push_back(f.reference(variable));
+      const std::vector<Value> kept = inputs;
+      for (const Tensor& each : rule.scalars) inputs.push_back(each);
+      inputs.push_back(gradient);
+      const Status status = f.run(str_cat("Apply", rule.name), inputs).status();
+      REQUIRE_MESSAGE(status.ok(), status.to_string());
+      std::vector<Tensor> made;
+      for (const Value& variable : kept) made.push_back(f.read(variable, DType::f32));
+      return made;
+    };
+    const auto element = [](const Tensor& of, size_t i) { return floats({of.flat<float>()[i]}); };
+    std::vector<Tensor> whole;
+    for (int v = 0; v < rule.variables; ++v) {
+      Tensor values = *Tensor::allocate(DType::f32, {kLength});
+      for (int i = 0; i < kLength; ++i)
+        values.mutable_flat<float>()[static_cast<size_t>(i)] =
+            0.3f + 0.17f * static_cast<float>(i + v);
+      whole.push_back(values);
+    }
+    Tensor gradient = *Tensor::allocate(DType::f32, {kLength});
+    for (int i = 0; i < kLength; ++i)
+      gradient.mutable_flat<float>()[static_cast<size_t>(i)] = 0.21f * static_cast<float>(i - 3);
+    const std::vector<Tensor> together = update(whole, gradient);
+    for (size_t i = 0; i < kLength; ++i) {
+      std::vector<Tensor> alone;
+      for (const Tensor& values : whole) alone.push_back(element(values, i));
+      alone = update(alone, element(gradient, i));
+      for (size_t v = 0; v < alone.size(); ++v) CHECK(alone[v] == element(together[v], i));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace

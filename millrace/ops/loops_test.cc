@@ -1,5 +1,8 @@
 // Loops against the same computed the simplest way, in sizes that reach every branch of blocking,
 // lanes and strides.
+#include <cmath>
+#include <limits>
+
 #include <doctest/doctest.h>
 
 #include "millrace/base/thread_pool.h"
@@ -159,6 +162,116 @@ TEST_CASE("every type is cast to every type and back") {
     }
     const Tensor truth = run("Cast", {value}, {{"DstT", DType::boolean}});
     CHECK(truth == Tensor::vector<bool>({false, true, true, true}));
+  }
+}
+
+// Numbers of all kinds, none of which a sum of floats could hide.
+Tensor varied(const Shape& shape, float scale = 0.37f) {
+  Tensor made = *Tensor::allocate(DType::f32, shape);
+  uint32_t next = 1;
+  for (float& x : made.mutable_flat<float>()) {
+    next = next * 1664525u + 1013904223u;
+    x = scale * (static_cast<float>(next >> 8) / 4194304.0f - 2.0f);
+  }
+  return made;
+}
+
+TEST_CASE("kernels that threads share give bit for bit what one thread gives") {
+  struct Use {
+    std::string_view op;
+    std::vector<Tensor> inputs;
+    Attrs attrs = {};
+  };
+  const Shape shape{600, 700};
+  const Tensor x = varied(shape), y = varied(shape, 0.11f), row = varied({700});
+  const Tensor halves = run("Cast", {x}, {{"SrcT", DType::f32}, {"DstT", DType::f16}});
+  const Tensor flags = run("Less", {x, y});
+  const Tensor zero = Tensor::scalar<int32_t>(0), one = Tensor::scalar<int32_t>(1);
+  const Tensor both = Tensor::vector<int32_t>({0, 1}), turned = Tensor::vector<int32_t>({1, 0});
+  const Tensor size = Tensor::vector<int32_t>({600, 700});
+  const Tensor places = run("Cast",
+                            {run("Mod", {run("Range", {zero, Tensor::scalar<int32_t>(90000), one}),
+                                         Tensor::scalar<int32_t>(599)})},
+                            {{"SrcT", DType::i32}, {"DstT", DType::i64}});
+  const Attrs seeds = {{"dtype", DType::f32}, {"seed", int64_t{3}}, {"seed2", int64_t{4}}};
+  const Use uses[] = {
+      {"Exp", {x}},
+      {"Tanh", {halves}},
+      {"Add", {x, row}},
+      {"Sum", {x, zero}},
+      {"Sum", {x, one}},
+      {"Mean", {x, both}},
+      {"Max", {halves, both}},
+      {"Prod", {y, zero}},
+      {"L2Loss", {x}},
+      {"ReluGrad", {x, y}},
+      {"LeakyRelu", {x}},
+      {"Cast", {x}, {{"SrcT", DType::f32}, {"DstT", DType::i32}}},
+      {"SelectV2", {flags, x, row}},
+      {"Softmax", {x}},
+      {"LogSoftmax", {halves}},
+      {"SoftmaxCrossEntropyWithLogits", {x, y}},
+      {"ArgMax", {x, one}},
+      {"ArgMin", {x, zero}},
+      {"TopKV2", {x, Tensor::scalar<int32_t>(9)}},
+      {"Transpose", {x, turned}},
+      {"Tile", {x, Tensor::vector<int32_t>({2, 2})}},
+      {"GatherV2", {x, places, zero}},
+      {"GatherV2", {row, places, zero}},
+      {"RandomUniform", {size}, seeds},
+      {"RandomStandardNormal", {size}, seeds},
+      {"TruncatedNormal", {size}, seeds},
+      {"RandomUniformInt", {size, zero, Tensor::scalar<int32_t>(1000)}, {{"seed", int64_t{5}}}},
+  };
+  ThreadPool pool(3);
+  for (const Use& use : uses) {
+    CAPTURE(use.op);
+    const auto outputs = [&](Runner* runner) {
+      Bench bench(ops_with_loops());
+      bench.step().pool = runner;
+      auto made = bench.run(use.op, {use.inputs.begin(), use.inputs.end()}, {.attrs = use.attrs});
+      REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+      return *std::move(made);
+    };
+    const std::vector<Value> alone = outputs(nullptr), shared = outputs(&pool);
+    REQUIRE(alone.size() == shared.size());
+    for (size_t i = 0; i < alone.size(); ++i) CHECK(alone[i].tensor == shared[i].tensor);
+  }
+}
+
+TEST_CASE("the best of a row is the first of equals, wherever it lies, and NaN in front stays") {
+  for (const int64_t length : {1, 5, 255, 256, 257, 1000}) {
+    for (const int64_t best : {int64_t{0}, length / 2, length - 1}) {
+      Tensor x = counted({3, length});
+      for (int64_t row = 0; row < 3; ++row)
+        for (const int64_t at : {best, length - 1})
+          x.mutable_flat<float>()[static_cast<size_t>(row * length + at)] = 9;
+      const Tensor found = run("ArgMax", {x, Tensor::scalar<int32_t>(1)});
+      for (const int64_t at : found.flat<int64_t>()) CHECK(at == best);
+      const Tensor turned = run("Transpose", {x, Tensor::vector<int32_t>({1, 0})});
+      CHECK(run("ArgMax", {turned, Tensor::scalar<int32_t>(0)}) == found);
+    }
+  }
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = Tensor::vector<float>({nan, 1, 2}), y = Tensor::vector<float>({1, nan, 2});
+  CHECK(run("ArgMax", {x, Tensor::scalar<int32_t>(0)}) == Tensor::scalar<int64_t>(0));
+  CHECK(run("ArgMax", {y, Tensor::scalar<int32_t>(0)}) == Tensor::scalar<int64_t>(2));
+}
+
+TEST_CASE("rows of every length become probabilities that add up to 1") {
+  for (const int64_t length : {1, 2, 15, 16, 31, 33, 100}) {
+    const Tensor made = run("Softmax", {varied({4, length}, 5)});
+    const Tensor logs = run("LogSoftmax", {varied({4, length}, 5)});
+    for (int64_t row = 0; row < 4; ++row) {
+      double sum = 0;
+      for (int64_t i = 0; i < length; ++i) {
+        const auto at = static_cast<size_t>(row * length + i);
+        sum += static_cast<double>(made.flat<float>()[at]);
+        CHECK(std::log(made.flat<float>()[at]) ==
+              doctest::Approx(logs.flat<float>()[at]).epsilon(1e-5));
+      }
+      CHECK(sum == doctest::Approx(1));
+    }
   }
 }
 

@@ -100,7 +100,7 @@ Result<Tensor> move_depth(KernelContext& context, const BlockLayout& layout, Tow
   std::vector<int64_t> strides;
   for (const int axis : to_axes) strides.push_back(stride_of[axis]);
   MR_ASSIGN(const Shape box, Shape::create(sizes_of(to_axes)));
-  MR_ASSIGN(const Tensor made, copied_box(box, input, {0, strides}, CancelProbe(context)));
+  MR_ASSIGN(const Tensor made, copied_box(box, input, {0, strides}, context));
   return made.reshaped(shape);
 }
 

@@ -11,8 +11,7 @@ namespace millrace {
 namespace {
 
 Result<Tensor> gather_rows(KernelContext& context) {
-  CancelProbe probe(context);
-  return gather(context.input(0), context.input(1), 0, 0, probe);
+  return gather(context, context.input(0), context.input(1), 0, 0);
 }
 
 Status infer_gather_rows(InferContext& context) {
@@ -21,8 +20,7 @@ Status infer_gather_rows(InferContext& context) {
 
 Result<Tensor> gather_along(KernelContext& context, int64_t batch_dims) {
   MR_ASSIGN(const int64_t axis, read_integer(context.input(2), "gather's axis"));
-  CancelProbe probe(context);
-  return gather(context.input(0), context.input(1), axis, batch_dims, probe);
+  return gather(context, context.input(0), context.input(1), axis, batch_dims);
 }
 
 Status infer_gather(InferContext& context) {

@@ -45,7 +45,7 @@ Result<Tensor> transpose(KernelContext& context) {
     from.push_back(own[axis]);
   }
   MR_ASSIGN(const Shape shape, Shape::create(dims));
-  return copied_box(shape, input, {0, from}, CancelProbe(context));
+  return copied_box(shape, input, {0, from}, context);
 }
 
 Status infer_transpose(InferContext& context) {
@@ -120,8 +120,7 @@ Result<Tensor> tile(KernelContext& context) {
     from.insert(from.end(), {0, own[axis]});
     to.insert(to.end(), {wide[axis] * dim, wide[axis]});
   }
-  CancelProbe probe(context);
-  if (output.num_elements() > 0) MR_TRY(copy_box(box, input, {0, from}, output, {0, to}, probe));
+  if (output.num_elements() > 0) MR_TRY(copy_box(box, input, {0, from}, output, {0, to}, context));
   return output;
 }
 
@@ -185,15 +184,14 @@ Result<Tensor> pad(KernelContext& context) {
     if (value.num_elements() != 1)
       return invalid("constant_values must be a scalar: ", value.shape().to_string());
     const Strides everywhere(shape.rank(), 0);
-    MR_ASSIGN(output, copied_box(shape, value, {0, everywhere}, CancelProbe(context)));
+    MR_ASSIGN(output, copied_box(shape, value, {0, everywhere}, context));
   } else {
     MR_ASSIGN(output, Tensor::zeros(input.dtype(), shape));
   }
   int64_t begin = 0;
   for (int axis = 0; axis < shape.rank(); ++axis) begin += padding.before[axis] * to[axis];
   const Strides from = row_major_strides(input.shape());
-  CancelProbe probe(context);
-  MR_TRY(copy_box(input.shape().dims(), input, {0, from}, output, {begin, to}, probe));
+  MR_TRY(copy_box(input.shape().dims(), input, {0, from}, output, {begin, to}, context));
   return output;
 }
 
@@ -219,8 +217,7 @@ Result<Tensor> broadcast_to(KernelContext& context) {
   if (!together.ok() || *together != shape) {
     return invalid("Incompatible shapes: ", input.shape().to_string(), " vs. ", shape.to_string());
   }
-  return copied_box(shape, input, {0, broadcast_strides(input.shape(), shape)},
-                    CancelProbe(context));
+  return copied_box(shape, input, {0, broadcast_strides(input.shape(), shape)}, context);
 }
 
 Status infer_broadcast_to(InferContext& context) {
@@ -246,7 +243,7 @@ Result<Tensor> reverse(KernelContext& context) {
     from[axis] = -from[axis];
   }
   if (input.num_elements() == 0) begin = 0;
-  return copied_box(input.shape(), input, {begin, from}, CancelProbe(context));
+  return copied_box(input.shape(), input, {begin, from}, context);
 }
 
 Status register_orders(OpRegistry& ops) {

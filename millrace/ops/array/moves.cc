@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "millrace/op/bind.h"
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/array/gradients.h"
@@ -201,7 +202,6 @@ Result<Tensor> mirror_pad(KernelContext& context, Mirror mirror) {
   Tensor padded = context.input(0);
   const int rank = padded.shape().rank();
   MR_ASSIGN(const std::vector<int64_t> rows, mirror_rows(context.input(1), rank));
-  CancelProbe probe(context);
   for (int axis = 0; axis < rank; ++axis) {
     const int64_t dim = padded.shape().dim(axis), before = rows[static_cast<size_t>(axis) * 2];
     MR_ASSIGN(const int64_t wide, mirrored_dim(dim, before, rows[static_cast<size_t>(axis) * 2 + 1],
@@ -209,7 +209,7 @@ Result<Tensor> mirror_pad(KernelContext& context, Mirror mirror) {
     if (wide == dim) continue;
     const std::vector<int64_t> from = mirrored_from(dim, before, wide, mirror);
     const Tensor indices = Tensor::vector<int64_t>(std::span<const int64_t>(from));
-    MR_ASSIGN(padded, gather(padded, indices, axis, 0, probe));
+    MR_ASSIGN(padded, gather(context, padded, indices, axis, 0));
   }
   return padded;
 }

@@ -139,7 +139,7 @@ Result<Tensor> sparse_to_dense(KernelContext& context, bool validates) {
   const int64_t depth = indices.shape().rank() > 1 ? indices.shape().dim(1) : 1;
   MR_TRY(check_order(all, depth, shape, validates));
   const Strides everywhere(shape.rank(), 0);
-  MR_ASSIGN(Tensor made, copied_box(shape, standard, {0, everywhere}, CancelProbe(context)));
+  MR_ASSIGN(Tensor made, copied_box(shape, standard, {0, everywhere}, context));
   const auto size = static_cast<int64_t>(dtype_size(values.dtype()));
   const int64_t step = values.shape().is_scalar() ? 0 : size;
   const int64_t number = indices.shape().rank() > 0 ? indices.shape().dim(0) : 1;

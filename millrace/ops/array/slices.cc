@@ -57,7 +57,7 @@ Result<Tensor> slice(KernelContext& context) {
   MR_ASSIGN(const Shape shape, Shape::create(sizes));
   if (shape == input.shape()) return context.take_input(0);
   const Strides from = row_major_strides(input.shape());
-  return copied_box(shape, input, {offset_of(begin, from), from}, CancelProbe(context));
+  return copied_box(shape, input, {offset_of(begin, from), from}, context);
 }
 
 Status infer_slice(InferContext& context) {
@@ -95,8 +95,7 @@ Result<Tensor> strided_slice(KernelContext& context, const SliceMasks& masks) {
   MR_ASSIGN(const Shape box, Shape::create(plan.size));
   const Strides own = row_major_strides(input.shape());
   const Strides from = sliced_strides(plan, own);
-  MR_ASSIGN(const Tensor made,
-            copied_box(box, input, {offset_of(plan.begin, own), from}, CancelProbe(context)));
+  MR_ASSIGN(const Tensor made, copied_box(box, input, {offset_of(plan.begin, own), from}, context));
   return made.reshaped(shape);
 }
 

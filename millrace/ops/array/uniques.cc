@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
@@ -152,7 +153,7 @@ Status unique(KernelContext& context) {
   CancelProbe probe(context);
   MR_ASSIGN(const Kinds kinds, kinds_of(input, axis, probe));
   const Tensor first = Tensor::vector<int64_t>(std::span<const int64_t>(kinds.first));
-  MR_TRY(context.set_output(0, gather(input, first, axis, 0, probe)));
+  MR_TRY(context.set_output(0, gather(context, input, first, axis, 0)));
   const auto length = static_cast<int64_t>(kinds.of_row.size());
   MR_TRY(context.set_output(1, integer_tensor(context.output_dtype(1), {length}, kinds.of_row)));
   if (context.num_outputs() == 2) return {};
@@ -209,7 +210,7 @@ Status list_diff(KernelContext& context) {
     if (!probe.go_on(1)) return probe.status();
   }
   const Tensor rows = Tensor::vector<int64_t>(std::span<const int64_t>(others));
-  MR_TRY(context.set_output(0, gather(x, rows, 0, 0, probe)));
+  MR_TRY(context.set_output(0, gather(context, x, rows, 0, 0)));
   return context.set_output(
       1, integer_tensor(context.output_dtype(1), {static_cast<int64_t>(others.size())}, others));
 }

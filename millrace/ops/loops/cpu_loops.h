@@ -6,6 +6,7 @@
 // broadcasting, buffers) exists once for all types. Half and BFloat16 are computed as float.
 #pragma once
 
+#include <bit>
 #include <complex>
 #include <cstdint>
 #include <type_traits>
@@ -92,6 +93,19 @@ Loop pick_storage(DType dtype, Make make) {
 
 // UNIMPLEMENTED: the op allows a type for which there is no loop.
 Status no_loop(const KernelSpec& spec, DType dtype);
+
+// `yes` or `no`, of which both are computed. Loops of it become vectors also where g++ would keep a
+// branch, lest a side that is not wanted raised a flag of floating point.
+template <class T>
+T choose(bool is, T yes, T no) {
+  if constexpr (std::is_floating_point_v<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    const Bits mask = Bits(0) - Bits(is);
+    return std::bit_cast<T>((std::bit_cast<Bits>(yes) & mask) | (std::bit_cast<Bits>(no) & ~mask));
+  } else {
+    return is ? yes : no;
+  }
+}
 
 // Integer arithmetic that wraps around instead of being undefined.
 template <class T, class F>

@@ -6,6 +6,7 @@
 
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/share_work.h"
+#include "millrace/ops/loops/vector_math.h"
 
 namespace millrace {
 namespace {
@@ -33,8 +34,24 @@ T positive(T x, T below) {
   return x < T(0) ? below : x;
 }
 
+// What vector_math.h has of it.
+cpu::VectorFunction vector_part(Activation activation) {
+  switch (activation) {
+    case Activation::elu:
+      return cpu::VectorFunction::elu;
+    case Activation::sigmoid:
+      return cpu::VectorFunction::sigmoid;
+    case Activation::tanh:
+      return cpu::VectorFunction::tanh;
+    default:
+      return cpu::VectorFunction::none;
+  }
+}
+
 template <class T>
 void activate(const FusedTail& tail, T* y, int64_t n) {
+  if (const cpu::VectorLoop loop = vector_loop(vector_part(tail.activation), dtype_of<T>))
+    return loop(y, y, n);
   const auto each = [&](auto f) {
     MR_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = f(y[i]);

@@ -1,7 +1,9 @@
 #include "millrace/ops/loops/gather.h"
 
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/indices.h"
+#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/loops/strided_copy.h"
 
 namespace millrace {
@@ -34,6 +36,32 @@ Result<GatherAxes> gather_axes(const AnyShape& params, int indices_rank, int64_t
   return GatherAxes{at, static_cast<int>(batch)};
 }
 
+// What a row costs besides its elements, in elementary steps.
+constexpr int64_t kCostOfRow = 4;
+
+// Copies `number` rows of `inner` elements each.
+using CopyRows = void (*)(DType dtype, const char* from, const int64_t* rows, int64_t number,
+                          char* to, int64_t inner);
+
+template <class T>
+void copy_single(DType, const char* from, const int64_t* rows, int64_t number, char* to, int64_t) {
+  const T* x = reinterpret_cast<const T*>(from);
+  T* y = reinterpret_cast<T*>(to);
+  for (int64_t i = 0; i < number; ++i) y[i] = x[rows[i]];
+}
+
+void copy_rows(DType dtype, const char* from, const int64_t* rows, int64_t number, char* to,
+               int64_t inner) {
+  const int64_t bytes = inner * static_cast<int64_t>(dtype_size(dtype));
+  for (int64_t i = 0; i < number; ++i)
+    copy_elements(dtype, from + rows[i] * bytes, to + i * bytes, inner);
+}
+
+CopyRows copy_rows_for(DType dtype, int64_t inner) {
+  if (inner != 1) return &copy_rows;
+  return cpu::pick_storage<CopyRows>(dtype, []<class T>() -> CopyRows { return &copy_single<T>; });
+}
+
 }  // namespace
 
 Result<std::vector<int64_t>> read_indices(const Tensor& indices, int64_t limit) {
@@ -63,8 +91,8 @@ Result<PartialShape> gathered_shape(const PartialShape& params, const PartialSha
   return PartialShape::create(dims);
 }
 
-Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis, int64_t batch_dims,
-                      CancelProbe& probe) {
+Result<Tensor> gather(KernelContext& context, const Tensor& params, const Tensor& indices,
+                      int64_t axis, int64_t batch_dims) {
   MR_ASSIGN(const PartialShape known,
             gathered_shape(params.shape(), indices.shape(), axis, batch_dims));
   MR_ASSIGN(const GatherAxes axes,
@@ -82,19 +110,27 @@ Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis,
   const int64_t batches = product(0, axes.batch_dims);
   const int64_t outer = product(axes.batch_dims, axes.axis);
   const int64_t inner = product(axes.axis + 1, params.shape().rank());
-  const int64_t rows_per_batch = static_cast<int64_t>(rows.size()) / batches;
-  const int64_t row_bytes = inner * static_cast<int64_t>(dtype_size(params.dtype()));
-  const char* from = static_cast<const char*>(params.data());
-  char* to = static_cast<char*>(output.mutable_data());
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    const int64_t* of_batch = rows.data() + batch * rows_per_batch;
-    for (int64_t i = 0; i < outer; ++i, from += limit * row_bytes) {
-      for (int64_t row = 0; row < rows_per_batch; ++row, to += row_bytes) {
-        copy_elements(params.dtype(), from + of_batch[row] * row_bytes, to, inner);
-        if (!probe.go_on(inner)) return probe.status();
-      }
-    }
-  }
+  const int64_t each = static_cast<int64_t>(rows.size()) / batches;
+  const auto size = static_cast<int64_t>(dtype_size(params.dtype()));
+  const CopyRows copy = copy_rows_for(params.dtype(), inner);
+  const char* const from = static_cast<const char*>(params.data());
+  char* const to = static_cast<char*>(output.mutable_data());
+  // The output's rows, numbered through: `each` for each index before the axis.
+  const int64_t number = batches * outer * each;
+  MR_TRY(share_range(
+      context, number, inner + kCostOfRow,
+      [&](int64_t begin, int64_t end, CancelProbe& probe) -> Status {
+        const int64_t piece = std::max<int64_t>(1, CancelProbe::kPiece / (inner + kCostOfRow));
+        while (begin < end) {
+          const int64_t block = begin / each, at = begin % each;
+          const int64_t count = std::min({end - begin, each - at, piece});
+          copy(params.dtype(), from + block * limit * inner * size,
+               rows.data() + block / outer * each + at, count, to + begin * inner * size, inner);
+          begin += count;
+          if (!probe.go_on(count * (inner + kCostOfRow))) return probe.status();
+        }
+        return {};
+      }));
   return output;
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "millrace/base/result.h"
-#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
+#include "millrace/op/kernel.h"
 #include "millrace/tensor/tensor.h"
 
 namespace millrace {
@@ -13,8 +13,9 @@ namespace millrace {
 Result<PartialShape> gathered_shape(const PartialShape& params, const PartialShape& indices,
                                     int64_t axis, int64_t batch_dims);
 
-// The gathered rows. Errors: also for an index out of range.
-Result<Tensor> gather(const Tensor& params, const Tensor& indices, int64_t axis, int64_t batch_dims,
-                      CancelProbe& probe);
+// The gathered rows, copied by all threads of the step's pool if they are many. Errors: also for an
+// index out of range.
+Result<Tensor> gather(KernelContext& context, const Tensor& params, const Tensor& indices,
+                      int64_t axis, int64_t batch_dims);
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
 #include "millrace/ops/loops/paired.h"
 
-#include "millrace/op/cancel_probe.h"
+#include "millrace/ops/loops/share_work.h"
 
 namespace millrace::cpu {
 namespace {
@@ -42,7 +42,7 @@ Result<Tensor> run_paired(KernelContext& context, PairPiece piece) {
   const char* a = static_cast<const char*>(context.input(0).data());
   const char* b = static_cast<const char*>(context.input(1).data());
   char* to = static_cast<char*>(out.mutable_data());
-  MR_TRY(CancelProbe(context).in_pieces(out.num_elements(), [&](int64_t begin, int64_t count) {
+  MR_TRY(share_pieces(context, out.num_elements(), 1, [&](int64_t begin, int64_t count) {
     piece(a + begin * size, b + begin * size, to + begin * size, count);
   }));
   return out;

@@ -108,11 +108,24 @@ Status share_range(KernelContext& context, int64_t count, int64_t cost,
                    absl::FunctionRef<Status(int64_t begin, int64_t end, CancelProbe& probe)> work) {
   if (count <= 0) return {};
   const int64_t pieces = pieces_of_range(count, cost);
+  if (pieces == 1) {
+    // Perhaps too little to look at the cancellation before it begins: the work knows.
+    CancelProbe probe(context);
+    return work(0, count, probe);
+  }
   // The first `longer` pieces have one item more.
   const int64_t each = count / pieces, longer = count % pieces;
   return share_work(context, pieces, [&](int64_t piece, CancelProbe& probe) {
     const int64_t begin = piece * each + std::min(piece, longer);
     return work(begin, begin + each + (piece < longer ? 1 : 0), probe);
+  });
+}
+
+Status share_pieces(KernelContext& context, int64_t count, int64_t cost,
+                    absl::FunctionRef<void(int64_t begin, int64_t count)> body) {
+  return share_range(context, count, cost, [&](int64_t begin, int64_t end, CancelProbe& probe) {
+    return probe.in_pieces(end - begin,
+                           [&](int64_t at, int64_t length) { body(begin + at, length); });
   });
 }
 

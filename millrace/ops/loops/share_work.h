@@ -31,6 +31,11 @@ Status share_work(KernelContext& context, int64_t pieces,
 Status share_range(KernelContext& context, int64_t count, int64_t cost,
                    absl::FunctionRef<Status(int64_t begin, int64_t end, CancelProbe& probe)> work);
 
+// The same for a loop that gives no status: body(begin, count) for one straight piece after the
+// other, each short enough that the step's end is noticed.
+Status share_pieces(KernelContext& context, int64_t count, int64_t cost,
+                    absl::FunctionRef<void(int64_t begin, int64_t count)> body);
+
 // Into how many pieces share_range() cuts.
 int64_t pieces_of_range(int64_t count, int64_t cost);
 

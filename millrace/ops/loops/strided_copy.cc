@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/share_work.h"
 
 namespace millrace {
 namespace {
@@ -30,6 +31,157 @@ CopyRun run_for(DType dtype) {
   return cpu::pick_storage<CopyRun>(dtype, []<class T>() -> CopyRun { return &copy_run<T>; });
 }
 
+// --- planes: the source lies along one axis, the target along another ---
+
+// `rows` elements a source step apart, each followed by `columns` that lie side by side; the target
+// has them the other way round.
+struct Plane {
+  int64_t rows, row_step;        // of the source
+  int64_t columns, column_step;  // of the target
+};
+using CopyPlane = void (*)(const void* from, void* to, const Plane& plane);
+
+// In squares whose sides are a line of the cache: each line of both is touched once, and whole.
+template <class T>
+void copy_plane(const void* from, void* to, const Plane& plane) {
+  constexpr int64_t kSide = 64 / sizeof(T);
+  const T* const x = static_cast<const T*>(from);
+  T* const y = static_cast<T*>(to);
+  for (int64_t row = 0; row < plane.rows; row += kSide) {
+    for (int64_t column = 0; column < plane.columns; column += kSide) {
+      const T* const source = x + row * plane.row_step + column;
+      T* const target = y + column * plane.column_step + row;
+      if (plane.rows - row >= kSide && plane.columns - column >= kSide) {
+        T kept[kSide][kSide];
+        for (int64_t i = 0; i < kSide; ++i)
+          std::memcpy(kept[i], source + i * plane.row_step, sizeof(kept[i]));
+        for (int64_t j = 0; j < kSide; ++j) {
+          T line[kSide];
+          for (int64_t i = 0; i < kSide; ++i) line[i] = kept[i][j];
+          std::memcpy(target + j * plane.column_step, line, sizeof(line));
+        }
+        continue;
+      }
+      const int64_t rows = std::min(kSide, plane.rows - row);
+      const int64_t columns = std::min(kSide, plane.columns - column);
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+          target[j * plane.column_step + i] = source[i * plane.row_step + j];
+    }
+  }
+}
+
+CopyPlane plane_for(DType dtype) {
+  return cpu::pick_storage<CopyPlane>(dtype, []<class T>() -> CopyPlane {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      return &copy_plane<T>;
+    } else {
+      return nullptr;
+    }
+  });
+}
+
+// The axis along which the source's elements lie side by side where the target's do along the
+// innermost; 0 if there is none.
+int crossing_axis(const Walk<2>& walk) {
+  if (walk.run_stride(0) == 1 || walk.run_stride(1) != 1) return 0;
+  for (int axis = 1; axis < walk.axes(); ++axis) {
+    if (walk.stride(0, axis) == 1 && walk.length(axis) > 1) return axis;
+  }
+  return 0;
+}
+
+// --- rows: short runs that both have side by side, a step apart ---
+
+// Those of so few bytes cost more to begin than to copy.
+constexpr int64_t kShortRow = 256;
+
+void copy_row(const char* from, char* to, int64_t bytes) {
+  for (; bytes >= 16; bytes -= 16, from += 16, to += 16) std::memcpy(to, from, 16);
+  for (; bytes >= 4; bytes -= 4, from += 4, to += 4) std::memcpy(to, from, 4);
+  for (; bytes > 0; --bytes) *to++ = *from++;
+}
+
+// A box in memory: elements, how large they are, and how many are copied between two looks at the
+// step.
+struct BoxCopy {
+  DType dtype;
+  int64_t size, piece;
+  const char* source;
+  char* target;
+
+  // Part of a walk whose innermost runs lie anyhow.
+  Status runs(const Walk<2>& walk, CancelProbe& probe) const {
+    // The walk has merged axes that lie behind each other, so a whole tensor comes here as one run
+    // and goes by memcpy; only what is really strided pays for a step per element.
+    const bool is_dense = walk.run_stride(0) == 1 && walk.run_stride(1) == 1;
+    if (is_dense && walk.axes() > 1 && is_plain(dtype) && walk.run_length() * size <= kShortRow)
+      return rows(walk, probe);
+    const CopyRun run = run_for(dtype);
+    return walk.each_piece(
+        probe,
+        [&](const std::array<int64_t, 2>& at, int64_t count) {
+          if (is_dense) {
+            copy_elements(dtype, source + at[0] * size, target + at[1] * size, count);
+          } else {
+            run(source + at[0] * size, walk.run_stride(0), target + at[1] * size,
+                walk.run_stride(1), count);
+          }
+        },
+        piece);
+  }
+
+  Status rows(const Walk<2>& walk, CancelProbe& probe) const {
+    const int64_t bytes = walk.run_length() * size;
+    const Walk<2> over = walk.without(0);
+    const int64_t from_step = over.run_stride(0) * size, to_step = over.run_stride(1) * size;
+    return over.each_piece(probe, [&](const std::array<int64_t, 2>& at, int64_t count) {
+      const char* from = source + at[0] * size;
+      char* to = target + at[1] * size;
+      for (int64_t i = 0; i < count; ++i, from += from_step, to += to_step)
+        copy_row(from, to, bytes);
+    });
+  }
+
+  // Planes between the innermost axis and another.
+  Status planes(const Walk<2>& walk, int crossing, CancelProbe& probe) const {
+    const Plane whole{walk.run_length(), walk.run_stride(0), walk.length(crossing),
+                      walk.stride(1, crossing)};
+    // As many rows as are copied between two looks at the step.
+    const int64_t band = std::max<int64_t>(64, CancelProbe::kPiece / whole.columns / 64 * 64);
+    const CopyPlane copy = plane_for(dtype);
+    const Walk<2> over = walk.without(crossing).without(0);
+    const bool is_through = over.each_run([&](const std::array<int64_t, 2>& at) {
+      for (int64_t i = 0; i < over.run_length(); ++i) {
+        const char* const from = source + (at[0] + i * over.run_stride(0)) * size;
+        char* const to = target + (at[1] + i * over.run_stride(1)) * size;
+        for (int64_t row = 0; row < whole.rows; row += band) {
+          Plane plane = whole;
+          plane.rows = std::min(band, whole.rows - row);
+          copy(from + row * whole.row_step * size, to + row * size, plane);
+          if (!probe.go_on(plane.rows * plane.columns)) return false;
+        }
+      }
+      return true;
+    });
+    return is_through ? Status() : probe.status();
+  }
+
+  Status part(const Walk<2>& walk, CancelProbe& probe) const {
+    const int crossing = is_plain(dtype) ? crossing_axis(walk) : 0;
+    return crossing > 0 ? planes(walk, crossing, probe) : runs(walk, probe);
+  }
+};
+
+BoxCopy box_copy(const Tensor& from, const BoxLayout& from_layout, Tensor& to,
+                 const BoxLayout& to_layout) {
+  const DType dtype = from.dtype();
+  const auto size = static_cast<int64_t>(dtype_size(dtype));
+  return {dtype, size, is_plain(dtype) ? kMostBytes / size : CancelProbe::kPiece,
+          static_cast<const char*>(from.data()) + from_layout.begin * size,
+          static_cast<char*>(to.mutable_data()) + to_layout.begin * size};
+}
+
 }  // namespace
 
 void copy_elements(DType dtype, const void* from, void* to, int64_t count) {
@@ -51,25 +203,21 @@ void copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout
 Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
                 Tensor& to, const BoxLayout& to_layout, CancelProbe& probe) {
   const Walk<2> walk(dims, {from_layout.strides, to_layout.strides});
-  const DType dtype = from.dtype();
-  const auto size = static_cast<int64_t>(dtype_size(dtype));
-  const char* source = static_cast<const char*>(from.data()) + from_layout.begin * size;
-  char* target = static_cast<char*>(to.mutable_data()) + to_layout.begin * size;
-  // The walk has merged axes that lie behind each other, so a whole tensor comes here as one run
-  // and goes by memcpy; only what is really strided pays for a step per element.
-  const bool is_dense = walk.run_stride(0) == 1 && walk.run_stride(1) == 1;
-  const CopyRun run = run_for(dtype);
-  const int64_t piece = is_plain(dtype) ? kMostBytes / size : CancelProbe::kPiece;
-  const auto copy = [&](const std::array<int64_t, 2>& at, int64_t count) {
-    const char* piece_from = source + at[0] * size;
-    char* piece_to = target + at[1] * size;
-    if (is_dense) {
-      copy_elements(dtype, piece_from, piece_to, count);
-    } else {
-      run(piece_from, walk.run_stride(0), piece_to, walk.run_stride(1), count);
-    }
-  };
-  return walk.each_piece(probe, copy, piece);
+  return box_copy(from, from_layout, to, to_layout).part(walk, probe);
+}
+
+Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
+                Tensor& to, const BoxLayout& to_layout, KernelContext& context) {
+  const Walk<2> walk(dims, {from_layout.strides, to_layout.strides});
+  const BoxCopy copy = box_copy(from, from_layout, to, to_layout);
+  int64_t elements = 1;
+  for (const int64_t dim : dims) elements *= dim;
+  const int64_t outer = walk.outer_length();
+  return share_range(context, outer, outer == 0 ? 0 : elements / outer,
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) {
+                       const bool is_all = end - begin == outer;
+                       return copy.part(is_all ? walk : walk.outer_part(begin, end), probe);
+                     });
 }
 
 Result<Tensor> copied_box(const Shape& shape, const Tensor& from, const BoxLayout& from_layout,
@@ -77,6 +225,14 @@ Result<Tensor> copied_box(const Shape& shape, const Tensor& from, const BoxLayou
   MR_ASSIGN(Tensor made, Tensor::allocate(from.dtype(), shape));
   const Strides to = row_major_strides(shape);
   MR_TRY(copy_box(shape.dims(), from, from_layout, made, {0, to}, probe));
+  return made;
+}
+
+Result<Tensor> copied_box(const Shape& shape, const Tensor& from, const BoxLayout& from_layout,
+                          KernelContext& context) {
+  MR_ASSIGN(Tensor made, Tensor::allocate(from.dtype(), shape));
+  const Strides to = row_major_strides(shape);
+  MR_TRY(copy_box(shape.dims(), from, from_layout, made, {0, to}, context));
   return made;
 }
 

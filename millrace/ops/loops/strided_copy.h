@@ -1,5 +1,6 @@
 // Copying boxes of elements between layouts: slices, transposes, tiles, pads, concatenations and
-// broadcasts are all one call of this, for every dtype.
+// broadcasts are all one call of this, for every dtype. Where source and target lie along different
+// axes, squares of elements are copied, so that no line of the cache is fetched for one of them.
 #pragma once
 
 #include <span>
@@ -30,5 +31,11 @@ Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayo
 // A new tensor of `shape` whose elements, in row-major order, are those of `from` in a layout.
 Result<Tensor> copied_box(const Shape& shape, const Tensor& from, const BoxLayout& from_layout,
                           CancelProbe probe);
+
+// Both by all threads of the step's pool, where there is enough to copy.
+Status copy_box(std::span<const int64_t> dims, const Tensor& from, const BoxLayout& from_layout,
+                Tensor& to, const BoxLayout& to_layout, KernelContext& context);
+Result<Tensor> copied_box(const Shape& shape, const Tensor& from, const BoxLayout& from_layout,
+                          KernelContext& context);
 
 }  // namespace millrace

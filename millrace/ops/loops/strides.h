@@ -51,11 +51,38 @@ class Walk {
   int64_t run_length() const { return dims_[0]; }
   int64_t run_stride(int n) const { return strides_[n][0]; }
 
+  // Its axes, the innermost first.
+  int axes() const { return static_cast<int>(dims_.size()); }
+  int64_t length(int axis) const { return dims_[axis]; }
+  int64_t stride(int n, int axis) const { return strides_[n][axis]; }
+  // The walk along the other axes, whatever length and strides they leave as the innermost run.
+  Walk without(int axis) const {
+    Walk rest = *this;
+    if (axes() == 1) {
+      rest.dims_[0] = 1;
+      return rest;
+    }
+    rest.dims_.erase(rest.dims_.begin() + axis);
+    for (Strides& strides : rest.strides_) strides.erase(strides.begin() + axis);
+    return rest;
+  }
+
+  // The outermost axis, and the part of the box that lies in [begin, end) of it: parts are walked
+  // by one thread each.
+  int64_t outer_length() const { return is_empty_ ? 0 : dims_.back(); }
+  int64_t outer_stride(int n) const { return strides_[n].back(); }
+  Walk outer_part(int64_t begin, int64_t end) const {
+    Walk part = *this;
+    part.dims_.back() = end - begin;
+    for (int n = 0; n < N; ++n) part.begin_[n] += begin * strides_[n].back();
+    return part;
+  }
+
   // visit(offsets) for the beginning of each run, in row-major order; stops when it says false.
   template <class Visit>
   bool each_run(Visit visit) const {
     if (is_empty_) return true;
-    std::array<int64_t, N> offsets{};
+    std::array<int64_t, N> offsets = begin_;
     Strides index(dims_.size(), 0);
     // Counts like an odometer, without a division: there may be a run for every few elements.
     for (;;) {
@@ -104,6 +131,7 @@ class Walk {
   bool is_empty_ = false;
   Strides dims_;  // innermost first
   std::array<Strides, N> strides_;
+  std::array<int64_t, N> begin_{};  // offsets of the first element
 };
 
 }  // namespace millrace

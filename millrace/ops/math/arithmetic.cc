@@ -105,12 +105,12 @@ constexpr auto truncate_remainder = [](auto x, auto y, bool& failed) {
 
 constexpr auto divide_no_nan = [](auto x, auto y) {
   using T = decltype(x);
-  return y == T(0) ? T(0) : x / y;
+  return cpu::choose(y == T(0), T(0), static_cast<T>(x / y));
 };
 
 // NaN in, NaN out, whichever side it is on.
-constexpr auto larger = [](auto x, auto y) { return x > y || x != x ? x : y; };
-constexpr auto smaller = [](auto x, auto y) { return x < y || x != x ? x : y; };
+constexpr auto larger = [](auto x, auto y) { return cpu::choose((x > y) | (x != x), x, y); };
+constexpr auto smaller = [](auto x, auto y) { return cpu::choose((x < y) | (x != x), x, y); };
 
 constexpr auto power = [](auto x, auto y, bool& failed) {
   using T = decltype(x);
@@ -141,8 +141,8 @@ constexpr auto squared_difference = [](auto x, auto y) {
 };
 
 constexpr cpu::BinaryOptions kDivision = {.no_result = "Integer division by zero"};
-constexpr cpu::BinaryOptions kPower = {.no_result =
-                                           "Integers to negative integer powers are not allowed"};
+constexpr cpu::BinaryOptions kPower = {
+    .no_result = "Integers to negative integer powers are not allowed", .cost = cpu::kMathCost};
 
 // One row of this family: x, y -> z of one type.
 struct ArithmeticOp {
@@ -276,7 +276,7 @@ Status register_extremes(OpRegistry& ops) {
                               .doc = "x to the power of y.",
                               .types = "{bfloat16, float, half, double, int8, int16, int32, int64, "
                                        "complex64, complex128}",
-                              .cpu = cpu::binary<PowTypes>(power, kPower),
+                              .cpu = cpu::binary<PowTypes, cpu::VectorPair::pow>(power, kPower),
                               .gradient = grad::pow,
                               .examples = {"[2 3], [3 2] -> [8 9]"}}));
   return ops.add({
@@ -284,7 +284,8 @@ Status register_extremes(OpRegistry& ops) {
       .doc = "The angle of the point (x, y), in radians.",
       .signature = "y: T, x: T -> z: T | T: floating",
       .infer = infer::broadcast,
-      .cpu = cpu::binary<Floating>([](auto y, auto x) { return std::atan2(y, x); }),
+      .cpu = cpu::binary<Floating, cpu::VectorPair::atan2>(
+          [](auto y, auto x) { return std::atan2(y, x); }, {.cost = cpu::kMathCost}),
       .grad = grad::atan2,
       .examples = {"[0 1], [1 0] -> [0 1.570796327]"},
   });

@@ -3,9 +3,11 @@
 #include <limits>
 
 #include "millrace/op/bind.h"
-#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/instructions.h"
+#include "millrace/ops/loops/narrow.h"
+#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/math/gradients.h"
 
@@ -18,17 +20,20 @@ using CastLoop = void (*)(const void* from, void* to, int64_t count);
 
 // What does not fit has no value in C++; it gets what x86 gives, so that every machine and every
 // compiler agree: the lowest number of the type that the conversion goes through.
-template <class I>
-I checked(double value) {
+template <class I, class F>
+I checked(F value) {
   static_assert(std::is_same_v<I, int32_t> || std::is_same_v<I, int64_t>);
-  constexpr double kEnd = std::is_same_v<I, int64_t> ? 0x1p63 : 0x1p31;
-  return value >= -kEnd && value < kEnd ? static_cast<I>(value) : std::numeric_limits<I>::min();
+  constexpr F kEnd = std::is_same_v<I, int64_t> ? F(0x1p63) : F(0x1p31);
+  // No branch around the conversion: loops of it become vectors.
+  const bool fits = (value >= -kEnd) & (value < kEnd);
+  const I inside = static_cast<I>(cpu::choose(fits, value, F(0)));
+  return fits ? inside : std::numeric_limits<I>::min();
 }
 
-template <class To>
-To to_integer(double value) {
+template <class To, class F>
+To to_integer(F value) {
   if constexpr (std::is_same_v<To, uint64_t>) {
-    const bool is_high = value >= 0x1p63 && value < 0x1p64;
+    const bool is_high = value >= F(0x1p63) && value < F(0x1p64);
     return is_high ? static_cast<uint64_t>(value) : static_cast<uint64_t>(checked<int64_t>(value));
   } else if constexpr (sizeof(To) == 8 || std::is_same_v<To, uint32_t>) {
     return static_cast<To>(checked<int64_t>(value));
@@ -53,17 +58,68 @@ To converted(From value) {
   } else if constexpr (cpu::kIsNarrowFloat<To>) {
     return To(static_cast<float>(value));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    return to_integer<To>(static_cast<double>(value));
+    return to_integer<To>(value);
   } else {
     return static_cast<To>(value);
   }
 }
 
 template <class From, class To>
-void cast_loop(const void* from, void* to, int64_t count) {
+MR_BODY void cast_body(const void* from, void* to, int64_t count) {
   const From* x = static_cast<const From*>(from);
   To* y = static_cast<To*>(to);
   for (int64_t i = 0; i < count; ++i) y[i] = converted<To>(x[i]);
+}
+template <class From, class To>
+void cast_loop(const void* from, void* to, int64_t count) {
+  cast_body<From, To>(from, to, count);
+}
+template <class From, class To>
+MR_AVX2 void cast_loop_avx2(const void* from, void* to, int64_t count) {
+  cast_body<From, To>(from, to, count);
+}
+
+// Between a 16-bit float and something else: through floats, a run after the other.
+template <class Narrow, class To>
+void cast_narrow(const void* from, void* to, int64_t count) {
+  in_narrow_runs(count, [&](int64_t begin, int64_t run) {
+    float wide[kNarrowRun];
+    widen(static_cast<const Narrow*>(from) + begin, wide, run);
+    if constexpr (cpu::kIsNarrowFloat<To>) {
+      narrow(wide, static_cast<To*>(to) + begin, run);
+    } else {
+      cast_loop<float, To>(wide, static_cast<To*>(to) + begin, run);
+    }
+  });
+}
+template <class From, class Narrow>
+void cast_to_narrow(const void* from, void* to, int64_t count) {
+  in_narrow_runs(count, [&](int64_t begin, int64_t run) {
+    float wide[kNarrowRun];
+    cast_loop<From, float>(static_cast<const From*>(from) + begin, wide, run);
+    narrow(wide, static_cast<Narrow*>(to) + begin, run);
+  });
+}
+
+// Those whose loops are worth compiling for wider instructions, too.
+template <class T>
+inline constexpr bool kIsCommon =
+    std::is_floating_point_v<T> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> ||
+    std::is_same_v<T, uint8_t> || std::is_same_v<T, bool>;
+
+template <class From, class To>
+CastLoop cast_loop_of() {
+  if constexpr (std::is_same_v<From, To>) {
+    return &cast_loop<From, To>;
+  } else if constexpr (cpu::kIsNarrowFloat<From>) {
+    return &cast_narrow<From, To>;
+  } else if constexpr (cpu::kIsNarrowFloat<To>) {
+    return &cast_to_narrow<From, To>;
+  } else if constexpr (kIsCommon<From> && kIsCommon<To>) {
+    return cpu::widest<CastLoop>(&cast_loop<From, To>, &cast_loop_avx2<From, To>);
+  } else {
+    return &cast_loop<From, To>;
+  }
 }
 
 // Towards zero instead of to the nearest: the bits that the narrow type lacks are cleared first.
@@ -82,7 +138,7 @@ void truncating_loop(const void* from, void* to, int64_t count) {
 template <class From>
 CastLoop loop_from(DType to) {
   return cpu::pick<CastLoop>(Castable(), to,
-                             []<class To>() -> CastLoop { return &cast_loop<From, To>; });
+                             []<class To>() -> CastLoop { return cast_loop_of<From, To>(); });
 }
 
 CastLoop truncating_loop_for(DType from, DType to) {
@@ -124,7 +180,7 @@ Result<Tensor> cast(KernelContext& context, CastLoop loop) {
   char* to = static_cast<char*>(output.mutable_data());
   const auto from_size = static_cast<int64_t>(dtype_size(input.dtype()));
   const auto to_size = static_cast<int64_t>(dtype_size(output.dtype()));
-  MR_TRY(CancelProbe(context).in_pieces(input.num_elements(), [&](int64_t begin, int64_t count) {
+  MR_TRY(share_pieces(context, input.num_elements(), 1, [&](int64_t begin, int64_t count) {
     loop(from + begin * from_size, to + begin * to_size, count);
   }));
   return output;

@@ -23,10 +23,9 @@ Result<Tensor> clip(KernelContext& context, cpu::BinaryLoop larger, cpu::BinaryL
   const Tensor& t = context.input(0);
   for (const int slot : {1, 2}) MR_TRY(check_bound(context.input(slot).shape(), t.shape()));
   MR_ASSIGN(Tensor made, context.allocate(0, t.shape()));
-  CancelProbe probe(context);
-  MR_TRY(cpu::run_binary(larger, t, context.input(1), made, "", probe));
+  MR_TRY(cpu::run_binary(context, larger, t, context.input(1), made));
   const Tensor raised = made;
-  MR_TRY(cpu::run_binary(smaller, raised, context.input(2), made, "", probe));
+  MR_TRY(cpu::run_binary(context, smaller, raised, context.input(2), made));
   return made;
 }
 

@@ -87,8 +87,7 @@ Result<Tensor> make_complex(KernelContext& context, cpu::BinaryLoop loop) {
   }
   MR_ASSIGN(const Shape shape, broadcast_shapes(real.shape(), imag.shape()));
   MR_ASSIGN(Tensor made, context.allocate(0, shape));
-  CancelProbe probe(context);
-  MR_TRY(cpu::run_binary(loop, real, imag, made, "", probe));
+  MR_TRY(cpu::run_binary(context, loop, real, imag, made));
   return made;
 }
 

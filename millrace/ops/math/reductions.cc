@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/reduce.h"
 #include "millrace/ops/math/families.h"
@@ -88,7 +89,7 @@ struct Raising {
   }
   template <class A>
   static A combine(A a, A b) {
-    return b > a || b != b ? b : a;
+    return cpu::choose((b > a) | (b != b), b, a);
   }
 };
 
@@ -102,7 +103,7 @@ struct Lowering {
   }
   template <class A>
   static A combine(A a, A b) {
-    return b < a || b != b ? b : a;
+    return cpu::choose((b < a) | (b != b), b, a);
   }
 };
 
@@ -138,7 +139,7 @@ A widened(const T& value) {
 }
 
 template <class How, class T>
-void fold(const void* in, int64_t n, void* accumulators, int64_t step) {
+MR_BODY void fold_body(const void* in, int64_t n, void* accumulators, int64_t step) {
   using A = typename How::template Accumulator<T>;
   const T* x = static_cast<const T*>(in);
   A* acc = static_cast<A*>(accumulators);
@@ -147,7 +148,7 @@ void fold(const void* in, int64_t n, void* accumulators, int64_t step) {
     return;
   }
   // Several partial results, because one after the other would wait for each other.
-  constexpr int64_t kLanes = 8;
+  constexpr int64_t kLanes = 32 / sizeof(A) * 4;
   A lanes[kLanes];
   for (A& lane : lanes) lane = How::template start<A>();
   int64_t i = 0;
@@ -159,6 +160,31 @@ void fold(const void* in, int64_t n, void* accumulators, int64_t step) {
   for (const A lane : lanes) total = How::combine(total, lane);
   for (; i < n; ++i) total = How::combine(total, widened<A>(x[i]));
   *acc = total;
+}
+template <class How, class T>
+void fold(const void* in, int64_t n, void* accumulators, int64_t step) {
+  fold_body<How, T>(in, n, accumulators, step);
+}
+template <class How, class T>
+MR_AVX2 void fold_avx2(const void* in, int64_t n, void* accumulators, int64_t step) {
+  fold_body<How, T>(in, n, accumulators, step);
+}
+
+using Fold = void (*)(const void*, int64_t, void*, int64_t);
+template <class How, class T>
+Fold fold_of() {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return cpu::widest<Fold>(&fold<How, T>, &fold_avx2<How, T>);
+  } else {
+    return &fold<How, T>;
+  }
+}
+
+template <class How, class A>
+void merge(const void* from, void* accumulators, int64_t n) {
+  const A* x = static_cast<const A*>(from);
+  A* acc = static_cast<A*>(accumulators);
+  for (int64_t i = 0; i < n; ++i) acc[i] = How::combine(acc[i], x[i]);
 }
 
 template <class How, class A>
@@ -199,7 +225,7 @@ void finish_half(const void* accumulators, void* out, int64_t n, int64_t) {
 template <class How, class T>
 ReduceLoops loops_of() {
   using A = typename How::template Accumulator<T>;
-  return {&fold<How, T>, &reset<How, A>, &finish<T, A>, dtype_of<A>};
+  return {fold_of<How, T>(), &reset<How, A>, &merge<How, A>, &finish<T, A>, dtype_of<A>};
 }
 
 using MakeLoops = ReduceLoops (*)();
@@ -226,22 +252,30 @@ template <class T>
 void fold_squares(const void* in, int64_t n, void* accumulators, int64_t) {
   using A = Wide<T>;
   const T* x = static_cast<const T*>(in);
+  // Several partial results, because one after the other would wait for each other.
+  constexpr int64_t kLanes = 16;
+  A lanes[kLanes] = {};
   A total = *static_cast<A*>(accumulators);
-  for (int64_t i = 0; i < n; ++i) total += widened<A>(x[i]) * widened<A>(x[i]);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      lanes[lane] += widened<A>(x[i + lane]) * widened<A>(x[i + lane]);
+  }
+  for (const A lane : lanes) total += lane;
+  for (; i < n; ++i) total += widened<A>(x[i]) * widened<A>(x[i]);
   *static_cast<A*>(accumulators) = total;
 }
 
 template <class T>
 ReduceLoops squares_loops_of() {
   using A = Wide<T>;
-  return {&fold_squares<T>, &reset<Adding, A>, &finish_half<T, A>, dtype_of<A>};
+  return {&fold_squares<T>, &reset<Adding, A>, &merge<Adding, A>, &finish_half<T, A>, dtype_of<A>};
 }
 
 Result<Tensor> l2_loss(KernelContext& context, MakeLoops loops) {
   MR_ASSIGN(const Tensor flat, context.input(0).reshaped({context.input(0).num_elements()}));
   const int64_t axis = 0;
-  CancelProbe probe(context);
-  return cpu::reduce(flat, {&axis, 1}, cpu::KeepDims::no, loops(), probe);
+  return cpu::reduce(context, flat, {&axis, 1}, cpu::KeepDims::no, loops());
 }
 
 // --- EuclideanNorm ---
@@ -281,7 +315,7 @@ void finish_root(const void* accumulators, void* out, int64_t n, int64_t) {
 template <class T>
 ReduceLoops norm_loops_of() {
   using A = Wide<T>;
-  return {&fold_norm<T>, &reset<Adding, A>, &finish_root<T, A>, dtype_of<A>};
+  return {&fold_norm<T>, &reset<Adding, A>, &merge<Adding, A>, &finish_root<T, A>, dtype_of<A>};
 }
 
 ReduceLoops norm_loops(DType dtype) {

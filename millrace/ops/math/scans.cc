@@ -1,13 +1,18 @@
 // Part of families.h: register_scans.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/along_axis.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/loops/reduce.h"
+#include "millrace/ops/loops/row_folds.h"
+#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/math/gradients.h"
 
@@ -17,38 +22,66 @@ namespace {
 // --- ArgMax, ArgMin ---
 
 using Ordered = cpu::Join<cpu::Real, cpu::Types<bool>>;
-using BestIndices = Status (*)(const void* in, const AlongAxis& along, int64_t* out,
-                               CancelProbe probe);
+// Of rows [begin, end) of `along`, `inner` indices each.
+using BestIndices = Status (*)(const void* in, const AlongAxis& along, int64_t* out, int64_t begin,
+                               int64_t end, CancelProbe& probe);
 
-struct Larger {
-  template <class T>
-  static bool wins(T a, T b) {
-    return a > b;
+// n elements as they are computed: where they lie, or in `room`.
+template <class T>
+const cpu::Math<T>* computed(const T* x, int64_t n, cpu::Math<T>* room) {
+  if constexpr (std::is_same_v<T, cpu::Math<T>>) {
+    return x;
+  } else {
+    widen(x, room, n);
+    return room;
   }
-};
-struct Smaller {
-  template <class T>
-  static bool wins(T a, T b) {
-    return a < b;
-  }
-};
+}
 
-// The first of equal elements is the one.
+// The index of the best of a row. The first of equal elements is the one; what a NaN begins it
+// keeps.
 template <class Better, class T>
-Status best_indices(const void* in, const AlongAxis& along, int64_t* out, CancelProbe probe) {
+Result<int64_t> best_index(const T* x, int64_t n, CancelProbe& probe) {
   using M = cpu::Math<T>;
-  const T* x = static_cast<const T*>(in);
-  for (int64_t outer = 0; outer < along.outer; ++outer, x += along.length * along.inner) {
-    for (int64_t inner = 0; inner < along.inner; ++inner) {
-      int64_t best = 0;
-      MR_TRY(probe.in_pieces(along.length, [&](int64_t begin, int64_t count) {
-        for (int64_t i = begin; i < begin + count; ++i) {
-          const M candidate = static_cast<M>(x[i * along.inner + inner]);
-          if (Better::wins(candidate, static_cast<M>(x[best * along.inner + inner]))) best = i;
-        }
-      }));
-      *out++ = best;
+  M room[kNarrowRun];
+  M best = static_cast<M>(x[0]);
+  int64_t at = 0;
+  MR_TRY(probe.in_pieces(n, [&](int64_t first, int64_t count) {
+    in_narrow_runs(count, [&](int64_t begin, int64_t run) {
+      const M* const values = computed(x + first + begin, run, room);
+      const M here = cpu::best_of<Better>(best, values, run);
+      if (!Better::wins(here, best)) return;
+      best = here;
+      at = first + begin + (std::find(values, values + run, here) - values);
+    });
+  }));
+  return at;
+}
+
+template <class Better, class T>
+Status best_indices(const void* in, const AlongAxis& along, int64_t* out, int64_t begin,
+                    int64_t end, CancelProbe& probe) {
+  using M = cpu::Math<T>;
+  const int64_t inner = along.inner;
+  const T* x = static_cast<const T*>(in) + begin * along.length * inner;
+  out += begin * inner;
+  if (inner == 1) {
+    for (int64_t row = begin; row < end; ++row, x += along.length) {
+      MR_ASSIGN(*out++, best_index<Better>(x, along.length, probe));
       if (!probe.go_on(along.length)) return probe.status();
+    }
+    return {};
+  }
+  // Column by column side by side: the best of each so far.
+  const std::unique_ptr<M[]> best(new M[static_cast<size_t>(inner)]);
+  for (int64_t row = begin; row < end; ++row, out += inner) {
+    for (int64_t i = 0; i < along.length; ++i, x += inner) {
+      for (int64_t column = 0; column < inner; ++column) {
+        const M candidate = static_cast<M>(x[column]);
+        if (i > 0 && !Better::wins(candidate, best[column])) continue;
+        best[column] = candidate;
+        out[column] = i;
+      }
+      if (!probe.go_on(inner)) return probe.status();
     }
   }
   return {};
@@ -65,7 +98,11 @@ Result<Tensor> arg_best(KernelContext& context, BestIndices find) {
             cpu::reduced_shape(input.shape(), {&removed, 1}, cpu::KeepDims::no));
   const Shape output_shape = *shape.to_shape();
   std::vector<int64_t> indices(static_cast<size_t>(output_shape.num_elements()));
-  MR_TRY(find(input.data(), AlongAxis(input.shape(), axis), indices.data(), CancelProbe(context)));
+  const AlongAxis along(input.shape(), axis);
+  MR_TRY(share_range(context, along.outer, along.length * along.inner,
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) {
+                       return find(input.data(), along, indices.data(), begin, end, probe);
+                     }));
   return integer_tensor(context.output_dtype(0), output_shape, indices);
 }
 
@@ -212,13 +249,14 @@ Status add_scan(OpRegistry& ops, ScanOp row) {
 }  // namespace
 
 Status register_scans(OpRegistry& ops) {
-  MR_TRY(add_arg_best<Larger>(ops, "ArgMax", "The index of the largest element along an axis.",
-                              "Tidx: {int16, int32, int64} = int32, "
-                              "output_type: {int16, uint16, int32, int64} = int64",
-                              "[[1 0 0] [0 1 1]], 1 -> [0 1]"));
-  MR_TRY(add_arg_best<Smaller>(ops, "ArgMin", "The index of the smallest element along an axis.",
-                               "Tidx: {int32, int64} = int32, output_type: {int32, int64} = int64",
-                               "[[1 0 0] [0 1 1]], 0 -> [1 0 0]"));
+  MR_TRY(add_arg_best<cpu::Larger>(ops, "ArgMax", "The index of the largest element along an axis.",
+                                   "Tidx: {int16, int32, int64} = int32, "
+                                   "output_type: {int16, uint16, int32, int64} = int64",
+                                   "[[1 0 0] [0 1 1]], 1 -> [0 1]"));
+  MR_TRY(add_arg_best<cpu::Smaller>(
+      ops, "ArgMin", "The index of the smallest element along an axis.",
+      "Tidx: {int32, int64} = int32, output_type: {int32, int64} = int64",
+      "[[1 0 0] [0 1 1]], 0 -> [1 0 0]"));
   MR_TRY((add_scan<RunningSum, cpu::Number>(
       ops, {"Cumsum",
             "Running sums",

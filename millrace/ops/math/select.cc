@@ -1,7 +1,9 @@
 // Part of families.h: register_select.
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/loops/strides.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/math/gradients.h"
@@ -19,23 +21,50 @@ struct Source {
 using SelectRun = void (*)(Source condition, Source yes, Source no, void* out, int64_t count);
 
 template <class T>
-void select_run(Source condition, Source yes, Source no, void* out, int64_t count) {
-  const bool* c = reinterpret_cast<const bool*>(condition.data);
+MR_BODY void select_body(Source condition, Source yes, Source no, void* out, int64_t count) {
+  // Not bool, of which g++ makes no vectors.
+  const uint8_t* c = reinterpret_cast<const uint8_t*>(condition.data);
   const T* y = reinterpret_cast<const T*>(yes.data);
   const T* n = reinterpret_cast<const T*>(no.data);
   T* z = static_cast<T*>(out);
+  const auto each = [&](auto yes_at, auto no_at) {
+    MR_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) z[i] = c[i] != 0 ? yes_at(i) : no_at(i);
+  };
+  const auto yes_each = [y](int64_t i) { return y[i]; };
+  const auto no_each = [n](int64_t i) { return n[i]; };
+  if (std::is_arithmetic_v<T> && condition.step == 1 && yes.step == 1 && no.step == 1)
+    return each(yes_each, no_each);
+  if (std::is_arithmetic_v<T> && condition.step == 1 && yes.step == 1 && no.step == 0)
+    return each(yes_each, [one = *n](int64_t) { return one; });
+  if (std::is_arithmetic_v<T> && condition.step == 1 && yes.step == 0 && no.step == 1)
+    return each([one = *y](int64_t) { return one; }, no_each);
   for (int64_t i = 0; i < count; ++i)
-    z[i] = c[i * condition.step] ? y[i * yes.step] : n[i * no.step];
+    z[i] = c[i * condition.step] != 0 ? y[i * yes.step] : n[i * no.step];
+}
+template <class T>
+void select_run(Source condition, Source yes, Source no, void* out, int64_t count) {
+  select_body<T>(condition, yes, no, out, count);
+}
+template <class T>
+MR_AVX2 void select_run_avx2(Source condition, Source yes, Source no, void* out, int64_t count) {
+  select_body<T>(condition, yes, no, out, count);
 }
 
 SelectRun select_run_for(DType dtype) {
-  return cpu::pick_storage<SelectRun>(dtype, []<class T>() -> SelectRun { return &select_run<T>; });
+  return cpu::pick_storage<SelectRun>(dtype, []<class T>() -> SelectRun {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return cpu::widest<SelectRun>(&select_run<T>, &select_run_avx2<T>);
+    } else {
+      return &select_run<T>;
+    }
+  });
 }
 
 // `condition` is read with the given strides, which need not be those of broadcasting.
-Result<Tensor> selected(const Tensor& condition, const Strides& condition_strides,
-                        const Tensor& yes, const Tensor& no, const Shape& shape,
-                        CancelProbe probe) {
+Result<Tensor> selected(KernelContext& context, const Tensor& condition,
+                        const Strides& condition_strides, const Tensor& yes, const Tensor& no,
+                        const Shape& shape) {
   const DType dtype = yes.dtype();
   MR_ASSIGN(Tensor output, Tensor::allocate(dtype, shape));
   const Strides yes_strides = broadcast_strides(yes.shape(), shape);
@@ -45,11 +74,16 @@ Result<Tensor> selected(const Tensor& condition, const Strides& condition_stride
   const SelectRun run = select_run_for(dtype);
   const auto size = static_cast<int64_t>(dtype_size(dtype));
   const auto begin = [](const Tensor& t) { return static_cast<const char*>(t.data()); };
-  MR_TRY(walk.each_piece(probe, [&](const std::array<int64_t, 4>& at, int64_t count) {
-    run({begin(condition) + at[0], walk.run_stride(0)},
-        {begin(yes) + at[1] * size, walk.run_stride(1)},
-        {begin(no) + at[2] * size, walk.run_stride(2)},
-        static_cast<char*>(output.mutable_data()) + at[3] * size, count);
+  char* const to = static_cast<char*>(output.mutable_data());
+  const int64_t outer = walk.outer_length();
+  const int64_t cost = outer == 0 ? 0 : output.num_elements() / outer;
+  MR_TRY(share_range(context, outer, cost, [&](int64_t first, int64_t last, CancelProbe& probe) {
+    const Walk<4> part = walk.outer_part(first, last);
+    return part.each_piece(probe, [&](const std::array<int64_t, 4>& at, int64_t count) {
+      run({begin(condition) + at[0], part.run_stride(0)},
+          {begin(yes) + at[1] * size, part.run_stride(1)},
+          {begin(no) + at[2] * size, part.run_stride(2)}, to + at[3] * size, count);
+    });
   }));
   return output;
 }
@@ -74,8 +108,7 @@ Result<Tensor> select_v1(KernelContext& context) {
         "'then', ",
         shape.to_string(), ", but has shape ", condition.shape().to_string());
   }
-  return selected(condition, strides, context.input(1), context.input(2), shape,
-                  CancelProbe(context));
+  return selected(context, condition, strides, context.input(1), context.input(2), shape);
 }
 
 Result<Tensor> select_v2(KernelContext& context) {
@@ -83,8 +116,8 @@ Result<Tensor> select_v2(KernelContext& context) {
   MR_ASSIGN(const Shape values,
             broadcast_shapes(context.input(1).shape(), context.input(2).shape()));
   MR_ASSIGN(const Shape shape, broadcast_shapes(condition.shape(), values));
-  return selected(condition, broadcast_strides(condition.shape(), shape), context.input(1),
-                  context.input(2), shape, CancelProbe(context));
+  return selected(context, condition, broadcast_strides(condition.shape(), shape), context.input(1),
+                  context.input(2), shape);
 }
 
 Status infer_select_v1(InferContext& context) {

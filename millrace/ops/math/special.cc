@@ -112,13 +112,14 @@ Status add_special(OpRegistry& ops, std::string name, GradFn gradient, std::stri
 }  // namespace
 
 Status register_special(OpRegistry& ops) {
-  MR_TRY(add_special(ops, "Erf", grad::erf,
-                     "The error function: 2 / sqrt(pi) times the integral of exp(-t^2).",
-                     cpu::unary<cpu::Floating>([](auto x) { return std::erf(x); }),
-                     {"[0 1 -inf] -> [0 0.8427007929 -1]"}));
-  MR_TRY(add_special(ops, "Erfc", grad::erfc, "1 - erf(x), accurate where that is small.",
-                     cpu::unary<cpu::Floating>([](auto x) { return std::erfc(x); }),
-                     {"[0 1 inf] -> [1 0.1572992070 0]"}));
+  MR_TRY(add_special(
+      ops, "Erf", grad::erf, "The error function: 2 / sqrt(pi) times the integral of exp(-t^2).",
+      cpu::unary<cpu::Floating, cpu::VectorFunction::erf>([](auto x) { return std::erf(x); }),
+      {"[0 1 -inf] -> [0 0.8427007929 -1]"}));
+  MR_TRY(add_special(
+      ops, "Erfc", grad::erfc, "1 - erf(x), accurate where that is small.",
+      cpu::unary<cpu::Floating, cpu::VectorFunction::erfc>([](auto x) { return std::erfc(x); }),
+      {"[0 1 inf] -> [1 0.1572992070 0]"}));
   MR_TRY(add_special(ops, "Lgamma", grad::lgamma,
                      "The logarithm of the absolute value of gamma(x).",
                      cpu::unary<cpu::Floating>([](auto x) {

@@ -9,6 +9,7 @@
 namespace millrace {
 namespace {
 
+using cpu::VectorFunction;
 using Angles = cpu::Join<cpu::Floating, cpu::Complex>;
 
 Status add_angle(OpRegistry& ops, std::string name, GradFn gradient, std::string doc,
@@ -28,28 +29,28 @@ Status add_angle(OpRegistry& ops, std::string name, GradFn gradient, std::string
 
 Status register_trigonometry(OpRegistry& ops) {
   MR_TRY(add_angle(ops, "Acos", grad::acos, "The angle whose cosine is x, in radians.",
-                   cpu::unary<Angles>([](auto x) { return std::acos(x); }),
+                   cpu::unary<Angles, VectorFunction::acos>([](auto x) { return std::acos(x); }),
                    "[1 0.5] -> [0 1.0471975512]"));
   MR_TRY(add_angle(ops, "Asin", grad::asin, "The angle whose sine is x, in radians.",
-                   cpu::unary<Angles>([](auto x) { return std::asin(x); }),
+                   cpu::unary<Angles, VectorFunction::asin>([](auto x) { return std::asin(x); }),
                    "[0 0.5] -> [0 0.5235987756]"));
   MR_TRY(add_angle(ops, "Atan", grad::atan, "The angle whose tangent is x, in radians.",
-                   cpu::unary<Angles>([](auto x) { return std::atan(x); }),
+                   cpu::unary<Angles, VectorFunction::atan>([](auto x) { return std::atan(x); }),
                    "[0 1] -> [0 0.7853981634]"));
   MR_TRY(add_angle(ops, "Sinh", grad::sinh, "The hyperbolic sine of x.",
-                   cpu::unary<Angles>([](auto x) { return std::sinh(x); }),
+                   cpu::unary<Angles, VectorFunction::sinh>([](auto x) { return std::sinh(x); }),
                    "[0 1] -> [0 1.1752011936]"));
   MR_TRY(add_angle(ops, "Cosh", grad::cosh, "The hyperbolic cosine of x.",
-                   cpu::unary<Angles>([](auto x) { return std::cosh(x); }),
+                   cpu::unary<Angles, VectorFunction::cosh>([](auto x) { return std::cosh(x); }),
                    "[0 1] -> [1 1.5430806348]"));
   MR_TRY(add_angle(ops, "Asinh", grad::asinh, "The inverse of the hyperbolic sine.",
-                   cpu::unary<Angles>([](auto x) { return std::asinh(x); }),
+                   cpu::unary<Angles, VectorFunction::asinh>([](auto x) { return std::asinh(x); }),
                    "[0 1] -> [0 0.8813735870]"));
   MR_TRY(add_angle(ops, "Acosh", grad::acosh, "The inverse of the hyperbolic cosine.",
-                   cpu::unary<Angles>([](auto x) { return std::acosh(x); }),
+                   cpu::unary<Angles, VectorFunction::acosh>([](auto x) { return std::acosh(x); }),
                    "[1 2] -> [0 1.3169578969]"));
   return add_angle(ops, "Atanh", grad::atanh, "The inverse of the hyperbolic tangent.",
-                   cpu::unary<Angles>([](auto x) { return std::atanh(x); }),
+                   cpu::unary<Angles, VectorFunction::atanh>([](auto x) { return std::atanh(x); }),
                    "[0 0.5] -> [0 0.5493061443]");
 }
 

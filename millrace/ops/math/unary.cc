@@ -16,6 +16,7 @@ using cpu::kIsComplex;
 using cpu::Number;
 using cpu::Real;
 using cpu::Signed;
+using cpu::VectorFunction;
 using FloatingOrComplex = Join<Floating, Complex>;
 using SignedReal = Join<Floating, cpu::SignedIntegers>;
 
@@ -57,7 +58,7 @@ constexpr auto sign = [](auto x) {
   if constexpr (kIsComplex<T>) {
     return x == T(0) ? T(0) : x / std::abs(x);
   } else if constexpr (std::is_floating_point_v<T>) {
-    return std::isnan(x) ? x : static_cast<T>((x > 0) - (x < 0));
+    return cpu::choose(x != x, x, cpu::choose(x > 0, T(1), T(0)) - cpu::choose(x < 0, T(1), T(0)));
   } else {
     return static_cast<T>((x > 0) - (x < 0));
   }
@@ -120,38 +121,44 @@ Status register_powers(OpRegistry& ops) {
     return ops.add(row(std::move(name), gradient, std::move(doc), kFloatingOrComplex,
                        std::move(cpu), {std::move(example)}));
   };
-  MR_TRY(add("Sqrt", grad::sqrt, "The square root of x.",
-             cpu::unary<FloatingOrComplex>([](auto x) { return std::sqrt(x); }), "[4 9] -> [2 3]"));
+  MR_TRY(add(
+      "Sqrt", grad::sqrt, "The square root of x.",
+      cpu::unary<FloatingOrComplex, VectorFunction::sqrt>([](auto x) { return std::sqrt(x); }, 2),
+      "[4 9] -> [2 3]"));
   MR_TRY(add("Rsqrt", grad::rsqrt, "1 / the square root of x.",
-             cpu::unary<FloatingOrComplex>([](auto x) { return decltype(x)(1) / std::sqrt(x); }),
+             cpu::unary<FloatingOrComplex, VectorFunction::rsqrt>(
+                 [](auto x) { return decltype(x)(1) / std::sqrt(x); }, 2),
              "[4 16] -> [0.5 0.25]"));
   MR_TRY(add("Exp", grad::exp, "e to the power of x.",
-             cpu::unary<FloatingOrComplex>([](auto x) { return std::exp(x); }),
+             cpu::unary<FloatingOrComplex, VectorFunction::exp>([](auto x) { return std::exp(x); }),
              "[0 1] -> [1 2.718281828]"));
   MR_TRY(add("Expm1", grad::expm1, "exp(x) - 1, accurate near zero.",
-             cpu::unary<FloatingOrComplex>(expm1), "[0 1] -> [0 1.718281828]"));
+             cpu::unary<FloatingOrComplex, VectorFunction::expm1>(expm1),
+             "[0 1] -> [0 1.718281828]"));
   MR_TRY(add("Log", grad::log, "The natural logarithm of x.",
-             cpu::unary<FloatingOrComplex>([](auto x) { return std::log(x); }),
+             cpu::unary<FloatingOrComplex, VectorFunction::log>([](auto x) { return std::log(x); }),
              "[1 2] -> [0 0.6931471806]"));
   MR_TRY(add("Log1p", grad::log1p, "The natural logarithm of 1 + x, accurate near zero.",
-             cpu::unary<FloatingOrComplex>(log1p), "[0 1] -> [0 0.6931471806]"));
-  MR_TRY(add("Tanh", grad::tanh, "The hyperbolic tangent of x.",
-             cpu::unary<FloatingOrComplex>([](auto x) { return std::tanh(x); }),
-             "[0 1] -> [0 0.7615941560]"));
+             cpu::unary<FloatingOrComplex, VectorFunction::log1p>(log1p),
+             "[0 1] -> [0 0.6931471806]"));
+  MR_TRY(
+      add("Tanh", grad::tanh, "The hyperbolic tangent of x.",
+          cpu::unary<FloatingOrComplex, VectorFunction::tanh>([](auto x) { return std::tanh(x); }),
+          "[0 1] -> [0 0.7615941560]"));
   MR_TRY(add("Sigmoid", grad::sigmoid, "1 / (1 + exp(-x)).",
-             cpu::unary<FloatingOrComplex>([](auto x) {
+             cpu::unary<FloatingOrComplex, VectorFunction::sigmoid>([](auto x) {
                using T = decltype(x);
                return T(1) / (T(1) + std::exp(-x));
              }),
              "[0 1] -> [0.5 0.7310585786]"));
   MR_TRY(add("Sin", grad::sin, "The sine of x, in radians.",
-             cpu::unary<FloatingOrComplex>([](auto x) { return std::sin(x); }),
+             cpu::unary<FloatingOrComplex, VectorFunction::sin>([](auto x) { return std::sin(x); }),
              "[0 1] -> [0 0.8414709848]"));
   MR_TRY(add("Cos", grad::cos, "The cosine of x, in radians.",
-             cpu::unary<FloatingOrComplex>([](auto x) { return std::cos(x); }),
+             cpu::unary<FloatingOrComplex, VectorFunction::cos>([](auto x) { return std::cos(x); }),
              "[0 1] -> [1 0.5403023059]"));
   return add("Tan", grad::tan, "The tangent of x, in radians.",
-             cpu::unary<FloatingOrComplex>([](auto x) { return std::tan(x); }),
+             cpu::unary<FloatingOrComplex, VectorFunction::tan>([](auto x) { return std::tan(x); }),
              "[0 1] -> [0 1.557407725]");
 }
 
@@ -192,7 +199,7 @@ Status register_activations(OpRegistry& ops) {
              }),
              "[1 0 7] -> [1 0 6]"));
   return add("Softplus", grad::softplus, "log(exp(x) + 1).", "floating",
-             cpu::unary<Floating>([](auto x) {
+             cpu::unary<Floating, VectorFunction::softplus>([](auto x) {
                // For large x, exp(x) would overflow although the result is x itself.
                return x > 30 ? x : std::log1p(std::exp(x));
              }),

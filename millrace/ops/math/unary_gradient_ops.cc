@@ -56,7 +56,7 @@ Status register_unary_gradients(OpRegistry& ops) {
       ops, "SqrtGrad", grad::sqrt_grad, "The gradient of Sqrt from its output: dy * 0.5 / y.",
       [](auto y, auto dy) {
         using T = decltype(y);
-        return dy == T(0) ? T(0) : T(0.5f) * dy / conjugate_of(y);
+        return cpu::choose(dy == T(0), T(0), T(0.5f) * dy / conjugate_of(y));
       },
       "[2 0], [4 0] -> [1 0]"));
   MR_TRY(add_gradient(
@@ -64,7 +64,7 @@ Status register_unary_gradients(OpRegistry& ops) {
       [](auto y, auto dy) {
         using T = decltype(y);
         const T c = conjugate_of(y);
-        return dy == T(0) ? T(0) : T(-0.5f) * (dy * c) * (c * c);
+        return cpu::choose(dy == T(0), T(0), T(-0.5f) * (dy * c) * (c * c));
       },
       "[2 inf], [1 0] -> [-4 0]"));
   for (const char* name : {"ReciprocalGrad", "InvGrad"}) {
@@ -74,7 +74,7 @@ Status register_unary_gradients(OpRegistry& ops) {
         [](auto y, auto dy) {
           using T = decltype(y);
           const T c = conjugate_of(y);
-          return dy == T(0) ? T(0) : -c * dy * c;
+          return cpu::choose(dy == T(0), T(0), -c * dy * c);
         },
         "[2 inf], [3 0] -> [-12 0]"));
   }

@@ -1,11 +1,11 @@
 // Part of families.h: register_activations.
 #include <cmath>
 
-#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/elementwise.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/paired.h"
+#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
 
@@ -14,11 +14,9 @@ namespace {
 
 using cpu::Alike;
 using cpu::Floating;
-
-// The constants with which layers of Selu keep mean 0 and variance 1: the slope of the positive
-// side, and its product with what the negative side falls to.
-constexpr double kSeluScale = 1.0507009873554804934193349852946;
-constexpr double kSeluScaleAlpha = 1.7580993408473768599702175208123;
+using cpu::kSeluScale;
+using cpu::kSeluScaleAlpha;
+using cpu::VectorFunction;
 
 OpDef activation(std::string name, GradFn gradient, std::string doc, KernelFactory cpu,
                  std::vector<std::string> examples) {
@@ -53,16 +51,38 @@ using LeakyLoop = void (*)(const void* of, const void* by, void* out, int64_t n,
 
 // of[i], scaled by alpha where by[i] is not positive.
 template <class T>
-void leak(const void* of, const void* by, void* out, int64_t n, float alpha) {
-  using M = cpu::Math<T>;
-  const M slope = static_cast<M>(alpha);
+MR_BODY void leak_body(const void* of, const void* by, void* out, int64_t n, float alpha) {
+  const T slope = static_cast<T>(alpha);
   const T* x = static_cast<const T*>(of);
   const T* side = static_cast<const T*>(by);
   T* y = static_cast<T*>(out);
   MR_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) {
-    const M value = static_cast<M>(x[i]);
-    y[i] = static_cast<T>(static_cast<M>(side[i]) > 0 ? value : value * slope);
+  for (int64_t i = 0; i < n; ++i) y[i] = cpu::choose(side[i] > 0, x[i], x[i] * slope);
+}
+template <class T>
+void leak(const void* of, const void* by, void* out, int64_t n, float alpha) {
+  leak_body<T>(of, by, out, n, alpha);
+}
+template <class T>
+MR_AVX2 void leak_avx2(const void* of, const void* by, void* out, int64_t n, float alpha) {
+  leak_body<T>(of, by, out, n, alpha);
+}
+template <class T>
+void leak_narrow(const void* of, const void* by, void* out, int64_t n, float alpha) {
+  in_narrow_runs(n, [&](int64_t begin, int64_t count) {
+    float x[kNarrowRun], side[kNarrowRun];
+    widen(static_cast<const T*>(of) + begin, x, count);
+    widen(static_cast<const T*>(by) + begin, side, count);
+    leak<float>(x, side, x, count, alpha);
+    narrow(x, static_cast<T*>(out) + begin, count);
+  });
+}
+template <class T>
+LeakyLoop leaky_loop() {
+  if constexpr (cpu::kIsNarrowFloat<T>) {
+    return &leak_narrow<T>;
+  } else {
+    return cpu::widest<LeakyLoop>(&leak<T>, &leak_avx2<T>);
   }
 }
 
@@ -72,7 +92,7 @@ Result<Tensor> leaky_relu(KernelContext& context, LeakyLoop loop, float alpha) {
   const auto size = static_cast<int64_t>(dtype_size(x.dtype()));
   const char* from = static_cast<const char*>(x.data());
   char* to = static_cast<char*>(out.mutable_data());
-  MR_TRY(CancelProbe(context).in_pieces(out.num_elements(), [&](int64_t begin, int64_t count) {
+  MR_TRY(share_pieces(context, out.num_elements(), 1, [&](int64_t begin, int64_t count) {
     loop(from + begin * size, from + begin * size, to + begin * size, count, alpha);
   }));
   return out;
@@ -86,7 +106,7 @@ Result<Tensor> leaky_relu_grad(KernelContext& context, LeakyLoop loop, float alp
 }
 
 Status register_leaky(OpRegistry& ops) {
-  const auto loop = cpu::loop_of_input<Floating>([]<class T>() { return &leak<T>; });
+  const auto loop = cpu::loop_of_input<Floating>([]<class T>() { return leaky_loop<T>(); });
   MR_TRY(ops.add({
       .name = "LeakyRelu",
       .doc = "x where it is positive, else alpha times x.",
@@ -112,13 +132,14 @@ Status register_leaky(OpRegistry& ops) {
 // --- the others ---
 
 Status register_forward(OpRegistry& ops) {
-  MR_TRY(ops.add(activation("Elu", grad::elu, "x where it is not negative, else exp(x) - 1.",
-                            cpu::unary<Floating>([](auto x) { return x < 0 ? std::expm1(x) : x; }),
-                            {"[-1 0 2] -> [-0.6321205588 0 2]", "[-inf nan] -> [-1 nan]"})));
+  MR_TRY(ops.add(activation(
+      "Elu", grad::elu, "x where it is not negative, else exp(x) - 1.",
+      cpu::unary<Floating, VectorFunction::elu>([](auto x) { return x < 0 ? std::expm1(x) : x; }),
+      {"[-1 0 2] -> [-0.6321205588 0 2]", "[-inf nan] -> [-1 nan]"})));
   MR_TRY(ops.add(activation("Selu", grad::selu,
                             "Elu, both sides scaled so that layers of it keep mean 0 and variance "
                             "1.",
-                            cpu::unary<Floating>([](auto x) {
+                            cpu::unary<Floating, VectorFunction::selu>([](auto x) {
                               using T = decltype(x);
                               return x < 0 ? static_cast<T>(kSeluScaleAlpha) * std::expm1(x)
                                            : static_cast<T>(kSeluScale) * x;
@@ -138,7 +159,7 @@ Status register_gradients(OpRegistry& ops) {
       cpu::paired<cpu::Real>(Alike::shapes,
                              [](auto dy, auto x) {
                                using T = decltype(dy);
-                               return static_cast<T>(dy * static_cast<T>(x > T(0)));
+                               return cpu::choose(x > T(0), dy, static_cast<T>(dy * T(0)));
                              }),
       {"[1 2 3], [0 1 5] -> [0 2 3]"})));
   MR_TRY(ops.add(gradient(
@@ -148,7 +169,8 @@ Status register_gradients(OpRegistry& ops) {
       cpu::paired<cpu::Real>(Alike::shapes,
                              [](auto dy, auto x) {
                                using T = decltype(dy);
-                               return static_cast<T>(dy * static_cast<T>(x > T(0) && x < T(6)));
+                               const bool is_between = (x > T(0)) & (x < T(6));
+                               return cpu::choose(is_between, dy, static_cast<T>(dy * T(0)));
                              }),
       {"[1 2 3 4], [0 1 6 5] -> [0 2 0 4]"})));
   MR_TRY(ops.add(gradient("EluGrad", grad::elu_grad, "The gradient of Elu, from its outputs.",
@@ -156,7 +178,7 @@ Status register_gradients(OpRegistry& ops) {
                           cpu::paired<Floating>(Alike::shapes,
                                                 [](auto dy, auto y) {
                                                   using T = decltype(dy);
-                                                  return y < 0 ? dy * (y + T(1)) : dy;
+                                                  return cpu::choose(y < 0, dy * (y + T(1)), dy);
                                                 }),
                           {"[2 2 2], [-0.5 0 3] -> [1 2 2]"})));
   MR_TRY(ops.add(gradient(
@@ -164,19 +186,19 @@ Status register_gradients(OpRegistry& ops) {
       cpu::paired<Floating>(Alike::shapes,
                             [](auto dy, auto y) {
                               using T = decltype(dy);
-                              return y < 0 ? dy * (y + static_cast<T>(kSeluScaleAlpha))
-                                           : dy * static_cast<T>(kSeluScale);
+                              return cpu::choose(y < 0, dy * (y + static_cast<T>(kSeluScaleAlpha)),
+                                                 dy * static_cast<T>(kSeluScale));
                             }),
       {"[2 2], [-1 3] -> [1.5161986817 2.1014019747]"})));
-  MR_TRY(ops.add(gradient("SoftplusGrad", grad::softplus_grad,
-                          "The gradient of Softplus: gradients / (exp(-x) + 1).", "features",
-                          "floating",
-                          cpu::paired<Floating>(Alike::shapes,
-                                                [](auto dy, auto x) {
-                                                  using T = decltype(dy);
-                                                  return dy / (std::exp(-x) + T(1));
-                                                }),
-                          {"[2 2], [0 1] -> [1 1.4621171573]"})));
+  MR_TRY(ops.add(gradient(
+      "SoftplusGrad", grad::softplus_grad, "The gradient of Softplus: gradients / (exp(-x) + 1).",
+      "features", "floating",
+      cpu::paired<Floating, cpu::VectorPair::softplus_grad>(Alike::shapes,
+                                                            [](auto dy, auto x) {
+                                                              using T = decltype(dy);
+                                                              return dy / (std::exp(-x) + T(1));
+                                                            }),
+      {"[2 2], [0 1] -> [1 1.4621171573]"})));
   return ops.add(gradient("SoftsignGrad", grad::softsign_grad,
                           "The gradient of Softsign: gradients / (1 + |x|)^2.", "features",
                           "floating",

@@ -45,8 +45,7 @@ Result<Tensor> bias_add(KernelContext& context, cpu::BinaryLoop loop, std::strin
   MR_ASSIGN(const Tensor rows, value.reshaped(as));
   MR_ASSIGN(const Tensor column, bias.reshaped({channels.count, 1}));
   MR_ASSIGN(Tensor sums, out.reshaped(as));
-  CancelProbe probe(context);
-  MR_TRY(cpu::run_binary(loop, rows, column, sums, "", probe));
+  MR_TRY(cpu::run_binary(context, loop, rows, column, sums));
   return out;
 }
 

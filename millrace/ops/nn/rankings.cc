@@ -9,6 +9,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
 
@@ -108,21 +109,26 @@ void write_places(std::span<const Ranked> ranked, DType dtype, void* out) {
   write_places_as<int64_t>(ranked, out);
 }
 
+// What ranking costs for each element, in elementary steps.
+constexpr int64_t kRankCost = 4;
+
 // Rows of `columns` elements, `size` bytes each.
 struct RowsOf {
   const char* data;
   int64_t rows, columns, size;
 };
 
+// Rows [first, last) of it.
 Status rank_rows(const RowsOf& in, int64_t k, Keys write, Tensor& values, Tensor& places,
-                 CancelProbe& probe) {
+                 int64_t first, int64_t last, CancelProbe& probe) {
   constexpr int64_t kChunk = 1024;
   uint64_t keys[kChunk];
   Largest largest(k);
-  char* value = static_cast<char*>(values.mutable_data());
-  char* place = static_cast<char*>(places.mutable_data());
-  const char* row = in.data;
-  for (int64_t i = 0; i < in.rows; ++i, row += in.columns * in.size) {
+  const auto place_size = static_cast<int64_t>(dtype_size(places.dtype()));
+  char* value = static_cast<char*>(values.mutable_data()) + first * k * in.size;
+  char* place = static_cast<char*>(places.mutable_data()) + first * k * place_size;
+  const char* row = in.data + first * in.columns * in.size;
+  for (int64_t i = first; i < last; ++i, row += in.columns * in.size) {
     largest.clear();
     for (int64_t begin = 0; begin < in.columns; begin += kChunk) {
       const int64_t count = std::min(kChunk, in.columns - begin);
@@ -136,7 +142,7 @@ Status rank_rows(const RowsOf& in, int64_t k, Keys write, Tensor& values, Tensor
       value += in.size;
     }
     write_places(ranked, places.dtype(), place);
-    place += k * static_cast<int64_t>(dtype_size(places.dtype()));
+    place += k * place_size;
   }
   return {};
 }
@@ -162,8 +168,10 @@ Status top_k(KernelContext& context, Keys keys, int64_t k) {
   if (out_shape.num_elements() > 0) {
     const RowsOf rows{static_cast<const char*>(input.data()), input.num_elements() / columns,
                       columns, static_cast<int64_t>(dtype_size(input.dtype()))};
-    CancelProbe probe(context);
-    MR_TRY(rank_rows(rows, k, keys, values, places, probe));
+    MR_TRY(share_range(context, rows.rows, columns * kRankCost,
+                       [&](int64_t first, int64_t last, CancelProbe& probe) {
+                         return rank_rows(rows, k, keys, values, places, first, last, probe);
+                       }));
   }
   context.set_output(0, std::move(values));
   context.set_output(1, std::move(places));

@@ -1,10 +1,14 @@
 // Part of families.h: register_softmaxes.
 #include <cmath>
 
-#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/elementwise.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/narrow.h"
+#include "millrace/ops/loops/row_folds.h"
+#include "millrace/ops/loops/share_work.h"
+#include "millrace/ops/loops/vector_math.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
 
@@ -14,13 +18,65 @@ namespace {
 using cpu::Floating;
 using cpu::Math;
 
-// The elements of one row: one after the other, or one for all.
-template <class T>
-struct Row {
-  const T* first;
-  int64_t step = 1;
-  Math<T> operator[](int64_t i) const { return static_cast<Math<T>>(first[i * step]); }
+// The sum of label * (log_sum - (x - most)).
+template <class M>
+MR_BODY double entropy_body(const M* x, const M* label, int64_t n, double most, double log_sum) {
+  constexpr int64_t kLanes = 8;
+  const auto one = [&](int64_t i) {
+    return static_cast<double>(label[i]) * (log_sum - (static_cast<double>(x[i]) - most));
+  };
+  double lanes[kLanes] = {}, sum = 0;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += one(i + lane);
+  for (const double lane : lanes) sum += lane;
+  for (; i < n; ++i) sum += one(i);
+  return sum;
+}
+template <class M>
+double entropy_of(const M* x, const M* label, int64_t n, double most, double log_sum) {
+  return entropy_body(x, label, n, most, log_sum);
+}
+template <class M>
+MR_AVX2 double entropy_of_avx2(const M* x, const M* label, int64_t n, double most, double log_sum) {
+  return entropy_body(x, label, n, most, log_sum);
+}
+
+template <class M>
+void exponentials(const M* x, M* out, int64_t n) {
+  if (const cpu::VectorLoop loop = vector_loop(cpu::VectorFunction::exp, dtype_of<M>)) {
+    loop(x, out, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i]);
+  }
+}
+
+// Rows that a kernel works on, of the type that it computes in.
+template <class M>
+struct Scratch {
+  static Result<Scratch> of(int64_t rows, int64_t n) {
+    MR_ASSIGN(Tensor made, Tensor::allocate(dtype_of<M>, {rows, n}));
+    return Scratch{std::move(made), n};
+  }
+  M* row(int64_t i) { return static_cast<M*>(kept.mutable_data()) + i * n; }
+
+  Tensor kept;
+  int64_t n;
 };
+
+// n elements, a step apart, as they are computed: where they lie if they can be read there, else in
+// `room`.
+template <class T>
+const Math<T>* as_math(const T* x, int64_t step, int64_t n, Math<T>* room) {
+  if constexpr (std::is_same_v<T, Math<T>>) {
+    if (step == 1) return x;
+  } else if (step == 1) {
+    widen(x, room, n);
+    return room;
+  }
+  for (int64_t i = 0; i < n; ++i) room[i] = static_cast<Math<T>>(x[i * step]);
+  return room;
+}
 
 // What the exponentials of a row come from. They are those of x - most, none of which overflows.
 struct RowSum {
@@ -29,57 +85,60 @@ struct RowSum {
   double log_of(double x) const { return x - most - std::log(sum); }
 };
 
-template <class T>
-Status add_exponentials(const Row<T>& row, int64_t n, Math<T>* out, RowSum& of,
-                        CancelProbe& probe) {
-  using M = Math<T>;
-  if (n == 0) return {};
-  M most = row[0];
+// exps = exp(x - most); `less` gets x - most, and may be `exps`. Neither may be `x`, unless the row
+// is needed no more.
+template <class M>
+Result<RowSum> exponentials_of_row(const M* x, int64_t n, M* less, M* exps, CancelProbe& probe) {
+  RowSum of;
+  if (n == 0) return of;
+  // A NaN may be lost here: it makes the sum of the exponentials one, and by that the whole row.
+  M most = x[0];
   MR_TRY(probe.in_pieces(n, [&](int64_t begin, int64_t count) {
-    for (int64_t i = begin; i < begin + count; ++i) most = row[i] > most ? row[i] : most;
+    most = cpu::best_of<cpu::Larger>(most, x + begin, count);
   }));
   of.most = static_cast<double>(most);
-  return probe.in_pieces(n, [&](int64_t begin, int64_t count) {
-    for (int64_t i = begin; i < begin + count; ++i) {
-      out[i] = std::exp(row[i] - most);
-      of.sum += static_cast<double>(out[i]);
-    }
-  });
-}
-
-// A row of exponentials, as the elements are computed.
-template <class T>
-Result<Tensor> row_of_exponentials(int64_t n) {
-  return Tensor::allocate(dtype_of<Math<T>>, {n});
+  MR_TRY(probe.in_pieces(n, [&](int64_t begin, int64_t count) {
+    MR_INDEPENDENT
+    for (int64_t i = begin; i < begin + count; ++i) less[i] = x[i] - most;
+    exponentials(less + begin, exps + begin, count);
+    of.sum += cpu::sum_of(exps + begin, count);
+  }));
+  return of;
 }
 
 // --- Softmax, LogSoftmax ---
 
-// `out` may have the buffer of `logits`.
-using RowsLoop = Status (*)(const Tensor& logits, Tensor& out, int64_t rows, int64_t classes,
-                            CancelProbe& probe);
+// Rows [begin, end). `out` may have the buffer of `logits`.
+using RowsLoop = Status (*)(const Tensor& logits, void* out, int64_t begin, int64_t end,
+                            int64_t classes, CancelProbe& probe);
 
 enum class Scale { plain, logarithmic };
 
 template <class T, Scale kScale>
-Status softmax_rows(const Tensor& logits, Tensor& out, int64_t rows, int64_t classes,
+Status softmax_rows(const Tensor& logits, void* out, int64_t begin, int64_t end, int64_t classes,
                     CancelProbe& probe) {
   using M = Math<T>;
-  MR_ASSIGN(Tensor kept, row_of_exponentials<T>(classes));
-  M* const exps = static_cast<M*>(kept.mutable_data());
-  const T* x = static_cast<const T*>(logits.data());
-  T* y = static_cast<T*>(out.mutable_data());
-  for (int64_t row = 0; row < rows; ++row, x += classes, y += classes) {
-    RowSum of;
-    MR_TRY(add_exponentials<T>({x}, classes, exps, of, probe));
+  constexpr bool kIsNarrow = cpu::kIsNarrowFloat<T>;
+  MR_ASSIGN(Scratch<M> scratch, Scratch<M>::of(2, classes));
+  M* const less = scratch.row(0);
+  const T* x = static_cast<const T*>(logits.data()) + begin * classes;
+  T* y = static_cast<T*>(out) + begin * classes;
+  for (int64_t row = begin; row < end; ++row, x += classes, y += classes) {
+    M* made = less;
+    if constexpr (!kIsNarrow) made = y;
+    const M* const from = as_math(x, 1, classes, less);
+    MR_ASSIGN(const RowSum of, exponentials_of_row(from, classes, less, scratch.row(1), probe));
     if constexpr (kScale == Scale::logarithmic) {
-      const M most = static_cast<M>(of.most), log_sum = static_cast<M>(std::log(of.sum));
-      for (int64_t i = 0; i < classes; ++i)
-        y[i] = static_cast<T>((static_cast<M>(x[i]) - most) - log_sum);
+      const M log_sum = static_cast<M>(std::log(of.sum));
+      MR_INDEPENDENT
+      for (int64_t i = 0; i < classes; ++i) made[i] = less[i] - log_sum;
     } else {
       const M share = static_cast<M>(1 / of.sum);
-      for (int64_t i = 0; i < classes; ++i) y[i] = static_cast<T>(exps[i] * share);
+      const M* const exps = scratch.row(1);
+      MR_INDEPENDENT
+      for (int64_t i = 0; i < classes; ++i) made[i] = exps[i] * share;
     }
+    if constexpr (kIsNarrow) narrow(made, y, classes);
     if (!probe.go_on(classes)) return probe.status();
   }
   return {};
@@ -92,8 +151,11 @@ Result<Tensor> softmax(KernelContext& context, RowsLoop loop) {
   MR_ASSIGN(Tensor out, context.reuse_or_allocate(0, 0, shape));
   if (out.num_elements() == 0) return out;
   const int64_t classes = shape.dim(shape.rank() - 1);
-  CancelProbe probe(context);
-  MR_TRY(loop(logits, out, out.num_elements() / classes, classes, probe));
+  void* const to = out.mutable_data();
+  MR_TRY(share_range(context, out.num_elements() / classes, classes * cpu::kMathCost,
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) {
+                       return loop(logits, to, begin, end, classes, probe);
+                     }));
   return out;
 }
 
@@ -125,34 +187,40 @@ struct Losses {
   Tensor loss, backprop;
 };
 
+// Rows [begin, end).
 using EntropyLoop = Status (*)(const Tensor& logits, Steps by_logits, const Tensor& labels,
-                               Steps by_labels, Losses& losses, CancelProbe& probe);
+                               Steps by_labels, Losses& losses, int64_t begin, int64_t end,
+                               CancelProbe& probe);
 
 template <class T>
 Status entropy_rows(const Tensor& logits, Steps by_logits, const Tensor& labels, Steps by_labels,
-                    Losses& losses, CancelProbe& probe) {
+                    Losses& losses, int64_t begin, int64_t end, CancelProbe& probe) {
   using M = Math<T>;
-  const int64_t rows = losses.backprop.shape().dim(0), classes = losses.backprop.shape().dim(1);
-  MR_ASSIGN(Tensor kept, row_of_exponentials<T>(classes));
-  M* const exps = static_cast<M*>(kept.mutable_data());
+  const int64_t classes = losses.backprop.shape().dim(1);
+  using Entropy = double (*)(const M*, const M*, int64_t, double, double);
+  const Entropy entropy = cpu::widest<Entropy>(&entropy_of<M>, &entropy_of_avx2<M>);
+  MR_ASSIGN(Scratch<M> scratch, Scratch<M>::of(3, classes));
+  M* const exps = scratch.row(0);
   T* const loss = static_cast<T*>(losses.loss.mutable_data());
-  T* backprop = static_cast<T*>(losses.backprop.mutable_data());
-  for (int64_t row = 0; row < rows; ++row, backprop += classes) {
-    const Row<T> x{static_cast<const T*>(logits.data()) + row * by_logits.row, by_logits.element};
-    const Row<T> label{static_cast<const T*>(labels.data()) + row * by_labels.row,
-                       by_labels.element};
-    RowSum of;
-    MR_TRY(add_exponentials<T>(x, classes, exps, of, probe));
+  for (int64_t row = begin; row < end; ++row) {
+    const M* const x = as_math(static_cast<const T*>(logits.data()) + row * by_logits.row,
+                               by_logits.element, classes, scratch.row(1));
+    const M* const label = as_math(static_cast<const T*>(labels.data()) + row * by_labels.row,
+                                   by_labels.element, classes, scratch.row(2));
+    MR_ASSIGN(const RowSum of, exponentials_of_row(x, classes, exps, exps, probe));
     // The whole loss before the first gradient: both may lie where the logits or labels do.
     double total = 0;
     const double log_sum = std::log(of.sum);
-    MR_TRY(probe.in_pieces(classes, [&](int64_t begin, int64_t count) {
-      for (int64_t i = begin; i < begin + count; ++i) {
-        total += static_cast<double>(label[i]) * (log_sum - (static_cast<double>(x[i]) - of.most));
-      }
+    MR_TRY(probe.in_pieces(classes, [&](int64_t at, int64_t count) {
+      total += entropy(x + at, label + at, count, of.most, log_sum);
     }));
-    for (int64_t i = 0; i < classes; ++i)
-      backprop[i] = static_cast<T>(exps[i] / static_cast<M>(of.sum) - label[i]);
+    T* const backprop = static_cast<T*>(losses.backprop.mutable_data()) + row * classes;
+    M* made = exps;
+    if constexpr (!cpu::kIsNarrowFloat<T>) made = backprop;
+    const M sum = static_cast<M>(of.sum);
+    MR_INDEPENDENT
+    for (int64_t i = 0; i < classes; ++i) made[i] = exps[i] / sum - label[i];
+    if constexpr (cpu::kIsNarrowFloat<T>) narrow(made, backprop, classes);
     loss[row] = static_cast<T>(static_cast<M>(total));
     if (!probe.go_on(classes)) return probe.status();
   }
@@ -178,9 +246,11 @@ Status cross_entropy(KernelContext& context, EntropyLoop loop) {
   MR_ASSIGN(Tensor backprop,
             context.reuse_or_allocate(*shape == logits.shape() ? 0 : 1, 1, *shape));
   Losses losses{std::move(loss), std::move(backprop)};
-  CancelProbe probe(context);
-  MR_TRY(loop(logits, Steps(logits.shape(), rows, classes), labels,
-              Steps(labels.shape(), rows, classes), losses, probe));
+  const Steps by_logits(logits.shape(), rows, classes), by_labels(labels.shape(), rows, classes);
+  MR_TRY(share_range(context, rows, classes * cpu::kMathCost,
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) {
+                       return loop(logits, by_logits, labels, by_labels, losses, begin, end, probe);
+                     }));
   context.set_output(0, std::move(losses.loss));
   context.set_output(1, std::move(losses.backprop));
   return {};
@@ -199,29 +269,34 @@ Status infer_cross_entropy(InferContext& context) {
 
 // --- SparseSoftmaxCrossEntropyWithLogits ---
 
+// Rows [begin, end).
 using SparseEntropyLoop = Status (*)(const Tensor& logits, std::span<const int64_t> labels,
-                                     Losses& losses, CancelProbe& probe);
+                                     Losses& losses, int64_t begin, int64_t end,
+                                     CancelProbe& probe);
 
 template <class T>
 Status sparse_entropy_rows(const Tensor& logits, std::span<const int64_t> labels, Losses& losses,
-                           CancelProbe& probe) {
+                           int64_t begin, int64_t end, CancelProbe& probe) {
   using M = Math<T>;
   const int64_t classes = losses.backprop.shape().dim(1);
-  MR_ASSIGN(Tensor kept, row_of_exponentials<T>(classes));
-  M* const exps = static_cast<M*>(kept.mutable_data());
-  const T* x = static_cast<const T*>(logits.data());
-  T* loss = static_cast<T*>(losses.loss.mutable_data());
-  T* backprop = static_cast<T*>(losses.backprop.mutable_data());
-  for (const int64_t label : labels) {
-    RowSum of;
-    MR_TRY(add_exponentials<T>({x}, classes, exps, of, probe));
-    const double of_label = of.log_of(static_cast<double>(static_cast<M>(x[label])));
+  MR_ASSIGN(Scratch<M> scratch, Scratch<M>::of(2, classes));
+  M* const exps = scratch.row(0);
+  T* const loss = static_cast<T*>(losses.loss.mutable_data());
+  for (int64_t row = begin; row < end; ++row) {
+    const auto label = static_cast<size_t>(labels[static_cast<size_t>(row)]);
+    const M* const x =
+        as_math(static_cast<const T*>(logits.data()) + row * classes, 1, classes, scratch.row(1));
+    MR_ASSIGN(const RowSum of, exponentials_of_row(x, classes, exps, exps, probe));
+    const double of_label = of.log_of(static_cast<double>(x[label]));
     const M sum = static_cast<M>(of.sum);
-    for (int64_t i = 0; i < classes; ++i) backprop[i] = static_cast<T>(exps[i] / sum);
-    backprop[label] = static_cast<T>(exps[label] / sum - M(1));
-    *loss++ = static_cast<T>(static_cast<M>(-of_label));
-    x += classes;
-    backprop += classes;
+    T* const backprop = static_cast<T*>(losses.backprop.mutable_data()) + row * classes;
+    M* made = exps;
+    if constexpr (!cpu::kIsNarrowFloat<T>) made = backprop;
+    MR_INDEPENDENT
+    for (int64_t i = 0; i < classes; ++i) made[i] = exps[i] / sum;
+    made[label] -= M(1);
+    if constexpr (cpu::kIsNarrowFloat<T>) narrow(made, backprop, classes);
+    loss[row] = static_cast<T>(static_cast<M>(-of_label));
     if (!probe.go_on(classes)) return probe.status();
   }
   return {};
@@ -251,8 +326,10 @@ Status sparse_cross_entropy(KernelContext& context, SparseEntropyLoop loop) {
   MR_ASSIGN(Tensor loss, context.allocate(0, context.input(1).shape()));
   MR_ASSIGN(Tensor backprop, context.reuse_or_allocate(0, 1, logits.shape()));
   Losses losses{std::move(loss), std::move(backprop)};
-  CancelProbe probe(context);
-  MR_TRY(loop(logits, labels, losses, probe));
+  MR_TRY(share_range(context, logits.shape().dim(0), classes * cpu::kMathCost,
+                     [&](int64_t begin, int64_t end, CancelProbe& probe) {
+                       return loop(logits, labels, losses, begin, end, probe);
+                     }));
   context.set_output(0, std::move(losses.loss));
   context.set_output(1, std::move(losses.backprop));
   return {};

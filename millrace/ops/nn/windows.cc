@@ -72,7 +72,7 @@ Result<Tensor> turned(const Tensor& images, int from, int to, KernelContext& con
   dims.insert(dims.begin() + to, images.shape().dim(from));
   strides.insert(strides.begin() + to, steps[from]);
   MR_ASSIGN(const Shape shape, Shape::create(dims));
-  return copied_box(shape, images, {0, strides}, CancelProbe(context));
+  return copied_box(shape, images, {0, strides}, context);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/gather.h"
+#include "millrace/ops/loops/share_work.h"
 
 namespace millrace {
 namespace {
@@ -41,91 +42,118 @@ inline constexpr size_t kGroup = std::is_same_v<T, double> ? 2 : 4;
 template <class T>
 using Group = std::array<T, kGroup<T>>;
 
-template <class T, class Draw>
-Status fill_groups(Tensor& out, CancelProbe probe, Draw draw) {
+// What a group costs to draw, in elementary steps.
+constexpr int64_t kGroupCost = 64;
+
+// drawer(g) gives a function that draws group g and, called again, those after it: each thread
+// begins somewhere else.
+template <class T, class Drawer>
+Status fill_groups(KernelContext& context, Tensor& out, Drawer drawer) {
   const std::span<T> elements = out.mutable_flat<T>();
-  for (size_t begin = 0; begin < elements.size(); begin += kGroup<T>) {
-    const Group<T> group = draw();
-    const size_t count = std::min(kGroup<T>, elements.size() - begin);
-    std::copy_n(group.begin(), count, elements.begin() + static_cast<std::ptrdiff_t>(begin));
-    if (!probe.go_on(static_cast<int64_t>(count))) return probe.status();
-  }
-  return {};
+  const auto groups = static_cast<int64_t>((elements.size() + kGroup<T> - 1) / kGroup<T>);
+  return share_range(context, groups, kGroupCost,
+                     [&](int64_t first, int64_t last, CancelProbe& probe) -> Status {
+                       auto draw = drawer(static_cast<uint64_t>(first));
+                       for (int64_t g = first; g < last; ++g) {
+                         const Group<T> group = draw();
+                         const size_t begin = static_cast<size_t>(g) * kGroup<T>;
+                         const size_t count = std::min(kGroup<T>, elements.size() - begin);
+                         std::copy_n(group.begin(), count, elements.data() + begin);
+                         if (!probe.go_on(static_cast<int64_t>(count))) return probe.status();
+                       }
+                       return {};
+                     });
 }
 
 template <class T>
-Status uniform_loop(PhiloxBlocks blocks, Tensor& out, CancelProbe probe) {
-  return fill_groups<T>(out, probe, [&]() -> Group<T> {
-    const PhiloxBlock b = blocks.next();
-    if constexpr (std::is_same_v<T, double>) {
-      return {unit_double(b[0], b[1]), unit_double(b[2], b[3])};
-    } else {
-      return {unit<T>(b[0]), unit<T>(b[1]), unit<T>(b[2]), unit<T>(b[3])};
-    }
-  });
-}
-
-template <class T>
-Status normal_loop(PhiloxBlocks blocks, Tensor& out, CancelProbe probe) {
-  return fill_groups<T>(out, probe, [&]() -> Group<T> {
-    const PhiloxBlock b = blocks.next();
-    if constexpr (std::is_same_v<T, double>) {
-      return normal_doubles(b);
-    } else {
-      const auto x = normal_floats(b[0], b[1]), y = normal_floats(b[2], b[3]);
-      return {T(x[0]), T(x[1]), T(y[0]), T(y[1])};
-    }
-  });
-}
-
-// Those beyond 2 are drawn again, from blocks that are the group's own.
-template <class T>
-Status truncated_loop(PhiloxBlocks blocks, Tensor& out, CancelProbe probe) {
-  constexpr uint64_t kBlocksOfGroup = kMostBlocks * kGroup<T> / 4;
-  uint64_t first = 0;
-  return fill_groups<T>(out, probe, [&]() -> Group<T> {
-    PhiloxWords words(blocks.from(first));
-    first += kBlocksOfGroup;
-    Group<T> group;
-    size_t number = 0;
-    const auto offer = [&](auto x) {
-      if (number < group.size() && std::abs(x) < 2) group[number++] = T(x);
-    };
-    while (number < group.size()) {
-      const uint32_t a = words.next(), b = words.next();
+Status uniform_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
+  return fill_groups<T>(context, out, [&](uint64_t first) {
+    return [blocks = all.from(first)]() mutable -> Group<T> {
+      const PhiloxBlock b = blocks.next();
       if constexpr (std::is_same_v<T, double>) {
-        const uint32_t c = words.next(), d = words.next();
-        for (const double x : normal_doubles({a, b, c, d})) offer(x);
+        return {unit_double(b[0], b[1]), unit_double(b[2], b[3])};
       } else {
-        for (const float x : normal_floats(a, b)) offer(x);
+        return {unit<T>(b[0]), unit<T>(b[1]), unit<T>(b[2]), unit<T>(b[3])};
       }
-    }
-    return group;
+    };
   });
 }
 
 template <class T>
-Status integer_loop(PhiloxBlocks blocks, const IntegerRange& range, Tensor& out,
-                    CancelProbe probe) {
-  constexpr size_t kWords = sizeof(T) / 4, kCount = 4 / kWords;
+Status normal_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
+  return fill_groups<T>(context, out, [&](uint64_t first) {
+    return [blocks = all.from(first)]() mutable -> Group<T> {
+      const PhiloxBlock b = blocks.next();
+      if constexpr (std::is_same_v<T, double>) {
+        return normal_doubles(b);
+      } else {
+        const auto x = normal_floats(b[0], b[1]), y = normal_floats(b[2], b[3]);
+        return {T(x[0]), T(x[1]), T(y[0]), T(y[1])};
+      }
+    };
+  });
+}
+
+// Those beyond 2 are drawn again, from blocks that are the group's own: so many.
+template <class T>
+inline constexpr uint64_t kBlocksOfGroup = kMostBlocks* kGroup<T> / 4;
+
+template <class T>
+Group<T> truncated_group(PhiloxWords words) {
+  Group<T> group;
+  size_t number = 0;
+  const auto offer = [&](auto x) {
+    if (number < group.size() && std::abs(x) < 2) group[number++] = T(x);
+  };
+  while (number < group.size()) {
+    const uint32_t a = words.next(), b = words.next();
+    if constexpr (std::is_same_v<T, double>) {
+      const uint32_t c = words.next(), d = words.next();
+      for (const double x : normal_doubles({a, b, c, d})) offer(x);
+    } else {
+      for (const float x : normal_floats(a, b)) offer(x);
+    }
+  }
+  return group;
+}
+
+template <class T>
+Status truncated_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
+  return fill_groups<T>(context, out, [&](uint64_t first) {
+    return [&all, next = first * kBlocksOfGroup<T>]() mutable {
+      const Group<T> group = truncated_group<T>(PhiloxWords(all.from(next)));
+      next += kBlocksOfGroup<T>;
+      return group;
+    };
+  });
+}
+
+template <class T>
+Status integer_loop(KernelContext& context, const PhiloxBlocks& all, const IntegerRange& range,
+                    Tensor& out) {
+  constexpr int64_t kWords = sizeof(T) / 4, kCount = 4 / kWords;
   // Of the same size without a sign: the bits are the same.
   T* const to = static_cast<T*>(out.mutable_data());
   const int64_t n = out.num_elements();
-  for (int64_t begin = 0; begin < n; begin += kCount) {
-    const PhiloxBlock block = blocks.next();
-    const auto count = std::min<int64_t>(kCount, n - begin);
-    for (int64_t i = 0; i < count; ++i) {
-      const size_t at = static_cast<size_t>(i) * kWords;
-      T bits = block[at];
-      if constexpr (kWords == 2) bits |= static_cast<T>(block[at + 1]) << 32;
-      to[begin + i] =
-          range.is_everything
-              ? bits
-              : static_cast<T>(static_cast<T>(range.low) + bits % static_cast<T>(range.width));
+  const auto fill = [&](int64_t first, int64_t last, CancelProbe& probe) -> Status {
+    PhiloxBlocks blocks = all.from(static_cast<uint64_t>(first));
+    for (int64_t begin = first * kCount; begin < std::min(n, last * kCount); begin += kCount) {
+      const PhiloxBlock block = blocks.next();
+      const int64_t count = std::min(kCount, n - begin);
+      for (int64_t i = 0; i < count; ++i) {
+        const auto at = static_cast<size_t>(i * kWords);
+        T bits = block[at];
+        if constexpr (kWords == 2) bits |= static_cast<T>(block[at + 1]) << 32;
+        to[begin + i] =
+            range.is_everything
+                ? bits
+                : static_cast<T>(static_cast<T>(range.low) + bits % static_cast<T>(range.width));
+      }
+      if (!probe.go_on(count)) return probe.status();
     }
-    if (!probe.go_on(count)) return probe.status();
-  }
-  return {};
+    return {};
+  };
+  return share_range(context, (n + kCount - 1) / kCount, kGroupCost, fill);
 }
 
 template <class T>
@@ -158,10 +186,10 @@ FillLoop fill_loop(Distribution distribution, DType dtype) {
   });
 }
 
-Status fill_integers(PhiloxBlocks blocks, const IntegerRange& range, Tensor& out,
-                     CancelProbe probe) {
-  return dtype_size(out.dtype()) == 8 ? integer_loop<uint64_t>(blocks, range, out, probe)
-                                      : integer_loop<uint32_t>(blocks, range, out, probe);
+Status fill_integers(KernelContext& context, const PhiloxBlocks& blocks, const IntegerRange& range,
+                     Tensor& out) {
+  return dtype_size(out.dtype()) == 8 ? integer_loop<uint64_t>(context, blocks, range, out)
+                                      : integer_loop<uint32_t>(context, blocks, range, out);
 }
 
 Status draw_classes(const Tensor& logits, int64_t samples, PhiloxBlocks blocks, Tensor& out,

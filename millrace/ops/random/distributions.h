@@ -11,9 +11,9 @@ namespace millrace {
 // Uniform in [0, 1); normal with mean 0 and deviation 1; the same, none further than 2 from 0.
 enum class Distribution : uint8_t { uniform, normal, truncated_normal };
 
-// Fills a tensor of floating numbers. The blocks that it draws begin with `blocks`; it takes less
-// than kMostBlocks of them for each element.
-using FillLoop = Status (*)(PhiloxBlocks blocks, Tensor& out, CancelProbe probe);
+// Fills a tensor of floating numbers, by all threads of the step's pool if it is large. The blocks
+// that it draws begin with `blocks`; it takes less than kMostBlocks of them for each element.
+using FillLoop = Status (*)(KernelContext& context, const PhiloxBlocks& blocks, Tensor& out);
 inline constexpr uint64_t kMostBlocks = 256;
 
 // Null if the type is none of the floating ones.
@@ -25,8 +25,8 @@ struct IntegerRange {
   bool is_everything = true;
   uint64_t low = 0, width = 0;
 };
-Status fill_integers(PhiloxBlocks blocks, const IntegerRange& range, Tensor& out,
-                     CancelProbe probe);
+Status fill_integers(KernelContext& context, const PhiloxBlocks& blocks, const IntegerRange& range,
+                     Tensor& out);
 
 // Four words as two normally distributed numbers.
 std::array<double, 2> normal_doubles(const PhiloxBlock& block);

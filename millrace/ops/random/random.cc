@@ -34,8 +34,7 @@ class RandomKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Shape shape, wanted_shape(context));
     MR_ASSIGN(Tensor output, context.allocate(0, shape));
-    MR_TRY(
-        loop_(stream_->reserve(blocks_for(output.num_elements())), output, CancelProbe(context)));
+    MR_TRY(loop_(context, stream_->reserve(blocks_for(output.num_elements())), output));
     context.set_output(0, std::move(output));
     return {};
   }
@@ -53,8 +52,8 @@ class RandomIntKernel final : public Kernel {
     MR_ASSIGN(const IntegerRange range, wanted_range(context.input(1), context.input(2), shape));
     MR_ASSIGN(Tensor output, context.allocate(0, shape));
     if (shape.num_elements() > 0) {
-      MR_TRY(fill_integers(stream_->reserve(blocks_for(output.num_elements())), range, output,
-                           CancelProbe(context)));
+      MR_TRY(fill_integers(context, stream_->reserve(blocks_for(output.num_elements())), range,
+                           output));
     }
     context.set_output(0, std::move(output));
     return {};
@@ -75,7 +74,7 @@ class ShuffleKernel final : public Kernel {
     }
     const auto number = static_cast<uint64_t>(value.shape().dim(0));
     return context.set_output(
-        0, shuffled_rows(value, stream_->reserve((number + 2) / 4), CancelProbe(context)));
+        0, shuffled_rows(value, stream_->reserve((number + 2) / 4), gather(context, value,CancelProbe(context)));0));
   }
 
  private:

@@ -73,7 +73,7 @@ Result<Tensor> stateless_numbers(KernelContext& context, Begins begins, Distribu
   MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
   MR_ASSIGN(const PhiloxBlocks blocks, blocks_of(context, begins));
   MR_ASSIGN(Tensor made, context.allocate(0, shape));
-  MR_TRY(fill_loop(distribution, made.dtype())(blocks, made, CancelProbe(context)));
+  MR_TRY(fill_loop(distribution, made.dtype())(context, blocks, made));
   return made;
 }
 
@@ -86,7 +86,7 @@ Result<Tensor> stateless_integers(KernelContext& context, Begins begins) {
     MR_ASSIGN(range, wanted_range(context.input(first), context.input(first + 1), shape));
   }
   MR_ASSIGN(Tensor made, context.allocate(0, shape));
-  if (shape.num_elements() > 0) MR_TRY(fill_integers(blocks, range, made, CancelProbe(context)));
+  if (shape.num_elements() > 0) MR_TRY(fill_integers(context, blocks, range, made));
   return made;
 }
 

@@ -48,8 +48,8 @@ class ResourceGatherKernel final : public Kernel {
   explicit ResourceGatherKernel(int64_t batch_dims) : batch_dims_(batch_dims) {}
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Tensor params, variable_.value(context, context.output_dtype(0)));
-    CancelProbe probe(context);
-    return context.set_output(0, gather(params, context.input(1), batch_dims_, batch_dims_, probe));
+    return context.set_output(0,
+                              gather(context, params, context.input(1), batch_dims_, batch_dims_));
   }
 
  private:

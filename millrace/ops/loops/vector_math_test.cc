@@ -1,0 +1,148 @@
+// Vector functions against the scalar ones: near them everywhere, equal at the corners, and the
+// same wherever an element stands.
+#include "millrace/ops/loops/vector_math.h"
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace millrace::cpu {
+namespace {
+
+constexpr Instructions kWide[] = {Instructions::avx2, Instructions::avx512};
+
+struct Named {
+  const char* name;
+  VectorFunction function;
+  double (*exact)(double);
+};
+#define MR_ROW(name) {#name, VectorFunction::name, [](double x) { return std::name(x); }},
+const Named kFunctions[] = {
+    MR_LIBMVEC_FUNCTIONS(MR_ROW){"elu", VectorFunction::elu,
+                                 [](double x) { return x < 0 ? std::expm1(x) : x; }},
+    {"rsqrt", VectorFunction::rsqrt, [](double x) { return 1 / std::sqrt(x); }},
+    {"sqrt", VectorFunction::sqrt, [](double x) { return std::sqrt(x); }},
+    {"sigmoid", VectorFunction::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"softplus", VectorFunction::softplus,
+     [](double x) { return x > 30 ? x : std::log1p(std::exp(x)); }},
+};
+#undef MR_ROW
+
+// Everything that functions treat apart, and a sweep over what they treat alike.
+template <class T>
+std::vector<T> arguments() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> x = {T(0),
+                      -T(0),
+                      Limits::infinity(),
+                      -Limits::infinity(),
+                      Limits::quiet_NaN(),
+                      T(1),
+                      T(-1),
+                      Limits::max(),
+                      Limits::lowest(),
+                      Limits::min(),
+                      -Limits::min(),
+                      Limits::denorm_min(),
+                      -Limits::denorm_min(),
+                      T(88),
+                      T(-88),
+                      T(89),
+                      T(-104),
+                      T(709),
+                      T(-746),
+                      T(1e5),
+                      T(-1e5)};
+  for (int i = 0; i < 4000; ++i) x.push_back(T(-20) + T(i) / T(100) + T(i % 7) / T(1000));
+  for (int i = 0; i < 400; ++i) x.push_back(T(i - 200) / T(201));
+  return x;
+}
+
+// How far apart, in units in the last place of the exact one; huge where one is infinite, NaN or a
+// zero of another sign and the other is not.
+template <class T>
+double distance(double exact, T got) {
+  const T wanted = static_cast<T>(exact);
+  if (std::isnan(wanted) || std::isnan(got))
+    return std::isnan(wanted) == std::isnan(got) ? 0 : std::numeric_limits<double>::max();
+  if (wanted == got) return std::signbit(wanted) == std::signbit(got) ? 0 : 1e9;
+  if (std::isinf(wanted) || std::isinf(got)) return std::numeric_limits<double>::max();
+  const T size = std::abs(wanted);
+  const T unit = std::nextafter(size, std::numeric_limits<T>::infinity()) - size;
+  return std::abs(static_cast<double>(got) - exact) / static_cast<double>(unit);
+}
+
+template <class T>
+void compare(const Named& row, DType dtype, Instructions has, double most) {
+  const VectorLoop loop = vector_loop(row.function, dtype, has);
+  REQUIRE(bool(loop));
+  const std::vector<T> x = arguments<T>();
+  std::vector<T> y(x.size());
+  loop(x.data(), y.data(), static_cast<int64_t>(x.size()));
+  for (size_t i = 0; i < x.size(); ++i) {
+    INFO(row.name << "(" << x[i] << ") of " << dtype_name(dtype) << " is " << y[i]);
+    CHECK(distance(row.exact(static_cast<double>(x[i])), y[i]) <= most);
+  }
+}
+
+TEST_CASE("vector functions lie within 4 units in the last place, and agree at the corners") {
+  for (const Instructions has : kWide) {
+    if (has > instructions()) continue;
+    for (const Named& row : kFunctions) {
+      // What is made of two functions has the errors of both.
+      const bool is_made = row.function >= VectorFunction::elu;
+      compare<float>(row, DType::f32, has, is_made ? 6 : 4.1);
+      // The scalar function is not exact either.
+      compare<double>(row, DType::f64, has, is_made ? 8 : 6);
+    }
+  }
+}
+
+TEST_CASE("an element's result does not depend on its place, nor on its neighbours") {
+  const std::vector<float> x = arguments<float>();
+  for (const Instructions has : kWide) {
+    if (has > instructions()) continue;
+    for (const Named& row : kFunctions) {
+      const VectorLoop loop = vector_loop(row.function, DType::f32, has);
+      std::vector<float> together(x.size()), alone(x.size());
+      loop(x.data(), together.data(), static_cast<int64_t>(x.size()));
+      for (size_t i = 0; i < x.size(); ++i) loop(&x[i], &alone[i], 1);
+      INFO(row.name);
+      CHECK(std::memcmp(together.data(), alone.data(), x.size() * sizeof(float)) == 0);
+    }
+  }
+}
+
+TEST_CASE("powers and angles take one value for all on either side, also in place") {
+  for (const Instructions has : kWide) {
+    if (has > instructions()) continue;
+    const VectorPairLoop pow = vector_loop(VectorPair::pow, DType::f64, has);
+    const std::vector<double> x = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    const auto n = static_cast<int64_t>(x.size());
+    const double two = 2;
+    std::vector<double> y = x;
+    pow(y.data(), 1, &two, 0, y.data(), n);
+    for (size_t i = 0; i < x.size(); ++i) CHECK(y[i] == doctest::Approx(x[i] * x[i]));
+    y = x;
+    pow(&two, 0, y.data(), 1, y.data(), n);
+    for (size_t i = 0; i < x.size(); ++i) CHECK(y[i] == doctest::Approx(std::exp2(x[i])));
+    y = x;
+    vector_loop(VectorPair::atan2, DType::f64, has)(y.data(), 1, x.data(), 1, y.data(), n);
+    CHECK(y[0] == 0);
+    CHECK(y[5] == doctest::Approx(std::atan(1)));
+  }
+}
+
+TEST_CASE("other types have no vector functions, and plain instructions have none at all") {
+  CHECK(!vector_loop(VectorFunction::exp, DType::f16));
+  CHECK(!vector_loop(VectorFunction::none, DType::f32));
+  CHECK(!vector_loop(VectorFunction::exp, DType::f32, Instructions::plain));
+  CHECK(!vector_loop(VectorPair::none, DType::f32));
+}
+
+}  // namespace
+}  // namespace millrace::cpu

@@ -48,7 +48,8 @@ std::span<const OpRoom> op_rooms() {
       {"readers", register_readers},
       {"sparse", register_sparse},
       {"ctc", register_ctc},
-      {"ragged", register_ragged},   {"script", register_script},
+      {"ragged", register_ragged},
+      {"script", register_script},
       {"collective", register_collective},
   };
   return kRooms;

@@ -224,7 +224,7 @@ Status draw_classes(const Tensor& logits, int64_t samples, PhiloxBlocks blocks, 
   return {};
 }
 
-Result<Tensor> shuffled_rows(const Tensor& value, PhiloxBlocks blocks, CancelProbe probe) {
+Result<Tensor> shuffled_rows(KernelContext& context, const Tensor& value, PhiloxBlocks blocks) {
   const auto number = static_cast<size_t>(value.shape().dim(0));
   std::vector<int64_t> rows(number);
   std::iota(rows.begin(), rows.end(), int64_t{0});
@@ -232,7 +232,7 @@ Result<Tensor> shuffled_rows(const Tensor& value, PhiloxBlocks blocks, CancelPro
   for (size_t i = 0; i + 1 < number; ++i)
     std::swap(rows[i], rows[i + words.next() % static_cast<uint32_t>(number - i)]);
   const Tensor order = Tensor::vector<int64_t>(std::span<const int64_t>(rows));
-  return gather(value, order, 0, 0, probe);
+  return gather(context, value, order, 0, 0);
 }
 
 }  // namespace millrace

@@ -36,6 +36,6 @@ Status draw_classes(const Tensor& logits, int64_t samples, PhiloxBlocks blocks, 
                     CancelProbe probe);
 
 // The rows of a tensor of rank 1 or more, in an order that the words of blocks decide.
-Result<Tensor> shuffled_rows(const Tensor& value, PhiloxBlocks blocks, CancelProbe probe);
+Result<Tensor> shuffled_rows(KernelContext& context, const Tensor& value, PhiloxBlocks blocks);
 
 }  // namespace millrace

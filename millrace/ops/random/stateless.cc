@@ -159,7 +159,7 @@ Result<Tensor> stateless_shuffle(KernelContext& context) {
   MR_ASSIGN(const PhiloxBlocks blocks, counted(context));
   const Tensor& value = context.input(0);
   if (value.shape().is_scalar() || value.shape().dim(0) < 2) return context.take_input(0);
-  return shuffled_rows(value, blocks, CancelProbe(context));
+  return shuffled_rows(context, value, blocks);
 }
 
 struct StatelessOp {

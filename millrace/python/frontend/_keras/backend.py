@@ -2,12 +2,9 @@
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
-from millrace._graph.sparse_tensor import SparseTensor
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import where
 from millrace._ops.linear_algebra import matmul, tensordot
 from millrace._ops.reductions import reduce_max, reduce_mean, reduce_sum
-from millrace._ops.shaped import sequence_mask
 from millrace._values import dtypes
 from millrace._keras.settings import floatx
 
@@ -59,19 +56,3 @@ def ndim(x):
 def dtype(x):
     """The name of the type."""
     return x.dtype.base_dtype.name
-
-
-def ctc_label_dense_to_sparse(labels, label_lengths):
-    """Rows of labels as a SparseTensor.
-
-    Args:
-      labels: an integer matrix [batch, most].
-      label_lengths: integers [batch]: how many of each row count.
-
-    Returns:
-      a SparseTensor of the shape of `labels`.
-    """
-    labels = convert(labels)
-    sizes = gen_ops.shape(labels)
-    indices = where(sequence_mask(convert(label_lengths), maxlen=sizes[1]))
-    return SparseTensor(indices, gen_ops.gather_nd(labels, indices), cast(sizes, dtypes.int64))

@@ -2,7 +2,6 @@
 
 from millrace._keras.activations import elu, hard_sigmoid, relu, sigmoid, softmax, softplus, tanh
 from millrace._keras.backend import (
-    ctc_label_dense_to_sparse,
     dot,
     dtype,
     int_shape,
@@ -32,7 +31,6 @@ from millrace._keras.settings import epsilon, floatx, set_epsilon, set_floatx
 from millrace._ops.arithmetic import argmax, argmin, cast
 from millrace._ops.arrays import expand_dims, reshape, shape, squeeze, stop_gradient
 from millrace._ops.clipping import clip_by_value as clip
-from zero, and CTC."""
-
-from millrace._ops.ctc import ctc_batch_cost, ctc_decode, ctc_label_dense_to_sparsemillrace._ops.gradients import gradients
+from millrace._ops.ctc import ctc_batch_cost, ctc_decode, ctc_label_dense_to_sparse
+from millrace._ops.gradients import gradients
 from millrace._gen import abs, exp, log, maximum, minimum, square

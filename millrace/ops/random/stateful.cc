@@ -103,7 +103,7 @@ class StatefulFloats final : public StatefulKernel {
     MR_ASSIGN(Tensor made, context.allocate(0, shape));
     MR_ASSIGN(const PhiloxBlocks blocks,
               state().take(context, static_cast<uint64_t>(made.num_elements())));
-    MR_TRY(loop_(blocks, made, CancelProbe(context)));
+    MR_TRY(loop_(context, blocks, made));
     return made;
   }
 
@@ -133,7 +133,7 @@ class StatefulIntegers final : public StatefulKernel {
     MR_ASSIGN(Tensor made, context.allocate(0, shape));
     MR_ASSIGN(const PhiloxBlocks blocks,
               state().take(context, static_cast<uint64_t>(made.num_elements())));
-    if (made.num_elements() > 0) MR_TRY(fill_integers(blocks, range, made, CancelProbe(context)));
+    if (made.num_elements() > 0) MR_TRY(fill_integers(context, blocks, range, made));
     return made;
   }
 };
@@ -196,8 +196,8 @@ class NoSeedKernel final : public Kernel {
     MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
     MR_ASSIGN(Tensor made, context.allocate(0, shape));
     if (made.num_elements() > 0) {
-      MR_TRY(fill_integers(stream_->reserve(blocks_for(made.num_elements())), IntegerRange(), made,
-                           CancelProbe(context)));
+      MR_TRY(fill_integers(context, stream_->reserve(blocks_for(made.num_elements())),
+                           IntegerRange(), made));
     }
     context.set_output(0, std::move(made));
     return {};

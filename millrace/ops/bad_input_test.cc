@@ -177,5 +177,47 @@ TEST_CASE("casts of what does not fit are the same everywhere") {
         Code::unimplemented);
 }
 
+TEST_CASE("rows, ranks and formats that small ops can't take are refused in TensorFlow's words") {
+  const Tensor x = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  const Tensor row = Tensor::of<float>({1, 2}, {9, 9});
+  CHECK(message("InplaceAdd", {x, one(1), row}) == "i must be a vector. []");
+  CHECK(message("InplaceAdd", {x, ints({1, 2}), row}) ==
+        "i and x shape doesn't match at index 0: [2] vs. [1,2]");
+  CHECK(message("InplaceSub", {x, ints({1}), Tensor::of<float>({1, 3}, {9, 9, 9})}) ==
+        "x and v shape doesn't match at index 1 : [3,2] vs. [1,3]");
+  CHECK(message("InplaceUpdate", {*Tensor::zeros(DType::f32, {0, 2}), ints({0}), row}) ==
+        "x has no row that i could name");
+  CHECK(message("LowerBound", {floats({1, 2}), row}) ==
+        "Shape must be rank 2 but is rank 1 for `sorted_inputs` argument");
+  CHECK(message("UpperBound", {x, row}) == "Leading dim_size of both tensors must match.");
+  CHECK(message("NthElement", {floats({1, 2}), one(5)}) ==
+        "Input must have last dimension > n = 5");
+  CHECK(message("NthElement", {floats({1, 2}), one(-1)}) == "n must be non-negative but is -1");
+  CHECK(message("ApproximateEqual", {floats({1, 2}), floats({1})}) ==
+        "x and y must be of the same shape. x shape: [2]. y shape: [1]");
+  CHECK(message("Fingerprint", {floats({1}), Tensor::scalar<std::string>("md5")}) ==
+        "Unsupported fingerprint method: md5");
+  CHECK(message("DataFormatDimMap", {ints({1})}, {{"src_format", AttrValue("NWC")}}) ==
+        "Source format must be of length 4 or 5, received src_format = NWC");
+  CHECK(message("DataFormatVecPermute", {ints({1, 2, 3})}) ==
+        "1D input must be of size 2 or 4, but got shape [3]");
+  CHECK(
+      message("DataFormatVecPermute", {ints({1, 2, 3, 4})}, {{"dst_format", AttrValue("NHWD")}}) ==
+      "Destination and source format must determine a permutation, got NHWC and NHWD");
+  const Tensor text = Tensor::vector<std::string>({"abc"});
+  CHECK(message("DecodePaddedRaw", {text, one(3)}, {{"out_type", DType::i16}}) ==
+        "fixed_length (3) must be a multiple of the size of out_type (2)");
+  CHECK(message("DecodePaddedRaw", {text, one(0)}, {{"out_type", DType::u8}}) ==
+        "fixed_length (0) must be greater than zero.");
+  const Attrs zlib{{"compression_type", AttrValue("ZLIB")}};
+  const std::string packed("\x78\x9c\xcb\x48\xcd\xc9\xc9\x07\x00\x06\x2c\x02\x15", 13);
+  CHECK(run_op(all_ops(), "DecodeCompressed", {Tensor::scalar(packed)}, zlib).value()[0] ==
+        Tensor::scalar<std::string>("hello"));
+  CHECK(message("DecodeCompressed", {Tensor::scalar(packed.substr(0, 9))}, zlib) != "");
+  CHECK(message("DecodeCompressed", {text}, zlib) != "");
+  CHECK(message("CheckNumericsV2", {floats({1.0f / 0.0f, -1.0f / 0.0f, 0.0f / 0.0f})},
+                {{"message", AttrValue("m")}}) == "m : Tensor had -Inf, +Inf, and NaN values");
+}
+
 }  // namespace
 }  // namespace millrace

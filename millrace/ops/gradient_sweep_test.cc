@@ -190,6 +190,7 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
         "RaggedTensorFromVariant RaggedTensorToVariant "
         "PreventGradient RandomGamma ReadVariableOp Real RefIdentity ResizeBicubic ResizeBilinear "
         "ResourceGather "
+        "ResourceGatherNd "
         "TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 "
         "TensorArrayScatterV3 "
         "TensorArraySplitV3 TensorArrayWriteV3");

@@ -20,6 +20,8 @@ Status register_array(OpRegistry& ops) {
   MR_TRY(register_depths(ops));
   MR_TRY(register_moves(ops));
   MR_TRY(register_patches(ops));
+  MR_TRY(register_inplace(ops));
+  MR_TRY(register_searches(ops));
   return register_beams(ops);
 }
 

@@ -62,6 +62,13 @@ Status register_depths(OpRegistry& ops);
 // Elements in another place: Roll, ReverseSequence, MirrorPad, MirrorPadGrad.
 Status register_moves(OpRegistry& ops);
 
+// Rows changed in the tensor that holds them: InplaceUpdate, InplaceAdd, InplaceSub; and tensors
+// that are made to be changed: Empty, DeepCopy, ParallelConcat.
+Status register_inplace(OpRegistry& ops);
+
+// Places in sorted rows: LowerBound, UpperBound.
+Status register_searches(OpRegistry& ops);
+
 // ExtractImagePatches.
 Status register_patches(OpRegistry& ops);
 

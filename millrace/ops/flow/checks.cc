@@ -122,7 +122,7 @@ class PrintTextKernel final : public Kernel {
 // --- CheckNumerics ---
 
 struct Found {
-  bool nan = false, infinity = false;
+  bool nan = false, infinity = false, below = false;  // below: -Inf
 };
 using FindLoop = Found (*)(const Tensor& tensor);
 
@@ -132,26 +132,46 @@ Found find_abnormal(const Tensor& tensor) {
   for (const T& value : tensor.flat<T>()) {
     const auto x = static_cast<cpu::Math<T>>(value);
     found.nan |= std::isnan(x);
-    found.infinity |= std::isinf(x);
+    found.infinity |= std::isinf(x) && x > 0;
+    found.below |= std::isinf(x) && x < 0;
   }
   return found;
 }
 
 Status check_numerics(KernelContext& context, FindLoop find, const std::string& message) {
   const Found found = find(context.input(0));
-  if (!found.nan && !found.infinity) return forward_first(context);
-  const std::string_view what = found.nan && found.infinity ? "Inf and NaN"
-                                : found.nan                 ? "NaN"
-                                                            : "Inf";
+  const bool is_infinite = found.infinity || found.below;
+  if (!found.nan && !is_infinite) return forward_first(context);
+  const std::string_view what = found.nan && is_infinite ? "Inf and NaN"
+                                : found.nan              ? "NaN"
+                                                         : "Inf";
   return invalid(message, " : Tensor had ", what, " values");
 }
 
+// The same with the infinities told apart.
+Status check_numerics_v2(KernelContext& context, FindLoop find, const std::string& message) {
+  const Found found = find(context.input(0));
+  std::vector<std::string_view> what;
+  if (found.below) what.push_back("-Inf");
+  if (found.infinity) what.push_back("+Inf");
+  if (found.nan) what.push_back("NaN");
+  if (what.empty()) return forward_first(context);
+  std::string told(what[0]);
+  for (size_t i = 1; i < what.size(); ++i) {
+    const bool is_last = i + 1 == what.size();
+    str_append(&told, what.size() > 2 ? "," : "", is_last ? " and " : " ", what[i]);
+  }
+  return invalid(message, " : Tensor had ", told, " values");
+}
+
 // What arrives is checked, too.
-Status check_gradient(GradContext& g) {
+Status check_gradient_by(GradContext& g, std::string_view op) {
   const std::string message = "Not a number (NaN) or infinity (Inf) values detected in gradient.";
-  g.set_input_grad(0, g.add("CheckNumerics", {g.grad()}, {{"message", message}}));
+  g.set_input_grad(0, g.add(op, {g.grad()}, {{"message", message}}));
   return {};
 }
+Status check_gradient(GradContext& g) { return check_gradient_by(g, "CheckNumerics"); }
+Status check_gradient_v2(GradContext& g) { return check_gradient_by(g, "CheckNumericsV2"); }
 
 }  // namespace
 
@@ -197,6 +217,22 @@ Status register_checks(OpRegistry& ops) {
       .stateful = true,
       .foldable = false,
       .cost = Cost::cheap,
+  }));
+  MR_TRY(ops.add({
+      .name = "CheckNumericsV2",
+      .doc =
+          "Its input, unchanged; fails with message, and which they are, if elements are infinite "
+          "or not numbers.",
+      .signature = "tensor: T -> output: T | T: floating, message: string",
+      .infer = infer::same_as_input,
+      .cpu = kernel_with(check_numerics_v2, cpu::loop_of_input<cpu::Floating>([]<class T>() {
+                           return &find_abnormal<T>;
+                         }),
+                         text("message")),
+      .grad = check_gradient_v2,
+      .stateful = true,
+      .foldable = false,
+      .examples = {"[1 -2] -> [1 -2] | message = 'm'"},
   }));
   return ops.add({
       .name = "CheckNumerics",

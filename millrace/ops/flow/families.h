@@ -20,7 +20,7 @@ Status register_control_flow(OpRegistry& ops);
 // their place (millrace/plan/lower.h).
 Status register_functional(OpRegistry& ops);
 
-// Looking at values in passing: Assert, Print, CheckNumerics.
+// Looking at values in passing: Assert, Print, CheckNumerics, CheckNumericsV2.
 Status register_checks(OpRegistry& ops);
 
 }  // namespace millrace

@@ -17,6 +17,8 @@ Status register_math(OpRegistry& ops) {
   MR_TRY(register_trigonometry(ops));
   MR_TRY(register_gammas(ops));
   MR_TRY(register_bessels(ops));
+  MR_TRY(register_integrals(ops));
+  MR_TRY(register_tolerant(ops));
   MR_TRY(register_complexes(ops));
   MR_TRY(register_bits(ops));
   MR_TRY(register_clipping(ops));

@@ -30,6 +30,12 @@ Status register_gammas(OpRegistry& ops);
 // Bessel functions: I, J, K and Y of orders 0 and 1.
 Status register_bessels(OpRegistry& ops);
 
+// Functions that are integrals: Dawsn, Expint, FresnelCos, FresnelSin, Spence.
+Status register_integrals(OpRegistry& ops);
+
+// What looks away: MulNoNan from what is no number, ApproximateEqual from a small distance.
+Status register_tolerant(OpRegistry& ops);
+
 // Complex numbers and their parts: Conj, Real, Imag, Angle, Complex, ComplexAbs.
 Status register_complexes(OpRegistry& ops);
 

@@ -7,6 +7,7 @@ Status register_nn(OpRegistry& ops) {
   MR_TRY(register_biases(ops));
   MR_TRY(register_softmaxes(ops));
   MR_TRY(register_rankings(ops));
+  MR_TRY(register_data_formats(ops));
   MR_TRY(register_convolutions(ops));
   MR_TRY(register_fused_convolutions(ops));
   MR_TRY(register_max_pools(ops));

@@ -24,6 +24,9 @@ Status register_softmaxes(OpRegistry& ops);
 // The largest of each row: TopK, TopKV2, InTopK, InTopKV2.
 Status register_rankings(OpRegistry& ops);
 
+// From one order of axes to another: DataFormatDimMap, DataFormatVecPermute.
+Status register_data_formats(OpRegistry& ops);
+
 // Filters that move over images and volumes: Conv2D, DepthwiseConv2dNative, Conv3D, and both
 // gradients of each.
 Status register_convolutions(OpRegistry& ops);

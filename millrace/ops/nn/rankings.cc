@@ -266,6 +266,73 @@ Status infer_in_top(InferContext& context) {
   return context.set_output(0, targets.merge(PartialShape{predictions.dim(0)}));
 }
 
+// --- NthElement ---
+
+Result<int64_t> wanted_rank(KernelContext& context) {
+  const Tensor &input = context.input(0), &n = context.input(1);
+  if (!n.shape().is_scalar()) return invalid("N must be scalar but has rank ", n.shape().rank());
+  MR_ASSIGN(const int64_t wanted, read_integer(n, "n"));
+  if (wanted < 0) return invalid("n must be non-negative but is ", wanted);
+  if (input.shape().rank() < 1)
+    return invalid("Input must be at least rank 1 but is rank ", input.shape().rank());
+  if (input.shape().dim(input.shape().rank() - 1) <= wanted)
+    return invalid("Input must have last dimension > n = ", wanted);
+  return wanted;
+}
+
+Result<Tensor> nth_element(KernelContext& context, Keys keys, bool reverse) {
+  MR_ASSIGN(int64_t wanted, wanted_rank(context));
+  const Tensor& input = context.input(0);
+  const auto dims = input.shape().dims();
+  const int64_t length = dims.back();
+  MR_ASSIGN(const Shape shape, Shape::create(dims.first(dims.size() - 1)));
+  MR_ASSIGN(Tensor out, context.allocate(0, shape));
+  if (!reverse) wanted = length - 1 - wanted;  // ranks begin with the largest
+  const size_t bytes = dtype_size(input.dtype());
+  const char* from = static_cast<const char*>(input.data());
+  char* to = static_cast<char*>(out.mutable_data());
+  std::vector<uint64_t> row(static_cast<size_t>(length));
+  std::vector<Ranked> ranked(row.size());
+  CancelProbe probe(context);
+  for (int64_t i = 0; i < out.num_elements(); ++i) {
+    keys(from, length, row.data());
+    for (size_t at = 0; at < row.size(); ++at) ranked[at] = {row[at], static_cast<int64_t>(at)};
+    std::nth_element(ranked.begin(), ranked.begin() + wanted, ranked.end());
+    const auto place = static_cast<size_t>(ranked[static_cast<size_t>(wanted)].place);
+    std::memcpy(to, from + place * bytes, bytes);
+    from += row.size() * bytes;
+    to += bytes;
+    if (!probe.go_on(length)) return probe.status();
+  }
+  return out;
+}
+
+Status infer_nth_element(InferContext& context) {
+  MR_TRY(context.input_of_rank(1, 0));
+  const PartialShape& input = context.input(0);
+  if (!input.has_rank()) return {};
+  if (input.rank() < 1) return invalid("Input must be at least rank 1 but is rank 0");
+  MR_ASSIGN(const auto wanted, constant_integers(context, 1, "n"));
+  const int64_t length = input.dim(input.rank() - 1);
+  if (wanted && length != kUnknownDim && length <= wanted->front())
+    return invalid("Input must have last dimension > n = ", wanted->front(), " but is ", length);
+  return context.set_output(
+      0, PartialShape::create(input.dims().first(static_cast<size_t>(input.rank() - 1))));
+}
+
+// Elements that are equal to the one that was picked share what arrives.
+Status nth_element_gradient(GradContext& g) {
+  const Endpoint last = g.scalar(DType::i32, -1);
+  const Endpoint picked = g.add("ExpandDims", {g.output(0), last});
+  const Endpoint is_picked =
+      g.add("Cast", {g.add("Equal", {picked, g.input(0)})}, {{"DstT", g.dtype(g.input(0))}});
+  const Endpoint number = g.add("ExpandDims", {g.add("Sum", {is_picked, last}), last});
+  const Endpoint arriving = g.add("ExpandDims", {g.grad(), last});
+  const Endpoint share = g.add("RealDiv", {is_picked, number});
+  g.set_input_grad(0, g.add("Mul", {share, arriving}));
+  return {};
+}
+
 }  // namespace
 
 Status register_rankings(OpRegistry& ops) {
@@ -304,6 +371,17 @@ Status register_rankings(OpRegistry& ops) {
       .not_differentiable = "its result is true or false",
       .examples = {"[[1 2 3] [3 2 1] [1 inf 0] [1 1 1]], [1 2 0 5] -> [true false false false] | "
                    "k = 2"},
+  }));
+  MR_TRY(ops.add({
+      .name = "NthElement",
+      .doc = "The element of each row that n are less than, or more than if reverse; NaN is the "
+             "largest.",
+      .signature = "input: T, n: int32 -> values: T | reverse: bool = false, T: real",
+      .infer = infer_nth_element,
+      .cpu = kernel_with(nth_element, keys, boolean("reverse")),
+      .grad = nth_element_gradient,
+      .examples = {"[[3 1 2] [6 5 4]], 1 -> [2 5]",
+                   "[[3 1 2] [6 5 4]], 0 -> [3 6] | reverse = true", "[7 7 1], 1 -> 7"},
   }));
   return ops.add({
       .name = "InTopKV2",

@@ -5,7 +5,8 @@ namespace millrace {
 Status register_parsing(OpRegistry& ops) {
   MR_TRY(register_examples(ops));
   MR_TRY(register_sequences(ops));
-  return register_records(ops);
+  MR_TRY(register_records(ops));
+  return register_packed(ops);
 }
 
 }  // namespace millrace

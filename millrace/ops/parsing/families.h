@@ -19,4 +19,7 @@ Status register_sequences(OpRegistry& ops);
 // Numbers, fields and tensors in bytes: DecodeRaw, DecodeCSV, ParseTensor, SerializeTensor.
 Status register_records(OpRegistry& ops);
 
+// Bytes of another length than they stand for: DecodePaddedRaw, DecodeCompressed.
+Status register_packed(OpRegistry& ops);
+
 }  // namespace millrace

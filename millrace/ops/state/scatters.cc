@@ -5,6 +5,7 @@
 #include "millrace/ops/loops/forward.h"
 #include "millrace/ops/loops/gather.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/nd_rows.h"
 #include "millrace/ops/loops/scatter_loops.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/families.h"
@@ -56,6 +57,26 @@ class ResourceGatherKernel final : public Kernel {
   const int64_t batch_dims_;
   VariableHandle variable_;
 };
+
+class ResourceGatherNdKernel final : public Kernel {
+ public:
+  explicit ResourceGatherNdKernel(const KernelSpec&) {}
+  Status run(KernelContext& context) override {
+    MR_ASSIGN(const Tensor params, variable_.value(context, context.output_dtype(0)));
+    return context.set_output(
+        0, gather_nd(params, context.input(1), BadIndices::are_errors, CancelProbe(context)));
+  }
+
+ private:
+  VariableHandle variable_;
+};
+
+// What arrives, added up at the slices that it came from.
+Status gather_nd_gradient(GradContext& g) {
+  const Endpoint shape = g.add("VariableShape", {g.input(0)}, {{"out_type", g.dtype(g.input(1))}});
+  g.set_input_grad(0, g.add("ScatterNd", {g.input(1), g.grad(), shape}));
+  return {};
+}
 
 class ResourceScatterKernel final : public Kernel {
  public:
@@ -146,6 +167,17 @@ Status register_scatters(OpRegistry& ops) {
       .infer = infer::unknown,
       .cpu = kernel_from<ResourceGatherKernel>(integer("batch_dims")),
       .grad = gather_gradient,
+      .stateful = true,
+      .foldable = false,
+  }));
+  MR_TRY(ops.add({
+      .name = "ResourceGatherNd",
+      .doc = "The slices of a variable that the rows of indices name, without reading the rest.",
+      .signature = "resource: resource, indices: Tindices -> output: dtype | dtype: type, "
+                   "Tindices: {int32, int64}",
+      .infer = infer::unknown,
+      .cpu = kernel_class<ResourceGatherNdKernel>(),
+      .grad = gather_nd_gradient,
       .stateful = true,
       .foldable = false,
   }));

@@ -8,7 +8,8 @@ Status register_text(OpRegistry& ops) {
   MR_TRY(register_regexes(ops));
   MR_TRY(register_pieces(ops));
   MR_TRY(register_combined(ops));
-  return register_ngrams(ops);
+  MR_TRY(register_ngrams(ops));
+  return register_fingerprints(ops);
 }
 
 }  // namespace millrace

@@ -28,4 +28,7 @@ Status register_combined(OpRegistry& ops);
 // Runs of words: StringNGrams.
 Status register_ngrams(OpRegistry& ops);
 
+// Fingerprint: a hash for each row of a tensor of any type.
+Status register_fingerprints(OpRegistry& ops);
+
 }  // namespace millrace

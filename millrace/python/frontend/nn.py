@@ -66,6 +66,7 @@ from millrace._ops.pools import (
     max_pool_with_argmax,
     pool,
 )
+from millrace._ops.volumes import avg_pool3d, conv3d, conv3d_transpose, max_pool3d
 from millrace._recurrent import rnn_cell
 from millrace._recurrent.dynamic import bidirectional_dynamic_rnn, dynamic_rnn, raw_rnn
 from millrace._recurrent.unrolling import static_bidirectional_rnn, static_rnn

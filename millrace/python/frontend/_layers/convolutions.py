@@ -1,4 +1,4 @@
-"""Layers of filters that move over images or along lines."""
+"""Layers of filters that move over volumes, images or along lines."""
 
 from millrace._graph.conversion import convert
 from millrace._layers.input_spec import InputSpec
@@ -8,11 +8,12 @@ from millrace._ops.arrays import shape as shape_of
 from millrace._ops.convolutions import conv2d_transpose as nn_conv2d_transpose
 from millrace._ops.convolutions import convolution
 from millrace._ops.layers import bias_add
+from millrace._ops.volumes import conv3d_transpose as nn_conv3d_transpose
 from millrace._state.initializers import zeros_initializer
 from millrace._values.tensor_shape import TensorShape
 
 _FORMATS = ("channels_last", "channels_first")
-_LETTERS = {1: "W", 2: "HW"}
+_LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def sizes_of(value, rank, name):
@@ -171,7 +172,7 @@ class Convolution(Layer):
             strides=self.strides,
             dilation_rate=self.dilation_rate,
             data_format=op_format(self.data_format, self.rank),
-            name="conv1d" if self.rank == 1 else "Conv2D",
+            name={1: "conv1d", 2: "Conv2D", 3: "Conv3D"}[self.rank],
         )
 
     def compute_output_shape(self, input_shape):
@@ -227,11 +228,25 @@ class Conv2D(Convolution):
     rank = 2
 
 
+class Conv3D(Convolution):
+    """activation(filters moved over volumes + bias).
+
+    Args: as for Conv2D, with three numbers where it takes two.
+
+    Called with a Tensor of shape [batch, depth, height, width, channels], or [batch, channels, depth,
+    height, width] if data_format is "channels_first".
+    """
+
+    rank = 3
+
+
 class Conv2DTranspose(Convolution):
     """The gradient of a Conv2D as a layer of its own, which makes images larger.
 
     Args: as for Conv2D, without dilations. Its kernel is of shape [height, width, filters, channels].
     """
+
+    transpose = staticmethod(nn_conv2d_transpose)
 
     def kernel_shape(self, channels):
         return [*self.kernel_size, self.filters, channels]
@@ -242,26 +257,37 @@ class Conv2DTranspose(Convolution):
         if None in sizes:
             seen = shape_of(inputs)
             first = self.data_format == "channels_first"
-            spatial = {2: 0, 3: 1} if first else {1: 0, 2: 1}
+            spatial = {axis + (2 if first else 1): axis for axis in range(self.rank)}
             for axis, size in enumerate(sizes):
                 if size is not None:
                     continue
                 place = spatial.get(axis)
                 sizes[axis] = seen[axis] if place is None else self.output_length(seen[axis], place)
             sizes = stack([convert(size) for size in sizes])
-        outputs = nn_conv2d_transpose(
+        outputs = type(self).transpose(
             inputs,
             self.kernel,
             sizes,
             strides=self.strides,
             padding=self.padding.upper(),
-            data_format=op_format(self.data_format, 2),
+            data_format=op_format(self.data_format, self.rank),
         )
         outputs.set_shape(known)
         return outputs
 
     def output_length(self, length, axis):
         return input_length(length, self.kernel_size[axis], self.padding, self.strides[axis])
+
+
+class Conv3DTranspose(Conv2DTranspose):
+    """The gradient of a Conv3D as a layer of its own, which makes volumes larger.
+
+    Args: as for Conv3D, without dilations. Its kernel is of shape [depth, height, width, filters,
+    channels].
+    """
+
+    rank = 3
+    transpose = staticmethod(nn_conv3d_transpose)
 
 
 def make_and_call(layer, inputs, settings):
@@ -323,6 +349,31 @@ def conv2d(
     return make_and_call(Conv2D, inputs, {**locals(), "_reuse": reuse})
 
 
+def conv3d(
+    inputs,
+    filters,
+    kernel_size,
+    strides=(1, 1, 1),
+    padding="valid",
+    data_format="channels_last",
+    dilation_rate=(1, 1, 1),
+    activation=None,
+    use_bias=True,
+    kernel_initializer=None,
+    bias_initializer=zeros_initializer(),
+    kernel_regularizer=None,
+    bias_regularizer=None,
+    activity_regularizer=None,
+    kernel_constraint=None,
+    bias_constraint=None,
+    trainable=True,
+    name=None,
+    reuse=None,
+):
+    """Conv3D, made and called; `name` is the variable scope, `reuse` as for dense."""
+    return make_and_call(Conv3D, inputs, {**locals(), "_reuse": reuse})
+
+
 def conv2d_transpose(
     inputs,
     filters,
@@ -345,3 +396,27 @@ def conv2d_transpose(
 ):
     """Conv2DTranspose, made and called; `name` is the variable scope, `reuse` as for dense."""
     return make_and_call(Conv2DTranspose, inputs, {**locals(), "_reuse": reuse})
+
+
+def conv3d_transpose(
+    inputs,
+    filters,
+    kernel_size,
+    strides=(1, 1, 1),
+    padding="valid",
+    data_format="channels_last",
+    activation=None,
+    use_bias=True,
+    kernel_initializer=None,
+    bias_initializer=zeros_initializer(),
+    kernel_regularizer=None,
+    bias_regularizer=None,
+    activity_regularizer=None,
+    kernel_constraint=None,
+    bias_constraint=None,
+    trainable=True,
+    name=None,
+    reuse=None,
+):
+    """Conv3DTranspose, made and called; `name` is the variable scope, `reuse` as for dense."""
+    return make_and_call(Conv3DTranspose, inputs, {**locals(), "_reuse": reuse})

@@ -10,6 +10,7 @@ from millrace._layers.convolutions import (
 from millrace._layers.input_spec import InputSpec
 from millrace._layers.layer import Layer
 from millrace._ops.pools import avg_pool, avg_pool1d, max_pool, max_pool1d
+from millrace._ops.volumes import avg_pool3d, max_pool3d
 from millrace._values.tensor_shape import TensorShape
 
 
@@ -89,6 +90,20 @@ class AveragePooling2D(_Pooling):
     pooling = staticmethod(avg_pool)
 
 
+class MaxPooling3D(_Pooling):
+    """The largest of each window over volumes; arguments as for MaxPooling2D, with three numbers."""
+
+    rank = 3
+    pooling = staticmethod(max_pool3d)
+
+
+class AveragePooling3D(_Pooling):
+    """The average of each window over volumes; arguments as for MaxPooling2D, with three numbers."""
+
+    rank = 3
+    pooling = staticmethod(avg_pool3d)
+
+
 def max_pooling1d(
     inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None
 ):
@@ -115,3 +130,17 @@ def average_pooling2d(
 ):
     """AveragePooling2D, made and called."""
     return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+def max_pooling3d(
+    inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None
+):
+    """MaxPooling3D, made and called."""
+    return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+def average_pooling3d(
+    inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None
+):
+    """AveragePooling3D, made and called."""
+    return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)

@@ -5,6 +5,7 @@ from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._ops.arrays import concat, expand_dims, reverse, squeeze
 from millrace._ops.layers import one_of
+from millrace._ops.volumes import conv3d
 
 __all__ = [
     "atrous_conv2d",
@@ -313,15 +314,17 @@ def convolution(
     filters=None,
     dilations=None,
 ):
-    """Moves filters over images or along lines: conv2d or conv1d by the rank of its input.
+    """Moves filters over volumes, images or along lines: conv3d, conv2d or conv1d by the rank of its
+    input.
 
     Args:
-      input: a Tensor of 3 or 4 axes.
+      input: a Tensor of 3 to 5 axes.
       filter: [..., channels, outputs]; `filters` is the newer name.
       padding: as for conv2d.
       strides, dilation_rate: a list with a number for each spatial axis, or one number for all.
       name: a name for the node.
-      data_format: "NWC", "NCW", "NHWC" or "NCHW"; None for channels in the last axis.
+      data_format: "NWC", "NCW", "NHWC", "NCHW", "NDHWC" or "NCDHW"; None for channels in the last
+        axis.
       dilations: the newer name of dilation_rate.
 
     Raises:
@@ -346,8 +349,13 @@ def convolution(
             return conv1d(
                 input, filters, strides, padding, None, data_format, scope, dilations=rate
             )
+        if rank == 5:
+            return conv3d(
+                input, filters, strides, padding, data_format or "NDHWC", rate, name=scope
+            )
         raise ValueError(
-            f"convolution needs an input of 3 or 4 axes (lines or images), not of shape {input.shape}"
+            "convolution needs an input of 3 to 5 axes (lines, images or volumes), not of shape "
+            f"{input.shape}"
         )
 
 

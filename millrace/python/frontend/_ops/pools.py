@@ -6,6 +6,7 @@ from millrace._graph.default_graph import name_scope
 from millrace._ops.arrays import expand_dims, squeeze
 from millrace._ops.convolutions import as_one, four_of, paddings
 from millrace._ops.layers import one_of
+from millrace._ops.volumes import avg_pool3d, max_pool3d
 from millrace._values import dtypes
 
 __all__ = [
@@ -161,16 +162,17 @@ def pool(
     data_format=None,
     dilations=None,
 ):
-    """The largest or the average of each window, over images or along lines.
+    """The largest or the average of each window, over volumes, images or along lines.
 
     Args:
-      input: a Tensor of 3 or 4 axes.
+      input: a Tensor of 3 to 5 axes.
       window_shape, strides: a list with a number for each spatial axis; strides are 1 if None.
       pooling_type: "MAX" or "AVG".
       padding: "SAME" or "VALID".
       dilation_rate: must be 1.
       name: the name scope.
-      data_format: "NWC", "NCW", "NHWC" or "NCHW"; None for channels in the last axis.
+      data_format: "NWC", "NCW", "NHWC", "NCHW", "NDHWC" or "NCDHW"; None for channels in the last
+        axis.
 
     Raises:
       ValueError: if the rank or the type is another. NotImplementedError: for dilated windows.
@@ -178,16 +180,16 @@ def pool(
     rate = one_of("dilations", dilations, "dilation_rate", dilation_rate)
     if rate is not None and any(each != 1 for each in ([rate] if isinstance(rate, int) else rate)):
         raise NotImplementedError("pool has no dilated windows: leave dilation_rate out")
-    kinds = {"MAX": (max_pool, max_pool1d), "AVG": (avg_pool, avg_pool1d)}
+    kinds = {"MAX": (max_pool1d, max_pool, max_pool3d), "AVG": (avg_pool1d, avg_pool, avg_pool3d)}
     if pooling_type not in kinds:
         raise ValueError(f"pooling_type must be MAX or AVG, not {pooling_type!r}")
     with name_scope(name, f"{pooling_type.lower()}_pool", [input]):
         input = convert(input, name="input")
-        if input.shape.ndims not in (3, 4):
+        if input.shape.ndims not in (3, 4, 5):
             raise ValueError(
-                f"pool needs an input of 3 or 4 axes (lines or images), not of shape {input.shape}"
+                "pool needs an input of 3 to 5 axes (lines, images or volumes), not of shape "
+                f"{input.shape}"
             )
-        over_images, along_lines = kinds[pooling_type]
-        pooling = over_images if input.shape.ndims == 4 else along_lines
-        default_format = "NHWC" if input.shape.ndims == 4 else "NWC"
+        pooling = kinds[pooling_type][input.shape.ndims - 3]
+        default_format = ["NWC", "NHWC", "NDHWC"][input.shape.ndims - 3]
         return pooling(input, window_shape, strides, padding, data_format or default_format)

@@ -7,6 +7,7 @@
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/flow/families.h"
 #include "millrace/ops/image/families.h"
+#include "millrace/ops/linalg/families.h"
 #include "millrace/ops/lists/families.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/nn/families.h"
@@ -17,6 +18,7 @@
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/script/families.h"
 #include "millrace/ops/sparse/families.h"
+#include "millrace/ops/spectral/families.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/summary/families.h"
 #include "millrace/ops/tables/families.h"
@@ -49,6 +51,7 @@ std::span<const OpRoom> op_rooms() {
       {"sparse", register_sparse},
       {"ctc", register_ctc},
       {"ragged", register_ragged},
+      {"linalg", register_linalg},   {"spectral", register_spectral},
       {"script", register_script},
       {"collective", register_collective},
   };

@@ -39,6 +39,7 @@ millrace_find(ZLIB "zlib1g-dev")
 millrace_find(PNG "libpng-dev")
 millrace_find(JPEG "libjpeg62-turbo-dev")
 millrace_find(yaml-cpp "libyaml-cpp-dev" CONFIG)
+millrace_find(Eigen3 "libeigen3-dev" CONFIG)
 
 if(MILLRACE_TESTS)
   millrace_find(doctest "doctest-dev" CONFIG)

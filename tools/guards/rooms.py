@@ -23,6 +23,8 @@ FLOORS = [
             "ops/flow",
             "ops/transfer",
             "ops/nn",
+            "ops/linalg",
+            "ops/spectral",
             "ops/training",
             "ops/files",
             "ops/exchange",

@@ -67,6 +67,7 @@ from millrace._ops.linear_algebra import matmul, tensordot
 from millrace._ops.matrices import *
 from millrace._ops.matrices import tensor_diag as diag
 from millrace._ops.matrices import tensor_diag_part as diag_part
+from millrace._ops.matrix_solving import *
 from millrace._ops.operators import python2_divide as div
 from millrace._ops.operators import true_divide as truediv
 from millrace._ops.parsing import *
@@ -275,7 +276,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 _MODULES = frozenset(
     "app bitwise compat contrib debugging dtypes errors estimator flags gfile graph_util image "
     "initializers keras layers linalg logging lookup losses math metrics nn python_io "
-    "quantization queue random raw_ops regularizers saved_model sets sparse strings summary test train "
+    "quantization queue random raw_ops regularizers saved_model sets sparse signal spectral strings summary test train "
     "xla".split()
 )
 

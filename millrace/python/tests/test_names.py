@@ -76,6 +76,8 @@ MODULES = {
     "saved_model.signature_constants": "PREDICT_METHOD_NAME",
     "sets": "union",
     "sparse": "reorder",
+    "signal": "rfft",
+    "spectral": "dct",
     "strings": "join",
     "summary": "scalar",
     "test": "TestCase",

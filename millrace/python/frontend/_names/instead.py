@@ -30,11 +30,8 @@ ADVICE = {
     "metrics": "fetch predictions and labels, and measure them in NumPy",
     "profiler": "RunOptions(trace_level=RunOptions.FULL_TRACE) and RunMetadata tell when nodes ran",
     "saved_model": _SAVE,
-    "spectral": _NUMPY,
+    
     "signal": _NUMPY,
-    "fft": _NUMPY,
-    "svd": _NUMPY,
-    "self_adjoint_eig": _NUMPY,
     "tpu": _CPU,
     "contrib.cudnn_rnn": _CPU,
     "contrib.tpu": _CPU,

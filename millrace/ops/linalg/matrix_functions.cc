@@ -1,0 +1,160 @@
+// Part of families.h: register_matrix_functions.
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <cmath>
+#include <limits>
+#include <unsupported/Eigen/MatrixFunctions>
+
+#include "millrace/ops/linalg/eigen.h"
+#include "millrace/ops/linalg/families.h"
+#include "millrace/ops/linalg/gradients.h"
+
+namespace millrace {
+namespace {
+
+template <class T>
+using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+
+using FunctionLoop = Status (*)(KernelContext& context, const Batch& batch, const Tensor& a,
+                                Tensor& made);
+
+// of(from, to) for each matrix; what has elements that are not finite gives NaN.
+template <class T, class Of>
+Status each_function(KernelContext& context, const Batch& batch, const Tensor& a, Tensor& made,
+                     Of of) {
+  const int64_t n = batch.rows;
+  return each_matrix(context, batch.count, 30 * cubed(n), [&](int64_t i) -> Status {
+    const Dense<T> from = matrix_at<T>(a, i, n, n);
+    auto to = matrix_at<T>(made, i, n, n);
+    if (from.allFinite()) return of(from, to);
+    to.setConstant(T(std::numeric_limits<typename Eigen::NumTraits<T>::Real>::quiet_NaN()));
+    return {};
+  });
+}
+
+template <class T>
+Status exponential_of(KernelContext& context, const Batch& batch, const Tensor& a, Tensor& made) {
+  return each_function<T>(context, batch, a, made, [](const Dense<T>& from, auto& to) -> Status {
+    to = from.exp();
+    return {};
+  });
+}
+
+template <class T>
+Status square_root_of(KernelContext& context, const Batch& batch, const Tensor& a, Tensor& made) {
+  return each_function<T>(context, batch, a, made, [](const Dense<T>& from, auto& to) -> Status {
+    to = from.sqrt();
+    return {};
+  });
+}
+
+// Of an upper triangle, in place.
+template <class C>
+void take_root(Dense<C>& t) {
+  for (int64_t j = 0; j < t.cols(); ++j) {
+    t(j, j) = std::sqrt(t(j, j));
+    for (int64_t i = j - 1; i >= 0; --i) {
+      C rest = t(i, j);
+      for (int64_t k = i + 1; k < j; ++k) rest -= t(i, k) * t(k, j);
+      t(i, j) = rest / (t(i, i) + t(j, j));
+    }
+  }
+}
+
+// The points of Gauss and Legendre on [0, 1], seven of them, and their weights.
+struct Node {
+  double point, weight;
+};
+constexpr Node kNodes[] = {
+    {0.025446043828620736, 0.064742483084434851}, {0.12923440720030277, 0.13985269574463832},
+    {0.29707742431130141, 0.19091502525255947},   {0.5, 0.20897959183673470},
+    {0.70292257568869859, 0.19091502525255947},   {0.87076559279969723, 0.13985269574463832},
+    {0.97455395617137926, 0.064742483084434851}};
+
+// By roots of the triangle of Schur until it is near the identity, and then by
+// log(I + X) = the sum of w X (I + x X)^-1 over the points x and weights w of Gauss and Legendre.
+// Eigen's own goes on taking roots for ever where an eigenvalue is 0.
+template <class C>
+Status logarithm_of(KernelContext& context, const Batch& batch, const Tensor& a, Tensor& made) {
+  using Real = typename C::value_type;
+  return each_function<C>(context, batch, a, made, [](const Dense<C>& from, auto& to) -> Status {
+    const Eigen::ComplexSchur<Dense<C>> schur(from);
+    if (schur.info() != Eigen::Success)
+      return invalid("the Schur form of a matrix was not found; the input might not be valid");
+    Dense<C> t = schur.matrixT().template triangularView<Eigen::Upper>();
+    if ((t.diagonal().array() == C(0)).any())
+      return invalid("a matrix with an eigenvalue of 0 has no logarithm");
+    const int64_t n = t.rows();
+    const Dense<C> one = Dense<C>::Identity(n, n);
+    constexpr int kMostRoots = 100;
+    int roots = 0;
+    for (; roots < kMostRoots && !((t - one).cwiseAbs().colwise().sum().maxCoeff() < 0.25); ++roots)
+      take_root(t);
+    const Dense<C> x = t - one;
+    Dense<C> sum = Dense<C>::Zero(n, n);
+    for (const Node& node : kNodes) {
+      const Dense<C> below = one + C(static_cast<Real>(node.point)) * x;
+      sum += C(static_cast<Real>(node.weight)) *
+             below.template triangularView<Eigen::Upper>().solve(x);
+    }
+    sum *= C(std::ldexp(Real(1), roots));
+    to = schur.matrixU() * sum * schur.matrixU().adjoint();
+    return {};
+  });
+}
+
+Status function(KernelContext& context, FunctionLoop loop) {
+  MR_ASSIGN(const Batch batch, square_batch_of(context.input(0), 0));
+  MR_ASSIGN(const Tensor a, wide_input(context, 0));
+  MR_ASSIGN(Tensor made, Tensor::allocate(a.dtype(), a.shape()));
+  if (made.num_elements() > 0) MR_TRY(loop(context, batch, a, made));
+  return give(context, 0, made);
+}
+
+struct LogarithmLoop {
+  Result<FunctionLoop> read(const KernelSpec& spec) const {
+    return spec.inputs[0].dtype == DType::c128 ? &logarithm_of<std::complex<double>>
+                                               : &logarithm_of<std::complex<float>>;
+  }
+};
+
+constexpr const char* kAnyType =
+    "input: T -> output: T | T: {double, float, half, complex64, "
+    "complex128}";
+
+}  // namespace
+
+Status register_matrix_functions(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "MatrixExponential",
+      .doc = "The exponential of each matrix: I + A + A^2 / 2 + A^3 / 6 and so on.",
+      .signature = kAnyType,
+      .infer = infer_square,
+      .cpu = kernel_with(function, wide_loop([]<class T>() { return &exponential_of<T>; })),
+      .grad = grad::matrix_function,
+      .cost = Cost::heavy,
+      .examples = {"[[0 1] [0 0]] -> [[1 1] [0 1]]", "[[[0]]] -> [[[1]]]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "MatrixLogarithm",
+      .doc = "The matrix whose exponential each matrix is, by the principal logarithm.",
+      .signature = "input: T -> output: T | T: {complex64, complex128}",
+      .infer = infer_square,
+      .cpu = kernel_with(function, LogarithmLoop{}),
+      .grad = grad::matrix_function,
+      .cost = Cost::heavy,
+      .examples = {"[[1 1] [0 1]] -> [[0 1] [0 0]]", "[[[1]]] -> [[[0]]]"},
+  }));
+  return ops.add({
+      .name = "MatrixSquareRoot",
+      .doc = "The matrix whose square each matrix is, by the principal root.",
+      .signature = kAnyType,
+      .infer = infer_square,
+      .cpu = kernel_with(function, wide_loop([]<class T>() { return &square_root_of<T>; })),
+      .grad = grad::matrix_function,
+      .cost = Cost::heavy,
+      .examples = {"[[4 0] [0 9]] -> [[2 0] [0 3]]", "[[[5 4] [4 5]]] -> [[[2 1] [1 2]]]"},
+  });
+}
+
+}  // namespace millrace

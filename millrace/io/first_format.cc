@@ -1,5 +1,6 @@
 #include "millrace/io/first_format.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "millrace/format/shape_codec.h"
@@ -28,7 +29,7 @@ constexpr uint64_t kMostMessageBytes = (uint64_t{1} << 31) - 1;
 constexpr uint64_t kHeadBytes = 1 << 10;
 
 template <class... Parts>
-Status damaged(const Parts&... parts) {
+Status unreadable(const Parts&... parts) {
   return error(Code::data_loss, parts...);
 }
 
@@ -137,7 +138,7 @@ Result<Tensor> read_texts(wire::Reader reader, uint32_t number, const Shape& sha
     count += field.is(number, wire::WireType::bytes) ? 1 : 0;
   MR_TRY(counting.status());
   if (count != shape.num_elements())
-    return damaged(count, " strings are there; the slice has ", shape.num_elements());
+    return unreadable(count, " strings are there; the slice has ", shape.num_elements());
   MR_ASSIGN(Tensor tensor, Tensor::allocate(DType::string, shape));
   auto into = tensor.mutable_flat<std::string>().begin();
   for (wire::Field field; reader.next(&field);)
@@ -152,7 +153,7 @@ Result<Tensor> read_elements(wire::Reader reader, DType dtype, const Shape& shap
   uint64_t held = 0;
   MR_TRY(each_element(reader, field, size, [&](std::string_view bytes) { held += bytes.size(); }));
   if (held % size != 0 || held / size != static_cast<uint64_t>(shape.num_elements())) {
-    return damaged(held / size, " elements are there; the slice has ", shape.num_elements());
+    return unreadable(held / size, " elements are there; the slice has ", shape.num_elements());
   }
   MR_ASSIGN(Tensor tensor, Tensor::allocate(dtype, shape));
   char* into = static_cast<char*>(tensor.mutable_data());
@@ -181,7 +182,7 @@ Result<std::pair<std::string, ListedTensor>> read_listed(wire::Reader reader) {
   }
   MR_TRY(reader.status());
   if (!fits_first_format(tensor.dtype))
-    return damaged("'", found.first, "' is of ", dtype_name(tensor.dtype));
+    return unreadable("'", found.first, "' is of ", dtype_name(tensor.dtype));
   return found;
 }
 
@@ -215,7 +216,7 @@ Result<ListedTensors> read_contents(wire::Reader reader) {
 template <class T>
 Result<T> or_damaged(Result<T> read, std::string_view what) {
   if (read.ok() || read.status().code() != Code::invalid_argument) return read;
-  return damaged(what, ": ", read.status().message());
+  return unreadable(what, ": ", read.status().message());
 }
 
 }  // namespace
@@ -281,7 +282,7 @@ Result<Tensor> decode_slice(std::string_view bytes, DType dtype, const Shape& sh
       MR_TRY(saved.status());
     }
     MR_TRY(reader.status());
-    return damaged("a slice has no elements in it");
+    return unreadable("a slice has no elements in it");
   };
   return or_damaged(read(), "a slice");
 }

@@ -119,10 +119,6 @@ class ObjectGraph:
                         self.edges.append([])
                     self.slots.append((number, original, slot, added))
 
-    def number_of(self, item):
-        """The number of an object; None if it is not below the root."""
-        return self._numbers.get(id(item))
-
     def key_of(self, number):
         """The name in the checkpoint of the variable with this number."""
         path = self._paths[number]

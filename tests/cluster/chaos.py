@@ -24,7 +24,12 @@ from bounds import DEADLINE, ROOT  # noqa: E402
 from conftest import Cluster  # noqa: E402
 
 PROGRAM = ROOT / "tests" / "cluster" / "trainer.py"
-MODES = {"async": [], "sync": ["--sync"], "all-reduce": ["--all-reduce"]}
+MODES = {
+    "async": [],
+    "sync": ["--sync"],
+    "lockstep": ["--lockstep"],
+    "all-reduce": ["--all-reduce"],
+}
 
 
 class Broken(AssertionError):

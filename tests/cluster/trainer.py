@@ -58,12 +58,49 @@ def train_as_equals(config, server, options):
     print("ended")
 
 
+def train_in_lockstep(config, server, options):
+    """Trains with variables on ps, all workers in step with each other, until the chief names the last one."""
+    workers, index = len(config["cluster"]["worker"]), config["task"]["index"]
+    with tf.device(
+        tf.train.replica_device_setter(
+            cluster=config["cluster"], worker_device=f"/job:worker/task:{index}"
+        )
+    ):
+        loss = squared_error()
+        step = tf.train.get_or_create_global_step()
+        optimizer = tf.train.LockstepOptimizer(
+            tf.train.GradientDescentOptimizer(0.05), workers, index
+        )
+        train = optimizer.minimize(loss, global_step=step)
+        last = tf.get_variable("last", [], tf.int64, tf.constant_initializer(1 << 40))
+        name_last = last.assign(step + 5)
+    with tf.train.MonitoredTrainingSession(
+        server.target,
+        is_chief=index == 0,
+        checkpoint_dir=options.checkpoints,
+        save_checkpoint_secs=None,
+        save_checkpoint_steps=20,
+        max_wait_secs=50,
+    ) as session:
+        at, end, named = 0, 1, False
+        while at < end:
+            _, value = session.run([train, loss])
+            # Nobody can finish the next step alone, so all see the same.
+            at, end = session.run([step, last])
+            print(f"step {at} loss {value:.6f}")
+            if index == 0 and not named and os.path.exists(options.until):
+                session.run(name_last)
+                named = True
+    print("ended")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--until", required=True, help="trains until this file is there")
     parser.add_argument("--checkpoints", help="a folder for checkpoints")
     parser.add_argument("--sync", action="store_true", help="all workers in step with each other")
     parser.add_argument("--all-reduce", action="store_true", help="without ps, by all-reduce")
+    parser.add_argument("--lockstep", action="store_true", help="in step, by LockstepOptimizer")
     options = parser.parse_args()
     tf.logging.set_verbosity(tf.logging.INFO)
 
@@ -75,6 +112,8 @@ def main():
         server.join()
     if options.all_reduce:
         return train_as_equals(config, server, options)
+    if options.lockstep:
+        return train_in_lockstep(config, server, options)
     setter = tf.train.replica_device_setter(
         cluster=config["cluster"], worker_device=f"/job:worker/task:{index}"
     )

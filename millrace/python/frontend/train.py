@@ -75,6 +75,7 @@ from millrace._supervised.hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from millrace._supervised.lockstep import LockstepOptimizer
 from millrace._supervised.monitored_session import MonitoredSession, SingularMonitoredSession
 from millrace._supervised.saving_hooks import (
     CheckpointSaverHook,

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 
 from loop_programs import LOOP_PROGRAMS
+from sparse_programs import SPARSE_PROGRAMS
 
 UNARY = """abs cos erf erfc exp expm1 lgamma log log1p negative reciprocal rsqrt sigmoid sign sin sqrt square
 tan tanh""".split()
@@ -273,6 +274,7 @@ PROGRAMS = [
     normalizations,
     images,
     *LOOP_PROGRAMS,
+    *SPARSE_PROGRAMS,
 ]
 
 

@@ -67,13 +67,15 @@ std::string type_of(std::string_view device) {
 class Compiler {
  public:
   Compiler(const Graph& graph, const DeviceContext& device, KernelCache& kernels,
-           ClientTransfers transfers, const MakeTransfer& make_transfer)
+           ClientTransfers transfers, const MakeTransfer& make_transfer,
+           const std::shared_ptr<FunctionSpace>& functions)
       : graph_(graph),
         device_(device),
         device_type_(type_of(device.name)),
         cache_(kernels),
         transfers_(transfers),
         make_transfer_(make_transfer),
+        functions_(functions),
         layout_(std::make_unique<Layout>()) {}
 
   Result<std::unique_ptr<const Layout>> compile() && {
@@ -291,6 +293,8 @@ class Compiler {
                           .random = device_.random};
     auto made = (*kernel_factory(node))(spec);
     if (!made.ok()) return made.status().then(str_cat("\n\t [[{{node ", node.name, "}}]]"));
+    if (auto* caller = dynamic_cast<FunctionCaller*>(made->get()))
+      caller->give_functions(functions_);
     return made;
   }
 
@@ -337,6 +341,7 @@ class Compiler {
   KernelCache& cache_;
   const ClientTransfers transfers_;
   const MakeTransfer& make_transfer_;
+  const std::shared_ptr<FunctionSpace>& functions_;
 
   std::vector<NodeId> order_;
   FrameTable loops_;
@@ -350,8 +355,10 @@ class Compiler {
 
 Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::compile(
     const Graph& graph, const DeviceContext& device, KernelCache& kernels,
-    ClientTransfers transfers, const MakeTransfer& make_transfer) {
-  MR_ASSIGN(auto layout, Compiler(graph, device, kernels, transfers, make_transfer).compile());
+    ClientTransfers transfers, const MakeTransfer& make_transfer,
+    const std::shared_ptr<FunctionSpace>& functions) {
+  MR_ASSIGN(auto layout,
+            Compiler(graph, device, kernels, transfers, make_transfer, functions).compile());
   return std::shared_ptr<const CompiledGraph>(new CompiledGraph(std::move(layout)));
 }
 

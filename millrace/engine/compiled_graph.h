@@ -17,6 +17,7 @@
 #include "millrace/base/mutex.h"
 #include "millrace/base/result.h"
 #include "millrace/graph/graph.h"
+#include "millrace/op/function_space.h"
 #include "millrace/op/kernel.h"
 
 namespace millrace {
@@ -51,10 +52,11 @@ class CompiledGraph {
   // `graph` holds the nodes of one device; `make_transfer`, if there is one, is asked about those
   // that go through the rendezvous. Errors: INVALID_ARGUMENT from a kernel's construction,
   // with the node's name, or for a cycle or a loop that is not well formed; UNIMPLEMENTED for an op
-  // without a kernel here.
+  // without a kernel here. `functions` is for kernels that call some; null: they have none to call.
   static Result<std::shared_ptr<const CompiledGraph>> compile(
       const Graph& graph, const DeviceContext& device, KernelCache& kernels,
-      ClientTransfers transfers, const MakeTransfer& make_transfer = {});
+      ClientTransfers transfers, const MakeTransfer& make_transfer = {},
+      const std::shared_ptr<FunctionSpace>& functions = nullptr);
   ~CompiledGraph();
 
   // The rendezvous keys of feeds and fetches in order of slots; empty with by_rendezvous. Two nodes

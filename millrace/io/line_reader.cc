@@ -9,7 +9,7 @@ Result<bool> LineReader::refill() {
   offset_ += bytes_.size();
   at_ = 0;
   bytes_.resize(kPiece);
-  MR_ASSIGN(const size_t some, file_->read(offset_, bytes_));
+  MR_ASSIGN(const size_t some, source_->read(bytes_));
   bytes_.resize(some);
   return some > 0;
 }

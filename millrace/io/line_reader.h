@@ -6,6 +6,7 @@
 #include <string>
 
 #include "millrace/base/files.h"
+#include "millrace/io/byte_source.h"
 
 namespace millrace::io {
 
@@ -14,22 +15,24 @@ class LineReader {
   // A file without line ends must not fill memory.
   static constexpr size_t kLongestLine = size_t{64} << 20;
 
-  explicit LineReader(std::unique_ptr<ReadableFile> file) : file_(std::move(file)) {}
+  explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+  explicit LineReader(std::unique_ptr<ReadableFile> file)
+      : LineReader(bytes_of(std::move(file), Packing::none)) {}
 
   // The next line, in `line`; false at the end of the file.
   // Errors: INVALID_ARGUMENT for one of more than 64 MiB; what the disk says.
   Result<bool> next(std::string* line);
-  // Where in the file the next line begins.
+  // Where among the unpacked bytes the next line begins.
   uint64_t offset() const { return offset_ + at_; }
 
  private:
   // Reads more, once all of `bytes_` was taken. False at the end of the file.
   Result<bool> refill();
 
-  const std::unique_ptr<ReadableFile> file_;
+  const std::unique_ptr<ByteSource> source_;
   std::string bytes_;    // read, not all taken
   size_t at_ = 0;        // what of it was taken
-  uint64_t offset_ = 0;  // where in the file `bytes_` begins
+  uint64_t offset_ = 0;  // where among all bytes `bytes_` begins
 };
 
 }  // namespace millrace::io

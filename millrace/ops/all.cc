@@ -3,6 +3,7 @@
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/collective/families.h"
 #include "millrace/ops/ctc/families.h"
+#include "millrace/ops/data/families.h"
 #include "millrace/ops/exchange/families.h"
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/flow/families.h"
@@ -52,7 +53,7 @@ std::span<const OpRoom> op_rooms() {
       {"ctc", register_ctc},
       {"ragged", register_ragged},
       {"linalg", register_linalg},   {"spectral", register_spectral},
-      {"script", register_script},
+      {"data", register_data},       {"script", register_script},
       {"collective", register_collective},
   };
   return kRooms;

@@ -6,6 +6,7 @@
 
 #include "millrace/base/shown.h"
 #include "millrace/op/rendezvous.h"
+#include "millrace/plan/names_function.h"
 #include "millrace/plan/node_map.h"
 #include "millrace/plan/step_graph.h"
 
@@ -45,6 +46,7 @@ class StepCutter {
     for (NodeId id : kept_) {
       MR_ASSIGN(const NodeId copy, step_.graph.add_copy(whole_[id]));
       new_ids_.set(id, copy);
+      if (names_function(whole_[id])) step_.graph.set_functions(whole_.functions());
     }
     for (NodeId id : kept_) MR_TRY(connect(whole_[id]));
     MR_TRY(add_sends());

@@ -7,6 +7,7 @@
 
 #include "millrace/op/device_name.h"
 #include "millrace/plan/control_loops.h"
+#include "millrace/plan/names_function.h"
 
 namespace millrace {
 namespace {
@@ -64,7 +65,9 @@ class Cutter {
       parts_[i].graph.reserve(sizes[i]);
     }
     for (const Node& node : whole_.nodes()) {
-      MR_ASSIGN(new_ids_[node.id], part_of(node.id).add_copy(node));
+      Graph& part = part_of(node.id);
+      MR_ASSIGN(new_ids_[node.id], part.add_copy(node));
+      if (names_function(node)) part.set_functions(whole_.functions());
     }
     for (const Node& node : whole_.nodes()) MR_TRY(connect(node));
     return std::move(parts_);

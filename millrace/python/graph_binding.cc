@@ -10,6 +10,8 @@
 
 #include <pybind11/stl.h>
 
+#include "millrace/graph/function.h"
+#include "millrace/graph/function_of.h"
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
 #include "millrace/python/graph_core.h"
@@ -106,6 +108,38 @@ py::list nodes_to_import(const OpLibrary& library, const py::bytes& data,
                          [](const AttrValue& value) { return py::cast(value); });
 }
 
+using Outputs = std::vector<std::pair<NodeId, int>>;
+
+std::vector<Endpoint> outputs_at(const GraphCore& core, const Outputs& endpoints) {
+  std::vector<Endpoint> made;
+  for (const auto& [node, output] : endpoints) made.push_back(output_at(core, node, output));
+  return made;
+}
+
+// Writes the nodes of `core` down as a function of `target`.
+void define_function(const GraphCore& core, const std::string& name, std::vector<NodeId> arguments,
+                     const Outputs& returns, std::vector<NodeId> control_returns,
+                     GraphCore& target) {
+  const FunctionOutline outline{name, std::move(arguments), outputs_at(core, returns),
+                                std::move(control_returns)};
+  check_argument(add_function(target.functions, check_argument(function_of(core.graph(), outline)),
+                              core.graph().ops()));
+}
+
+// Writes down what some outputs need as a function without arguments.
+void define_by_value(GraphCore& core, const std::string& name, const Outputs& returns) {
+  check_argument(
+      add_function(core.functions,
+                   check_argument(function_by_value(core.graph(), name, outputs_at(core, returns))),
+                   core.graph().ops()));
+}
+
+// Takes over the functions of a GraphDef.
+void add_functions(GraphCore& core, const py::bytes& data) {
+  for (wire::FunctionDef& function : parsed(data).functions)
+    check_argument(add_function(core.functions, std::move(function), core.graph().ops()));
+}
+
 py::object view(const GraphCore& core, NodeId id, int32_t output) {
   PyObject* held = core.views.find({id, output});
   return held ? py::reinterpret_steal<py::object>(held) : py::none();
@@ -162,6 +196,13 @@ void bind_graph(py::module_& module) {
            })
       .def("constant", &constant)
       .def("graph_def", &graph_def)
+      .def("define_function", &define_function)
+      .def("define_by_value", &define_by_value)
+      .def("add_functions", &add_functions)
+      .def("has_function",
+           [](const GraphCore& core, const std::string& name) {
+             return find_function(&core.functions, name) != nullptr;
+           })
       .def("set_input",
            [](GraphCore& core, NodeId id, int slot, NodeId source, int output) {
              check_argument(core.builder->set_input(id, slot, {source, output}));

@@ -23,10 +23,15 @@ struct GraphCore {
 
   const Graph& graph() const { return builder->graph(); }
   // The nodes from number `first` on, in the form that is sent to a master.
-  wire::GraphDef export_from(NodeId first) const { return export_graph(graph(), {.first = first}); }
+  wire::GraphDef export_from(NodeId first) const {
+    wire::GraphDef def = export_graph(graph(), {.first = first});
+    for (const auto& [name, function] : functions) def.functions.push_back(*function);
+    return def;
+  }
 
   const std::shared_ptr<OpLibrary> library;
   const std::shared_ptr<Builder> builder;
+  FunctionLibrary functions;  // which nodes name
   ViewTable views;
   // By Python code that the builder called: a device function, the entrance of a loop.
   std::exception_ptr raised;

@@ -28,6 +28,9 @@ class LocalDevices {
 
   size_t size() const { return devices_.size(); }
   const DeviceContext& operator[](size_t index) const { return devices_[index].context; }
+  const std::shared_ptr<ResourceStore>& resources_of(size_t index) const {
+    return devices_[index].resources;
+  }
   // The device with this full name, in any spelling. Errors: INVALID_ARGUMENT "<name> unknown
   // device." and what there is.
   Result<size_t> find(std::string_view full_name) const;

@@ -96,14 +96,14 @@ bool is_in_order(const std::vector<uint32_t>& numbers, size_t count) {
 Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(
     std::string handle, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
     const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers,
-    FreshNames& names) {
+    FreshNames& names, const CallSite& calls) {
   if (graph == nullptr) return invalid("RegisterGraph came without a graph");
   MR_TRY(lower_calls(graph));
   std::shared_ptr<RegisteredGraph> made(new RegisteredGraph(std::move(handle)));
   MR_ASSIGN(const Survey survey, Surveyor(*graph, devices).survey());
   made->meets_peers_ = survey.meets_peers;
   if (survey.only_device) {
-    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), devices, kernels, peers));
+    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), devices, kernels, peers, calls));
     return made;
   }
   Graph copy = *graph;
@@ -116,19 +116,26 @@ Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(
   for (Partition& part : parts) {
     MR_ASSIGN(const size_t device, devices.find(part.location));
     MR_TRY(made->add_piece(device, std::make_shared<const Graph>(std::move(part.graph)), devices,
-                           kernels, peers));
+                           kernels, peers, calls));
   }
   return made;
 }
 
 Status RegisteredGraph::add_piece(size_t device, std::shared_ptr<const Graph> graph,
                                   const LocalDevices& devices, const SessionKernels& kernels,
-                                  const std::shared_ptr<const PeerFetcher>& peers) {
-  MR_ASSIGN(auto compiled, CompiledGraph::compile(
-                               *graph, devices[device], *kernels[device], ClientTransfers::by_slot,
-                               [&](const Node& node) { return peer_receive(node, peers); }));
+                                  const std::shared_ptr<const PeerFetcher>& peers,
+                                  const CallSite& calls) {
+  std::shared_ptr<FunctionSpace> functions;
+  if (graph->functions() != nullptr)
+    functions =
+        std::make_shared<GraphFunctions>(calls, graph->functions(), graph->ops(), devices, device);
+  MR_ASSIGN(auto compiled,
+            CompiledGraph::compile(
+                *graph, devices[device], *kernels[device], ClientTransfers::by_slot,
+                [&](const Node& node) { return peer_receive(node, peers); }, functions));
   if (compiled->uses_rendezvous()) uses_rendezvous_ = true;
-  pieces_.push_back({device, std::move(graph), compiled, num_feeds_, num_fetches_});
+  pieces_.push_back(
+      {device, std::move(graph), compiled, std::move(functions), num_feeds_, num_fetches_});
   for (const std::string& key : compiled->feed_keys())
     feed_of_key_.try_emplace(key, static_cast<uint32_t>(num_feeds_++));
   for (const std::string& key : compiled->fetch_keys())
@@ -181,9 +188,10 @@ Result<std::vector<std::shared_ptr<const CompiledGraph>>> RegisteredGraph::for_p
   std::vector<std::shared_ptr<const CompiledGraph>> made;
   for (const Piece& piece : pieces_) {
     MR_ASSIGN(auto compiled,
-              CompiledGraph::compile(*piece.graph, devices[piece.device], *kernels[piece.device],
-                                     ClientTransfers::by_rendezvous,
-                                     [&](const Node& node) { return peer_receive(node, peers); }));
+              CompiledGraph::compile(
+                  *piece.graph, devices[piece.device], *kernels[piece.device],
+                  ClientTransfers::by_rendezvous,
+                  [&](const Node& node) { return peer_receive(node, peers); }, piece.functions));
     made.push_back(std::move(compiled));
   }
   MutexLock lock(mutex_);

@@ -12,6 +12,7 @@
 #include "millrace/cluster/messages.h"
 #include "millrace/engine/compiled_graph.h"
 #include "millrace/plan/fresh_names.h"
+#include "millrace/worker/graph_functions.h"
 #include "millrace/worker/local_devices.h"
 #include "millrace/worker/peer_fetcher.h"
 
@@ -27,6 +28,7 @@ class RegisteredGraph {
     size_t device = 0;  // in the session's LocalDevices
     std::shared_ptr<const Graph> graph;
     std::shared_ptr<const CompiledGraph> compiled;  // feeds and fetches by slot
+    std::shared_ptr<FunctionSpace> functions;       // null: its kernels call none
     size_t first_feed = 0;                          // of the graph's feeds, those of this piece
     size_t first_fetch = 0;
   };
@@ -48,7 +50,7 @@ class RegisteredGraph {
   static Result<std::shared_ptr<RegisteredGraph>> create(
       std::string handle, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
       const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers,
-      FreshNames& names);
+      FreshNames& names, const CallSite& calls);
 
   const std::string& handle() const { return handle_; }
   std::span<const Piece> pieces() const { return pieces_; }
@@ -76,7 +78,8 @@ class RegisteredGraph {
  private:
   explicit RegisteredGraph(std::string handle) : handle_(std::move(handle)) {}
   Status add_piece(size_t device, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
-                   const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers);
+                   const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers,
+                   const CallSite& calls);
   KeyMap make_key_map(std::shared_ptr<const StepKeys> keys) const;
 
   const std::string handle_;

@@ -34,6 +34,7 @@ Worker::Worker(WorkerOptions options)
       own_sources_(sources_of(devices_)),
       request_ids_(kRememberedRequests),
       steps_(options_.host.clock, options_.host.timers, options_.abort_delay),
+      gate_(std::make_shared<CallGate>(in_flight_)),
       sessions_(make_session({}), options_.task.to_string()),
       site_{options_.host, steps_, in_flight_},
       collectives_(
@@ -65,7 +66,8 @@ std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest r
       .master_incarnation = request.master_incarnation,
       .devices = std::move(devices),
       .fetcher =
-          std::make_shared<const PeerFetcher>(task, std::move(members), options_.host.random)});
+          std::make_shared<const PeerFetcher>(task, std::move(members), options_.host.random),
+      .calls = {options_.host, gate_}});
 }
 
 void Worker::close_session(WorkerSession& session, const Status& why) {
@@ -80,6 +82,7 @@ void Worker::stop(const Status& why) {
   steps_.clear(why.as_consequence());
   collectives_->close(why);
   devices_.clear_all(why);
+  gate_->shut();
 }
 
 void Worker::get_status(WhenDown, Call, Done<GetStatusReply> done) {

@@ -85,8 +85,9 @@ class Worker final : public WorkerService {
   RecentIds request_ids_;
   StepTable steps_;
   PartialSteps partial_steps_;
-  SessionTable sessions_;
   InFlight in_flight_;
+  const std::shared_ptr<CallGate> gate_;  // to in_flight_
+  SessionTable sessions_;
   const RunSite site_;  // of the above
   const std::shared_ptr<CollectiveDesk> collectives_;
 };

@@ -18,8 +18,9 @@ Result<std::shared_ptr<RegisteredGraph>> WorkerSession::register_graph(
     MutexLock lock(mutex_);
     handle = str_cat(absl::Hex(++last_handle_, absl::kZeroPad16));
   }
-  MR_ASSIGN(auto registered, RegisteredGraph::create(handle, std::move(graph), parts_.devices,
-                                                     kernels_, parts_.fetcher, names_));
+  MR_ASSIGN(auto registered,
+            RegisteredGraph::create(handle, std::move(graph), parts_.devices, kernels_,
+                                    parts_.fetcher, names_, parts_.calls));
   if (keys != nullptr) registered->expect(std::move(keys));
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;

@@ -24,6 +24,7 @@ class WorkerSession {
     uint64_t master_incarnation = 0;
     LocalDevices devices;
     std::shared_ptr<const PeerFetcher> fetcher;
+    CallSite calls;
   };
   explicit WorkerSession(Parts parts);
 

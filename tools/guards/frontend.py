@@ -23,7 +23,7 @@ LAYERS = [
     ["_train"],
     ["_layers", "_measures", "_run"],
     ["_recurrent", "_saving", "_summaries"],
-    ["_input", "_samples", "_saved_models", "_testing"],
+    ["_data", "_input", "_samples", "_saved_models", "_testing"],
     ["_keras", "_supervised"],
     ["_estimators"],
     ["_check", "_inspect"],

@@ -40,6 +40,7 @@ FLOORS = [
         ],
     ),
     ("F2", ["ops/readers"]),
+    ("F2", ["ops/data"]),
     ("F2", ["ops"]),
     ("F3", ["plan", "api"]),
     ("F3", ["autodiff"]),

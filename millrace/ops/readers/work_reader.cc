@@ -11,8 +11,8 @@ namespace {
 
 class WorkLines final : public WorkReader {
  public:
-  WorkLines(std::string work, std::unique_ptr<ReadableFile> file)
-      : work_(std::move(work)), lines_(std::move(file)) {}
+  WorkLines(std::string work, std::unique_ptr<io::ByteSource> bytes)
+      : work_(std::move(work)), lines_(std::move(bytes)) {}
 
   Status skip_headers(int64_t count) {
     std::string line;
@@ -126,11 +126,11 @@ class FixedRecords final : public WorkReader {
 
 }  // namespace
 
-OpenWork lines_of_work(int64_t skip_header_lines) {
-  return [skip_header_lines](Files& files,
-                             const std::string& work) -> Result<std::unique_ptr<WorkReader>> {
+OpenWork lines_of_work(int64_t skip_header_lines, io::Packing packing) {
+  return [skip_header_lines, packing](
+             Files& files, const std::string& work) -> Result<std::unique_ptr<WorkReader>> {
     MR_ASSIGN(auto file, files.open(work));
-    auto made = std::make_unique<WorkLines>(work, std::move(file));
+    auto made = std::make_unique<WorkLines>(work, io::bytes_of(std::move(file), packing));
     MR_TRY(made->skip_headers(skip_header_lines));
     return std::unique_ptr<WorkReader>(std::move(made));
   };

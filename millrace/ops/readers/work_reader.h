@@ -30,7 +30,7 @@ using OpenWork =
     std::function<Result<std::unique_ptr<WorkReader>>(Files& files, const std::string& work)>;
 
 // Lines, without their ends; keys "file:line", from 1. Headers count and are left out.
-OpenWork lines_of_work(int64_t skip_header_lines);
+OpenWork lines_of_work(int64_t skip_header_lines, io::Packing packing = io::Packing::none);
 
 // Records of TensorFlow's files; keys "file:offset".
 OpenWork records_of_work(io::Packing packing);

@@ -102,6 +102,8 @@ Result<std::unique_ptr<Running>> Bench::start(std::string_view op_name, std::vec
                                        running->output_types_,
                                        kDevice,
                                        device_.random}));
+  if (auto* caller = dynamic_cast<FunctionCaller*>(running->kernel_.get()))
+    caller->give_functions(functions_);
   running->context_ = std::make_unique<KernelContext>(step_, running->node_name_, running->inputs_,
                                                       running->outputs_, running->output_types_,
                                                       node.where, node.input_is_dead);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "millrace/base/cancellation.h"
+#include "millrace/op/function_space.h"
 #include "millrace/op/kernel.h"
 #include "millrace/op/registry.h"
 
@@ -66,6 +67,11 @@ class Bench {
   Result<std::vector<Value>> run(std::string_view op, std::vector<Value> inputs,
                                  BenchNode node = {});
 
+  // For kernels that call functions; none are given before.
+  void set_functions(std::shared_ptr<FunctionSpace> functions) {
+    functions_ = std::move(functions);
+  }
+
   ResourceStore& resources() { return resources_; }
   StepContext& step() { return step_; }
   DeviceContext& device() { return device_; }
@@ -77,6 +83,7 @@ class Bench {
   Cancellation cancellation_;
   DeviceContext device_;
   StepContext step_;
+  std::shared_ptr<FunctionSpace> functions_;
 };
 
 Result<std::vector<Tensor>> run_op(const OpRegistry& ops, std::string_view op,

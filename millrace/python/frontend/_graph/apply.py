@@ -27,10 +27,11 @@ def apply_op(op_name, values, attrs, name=None):
     """
     spec = specs[op_name]
     graph = _graph_for(values)
-    if graph is not get_default_graph():
+    current = get_default_graph()
+    if graph is not current and not current.takes_from(graph):
         with graph.as_default():
             return _add(graph, spec, values, attrs, name)
-    return _add(graph, spec, values, attrs, name)
+    return _add(current, spec, values, attrs, name)
 
 
 def _graph_for(values):

@@ -123,7 +123,9 @@ def _stacked(items, dtype, name):
         dtype = dtype_among(items)
     parts = [convert(item, dtype and dtype.base_dtype) for item in items]
     # Not by the op's wrapper, which converts its arguments by this module.
-    graph = parts[0].graph
+    graph = get_default_graph()
+    if not graph.takes_from(parts[0].graph):
+        graph = parts[0].graph
     attrs = {"N": len(parts), "T": parts[0].dtype.base_dtype.as_datatype_enum, "axis": 0}
     name = graph.op_name(name or "packed", "Pack")
     return graph.tensor(graph.add_node("Pack", parts, attrs, name), 0)

@@ -47,12 +47,14 @@ def name_scope(name, default_name=None, values=None):
 
 
 def graph_of(values):
-    """The graph of the first Tensor, Operation or Variable among `values`; else the default graph."""
+    """The graph of the first Tensor, Operation or Variable among `values`, or that of a function which
+    reads it; else the default graph."""
+    current = get_default_graph()
     for value in values:
         graph = getattr(value, "graph", None)
         if isinstance(graph, Graph):
-            return graph
-    return get_default_graph()
+            return current if current.takes_from(graph) else graph
+    return current
 
 
 @contextlib.contextmanager

@@ -21,7 +21,10 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
 
     Attributes:
       core: the C++ half, which has the nodes.
+      outer_graph: of the graph of a function, the one around it; else None.
     """
+
+    outer_graph = None
 
     def __init__(self):
         self.core = _millrace.GraphCore(_millrace.ops)
@@ -134,6 +137,10 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
     def constant_value(self, tensor):
         """The value as NumPy has it, if it is known without running anything; else None."""
         return self.core.constant(*tensor.endpoint)
+
+    def takes_from(self, graph):
+        """Whether nodes here may read Tensors of another graph: in functions that it has around it."""
+        return False
 
     def mark_sent(self, count):
         """Told by sessions: the first `count` nodes can't change any more."""

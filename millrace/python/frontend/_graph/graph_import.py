@@ -52,6 +52,7 @@ def _import_nodes(data, input_map, return_elements, name):
             for key, tensor in input_map.items()
         ]
         nodes = _millrace.nodes_to_import(_millrace.ops, data, mapped)
+        graph.core.add_functions(data)
         made = _Import(graph, input_map, scope).run(nodes)
     if return_elements is None:
         return None

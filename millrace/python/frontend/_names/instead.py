@@ -4,9 +4,6 @@ _LOOP = (
     "write the loop yourself: session.run of the training op in a tf.train.MonitoredTrainingSession"
 )
 _MODEL = "tf.estimator.Estimator trains and evaluates what a function of yours makes of tf.layers"
-_FEED = (
-    "tf.train.string_input_producer, a reader like tf.TFRecordReader and tf.train.batch read files"
-)
 _NUMPY = "compute it in NumPy beside the graph and feed the result"
 _GRAPHS = "graphs alone run here: build one, and run it in a tf.Session"
 _LAYERS = "tf.layers and tf.nn have layers, and tf.train optimizers, to build the model from"
@@ -17,7 +14,7 @@ _CPU = "there are CPU devices alone here, and no driver of others"
 
 # The longest beginning counts.
 ADVICE = {
-    "data": _FEED,
+    
     "distribute": "place variables with tf.train.replica_device_setter, one process per task",
     "enable_eager_execution": _GRAPHS,
     "enable_v2_behavior": _GRAPHS,
@@ -35,7 +32,6 @@ ADVICE = {
     "tpu": _CPU,
     "contrib.cudnn_rnn": _CPU,
     "contrib.tpu": _CPU,
-    "contrib.data": _FEED,
     "contrib.distribute": "tf.train.replica_device_setter places variables, one process per task",
     "contrib.eager": _GRAPHS,
     "contrib.estimator": _MODEL,

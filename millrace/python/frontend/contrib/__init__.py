@@ -2,6 +2,7 @@
 
 from millrace.contrib import (
     factorization,
+    data,
     framework,
     image,
     layers,

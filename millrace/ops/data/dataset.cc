@@ -1,0 +1,41 @@
+#include "millrace/ops/data/dataset.h"
+
+#include <utility>
+
+namespace millrace::data {
+
+std::shared_ptr<GraphFunction> IterationHost::find(const CapturedFunction& function) {
+  for (const Instance& instance : instances_[function.function.name]) {
+    if (instance.space == function.space && instance.attrs == function.function.attrs)
+      return instance.function;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<GraphFunction>> IterationHost::instance(const CapturedFunction& function,
+                                                               size_t arguments) {
+  const std::string& name = function.function.name;
+  std::shared_ptr<GraphFunction> found;
+  {
+    MutexLock lock(mutex_);
+    found = find(function);
+  }
+  if (found == nullptr) {
+    if (function.space == nullptr)
+      return not_found("Function ", name, " is not defined: the graph did not bring it");
+    MR_ASSIGN(found, function.space->instantiate(function.function));
+    MutexLock lock(mutex_);
+    if (auto first = find(function)) {
+      found = std::move(first);
+    } else {
+      instances_[name].push_back({function.space, function.function.attrs, found});
+    }
+  }
+  const size_t given = arguments + function.captured.size();
+  if (found->argument_types().size() == given) return found;
+  return invalid("function '", name, "' takes ", found->argument_types().size(),
+                 " arguments and is given ", given, ": ", arguments, " of an element and ",
+                 function.captured.size(), " captured ones");
+}
+
+}  // namespace millrace::data

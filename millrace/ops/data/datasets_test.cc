@@ -1,0 +1,167 @@
+// Datasets through their ops: which elements, in which order, and what is refused.
+#include <doctest/doctest.h>
+
+#include "millrace/ops/data/dataset_variant.h"
+#include "millrace/ops/data/testing/pipeline.h"
+
+namespace millrace::data {
+namespace {
+
+using testing::calling;
+using testing::number;
+using testing::Pipeline;
+
+Tensor flag(bool value) { return Tensor::scalar(value); }
+
+TEST_CASE("a range ends before stop, also backwards, at the ends of int64 and where it is empty") {
+  Pipeline made;
+  CHECK(made.all(made.range(4)) == "0 1 2 3");
+  CHECK(made.all(made.derive("RangeDataset", {number(5), number(0), number(-2)})) == "5 3 1");
+  CHECK(made.all(made.range(0)) == "");
+  CHECK(made.all(made.derive("RangeDataset", {number(INT64_MAX - 1), number(INT64_MAX),
+                                              number(4)})) == "9223372036854775806");
+  CHECK(made.status_of("RangeDataset", {number(0), number(1), number(0)}).message() ==
+        "step must be a non-zero integer.");
+}
+
+TEST_CASE("slices are rows of the inputs and share their memory") {
+  Pipeline made;
+  const Tensor rows = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  const Tensor names = Tensor::vector<std::string>({"a", "b", "c"});
+  const std::vector<DType> types = {DType::f32, DType::string};
+  Attrs attrs = Pipeline::outputs(types);
+  attrs.set("Toutput_types", AttrValue::List<DType>(types));
+  const Tensor dataset = made.derive("TensorSliceDataset", {rows, names}, attrs);
+  CHECK(made.all(dataset, types) == "[1 2],\"a\" [3 4],\"b\" [5 6],\"c\"");
+  const auto running = made.next(made.iterator(dataset, types), types);
+  CHECK((*running->outputs())[0].tensor.buffer() == rows.buffer());
+}
+
+TEST_CASE("take, skip, repeat, shard and concatenate choose elements") {
+  Pipeline made;
+  const Tensor four = made.range(4);
+  CHECK(made.all(made.derive("TakeDataset", {four, number(2)})) == "0 1");
+  CHECK(made.all(made.derive("TakeDataset", {four, number(-1)})) == "0 1 2 3");
+  CHECK(made.all(made.derive("SkipDataset", {four, number(3)})) == "3");
+  CHECK(made.all(made.derive("SkipDataset", {four, number(-1)})) == "");
+  CHECK(made.all(made.derive("RepeatDataset", {four, number(2)})) == "0 1 2 3 0 1 2 3");
+  CHECK(made.all(made.derive("RepeatDataset", {made.range(0), number(-1)})) == "");
+  CHECK(made.all(made.derive("ShardDataset", {made.range(8), number(3), number(1)})) == "1 4 7");
+  CHECK(made.all(made.derive("ConcatenateDataset", {four, made.range(2)})) == "0 1 2 3 0 1");
+  CHECK(made.status_of("ShardDataset", {four, number(2), number(2)}).message() ==
+        "Index must be between 0 and 1 (currently index = 2).");
+}
+
+TEST_CASE("a zip is as long as the shortest") {
+  Pipeline made;
+  const std::vector<DType> types = {DType::i64, DType::i64};
+  Attrs attrs = Pipeline::outputs(types);
+  attrs.set("N", 2);
+  CHECK(made.all(made.derive("ZipDataset", {made.range(2), made.range(9)}, attrs), types) ==
+        "0,0 1,1");
+}
+
+TEST_CASE("batches are stacked; the last one may be smaller or left out") {
+  Pipeline made;
+  const Tensor five = made.range(5);
+  CHECK(made.all(made.derive("BatchDatasetV2", {five, number(2), flag(false)})) ==
+        "[0 1] [2 3] [4]");
+  CHECK(made.all(made.derive("BatchDatasetV2", {five, number(2), flag(true)})) == "[0 1] [2 3]");
+  // The size is a word: nothing of it is set aside.
+  CHECK(made.all(made.derive("BatchDatasetV2", {five, number(INT64_MAX), flag(false)})) ==
+        "[0 1 2 3 4]");
+  CHECK(made.status_of("BatchDatasetV2", {five, number(0), flag(false)}).message() ==
+        "Batch size must be greater than zero.");
+}
+
+TEST_CASE("elements of several shapes make no batch, but a padded one") {
+  Pipeline made;
+  made.functions->add("count", {DType::i64}, {DType::i64},
+                      [](std::vector<Tensor> in) -> Result<Element> {
+                        std::vector<int64_t> values(static_cast<size_t>(in[0].item<int64_t>()),
+                                                    in[0].item<int64_t>());
+                        return Element{Tensor::vector<int64_t>(values)};
+                      });
+  const Tensor dataset =
+      made.derive("MapDataset", {made.range(4)}, calling("count", Pipeline::outputs({DType::i64})));
+  const Tensor batch = made.derive("BatchDatasetV2", {dataset, number(3), flag(false)});
+  CHECK(made.get(made.iterator(batch)) ==
+        "Cannot batch tensors with different shapes in component 0. First element had shape [0] "
+        "and element 1 had shape [1].");
+  Attrs attrs = Pipeline::outputs({DType::i64});
+  attrs.set("Toutput_types", AttrValue::List<DType>{DType::i64});
+  attrs.set("N", 1);
+  const auto padded = [&](int64_t size) {
+    return made.derive(
+        "PaddedBatchDatasetV2",
+        {dataset, number(2), Tensor::vector<int64_t>({size}), number(-7), flag(false)}, attrs);
+  };
+  CHECK(made.all(padded(-1)) == "[-7 1] [2 2 -7 3 3 3]");
+  CHECK(made.all(padded(3)) == "[-7 -7 -7 1 -7 -7] [2 2 -7 3 3 3]");
+  CHECK(made.get(made.iterator(
+                     made.derive("PaddedBatchDatasetV2",
+                                 {made.derive("SkipDataset", {dataset, number(2)}), number(2),
+                                  Tensor::vector<int64_t>({1}), number(0), flag(false)},
+                                 attrs)))
+            .find("Attempted to pad to a smaller size than the input element") == 0);
+}
+
+TEST_CASE("unbatching gives the rows back") {
+  Pipeline made;
+  const Tensor batch = made.derive("BatchDatasetV2", {made.range(5), number(3), flag(false)});
+  CHECK(made.all(made.derive("UnbatchDataset", {batch})) == "0 1 2 3 4");
+}
+
+TEST_CASE("windows are datasets, that far from each other") {
+  Pipeline made;
+  const auto window = [&](int64_t size, int64_t shift, int64_t stride, bool drop) {
+    return made.derive("WindowDataset",
+                       {made.range(5), number(size), number(shift), number(stride), flag(drop)},
+                       Pipeline::outputs({DType::variant}));
+  };
+  const auto elements = [&](const Tensor& windows) {
+    made.functions->add("itself", {DType::variant}, {DType::variant},
+                        [](std::vector<Tensor> in) -> Result<Element> { return in; });
+    const Tensor batches = made.derive("FlatMapDataset", {windows},
+                                       calling("itself", Pipeline::outputs({DType::i64})));
+    return made.all(batches);
+  };
+  CHECK(elements(window(2, 2, 1, true)) == "0 1 2 3");
+  CHECK(elements(window(2, 1, 1, true)) == "0 1 1 2 2 3 3 4");
+  CHECK(elements(window(2, 2, 2, false)) == "0 2 2 4 4");
+  CHECK(elements(window(1, 3, 1, false)) == "0 3");
+}
+
+TEST_CASE("the same seeds shuffle alike, each walk anew unless that is refused") {
+  Pipeline made;
+  const auto shuffled = [&](int64_t buffer, bool reshuffle) {
+    Attrs attrs;
+    attrs.set("reshuffle_each_iteration", reshuffle);
+    return made.derive("ShuffleDataset", {made.range(6), number(buffer), number(3), number(4)},
+                       attrs);
+  };
+  const std::string first = made.all(shuffled(4, true));
+  CHECK(made.all(shuffled(4, true)) == first);
+  CHECK(made.all(shuffled(1, true)) == "0 1 2 3 4 5");
+  const Tensor again = shuffled(6, true), same = shuffled(6, false);
+  CHECK(made.all(again) != made.all(again));
+  CHECK(made.all(same) == made.all(same));
+  CHECK(made.all(made.derive("RepeatDataset", {same, number(2)})) ==
+        made.all(same) + " " + made.all(same));
+  CHECK(made.status_of("ShuffleDataset", {made.range(1), number(0), number(0), number(0)}).code() ==
+        Code::invalid_argument);
+}
+
+TEST_CASE("what is no dataset, or one of another task, is refused") {
+  Pipeline made;
+  CHECK(made.status_of("TakeDataset", {Tensor::scalar(Variant()), number(1)}).message() ==
+        "Tensor must be a Dataset object.");
+  Variant travelled = made.range(1).item<Variant>();
+  travelled.tensors[0] = *travelled.tensors[0].clone();
+  CHECK(made.status_of("TakeDataset", {Tensor::scalar(travelled), number(1)})
+            .message()
+            .find("can't be read on another task") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::data

@@ -1,0 +1,49 @@
+// The families of ops in this room: datasets and their iterators.
+//
+// A family is a source file with its ops as values; register_data adds all of them.
+#pragma once
+
+#include "millrace/op/registry.h"
+
+namespace millrace {
+
+// All of them.
+Status register_data(OpRegistry& ops);
+
+namespace data {
+
+// TensorDataset, TensorSliceDataset, RangeDataset.
+Status register_dataset_sources(OpRegistry& ops);
+// Take, Skip, Repeat, Concatenate, Zip, Shard: which elements, in which order.
+Status register_dataset_selections(OpRegistry& ops);
+// Batch, PaddedBatch.
+Status register_dataset_batches(OpRegistry& ops);
+// Unbatch, Window.
+Status register_dataset_windows(OpRegistry& ops);
+// Shuffle and ShuffleAndRepeat.
+Status register_dataset_shuffles(OpRegistry& ops);
+// DummySeedGenerator, AnonymousSeedGenerator.
+Status register_seed_generators(OpRegistry& ops);
+// Prefetch.
+Status register_dataset_prefetch(OpRegistry& ops);
+// Map, Filter, TakeWhile, MapAndBatch: functions of elements.
+Status register_dataset_maps(OpRegistry& ops);
+// FlatMap, Interleave and ParallelInterleave: functions that give datasets.
+Status register_dataset_flat_maps(OpRegistry& ops);
+// TextLine, TFRecord, FixedLengthRecord: records of files.
+Status register_dataset_files(OpRegistry& ops);
+// Scan, GroupByWindow.
+Status register_dataset_scans(OpRegistry& ops);
+// ReduceDataset, DatasetToSingleElement.
+Status register_dataset_reductions(OpRegistry& ops);
+// Generator, Random.
+Status register_dataset_generators(OpRegistry& ops);
+// Cache, in memory.
+Status register_dataset_caches(OpRegistry& ops);
+// Options and others that are their input; IgnoreErrors, Unique; what a dataset says of itself.
+Status register_dataset_pass_ons(OpRegistry& ops);
+// Iterator, MakeIterator, IteratorGetNext and their kin.
+Status register_iterators(OpRegistry& ops);
+
+}  // namespace data
+}  // namespace millrace

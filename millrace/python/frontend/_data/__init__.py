@@ -1,0 +1,1 @@
+"""Datasets, and the iterators that walk along them."""

@@ -1,0 +1,72 @@
+// GraphFunctions: the functions of a registered graph for its kernels that call them
+// (op/function_space.h): those of datasets.
+//
+// The body of a function is lowered, cut and folded as a step is, once, and then compiled for each
+// instance, whose stateful kernels it has. All of it runs on the one device whose kernels call it,
+// whatever its nodes ask for. Calls are runs of the executor with feeds and fetches by slot.
+//
+// Kernels keep the space, datasets keep it, and iterators keep datasets: so it may outlive the
+// session, the graph and even the worker. It holds none of them. A call enters the worker by its
+// CallGate, which is shut when the worker ends, and has hold of the device's resources.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "millrace/base/host.h"
+#include "millrace/base/in_flight.h"
+#include "millrace/graph/graph.h"
+#include "millrace/op/function_space.h"
+#include "millrace/worker/local_devices.h"
+
+namespace millrace {
+
+// Lets calls into a worker as long as it is open. Thread-safe.
+class CallGate {
+ public:
+  explicit CallGate(InFlight& inside) : inside_(&inside) {}
+  // None once it is shut.
+  std::optional<InFlight::Token> enter();
+  void shut();
+
+ private:
+  Mutex mutex_;
+  InFlight* inside_ MR_GUARDED_BY(mutex_);
+};
+
+// What calls take from their worker.
+struct CallSite {
+  Host host;
+  std::shared_ptr<CallGate> gate;
+};
+
+class GraphFunctions final : public FunctionSpace,
+                             public std::enable_shared_from_this<GraphFunctions> {
+ public:
+  // `device` is a number in `devices`. `library` may be null.
+  GraphFunctions(const CallSite& site, std::shared_ptr<const FunctionLibrary> library,
+                 const OpRegistry& ops, const LocalDevices& devices, size_t device);
+
+  Result<std::shared_ptr<GraphFunction>> instantiate(const FunctionRef& function) override;
+
+ private:
+  class Instance;
+  // A function made ready to be compiled.
+  struct Prepared;
+
+  Result<std::shared_ptr<const Prepared>> prepare(const FunctionRef& function) const;
+
+  const CallSite site_;
+  const std::shared_ptr<const FunctionLibrary> library_;
+  const OpRegistry& ops_;
+  const DeviceContext device_;
+  const std::weak_ptr<ResourceStore> resources_;
+
+  Mutex mutex_;
+  // Those without attributes, by name.
+  std::map<std::string, std::shared_ptr<const Prepared>> prepared_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace

@@ -52,8 +52,10 @@ std::span<const OpRoom> op_rooms() {
       {"sparse", register_sparse},
       {"ctc", register_ctc},
       {"ragged", register_ragged},
-      {"linalg", register_linalg},   {"spectral", register_spectral},
-      {"data", register_data},       {"script", register_script},
+      {"linalg", register_linalg},
+      {"spectral", register_spectral},
+      {"data", register_data},
+      {"script", register_script},
       {"collective", register_collective},
   };
   return kRooms;

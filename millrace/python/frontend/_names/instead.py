@@ -14,7 +14,6 @@ _CPU = "there are CPU devices alone here, and no driver of others"
 
 # The longest beginning counts.
 ADVICE = {
-    
     "distribute": "place variables with tf.train.replica_device_setter, one process per task",
     "enable_eager_execution": _GRAPHS,
     "enable_v2_behavior": _GRAPHS,
@@ -27,7 +26,6 @@ ADVICE = {
     "metrics": "fetch predictions and labels, and measure them in NumPy",
     "profiler": "RunOptions(trace_level=RunOptions.FULL_TRACE) and RunMetadata tell when nodes ran",
     "saved_model": _SAVE,
-    
     "signal": _NUMPY,
     "tpu": _CPU,
     "contrib.cudnn_rnn": _CPU,

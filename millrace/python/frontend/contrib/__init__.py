@@ -1,8 +1,8 @@
 """tf.contrib: what programs of TensorFlow 1 take from there."""
 
 from millrace.contrib import (
-    factorization,
     data,
+    factorization,
     framework,
     image,
     layers,

@@ -45,13 +45,15 @@ makes no sense.)";
 
 constexpr int kMostDevices = 4096;
 constexpr const char* kOtherFlags =
-    "--cluster, --bind, --cpu-devices, --operation-timeout-ms, --silence-limit-ms";
+    "--cluster, --bind, --cpu-devices, --operation-timeout-ms, --silence-limit-ms, "
+    "--intra-op-threads";
 
 struct ServeFlags {
   std::string cluster_file;
   std::string bind_host;
   int cpu_devices = 1;
   int operation_timeout_ms = 0;
+  int intra_op_threads = 0;
   std::optional<int> silence_limit_ms = std::nullopt;
 };
 
@@ -75,6 +77,7 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
   options.task = identity.task.task;
   options.cpu_devices = flags.cpu_devices;
   options.default_options.operation_timeout = std::chrono::milliseconds(flags.operation_timeout_ms);
+  options.default_options.intra_op_threads = flags.intra_op_threads;
   if (flags.silence_limit_ms)
     options.silence_limit = std::chrono::milliseconds(*flags.silence_limit_ms);
   options.cluster = std::move(identity.cluster);
@@ -159,6 +162,11 @@ void add_serve(CLI::App& app, Invocation& invocation) {
                    "MILLRACE_SILENCE_LIMIT_MS says, or 15000)")
       ->type_name("N")
       ->check(whole_number(0, std::numeric_limits<int>::max()));
+  verb->add_option("--intra-op-threads", flags->intra_op_threads,
+                   "How many threads may work at once on one session's kernels where these share "
+                   "their work, for sessions that don't say (all that there are)")
+      ->type_name("N")
+      ->check(whole_number(1, std::numeric_limits<int>::max()));
   verb->callback([flags, verb, &invocation] {
     invocation.run = [flags, verb] { return serve_and_tell(*flags, verb->remaining()); };
   });

@@ -45,6 +45,9 @@ struct SessionOptions {
   bool isolate_session_state = false;              // private containers for this session
   bool disable_optimizer = false;                  // no folding, no merging of equal nodes
   std::chrono::milliseconds operation_timeout{0};  // 0: none
+  // How many threads may work on the kernels of a task at once where these share their work
+  // (ConfigProto.intra_op_parallelism_threads). 0 or less: all that the task has.
+  int intra_op_threads = 0;
   // A cluster sent by the client (ConfigProto.cluster_def); empty: the server's own.
   ClusterSpec cluster = {};
   bool share_state_in_sent_cluster = false;
@@ -217,6 +220,7 @@ struct RegisterGraphRequest {
   std::shared_ptr<const Graph> graph;
   // Those that most of its runs will bring. Null: not known, as always from the wire.
   std::shared_ptr<const StepKeys> keys = nullptr;
+  int intra_op_threads = 0;  // SessionOptions::intra_op_threads
 };
 struct RegisterGraphReply {
   std::string graph_handle;

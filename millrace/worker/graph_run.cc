@@ -124,7 +124,7 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
                                   .rendezvous = rendezvous_.get(),
                                   .cancellation = &cancellation_,
                                   .step_resources = &step_resources_,
-                                  .pool = &site_.host.pool,
+                                  .pool = graph_->kernel_pool(),
                                   .blocking = &site_.host.blocking,
                                   .feeds = feeds,
                                   .fetches = std::span(fetches_).subspan(

@@ -43,7 +43,7 @@ void PartialStep::start() {
                                     .rendezvous = rendezvous_.get(),
                                     .cancellation = &cancellation_,
                                     .step_resources = &step_resources_,
-                                    .pool = &site_.host.pool,
+                                    .pool = graph_->kernel_pool(),
                                     .blocking = &site_.host.blocking},
                         .runner = &site_.host.pool,
                         .pool = &site_.host.pool};

@@ -1,5 +1,6 @@
 // Worker sessions: handles, masters that restart, isolation, clusters that clients send.
 #include "millrace/worker/testing/test_cluster.h"
+#include "millrace/worker/worker_session.h"
 
 namespace millrace::testing {
 namespace {
@@ -49,6 +50,33 @@ TEST_CASE("a worker reports its devices with incarnations of this life") {
   CHECK(first.devices[0].incarnation != first.devices[1].incarnation);
   cluster.restart(0);
   CHECK(status_of(cluster.worker(0)).devices[0].incarnation != first.devices[0].incarnation);
+}
+
+// Counts what is posted, and runs none of it.
+class CountingPool final : public Runner {
+ public:
+  void post(Task) override { ++posted; }
+  int posted = 0;
+};
+
+TEST_CASE("kernels share their work with as many threads as their session asked for") {
+  TestCluster cluster;
+  CountingPool all;
+  TestHost here;
+  WorkerSession session({.handle = "s", .calls = {here.host, nullptr}});
+  const auto pool_for = [&](int threads) {
+    RegisterGraphRequest request{.graph = std::make_shared<const Graph>(cluster.lab.ops),
+                                 .intra_op_threads = threads};
+    return session.register_graph(std::move(request), all).value()->kernel_pool();
+  };
+  CHECK(pool_for(0) == &all);
+  CHECK(pool_for(-1) == &all);
+  CHECK(pool_for(1) == nullptr);
+  // The thread that runs the kernel is the third.
+  Runner* const two_more = pool_for(3);
+  CHECK(pool_for(3) == two_more);
+  for (int i = 0; i < 5; ++i) two_more->post([] {});
+  CHECK(all.posted == 2);
 }
 
 TEST_CASE("a session needs a handle, and a repeated one changes nothing") {

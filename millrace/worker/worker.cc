@@ -122,7 +122,8 @@ void Worker::delete_worker_session(DeleteWorkerSessionRequest request, Call, Don
 void Worker::register_graph(RegisterGraphRequest request, Call, Done<RegisterGraphReply> done) {
   auto session = sessions_.find(request.session_handle, request.create_worker_session_called);
   if (!session.ok()) return done(session.status());
-  auto graph = (*session)->register_graph(std::move(request.graph), std::move(request.keys));
+  if (request.intra_op_threads <= 0) request.intra_op_threads = options_.intra_op_threads;
+  auto graph = (*session)->register_graph(std::move(request), site_.host.pool);
   if (!graph.ok()) return done(graph.status());
   done(RegisterGraphReply{
       .graph_handle = (*graph)->handle(),

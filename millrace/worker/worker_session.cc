@@ -11,17 +11,28 @@ WorkerSession::WorkerSession(Parts parts) : parts_(std::move(parts)) {
     kernels_.push_back(std::make_unique<KernelCache>());
 }
 
-Result<std::shared_ptr<RegisteredGraph>> WorkerSession::register_graph(
-    std::shared_ptr<const Graph> graph, std::shared_ptr<const StepKeys> keys) {
+std::shared_ptr<Runner> WorkerSession::kernel_pool(Runner& pool, int threads) {
+  constexpr int kMost = 256;  // more is no bound, and each that is asked for is kept
+  if (threads <= 0 || threads > kMost) return {std::shared_ptr<void>(), &pool};
+  if (threads == 1) return nullptr;
+  MutexLock lock(mutex_);
+  std::shared_ptr<BoundedRunner>& bounded = kernel_pools_[threads];
+  if (bounded == nullptr) bounded = std::make_shared<BoundedRunner>(pool, threads - 1);
+  return bounded;
+}
+
+Result<std::shared_ptr<RegisteredGraph>> WorkerSession::register_graph(RegisterGraphRequest request,
+                                                                       Runner& pool) {
   std::string handle;
   {
     MutexLock lock(mutex_);
     handle = str_cat(absl::Hex(++last_handle_, absl::kZeroPad16));
   }
   MR_ASSIGN(auto registered,
-            RegisteredGraph::create(handle, std::move(graph), parts_.devices, kernels_,
+            RegisteredGraph::create(handle, std::move(request.graph), parts_.devices, kernels_,
                                     parts_.fetcher, names_, parts_.calls));
-  if (keys != nullptr) registered->expect(std::move(keys));
+  registered->share_kernels_with(kernel_pool(pool, request.intra_op_threads));
+  if (request.keys != nullptr) registered->expect(std::move(request.keys));
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;
   graphs_[handle] = registered;

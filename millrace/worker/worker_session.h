@@ -3,12 +3,14 @@
 // and by the steps that run. Any thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
 
+#include "millrace/base/bounded_runner.h"
 #include "millrace/worker/active_runs.h"
 #include "millrace/worker/local_devices.h"
 #include "millrace/worker/peer_fetcher.h"
@@ -36,10 +38,9 @@ class WorkerSession {
   const std::shared_ptr<const PeerFetcher>& fetcher() const { return parts_.fetcher; }
   ActiveRuns& runs() { return runs_; }
 
-  // Errors: those of RegisteredGraph::create; the reason of `close`.
-  // `keys` may be null: not known.
-  Result<std::shared_ptr<RegisteredGraph>> register_graph(std::shared_ptr<const Graph> graph,
-                                                          std::shared_ptr<const StepKeys> keys);
+  // Errors: those of RegisteredGraph::create; the reason of `close`. `request` names this session.
+  Result<std::shared_ptr<RegisteredGraph>> register_graph(RegisterGraphRequest request,
+                                                          Runner& pool);
   // Errors: ABORTED "Graph handle is not found: <g>".
   Result<std::shared_ptr<RegisteredGraph>> find_graph(std::string_view handle);
   // Steps that run keep the graph. Errors: as find_graph, and that the worker may have restarted.
@@ -51,6 +52,10 @@ class WorkerSession {
   void close(const Status& why);
 
  private:
+  // Of `pool` so many threads for kernels, the one that runs the kernel among them: null for one,
+  // `pool` itself for 0 or less, and for more than any machine has.
+  std::shared_ptr<Runner> kernel_pool(Runner& pool, int threads);
+
   const Parts parts_;
   SessionKernels kernels_;  // constant after construction
   FreshNames names_{"_G"};
@@ -59,6 +64,8 @@ class WorkerSession {
   mutable Mutex mutex_;
   Status closed_ MR_GUARDED_BY(mutex_);
   uint64_t last_handle_ MR_GUARDED_BY(mutex_) = 0;
+  // By how many threads. Graphs hold theirs: a run may outlast its session.
+  std::map<int, std::shared_ptr<BoundedRunner>> kernel_pools_ MR_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::shared_ptr<RegisteredGraph>> graphs_ MR_GUARDED_BY(mutex_);
 };
 

@@ -172,6 +172,9 @@ Result<wire::Pieces> encode(const RegisterGraphRequest& request) {
   wire::serialize_graph_def(
       export_graph(*request.graph, {.defaults = ExportOptions::Defaults::stripped}),
       message.mutable_graph_def());
+  if (request.intra_op_threads > 0) {
+    message.mutable_config_proto()->set_intra_op_parallelism_threads(request.intra_op_threads);
+  }
   return to_pieces(message);
 }
 
@@ -184,6 +187,7 @@ Status decode(const Chunks& bytes, const OpRegistry& ops, RegisterGraphRequest& 
   MR_ASSIGN(Graph graph, import_graph(def, ops));
   MR_TRY(validate(graph));
   request.graph = std::make_shared<const Graph>(std::move(graph));
+  request.intra_op_threads = message.config_proto().intra_op_parallelism_threads();
   return {};
 }
 

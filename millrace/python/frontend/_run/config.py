@@ -264,6 +264,7 @@ def session_options(config):
         "allow_soft_placement": bool(config.allow_soft_placement),
         "log_device_placement": bool(config.log_device_placement),
         "operation_timeout_in_ms": int(config.operation_timeout_in_ms),
+        "intra_op_threads": int(config.intra_op_parallelism_threads),
         "isolate_session_state": bool(config.isolate_session_state),
         "use_per_session_threads": bool(config.use_per_session_threads),
         "names_thread_pools": bool(config.session_inter_op_thread_pool),

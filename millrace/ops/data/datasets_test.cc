@@ -132,6 +132,24 @@ TEST_CASE("windows are datasets, that far from each other") {
   CHECK(elements(window(1, 3, 1, false)) == "0 3");
 }
 
+TEST_CASE("a function's dataset of other components than its node says is refused, not read") {
+  Pipeline made;
+  made.functions->add("itself", {DType::variant}, {DType::variant},
+                      [](std::vector<Tensor> in) -> Result<Element> { return in; });
+  const Tensor windows =
+      made.derive("WindowDataset", {made.range(2), number(1), number(1), number(1), flag(false)},
+                  Pipeline::outputs({DType::variant}));
+  for (const std::vector<DType>& types :
+       {std::vector<DType>{DType::string}, std::vector<DType>{DType::i64, DType::i64}}) {
+    const Tensor elements =
+        made.derive("FlatMapDataset", {windows}, calling("itself", Pipeline::outputs(types)));
+    const Tensor batches =
+        made.derive("BatchDatasetV2", {elements, number(2), flag(false)}, Pipeline::outputs(types));
+    CHECK(made.get(made.iterator(batches, types), types).find("the dataset that a function gave") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("the same seeds shuffle alike, each walk anew unless that is refused") {
   Pipeline made;
   const auto shuffled = [&](int64_t buffer, bool reshuffle) {

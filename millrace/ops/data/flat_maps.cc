@@ -16,8 +16,11 @@ namespace {
 
 class FlatMapping final : public DatasetIterator {
  public:
-  FlatMapping(IteratorPtr input, WalkFunction function, HostPtr host)
-      : input_(std::move(input)), function_(std::move(function)), host_(std::move(host)) {}
+  FlatMapping(IteratorPtr input, WalkFunction function, std::vector<DType> gives, HostPtr host)
+      : input_(std::move(input)),
+        function_(std::move(function)),
+        gives_(std::move(gives)),
+        host_(std::move(host)) {}
 
   Result<Next> next(Pull& pull, Element* element) override {
     for (;;) {
@@ -36,13 +39,14 @@ class FlatMapping final : public DatasetIterator {
       Element results;
       MR_ASSIGN(const bool is_there, call_.poll(pull, &results));
       if (!is_there) return Next::pending;
-      MR_ASSIGN(current_, OwnedWalk::along(results, host_));
+      MR_ASSIGN(current_, OwnedWalk::along(results, gives_, host_));
     }
   }
 
  private:
   const IteratorPtr input_;
   const WalkFunction function_;
+  const std::vector<DType> gives_;
   const HostPtr host_;
   Call call_;
   OwnedWalk current_;
@@ -58,7 +62,8 @@ class FlatMapDataset final : public DerivedDataset {
     MR_ASSIGN(
         WalkFunction function,
         WalkFunction::create(host, function_, input_->components().types.size(), {DType::variant}));
-    return IteratorPtr(std::make_unique<FlatMapping>(std::move(input), std::move(function), host));
+    return IteratorPtr(std::make_unique<FlatMapping>(std::move(input), std::move(function),
+                                                     components().types, host));
   }
 
  private:
@@ -76,9 +81,11 @@ struct Turns {
 
 class Interleaving final : public DatasetIterator {
  public:
-  Interleaving(IteratorPtr input, WalkFunction function, const Turns& turns, HostPtr host)
+  Interleaving(IteratorPtr input, WalkFunction function, std::vector<DType> gives,
+               const Turns& turns, HostPtr host)
       : input_(std::move(input)),
         function_(std::move(function)),
+        gives_(std::move(gives)),
         turns_(turns),
         host_(std::move(host)) {}
 
@@ -128,7 +135,7 @@ class Interleaving final : public DatasetIterator {
     Element results;
     MR_ASSIGN(const bool is_there, call_.poll(pull, &results));
     if (!is_there) return false;
-    MR_ASSIGN(OwnedWalk walk, OwnedWalk::along(results, host_));
+    MR_ASSIGN(OwnedWalk walk, OwnedWalk::along(results, gives_, host_));
     walk.iterator = made_ahead(std::move(walk.iterator), host_, turns_.ahead);
     if (at_ >= walks_.size()) walks_.resize(at_ + 1);
     walks_[at_] = std::move(walk);
@@ -138,6 +145,7 @@ class Interleaving final : public DatasetIterator {
 
   const IteratorPtr input_;
   const WalkFunction function_;
+  const std::vector<DType> gives_;
   const Turns turns_;
   const HostPtr host_;
   Call call_;
@@ -160,8 +168,8 @@ class InterleaveDataset final : public DerivedDataset {
     MR_ASSIGN(
         WalkFunction function,
         WalkFunction::create(host, function_, input_->components().types.size(), {DType::variant}));
-    return IteratorPtr(
-        std::make_unique<Interleaving>(std::move(input), std::move(function), turns_, host));
+    return IteratorPtr(std::make_unique<Interleaving>(std::move(input), std::move(function),
+                                                      components().types, turns_, host));
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "millrace/ops/data/function_walk.h"
 
+#include "millrace/ops/data/iterator.h"
+
 namespace millrace::data {
 
 Result<WalkFunction> WalkFunction::create(const HostPtr& host, const CapturedPtr& captured,
@@ -30,12 +32,16 @@ Result<int64_t> scalar_int64(const Element& results, std::string_view what) {
   return invalid(what, " must return a scalar int64.");
 }
 
-Result<OwnedWalk> OwnedWalk::along(const Element& results, const HostPtr& host) {
+Result<OwnedWalk> OwnedWalk::along(const Element& results, const std::vector<DType>& gives,
+                                   const HostPtr& host) {
   if (results.size() != 1)
     return invalid("Function must return a single scalar of dtype DT_VARIANT, not ", results.size(),
                    " values.");
   OwnedWalk made;
   MR_ASSIGN(made.dataset, dataset_in(results[0]));
+  if (made.dataset->components().types != gives)
+    MR_TRY(check_components({gives, {}}, made.dataset->components())
+               .with("the dataset that a function gave"));
   MR_ASSIGN(made.iterator, made.dataset->iterate(host));
   return made;
 }

@@ -39,8 +39,10 @@ struct OwnedWalk {
   DatasetPtr dataset;
   IteratorPtr iterator;
 
-  // From what a function gave that makes datasets.
-  static Result<OwnedWalk> along(const Element& results, const HostPtr& host);
+  // From what a function gave that makes datasets. Errors: INVALID_ARGUMENT if it gave no dataset,
+  // or one of other components than `gives`, on which whoever takes its elements relies.
+  static Result<OwnedWalk> along(const Element& results, const std::vector<DType>& gives,
+                                 const HostPtr& host);
   bool is_open() const { return iterator != nullptr; }
   void close() {
     iterator.reset();

@@ -116,9 +116,11 @@ struct GroupFunctions {
 
 class Grouping final : public DatasetIterator {
  public:
-  Grouping(IteratorPtr input, Dataset::Components rows, GroupFunctions functions, HostPtr host)
+  Grouping(IteratorPtr input, Dataset::Components rows, std::vector<DType> gives,
+           GroupFunctions functions, HostPtr host)
       : input_(std::move(input)),
         rows_(std::move(rows)),
+        gives_(std::move(gives)),
         functions_(std::move(functions)),
         host_(std::move(host)) {}
 
@@ -182,7 +184,7 @@ class Grouping final : public DatasetIterator {
         break;
       }
       case Doing::reduce: {
-        MR_ASSIGN(reduced_, OwnedWalk::along(results, host_));
+        MR_ASSIGN(reduced_, OwnedWalk::along(results, gives_, host_));
         return {};
       }
     }
@@ -200,6 +202,7 @@ class Grouping final : public DatasetIterator {
 
   IteratorPtr input_;  // null once it has ended
   const Dataset::Components rows_;
+  const std::vector<DType> gives_;
   const GroupFunctions functions_;
   const HostPtr host_;
   Doing doing_ = Doing::key;
@@ -228,7 +231,7 @@ class GroupByWindowDataset final : public DerivedDataset {
     MR_ASSIGN(functions.size, WalkFunction::create(host, captures_.size, 1, {DType::i64}));
     MR_ASSIGN(functions.reduce, WalkFunction::create(host, captures_.reduce, 2, {DType::variant}));
     return IteratorPtr(std::make_unique<Grouping>(std::move(input), input_->components(),
-                                                  std::move(functions), host));
+                                                  components().types, std::move(functions), host));
   }
 
  private:

@@ -170,6 +170,21 @@ TEST_CASE("the same seeds shuffle alike, each walk anew unless that is refused")
         Code::invalid_argument);
 }
 
+TEST_CASE("a reduction of nothing gives its initial state, if that has the type of the result") {
+  Pipeline made;
+  const auto add = [](std::vector<Tensor> in) -> Result<Element> { return Element{in[0]}; };
+  made.functions->add("numbers", {DType::i64, DType::i64}, {DType::i64}, add);
+  made.functions->add("words", {DType::string, DType::i64}, {DType::i64}, add);
+  const auto reduced = [&](const char* function, const Tensor& state) {
+    Attrs attrs = calling(function, Pipeline::outputs({DType::i64}));
+    attrs.set("Tstate", AttrValue::List<DType>({state.dtype()}));
+    return made.status_of("ReduceDataset", {made.range(0), state}, attrs);
+  };
+  CHECK(reduced("numbers", number(7)).ok());
+  CHECK(reduced("words", Tensor::scalar(std::string("seven"))).message() ==
+        "Data type mismatch at component 0: expected int64 but got string.");
+}
+
 TEST_CASE("what is no dataset, or one of another task, is refused") {
   Pipeline made;
   CHECK(made.status_of("TakeDataset", {Tensor::scalar(Variant()), number(1)}).message() ==

@@ -8,6 +8,7 @@
 #include "millrace/ops/data/families.h"
 #include "millrace/ops/data/function_walk.h"
 #include "millrace/ops/data/iterator.h"
+#include "millrace/ops/data/iterator_node.h"
 
 namespace millrace::data {
 namespace {
@@ -128,12 +129,10 @@ class SingleKernel final : public Kernel, public FunctionCaller {
     auto components = inputs.components();
     if (!components.ok()) return done(components.status());
     auto walk = std::make_shared<Iterator>(*std::move(components), node_.name);
-    const StepContext& step = context.step();
-    const Status begun =
-        walk->begin(*dataset, {step.pool, step.blocking, step.device->files, step.device->random});
+    const Status begun = walk->begin(*dataset, machine_of(context));
     if (!begun.ok()) return done(begun);
     Iterator& walked = *walk;
-    walked.next(step.cancellation,
+    walked.next(context.step().cancellation,
                 Done<Element>([&context, walk = std::move(walk),
                                done = std::move(done)](Result<Element> element) mutable {
                   Status status = give(context, std::move(element));
@@ -147,8 +146,15 @@ class SingleKernel final : public Kernel, public FunctionCaller {
     if (element->size() != static_cast<size_t>(context.num_outputs()))
       return invalid("an element of ", element->size(), " components where the node has ",
                      context.num_outputs(), " outputs");
-    for (int slot = 0; slot < context.num_outputs(); ++slot)
-      context.set_output(slot, std::move((*element)[static_cast<size_t>(slot)]));
+    for (int slot = 0; slot < context.num_outputs(); ++slot) {
+      Tensor& component = (*element)[static_cast<size_t>(slot)];
+      // The initial state of a reduction is what comes out if there is nothing to reduce.
+      if (component.dtype() != context.output_dtype(slot))
+        return invalid("Data type mismatch at component ", slot, ": expected ",
+                       dtype_name(context.output_dtype(slot)), " but got ",
+                       dtype_name(component.dtype()), ".");
+      context.set_output(slot, std::move(component));
+    }
     return {};
   }
 

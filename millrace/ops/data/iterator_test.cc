@@ -150,6 +150,25 @@ TEST_CASE("elements are made ahead up to the size of the buffer, and no more") {
   CHECK(calls == 3);
 }
 
+TEST_CASE("a step that waits for the dataset of a one-shot iterator ends the function with it") {
+  Adding made;
+  made.functions->add("factory", {}, {DType::variant},
+                      [dataset = made.range(2)](const std::vector<Tensor>&) -> Result<Element> {
+                        return Element{dataset};
+                      });
+  Attrs attrs = Pipeline::outputs({DType::i64});
+  attrs.set("dataset_factory", FunctionRef{"factory", {}});
+  made.functions->hold();
+  const auto waiting = made.bench->start("OneShotIterator", {}, {.attrs = attrs});
+  REQUIRE(waiting.ok());
+  REQUIRE(made.functions->num_held() == 1);
+  CHECK_FALSE(made.functions->is_cancelled());
+  made.bench->cancellation().cancel(cancelled("enough"));
+  CHECK(made.functions->is_cancelled());
+  made.functions->answer();
+  CHECK((*waiting)->is_done());
+}
+
 TEST_CASE("a step that skips for ever can be cancelled") {
   Adding made;
   const Tensor forever = made.derive("RepeatDataset", {made.range(2), number(-1)});

@@ -78,10 +78,12 @@ class OneShotKernel final : public Kernel, public FunctionCaller {
   struct Run final : FunctionRun {
     explicit Run(std::function<void(Result<Element>)> then_do) : then(std::move(then_do)) {}
     void ended(Status status) override {
+      caller.release();
       if (!status.ok()) return then(std::move(status));
       then(std::move(results));
     }
     const std::function<void(Result<Element>)> then;
+    Cancellation::Registration caller;  // the step that asked first: its end ends the call
   };
 
   void call_factory(IterationHost::Machine machine, ResourceStore* resources,
@@ -95,6 +97,11 @@ class OneShotKernel final : public Kernel, public FunctionCaller {
     auto function = functions_->instantiate(factory_);
     if (!function.ok()) return then(function.status());
     auto run = std::make_shared<Run>(then);
+    if (Cancellation* caller = context.step().cancellation) {
+      run->caller = caller->on_cancel([weak = std::weak_ptr<Run>(run)](const Status& why) {
+        if (const auto self = weak.lock()) self->cancellation.cancel(why);
+      });
+    }
     (*function)->run(std::move(run));
   }
 

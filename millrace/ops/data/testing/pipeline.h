@@ -30,6 +30,10 @@ class Functions final : public FunctionSpace {
   void hold() { holds_ = true; }
   size_t num_held() const { return held_.size(); }
   void answer(size_t index = 0);
+  // Whether a call that waits has been told to end.
+  bool is_cancelled(size_t index = 0) const {
+    return held_.at(index).run->cancellation.cancelled();
+  }
 
  private:
   struct Known {

@@ -41,7 +41,7 @@ class Traced:
                 arguments.extend(elements.unpacked(element) if len(specs) == 1 else (element,))
             self.returned = function(*arguments)
             value = self.returned if returns is None else returns(self.returned)
-            made = elements.converted(_as_tuples(value), "result")
+            made = elements.converted(_something(value), "result")
             # What has an effect runs with each call, also what nobody reads.
             effects = [op for op in graph.get_operations() if _has_effect(op)]
             name = getattr(function, "__name__", "function")
@@ -69,8 +69,8 @@ def _arguments(graph, spec, from_nested):
     return elements.pack(spec.structure, leaves)
 
 
-def _as_tuples(value):
-    """A list of Tensors is one value, packed; None is none."""
+def _something(value):
+    """What a program's function returned; TypeError if that is nothing."""
     if value is None:
         raise TypeError("a function that a dataset calls returned None; it has to return Tensors")
     return value

@@ -4,8 +4,8 @@
 
 namespace millrace::data {
 
-std::shared_ptr<GraphFunction> IterationHost::find(const CapturedFunction& function) {
-  for (const Instance& instance : instances_[function.function.name]) {
+std::shared_ptr<GraphFunction> IterationHost::Instances::find(const CapturedFunction& function) {
+  for (const Instance& instance : by_name[function.function.name]) {
     if (instance.space == function.space && instance.attrs == function.function.attrs)
       return instance.function;
   }
@@ -17,18 +17,18 @@ Result<std::shared_ptr<GraphFunction>> IterationHost::instance(const CapturedFun
   const std::string& name = function.function.name;
   std::shared_ptr<GraphFunction> found;
   {
-    MutexLock lock(mutex_);
-    found = find(function);
+    MutexLock lock(instances_->mutex);
+    found = instances_->find(function);
   }
   if (found == nullptr) {
     if (function.space == nullptr)
       return not_found("Function ", name, " is not defined: the graph did not bring it");
     MR_ASSIGN(found, function.space->instantiate(function.function));
-    MutexLock lock(mutex_);
-    if (auto first = find(function)) {
+    MutexLock lock(instances_->mutex);
+    if (auto first = instances_->find(function)) {
       found = std::move(first);
     } else {
-      instances_[name].push_back({function.space, function.function.attrs, found});
+      instances_->by_name[name].push_back({function.space, function.function.attrs, found});
     }
   }
   const size_t given = arguments + function.captured.size();

@@ -81,7 +81,8 @@ struct CapturedFunction {
 };
 using CapturedPtr = std::shared_ptr<const CapturedFunction>;
 
-// What all iterators of one walk share, down to the sources. Outlives them. Thread-safe.
+// What all iterators of one walk share, down to the sources. Outlives them. Those along a dataset
+// that was made on the way have one of their own, which knows how deep they lie. Thread-safe.
 class IterationHost {
  public:
   struct Machine {
@@ -90,9 +91,18 @@ class IterationHost {
     Files* files = nullptr;
     Random* random = nullptr;
   };
-  explicit IterationHost(Machine machine) : machine_(machine) {}
+  explicit IterationHost(Machine machine)
+      : machine_(machine), instances_(std::make_shared<Instances>()) {}
 
   const Machine& machine() const { return machine_; }
+  // In how many other iterators these lie, at most.
+  int depth() const { return depth_; }
+  // The same for iterators that lie that deep.
+  std::shared_ptr<IterationHost> within(int depth) const {
+    auto made = std::make_shared<IterationHost>(*this);
+    made->depth_ = depth;
+    return made;
+  }
   // The function with this walk's state in it: whoever calls it in this walk, also one that begins
   // anew, calls the same.
   // Errors: those of FunctionSpace::instantiate; INVALID_ARGUMENT if it does not take `arguments`
@@ -106,11 +116,16 @@ class IterationHost {
     std::vector<std::pair<std::string, AttrValue>> attrs;
     std::shared_ptr<GraphFunction> function;
   };
-  std::shared_ptr<GraphFunction> find(const CapturedFunction& function) MR_REQUIRES(mutex_);
+  struct Instances {
+    std::shared_ptr<GraphFunction> find(const CapturedFunction& function) MR_REQUIRES(mutex);
+
+    Mutex mutex;
+    absl::flat_hash_map<std::string, std::vector<Instance>> by_name MR_GUARDED_BY(mutex);
+  };
 
   const Machine machine_;
-  Mutex mutex_;
-  absl::flat_hash_map<std::string, std::vector<Instance>> instances_ MR_GUARDED_BY(mutex_);
+  int depth_ = 0;  // constant once shared
+  const std::shared_ptr<Instances> instances_;
 };
 
 inline constexpr int64_t kInfinite = -1, kUnknown = -2;

@@ -18,9 +18,15 @@ class DatasetKernel final : public Kernel, public FunctionCaller {
     node_.functions = std::move(functions);
   }
   Status run(KernelContext& context) override {
+    int depth = 1;
+    for (int slot = 0; slot < context.num_inputs(); ++slot)
+      depth = std::max(depth, depth_in(context.input(slot)) + 1);
+    if (depth > kMostDeep)
+      return invalid("'", node_.name, "' makes a dataset in which others lie ", depth,
+                     " deep in each other; ", kMostDeep, " is the most that is supported");
     DatasetInputs inputs(context, node_);
     MR_ASSIGN(DatasetPtr made, make_(inputs));
-    context.set_output(0, to_variant(std::move(made)));
+    context.set_output(0, to_variant(std::move(made), depth));
     return {};
   }
 

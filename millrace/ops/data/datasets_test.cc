@@ -178,11 +178,39 @@ TEST_CASE("a reduction of nothing gives its initial state, if that has the type 
   const auto reduced = [&](const char* function, const Tensor& state) {
     Attrs attrs = calling(function, Pipeline::outputs({DType::i64}));
     attrs.set("Tstate", AttrValue::List<DType>({state.dtype()}));
+    attrs.set("Targuments", AttrValue::List<DType>());
     return made.status_of("ReduceDataset", {made.range(0), state}, attrs);
   };
   CHECK(reduced("numbers", number(7)).ok());
   CHECK(reduced("words", Tensor::scalar(std::string("seven"))).message() ==
         "Data type mismatch at component 0: expected int64 but got string.");
+}
+
+TEST_CASE("datasets lie in each other only as deep as a stack reaches") {
+  Pipeline made;
+  Tensor dataset = made.range(1);
+  for (int depth = 1; depth < kMostDeep; ++depth)
+    dataset = made.derive("TakeDataset", {dataset, number(1)});
+  CHECK(made.all(dataset) == "0");
+  CHECK(made.status_of("SkipDataset", {dataset, number(0)}).message().find("is the most") !=
+        std::string::npos);
+  const std::vector<DType> types = {DType::variant};
+  Attrs attrs = Pipeline::outputs(types);
+  attrs.set("Toutput_types", AttrValue::List<DType>(types));
+  CHECK(made.status_of("TensorDataset", {dataset}, attrs).message().find("is the most") !=
+        std::string::npos);
+}
+
+TEST_CASE("a function whose dataset calls it again fails instead of filling the stack") {
+  Pipeline made;
+  made.functions->add(
+      "again", {DType::i64}, {DType::variant}, [&](const std::vector<Tensor>&) -> Result<Element> {
+        return Element{made.derive("FlatMapDataset", {made.range(1)},
+                                   calling("again", Pipeline::outputs({DType::i64})))};
+      });
+  const Tensor dataset = made.derive("FlatMapDataset", {made.range(1)},
+                                     calling("again", Pipeline::outputs({DType::i64})));
+  CHECK(made.get(made.iterator(dataset)).find("calls it again") != std::string::npos);
 }
 
 TEST_CASE("what is no dataset, or one of another task, is refused") {

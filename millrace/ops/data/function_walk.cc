@@ -42,7 +42,11 @@ Result<OwnedWalk> OwnedWalk::along(const Element& results, const std::vector<DTy
   if (made.dataset->components().types != gives)
     MR_TRY(check_components({gives, {}}, made.dataset->components())
                .with("the dataset that a function gave"));
-  MR_ASSIGN(made.iterator, made.dataset->iterate(host));
+  const int depth = host->depth() + depth_in(results[0]);
+  if (depth > kMostDeep)
+    return invalid("datasets that functions of datasets give lie more than ", kMostDeep,
+                   " deep in each other: does a function give a dataset that calls it again?");
+  MR_ASSIGN(made.iterator, made.dataset->iterate(host->within(depth)));
   return made;
 }
 

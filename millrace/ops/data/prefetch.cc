@@ -82,28 +82,35 @@ class Prefetcher final : public Waker, public std::enable_shared_from_this<Prefe
     pool_.post([self = shared_from_this()] { self->pump(); });
   }
 
+  // A turn of so many elements, then others on the pool have theirs: a buffer may be huge.
+  static constexpr int kTurn = 1024;
+
   void pump() {
     const std::shared_ptr<Waker> self = shared_from_this();
-    for (;;) {
-      {
-        MutexLock lock(mutex_);
-        if (is_closed_ || buffer_.size() >= size_) {
-          state_ = State::idle;
-          break;
-        }
-        is_woken_ = false;
+    for (int made = 0; made < kTurn; ++made)
+      if (!pull_one(self)) return drop_if_closed();
+    pool_.post([again = shared_from_this()] { again->pump(); });
+  }
+
+  // False if the pump has to stop.
+  bool pull_one(const std::shared_ptr<Waker>& self) {
+    {
+      MutexLock lock(mutex_);
+      if (is_closed_ || buffer_.size() >= size_) {
+        state_ = State::idle;
+        return false;
       }
-      Pull pull(self);
-      Made made;
-      Result<Next> next = input_->next(pull, &made.element);
-      if (!next.ok()) {
-        made.status = std::move(next).status();
-      } else {
-        made.next = *next;
-      }
-      if (!deliver(std::move(made))) break;
+      is_woken_ = false;
     }
-    drop_if_closed();
+    Pull pull(self);
+    Made made;
+    Result<Next> next = input_->next(pull, &made.element);
+    if (!next.ok()) {
+      made.status = std::move(next).status();
+    } else {
+      made.next = *next;
+    }
+    return deliver(std::move(made));
   }
 
   // False if the pump has to stop.

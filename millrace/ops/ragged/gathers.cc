@@ -16,8 +16,11 @@ struct RaggedRun {
 };
 
 // What rows of `splits` hold, one level further down; how long they are is appended to `out`.
-std::vector<RaggedRun> taken_rows(const Splits& splits, std::span<const RaggedRun> rows,
-                                  Splits& out) {
+Result<std::vector<RaggedRun>> taken_rows(const Splits& splits, std::span<const RaggedRun> rows,
+                                          Splits& out) {
+  int64_t number = 0;
+  for (const RaggedRun& run : rows) number += run.end - run.begin;
+  MR_TRY(check_room(number));
   std::vector<RaggedRun> below;
   for (const RaggedRun& run : rows) {
     for (int64_t row = run.begin; row < run.end; ++row) {
@@ -28,20 +31,6 @@ std::vector<RaggedRun> taken_rows(const Splits& splits, std::span<const RaggedRu
     below.push_back({splits[static_cast<size_t>(run.begin)], splits[static_cast<size_t>(run.end)]});
   }
   return below;
-}
-
-// The splits of the axes that the indices have more than one.
-Status add_outer_splits(const Shape& indices, std::vector<Splits>& made) {
-  int64_t rows = 1;
-  for (int axis = 0; axis + 1 < indices.rank(); ++axis) {
-    rows *= indices.dim(axis);
-    MR_TRY(Tensor::allocate(DType::i64, {rows}).status());  // as many as memory holds
-    Splits splits = {0};
-    for (int64_t row = 0; row < rows; ++row)
-      splits.push_back(splits.back() + indices.dim(axis + 1));
-    made.push_back(std::move(splits));
-  }
-  return {};
 }
 
 Status ragged_gather(KernelContext& context) {
@@ -63,7 +52,7 @@ Status ragged_gather(KernelContext& context) {
   for (const int64_t row : rows) runs.push_back({row, row + 1});
   for (const Splits& splits : nested) {
     Splits& out = made.emplace_back(Splits{0});
-    runs = taken_rows(splits, runs, out);
+    MR_ASSIGN(runs, taken_rows(splits, runs, out));
   }
   // The splits of the only row that a scalar names are its own affair.
   if (indices.shape().rank() == 0) made.erase(made.begin());

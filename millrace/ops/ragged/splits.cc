@@ -58,6 +58,20 @@ Result<std::vector<Splits>> read_nested_splits(const KernelContext& context, int
   return nested;
 }
 
+Status check_room(int64_t splits) { return Tensor::allocate(DType::i64, {splits}).status(); }
+
+Status add_outer_splits(const Shape& shape, std::vector<Splits>& made) {
+  int64_t rows = 1;
+  for (int axis = 0; axis + 1 < shape.rank(); ++axis) {
+    rows *= shape.dim(axis);
+    MR_TRY(check_room(rows));
+    Splits splits = {0};
+    for (int64_t row = 0; row < rows; ++row) splits.push_back(splits.back() + shape.dim(axis + 1));
+    made.push_back(std::move(splits));
+  }
+  return {};
+}
+
 Result<Tensor> splits_tensor(DType dtype, std::span<const int64_t> splits) {
   return integer_tensor(dtype, {static_cast<int64_t>(splits.size())}, splits);
 }

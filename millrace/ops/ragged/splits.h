@@ -24,6 +24,14 @@ Status check_covers(const Splits& splits, int64_t below);
 Result<std::vector<Splits>> read_nested_splits(const KernelContext& context, int slot, int levels,
                                                const Tensor& values);
 
+// Whether memory holds so many splits: indices, and variants that share one value, may ask for many
+// more than came in. Errors: RESOURCE_EXHAUSTED.
+Status check_room(int64_t splits);
+
+// Appends the splits of every axis of `shape` but the first, each of which has rows of one length.
+// Errors: RESOURCE_EXHAUSTED.
+Status add_outer_splits(const Shape& shape, std::vector<Splits>& made);
+
 // A vector of a type, int32 or int64. Errors: INVALID_ARGUMENT for numbers that it does not hold.
 Result<Tensor> splits_tensor(DType dtype, std::span<const int64_t> splits);
 

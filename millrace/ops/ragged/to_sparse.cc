@@ -54,9 +54,9 @@ Status ragged_to_sparse(KernelContext& context) {
   const int64_t outer = number > 0 ? values.shape().dim(0) : 0;
   const int64_t length = outer > 0 ? number / outer : 0;
   CancelProbe probe(context);
+  std::vector<int64_t> place(static_cast<size_t>(levels) + 1);
   for (int64_t value = 0; value < outer; ++value) {
     // From the innermost level outwards: in which row it is, and where there.
-    std::vector<int64_t> place(static_cast<size_t>(levels) + 1);
     int64_t thing = value;
     for (auto level = static_cast<size_t>(levels); level-- > 0;) {
       const int64_t row = rows[level].row_of(thing);

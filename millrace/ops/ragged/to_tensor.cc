@@ -7,6 +7,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/strided_copy.h"
+#include "millrace/ops/loops/strides.h"
 #include "millrace/ops/ragged/families.h"
 #include "millrace/ops/ragged/splits.h"
 
@@ -81,7 +82,7 @@ Result<RaggedLevel> read_level(const Tensor& tensor, Partition kind, int64_t row
                        splits[i - 1]);
       }
     }
-    MR_TRY(Tensor::allocate(DType::i64, {splits.back()}).status());  // as many as memory holds
+    MR_TRY(check_room(splits.back()));
     for (size_t i = 1; i < splits.size(); ++i) {
       made.row_of.resize(static_cast<size_t>(splits[i]), static_cast<int64_t>(i) - 1);
       made.longest = std::max(made.longest, splits[i] - splits[i - 1]);
@@ -136,17 +137,6 @@ Status check_default(const Shape& standard, const Shape& values) {
                  " are incompatible: the default value must broadcast to the shape of a value");
 }
 
-// The whole tensor, every value of it the default one.
-Result<Tensor> filled_with(const Tensor& standard, const Shape& shape, CancelProbe probe) {
-  std::vector<int64_t> strides(static_cast<size_t>(shape.rank()), 0);
-  int64_t step = 1;
-  for (int axis = standard.shape().rank(); axis-- > 0; step *= standard.shape().dim(axis)) {
-    if (standard.shape().dim(axis) != 1)
-      strides[static_cast<size_t>(axis + shape.rank() - standard.shape().rank())] = step;
-  }
-  return copied_box(shape, standard, {0, strides}, probe);
-}
-
 Result<Tensor> ragged_to_tensor(KernelContext& context, const Partitions& partitions) {
   const Tensor& values = context.input(kValuesSlot);
   const Tensor& standard = context.input(kDefaultSlot);
@@ -192,10 +182,11 @@ Result<Tensor> ragged_to_tensor(KernelContext& context, const Partitions& partit
                    values.shape().dim(0));
   }
   MR_ASSIGN(const Shape shape, Shape::create(dims));
-  MR_ASSIGN(Tensor made, filled_with(standard, shape, CancelProbe(context)));
+  MR_ASSIGN(Tensor made,
+            copied_box(shape, standard, {0, broadcast_strides(standard.shape(), shape)}, context));
   if (made.num_elements() == 0) return made;
   // Where each row of the level above stands, or -1 if it is cut off.
-  MR_TRY(Tensor::allocate(DType::i64, {rows}).status());
+  MR_TRY(check_room(rows));
   std::vector<int64_t> places(static_cast<size_t>(rows));
   for (int64_t row = 0; row < rows; ++row)
     places[static_cast<size_t>(row)] = row < dims[0] ? row : -1;

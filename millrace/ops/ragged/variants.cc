@@ -198,6 +198,7 @@ Status from_variant(KernelContext& context, int64_t input_rank) {
   const DType dtype = context.output_dtype(output_rank);
   const DType splits_dtype = output_rank > 0 ? context.output_dtype(0) : DType::i64;
   std::vector<RaggedParts> parts;
+  int64_t number = 0;  // of splits
   CancelProbe probe(context);
   for (size_t i = 0; i < encoded.flat<Variant>().size(); ++i) {
     MR_ASSIGN(RaggedParts part, unboxed_ragged(encoded.flat<Variant>()[i], i,
@@ -207,8 +208,11 @@ Status from_variant(KernelContext& context, int64_t input_rank) {
       return invalid("Ragged values must have rank >= 1; encoded scalar element at index ", i,
                      " has a scalar");
     }
+    const int64_t before = number;
+    for (const Splits& splits : part.nested) number += static_cast<int64_t>(splits.size());
+    MR_TRY(check_room(number));
     parts.push_back(std::move(part));
-    if (!probe.go_on(1)) return probe.status();
+    if (!probe.go_on(number - before + 1)) return probe.status();
   }
   if (axes == 0) {
     for (size_t level = 0; level < parts[0].nested.size(); ++level) {
@@ -219,14 +223,10 @@ Status from_variant(KernelContext& context, int64_t input_rank) {
     return {};
   }
   int slot = 0;
-  int64_t rows = 1;
-  for (int axis = 0; axis + 1 < axes; ++axis) {
-    rows *= encoded.shape().dim(axis);
-    Splits splits = {0};
-    for (int64_t row = 0; row < rows; ++row)
-      splits.push_back(splits.back() + encoded.shape().dim(axis + 1));
+  std::vector<Splits> outer;
+  MR_TRY(add_outer_splits(encoded.shape(), outer));
+  for (const Splits& splits : outer)
     MR_TRY(context.set_output(slot++, splits_tensor(splits_dtype, splits)));
-  }
   Splits lengths = {0};
   for (const RaggedParts& part : parts) {
     lengths.push_back(lengths.back() + (part.nested.empty()

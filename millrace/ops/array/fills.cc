@@ -67,8 +67,9 @@ Result<int64_t> range_size(T start, T limit, T delta) {
     if (steps > static_cast<U>(INT64_MAX)) return invalid("Range has ", steps, " elements");
     return static_cast<int64_t>(steps);
   } else {
-    const double steps = std::ceil(std::abs((double(limit) - double(start)) / double(delta)));
-    if (!(steps < 9e18))
+    // In the type itself, as TensorFlow: its rounding decides whether the last step counts.
+    const T steps = std::ceil(std::abs((limit - start) / delta));
+    if (!(steps < T(9e18)))
       return invalid("Requires ((limit - start) / delta) <= 9223372036854775807");
     return static_cast<int64_t>(steps);
   }

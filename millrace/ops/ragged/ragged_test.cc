@@ -81,6 +81,12 @@ TEST_CASE("variants of nothing make a ragged tensor without rows") {
   CHECK(made[1].num_elements() == 0);
 }
 
+TEST_CASE("more rows of nothing than memory holds are refused") {
+  const Tensor none = *Tensor::allocate(DType::variant, {int64_t{1} << 50, 0});
+  const auto made = run_op(ragged_ops(), "RaggedTensorFromVariant", {none}, unboxing(0, 2));
+  CHECK(made.status().code() == Code::resource_exhausted);
+}
+
 TEST_CASE("what arrives at the variants goes to the values") {
   const Tensor boxed = made_by("RaggedTensorToVariant", {kSplits, kValues}, boxing(1, true))[0];
   const Attrs attrs = {{"Tvalues", DType::f32}};
@@ -152,6 +158,9 @@ TEST_CASE("ranges refuse a delta of 0, shapes that differ and more numbers than 
   const int64_t low = std::numeric_limits<int64_t>::min(),
                 high = std::numeric_limits<int64_t>::max();
   CHECK(range({0, 5}, {3, 5}, 2) == "it ran");
+  // Three steps, although the double that is nearest to each of them says a little more.
+  CHECK(made_by("RaggedRange", {Tensor::scalar(0.f), Tensor::scalar(0.6f),
+                                Tensor::scalar(0.2f)})[0] == Tensor::vector<int64_t>({0, 3}));
   CHECK(says(range({0}, {3}, 0), "Requires delta != 0"));
   CHECK(says(range({0, 1}, {3}, 1), "must have the same shape"));
   CHECK(says(range({low}, {high}, 1), "has too many elements"));

@@ -23,8 +23,9 @@ int64_t range_length(M start, M limit, M delta) {
     const uint64_t length = (distance - 1) / step + 1;
     return length > (uint64_t{1} << 62) ? -1 : static_cast<int64_t>(length);
   } else {
-    const double length = std::ceil(std::abs((static_cast<double>(limit) - start) / delta));
-    return length < 4e18 ? static_cast<int64_t>(length) : -1;
+    // In the type itself, as TensorFlow: its rounding decides whether the last step counts.
+    const M length = std::ceil(std::abs((limit - start) / delta));
+    return length < M(4e18) ? static_cast<int64_t>(length) : -1;
   }
 }
 

@@ -193,6 +193,9 @@ TEST_CASE("rows, ranks and formats that small ops can't take are refused in Tens
   CHECK(message("NthElement", {floats({1, 2}), one(5)}) ==
         "Input must have last dimension > n = 5");
   CHECK(message("NthElement", {floats({1, 2}), one(-1)}) == "n must be non-negative but is -1");
+  // Rows that are not there may be of any length.
+  CHECK(message("NthElement", {*Tensor::allocate(DType::f32, {0, int64_t{1} << 50}), one(1)}) ==
+        "");
   CHECK(message("ApproximateEqual", {floats({1, 2}), floats({1})}) ==
         "x and y must be of the same shape. x shape: [2]. y shape: [1]");
   CHECK(message("Fingerprint", {floats({1}), Tensor::scalar<std::string>("md5")}) ==
@@ -217,6 +220,23 @@ TEST_CASE("rows, ranks and formats that small ops can't take are refused in Tens
   CHECK(message("DecodeCompressed", {text}, zlib) != "");
   CHECK(message("CheckNumericsV2", {floats({1.0f / 0.0f, -1.0f / 0.0f, 0.0f / 0.0f})},
                 {{"message", AttrValue("m")}}) == "m : Tensor had -Inf, +Inf, and NaN values");
+}
+
+TEST_CASE(
+    "numbers so large that neighbours are one double, or squares infinite, are no exception") {
+  const int64_t large = int64_t{1} << 53;
+  const auto run = [](std::string_view op, std::vector<Tensor> inputs) {
+    return run_op(all_ops(), op, std::move(inputs)).value()[0];
+  };
+  CHECK(run("ApproximateEqual",
+            {Tensor::vector<int64_t>({large + 1, -3}), Tensor::vector<int64_t>({large, -3})}) ==
+        Tensor::vector<bool>({false, true}));
+  CHECK(run("FresnelCos", {Tensor::vector<double>({1e200, -1e200})}) ==
+        Tensor::vector<double>({0.5, -0.5}));
+  CHECK(run("FresnelSin", {Tensor::vector<double>({1e200, -1e200})}) ==
+        Tensor::vector<double>({0.5, -0.5}));
+  CHECK(run("Range", {Tensor::scalar(0.f), Tensor::scalar(0.6f), Tensor::scalar(0.2f)})
+            .num_elements() == 3);
 }
 
 }  // namespace

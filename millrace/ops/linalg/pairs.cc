@@ -37,7 +37,9 @@ Result<Pairs> Pairs::of(const Tensor& a, const Tensor& b) {
   made.a_is_whole_ = made.a.leading == made.leading_;
   made.b_is_whole_ = made.b.leading == made.leading_;
   // A list of places is as long as there are results; those must fit first.
-  MR_TRY(Tensor::allocate(DType::i64, whole).status());
+  if (!made.a_is_whole_ || !made.b_is_whole_) {
+    MR_TRY(Tensor::allocate(DType::i64, whole).status());
+  }
   if (!made.a_is_whole_) made.places_a_ = places_in(made.a.leading, made.leading_, made.count);
   if (!made.b_is_whole_) made.places_b_ = places_in(made.b.leading, made.leading_, made.count);
   return made;

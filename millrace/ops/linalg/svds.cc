@@ -29,7 +29,8 @@ Status singular_values(KernelContext& context, SvdLoop loop, SvdWish wish) {
   MR_ASSIGN(Tensor s, Tensor::allocate(a.dtype(), s_shape));
   MR_ASSIGN(Tensor u, Tensor::allocate(a.dtype(), wish.vectors ? u_shape : Shape{0}));
   MR_ASSIGN(Tensor v, Tensor::allocate(a.dtype(), wish.vectors ? v_shape : Shape{0}));
-  MR_TRY(loop(context, batch, a, {s, u, v, wish.vectors, wish.full}));
+  if (s.num_elements() + u.num_elements() + v.num_elements() > 0)
+    MR_TRY(loop(context, batch, a, {s, u, v, wish.vectors, wish.full}));
   MR_TRY(give(context, 0, s));
   MR_TRY(give(context, 1, u));
   return give(context, 2, v);

@@ -1,4 +1,5 @@
 // Part of families.h: register_tolerant.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
@@ -32,9 +33,10 @@ Status near_loop(const Tensor& x, const Tensor& y, float tolerance, Tensor& out,
   for (size_t i = 0; i < a.size(); ++i) {
     const auto p = static_cast<M>(a[i]), q = static_cast<M>(b[i]);
     if constexpr (std::is_integral_v<M>) {
-      // The distance of integers without overflow, and as a double: a tolerance is a real number.
-      const double distance = p > q ? static_cast<double>(p) - static_cast<double>(q)
-                                    : static_cast<double>(q) - static_cast<double>(p);
+      // The distance of integers without overflow, and only then as a double: large neighbours
+      // are the same double.
+      const auto larger = static_cast<uint64_t>(std::max(p, q));
+      const auto distance = static_cast<double>(larger - static_cast<uint64_t>(std::min(p, q)));
       to[i] = distance < static_cast<double>(tolerance);
     } else {
       to[i] = std::abs(p - q) < tolerance;

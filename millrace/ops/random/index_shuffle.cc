@@ -70,7 +70,7 @@ Result<uint64_t> shuffled_index(uint64_t index, const ShuffleKey& key, uint64_t 
   bits = std::max(bits + bits % 2, 16);
   const IndexCipher cipher(bits / 2, key, rounds);
   do {
-    if (!probe.go_on(16)) return probe.status();
+    if (!probe.go_on(16 * rounds)) return probe.status();
     index = cipher.of(index);
   } while (index > most);
   return index;
@@ -134,6 +134,9 @@ Result<Tensor> shuffle_index(KernelContext& context, int64_t rounds) {
   const Tensor &index = context.input(0), &seed = context.input(1), &most = context.input(2);
   if (rounds < 4 || rounds % 2 != 0)
     return invalid("rounds must be even and at least 4, not ", rounds);
+  constexpr int64_t kMostRounds = 1 << 16;  // each has a key that is kept
+  if (rounds > kMostRounds)
+    return invalid("rounds must be at most ", kMostRounds, ", not ", rounds);
   const int64_t count =
       std::max({index.num_elements(), most.num_elements(), seed.num_elements() / 3});
   MR_TRY(check_shuffle(index, seed, most, count));

@@ -178,6 +178,7 @@ TEST_CASE("indices beyond their range and odd rounds are refused") {
   CHECK(words(6, seed, 4) == "max_index must be >= index, but 5 < 6");
   CHECK(words(-1, seed, 4) == "index must be >= 0 but was -1");
   CHECK(words(1, seed, 3) == "rounds must be even and at least 4, not 3");
+  CHECK(words(1, seed, 1 << 20) == "rounds must be at most 65536, not 1048576");
   CHECK(words(1, Tensor::vector<int32_t>({1, 2}), 4).find("Seed must be a vector of size [3]") ==
         0);
 }

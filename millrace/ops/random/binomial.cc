@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "millrace/op/infer.h"
+#include "millrace/ops/loops/strides.h"
 #include "millrace/ops/random/samples.h"
 
 namespace millrace {
@@ -86,19 +87,7 @@ double draw_one(T count, T probability, PhiloxBlocks blocks, uint64_t element, C
   return is_likely ? n - drawn : drawn;
 }
 
-// How far a tensor moves with each of the axes of a shape that it broadcasts to.
-std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to) {
-  std::vector<int64_t> strides(static_cast<size_t>(to.rank()), 0);
-  int64_t stride = 1;
-  for (int i = 1; i <= from.rank(); ++i) {
-    const int64_t dim = from.dim(from.rank() - i);
-    if (dim != 1) strides[static_cast<size_t>(to.rank() - i)] = stride;
-    stride *= dim;
-  }
-  return strides;
-}
-
-int64_t place_in(int64_t element, const Shape& shape, const std::vector<int64_t>& strides) {
+int64_t place_in(int64_t element, const Shape& shape, const Strides& strides) {
   int64_t place = 0;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     place += element % shape.dim(axis) * strides[static_cast<size_t>(axis)];

@@ -125,9 +125,12 @@ Status cellwise_gradient(GradContext& g, Cellwise how) {
   const Endpoint cells = cells_of_dense(g, dense_dims);
   Endpoint of_values = g.grad(), of_dense = g.grad();
   if (how != Cellwise::add) {
-    const Endpoint dense = g.add("GatherNd", {g.input(3), cells});
+    const auto conjugate = [&](Endpoint of) {
+      return is_complex(g.dtype(of)) ? g.add("Conj", {of}) : of;
+    };
+    const Endpoint dense = conjugate(g.add("GatherNd", {g.input(3), cells}));
     of_values = g.add(how == Cellwise::mul ? "Mul" : "RealDiv", {g.grad(), dense});
-    Endpoint slope = g.input(1);
+    Endpoint slope = conjugate(g.input(1));
     if (how == Cellwise::div)
       slope = g.add("RealDiv", {g.add("Neg", {slope}), g.add("Square", {dense})});
     of_dense = g.add("Mul", {g.grad(), slope});

@@ -2,6 +2,7 @@
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/strides.h"
 #include "millrace/ops/sparse/families.h"
 #include "millrace/ops/sparse/gradients.h"
 #include "millrace/ops/sparse/sparse_input.h"
@@ -75,14 +76,6 @@ Result<Shape> new_shape(const Tensor& wanted, const Shape& from) {
   return made;
 }
 
-// How far apart neighbours along each axis are, counted in elements.
-std::vector<int64_t> row_major_steps(const Shape& shape) {
-  std::vector<int64_t> steps(static_cast<size_t>(shape.rank()), 1);
-  for (size_t axis = steps.size(); axis-- > 1;)
-    steps[axis - 1] = steps[axis] * shape.dim(static_cast<int>(axis));
-  return steps;
-}
-
 Status reshape_sparse(KernelContext& context) {
   const Tensor& indices = context.input(0);
   if (indices.shape().rank() != 2) {
@@ -105,7 +98,7 @@ Status reshape_sparse(KernelContext& context) {
     return invalid("Input tensor has ", number, " non zero elements but input shape (",
                    from.to_string(), ") or output shape (", to.to_string(), ") is empty");
   }
-  const std::vector<int64_t> steps = row_major_steps(from), new_steps = row_major_steps(to);
+  const Strides steps = row_major_strides(from), new_steps = row_major_strides(to);
   MR_ASSIGN(Tensor made, Tensor::allocate(DType::i64, {number, to.rank()}));
   const int64_t* index = indices.flat<int64_t>().data();
   int64_t* out = made.mutable_flat<int64_t>().data();

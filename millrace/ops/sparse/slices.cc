@@ -114,7 +114,9 @@ Result<Tensor> slice_sparse_grad(KernelContext& context) {
   const auto size = static_cast<int64_t>(dtype_size(made.dtype()));
   const auto index = all.flat<int64_t>(), left = kept.flat<int64_t>();
   int64_t next = 0;
+  CancelProbe probe(context);
   for (int64_t i = 0; i < all.shape().dim(0) && next < kept.shape().dim(0); ++i) {
+    if (!probe.go_on(static_cast<int64_t>(rank) + 1)) return probe.status();
     bool is_it = true;
     for (size_t axis = 0; is_it && axis < rank; ++axis) {
       int64_t moved = 0;

@@ -2,6 +2,7 @@
 #include <complex>
 
 #include "millrace/op/bind.h"
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/strided_copy.h"
@@ -56,7 +57,7 @@ struct SparseUnion {
 };
 
 Result<SparseUnion> combined(const SparseInput& a, const SparseInput& b, Combine combine,
-                             long double threshold) {
+                             long double threshold, CancelProbe probe) {
   const std::vector<Meeting> meetings = meet(a.indices, b.indices);
   const DType dtype = a.values.dtype();
   const auto size = static_cast<int64_t>(dtype_size(dtype));
@@ -69,6 +70,7 @@ Result<SparseUnion> combined(const SparseInput& a, const SparseInput& b, Combine
   places.reserve(meetings.size() * a.rank);
   int64_t number = 0;
   for (const Meeting& met : meetings) {
+    if (!probe.go_on(static_cast<int64_t>(a.rank) + 1)) return probe.status();
     char* const out = static_cast<char*>(values.mutable_data()) + number * size;
     const bool is_large = combine(element(a, met.first), element(b, met.second), threshold, out);
     // As in TensorFlow, what stands in one of them alone is kept however small it is.
@@ -118,7 +120,8 @@ Status add_sparse(KernelContext& context, Combine combine, ReadThreshold thresho
     return invalid("The magnitude threshold must be a scalar: got shape ",
                    threshold.shape().to_string());
   }
-  MR_ASSIGN(SparseUnion sum, combined(a, b, combine, threshold_of(threshold)));
+  MR_ASSIGN(SparseUnion sum,
+            combined(a, b, combine, threshold_of(threshold), CancelProbe(context)));
   context.set_output(0, std::move(sum.places));
   context.set_output(1, std::move(sum.values));
   context.set_output(2, context.input(2));
@@ -137,7 +140,7 @@ Status extreme_sparse(KernelContext& context, Combine combine) {
   MR_ASSIGN(const SparseInput a, read_sparse(context, 0, Places::inside));
   MR_ASSIGN(const SparseInput b, read_sparse(context, 3, Places::inside));
   MR_TRY(check_same_shape(a, b));
-  MR_ASSIGN(SparseUnion made, combined(a, b, combine, 0));
+  MR_ASSIGN(SparseUnion made, combined(a, b, combine, 0, CancelProbe(context)));
   context.set_output(0, std::move(made.places));
   context.set_output(1, std::move(made.values));
   return {};

@@ -4,10 +4,11 @@
 //
 //   if (const UnaryLoop loop = vector_loop(VectorFunction::tanh, DType::f32)) loop(x, y, n);
 //
-// Their results lie within 4 units in the last place of the exact ones; infinities, NaN, zeros with
-// their signs and numbers out of range give what the scalar functions give, which libmvec calls for
-// them. A result depends on its element alone, not on where it stands in a run or on its
-// neighbours.
+// Results of libmvec lie within 4 units in the last place of the exact ones, what is made of them
+// within 6 of floats and 8 of doubles; infinities, NaN, zeros with their signs and numbers out of
+// range give what the scalar functions give, which libmvec calls for them. A result depends on its
+// element alone, not on where it stands in a run or on its neighbours; but the last places may be
+// others on a processor with other instructions, unlike those of plain arithmetic.
 //
 // Why libmvec (nanoseconds per float on one AVX-512 machine with AVX2's and AVX-512's width, and
 // the largest error seen, in units in the last place):

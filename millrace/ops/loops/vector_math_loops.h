@@ -103,8 +103,9 @@ void each_pair(const void* a, int64_t a_step, const void* b, int64_t b_step, voi
   const auto* x = static_cast<const Element<V>*>(a);
   const auto* y = static_cast<const Element<V>*>(b);
   auto* z = static_cast<Element<V>*>(out);
-  // Read before the first result takes its place, should it stand there.
-  const V one_x = V() + *x, one_y = V() + *y;
+  // Read before the first result takes its place, should it stand there. Less nothing, because -0
+  // plus nothing would be 0.
+  const V one_x = *x - V(), one_y = *y - V();
   for (int64_t i = 0; i < n; i += kLanes<V>) {
     const int64_t count = n - i < kLanes<V> ? n - i : kLanes<V>;
     const V made = F()(a_step == 0 ? one_x : load<V>(x + i, count),

@@ -3,11 +3,11 @@
 // Dataflow by counting: a node is ready when all its inputs are there; ready nodes run at once on
 // the thread that made them ready, in the order in which they lie (ready_set.h); in a graph with
 // loops the last made ready first. Work is shared with the pool only when two nodes worth sharing
-// are ready together: ops of cost `heavy` with more than 16 KiB of inputs, and ops of cost
-// `by_size` with more than 256 KiB. An asynchronous kernel holds no thread: when it answers, the
-// step continues on `StepArgs::runner`. The first error cancels the step: nodes that have not
-// started are not run, waiting ones are cancelled, and `done` gets that error once nothing of the
-// step is left running, so everything the step borrowed may go then.
+// are ready together: ops of cost `heavy` with more than 16 KiB of inputs or a text (an image, a
+// file's name), and ops of cost `by_size` with more than 256 KiB. An asynchronous kernel holds no
+// thread: when it answers, the step continues on `StepArgs::runner`. The first error cancels the
+// step: nodes that have not started are not run, waiting ones are cancelled, and `done` gets that
+// error once nothing of the step is left running, so everything the step borrowed may go then.
 //
 // Errors. A kernel's error gets "\n\t [[{{node NAME}}]]" appended; UNAVAILABLE from anything but a
 // transfer becomes INTERNAL, because clients take it for a lost worker. CANCELLED and ABORTED after

@@ -236,6 +236,16 @@ TEST_CASE("two dear nodes that are ready together run at the same time") {
   CHECK(outcome.value("y") == number(6));
 }
 
+TEST_CASE("dear nodes that read a text run at the same time, however short it is") {
+  Lab lab;
+  ThreadPool pool(2);
+  const auto outcome =
+      lab.run("c = Const(3) t = Const(\"a.png\") a = Meet(c, t) b = Meet(c, t) y = Add(a, b)",
+              {"y"}, &pool);
+  CHECK(outcome.status.ok());
+  CHECK(outcome.value("y") == number(6));
+}
+
 // Counts what it is asked to run.
 class CountingPool final : public Runner {
  public:

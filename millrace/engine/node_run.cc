@@ -55,9 +55,14 @@ Status at_node(Status error, const Layout& layout, const Layout::Node& node) {
 }
 
 bool is_worth_sharing(const Layout::Node& node, const Value* inputs) {
+  const bool is_heavy = node.cost == Cost::heavy;
   size_t bytes = 0;
-  for (uint32_t i = 0; i < node.num_inputs; ++i) bytes += inputs[i].tensor.num_bytes();
-  return bytes > (node.cost == Cost::heavy ? kWorthSharingIfHeavy : kWorthSharing);
+  for (uint32_t i = 0; i < node.num_inputs; ++i) {
+    // An image, or the name of a file: how much there is to do the tensor's size does not tell.
+    if (is_heavy && inputs[i].tensor.dtype() == DType::string) return true;
+    bytes += inputs[i].tensor.num_bytes();
+  }
+  return bytes > (is_heavy ? kWorthSharingIfHeavy : kWorthSharing);
 }
 
 }  // namespace millrace

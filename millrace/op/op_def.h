@@ -55,7 +55,7 @@ struct AttrDef {
 enum class Cost : uint8_t {
   cheap,    // always inline: bookkeeping, scalars
   by_size,  // worth a hand-over once the inputs are large
-  heavy,    // always worth a hand-over
+  heavy,    // worth one unless the inputs are tiny
 };
 
 // What the executor and the planning passes must know of an op beyond its kernel.

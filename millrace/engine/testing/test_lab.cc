@@ -158,7 +158,7 @@ Status add_ops(Lab& lab) {
                   .cost = Cost::heavy}));
   MR_TRY(ops.add({.name = "Meet",
                   .doc = {},
-                  .signature = "x: int32, work: int32 -> y: int32",
+                  .signature = "x: int32, work: T -> y: int32 | T: type",
                   .cpu = kernel([&lab](KernelContext& c) { return meet(lab, c); }),
                   .cost = Cost::heavy}));
   MR_TRY(ops.add({.name = "Variable",

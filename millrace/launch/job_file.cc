@@ -197,7 +197,8 @@ Status check_whole(const YamlValue& file, const JobSpec& job) {
     if (command_of(job, role).empty())
       return file.refuse("roles.", role.name, ": no command, neither here nor for the whole job");
   }
-  return check(job).with(file.refuse().message());
+  const Status whole = check(job);
+  return whole.ok() ? whole : file.refuse(whole.message());
 }
 
 std::string duration_text_of(std::chrono::milliseconds duration) {

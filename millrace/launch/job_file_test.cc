@@ -94,6 +94,7 @@ TEST_CASE("what is wrong in a job file is told with its line, its path and what 
            Row{"command: \"x\nroles: {map: 1}", "job.yaml:"},
            Row{"command: \"it's open\"\nroles: {map: 1}", "a quote ' is not closed"},
            Row{"roles: {map: 1}", "roles.map: no command, neither here nor for the whole job"},
+           Row{"command: x\nroles: {map: 2}\nfirst_port: 65535", "job.yaml:1: ports 65535"},
            Row{"command: x", "the job has no roles"},
            Row{"", "the job has no roles"},
            Row{"- a", "job.yaml:1: found a list"},
@@ -104,6 +105,26 @@ TEST_CASE("what is wrong in a job file is told with its line, its path and what 
     CHECK(status.code() == Code::invalid_argument);
     CAPTURE(status.message());
     CHECK_MESSAGE(status.message().find(row.told) != std::string::npos, row.told);
+  }
+}
+
+TEST_CASE("odd texts and small numbers come back from a job file as they were") {
+  for (const std::string text :
+       {"\xF0\x9F\x98\x80", "a\nb\n\n", " # a: b", "END_OF_JOB", "one\nEND_OF_JOB\n", "~", "\t",
+        "\\ud83d", "\r\n", "\xC2\x85", "{job_name}"}) {
+    const JobSpec job{.roles = {{.name = "map",
+                                 .command = {"x", text},
+                                 .environment = {{"A", text}},
+                                 .resources = {.cpus = 0.00005}}},
+                      .environment = {{"B", text}},
+                      .queue = text};
+    const std::string file = to_job_file(job);
+    CAPTURE(file);
+    CHECK(file.find("\nEND_OF_JOB\n") == std::string::npos);
+    const JobSpec again = parse_job_file(file, "again").value();
+    CHECK(again.roles == job.roles);
+    CHECK(again.environment == job.environment);
+    CHECK(again.queue == job.queue);
   }
 }
 

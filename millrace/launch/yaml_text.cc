@@ -1,6 +1,7 @@
 #include "millrace/launch/yaml_text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -32,19 +33,50 @@ bool may_stand_bare(std::string_view text) {
   return true;
 }
 
-// A block keeps lines as they are if none begins or ends with blanks and only newlines are special.
+// A block keeps lines as they are if the first does not begin and none ends with blanks, only
+// newlines are special, and one of them ends the text.
 bool may_be_block(std::string_view text) {
-  if (text.size() < 2 || text.back() != '\n' || text[0] == ' ' || text[0] == '\n') return false;
+  if (text.size() < 2 || text.back() != '\n' || text[0] == ' ' || text[0] == '\n' ||
+      text[text.size() - 2] == '\n')
+    return false;
   return text.substr(0, text.size() - 1).find('\n') != std::string_view::npos &&
          text.find(" \n") == std::string_view::npos &&
          std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+}
+
+// Of "\ud83d", at its backslash.
+unsigned escaped_unit(std::string_view text) {
+  unsigned unit = 0;
+  std::from_chars(text.data() + 2, text.data() + 6, unit, 16);
+  return unit;
+}
+
+// In double quotes, as JSON escapes it; but what JSON writes as a pair of surrogates is one escape
+// in YAML, which refuses halves.
+std::string quoted(const Json& text) {
+  const std::string json = text.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string yaml;
+  for (std::string_view rest = json; !rest.empty();) {
+    const size_t length = rest[0] != '\\' ? 1 : rest[1] != 'u' ? 2 : 6;
+    const unsigned high = length == 6 ? escaped_unit(rest) : 0;
+    if (high < 0xD800 || high > 0xDBFF) {
+      yaml += rest.substr(0, length);
+      rest.remove_prefix(length);
+      continue;
+    }
+    const unsigned low = escaped_unit(rest.substr(6));
+    const unsigned code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+    str_append(&yaml, "\\U", absl::Hex(code, absl::kZeroPad8));
+    rest.remove_prefix(12);
+  }
+  return yaml;
 }
 
 std::string scalar(const Json& value) {
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
   if (may_stand_bare(text)) return text;
-  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return quoted(value);
 }
 
 void append(std::string& text, const Json& value, size_t indent);

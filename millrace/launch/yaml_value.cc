@@ -92,7 +92,7 @@ Result<double> YamlValue::amount() const {
   MR_ASSIGN(const std::string digits, text());
   double number = 0;
   const char* end = digits.data() + digits.size();
-  auto [stop, fault] = std::from_chars(digits.data(), end, number, std::chars_format::fixed);
+  auto [stop, fault] = std::from_chars(digits.data(), end, number);
   if (fault == std::errc() && stop == end && number >= 0 && number <= kLargestAmount) return number;
   return refuse("'", digits.substr(0, 40), "' is no amount; write 2 or 0.5");
 }

@@ -4,7 +4,7 @@
 //   task       {"millrace_join": 1, "token": "…", "task": "map:1", "address": "10.0.0.8:40123"}
 //   answer     {"waiting_for": ["map:0", "map:2"], "more": 5}          again and again, then
 //              {"cluster": {"map": ["10.0.0.7:40001", …]}, "environment": {"A": "b"}}
-//   or         {"refused": "map:1 has come already, from 10.0.0.9:40001"}
+//   or         {"refused": "map:1 has come already, at 10.0.0.9:40001"}
 //
 // After the cluster, the same connection carries the task's record (cluster/task_record.h), in the
 // one direction that is left. Pure: values, and functions between them and text.

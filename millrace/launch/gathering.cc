@@ -65,11 +65,14 @@ std::vector<Gathering::Action> Gathering::start_all() {
   for (const Place& place : places_)
     // The names are those of a job that was checked, the addresses were parsed.
     (void)all.cluster.add_task(place.task.job, place.task.task, place.address);
-  std::vector<Action> actions;
-  for (const Place& place : places_) {
-    all.environment = environment_of(job_, job_.roles[place.role]);
-    actions.push_back(Tell{place.connection, to_line(ArrivalAnswer(all))});
+  // One line for a whole role: that of a large job is long.
+  std::vector<std::string> lines;
+  for (const RoleSpec& role : job_.roles) {
+    all.environment = environment_of(job_, role);
+    lines.push_back(to_line(ArrivalAnswer(all)));
   }
+  std::vector<Action> actions;
+  for (const Place& place : places_) actions.push_back(Tell{place.connection, lines[place.role]});
   actions.push_back(Note{str_cat("all ", places_.size(), " tasks are there")});
   return actions;
 }

@@ -13,9 +13,11 @@
 namespace millrace {
 namespace {
 
-constexpr Clock::Duration kPatienceWithSilence = std::chrono::seconds(10);
+constexpr Clock::Duration kPatienceWithStrangers = std::chrono::seconds(10);
 constexpr Clock::Duration kReminders = std::chrono::seconds(10);
-constexpr size_t kMostSilent = 256;
+constexpr ptrdiff_t kMostStrangers = 256;
+// At once, of one task: more than the records of its last moments, which are read in one turn.
+constexpr size_t kMostRead = 65'536;
 constexpr int kBacklog = 1024;
 
 }  // namespace
@@ -31,7 +33,7 @@ Result<LocalGathering> LocalGathering::listen(const JobSpec& job, const std::str
 }
 
 void LocalGathering::add_descriptors(std::vector<pollfd>& events) const {
-  events.push_back({listener_.number(), POLLIN, 0});
+  if (!is_crowded()) events.push_back({listener_.number(), POLLIN, 0});
   for (const auto& [number, peer] : peers_)
     events.push_back(
         {number, static_cast<short>(peer.unwritten.empty() ? POLLIN : POLLIN | POLLOUT), 0});
@@ -42,7 +44,7 @@ std::vector<Gathering::Action> LocalGathering::turn(Clock::Time now) {
   accept_all(now);
   std::vector<int> over;
   for (auto& [number, peer] : peers_) {
-    const bool too_late = !peer.has_spoken && now > peer.since + kPatienceWithSilence;
+    const bool too_late = !peer.is_task && now > peer.since + kPatienceWithStrangers;
     if (too_late || !read(number, peer, out)) over.push_back(number);
   }
   if (now >= next_reminder_) {
@@ -60,28 +62,29 @@ std::vector<Gathering::Action> LocalGathering::turn(Clock::Time now) {
   return out;
 }
 
+bool LocalGathering::is_crowded() const {
+  return std::ranges::count_if(peers_, [](const auto& entry) { return !entry.second.is_task; }) >=
+         kMostStrangers;
+}
+
 void LocalGathering::accept_all(Clock::Time now) {
-  for (;;) {
+  while (!is_crowded()) {
     Descriptor socket(accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.is_open()) return;
-    const auto silent =
-        std::ranges::count_if(peers_, [](const auto& entry) { return !entry.second.has_spoken; });
-    // Closed at once: whoever belongs here tries again.
-    if (static_cast<size_t>(silent) >= kMostSilent) continue;
     const int number = socket.number();
     peers_.emplace(number, Peer{.socket = std::move(socket), .since = now});
   }
 }
 
 bool LocalGathering::read(int number, Peer& peer, Actions& out) {
-  std::array<char, kLongestArrival> bytes;
+  std::array<char, kMostRead> bytes;
   const ssize_t size = recv(number, bytes.data(), bytes.size(), 0);
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   if (size == 0) return false;
-  if (peer.hanging_up) return true;
   peer.lines.feed({bytes.data(), static_cast<size_t>(size)}, [&](std::string_view line) {
-    peer.has_spoken = true;
+    if (peer.hanging_up) return;
     carry_out(gathering_.said(number, line), out);
+    peer.is_task = !peer.hanging_up;
   });
   return true;
 }
@@ -98,9 +101,11 @@ bool LocalGathering::write(Peer& peer) {
 
 void LocalGathering::carry_out(Actions actions, Actions& out) {
   for (Gathering::Action& action : actions) {
-    if (const auto* tell = std::get_if<Gathering::Tell>(&action)) {
-      if (auto peer = peers_.find(tell->to); peer != peers_.end())
-        peer->second.unwritten += tell->line;
+    if (auto* tell = std::get_if<Gathering::Tell>(&action)) {
+      auto peer = peers_.find(tell->to);
+      if (peer == peers_.end()) continue;
+      std::string& unwritten = peer->second.unwritten;
+      unwritten = unwritten.empty() ? std::move(tell->line) : unwritten + tell->line;
     } else if (const auto* hang_up = std::get_if<Gathering::HangUp>(&action)) {
       if (auto peer = peers_.find(hang_up->who); peer != peers_.end())
         peer->second.hanging_up = true;

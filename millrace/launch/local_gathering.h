@@ -1,7 +1,8 @@
 // The socket at which tasks that run elsewhere tell where they are (gathering.h): the shell around
 // it, for the poll loop of whoever supervises. Owns the connections; no thread, never waits.
-// Hostile peers cost little: who has not said in ten seconds which task it is, is hung up on, and
-// there are never many of those. Single-threaded.
+// Hostile peers cost little: who is no task of the job after ten seconds, whether silent or too
+// slow to read that it is refused, is hung up on, and there are never many of those: while there
+// are, others wait in the system's queue. Single-threaded.
 #pragma once
 
 #include <poll.h>
@@ -37,7 +38,7 @@ class LocalGathering {
   struct Peer {
     Descriptor socket;
     Clock::Time since = {};
-    bool has_spoken = false;
+    bool is_task = false;     // it has come, and was not refused
     bool hanging_up = false;  // when all of `unwritten` is written
     std::string unwritten = {};
     LineSplitter lines = {};
@@ -47,6 +48,7 @@ class LocalGathering {
   LocalGathering(const JobSpec& job, std::string token, Descriptor listener, int port)
       : gathering_(job, std::move(token)), listener_(std::move(listener)), port_(port) {}
 
+  bool is_crowded() const;
   void accept_all(Clock::Time now);
   // False when the connection is over.
   bool read(int number, Peer& peer, Actions& out);

@@ -60,22 +60,30 @@ Result<Descriptor> connect_to(const HostPort& supervisor, Clock::Time deadline,
   }
 }
 
+// By what the others find this task, and where it listens for them.
+struct OwnHost {
+  std::string name;
+  std::string listen;
+};
+
 // The address of this end of the connection.
-std::string own_host(const Descriptor& socket, const HostPort& supervisor) {
+OwnHost own_host(const Descriptor& socket, const HostPort& supervisor) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   std::array<char, NI_MAXHOST> host{};
   if (getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
       getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host.data(), host.size(), nullptr, 0,
                   NI_NUMERICHOST) != 0)
-    return "localhost";
-  const std::string_view numeric = host.data();
+    return {"localhost", "localhost"};
+  const std::string numeric = host.data();
   const bool is_loopback = numeric.starts_with("127.") || numeric == "::1";
   const bool is_meant = supervisor.host.starts_with("127.") || supervisor.host == "::1" ||
                         supervisor.host == "localhost";
-  if (!is_loopback || is_meant) return std::string(numeric);
+  if (!is_loopback || is_meant) return {numeric, numeric};
   std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+  if (gethostname(name.data(), name.size() - 1) != 0) return {"localhost", "localhost"};
+  // To itself the machine's name is often a loopback address: there nobody else would get in.
+  return {name.data(), numeric == "::1" ? "::" : "0.0.0.0"};
 }
 
 Status send_line(const Descriptor& socket, std::string_view line) {
@@ -159,9 +167,10 @@ Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
   const Clock::Time deadline = clock.now() + request.patience;
   MR_ASSIGN(const HostPort supervisor, HostPort::parse(request.supervisor));
   MR_ASSIGN(Descriptor socket, connect_to(supervisor, deadline, clock));
-  const std::string host = request.host.empty() ? own_host(socket, supervisor) : request.host;
-  MR_ASSIGN(HeldPort port, HeldPort::bind(host, 0));
-  const std::string address = HostPort{host, port.port()}.to_string();
+  const OwnHost host =
+      request.host.empty() ? own_host(socket, supervisor) : OwnHost{request.host, request.host};
+  MR_ASSIGN(HeldPort port, HeldPort::bind(host.listen, 0));
+  const std::string address = HostPort{host.name, port.port()}.to_string();
   MR_TRY(send_line(socket, to_line(Arrival{request.token, request.task, address})));
   MR_ASSIGN(AllThere all, wait_for_all(socket, request, deadline, clock));
   return JoinedTask{std::move(all), address, std::move(port), std::move(socket)};

@@ -19,7 +19,8 @@ struct JoinRequest {
   std::string token = {};
   TaskName task = {};
   // Where the others will find this task. Empty: the address of this machine that the supervisor
-  // sees, or if that is a loopback address and the supervisor's is not, this machine's name.
+  // sees, or if that is a loopback address and the supervisor's is not, this machine's name; the
+  // port is then that of all its addresses.
   std::string host = {};
   Clock::Duration patience = std::chrono::minutes(10);
   std::function<void(const std::string&)> progress = {};  // "map:1 waits for map:0 and 3 more"

@@ -12,6 +12,10 @@ using std::chrono::ceil;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+// Before the signal's time, as sbatch's manual has it: so coarse is Slurm's clock.
+constexpr seconds kSignalComesEarly{60};
+constexpr const char* kNoWord = " \t\n\v\f\r\"'";  // ends a directive's word
+
 // No line of a job file is this: its lines begin with keys, blanks or dashes.
 constexpr std::string_view kEnd = "END_OF_JOB";
 
@@ -50,11 +54,11 @@ Status check_for_slurm(const JobSpec& job) {
   for (const RoleSpec& role : job.roles) {
     for (const auto& [label, value] : role.nodes) {
       const std::string& feature = value.empty() ? label : value;
-      if (feature.find_first_of(" \t\n\"'") == std::string::npos) continue;
+      if (feature.find_first_of(kNoWord) == std::string::npos) continue;
       return invalid("nodes: '", feature, "' is no feature of machines");
     }
   }
-  if (job.queue.find_first_of(" \t\n\"'") != std::string::npos)
+  if (job.queue.find_first_of(kNoWord) != std::string::npos)
     return invalid("queue: '", job.queue, "' is no partition");
   return {};
 }
@@ -66,11 +70,14 @@ Result<std::string> slurm_batch_script(const JobSpec& job) {
   std::string text = "#!/bin/bash\n";
   append_directive(text, str_cat("--job-name=", job.name));
   append_directive(text, str_cat("--output=", job.name, "-%j.log"));
+  // What Slurm ends, for its time or for somebody with more priority, is asked before. The job's
+  // own limit comes before either.
+  const seconds notice = ceil<seconds>(job.grace) + seconds(5);
   if (job.time_limit) {
-    append_directive(text, str_cat("--time=", ceil<minutes>(*job.time_limit + job.grace).count()));
+    const auto most = *job.time_limit + notice + kSignalComesEarly;
+    append_directive(text, str_cat("--time=", ceil<minutes>(most).count()));
   }
-  // What Slurm ends, for its time or for somebody with more priority, is asked before.
-  append_directive(text, str_cat("--signal=B:TERM@", ceil<seconds>(job.grace).count() + 5));
+  append_directive(text, str_cat("--signal=B:TERM@", notice.count()));
   if (asks_the_same(job)) {
     int tasks = 0;
     for (const RoleSpec& role : job.roles) tasks += role.count;

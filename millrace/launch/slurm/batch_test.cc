@@ -26,7 +26,7 @@ TEST_CASE("roles that ask for the same share one allocation, and the script hold
         "#!/bin/bash\n"
         "#SBATCH --job-name=words\n"
         "#SBATCH --output=words-%j.log\n"
-        "#SBATCH --time=2\n"
+        "#SBATCH --time=3\n"
         "#SBATCH --signal=B:TERM@10\n"
         "#SBATCH --partition=short\n"
         "#SBATCH --ntasks=3\n"
@@ -82,6 +82,7 @@ TEST_CASE("what Slurm can't give is refused") {
         },
         +[](JobSpec& job) { job.name = ""; },
         +[](JobSpec& job) { job.queue = "a\n#SBATCH --uid=0"; },
+        +[](JobSpec& job) { job.queue = "a\r--uid=0"; },
         +[](JobSpec& job) {
           job.roles[0].nodes = {{"a", "b c"}};
         }}) {

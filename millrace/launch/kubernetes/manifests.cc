@@ -33,7 +33,7 @@ Json labels_of_job(const JobSpec& job) {
 Json labels_of_role(const JobSpec& job, const RoleSpec& role) {
   Json labels = labels_of_job(job);
   labels["app.kubernetes.io/component"] = dns_name_of(role.name);
-  // Kueue, where it is installed, holds the job back until its queue has room for all of it.
+  // Kueue, where it is installed, holds each role back until its queue has room for all its tasks.
   if (!job.queue.empty()) labels["kueue.x-k8s.io/queue-name"] = job.queue;
   return labels;
 }
@@ -92,8 +92,14 @@ Json command_line(const JobSpec& job, const RoleSpec& role) {
 
 Json variables_of(const JobSpec& job, const RoleSpec& role) {
   Json variables = Json::array();
+  // A name stands once: kubectl apply merges variables by their names.
   auto add = [&](const std::string& name, const std::string& value) {
-    variables.push_back({{"name", name}, {"value", value}});
+    auto same = std::ranges::find_if(variables, [&](const Json& it) { return it["name"] == name; });
+    if (same == variables.end()) {
+      variables.push_back({{"name", name}, {"value", value}});
+    } else {
+      (*same)["value"] = value;
+    }
   };
   add("PYTHONUNBUFFERED", "1");
   add(kReportFileVariable, kTerminationLog);

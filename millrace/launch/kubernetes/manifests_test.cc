@@ -86,6 +86,16 @@ TEST_CASE("a job that pods can't run is told why") {
   }
 }
 
+TEST_CASE("a variable that job and role both set stands once, as the role has it") {
+  JobSpec job = counting_words();
+  job.environment = {{"A", "of the job"}};
+  job.roles[0].environment = {{"A", "of the role"}};
+  const std::string text = to_yaml_file(kubernetes_manifests(job).value());
+  const std::string of_first_role = text.substr(0, text.rfind("kind: Job"));
+  CHECK(of_first_role.find("of the role") != std::string::npos);
+  CHECK(of_first_role.find("of the job") == std::string::npos);
+}
+
 TEST_CASE("a role's name becomes one of DNS") {
   CHECK(dns_name_of("Parameter_Server") == "parameter-server");
   CHECK(dns_name_of("a__") == "a");

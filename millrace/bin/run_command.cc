@@ -72,6 +72,8 @@ Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job)
     return invalid(
         "--on srun: this is no allocation of Slurm; ask for one with salloc, or with "
         "millrace explain FILE --on slurm | sbatch");
+  if (job.ports == PortHandling::released)
+    return invalid("--on srun: tasks elsewhere get their ports bound; leave out --release-ports");
   return std::optional<Reach>(srun_reach(job, flags.host.empty() ? host_name() : flags.host));
 }
 

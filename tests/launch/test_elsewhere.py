@@ -118,6 +118,12 @@ def test_strangers_at_the_launchers_port_change_nothing(elsewhere, tmp_path):
     assert output.count("| fine") == 3
 
 
+def test_ports_are_not_released_elsewhere_and_that_is_said(elsewhere):
+    launcher = elsewhere("true", "--release-ports")
+    output, _ = launcher.communicate(timeout=PATIENCE)
+    assert (launcher.returncode, "leave out --release-ports" in output) == (2, True), output
+
+
 def test_who_never_comes_is_named_while_the_others_wait(elsewhere, tmp_path):
     script = (tmp_path / "srun").read_text()
     (tmp_path / "srun").write_text(

@@ -89,8 +89,8 @@ std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec&
 // worker that there are; if there are none, all.
 std::vector<std::string> deciding_roles(const JobSpec& job);
 
-// What managers let a job be called: lower-case letters, digits and single dashes between them, at
-// most 40; so that names made of it (a role, an index behind it) are names in DNS.
+// What managers let a job be called: lower-case letters, digits and dashes, a letter first and no
+// dash last, at most 40; so that names made of it (a role, an index behind it) are names in DNS.
 bool is_submitted_name(std::string_view text);
 inline constexpr std::string_view kSubmittedNameRule =
     "lower-case letters, digits and dashes, a letter first, at most 40";

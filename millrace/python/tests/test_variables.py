@@ -201,6 +201,45 @@ def test_initializers_make_what_they_say(session):
     assert v["value"].tolist() == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "value, dtype",
+    [
+        (3, tf.int32),
+        (2**40, tf.int64),
+        (2.5, tf.float32),
+        (True, tf.bool),
+        ("text", tf.string),
+        ([1, 2], tf.int32),
+        (np.int64(5), tf.int64),
+        (np.float64(2.5), tf.float64),
+        (np.zeros(2, np.float16), tf.float16),
+    ],
+)
+def test_a_named_variable_made_of_a_value_has_its_type_as_in_tensorflow(session, value, dtype):
+    def plain(getter, name, **arguments):
+        return getter(name, **arguments)
+
+    made = [tf.get_variable("given", initializer=value)]
+    made.append(tf.get_variable("by_getter", initializer=value, custom_getter=plain))
+    made.append(tf.get_variable("tensor", initializer=tf.constant(value)))
+    with tf.variable_scope("scope", initializer=value, dtype=tf.float64):
+        made.append(tf.get_variable("inherited"))
+    with tf.variable_scope("parts", partitioner=tf.fixed_size_partitioner(1)):
+        is_scalar = np.ndim(value) == 0
+        made.append(
+            tf.get_variable("part", initializer=tf.constant(value, shape=[1] if is_scalar else [2]))
+        )
+    assert [v.dtype.base_dtype for v in made] == [dtype] * 5
+    session.run(tf.global_variables_initializer())
+    expected = b"text" if isinstance(value, str) else value
+    assert np.array_equal(session.run(made[0]), np.asarray(expected))
+
+
+def test_the_type_asked_for_is_that_of_a_named_variable(session):
+    assert tf.get_variable("a", initializer=3, dtype=tf.int64).dtype.base_dtype == tf.int64
+    assert tf.get_variable("b", initializer=3, dtype="float64").dtype.base_dtype == tf.float64
+
+
 def test_what_computes_an_initial_value_asks_for_no_place_of_its_own():
     """Beside the variable, whatever scope of devices surrounds both."""
     with tf.device(tf.train.replica_device_setter(ps_tasks=1, worker_device="/job:worker/task:1")):

@@ -7,7 +7,7 @@ import inspect
 
 from millrace import _gen as gen_ops
 from millrace._graph.collections import GraphKeys
-from millrace._graph.conversion import convert
+from millrace._graph.conversion import convert, own_dtype
 from millrace._graph.default_graph import name_scope
 from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Tensor
@@ -168,7 +168,7 @@ def get_variable(
     Args:
       name: its name within the scope.
       shape: the shape; may be left out if `initializer` is a value.
-      dtype: the type; the scope's if None.
+      dtype: the type; if None, that of `initializer` if it is a value, else the scope's.
       initializer: a function of (shape, dtype), a value, or None for the scope's, else Glorot's
         uniform one for floating types and zeros for others.
       regularizer: a function of the variable whose result joins the regularization losses.
@@ -186,6 +186,7 @@ def get_variable(
     store = _store()
     scope = _scope or store.scope
     partitioner = partitioner or scope.partitioner
+    initializer = scope.initializer if initializer is None else initializer
     full_name = f"{scope.name}/{name}" if scope.name else name
     getter = custom_getter or scope.custom_getter
     if getter is not None:
@@ -193,8 +194,8 @@ def get_variable(
             functools.partial(_made_by_getter, scope),
             full_name,
             shape=shape,
-            dtype=dtype or scope.dtype,
-            initializer=scope.initializer if initializer is None else initializer,
+            dtype=_element_type(dtype, initializer, scope),
+            initializer=initializer,
             regularizer=regularizer or scope.regularizer,
             trainable=trainable,
             collections=collections,
@@ -213,7 +214,7 @@ def get_variable(
             full_name,
             shape,
             dtype,
-            scope.initializer if initializer is None else initializer,
+            initializer,
             partitioner,
             regularizer=regularizer or scope.regularizer,
             trainable=trainable,
@@ -231,18 +232,16 @@ def get_variable(
             f"Variable {full_name} does not exist, or was not created with tf.get_variable(). Did "
             "you mean to set reuse=tf.AUTO_REUSE in VarScope?"
         )
-    dtype = dtypes.as_dtype(dtype or scope.dtype).base_dtype
+    dtype = _element_type(dtype, initializer, scope)
     with name_scope(None):  # the name is full already
         made = Variable(
-            _initial_value(
-                full_name, shape, dtype, scope.initializer if initializer is None else initializer
-            ),
+            _initial_value(full_name, shape, dtype, initializer),
             trainable=trainable,
             collections=collections,
             validate_shape=validate_shape,
             caching_device=caching_device or scope.caching_device,
             name=full_name,
-            dtype=None if isinstance(initializer, Tensor) else dtype,
+            dtype=dtype,
             constraint=constraint or scope.constraint,
             use_resource=scope.use_resource if use_resource is None else use_resource,
         )
@@ -265,13 +264,9 @@ def _partitioned(store, scope, name, shape, dtype, initializer, partitioner, **a
             "A partitioner was provided, but an unpartitioned version of the variable was found: "
             f"{name}. Perhaps a variable of the same name was already created without partitioning?"
         )
-    element_type = dtypes.as_dtype(dtype or scope.dtype).base_dtype
-    is_value = initializer is not None and not callable(initializer)
-    if is_value or isinstance(initializer, Tensor):
-        initializer = convert(
-            initializer, None if isinstance(initializer, Tensor) else element_type
-        )
-        element_type = initializer.dtype.base_dtype
+    element_type = _element_type(dtype, initializer, scope)
+    if _is_value(initializer):
+        initializer = convert(initializer, element_type)
         shape = initializer.shape.merge_with(shape)
     shape = TensorShape(shape)
     existing = store.partitioned.get(name)
@@ -371,12 +366,24 @@ def _first_node(variable):
     return variable.parts[0].op if isinstance(variable, PartitionedVariable) else variable.op
 
 
+def _is_value(initializer):
+    return initializer is not None and not callable(initializer)
+
+
+def _element_type(dtype, initializer, scope):
+    """What a new variable holds: the type asked for, else that of a value, else the scope's."""
+    if _is_value(initializer) and (dtype is None or isinstance(initializer, Tensor)):
+        held = getattr(initializer, "dtype", None)
+        dtype = own_dtype(initializer) if held is None else held
+    return dtypes.as_dtype(scope.dtype if dtype is None else dtype).base_dtype
+
+
 def _initial_value(name, shape, dtype, initializer):
     if initializer is None:
         initializer = GlorotUniform() if dtype.is_floating else Zeros()
     if isinstance(initializer, type):
         initializer = initializer()
-    if not callable(initializer) or isinstance(initializer, Tensor):
+    if _is_value(initializer):
         if shape is not None and isinstance(initializer, Tensor):
             raise ValueError("If initializer is a constant, do not specify shape.")
         return initializer

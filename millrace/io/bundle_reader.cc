@@ -1,5 +1,6 @@
 #include "millrace/io/bundle_reader.h"
 
+#include <set>
 #include <utility>
 
 #include "millrace/format/wire_format.h"
@@ -155,11 +156,12 @@ Result<Tensor> BundleReader::read_slice(const std::string& name, const BundleEnt
   // All parts are looked up before anything is allocated: the result is as large as what the files
   // hold of it, whatever the index says.
   std::vector<std::pair<Slice, BundleEntry>> parts;
+  std::set<std::string> seen;  // what is listed twice fills nothing twice
   int64_t held = 0;
   for (const Slice& stored : found.slices) {
     MR_ASSIGN(Slice box, stored.within(found.shape).with(name));
     const int64_t common = num_elements(common_part(box, wanted));
-    if (common == 0) continue;
+    if (common == 0 || !seen.insert(box.to_string()).second) continue;
     held += common;
     MR_ASSIGN(BundleEntry part, slice_entry(name, found, stored, box));
     parts.emplace_back(std::move(box), std::move(part));

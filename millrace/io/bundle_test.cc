@@ -156,6 +156,25 @@ TEST_CASE("slices that the files don't hold are lost before anything is made for
   CHECK(disk.load("m", "w").status().code() == Code::data_loss);
 }
 
+TEST_CASE("a slice that is listed twice fills nothing twice") {
+  Disk disk;
+  const Slice half = Slice::parse("0,2").value();
+  const auto writer = BundleWriter::create(disk.files, "m", disk.random).value();
+  REQUIRE(writer->add_slice("w", {4}, half, Tensor::vector<float>({1, 2})).ok());
+  REQUIRE(writer->finish().ok());
+  const auto written = BundleReader::open(disk.files, "m").value();
+  std::map<std::string, BundleEntry> entries;
+  REQUIRE(written
+              ->each([&](std::string_view key, const BundleEntry& entry) -> Status {
+                entries.emplace(key, entry);
+                return {};
+              })
+              .ok());
+  entries.at("w").slices.push_back(half);
+  REQUIRE(write_bundle_index(disk.files, index_path("m"), 1, entries).ok());
+  CHECK(disk.load("m", "w").status().code() == Code::failed_precondition);
+}
+
 TEST_CASE("a checkpoint that is not there is not found") {
   Disk disk;
   CHECK(disk.load("nowhere", "x").status().code() == Code::not_found);

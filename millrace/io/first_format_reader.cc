@@ -1,6 +1,7 @@
 #include "millrace/io/first_format_reader.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "millrace/io/box_copy.h"
@@ -82,11 +83,13 @@ Result<Tensor> FirstFormatReader::read_slice(const std::string& name, const Slic
   MR_ASSIGN(const Shape shape, wanted.shape());
   // The parts are read before the whole is allocated: it is no larger than what the files hold.
   std::vector<std::pair<Slice, Tensor>> parts;
+  std::set<std::string> seen;  // who lists a slice again and again has it read once
   int64_t held = 0;
   for (const Slice& stored : listed.slices) {
     MR_ASSIGN(Slice box, stored.within(listed.shape).with(name));
     const int64_t common = num_elements(common_part(box, wanted));
     if (common == 0 && shape.num_elements() != 0) continue;
+    if (!seen.insert(box.to_string()).second) continue;
     MR_ASSIGN(Tensor part, read_stored(name, listed, stored, box));
     if (box == wanted) return part;
     held += common;

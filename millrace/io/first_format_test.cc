@@ -129,6 +129,21 @@ TEST_CASE("contents that promise more than the file holds allocate nothing") {
   CHECK(disk.load("m", "w").status().code() == Code::data_loss);
 }
 
+TEST_CASE("a slice that is listed again and again is read once, and fills nothing else") {
+  OldDisk disk;
+  const auto file = disk.files.create("m").value();
+  TableWriter table(*file);
+  const Slice half = {{{0, 2}}};
+  const std::vector<Slice> listed(100'000, half);
+  REQUIRE(table.add("", encode_contents({{"w", {DType::f32, {4}, listed}}})).ok());
+  const Tensor part = Tensor::vector<float>({1, 2});
+  REQUIRE(table.add(slice_key("w", half), encode_slice("w", half, part).value()).ok());
+  REQUIRE(table.finish().ok());
+  const auto reader = FirstFormatReader::open(disk.files, "m").value();
+  CHECK(reader->read("w").status().code() == Code::failed_precondition);
+  CHECK(reader->read_slice("w", {{{1, 1}}}).value() == Tensor::vector<float>({2}));
+}
+
 TEST_CASE("a save in the first format that breaks off leaves what was there") {
   int changes = 0;
   {

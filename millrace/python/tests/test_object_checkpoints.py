@@ -5,6 +5,14 @@ import os
 import pytest
 
 import millrace as tf
+from millrace._saving.object_graph import Matches
+from millrace._saving.object_messages import (
+    ObjectReference,
+    SerializedTensor,
+    SlotVariableReference,
+    TrackableObject,
+    TrackableObjectGraph,
+)
 
 
 @pytest.fixture
@@ -108,6 +116,22 @@ def test_what_is_in_it_alone_is_said(prefix):
             status.assert_consumed()
         status.assert_existing_objects_matched().expect_partial().run_restore_ops(session)
         assert session.run(step) == 1
+
+
+def test_the_way_to_what_is_far_from_the_root_is_told():
+    far = 20_000
+    nodes = [
+        TrackableObject(children=[ObjectReference(node_id=at + 1, local_name="next")])
+        for at in range(far)
+    ]
+    tensor = SerializedTensor(name="VARIABLE_VALUE", checkpoint_key="key")
+    nodes += [TrackableObject(attributes=[tensor]), TrackableObject(attributes=[tensor])]
+    # One that nothing leads to has a variable that leads back to it.
+    nodes[-1].slot_variables.append(SlotVariableReference(slot_variable_node_id=far + 1))
+    found = Matches(tf.train.Checkpoint(), tf.Graph(), TrackableObjectGraph(nodes=nodes))
+    assert found.unused == [(far, "key"), (far + 1, "key")]
+    assert found.way(far) == "(root)" + ".next" * far
+    assert found.way(far + 1) == f"object {far + 1}"
 
 
 def test_objects_set_later_and_in_lists_take_part(prefix, session):

@@ -1,5 +1,6 @@
 """CheckpointManager: saves a tf.train.Checkpoint again and again, and keeps the last ones."""
 
+import numbers
 import os
 import time
 
@@ -101,8 +102,8 @@ class CheckpointManager:
         os.makedirs(self.directory, exist_ok=True)
         number = self.checkpoint.count(session)
         if checkpoint_number is not None:
-            is_number = isinstance(checkpoint_number, int)
-            number = checkpoint_number if is_number else int(session.run(checkpoint_number))
+            is_number = isinstance(checkpoint_number, numbers.Integral)
+            number = int(checkpoint_number if is_number else session.run(checkpoint_number))
         path = self.checkpoint.write(f"{self._prefix}-{number}", session)
         self._kept.pop(path, None)
         self._kept[path] = time.time()

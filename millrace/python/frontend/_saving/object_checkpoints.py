@@ -81,7 +81,7 @@ class Checkpoint(Trackable):
         return self._counter
 
     def _saver(self, graph):
-        """(the Saver of what there is to save now, made once for the same)."""
+        """The Saver of what there is to save now, made once for the same."""
         objects = ObjectGraph(self, graph)
         data = objects.message().SerializeToString()
         key = (graph, data)
@@ -160,11 +160,11 @@ class Checkpoint(Trackable):
         """Gives variables, {name in the checkpoint: Variable}, their values."""
         if not keys:
             return
-        named = (path, session.graph, tuple(sorted((k, v.op.name) for k, v in keys.items())))
-        if named[1:] not in self._savers:
+        key = (session.graph, tuple(sorted((k, v.op.name) for k, v in keys.items())))
+        if key not in self._savers:
             with session.graph.as_default():
-                self._savers[named[1:]] = Saver(keys, max_to_keep=None, name="restore_objects")
-        self._savers[named[1:]].restore(session, path)
+                self._savers[key] = Saver(keys, max_to_keep=None, name="restore_objects")
+        self._savers[key].restore(session, path)
 
 
 class _Status:
@@ -192,9 +192,9 @@ class ToRestore(_Status):
         """Itself. AssertionError unless every tensor has its variable, and every variable its tensor."""
         found = self._matches()
         if found.unused:
-            way, key = found.unused[0]
+            number, key = found.unused[0]
             raise AssertionError(
-                f"Unresolved object in checkpoint {way}: nothing in the program is restored from '{key}' "
+                f"Unresolved object in checkpoint {found.way(number)}: nothing in the program is restored from '{key}' "
                 f"({len(found.unused)} such tensors)"
             )
         return self.assert_existing_objects_matched()
@@ -213,7 +213,7 @@ class ToRestore(_Status):
         if not found.keys:
             raise AssertionError(
                 f"Nothing except the root object matched a checkpointed value: {self._path} has "
-                f"{', '.join(way for way, _ in found.unused[:5])}"
+                f"{', '.join(found.way(number) for number, _ in found.unused[:5])}"
             )
         return self
 

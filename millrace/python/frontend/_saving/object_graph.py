@@ -159,7 +159,8 @@ class Matches:
 
     Attributes:
       keys: {name in the checkpoint: Variable} of what both have.
-      unused: [(way, name in the checkpoint)] of tensors that the program has no variable for.
+      unused: [(number of the object, name in the checkpoint)] of tensors that the program has no
+        variable for.
       unmatched: Variables that the checkpoint has no tensor for.
     """
 
@@ -167,7 +168,7 @@ class Matches:
         self._nodes = message.nodes
         self._graph = graph
         self._found = {}  # number in the checkpoint -> object
-        self._ways = _ways(message.nodes)
+        self._above = _above(message.nodes)
         self._pair(0, root)
         self._pair_slots()
         self.keys, self.unused = {}, []
@@ -177,12 +178,21 @@ class Matches:
                 if isinstance(item, Variable) and attribute.name == _VALUE:
                     self.keys[attribute.checkpoint_key] = item
                 else:
-                    way = self._ways.get(number, f"object {number}")
-                    self.unused.append((way, attribute.checkpoint_key))
+                    self.unused.append((number, attribute.checkpoint_key))
         own = ObjectGraph(root, graph)
         matched = {id(item) for item in self.keys.values()}
         self.variables = list(own.keys.values())
         self.unmatched = [item for item in self.variables if id(item) not in matched]
+
+    def way(self, number):
+        """How to come to an object of the checkpoint from the root, as a person writes it."""
+        if number not in self._above:
+            return f"object {number}"
+        steps = []
+        while self._above[number] is not None:
+            number, step = self._above[number]
+            steps.append(step)
+        return "".join(["(root)", *reversed(steps)])
 
     def _pair(self, number, item):
         waiting = [(number, item)]
@@ -205,16 +215,15 @@ class Matches:
                         self._found[slot.slot_variable_node_id] = kept
 
 
-def _ways(nodes):
-    """{number: how to come there from the root, as a person writes it} of the objects of a checkpoint."""
-    ways = {0: "(root)"}
+def _above(nodes):
+    """{number: (that of an object that has it, how this one writes it)} of what the root leads to."""
+    above = {0: None}
     for number in (waiting := [0]):
         for reference in nodes[number].children if number < len(nodes) else ():
-            if reference.node_id not in ways:
-                ways[reference.node_id] = f"{ways[number]}.{reference.local_name}"
+            if reference.node_id not in above:
+                above[reference.node_id] = number, f".{reference.local_name}"
                 waiting.append(reference.node_id)
     for number, node in enumerate(nodes):
-        for slot in node.slot_variables:
-            way = f"{ways.get(number, number)}'s {slot.slot_name}"
-            ways.setdefault(slot.slot_variable_node_id, way)
-    return ways
+        for slot in node.slot_variables if number in above else ():
+            above.setdefault(slot.slot_variable_node_id, (number, f"'s {slot.slot_name}"))
+    return above

@@ -262,10 +262,33 @@ def test_weights_are_saved_and_come_back(tmp_path):
     assert not model.predict(np.ones((1, 3))).any()
     model.load_weights(tmp_path / "weights")
     assert all((a == b).all() for a, b in zip(kept, model.get_weights()))
+    nodes = tf.get_default_graph().version
+    for epoch in range(7):
+        model.save_weights(tmp_path / f"weights-{epoch}")
+    assert tf.get_default_graph().version == nodes
+    assert all(tf.train.checkpoint_exists(tmp_path / f"weights-{epoch}") for epoch in range(7))
     with pytest.raises(NotImplementedError, match="HDF5"):
         model.save_weights(tmp_path / "weights.h5")
     with pytest.raises(ValueError, match="weight shape"):
         model.set_weights([kept[0], kept[0], kept[2], kept[3]])
+
+
+def test_a_model_that_does_not_train_has_each_variable_once():
+    class Scaled(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.scale = self.add_weight("scale", [1], initializer="ones")
+            self.dense = layers.Dense(1)
+
+        def call(self, inputs):
+            return self.dense(inputs) * self.scale
+
+    model = Scaled()
+    model(tf.zeros([1, 2]))
+    names = sorted(v.name for v in model.weights)
+    model.trainable = False
+    assert len(names) == 3 and sorted(v.name for v in model.weights) == names
+    assert not model.trainable_weights
 
 
 def test_layers_in_a_graph_that_a_program_trains_itself(session):

@@ -37,7 +37,7 @@ class Model(Layer):
     def __init__(self, inputs=None, outputs=None, name=None, **kwargs):
         self.layers, self.inputs, self.outputs, self._path = [], None, None, None
         super().__init__(name=name, **kwargs)
-        self.optimizer = self._trained = self._compiled = None
+        self.optimizer = self._trained = self._compiled = self._saved = None
         self.stop_training = False
         if (inputs is None) != (outputs is None):
             raise ValueError("A model needs both inputs and outputs, or neither.")
@@ -128,7 +128,8 @@ class Model(Layer):
         kept = self._of_layers("non_trainable_weights", super().non_trainable_weights)
         if self.trainable:
             return kept
-        return self._of_layers("trainable_weights", super().non_trainable_weights) + kept
+        # Its own, those that would train included, are in `kept`.
+        return self._of_layers("trainable_weights", []) + kept
 
     @property
     def losses(self):
@@ -409,12 +410,18 @@ class Model(Layer):
     def save_weights(self, filepath, overwrite=True, save_format=None):
         """Saves its variables in a checkpoint, by their names. NotImplementedError for HDF5."""
         _check_format(filepath, save_format)
-        Saver(self.weights).save(sessions.get_session(), str(filepath), write_meta_graph=False)
+        self._saver().save(sessions.get_session(), str(filepath), write_meta_graph=False)
 
     def load_weights(self, filepath):
         """Gives its variables the values that save_weights saved."""
         _check_format(filepath, None)
-        Saver(self.weights).restore(sessions.get_session(), str(filepath))
+        self._saver().restore(sessions.get_session(), str(filepath))
+
+    def _saver(self):
+        """One Saver for the same variables: each adds nodes to the graph."""
+        if self._saved is None or self._saved[0] != self.weights:
+            self._saved = self.weights, Saver(self.weights, max_to_keep=None)
+        return self._saved[1]
 
     def save(self, filepath, *unused, **options):
         """NotImplementedError: the weights alone can be saved."""

@@ -35,6 +35,7 @@ def test_variables_are_watched_but_other_sources_must_be_named(session):
     r = tf.get_variable("r", [2], initializer=tf.ones_initializer(), use_resource=True)
     fixed = tf.get_variable("fixed", [2], initializer=tf.ones_initializer(), trainable=False)
     x = tf.constant([1.0, 4.0])
+    beyond = tf.constant([float("inf"), float("nan")])
     with tf.GradientTape(persistent=True) as tape:
         loss = tf.reduce_sum(v * x * 2.0 + r * x + fixed)
     session.run(tf.global_variables_initializer())
@@ -43,6 +44,8 @@ def test_variables_are_watched_but_other_sources_must_be_named(session):
     assert session.run([by["v"], by["r"]])[0].tolist() == [2.0, 8.0]
     assert session.run(by["r"]).tolist() == [1.0, 4.0]
     zeros = tape.gradient(loss, x, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    assert session.run(zeros).tolist() == [0.0, 0.0]
+    zeros = tape.gradient(loss, beyond, unconnected_gradients=tf.UnconnectedGradients.ZERO)
     assert session.run(zeros).tolist() == [0.0, 0.0]
     with tf.GradientTape(watch_accessed_variables=False) as blind:
         loss = tf.reduce_sum(v * x)

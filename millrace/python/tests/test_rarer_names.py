@@ -37,6 +37,24 @@ def test_creators_have_a_say_when_variables_are_made(session):
         assert tf.Variable(1.0) is c
 
 
+def test_a_creator_may_be_in_several_scopes():
+    asked = []
+
+    def creator(name):
+        def made(next_creator, **arguments):
+            asked.append(name)
+            return next_creator(**arguments)
+
+        return made
+
+    outer, inner = creator("outer"), creator("inner")
+    with tf.variable_creator_scope(outer), tf.variable_creator_scope(inner):
+        with tf.variable_creator_scope(outer):
+            tf.Variable(1.0)
+        tf.Variable(2.0)
+    assert asked == ["outer", "inner", "outer", "inner", "outer"]
+
+
 def test_what_is_known_of_a_tensor():
     spec = tf.TensorSpec([None, 3], tf.int32, name="ids")
     assert spec.is_compatible_with(tf.zeros([2, 3], tf.int32))

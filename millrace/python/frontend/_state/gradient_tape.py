@@ -3,6 +3,7 @@
 from millrace._graph.conversion import convert
 from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Tensor
+from millrace._ops.arrays import zeros_like
 from millrace._ops.gradients import UnconnectedGradients, gradients
 from millrace._state.variables import Variable
 from millrace._values import structure
@@ -89,11 +90,6 @@ class GradientTape:
         open_span = [] if self._begin is None else [(self._begin, self._graph.version)]
         return [op for begin, end in [*self._spans, *open_span] for op in operations[begin:end]]
 
-    def _is_watched(self, source):
-        if any(source is each for each in self._watched):
-            return True
-        return isinstance(source, Variable) and any(source is v for v in self.watched_variables())
-
     def gradient(
         self,
         target,
@@ -140,9 +136,13 @@ class GradientTape:
             stop_gradients=edges or None,
             unconnected_gradients=unconnected_gradients,
         )
-        found = [each if self._is_watched(source) else None for each, source in zip(found, flat)]
+        watched = {id(each) for each in (*self._watched, *self.watched_variables())}
+        found = [each if id(source) in watched else None for each, source in zip(found, flat)]
         if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
-            found = [_zeros(source) if each is None else each for each, source in zip(found, flat)]
+            found = [
+                zeros_like(_tensor(source)) if each is None else each
+                for each, source in zip(found, flat)
+            ]
         return structure.pack(sources, found)
 
 
@@ -155,11 +155,6 @@ def _is_state(tensor):
     return tensor.op.type in ("VarHandleOp", "VariableV2", "Variable") or any(
         each.op.type in ("VarHandleOp", "VariableV2", "Variable") for each in tensor.op.inputs
     )
-
-
-def _zeros(source):
-    value = _tensor(source)
-    return value * 0
 
 
 class _Pause:

@@ -52,4 +52,4 @@ def variable_creator_scope(variable_creator):
     try:
         yield
     finally:
-        stack.remove(variable_creator)
+        stack.pop()

@@ -36,10 +36,11 @@ Status put_in_place(Files& files, const std::vector<std::string>& data, const st
   for (int shard = given; shard < count; ++shard)
     MR_TRY(make_empty(files, data_path(prefix, shard, count), random));
   MR_TRY(files.rename(index, index_path(prefix)));
-  // The new checkpoint is there: what can't be removed only takes room.
+  // The new checkpoint is there: what can't be removed only takes room. A damaged index may have
+  // told of any number of files: the first that is not there was the last.
   if (before != count) {
     for (int shard = 0; shard < before; ++shard)
-      static_cast<void>(files.remove(data_path(prefix, shard, before)));
+      if (!files.remove(data_path(prefix, shard, before)).ok()) break;
   }
   return {};
 }

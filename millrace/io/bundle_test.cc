@@ -175,6 +175,15 @@ TEST_CASE("a slice that is listed twice fills nothing twice") {
   CHECK(disk.load("m", "w").status().code() == Code::failed_precondition);
 }
 
+TEST_CASE(
+    "a save over an index that tells of files that are not there looks for none but the first") {
+  Disk disk;
+  REQUIRE(disk.save("m", {{"x", Tensor::scalar<float>(1)}}).ok());
+  REQUIRE(write_bundle_index(disk.files, index_path("m"), 2'000'000'000, {}).ok());
+  REQUIRE(disk.save("m", {{"x", Tensor::scalar<float>(2)}}).ok());
+  CHECK(disk.load("m", "x").value() == Tensor::scalar<float>(2));
+}
+
 TEST_CASE("a checkpoint that is not there is not found") {
   Disk disk;
   CHECK(disk.load("nowhere", "x").status().code() == Code::not_found);

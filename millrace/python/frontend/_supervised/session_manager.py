@@ -177,15 +177,15 @@ class SessionManager:
             sess, missing = self._ready_session(master, config)
             if sess is not None:
                 return sess
-            pause = min(pause, self._longest_pause)
-            if time.monotonic() + pause > until:
+            left = until - time.monotonic()
+            if left <= 0:
                 raise errors.DeadlineExceededError(
                     None, None, f"Session was not ready after waiting {limit} secs. {missing}"
                 )
             if missing != told:
                 _log.info("Waiting for model to be ready: %s", missing)
                 told = missing
-            time.sleep(pause)
+            time.sleep(min(pause, self._longest_pause, left))
             pause *= 2
 
     def kept_session(self, master, config=None):

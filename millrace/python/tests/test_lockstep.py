@@ -118,7 +118,7 @@ def test_who_waits_for_the_others_and_goes_lets_them_finish_the_step(server):
             first.session.run(
                 first.train,
                 {first.x: x[0, 0], first.y: y[0, 0]},
-                options=tf.RunOptions(timeout_in_ms=500),
+                options=tf.RunOptions(timeout_in_ms=2000),
             )
     second.run(x[0, 1], y[0, 1])
     weights, step, dropped = second.now()

@@ -143,13 +143,15 @@ TEST_CASE(
   CHECK(alone.status.code() == Code::deadline_exceeded);
   CHECK(contains(alone.status, "Collective has timed out waiting for other workers."));
   CHECK(contains(alone.status, "1 of 2 members have come: /job:worker/replica:0/task:1"));
+  replicas.have(reduce(2));
   replicas.check_sum(3);
 }
 
 TEST_CASE("a member that is late in a later step ends the wait in time") {
   Replicas replicas(2);
-  replicas.have(reduce(2, ", timeout_seconds=0.2"));
+  replicas.have(reduce(2));
   replicas.check_sum(3);
+  replicas.have(reduce(2, ", timeout_seconds=0.05"));
   const auto alone = replicas.start(0, counting(3, 1))->wait();
   CHECK(alone.status.code() == Code::deadline_exceeded);
   CHECK(contains(alone.status, "Collective has timed out during execution."));
@@ -242,6 +244,15 @@ TEST_CASE("members that do not agree are told so") {
   auto first = replicas.start(0, counting(3, 1));
   const auto second = replicas.start(1, counting(400'000, 1))->wait();
   for (const Status& status : {first->wait().status, second.status}) {
+    CHECK(status.code() == Code::invalid_argument);
+    CHECK_MESSAGE(contains(status, "disagree in instance 1"), status.to_string());
+  }
+  std::string most = reduce(2);
+  most.replace(most.find("Add"), 3, "Max");
+  replicas.graphs[1] = replicas.cluster.add_graph(1, most, {"x"}, {"r1"});
+  auto sum = replicas.start(0, counting(3, 1));
+  const auto maximum = replicas.start(1, counting(3, 1))->wait();
+  for (const Status& status : {sum->wait().status, maximum.status}) {
     CHECK(status.code() == Code::invalid_argument);
     CHECK_MESSAGE(contains(status, "disagree in instance 1"), status.to_string());
   }

@@ -150,15 +150,17 @@ Status GroupSeat::enter(const std::shared_ptr<CollectiveRun>& run, Round& round,
   return {};
 }
 
-void GroupSeat::give(const std::shared_ptr<CollectiveRun>& run, PieceName name, Tensor tensor) {
+void GroupSeat::give(const std::shared_ptr<CollectiveRun>& run, const PieceName& name,
+                     Tensor tensor) {
+  std::string key = name.key();
   std::shared_ptr<Waiter> waiter;
   {
     MutexLock lock(mutex_);
     if (!runs_.contains(run)) return;
-    const auto waiting = waiters_.find(name.key());
+    const auto waiting = waiters_.find(key);
     if (waiting == waiters_.end()) {
       run->laid_out();
-      offers_.insert_or_assign(name.key(), Offer{std::move(tensor), run});
+      offers_.insert_or_assign(std::move(key), Offer{std::move(tensor), run});
       return;
     }
     waiter = std::move(waiting->second);
@@ -197,17 +199,17 @@ std::optional<Result<Delivery>> GroupSeat::answer_to(const PieceName& name,
   for (const auto& [epoch, why] : lost_)
     if (epoch == name.epoch) return why;
   if (group_ == nullptr || group_->epoch != name.epoch) return std::nullopt;
-  if (const auto offer = offers_.find(name.key()); offer != offers_.end()) {
-    Delivery delivery{.tensor = std::move(offer->second.tensor)};
-    *taken_from = std::move(offer->second.run);
-    offers_.erase(offer);
-    return delivery;
-  }
   const auto signature = signatures_.find({name.round, name.instance});
   if (signature != signatures_.end() && signature->second != name.signature) {
     return invalid("members of group ", group_key_, " disagree in instance ",
                    name.instance.substr(0, name.instance.find('.')), ": ", name.taker, " brings ",
                    name.signature, ", ", device_, " brings ", signature->second);
+  }
+  if (const auto offer = offers_.find(name.key()); offer != offers_.end()) {
+    Delivery delivery{.tensor = std::move(offer->second.tensor)};
+    *taken_from = std::move(offer->second.run);
+    offers_.erase(offer);
+    return delivery;
   }
   if (const auto why = given_up_.find(name.round); why != given_up_.end()) return why->second;
   if (name.round >= next_round_ || open_.contains(name.round)) return std::nullopt;

@@ -80,7 +80,7 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
                const CollectiveGroup& group, const std::string& instance,
                const std::string& signature);
   // Errors, from the run's own step: none; what nobody may take any more is dropped.
-  void give(const std::shared_ptr<CollectiveRun>& run, PieceName name, Tensor tensor);
+  void give(const std::shared_ptr<CollectiveRun>& run, const PieceName& name, Tensor tensor);
   // The run is over: what it has laid out may not be taken any more; with an error the round is
   // given up.
   void leave(const CollectiveRun& run, int64_t round, const Status& how);

@@ -11,8 +11,9 @@ namespace {
 
 // The names of what peers ask for, and what stands between the slashes:
 //   come    group, size, incarnation, the epoch it has lost or -, milliseconds to wait
-//   source  group, epoch, 1 if the asker sends, instance      (kEnd: no instance, but the group's
-//   end) lost    group, epoch, why piece   group, epoch, round, instance, signature, piece
+//   source  group, epoch, 1 if the asker sends, instance; kEnd is none, but the end of the group
+//   lost    group, epoch, why
+//   piece   group, epoch, round, instance, signature, piece
 constexpr std::string_view kCome = "come", kSource = "source", kLost = "lost", kPiece = "piece";
 constexpr std::string_view kEnd = "-";
 // How much of a cause is told to others.
@@ -136,7 +137,7 @@ void CollectiveDesk::begin(const CollectiveCall& call, KernelContext& context,
 void CollectiveDesk::close(const Status& why) {
   std::map<std::pair<int64_t, std::string>, std::shared_ptr<GroupSeat>> seats;
   std::map<uint64_t, std::shared_ptr<Request>> requests;
-  std::map<GroupSeat*, std::shared_ptr<Cancellation>> watches;
+  std::map<GroupSeat*, Watch> watches;
   {
     MutexLock lock(mutex_);
     if (closed_.ok()) closed_ = why;
@@ -146,7 +147,7 @@ void CollectiveDesk::close(const Status& why) {
   }
   for (const auto& [key, seat] : seats) seat->close(why);
   for (const auto& [ticket, request] : requests) request->answer(why);
-  for (const auto& [seat, watch] : watches) watch->cancel(why);
+  for (const auto& [seat, watch] : watches) watch.cancellation->cancel(why);
 }
 
 Result<TaskName> CollectiveDesk::leader() const {
@@ -255,7 +256,7 @@ void CollectiveDesk::watch(const std::shared_ptr<GroupSeat>& seat, const Group& 
   {
     MutexLock lock(mutex_);
     if (!closed_.ok()) return;
-    watches_[seat.get()] = watch;
+    watches_[seat.get()] = {group->epoch, watch};
   }
   ask("", 0, seat->device(), str_cat(kSource, "/", group->key, "/", group->epoch, "/0/", kEnd),
       watch.get(), Done<Tensor>([seat, group, watch](Result<Tensor> answer) {
@@ -284,8 +285,9 @@ void CollectiveDesk::lose(GroupSeat& seat, const CollectiveGroup& group, const S
   {
     MutexLock lock(mutex_);
     const auto found = watches_.find(&seat);
-    if (found != watches_.end()) {
-      watch = std::move(found->second);
+    // The seat may have joined the next group meanwhile, whose end is still to be heard of.
+    if (found != watches_.end() && found->second.epoch == group.epoch) {
+      watch = std::move(found->second.cancellation);
       watches_.erase(found);
     }
   }

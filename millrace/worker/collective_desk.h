@@ -4,7 +4,7 @@
 //
 // Everything goes from task to task as RecvTensor does, because that is the quickest way of every
 // transport: a peer asks for a tensor of the step kStep by a name that says what it wants. The
-// names are written and read here only; docs/design/collectives.md lists them.
+// names are written and read in the source only, which lists them.
 //
 // One per worker, and with the resources of all its devices. Any thread.
 #pragma once
@@ -58,6 +58,10 @@ class CollectiveDesk final : public Collectives,
 
  private:
   struct Request;
+  struct Watch {
+    std::string epoch;  // of the group whose end is waited for
+    std::shared_ptr<Cancellation> cancellation;
+  };
 
   std::shared_ptr<GroupSeat> seat(int64_t group_key, std::string_view device);
   // Asks the task that a device is on; the leader by an empty device.
@@ -90,7 +94,7 @@ class CollectiveDesk final : public Collectives,
   GroupBook book_ MR_GUARDED_BY(mutex_);
   uint64_t last_ticket_ MR_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, std::shared_ptr<Request>> requests_ MR_GUARDED_BY(mutex_);
-  std::map<GroupSeat*, std::shared_ptr<Cancellation>> watches_ MR_GUARDED_BY(mutex_);
+  std::map<GroupSeat*, Watch> watches_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

@@ -143,7 +143,6 @@ TEST_CASE(
   CHECK(alone.status.code() == Code::deadline_exceeded);
   CHECK(contains(alone.status, "Collective has timed out waiting for other workers."));
   CHECK(contains(alone.status, "1 of 2 members have come: /job:worker/replica:0/task:1"));
-  replicas.have(reduce(2));
   replicas.check_sum(3);
 }
 
@@ -246,14 +245,15 @@ TEST_CASE("members that do not agree are told so") {
     CHECK(status.code() == Code::invalid_argument);
     CHECK_MESSAGE(contains(status, "disagree in instance 1"), status.to_string());
   }
-  std::string most = reduce(2);
+  std::string most = reduce(2, "", 5);
+  replicas.have(most, {"r5"});
   most.replace(most.find("Add"), 3, "Max");
-  replicas.graphs[1] = replicas.cluster.add_graph(1, most, {"x"}, {"r1"});
-  auto sum = replicas.start(0, counting(3, 1));
-  const auto maximum = replicas.start(1, counting(3, 1))->wait();
+  replicas.graphs[1] = replicas.cluster.add_graph(1, "other_" + most, {"x"}, {"other_r5"});
+  auto sum = replicas.start(0, counting(3, 1), {"r5"});
+  const auto maximum = replicas.start(1, counting(3, 1), {"other_r5"})->wait();
   for (const Status& status : {sum->wait().status, maximum.status}) {
     CHECK(status.code() == Code::invalid_argument);
-    CHECK_MESSAGE(contains(status, "disagree in instance 1"), status.to_string());
+    CHECK_MESSAGE(contains(status, "disagree in instance 5"), status.to_string());
   }
   replicas.have(reduce(3, "", 3), {"r3"});
   const auto third = replicas.start(0, counting(3, 1), {"r3"})->wait();

@@ -21,7 +21,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from bounds import DEADLINE, ROOT  # noqa: E402
-from conftest import Cluster  # noqa: E402
+from started_tasks import Cluster  # noqa: E402
 
 PROGRAM = ROOT / "tests" / "cluster" / "trainer.py"
 MODES = {

@@ -49,9 +49,13 @@ def test_a_staging_area_holds_tuples_from_step_to_step(target, graph):
 
 def test_closing_a_session_ends_what_waits_in_it(target, graph):
     taken = data_flow_ops.StagingArea([tf.int32]).get()
+    begun = tf1.get_variable("begun", initializer=False, use_resource=True)
     session = tf1.Session(target)
-    session.run(tf.constant(0))
-    waiting = Background(session.run, taken)
+    session.run(begun.initializer)
+    waiting = Background(session.run, [begun.assign(True), taken])
+    # Closed before the step is there, the session would have nothing that waits.
+    while not session.run(begun):
+        assert not waiting.ended()
     session.close()
     with pytest.raises((errors.CancelledError, errors.AbortedError, RuntimeError)):
         waiting.result()

@@ -33,6 +33,25 @@ def test_every_op_of_ours_is_one_of_tensorflows(registries):
     assert ours and sorted(ours.keys() - theirs.keys()) == []
 
 
+# Differences that clients can't come upon, or that are ours by intent.
+KNOWN = {
+    # TensorFlow's signatures allow any type, its kernels those that ours name.
+    "attribute T differs in the types it allows": ["InplaceAdd", "InplaceSub"]
+    + ["LowerBound", "UpperBound"],
+    # A dataset's metadata says what its author calls it, and changes nothing.
+    "attribute metadata is TensorFlow's, not ours": ["RandomDataset"],
+    # Their handles are strings, by which no pass sees that they are about one array: here they are marked.
+    "is stateful here only": [
+        f"TensorArray{verb}V2"
+        for verb in "Close Concat Gather Read Scatter Size Split Write".split()
+    ],
+}
+
+
+def is_known(name, told):
+    return any(told.startswith(what) and name in names for what, names in KNOWN.items())
+
+
 def test_signatures_attributes_and_defaults_are_tensorflows(registries):
     ours, theirs = registries
     found = {name: op_signatures.differences(op, theirs[name]) for name, op in ours.items()}
@@ -40,6 +59,7 @@ def test_signatures_attributes_and_defaults_are_tensorflows(registries):
     for name, op in ours.items():
         if takes_references(op) and "is stateful here only" in found[name]:
             found[name].remove("is stateful here only")
+        found[name] = [told for told in found[name] if not is_known(name, told)]
     assert {name: told for name, told in found.items() if told} == {}
 
 

@@ -210,7 +210,7 @@ def test_what_a_dry_run_prints_can_be_run_by_a_shell(run):
         (["--job", "worker", "--ports", "70000"], "'70000' is not allowed; write a whole number"),
         (["--job", "worker", "sh", "-c", "a b"], "write the command after '--': -- sh -c 'a b'"),
         (["--job", "worker", "serve"], "after '--': -- serve"),
-        ([], "--job is required"),
+        ([], "say for example --job worker=2"),
         (["--job", "worker", "--frobnicate"], "--frobnicate"),
     ],
 )
@@ -222,7 +222,7 @@ def test_a_command_line_that_makes_no_sense_is_exit_code_2(run, flags, told):
 
 def test_the_help_shows_where_the_command_goes(millrace):
     done = subprocess.run([millrace, "run", "--help"], capture_output=True, text=True)
-    assert "run [OPTIONS] -- COMMAND [ARGUMENT...]\n" in done.stdout
+    assert "run [OPTIONS] [FILE] -- COMMAND [ARGUMENT...]\n" in done.stdout
 
 
 @pytest.mark.parametrize("command", ["version", "--version"])

@@ -1,5 +1,7 @@
 // Part of verbs.h: `millrace inspect`.
 #include <memory>
+#include <optional>
+#include <string>
 
 #include <CLI/CLI.hpp>
 

@@ -75,7 +75,7 @@ void CollectiveKernel::start(KernelContext& context, Done<void> done) {
     if (call->part == CollectiveCall::Part::receives)
       return done(invalid("'", context.node_name(), "' is to receive from another member, but ",
                           "group_size is 1"));
-    return run(context, {}, nullptr, std::move(done));
+    return meet(context, {}, nullptr, std::move(done));
   }
   ResourceStore* resources =
       context.step().device != nullptr ? context.step().device->resources : nullptr;
@@ -93,12 +93,12 @@ void CollectiveKernel::start(KernelContext& context, Done<void> done) {
                                               Result<std::shared_ptr<Exchange>> exchange) mutable {
             if (!exchange.ok()) return done(exchange.status());
             const Seat seat{(*exchange)->rank(), (*exchange)->size(), (*exchange)->source()};
-            run(context, seat, *std::move(exchange), std::move(done));
+            meet(context, seat, *std::move(exchange), std::move(done));
           }));
 }
 
-void CollectiveKernel::run(KernelContext& context, const Seat& seat,
-                           std::shared_ptr<Exchange> exchange, Done<void> done) const {
+void CollectiveKernel::meet(KernelContext& context, const Seat& seat,
+                            std::shared_ptr<Exchange> exchange, Done<void> done) const {
   auto score = compose(context, seat);
   if (exchange == nullptr) {
     if (!score.ok()) return done(score.status());

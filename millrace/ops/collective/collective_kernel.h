@@ -49,8 +49,8 @@ class CollectiveKernel : public Kernel {
                         std::vector<Tensor> chunks) const = 0;
 
  private:
-  void run(KernelContext& context, const Seat& seat, std::shared_ptr<Exchange> exchange,
-           Done<void> done) const;
+  void meet(KernelContext& context, const Seat& seat, std::shared_ptr<Exchange> exchange,
+            Done<void> done) const;
 
   const CollectiveKeys keys_;
 };

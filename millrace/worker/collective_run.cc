@@ -8,6 +8,12 @@ namespace {
 // How much longer a member waits than the leader, which can say who is missing.
 constexpr std::chrono::milliseconds kGrace{1000};
 
+// How long a member has to take what is laid out for it before it is asked whether it will.
+constexpr std::chrono::milliseconds kPatienceWithTakers{1000};
+
+// A piece that nobody ever lays out: the answer to who asks for it is why not.
+constexpr std::string_view kNoPiece = "-";
+
 // An op that says UNAVAILABLE is taken for one that speaks of something else than its own peers
 // (INTERNAL then); ABORTED makes a program try again as well.
 Status as_told(const Status& why) {
@@ -186,9 +192,47 @@ void CollectiveRun::end(Status how, Done<void> done) {
     ended_ = true;
     end_ = std::move(done);
     if (!failed_.ok()) laid_out_ = 0;
-    if (laid_out_ > 0) return;
+    if (laid_out_ > 0) {
+      patience_ = desk_->host().timers.at(desk_->host().clock.now() + kPatienceWithTakers,
+                                          [weak = weak_from_this(), round = round_->number()] {
+                                            if (const auto self = weak.lock())
+                                              self->ask_takers(round);
+                                          });
+      return;
+    }
   }
   conclude();
+}
+
+// A member who takes hears at once of one that is lost or has given the round up; one who only
+// gives would wait for ever. So it takes, too: what is never there. The answer comes when the other
+// one gives the round up, leaves it behind, or is lost; all is well if it has taken its pieces
+// before.
+void CollectiveRun::ask_takers(int64_t round) {
+  {
+    MutexLock lock(mutex_);
+    if (laid_out_ == 0) return;
+    has_asked_ = true;
+  }
+  for (const std::string& taker : seat_->untaken(*this)) {
+    const int rank = group_->rank_of(taker);
+    if (rank < 0) continue;
+    desk_->take(group_->members[static_cast<size_t>(rank)], group_->key,
+                {.epoch = group_->epoch,
+                 .round = round,
+                 .instance = instance_,
+                 .signature = call_.signature,
+                 .piece = std::string(kNoPiece),
+                 .taker = seat_->device()},
+                &stop_, Done<Tensor>([self = shared_from_this(), rank, taker](Result<Tensor> came) {
+                  {
+                    MutexLock lock(self->mutex_);
+                    if (self->laid_out_ == 0 || came.ok()) return;
+                  }
+                  if (self->seat_->untaken(*self).contains(taker))
+                    self->fail(self->seen(rank, came.status()));
+                }));
+  }
 }
 
 void CollectiveRun::laid_out() {
@@ -208,17 +252,22 @@ void CollectiveRun::conclude() {
   const auto self = shared_from_this();
   Done<void> done;
   Status how;
-  Timers::Timer timer;
+  Timers::Timer timer, patience;
+  bool has_asked = false;
   {
     MutexLock lock(mutex_);
     done = std::move(end_);
     how = failed_;
     std::swap(timer, timer_);
+    std::swap(patience, patience_);
+    has_asked = has_asked_;
   }
   if (!done) return;
   // The step may be gone once this is answered, and with it the cancellation.
   from_step_.release();
   timer.cancel();
+  patience.cancel();
+  if (has_asked) stop_.cancel(cancelled("the collective is over"));
   if (entered_) seat_->leave(*this, round_->number(), how);
   round_.reset();
   done(std::move(how));

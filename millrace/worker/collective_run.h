@@ -48,6 +48,9 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
   void begun(Status status);
   // What of an error of a peer is told, and whether the group is lost with it.
   Status seen(int from, const Status& status);
+  // After the own part: asks those who are slow to take what is laid out for them whether they
+  // will.
+  void ask_takers(int64_t round);
   void conclude();
 
   const std::shared_ptr<CollectiveDesk> desk_;
@@ -74,6 +77,8 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
   int64_t laid_out_ MR_GUARDED_BY(mutex_) = 0;
   bool ended_ MR_GUARDED_BY(mutex_) = false;
   Done<void> end_ MR_GUARDED_BY(mutex_);
+  Timers::Timer patience_ MR_GUARDED_BY(mutex_);  // then ask_takers()
+  bool has_asked_ MR_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace millrace

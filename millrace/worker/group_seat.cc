@@ -160,13 +160,21 @@ void GroupSeat::give(const std::shared_ptr<CollectiveRun>& run, const PieceName&
     const auto waiting = waiters_.find(key);
     if (waiting == waiters_.end()) {
       run->laid_out();
-      offers_.insert_or_assign(std::move(key), Offer{std::move(tensor), run});
+      offers_.insert_or_assign(std::move(key), Offer{std::move(tensor), run, name.taker});
       return;
     }
     waiter = std::move(waiting->second);
     waiters_.erase(waiting);
   }
   waiter->answer(Delivery{.tensor = std::move(tensor)});
+}
+
+std::set<std::string> GroupSeat::untaken(const CollectiveRun& run) const {
+  std::set<std::string> takers;
+  MutexLock lock(mutex_);
+  for (const auto& [key, offer] : offers_)
+    if (offer.run.get() == &run) takers.insert(offer.taker);
+  return takers;
 }
 
 void GroupSeat::leave(const CollectiveRun& run, int64_t round, const Status& how) {

@@ -81,6 +81,8 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
                const std::string& signature);
   // Errors, from the run's own step: none; what nobody may take any more is dropped.
   void give(const std::shared_ptr<CollectiveRun>& run, const PieceName& name, Tensor tensor);
+  // The members who have not taken yet what the run has laid out for them.
+  std::set<std::string> untaken(const CollectiveRun& run) const;
   // The run is over: what it has laid out may not be taken any more; with an error the round is
   // given up.
   void leave(const CollectiveRun& run, int64_t round, const Status& how);
@@ -95,6 +97,7 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
   struct Offer {
     Tensor tensor;
     std::shared_ptr<CollectiveRun> run;
+    std::string taker = {};
   };
   using Answers = std::vector<std::pair<std::shared_ptr<Waiter>, Result<Delivery>>>;
 

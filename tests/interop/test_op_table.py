@@ -38,8 +38,6 @@ KNOWN = {
     # TensorFlow's signatures allow any type, its kernels those that ours name.
     "attribute T differs in the types it allows": ["InplaceAdd", "InplaceSub"]
     + ["LowerBound", "UpperBound"],
-    # A dataset's metadata says what its author calls it, and changes nothing.
-    "attribute metadata is TensorFlow's, not ours": ["RandomDataset"],
     # Their handles are strings, by which no pass sees that they are about one array: here they are marked.
     "is stateful here only": [
         f"TensorArray{verb}V2"

@@ -26,6 +26,7 @@ class FunctionRun {
   std::vector<Tensor> arguments;  // set before; taken
   std::vector<Tensor> results;    // there once it has ended well
   Cancellation cancellation;      // ends the call early; cancelled as well if the call fails
+  bool is_orphan = false;         // nobody is left to cancel it: the end of the task does
 
   // Called once for each call: on any thread, maybe inside GraphFunction::run. Not from inside
   // locks of whoever may be called.

@@ -18,9 +18,12 @@ std::optional<InFlight::Token> CallGate::enter() {
   return inside_->enter();
 }
 
-void CallGate::shut() {
-  MutexLock lock(mutex_);
-  inside_ = nullptr;
+void CallGate::shut(const Status& why) {
+  {
+    MutexLock lock(mutex_);
+    inside_ = nullptr;
+  }
+  ending_.cancel(why);
 }
 
 struct GraphFunctions::Prepared {
@@ -119,6 +122,10 @@ class GraphFunctions::Instance final : public GraphFunction,
         feeds.push_back(std::move(run->arguments[argument]));
       run->arguments.clear();
       fetches.resize(instance->result_of_fetch_.size());
+      if (run->is_orphan) {
+        with_task = instance->space_->site_.gate->ending().on_cancel(
+            [run = run.get()](const Status& why) { run->cancellation.cancel(why); });
+      }
       const Host& host = instance->space_->site_.host;
       const StepArgs args{.context = {.device = &instance->space_->device_,
                                       .cancellation = &run->cancellation,
@@ -149,6 +156,7 @@ class GraphFunctions::Instance final : public GraphFunction,
         step_resources.clear_all(aborted("a call of a function has ended").as_consequence());
       feeds.clear();
       fetches.clear();
+      with_task.release();
       // In this order: who is told may end the worker, once the token is gone.
       const InFlight::Token last = std::move(token);
       const auto kept = std::move(resources);
@@ -165,6 +173,7 @@ class GraphFunctions::Instance final : public GraphFunction,
     std::vector<Tensor> feeds;
     std::vector<Delivery> fetches;
     ResourceStore step_resources;
+    Cancellation::Registration with_task;  // of an orphan
   };
 
   Instance(std::shared_ptr<GraphFunctions> space, std::shared_ptr<const Prepared> prepared)

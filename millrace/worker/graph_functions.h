@@ -29,11 +29,15 @@ class CallGate {
   explicit CallGate(InFlight& inside) : inside_(&inside) {}
   // None once it is shut.
   std::optional<InFlight::Token> enter();
-  void shut();
+  // Nobody comes in any more; cancels ending().
+  void shut(const Status& why);
+  // For calls that nobody else would cancel.
+  Cancellation& ending() { return ending_; }
 
  private:
   Mutex mutex_;
   InFlight* inside_ MR_GUARDED_BY(mutex_);
+  Cancellation ending_;
 };
 
 // What calls take from their worker.

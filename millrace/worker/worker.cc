@@ -82,7 +82,7 @@ void Worker::stop(const Status& why) {
   steps_.clear(why.as_consequence());
   collectives_->close(why);
   devices_.clear_all(why);
-  gate_->shut();
+  gate_->shut(why);
 }
 
 void Worker::get_status(WhenDown, Call, Done<GetStatusReply> done) {

@@ -25,6 +25,7 @@ class Generating final : public DatasetIterator {
   ~Generating() override {
     if (phase_ != Phase::elements) return;
     auto farewell = std::make_shared<Farewell>();
+    farewell->is_orphan = true;
     farewell->arguments = state_;
     farewell->arguments.insert(farewell->arguments.end(), finalize_.captured->captured.begin(),
                                finalize_.captured->captured.end());

@@ -1,0 +1,86 @@
+#include "millrace/worker/graph_functions.h"
+
+#include "millrace/graph/text.h"
+#include "millrace/worker/testing/test_cluster.h"
+
+namespace millrace::testing {
+namespace {
+
+constexpr std::string_view kLibrary =
+    "function stuck \"-> z: int32\" {\n"
+    "  never = Wait()\n"
+    "  return z = never:y:0\n"
+    "}\n"
+    "function sum \"x: int32, y: int32 -> z: int32\" {\n"
+    "  z = Add(x, y, T=int32)\n"
+    "  return z = z:z:0\n"
+    "}\n";
+
+struct Called final : FunctionRun {
+  void ended(Status status) override {
+    MutexLock lock(mutex);
+    how = std::move(status);
+    changed.notify_all();
+  }
+  Status wait() {
+    MutexLock lock(mutex);
+    while (!how) changed.wait(mutex);
+    return *how;
+  }
+  Mutex mutex;
+  Condition changed;
+  std::optional<Status> how MR_GUARDED_BY(mutex);
+};
+
+// The functions above on a device, behind a gate.
+struct Functions {
+  Functions() : gate(std::make_shared<CallGate>(inside)) {
+    const auto parsed = parse_graph(kLibrary, cluster.lab.ops);
+    REQUIRE_MESSAGE(parsed.ok(), parsed.status().to_string());
+    space = std::make_shared<GraphFunctions>(CallSite{here.host, gate}, parsed->functions(),
+                                             cluster.lab.ops, devices, 0);
+  }
+  std::shared_ptr<Called> call(const std::string& name, std::vector<Tensor> arguments,
+                               bool is_orphan = false) {
+    const auto function = space->instantiate({name, {}});
+    REQUIRE_MESSAGE(function.ok(), function.status().to_string());
+    auto called = std::make_shared<Called>();
+    called->arguments = std::move(arguments);
+    called->is_orphan = is_orphan;
+    (*function)->run(called);
+    return called;
+  }
+
+  TestCluster cluster;
+  TestHost here;
+  LocalDevices devices = LocalDevices::create({"worker", 0, 0}, 1, here.host);
+  InFlight inside;
+  std::shared_ptr<CallGate> gate;
+  std::shared_ptr<GraphFunctions> space;
+};
+
+TEST_CASE("a function of a graph is called, again and again") {
+  Functions made;
+  for (int32_t i = 0; i < 3; ++i) {
+    const auto called = made.call("sum", {Tensor::scalar(i), Tensor::scalar(40)});
+    REQUIRE(called->wait().ok());
+    CHECK(called->results.at(0) == Tensor::scalar(40 + i));
+  }
+  CHECK(made.call("sum", {Tensor::scalar(1)})->wait().message() ==
+        "a function of 2 arguments is called with 1");
+}
+
+TEST_CASE("a call ends when it is cancelled, and one that nobody can cancel ends with the task") {
+  Functions made;
+  const auto ours = made.call("stuck", {});
+  ours->cancellation.cancel(cancelled("enough"));
+  CHECK(ours->wait().message() == "enough");
+  const auto orphan = made.call("stuck", {}, true);
+  made.gate->shut(unavailable("the task stops"));
+  CHECK(orphan->wait().message() == "the task stops");
+  made.inside.wait();
+  CHECK(made.call("stuck", {})->wait().code() == Code::cancelled);
+}
+
+}  // namespace
+}  // namespace millrace::testing

@@ -67,8 +67,8 @@ struct JobSpec {
   // The job fails when it takes longer.
   std::optional<std::chrono::milliseconds> time_limit = std::nullopt;
   // What managers of clusters ask for, and this machine does not.
-  std::string image = {};  // of the container
-  std::string queue = {};  // Kubernetes: Kueue's; YARN: the queue; Slurm: the partition
+  std::string image = {};                           // of the container
+  std::string queue = {};                           // Kubernetes: Kueue's; Slurm: the partition
   std::map<std::string, std::string> volumes = {};  // where -> which: "/data" -> a claim, a path
   // How long a job that has ended is kept for people to look at.
   std::chrono::milliseconds keep = std::chrono::hours(24);

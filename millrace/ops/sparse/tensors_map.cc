@@ -19,8 +19,6 @@ namespace {
 // Thread-safe.
 class SparseTensorsMap final : public Resource {
  public:
-  static constexpr std::string_view kTypeName = "SparseTensorsMap";
-
   explicit SparseTensorsMap(std::string name) : name_(std::move(name)) {}
 
   std::string description() const override {

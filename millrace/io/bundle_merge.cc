@@ -15,6 +15,7 @@ namespace {
 Status gather(const BundleReader& reader, int first_shard,
               std::map<std::string, BundleEntry>* all) {
   return reader.each([&](std::string_view key, const BundleEntry& read) -> Status {
+    MR_TRY(reader.check_shard(read.shard));
     BundleEntry entry = read;
     entry.shard += first_shard;
     const auto [there, is_new] = all->try_emplace(std::string(key), entry);
@@ -39,13 +40,15 @@ Status merge_bundles(Files& files, const std::vector<std::string>& prefixes,
   std::vector<std::string> data;
   for (const std::string& prefix : prefixes) {
     MR_ASSIGN(const std::unique_ptr<BundleReader> reader, BundleReader::open(files, prefix));
-    MR_TRY(gather(*reader, static_cast<int>(data.size()), &entries));
+    const auto first_shard = static_cast<int>(data.size());
     const int shards = reader->header().num_shards;
     for (int shard = 0; shard < shards; ++shard) {
       data.push_back(data_path(prefix, shard, shards));
       // A shard that is missing is told before anything moves.
       MR_TRY(files.facts(data.back()).status());
     }
+    // Only now: the numbers of shards whose files are there can be added up.
+    MR_TRY(gather(*reader, first_shard, &entries));
   }
   MR_TRY(make_directory_of(files, destination));
   const int count = shards_for(files, destination, static_cast<int>(data.size()));

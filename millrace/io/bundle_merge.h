@@ -11,8 +11,9 @@ namespace millrace::io {
 
 // Moves the data of `prefixes` to `destination` and writes one index over it; then removes the old
 // indices. Slices of one tensor may come from several. Errors: INVALID_ARGUMENT for no prefixes or
-// a tensor that two of them have; NOT_FOUND for one that is missing; what the disk says. The data
-// is moved once the new index is written, so that an error before leaves all as it was.
+// a tensor that two of them have; NOT_FOUND for one that is missing; DATA_LOSS for an index that
+// names a shard it does not count; what the disk says. The data is moved once the new index is
+// written, so that an error before leaves all as it was.
 Status merge_bundles(Files& files, const std::vector<std::string>& prefixes,
                      const std::string& destination, Random& random);
 

@@ -38,11 +38,14 @@ Result<BundleEntry> BundleReader::entry(const std::string& name) const {
   return decode_bundle_entry(*bytes).with(str_cat(index_path(prefix_), ", '", name, "'"));
 }
 
+Status BundleReader::check_shard(int number) const {
+  if (number >= 0 && number < header_.num_shards) return {};
+  return lost(index_path(prefix_), " names shard ", number, " of data; there are ",
+              header_.num_shards);
+}
+
 Result<const BundleReader::Shard*> BundleReader::shard(int number) const {
-  if (number < 0 || number >= header_.num_shards) {
-    return lost(index_path(prefix_), " names shard ", number, " of data; there are ",
-                header_.num_shards);
-  }
+  MR_TRY(check_shard(number));
   MutexLock lock(mutex_);
   Shard& shard = shards_[number];
   if (shard.file == nullptr) {

@@ -26,6 +26,8 @@ class BundleReader {
 
   const BundleHeader& header() const { return header_; }
   const std::string& prefix() const { return prefix_; }
+  // Errors: DATA_LOSS for a shard that the header does not count.
+  Status check_shard(int number) const;
 
   // Errors: NOT_FOUND "Key <name> not found in checkpoint".
   Result<BundleEntry> entry(const std::string& name) const;

@@ -345,5 +345,21 @@ TEST_CASE("checkpoints that have a tensor in common, or are missing, are not mer
   CHECK(disk.files.contents() == before);
 }
 
+TEST_CASE("a checkpoint whose index names shards that it does not count is not merged") {
+  for (const int shard : {INT32_MAX, 1, -1}) {
+    Disk disk;
+    REQUIRE(disk.save("a", {{"x", Tensor::scalar<float>(1)}}).ok());
+    REQUIRE(disk.save("b", {{"y", Tensor::scalar<float>(2)}}).ok());
+    BundleEntry lie = BundleReader::open(disk.files, "b").value()->entry("y").value();
+    lie.shard = shard;
+    REQUIRE(write_bundle_index(disk.files, "b.index", 1, {{"y", lie}}).ok());
+    const auto before = disk.files.contents();
+    const Status merged = merge_bundles(disk.files, {"a", "b"}, "all", disk.random);
+    CHECK(merged.code() == Code::data_loss);
+    CHECK(merged.message() == str_cat("b.index names shard ", shard, " of data; there are 1"));
+    CHECK(disk.files.contents() == before);
+  }
+}
+
 }  // namespace
 }  // namespace millrace::io

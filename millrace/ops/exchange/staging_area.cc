@@ -90,10 +90,8 @@ int32_t StagingArea::size() const {
 }
 
 void StagingArea::clear() {
-  (void)staged_.change([](Staged& staged) {
-    staged = Staged{};
-    return true;
-  });
+  // What it held dies without the lock.
+  (void)staged_.change([](Staged& staged) { return std::exchange(staged, Staged{}); });
 }
 
 std::string StagingArea::description() const {
@@ -230,10 +228,8 @@ int32_t StagingMap::incomplete_size() const {
 }
 
 void StagingMap::clear() {
-  (void)staged_.change([](Staged& staged) {
-    staged = Staged{};
-    return true;
-  });
+  // What it held dies without the lock.
+  (void)staged_.change([](Staged& staged) { return std::exchange(staged, Staged{}); });
 }
 
 std::string StagingMap::description() const {

@@ -1,5 +1,6 @@
 // Part of families.h: register_session_tensors.
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -27,13 +28,23 @@ class SessionTensors final : public Resource {
     return invalid("The tensor with handle '", handle, "' is not in the session store.");
   }
   Status drop(const std::string& handle) {
+    Tensor dropped;  // dies without the lock: it may be the last to hold much
     MutexLock lock(mutex_);
-    if (kept_.erase(handle) > 0) return {};
-    return invalid("Failed to delete a tensor with handle '", handle, "' in the session store.");
+    const auto found = kept_.find(handle);
+    if (found == kept_.end())
+      return invalid("Failed to delete a tensor with handle '", handle, "' in the session store.");
+    dropped = std::move(found->second.tensor);
+    kept_.erase(found);
+    return {};
   }
   void drop_all_of(const Kernel* owner) {
+    std::vector<Tensor> dropped;  // die without the lock
     MutexLock lock(mutex_);
-    absl::erase_if(kept_, [owner](const auto& entry) { return entry.second.owner == owner; });
+    absl::erase_if(kept_, [&](auto& entry) {
+      if (entry.second.owner != owner) return false;
+      dropped.push_back(std::move(entry.second.tensor));
+      return true;
+    });
   }
 
   std::string description() const override {

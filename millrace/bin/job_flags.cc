@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 
 #include <CLI/CLI.hpp>
 
 #include "millrace/launch/job_file.h"
 #include "millrace/launch/plan.h"
+#include "millrace/launch/yaml_value.h"
 
 namespace millrace {
 namespace {
@@ -44,10 +44,12 @@ std::string name_of_file(const std::string& path) {
 
 Result<JobSpec> job_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return not_found("can't read the job file '", path, "'");
-  MR_ASSIGN(JobSpec job, parse_job_file(text.str(), path));
+  // One byte more than there may be is enough to be refused; a device may have no end.
+  std::string text(YamlValue::kLargestFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad()) return not_found("can't read the job file '", path, "'");
+  text.resize(static_cast<size_t>(file.gcount()));
+  MR_ASSIGN(JobSpec job, parse_job_file(text, path));
   if (job.name.empty()) job.name = name_of_file(path);
   return job;
 }

@@ -8,7 +8,6 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kLargestFile = 1 << 20;
 constexpr double kLargestAmount = 1e9;
 
 std::string at_line(const YAML::Mark& mark) {
@@ -21,7 +20,7 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 Result<YamlValue> YamlValue::parse(std::string_view text, std::string_view file) {
   if (text.size() > kLargestFile)
-    return invalid(file, ": ", text.size(), " bytes; a file of a job has at most ", kLargestFile);
+    return invalid(file, ": a file of a job has at most ", kLargestFile, " bytes");
   try {
     std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1)

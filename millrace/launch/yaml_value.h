@@ -30,7 +30,8 @@ class YamlValue {
  public:
   struct Entry;
 
-  // At most 1 MiB; one document. `file` is for messages.
+  static constexpr size_t kLargestFile = 1 << 20;
+  // At most kLargestFile; one document. `file` is for messages.
   static Result<YamlValue> parse(std::string_view text, std::string_view file);
 
   bool is_map() const { return node_.IsMap(); }

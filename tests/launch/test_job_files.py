@@ -65,6 +65,11 @@ def test_a_job_file_that_is_not_there_is_told(command):
     assert (done.returncode, "can't read the job file 'job.yaml'" in done.stderr) == (1, True)
 
 
+def test_of_a_file_without_end_no_more_is_read_than_a_job_may_have(command):
+    done = command("run", "/dev/zero")
+    assert (done.returncode, "has at most 1048576 bytes" in done.stderr) == (2, True), done.stderr
+
+
 def test_the_command_without_its_dashes_is_still_explained(command):
     done = command("run", "--job", "map=1", "python3", "x.py")
     assert done.returncode == 2

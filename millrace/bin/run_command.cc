@@ -89,14 +89,15 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
         const std::vector<std::string>& command) {
   Result<JobSpec> job = local_job_of(flags, extras, command);
   if (!job.ok()) return complain("run", job.status());
+  Result<std::optional<Reach>> reach = reach_of(flags, *job);
+  if (!reach.ok()) return complain("run", reach.status());
   if (flags.dry_run) {
-    Result<std::string> plan = describe_local_run(*job);
+    Result<std::string> plan =
+        *reach ? describe_run_elsewhere(*job, **reach) : describe_local_run(*job);
     if (!plan.ok()) return complain("run", plan.status());
     std::cout << *plan;
     return kDone;
   }
-  Result<std::optional<Reach>> reach = reach_of(flags, *job);
-  if (!reach.ok()) return complain("run", reach.status());
   Result<JobReport> report = run_locally(*job, {.log_directory = flags.log_directory,
                                                 .reach = *reach ? &**reach : nullptr,
                                                 .token = new_token(),

@@ -407,4 +407,10 @@ Result<std::string> describe_local_run(const JobSpec& job) {
   return describe(plan_launch(job, numbers(ports)), job);
 }
 
+Result<std::string> describe_run_elsewhere(const JobSpec& job, const Reach& reach) {
+  MR_TRY(check(job));
+  MR_TRY(check_directory(job));
+  return describe(plan_elsewhere(job, reach, str_cat(reach.known_as, ":PORT"), "TOKEN"), job);
+}
+
 }  // namespace millrace

@@ -35,5 +35,7 @@ Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options
 
 // What run_locally() would start, with the ports that it would use now.
 Result<std::string> describe_local_run(const JobSpec& job);
+// The same of a run elsewhere, whose port and token are not known before it starts: PORT, TOKEN.
+Result<std::string> describe_run_elsewhere(const JobSpec& job, const Reach& reach);
 
 }  // namespace millrace

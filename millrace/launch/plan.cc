@@ -78,7 +78,7 @@ LaunchPlan plan_launch(const JobSpec& job, const std::vector<int>& ports) {
 std::string describe(const LaunchPlan& plan, const JobSpec& job) {
   std::string text;
   for (const TaskPlan& task : plan.tasks) {
-    str_append(&text, "# ", task.name, " at ", task.address,
+    str_append(&text, "# ", task.name, task.address.empty() ? "" : " at ", task.address,
                task.decides ? "; its success decides" : "", "\n");
     if (!job.directory.empty()) str_append(&text, "cd ", shell_quoted(job.directory), "\n");
     for (const auto& [name, value] : task.environment)

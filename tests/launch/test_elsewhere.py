@@ -124,6 +124,24 @@ def test_ports_are_not_released_elsewhere_and_that_is_said(elsewhere):
     assert (launcher.returncode, "leave out --release-ports" in output) == (2, True), output
 
 
+def test_a_dry_run_shows_what_would_reach_out_and_starts_nothing(elsewhere, tmp_path):
+    launcher = elsewhere(f"touch {tmp_path}/started", "--dry-run", "--cwd", "/")
+    output, _ = launcher.communicate(timeout=PATIENCE)
+    assert launcher.returncode == 0, output
+    shown = output.split("\n\n")[1].splitlines()
+    assert shown[:3] == [
+        "# worker:0; its success decides",
+        "cd /",
+        "MILLRACE_JOB_TOKEN=TOKEN \\",
+    ]
+    assert shown[3].startswith("srun --nodes=1 ")
+    assert shown[3].endswith(
+        " millrace join --at 127.0.0.1:PORT --job worker --index 0"
+        f" -- sh -c 'touch {tmp_path}/started'"
+    )
+    assert not (tmp_path / "started").exists()
+
+
 def test_who_never_comes_is_named_while_the_others_wait(elsewhere, tmp_path):
     script = (tmp_path / "srun").read_text()
     (tmp_path / "srun").write_text(

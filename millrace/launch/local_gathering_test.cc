@@ -6,15 +6,22 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/launch/local_join.h"
+
 namespace millrace {
 namespace {
 
-Descriptor connected_to(int port) {
-  Descriptor descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+sockaddr_in loopback(int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+Descriptor connected_to(int port) {
+  Descriptor descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = loopback(port);
   REQUIRE(connect(descriptor.number(), reinterpret_cast<const sockaddr*>(&address),
                   sizeof address) == 0);
   return descriptor;
@@ -33,6 +40,24 @@ TEST_CASE("more tasks than are let in at once all get in") {
   }
   for (int turns = 0; turns < 3 && !gathering.complete(); ++turns) (void)gathering.turn({});
   CHECK(gathering.complete());
+}
+
+TEST_CASE("a supervisor whose machine does not answer keeps a task no longer than its patience") {
+  const Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(bind(listener.number(), generic, size) == 0);
+  REQUIRE(listen(listener.number(), 0) == 0);
+  REQUIRE(getsockname(listener.number(), generic, &size) == 0);
+  const int port = ntohs(address.sin_port);
+  // There is room for one, which nobody lets in.
+  const Descriptor first = connected_to(port);
+  const JoinRequest request{.supervisor = str_cat("127.0.0.1:", port),
+                            .token = "t",
+                            .task = {"map", 0, 0},
+                            .patience = std::chrono::milliseconds(200)};
+  CHECK(join_job(request, Clock::real()).status().code() == Code::unavailable);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "millrace/launch/local_join.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -30,8 +31,30 @@ int milliseconds_left(Clock::Time deadline, const Clock& clock) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
 }
 
+// 0, or the error that `socket`, which does not block, failed of.
+int connect_until(const Descriptor& socket, const addrinfo& address, Clock::Time deadline,
+                  const Clock& clock) {
+  if (connect(socket.number(), address.ai_addr, address.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  pollfd event{socket.number(), POLLOUT, 0};
+  while (poll(&event, 1, milliseconds_left(deadline, clock)) <= 0)
+    if (clock.now() >= deadline) return ETIMEDOUT;
+  int fault = 0;
+  socklen_t size = sizeof fault;
+  if (getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &fault, &size) != 0) return errno;
+  return fault;
+}
+
+// Whoever gets the connection may wait on it.
+Status make_blocking(const Descriptor& socket) {
+  const int flags = fcntl(socket.number(), F_GETFL);
+  if (flags >= 0 && fcntl(socket.number(), F_SETFL, flags & ~O_NONBLOCK) == 0) return {};
+  return unavailable("the connection to the job's supervisor: ", strerror(errno));
+}
+
 // Open, or what the last try failed of.
-Result<Descriptor> connect_once(const HostPort& supervisor) {
+Result<Descriptor> connect_once(const HostPort& supervisor, Clock::Time deadline,
+                                const Clock& clock) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -41,10 +64,11 @@ Result<Descriptor> connect_once(const HostPort& supervisor) {
   const AddressList list(found, &freeaddrinfo);
   int last = ECONNREFUSED;
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-    Descriptor socket(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (socket.is_open() && connect(socket.number(), address->ai_addr, address->ai_addrlen) == 0)
-      return socket;
-    last = errno;
+    Descriptor socket(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    last = socket.is_open() ? connect_until(socket, *address, deadline, clock) : errno;
+    if (last != 0) continue;
+    MR_TRY(make_blocking(socket));
+    return socket;
   }
   return unavailable(supervisor.to_string(), ": ", strerror(last));
 }
@@ -52,7 +76,7 @@ Result<Descriptor> connect_once(const HostPort& supervisor) {
 Result<Descriptor> connect_to(const HostPort& supervisor, Clock::Time deadline,
                               const Clock& clock) {
   for (int pause = 100;; pause = std::min(2 * pause, kLongestPause)) {
-    Result<Descriptor> socket = connect_once(supervisor);
+    Result<Descriptor> socket = connect_once(supervisor, deadline, clock);
     if (socket.ok()) return socket;
     const int left = milliseconds_left(deadline, clock);
     if (left == 0) return socket.status().with("the job's supervisor can't be reached");

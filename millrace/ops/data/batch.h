@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "millrace/ops/data/dataset.h"
 
@@ -14,8 +15,15 @@ using MakeBatch = std::function<Result<Element>(std::span<Element>)>;
 // What becomes of the elements at the end that are too few for a batch.
 enum class Remainder : uint8_t { kept, dropped };
 
+// How many batches so many elements make; what is negative (kInfinite, kUnknown) stays.
+int64_t batches_of(int64_t elements, int64_t size, Remainder remainder);
+
 // Stacked, component by component: see rows.h.
 Result<Element> stacked_batch(std::span<Element> elements);
+
+// Pulls from `input` until `elements` has as many as are wanted, or until the end, which leaves the
+// input null. False: not yet.
+Result<bool> gather(IteratorPtr& input, Pull& pull, int64_t wanted, std::vector<Element>* elements);
 
 // Requires size >= 1.
 IteratorPtr batches(IteratorPtr input, int64_t size, Remainder remainder, MakeBatch make);

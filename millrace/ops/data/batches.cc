@@ -18,11 +18,6 @@ Result<PartialShape> batched(int64_t size, const PartialShape& row) {
   return PartialShape::create(dims);
 }
 
-int64_t batches_of(int64_t elements, int64_t size, Remainder remainder) {
-  if (elements < 0) return elements;
-  return elements / size + (remainder == Remainder::kept && elements % size != 0 ? 1 : 0);
-}
-
 // Gathers elements of an input until there are enough for a batch.
 class Batching final : public DatasetIterator {
  public:
@@ -30,18 +25,8 @@ class Batching final : public DatasetIterator {
       : input_(std::move(input)), size_(size), remainder_(remainder), make_(std::move(make)) {}
 
   Result<Next> next(Pull& pull, Element* batch) override {
-    if (input_ == nullptr) return Next::end;
-    while (static_cast<int64_t>(elements_.size()) < size_) {
-      Element element;
-      MR_ASSIGN(const Next next, input_->next(pull, &element));
-      if (next == Next::pending) return next;
-      if (next == Next::end) {
-        input_.reset();
-        break;
-      }
-      elements_.push_back(std::move(element));
-      if (!pull.go_on()) return Next::pending;
-    }
+    MR_ASSIGN(const bool is_done, gather(input_, pull, size_, &elements_));
+    if (!is_done) return Next::pending;
     if (elements_.empty()) return Next::end;
     const bool is_whole = static_cast<int64_t>(elements_.size()) == size_;
     if (!is_whole && remainder_ == Remainder::dropped) {
@@ -205,6 +190,27 @@ Result<DatasetPtr> make_padded_batch(DatasetInputs& inputs, bool has_remainder) 
 }
 
 }  // namespace
+
+int64_t batches_of(int64_t elements, int64_t size, Remainder remainder) {
+  if (elements < 0) return elements;
+  return elements / size + (remainder == Remainder::kept && elements % size != 0 ? 1 : 0);
+}
+
+Result<bool> gather(IteratorPtr& input, Pull& pull, int64_t wanted,
+                    std::vector<Element>* elements) {
+  while (input != nullptr && static_cast<int64_t>(elements->size()) < wanted) {
+    Element element;
+    MR_ASSIGN(const Next next, input->next(pull, &element));
+    if (next == Next::pending) return false;
+    if (next == Next::end) {
+      input.reset();
+      break;
+    }
+    elements->push_back(std::move(element));
+    if (!pull.go_on()) return false;
+  }
+  return true;
+}
 
 Result<Element> stacked_batch(std::span<Element> elements) {
   Element made;

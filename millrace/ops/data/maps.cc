@@ -228,9 +228,7 @@ class MapAndBatchDataset final : public DerivedDataset {
         size_(size),
         remainder_(remainder) {}
   int64_t cardinality() const override {
-    const int64_t all = input_->cardinality();
-    if (all < 0) return all;
-    return all / size_ + (remainder_ == Remainder::kept && all % size_ != 0 ? 1 : 0);
+    return batches_of(input_->cardinality(), size_, remainder_);
   }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr mapped, input_->iterate(host));

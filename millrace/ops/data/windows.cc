@@ -141,17 +141,8 @@ class Windowing final : public DatasetIterator {
       --to_skip_;
     }
     const int64_t wanted = (sizes_.size - 1) * sizes_.stride + 1;
-    while (input_ != nullptr && static_cast<int64_t>(buffer_.size()) < wanted) {
-      Element element;
-      MR_ASSIGN(const Next next, input_->next(pull, &element));
-      if (next == Next::pending) return next;
-      if (next == Next::end) {
-        input_.reset();
-        break;
-      }
-      buffer_.push_back(std::move(element));
-      if (!pull.go_on()) return Next::pending;
-    }
+    MR_ASSIGN(const bool is_done, gather(input_, pull, wanted, &buffer_));
+    if (!is_done) return Next::pending;
     if (buffer_.empty()) return Next::end;
     if (static_cast<int64_t>(buffer_.size()) < wanted && sizes_.remainder == Remainder::dropped) {
       buffer_.clear();

@@ -46,9 +46,13 @@ endif()
 
 find_program(MILLRACE_CCACHE ccache)
 if(MILLRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What ccache asks of those who precompile headers.
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros "${MILLRACE_CCACHE}")
+  # The sloppiness is what ccache asks of those who precompile headers. By what a header preprocesses
+  # to, as it does unless told to depend, ccache would also give out a precompiled header in which only
+  # a comment differs; g++ knows headers that are to be read once by their bytes, and would read that
+  # one twice. The name space keeps apart what was stored so.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1
+      CCACHE_NAMESPACE=millrace-depend CCACHE_SLOPPINESS=pch_defines,time_macros
+      "${MILLRACE_CCACHE}")
 endif()
 
 include(CheckLinkerFlag)

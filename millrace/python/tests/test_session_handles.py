@@ -69,6 +69,33 @@ def test_values_whose_handles_nobody_has_are_dropped(session):
         session.run(value, {holder: name})
 
 
+def test_what_cannot_be_deleted_fails_no_run_and_keeps_nothing_else(session):
+    keep = tf.get_session_handle(tf.constant(1))
+    handles = [session.run(keep) for _ in range(12)]
+    names = [handle.handle for handle in handles]
+    holder, value = tf.get_session_tensor(names[0], tf.int32)
+    gone, delete = tf.delete_session_tensor(names[0])
+    session.run(delete, {gone: names[0]})
+    del handles
+    gc.collect()
+    session.run(keep)
+    for name in names:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="is not in the session store"):
+            session.run(value, {holder: name})
+
+
+def test_a_finalized_graph_fails_no_run_whose_handles_nobody_has(session):
+    keep = tf.get_session_handle(tf.constant(1))
+    handles = [session.run(keep) for _ in range(12)]
+    name = handles[0].handle
+    holder, value = tf.get_session_tensor(name, tf.int32)
+    session.graph.finalize()
+    del handles
+    gc.collect()
+    session.run(keep)
+    assert session.run(value, {holder: name}) == 1
+
+
 def test_a_raw_handle_outlives_its_object(session):
     keep = tf.get_session_handle(tf.constant(7))
     name = session.run(keep).get_raw_handle()

@@ -1,10 +1,13 @@
 """Tensors that a session keeps where they are from one run to the next, and the handles by which it knows them."""
 
+import contextlib
+
 from millrace import _gen as gen_ops
 from millrace._graph.default_graph import colocate_with, device
 from millrace._graph.operation import Tensor
 from millrace._ops.arrays import placeholder
 from millrace._values import dtypes
+from millrace._values.errors import OpError
 
 
 def get_session_handle(data, name=None):
@@ -154,4 +157,7 @@ class KeptTensors:
             return
         abandoned, self._abandoned = self._abandoned, []
         for handle in abandoned:
-            self.delete(handle)
+            # What can't be deleted (it is gone already, its task is, the graph is finalized) stays until the
+            # session closes: the run that brought us here is not about it.
+            with contextlib.suppress(OpError, RuntimeError):
+                self.delete(handle)

@@ -4,12 +4,12 @@
 Run by test_data_beside_tensorflow.py.
 """
 
-import json
 import os
-import sys
 import tempfile
 
 import numpy as np
+
+from programs import print_results
 
 
 def plain(value):
@@ -188,20 +188,5 @@ def images(tf, session):
 
 PROGRAMS = [tables, strings, samplers, examples, images]
 
-
-def main():
-    if sys.argv[1] == "tensorflow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    else:
-        import millrace as tf
-    results = {}
-    for program in PROGRAMS:
-        with tf.Graph().as_default(), tf.Session() as session:
-            results[program.__name__] = program(tf, session)
-    print(json.dumps(results))
-
-
 if __name__ == "__main__":
-    main()
+    print_results(PROGRAMS)

@@ -6,12 +6,12 @@ that it saw. Run by test_datasets_beside_tensorflow.py.
 
 import collections
 import gzip
-import json
 import os
-import sys
 import tempfile
 
 import numpy as np
+
+from programs import print_results
 
 Pair = collections.namedtuple("Pair", "left right")
 
@@ -338,22 +338,5 @@ PROGRAMS = [
     transformations,
 ]
 
-
-def main(module):
-    if module == "tensorflow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-        tf.logging.set_verbosity(tf.logging.ERROR)
-    else:
-        import millrace as tf
-    results = {}
-    for program in PROGRAMS:
-        tf.reset_default_graph()
-        with tf.Session() as session:
-            results[program.__name__] = program(tf, session)
-    print(json.dumps(results))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1])
+    print_results(PROGRAMS)

@@ -7,6 +7,8 @@ node's inputs and outputs, or the name of the error. Run by test_literals_beside
 import json
 import sys
 
+from programs import module_named
+
 IMAGE = [[[[1], [2]], [[3], [4]]]]
 WINDOW = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
 BOXES = {"boxes": [[0, 0, 1, 1]], "scores": [1], "max_output_size": 1}
@@ -62,12 +64,7 @@ def types(tf, op, arguments):
 
 
 def main():
-    if sys.argv[1] == "tensorflow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    else:
-        import millrace as tf
+    tf = module_named(sys.argv[1])
     json.dump([types(tf, op, arguments) for op, arguments in CALLS], sys.stdout)
 
 

@@ -4,10 +4,9 @@
 and their gradients. Run by test_numerics_beside_tensorflow.py.
 """
 
-import json
-import sys
-
 import numpy as np
+
+from programs import print_results
 
 
 def plain(value):
@@ -272,20 +271,5 @@ def spectra(tf, session):
 
 PROGRAMS = [volumes, matrices, decompositions, names_of_linalg, spectra]
 
-
-def main():
-    if sys.argv[1] == "tensorflow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    else:
-        import millrace as tf
-    results = {}
-    for program in PROGRAMS:
-        with tf.Graph().as_default(), tf.Session() as session:
-            results[program.__name__] = program(tf, session)
-    json.dump(results, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    print_results(PROGRAMS)

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 
 from op_cases import Case, packed
+from programs import module_named
 
 # What is said of a type that the signature allows but no kernel takes.
 NO_KERNEL = "no kernel"
@@ -121,12 +122,7 @@ def result_of(tf, case):
 
 
 def main():
-    if sys.argv[1] == "tensorflow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    else:
-        import millrace as tf
+    tf = module_named(sys.argv[1])
     with open(sys.argv[2], "rb") as file:
         cases = [Case.unpacked(fields) for fields in pickle.load(file)]
     with open(sys.argv[3], "wb") as file:

@@ -11,6 +11,8 @@ import os
 import sys
 import zlib
 
+from programs import module_named
+
 RECORDS = [b"one", b"", b"x" * 5000, b"\xff\x00"]
 PACKINGS = ["NONE", "ZLIB", "GZIP"]
 
@@ -117,12 +119,7 @@ def programs(tf, folder):
 
 def main():
     module, folder, task = sys.argv[1:]
-    if module == "tensorflow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    else:
-        import millrace as tf
+    tf = module_named(module)
     if task == "write":
         return write(tf, folder)
     print(json.dumps(programs(tf, folder)))

@@ -4,10 +4,8 @@
 Run by test_staging_beside_tensorflow.py.
 """
 
-import json
-import sys
-
 from data_programs import outcome, plain
+from programs import print_results
 
 
 def inner(tf, module, name):
@@ -137,20 +135,5 @@ def critical_sections(tf, session):
 
 PROGRAMS = [barriers, areas, maps, kept_tensors, critical_sections]
 
-
-def main():
-    if sys.argv[1] == "tensorflow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    else:
-        import millrace as tf
-    results = {}
-    for program in PROGRAMS:
-        with tf.Graph().as_default(), tf.Session() as session:
-            results[program.__name__] = program(tf, session)
-    print(json.dumps(results))
-
-
 if __name__ == "__main__":
-    main()
+    print_results(PROGRAMS)

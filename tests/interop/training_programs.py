@@ -4,12 +4,10 @@
 that it ends in. Run by test_training_beside_tensorflow.py.
 """
 
-import json
-import sys
-
 import numpy as np
 
 from loop_programs import LOOP_PROGRAMS
+from programs import print_results
 from sparse_programs import SPARSE_PROGRAMS
 
 UNARY = """abs cos erf erfc exp expm1 lgamma log log1p negative reciprocal rsqrt sigmoid sign sin sqrt square
@@ -277,20 +275,5 @@ PROGRAMS = [
     *SPARSE_PROGRAMS,
 ]
 
-
-def main():
-    if sys.argv[1] == "tensorflow":
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-    else:
-        import millrace as tf
-    results = {}
-    for program in PROGRAMS:
-        with tf.Graph().as_default(), tf.Session() as session:
-            results[program.__name__] = program(tf, session)
-    json.dump(results, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    print_results(PROGRAMS)

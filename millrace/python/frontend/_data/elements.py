@@ -3,6 +3,7 @@
 from millrace._graph.conversion import convert
 from millrace._graph.operation import Tensor
 from millrace._values import dtypes
+from millrace._values.structure import keys_of, packed_dictionary, pairs_of
 from millrace._values.tensor_shape import TensorShape
 
 __all__ = ["Spec", "converted", "flatten", "is_nested", "map_structure", "pack", "unpacked"]
@@ -12,19 +13,12 @@ def is_nested(value):
     return isinstance(value, (tuple, dict)) and not isinstance(value, TensorShape)
 
 
-def _keys(dictionary):
-    try:
-        return sorted(dictionary)
-    except TypeError:
-        return list(dictionary)
-
-
 def flatten(structure):
     """The leaves, in order; those of a dictionary in the order of its sorted keys."""
     if not is_nested(structure):
         return [structure]
     if isinstance(structure, dict):
-        parts = [structure[key] for key in _keys(structure)]
+        parts = [structure[key] for key in keys_of(structure)]
     else:
         parts = structure
     return [leaf for part in parts for leaf in flatten(part)]
@@ -39,9 +33,7 @@ def _packed(structure, leaves):
     if not is_nested(structure):
         return next(leaves)
     if isinstance(structure, dict):
-        made = {key: _packed(structure[key], leaves) for key in _keys(structure)}
-        ordered = {key: made[key] for key in structure}
-        return ordered if type(structure) is dict else type(structure)(ordered)
+        return packed_dictionary(structure, lambda value: _packed(value, leaves))
     items = [_packed(item, leaves) for item in structure]
     return structure._make(items) if hasattr(structure, "_make") else tuple(items)
 
@@ -56,17 +48,7 @@ def assert_same(first, second, what):
         raise TypeError(f"The two {what} don't have the same nesting: {first!r} and {second!r}")
     if not is_nested(first):
         return
-    if isinstance(first, dict) != isinstance(second, dict):
-        raise TypeError(f"The two {what} don't have the same type: {first!r} and {second!r}")
-    if isinstance(first, dict):
-        if set(first) != set(second):
-            raise ValueError(f"The two {what} have different keys: {first!r} and {second!r}")
-        pairs = [(first[key], second[key]) for key in first]
-    else:
-        if len(first) != len(second):
-            raise ValueError(f"The two {what} have different lengths: {first!r} and {second!r}")
-        pairs = zip(first, second)
-    for a, b in pairs:
+    for a, b in pairs_of(first, second, what):
         assert_same(a, b, what)
 
 
@@ -162,7 +144,7 @@ def _leaves_like(structure, values):
         return [values]
     if isinstance(structure, dict):
         return [
-            leaf for key in _keys(structure) for leaf in _leaves_like(structure[key], values[key])
+            leaf for key in keys_of(structure) for leaf in _leaves_like(structure[key], values[key])
         ]
     if len(structure) != len(values):
         raise ValueError(f"{values!r} is not built like {structure!r}")

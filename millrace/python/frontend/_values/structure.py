@@ -8,7 +8,7 @@ def is_sequence(value):
 def flatten(structure):
     """The leaves, in order; those of a dictionary in the order of its sorted keys."""
     if isinstance(structure, dict):
-        return [leaf for key in _keys(structure) for leaf in flatten(structure[key])]
+        return [leaf for key in keys_of(structure) for leaf in flatten(structure[key])]
     if isinstance(structure, (list, tuple)):
         return [leaf for item in structure for leaf in flatten(item)]
     return [structure]
@@ -22,9 +22,7 @@ def pack(structure, leaves):
 
 def _packed(structure, leaves):
     if isinstance(structure, dict):
-        made = {key: _packed(structure[key], leaves) for key in _keys(structure)}
-        ordered = {key: made[key] for key in structure}
-        return ordered if type(structure) is dict else type(structure)(ordered)
+        return packed_dictionary(structure, lambda value: _packed(value, leaves))
     if isinstance(structure, (list, tuple)):
         items = [_packed(item, leaves) for item in structure]
         return rebuilt(structure, items)
@@ -50,21 +48,32 @@ def assert_same_structure(first, second, what="structures"):
         raise ValueError(f"The two {what} don't have the same nesting: {first!r} and {second!r}")
     if not is_sequence(first):
         return
+    for a, b in pairs_of(first, second, what):
+        assert_same_structure(a, b, what)
+
+
+def pairs_of(first, second, what):
+    """The parts of two structures side by side: ValueError for other keys or lengths, TypeError for kinds."""
     if isinstance(first, dict) != isinstance(second, dict):
         raise TypeError(f"The two {what} don't have the same type: {first!r} and {second!r}")
     if isinstance(first, dict):
         if set(first) != set(second):
             raise ValueError(f"The two {what} have different keys: {first!r} and {second!r}")
-        pairs = [(first[key], second[key]) for key in first]
-    else:
-        if len(first) != len(second):
-            raise ValueError(f"The two {what} have different lengths: {first!r} and {second!r}")
-        pairs = zip(first, second)
-    for a, b in pairs:
-        assert_same_structure(a, b, what)
+        return [(first[key], second[key]) for key in first]
+    if len(first) != len(second):
+        raise ValueError(f"The two {what} have different lengths: {first!r} and {second!r}")
+    return zip(first, second)
 
 
-def _keys(dictionary):
+def packed_dictionary(original, packed):
+    """A dictionary of the kind and order of `original`, of packed(value) by its keys, called in their order."""
+    made = {key: packed(original[key]) for key in keys_of(original)}
+    ordered = {key: made[key] for key in original}
+    return ordered if type(original) is dict else type(original)(ordered)
+
+
+def keys_of(dictionary):
+    """Sorted, if they can be."""
     try:
         return sorted(dictionary)
     except TypeError:

@@ -275,6 +275,17 @@ class Estimator:
             raise ValueError("model_fn should return an EstimatorSpec.")
         return spec
 
+    def _checkpoint(self, given, what_for):
+        """The given checkpoint or the newest; None, which the log tells, if there is none."""
+        path = given or self.latest_checkpoint()
+        if path is None:
+            _log.info(
+                "Could not find trained model in model_dir: %s, running initialization to %s.",
+                self.model_dir,
+                what_for,
+            )
+        return path
+
     # ---- Evaluation ------------------------------------------------------------------------------
 
     def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
@@ -296,12 +307,7 @@ class Estimator:
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
         hooks = _checked(hooks, SessionRunHook, "hooks")
-        path = checkpoint_path or self.latest_checkpoint()
-        if path is None:
-            _log.info(
-                "Could not find trained model in model_dir: %s, running initialization to evaluate.",
-                self.model_dir,
-            )
+        path = self._checkpoint(checkpoint_path, "evaluate")
         with Graph().as_default():
             set_random_seed(self._config.tf_random_seed)
             step = create_global_step()
@@ -348,12 +354,7 @@ class Estimator:
           ValueError: if no prediction is left, or batches differ in length.
         """
         hooks = _checked(hooks, SessionRunHook, "hooks")
-        path = checkpoint_path or self.latest_checkpoint()
-        if path is None:
-            _log.info(
-                "Could not find trained model in model_dir: %s, running initialization to predict.",
-                self.model_dir,
-            )
+        path = self._checkpoint(checkpoint_path, "predict")
         with Graph().as_default():
             set_random_seed(self._config.tf_random_seed)
             create_global_step()

@@ -49,7 +49,22 @@ class Helper(abc.ABC):
         """(finished, inputs, state) for the next point of time."""
 
 
-class CustomHelper(Helper):
+class _IdsOfKind(Helper):
+    """A Helper that is told the shape and the type of ids."""
+
+    def __init__(self, shape, dtype):
+        self._ids_shape, self._ids_dtype = TensorShape(shape), dtype
+
+    @property
+    def sample_ids_shape(self):
+        return self._ids_shape
+
+    @property
+    def sample_ids_dtype(self):
+        return self._ids_dtype
+
+
+class CustomHelper(_IdsOfKind):
     """A Helper made of three functions.
 
     Args:
@@ -63,10 +78,9 @@ class CustomHelper(Helper):
     def __init__(
         self, initialize_fn, sample_fn, next_inputs_fn, sample_ids_shape=None, sample_ids_dtype=None
     ):
+        super().__init__(sample_ids_shape or [], sample_ids_dtype or dtypes.int32)
         self._initialize_fn, self._sample_fn = initialize_fn, sample_fn
         self._next_inputs_fn = next_inputs_fn
-        self._ids_shape = TensorShape(sample_ids_shape or [])
-        self._ids_dtype = sample_ids_dtype or dtypes.int32
         self._batch_size = None
 
     @property
@@ -74,14 +88,6 @@ class CustomHelper(Helper):
         if self._batch_size is None:
             raise ValueError("batch_size accessed before initialize was called")
         return self._batch_size
-
-    @property
-    def sample_ids_shape(self):
-        return self._ids_shape
-
-    @property
-    def sample_ids_dtype(self):
-        return self._ids_dtype
 
     def initialize(self, name=None):
         with name_scope(name, "CustomHelperInitialize"):
@@ -253,7 +259,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         return ids_drawn(logits, self._seed)
 
 
-class InferenceHelper(Helper):
+class InferenceHelper(_IdsOfKind):
     """Feeds a net what functions make of its outputs.
 
     Args:
@@ -267,22 +273,14 @@ class InferenceHelper(Helper):
     def __init__(
         self, sample_fn, sample_shape, sample_dtype, start_inputs, end_fn, next_inputs_fn=None
     ):
+        super().__init__(sample_shape, sample_dtype)
         self._sample_fn, self._end_fn, self._next_inputs_fn = sample_fn, end_fn, next_inputs_fn
-        self._ids_shape, self._ids_dtype = TensorShape(sample_shape), sample_dtype
         self._start_inputs = convert(start_inputs, name="start_inputs")
         self._batch_size = gen_ops.shape(self._start_inputs)[0]
 
     @property
     def batch_size(self):
         return self._batch_size
-
-    @property
-    def sample_ids_shape(self):
-        return self._ids_shape
-
-    @property
-    def sample_ids_dtype(self):
-        return self._ids_dtype
 
     def initialize(self, name=None):
         return fill([self._batch_size], False), self._start_inputs

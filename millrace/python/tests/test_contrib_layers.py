@@ -120,6 +120,9 @@ def test_an_argument_scope_sets_what_a_call_does_not(session):
         assert layers.fully_connected(BATCH, 3).op.name == "same/BiasAdd"
     assert framework.arg_scoped_arguments(_told) == ("b", "c")
     assert framework.has_arg_scope(_told) and not framework.has_arg_scope(print)
+    scoped = framework.add_arg_scope(tf.layers.conv2d)
+    names = framework.arg_scoped_arguments(scoped)
+    assert (names[:2], names[-1]) == (("strides", "padding"), "reuse")
 
 
 def test_argument_scopes_are_for_functions_that_have_them():

@@ -1,5 +1,7 @@
 """Convolutions and poolings: values beside NumPy's, gradients beside finite differences, layers."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -370,3 +372,14 @@ def test_a_fused_layer_normalizes_and_moves_its_averages(session, kind):
         np.testing.assert_allclose(
             still, (x - moved[0]) / np.sqrt(moved[1] + 1e-3), rtol=1e-4, atol=1e-5
         )
+
+
+def test_functions_take_the_arguments_of_their_layers():
+    taken = inspect.signature(tf.layers.conv3d_transpose).parameters
+    assert list(taken)[:4] == ["inputs", "filters", "kernel_size", "strides"]
+    assert list(taken)[-2:] == ["name", "reuse"] and "dilation_rate" not in taken
+    assert taken["strides"].default == (1, 1, 1)
+    with pytest.raises(TypeError, match=r"conv2d\(\) .*'kernel_size'"):
+        tf.layers.conv2d(tf.zeros([1, 2, 2, 1]), 3)
+    with pytest.raises(TypeError, match=r"dense\(\) .*'unit'"):
+        tf.layers.dense(tf.zeros([1, 2]), 3, unit=3)

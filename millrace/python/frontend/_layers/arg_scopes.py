@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import inspect
 import threading
 
 _current = threading.local()
@@ -38,12 +39,22 @@ def add_arg_scope(func):
         return func(*args, **kwargs)
 
     with_defaults.arg_scope_key = (func.__module__, func.__qualname__)
-    code = getattr(func, "__code__", None)
-    first = code.co_argcount - len(func.__defaults__ or ()) if code else 0
-    names = code.co_varnames if code else ()
-    last = code.co_argcount + code.co_kwonlyargcount if code else 0
-    with_defaults.arg_scoped_names = tuple(names[first:last])
+    with_defaults.arg_scoped_names = _settable(func)
     return with_defaults
+
+
+def _settable(func):
+    """The names of a function's arguments that have defaults, or go by keyword alone."""
+    try:
+        parameters = inspect.signature(func).parameters.values()
+    except ValueError:  # a function of C that does not say
+        return ()
+    by_keyword, either = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return tuple(
+        each.name
+        for each in parameters
+        if each.kind == by_keyword or each.kind == either and each.default is not each.empty
+    )
 
 
 def arg_scoped_arguments(func):

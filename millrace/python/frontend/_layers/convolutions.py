@@ -1,6 +1,7 @@
 """Layers of filters that move over volumes, images or along lines."""
 
 from millrace._graph.conversion import convert
+from millrace._layers.functions_of_layers import function_of_layer
 from millrace._layers.input_spec import InputSpec
 from millrace._layers.layer import Layer
 from millrace._ops.arrays import stack
@@ -290,133 +291,12 @@ class Conv3DTranspose(Conv2DTranspose):
     transpose = staticmethod(nn_conv3d_transpose)
 
 
-def make_and_call(layer, inputs, settings):
-    """A layer with a functional form's arguments, called."""
-    settings = dict(settings)
-    for argument in ("inputs", "reuse"):
-        settings.pop(argument)
-    name, reuse = settings["name"], settings.pop("_reuse", None)
-    return layer(**settings, _scope=name, _reuse=reuse)(inputs)
-
-
-def conv1d(
-    inputs,
-    filters,
-    kernel_size,
-    strides=1,
-    padding="valid",
-    data_format="channels_last",
-    dilation_rate=1,
-    activation=None,
-    use_bias=True,
-    kernel_initializer=None,
-    bias_initializer=zeros_initializer(),
-    kernel_regularizer=None,
-    bias_regularizer=None,
-    activity_regularizer=None,
-    kernel_constraint=None,
-    bias_constraint=None,
-    trainable=True,
-    name=None,
-    reuse=None,
-):
-    """Conv1D, made and called; `name` is the variable scope, `reuse` as for dense."""
-    return make_and_call(Conv1D, inputs, {**locals(), "_reuse": reuse})
-
-
-def conv2d(
-    inputs,
-    filters,
-    kernel_size,
-    strides=(1, 1),
-    padding="valid",
-    data_format="channels_last",
-    dilation_rate=(1, 1),
-    activation=None,
-    use_bias=True,
-    kernel_initializer=None,
-    bias_initializer=zeros_initializer(),
-    kernel_regularizer=None,
-    bias_regularizer=None,
-    activity_regularizer=None,
-    kernel_constraint=None,
-    bias_constraint=None,
-    trainable=True,
-    name=None,
-    reuse=None,
-):
-    """Conv2D, made and called; `name` is the variable scope, `reuse` as for dense."""
-    return make_and_call(Conv2D, inputs, {**locals(), "_reuse": reuse})
-
-
-def conv3d(
-    inputs,
-    filters,
-    kernel_size,
-    strides=(1, 1, 1),
-    padding="valid",
-    data_format="channels_last",
-    dilation_rate=(1, 1, 1),
-    activation=None,
-    use_bias=True,
-    kernel_initializer=None,
-    bias_initializer=zeros_initializer(),
-    kernel_regularizer=None,
-    bias_regularizer=None,
-    activity_regularizer=None,
-    kernel_constraint=None,
-    bias_constraint=None,
-    trainable=True,
-    name=None,
-    reuse=None,
-):
-    """Conv3D, made and called; `name` is the variable scope, `reuse` as for dense."""
-    return make_and_call(Conv3D, inputs, {**locals(), "_reuse": reuse})
-
-
-def conv2d_transpose(
-    inputs,
-    filters,
-    kernel_size,
-    strides=(1, 1),
-    padding="valid",
-    data_format="channels_last",
-    activation=None,
-    use_bias=True,
-    kernel_initializer=None,
-    bias_initializer=zeros_initializer(),
-    kernel_regularizer=None,
-    bias_regularizer=None,
-    activity_regularizer=None,
-    kernel_constraint=None,
-    bias_constraint=None,
-    trainable=True,
-    name=None,
-    reuse=None,
-):
-    """Conv2DTranspose, made and called; `name` is the variable scope, `reuse` as for dense."""
-    return make_and_call(Conv2DTranspose, inputs, {**locals(), "_reuse": reuse})
-
-
-def conv3d_transpose(
-    inputs,
-    filters,
-    kernel_size,
-    strides=(1, 1, 1),
-    padding="valid",
-    data_format="channels_last",
-    activation=None,
-    use_bias=True,
-    kernel_initializer=None,
-    bias_initializer=zeros_initializer(),
-    kernel_regularizer=None,
-    bias_regularizer=None,
-    activity_regularizer=None,
-    kernel_constraint=None,
-    bias_constraint=None,
-    trainable=True,
-    name=None,
-    reuse=None,
-):
-    """Conv3DTranspose, made and called; `name` is the variable scope, `reuse` as for dense."""
-    return make_and_call(Conv3DTranspose, inputs, {**locals(), "_reuse": reuse})
+conv1d = function_of_layer(Conv1D, "conv1d")
+conv2d = function_of_layer(Conv2D, "conv2d", strides=(1, 1), dilation_rate=(1, 1))
+conv3d = function_of_layer(Conv3D, "conv3d", strides=(1, 1, 1), dilation_rate=(1, 1, 1))
+conv2d_transpose = function_of_layer(
+    Conv2DTranspose, "conv2d_transpose", without=["dilation_rate"], strides=(1, 1)
+)
+conv3d_transpose = function_of_layer(
+    Conv3DTranspose, "conv3d_transpose", without=["dilation_rate"], strides=(1, 1, 1)
+)

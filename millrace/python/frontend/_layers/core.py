@@ -6,6 +6,7 @@ import numbers
 from millrace import _gen as gen_ops
 from millrace._flow.smart_cond import smart_cond
 from millrace._graph.conversion import convert
+from millrace._layers.functions_of_layers import function_of_layer
 from millrace._layers.input_spec import InputSpec
 from millrace._layers.layer import Layer
 from millrace._ops.arithmetic import cast
@@ -124,47 +125,18 @@ class Dense(Layer):
         return shape[:-1].concatenate(self.units)
 
 
-def dense(
-    inputs,
-    units,
-    activation=None,
-    use_bias=True,
-    kernel_initializer=None,
-    bias_initializer=zeros_initializer(),
-    kernel_regularizer=None,
-    bias_regularizer=None,
-    activity_regularizer=None,
-    kernel_constraint=None,
-    bias_constraint=None,
-    trainable=True,
-    name=None,
-    reuse=None,
-):
-    """Dense, made and called.
+dense = function_of_layer(
+    Dense,
+    "dense",
+    doc="""Dense, made and called.
 
     Args:
       inputs: a Tensor of shape [..., n].
       name: the variable scope; "dense", "dense_1", ... by default.
       reuse: True to use the variables of an earlier layer of this name.
       Others: as for Dense.
-    """
-    layer = Dense(
-        units,
-        activation=activation,
-        use_bias=use_bias,
-        kernel_initializer=kernel_initializer,
-        bias_initializer=bias_initializer,
-        kernel_regularizer=kernel_regularizer,
-        bias_regularizer=bias_regularizer,
-        activity_regularizer=activity_regularizer,
-        kernel_constraint=kernel_constraint,
-        bias_constraint=bias_constraint,
-        trainable=trainable,
-        name=name,
-        _scope=name,
-        _reuse=reuse,
-    )
-    return layer(inputs)
+    """,
+)
 
 
 class Dropout(Layer):

@@ -1,6 +1,7 @@
 """Layers of convolutions that treat each channel alone, then mix them."""
 
-from millrace._layers.convolutions import Convolution, make_and_call, op_format
+from millrace._layers.convolutions import Convolution, op_format
+from millrace._layers.functions_of_layers import function_of_layer
 from millrace._ops.arrays import expand_dims, squeeze
 from millrace._ops.depthwise import separable_conv2d as nn_separable_conv2d
 from millrace._state.initializers import zeros_initializer
@@ -118,59 +119,7 @@ class SeparableConv2D(_Separable):
     rank = 2
 
 
-def separable_conv1d(
-    inputs,
-    filters,
-    kernel_size,
-    strides=1,
-    padding="valid",
-    data_format="channels_last",
-    dilation_rate=1,
-    depth_multiplier=1,
-    activation=None,
-    use_bias=True,
-    depthwise_initializer=None,
-    pointwise_initializer=None,
-    bias_initializer=zeros_initializer(),
-    depthwise_regularizer=None,
-    pointwise_regularizer=None,
-    bias_regularizer=None,
-    activity_regularizer=None,
-    depthwise_constraint=None,
-    pointwise_constraint=None,
-    bias_constraint=None,
-    trainable=True,
-    name=None,
-    reuse=None,
-):
-    """SeparableConv1D, made and called; `name` is the variable scope, `reuse` as for dense."""
-    return make_and_call(SeparableConv1D, inputs, {**locals(), "_reuse": reuse})
-
-
-def separable_conv2d(
-    inputs,
-    filters,
-    kernel_size,
-    strides=(1, 1),
-    padding="valid",
-    data_format="channels_last",
-    dilation_rate=(1, 1),
-    depth_multiplier=1,
-    activation=None,
-    use_bias=True,
-    depthwise_initializer=None,
-    pointwise_initializer=None,
-    bias_initializer=zeros_initializer(),
-    depthwise_regularizer=None,
-    pointwise_regularizer=None,
-    bias_regularizer=None,
-    activity_regularizer=None,
-    depthwise_constraint=None,
-    pointwise_constraint=None,
-    bias_constraint=None,
-    trainable=True,
-    name=None,
-    reuse=None,
-):
-    """SeparableConv2D, made and called; `name` is the variable scope, `reuse` as for dense."""
-    return make_and_call(SeparableConv2D, inputs, {**locals(), "_reuse": reuse})
+separable_conv1d = function_of_layer(SeparableConv1D, "separable_conv1d")
+separable_conv2d = function_of_layer(
+    SeparableConv2D, "separable_conv2d", strides=(1, 1), dilation_rate=(1, 1)
+)

@@ -17,13 +17,14 @@ namespace {
 thread_local int allocations = 0;
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inline, or g++ holds that what `new` gave goes to `free`.
+[[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
   if (void* block = std::malloc(size ? size : 1)) return block;
   throw std::bad_alloc();
 }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, size_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, size_t) noexcept { std::free(block); }
 
 namespace millrace {
 namespace {

@@ -74,10 +74,10 @@ TEST_CASE("a call ends when it is cancelled, and one that nobody can cancel ends
   Functions made;
   const auto ours = made.call("stuck", {});
   ours->cancellation.cancel(cancelled("enough"));
-  CHECK(ours->wait().message() == "enough");
+  CHECK(ours->wait().message().starts_with("enough"));  // then comes the node that waited
   const auto orphan = made.call("stuck", {}, true);
   made.gate->shut(unavailable("the task stops"));
-  CHECK(orphan->wait().message() == "the task stops");
+  CHECK(orphan->wait().message().starts_with("the task stops"));
   made.inside.wait();
   CHECK(made.call("stuck", {})->wait().code() == Code::cancelled);
 }

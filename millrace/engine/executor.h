@@ -22,6 +22,7 @@
 #include "millrace/base/runner.h"
 #include "millrace/engine/compiled_graph.h"
 #include "millrace/engine/trace.h"
+#include "millrace/engine/waiting_nodes.h"
 #include "millrace/op/kernel.h"
 
 namespace millrace {
@@ -31,9 +32,10 @@ struct StepArgs {
   // The values of context.feeds again, if the step may take them away: then a kernel that gets one
   // as its only owner may reuse its buffer. Empty: they are shared.
   std::span<Tensor> own_feeds = {};
-  Runner* runner = nullptr;    // where the step goes on after a wait; never null
-  Runner* pool = nullptr;      // shares heavy work; null: everything on `runner`
-  TraceSink* trace = nullptr;  // null: no timing
+  Runner* runner = nullptr;         // where the step goes on after a wait; never null
+  Runner* pool = nullptr;           // shares heavy work; null: everything on `runner`
+  TraceSink* trace = nullptr;       // null: no timing
+  WaitingNodes* waiting = nullptr;  // knows which nodes wait; null: nobody asks
 };
 
 // Starts the step; may finish it inside this call. `done` is called exactly once, and neither the

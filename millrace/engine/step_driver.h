@@ -89,6 +89,7 @@ class StepDriver final : public Pooled {
     const int64_t start_micros;
     Status status;
     std::atomic<Phase> phase{Phase::starting};
+    WaitingNodes::Place waiting;
     Detached* next = nullptr;  // in the inbox
   };
 
@@ -168,6 +169,7 @@ class StepDriver final : public Pooled {
     } else {
       // Only the owner collects answers, so this one can't have been counted off yet.
       ++under_way_;
+      if (args_.waiting != nullptr) list(record);
     }
   }
 
@@ -228,7 +230,16 @@ class StepDriver final : public Pooled {
     }
   }
 
+  void list(Detached* record) {
+    const Node& node = flow_.node(record->ready);
+    if (node.flags & Layout::kTransfer) return;
+    record->waiting.node = node.name;
+    record->waiting.op = layout_.ops[static_cast<size_t>(&node - layout_.nodes.data())]->name;
+    args_.waiting->add(record->waiting);
+  }
+
   void absorb(Detached* record) {
+    if (record->waiting.is_listed) args_.waiting->remove(record->waiting);
     ended(record->ready, record->context, record->outputs.data(), std::move(record->status),
           record->start_micros);
     delete record;

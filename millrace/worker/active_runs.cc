@@ -47,6 +47,8 @@ void ActiveRuns::describe_waits(Clock::Time now, std::vector<StepWaits>* waits) 
 
 namespace {
 
+constexpr size_t kNamed = 5;
+
 std::string seconds(Clock::Duration time) {
   const int64_t tenths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 100;
   return str_cat(tenths / 10, ".", tenths % 10, " s");
@@ -54,8 +56,13 @@ std::string seconds(Clock::Duration time) {
 
 }  // namespace
 
+void StepWaits::add_nodes(const WaitingNodes& waiting) {
+  const auto [some, all] = waiting.newest(kNamed);
+  for (const auto& [node, op] : some) nodes.push_back(str_cat(node, " (", op, ")"));
+  num_nodes += all;
+}
+
 std::string to_text(const StepWaits& waits) {
-  constexpr size_t kNamed = 5;
   std::string text = str_cat("step ", waits.step_id, " of session ", waits.session_handle,
                              " runs since ", seconds(waits.age));
   for (size_t i = 0; i < std::min(waits.receives.size(), kNamed); ++i) {
@@ -71,6 +78,10 @@ std::string to_text(const StepWaits& waits) {
   }
   if (waits.receives.size() > kNamed)
     str_append(&text, " and ", waits.receives.size() - kNamed, " more");
+  for (size_t i = 0; i < waits.nodes.size(); ++i)
+    str_append(&text, i == 0 ? ", is in " : " and ", waits.nodes[i]);
+  if (waits.num_nodes > waits.nodes.size())
+    str_append(&text, " and ", waits.num_nodes - waits.nodes.size(), " more");
   return text;
 }
 

@@ -10,6 +10,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/status.h"
+#include "millrace/engine/waiting_nodes.h"
 
 namespace millrace {
 
@@ -23,9 +24,16 @@ struct StepWaits {
     Clock::Duration age{};
   };
   std::vector<Receive> receives;  // what it waits for from other devices and tasks
+  // Nodes here that have begun and not answered, "take (QueueDequeueV2)": some, and how many.
+  std::vector<std::string> nodes;
+  size_t num_nodes = 0;
+
+  // Enough of them for a line.
+  void add_nodes(const WaitingNodes& waiting);
 };
 
-// "step 5 of session 12ab runs since 3.2 s, waits for x:0 from /job:ps/replica:0/task:0 (3.1 s)"
+// "step 5 of session 12ab runs since 3.2 s, waits for x:0 from /job:ps/replica:0/task:0 (3.1 s), is
+// in take (QueueDequeueV2)"
 std::string to_text(const StepWaits& waits);
 
 // Owned by shared pointers.

@@ -132,7 +132,8 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
                       .own_feeds = feeds,
                       .runner = &runner,
                       .pool = &site_.host.pool,
-                      .trace = trace};
+                      .trace = trace,
+                      .waiting = &waiting_};
   run_step(piece.compiled, args,
            Done<void>([self = std::shared_ptr<GraphRun>(shared_from_this(), this)](Status status) {
              self->piece_ended(std::move(status));
@@ -210,7 +211,9 @@ StepWaits GraphRun::describe_waits(Clock::Time now) const {
                   .session_handle = session_->handle(),
                   .graph_handle = graph_->handle(),
                   .age = now - started_,
-                  .receives = {}};
+                  .receives = {},
+                  .nodes = {}};
+  waits.add_nodes(waiting_);
   if (rendezvous_ != nullptr) {
     for (const auto& wait : rendezvous_->waits())
       waits.receives.push_back({wait.key, now - wait.since});

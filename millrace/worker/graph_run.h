@@ -85,6 +85,7 @@ class GraphRun final : public ActiveRun, public Pooled {
   Cancellation cancellation_;
   Cancellation::Registration from_call_;
   ResourceStore step_resources_;
+  WaitingNodes waiting_;
 
   Mutex mutex_;
   size_t running_ MR_GUARDED_BY(mutex_) = 0;  // pieces

@@ -46,7 +46,8 @@ void PartialStep::start() {
                                     .pool = graph_->kernel_pool(),
                                     .blocking = &site_.host.blocking},
                         .runner = &site_.host.pool,
-                        .pool = &site_.host.pool};
+                        .pool = &site_.host.pool,
+                        .waiting = &waiting_};
     run_step(pieces_[i], args, Done<void>([self = self()](Status status) {
                self->happen([&](PartialStepBook& book) { return book.on_piece_ended(status); });
              }));
@@ -137,7 +138,9 @@ StepWaits PartialStep::describe_waits(Clock::Time now) const {
                   .session_handle = session_->handle(),
                   .graph_handle = graph_->handle(),
                   .age = now - started_,
-                  .receives = {}};
+                  .receives = {},
+                  .nodes = {}};
+  waits.add_nodes(waiting_);
   for (const auto& wait : rendezvous_->waits())
     waits.receives.push_back({wait.key, now - wait.since});
   return waits;

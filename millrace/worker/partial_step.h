@@ -63,6 +63,7 @@ class PartialStep final : public ActiveRun {
 
   Cancellation cancellation_;
   ResourceStore step_resources_;
+  WaitingNodes waiting_;
 
   mutable Mutex mutex_;
   PartialStepBook book_ MR_GUARDED_BY(mutex_);

@@ -238,6 +238,19 @@ TEST_CASE("what runs can be asked what it waits for") {
   CHECK(soon_idle(cluster.worker(0)));
 }
 
+TEST_CASE("a step says in which of its nodes it waits, and not in those of the step before") {
+  TestCluster cluster;
+  const std::string graph = cluster.add_graph(0, "a = Wait()\nb = Wait()\nc = Add(a, b, T=int32)");
+  for (const int64_t step : {5, 6}) {
+    auto running = cluster.start(0, graph, {.step = step});
+    CHECK(to_text(cluster.worker(0).describe_waits().at(0))
+              .ends_with(", is in b (Wait) and a (Wait)"));
+    cluster.lab.answer("a", 1);
+    cluster.lab.answer("b", 1);
+    CHECK(running->wait().status.ok());
+  }
+}
+
 TEST_CASE("a worker that stops ends its steps and refuses calls with the reason") {
   TestCluster cluster;
   const std::string graph = cluster.add_graph(0, "w = Wait()");

@@ -28,6 +28,7 @@ int main_of(int argc, char** argv) {
   add_explain(app, invocation);
   add_join(app, invocation);
   add_inspect(app, invocation);
+  add_ops(app, invocation);
   add_serve(app, invocation);
   add_status(app, invocation);
   add_version(app, invocation);

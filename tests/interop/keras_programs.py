@@ -103,7 +103,60 @@ def words(keras):
     return trained(model, ids, data(16, 2, seed=2))
 
 
-PROGRAMS = [classes, one_hot_classes, two_classes, images, words]
+def of_time(keras, *recurrent):
+    layers = keras.layers
+    model = keras.Sequential([keras.Input([6, 3]), *recurrent, layers.Dense(1)])
+    # A recurrent layer has three weights of its own.
+    for layer in model.layers:
+        layer.set_weights([data(*w.shape, seed=w.size) * 0.3 for w in layer.get_weights()])
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse")
+    return trained(model, data(16, 6, 3), data(16, 1, seed=4))
+
+
+def simple_recurrent(keras):
+    return of_time(keras, keras.layers.SimpleRNN(4))
+
+
+def long_memory(keras):
+    layers = keras.layers
+    first = layers.LSTM(4, return_sequences=True, recurrent_activation="sigmoid")
+    return of_time(keras, first, layers.LSTM(3, recurrent_activation="sigmoid", go_backwards=True))
+
+
+def gates_before(keras):
+    gated = keras.layers.GRU(4, recurrent_activation="sigmoid", reset_after=False)
+    return of_time(keras, gated)
+
+
+def gates_after(keras):
+    gated = keras.layers.GRU(4, recurrent_activation="sigmoid", reset_after=True)
+    return of_time(keras, gated)
+
+
+def both_ways(keras):
+    layers = keras.layers
+    inner = layers.LSTM(3, return_sequences=True, recurrent_activation="sigmoid")
+    outer = layers.SimpleRNN(2)
+    return of_time(
+        keras,
+        layers.Bidirectional(inner),
+        layers.TimeDistributed(layers.Dense(4, activation="tanh")),
+        layers.Bidirectional(outer, merge_mode="sum"),
+    )
+
+
+PROGRAMS = [
+    classes,
+    one_hot_classes,
+    two_classes,
+    images,
+    words,
+    simple_recurrent,
+    long_memory,
+    gates_before,
+    gates_after,
+    both_ways,
+]
 
 
 def main():

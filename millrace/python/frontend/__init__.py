@@ -203,6 +203,9 @@ from millrace._state.queues import (
     RandomShuffleQueue,
 )
 from millrace._state.scaled_initializers import (
+    Orthogonal as orthogonal_initializer,
+)
+from millrace._state.scaled_initializers import (
     UniformUnitScaling as uniform_unit_scaling_initializer,
 )
 from millrace._state.tables import initialize_all_tables, tables_initializer

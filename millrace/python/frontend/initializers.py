@@ -10,6 +10,7 @@ from millrace._state.initializers import truncated_normal_initializer as truncat
 from millrace._state.initializers import variance_scaling_initializer as variance_scaling
 from millrace._state.initializers import zeros_initializer as zeros
 from millrace._state.scaled_initializers import Identity as identity
+from millrace._state.scaled_initializers import Orthogonal as orthogonal
 from millrace._state.scaled_initializers import UniformUnitScaling as uniform_unit_scaling
 from millrace._state.scaled_initializers import (
     he_normal,

@@ -10,6 +10,7 @@ _INITIALIZERS = {
     "one": initializers.Ones,
     "constant": initializers.Constant,
     "identity": scaled_initializers.Identity,
+    "orthogonal": scaled_initializers.Orthogonal,
     "normal": keras_initializers.RandomNormal,
     "random_normal": keras_initializers.RandomNormal,
     "uniform": keras_initializers.RandomUniform,

@@ -5,7 +5,7 @@ import math
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant
 from millrace._ops.arrays import one_hot
-from millrace._ops.random_values import random_uniform, truncated_normal
+from millrace._ops.random_values import random_normal, random_uniform, truncated_normal
 from millrace._state.initializers import Initializer, VarianceScaling
 from millrace._values import dtypes
 
@@ -67,6 +67,37 @@ class Identity(Initializer):
         return one_hot(
             diagonal, columns, on_value=constant(self.gain, kind), off_value=constant(0, kind)
         )
+
+
+class Orthogonal(Initializer):
+    """A matrix whose rows, or columns if they are fewer, are orthonormal: Q of a random normal matrix,
+    with the signs that make it uniform over all of them.
+
+    Shapes of more than two sizes are that of a matrix whose rows are all sizes but the last.
+
+    Args:
+      gain: what they are multiplied by.
+      seed, dtype: as for other initializers.
+
+    Raises:
+      ValueError: if the shape has fewer than two sizes.
+    """
+
+    def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
+        self.gain, self.seed, self.dtype = gain, seed, dtype
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        sizes = [int(size) for size in shape]
+        if len(sizes) < 2:
+            raise ValueError("The tensor to initialize must be at least two-dimensional")
+        kind = self._type(dtype)
+        rows, columns = math.prod(sizes[:-1]), sizes[-1]
+        drawn = random_normal([max(rows, columns), min(rows, columns)], dtype=kind, seed=self.seed)
+        q, r = gen_ops.qr(drawn, full_matrices=False)
+        q = q * gen_ops.sign(gen_ops.matrix_diag_part(r))
+        if rows < columns:
+            q = gen_ops.transpose(q, constant([1, 0]))
+        return constant(self.gain, kind) * gen_ops.reshape(q, constant(sizes))
 
 
 def _count_connections(shape, mode):

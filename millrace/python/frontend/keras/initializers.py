@@ -6,6 +6,7 @@ from millrace._state.initializers import glorot_uniform_initializer as glorot_un
 from millrace._state.keras_initializers import RandomNormal, RandomUniform, TruncatedNormal
 from millrace._state.scaled_initializers import (
     Identity,
+    Orthogonal,
     he_normal,
     he_uniform,
     lecun_normal,
@@ -16,6 +17,7 @@ constant = Constant
 identity = Identity
 normal = random_normal = RandomNormal
 ones = one = Ones
+orthogonal = Orthogonal
 truncated_normal = TruncatedNormal
 uniform = random_uniform = RandomUniform
 zeros = zero = Zeros

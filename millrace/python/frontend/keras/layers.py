@@ -36,6 +36,8 @@ from millrace._keras.layers import (
     concatenate,
     multiply,
 )
+from millrace._keras.recurrent import GRU, LSTM, CuDNNGRU, CuDNNLSTM, SimpleRNN
+from millrace._keras.wrappers import Bidirectional, TimeDistributed, Wrapper
 from millrace._layers.input_spec import InputSpec
 
 AvgPool1D, AvgPool2D, MaxPool1D, MaxPool2D = (

@@ -1,0 +1,139 @@
+"""Keras's layers around layers: Bidirectional and TimeDistributed."""
+
+from millrace import _gen as gen_ops
+from millrace._graph.conversion import convert
+from millrace._keras.layer import Layer
+from millrace._keras.recurrent import Recurrent
+from millrace._ops.arithmetic import add_n
+from millrace._ops.arrays import concat, reshape, reverse
+from millrace._ops.arrays import shape as shape_of
+from millrace._values import structure
+from millrace._values.tensor_shape import TensorShape
+
+
+class Wrapper(Layer):
+    """The base of layers that call others: their variables, losses and updates are its own."""
+
+    def __init__(self, inner, **kwargs):
+        super().__init__(**kwargs)
+        self.inner = list(inner)
+
+    def build(self, input_shape):
+        self.built = True
+
+    def _of_inner(self, name):
+        return [each for layer in self.inner for each in getattr(layer, name)]
+
+    @property
+    def trainable_weights(self):
+        return self._of_inner("trainable_weights") if self.trainable else []
+
+    @property
+    def non_trainable_weights(self):
+        kept = self._of_inner("non_trainable_weights")
+        return kept if self.trainable else self._of_inner("trainable_weights") + kept
+
+    @property
+    def losses(self):
+        return super().losses + self._of_inner("losses")
+
+    @property
+    def updates(self):
+        return super().updates + (self._of_inner("updates") if self.trainable else [])
+
+
+class Bidirectional(Wrapper):
+    """A recurrent layer in both directions of time.
+
+    Args:
+      layer: the layer that goes forwards: a SimpleRNN, GRU or LSTM.
+      merge_mode: what is made of the outputs: "concat", "sum", "ave", "mul", or None for a list of both.
+      backward_layer: the one that goes backwards; one with the settings of `layer` if None.
+
+    Raises:
+      ValueError: if there is no such merge_mode, a layer is not recurrent, or both go one way.
+    """
+
+    _MERGES = {
+        "concat": lambda both: concat(both, -1),
+        "sum": add_n,
+        "ave": lambda both: add_n(both) / 2,
+        "mul": lambda both: both[0] * both[1],
+        None: list,
+    }
+
+    def __init__(self, layer, merge_mode="concat", backward_layer=None, **kwargs):
+        if merge_mode not in self._MERGES:
+            raise ValueError(
+                "Invalid merge mode. Merge mode should be one of {'sum', 'mul', 'ave', 'concat', "
+                f"None}}, got {merge_mode!r}"
+            )
+        if not isinstance(layer, Recurrent):
+            raise ValueError(
+                f"Please initialize `Bidirectional` layer with a recurrent layer. You passed: {layer}"
+            )
+        if backward_layer is None:
+            backward_layer = layer.copy(
+                go_backwards=not layer.go_backwards, name=f"backward_{layer.name}"
+            )
+        if layer.go_backwards == backward_layer.go_backwards:
+            raise ValueError(
+                "Forward layer and backward layer should have different `go_backwards` value."
+            )
+        if layer.batch_input_shape is not None:
+            kwargs.setdefault("batch_input_shape", layer.batch_input_shape)
+        super().__init__([layer, backward_layer], **kwargs)
+        self.forward_layer, self.backward_layer = self.inner
+        self.merge_mode = merge_mode
+
+    def __call__(self, inputs, initial_state=None, **kwargs):
+        """The outputs; `initial_state` has the states of the one that goes forwards, then the other's."""
+        if initial_state is not None:
+            inputs = [convert(inputs), *map(convert, structure.flatten(initial_state))]
+        return super().__call__(inputs, **kwargs)
+
+    def call(self, inputs, training=None):
+        inputs, *states = inputs if isinstance(inputs, list) else [inputs]
+        half = len(states) // 2
+        made = [
+            structure.flatten(layer(inputs, initial_state=begin or None, training=training))
+            for layer, begin in zip(self.inner, (states[:half], states[half:]))
+        ]
+        outputs = [each[0] for each in made]
+        if self.forward_layer.return_sequences:
+            outputs[1] = reverse(outputs[1], [0 if self.forward_layer.time_major else 1])
+        merged = self._MERGES[self.merge_mode](outputs)
+        if not self.forward_layer.return_state:
+            return merged
+        return [*structure.flatten(merged), *made[0][1:], *made[1][1:]]
+
+
+class TimeDistributed(Wrapper):
+    """A layer at each point of time: inputs are of shape [batch, time, ...].
+
+    Args:
+      layer: the layer, for inputs of shape [batch, ...].
+    """
+
+    def __init__(self, layer, **kwargs):
+        super().__init__([layer], **kwargs)
+        self.layer = layer
+
+    def call(self, inputs, training=None):
+        given = {"training": training} if self.layer._takes_training else {}
+        known = inputs.shape.as_list()
+        if len(known) < 3 or None in known[2:]:
+            raise ValueError(
+                "`TimeDistributed` Layer should be passed an input of shape [batch, time, ...] whose "
+                f"sizes after time are known, got {inputs.shape}."
+            )
+        made = self.layer(reshape(inputs, [-1, *known[2:]]), **given)
+        outer = shape_of(inputs)[:2]
+
+        def with_time(output):
+            sizes = gen_ops.concat_v2([outer, shape_of(output)[1:]], 0)
+            timed = reshape(output, sizes)
+            timed.set_shape(TensorShape(known[:2]).concatenate(output.shape[1:]))
+            return timed
+
+        return structure.map_structure(with_time, made)

@@ -11,6 +11,7 @@ TEXT = "the river turns the wheel, the wheel turns the stone, the stone grinds t
 LETTERS = sorted(set(TEXT))
 BATCH, STEPS, UNITS = 8, 24, 64
 
+tf.set_random_seed(8)  # the same first weights in every run
 codes = np.array([LETTERS.index(letter) for letter in TEXT])
 letters = tf.placeholder(tf.int32, [None, None])
 cell = tf.nn.rnn_cell.LSTMCell(UNITS)

@@ -53,7 +53,7 @@ class Layer(plain.Layer):
         if kwargs.get("name") is None:
             kwargs["name"] = unique_name(_base_of(type(self).__name__))
         super().__init__(*args, **kwargs)
-        self._takes_training = "training" in inspect.signature(self.call).parameters
+        self.takes_training = "training" in inspect.signature(self.call).parameters
         self._calls = []
 
     def add_weight(
@@ -100,7 +100,7 @@ class Layer(plain.Layer):
     def __call__(self, inputs, *args, **kwargs):
         """The outputs of `call`."""
         given = dict(kwargs)
-        if self._takes_training and not args and kwargs.get("training") is None:
+        if self.takes_training and not args and kwargs.get("training") is None:
             given["training"] = sessions.learning_phase()
         outputs = super().__call__(inputs, *args, **given)
         taken = [each for each in structure.flatten(inputs) if isinstance(each, Tensor)]

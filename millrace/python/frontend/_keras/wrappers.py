@@ -120,7 +120,7 @@ class TimeDistributed(Wrapper):
         self.layer = layer
 
     def call(self, inputs, training=None):
-        given = {"training": training} if self.layer._takes_training else {}
+        given = {"training": training} if self.layer.takes_training else {}
         known = inputs.shape.as_list()
         if len(known) < 3 or None in known[2:]:
             raise ValueError(

@@ -51,6 +51,18 @@ TEST_CASE("names that differ only in case count as equal and keep their letters"
   CHECK(claims.claim("ADD_1") == "ADD_1_1");
 }
 
+TEST_CASE("a name that a number made is taken as any other, and only that") {
+  NameClaims claims;
+  for (const char* made : {"x", "x_1", "x_2", "x_3"}) CHECK(claims.claim("x") == made);
+  CHECK(claims.claim("X_1") == "X_1_1");
+  CHECK(claims.claim("x_1") == "x_1_2");
+  CHECK(claims.claim("x_1_1") == "x_1_1_1");
+  CHECK(claims.claim("x_3") == "x_3_1");
+  for (const char* other : {"x_4", "x_0", "x_01", "x1", "x_", "x__1", "_1", "x_99999999999", "y_1"})
+    CHECK(claims.claim(other) == other);
+  CHECK(claims.claim("x") == "x_5");
+}
+
 TEST_CASE("a look at the next name takes nothing") {
   NameClaims claims;
   CHECK(claims.peek("x") == "x");

@@ -94,6 +94,7 @@ Status CallServer::stop(const Status& why, Clock::Duration grace) {
   {
     const CompletionQueue::Use use(*queue_);
     if (!use) return failed_precondition("the threads of a server must outlive it");
+    queue_->expect();
     grpc_server_shutdown_and_notify(server_.get(), queue_->get(), shutdown->armed(shutdown));
   }
   running_->stop(why);

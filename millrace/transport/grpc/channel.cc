@@ -76,6 +76,7 @@ void Channel::start_streamed(OutgoingRequest request, ReadMessage read, Done<voi
 }
 
 Result<ByteBuffer> Channel::wait_for(OutgoingRequest request) {
+  queue_->caller_reads(channel_.get());
   QueueHandle queue = take_wait_queue();
   Result<ByteBuffer> answer =
       call_and_wait(channel_.get(), queue.get(), std::move(request), oversight());

@@ -79,10 +79,12 @@ void IncomingCall::await(grpc_server* server, CallReceiver& receiver,
   const CompletionQueue::Use use(*queue);
   if (!use) return;
   const auto call = std::make_shared<IncomingCall>(receiver, queue, std::move(running));
+  queue->expect();
   const grpc_call_error failed = grpc_server_request_call(
       server, &call->arriving_, &call->details_.details, &call->metadata_.array, queue->get(),
       queue->get(), call->arrived_.armed(call));
   if (failed == GRPC_CALL_OK) return;
+  queue->expect_no_more();
   call->arrived_.disarm();
   receiver.host().log.error("gRPC takes no more calls: ", grpc_call_error_to_string(failed));
 }
@@ -184,7 +186,7 @@ void IncomingCall::answer_in_parts(std::vector<wire::Pieces> parts) {
 bool IncomingCall::start(std::span<const grpc_op> ops, MemberEvent<IncomingCall>& event) {
   const CompletionQueue::Use use(*queue_);
   if (!use) return false;
-  const grpc_call_error failed = start_batch(call_.get(), ops, event.armed(shared_from_this()));
+  const grpc_call_error failed = queue_->start(call_.get(), ops, event.armed(shared_from_this()));
   if (failed == GRPC_CALL_OK) return true;
   event.disarm();
   running_->complain(*this, str_cat("gRPC refuses to go on with ", method(), ": ",

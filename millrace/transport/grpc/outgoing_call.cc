@@ -186,7 +186,7 @@ class UnaryCall {
     size_t count = call_.fill_request_ops(ops);
     call_.fill_message_op(ops[count++]);
     call_.fill_status_op(ops[count++]);
-    const grpc_call_error failed = start_batch(call_.get(), {ops, count}, finished_.armed(self));
+    const grpc_call_error failed = queue_->start(call_.get(), {ops, count}, finished_.armed(self));
     if (failed == GRPC_CALL_OK) return;
     finished_.disarm();
     done_(call_.refused(failed));
@@ -230,7 +230,7 @@ class StreamedCall : public std::enable_shared_from_this<StreamedCall> {
  private:
   bool started(std::span<const grpc_op> ops, MemberEvent<StreamedCall>& event) {
     const CompletionQueue::Use use(*queue_);
-    if (use && start_batch(call_.get(), ops, event.armed(shared_from_this())) == GRPC_CALL_OK)
+    if (use && queue_->start(call_.get(), ops, event.armed(shared_from_this())) == GRPC_CALL_OK)
       return true;
     event.disarm();
     if (read_error_.ok()) read_error_ = use ? internal("gRPC does not go on") : use.why_not();
@@ -309,9 +309,8 @@ Result<ByteBuffer> call_and_wait(grpc_channel* channel, grpc_completion_queue* q
   size_t count = call.fill_request_ops(ops);
   call.fill_message_op(ops[count++]);
   call.fill_status_op(ops[count++]);
-  const grpc_call_error failed = start_batch(call.get(), {ops, count}, &call);
+  const grpc_call_error failed = run_batch(call.get(), queue, {ops, count});
   if (failed != GRPC_CALL_OK) return call.refused(failed);
-  wait_for(queue, &call);
   return unary_answer(call);
 }
 

@@ -32,7 +32,8 @@ GrpcThreads::GrpcThreads() : GrpcThreads(Options{}) {}
 
 GrpcThreads::GrpcThreads(Options options)
     : max_threads_(thread_bound(options.max_threads)),
-      queue_(std::make_shared<transport::CompletionQueue>([this] { return begin(); })) {}
+      queue_(std::make_shared<transport::CompletionQueue>(options.callers_pause,
+                                                          [this] { return begin(); })) {}
 
 GrpcThreads::~GrpcThreads() {
   queue_->close();

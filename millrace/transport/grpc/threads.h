@@ -18,11 +18,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "millrace/base/clock.h"
 #include "millrace/base/mutex.h"
 #include "millrace/base/result.h"
 #include "millrace/transport/grpc/alarm.h"
@@ -40,6 +42,9 @@ class GrpcThreads {
     // The most there will be, at least 2. 0: twice as many as processors and two, so that with
     // every processor taken twice over there is one that reads and one that can still help.
     int max_threads = 0;
+    // How long after a caller has waited for its own call the sockets are left to the next such
+    // caller, if nothing else is under way.
+    Clock::Duration callers_pause = std::chrono::milliseconds(20);
   };
   GrpcThreads();
   explicit GrpcThreads(Options options);

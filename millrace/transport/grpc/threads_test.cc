@@ -1,8 +1,13 @@
 #include "millrace/transport/grpc/threads.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
+#include <fstream>
 #include <future>
 #include <latch>
+#include <string>
 #include <vector>
 
 #include "millrace/transport/grpc/testing/test_task.h"
@@ -162,6 +167,62 @@ TEST_CASE("threads that serve are there before the first call") {
 TEST_CASE("threads that nobody used end at once") {
   GrpcThreads threads;
   CHECK(threads.queue() != nullptr);
+}
+
+// How often a thread of this process has gone to sleep.
+int sleeps(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  std::string word;
+  int count = -1;
+  while (status >> word)
+    if (word == "voluntary_ctxt_switches:") status >> count;
+  return count;
+}
+
+// A client whose reader, once it has stepped aside for those who wait, stays there.
+struct PatientClient {
+  GrpcThreads threads{{.callers_pause = std::chrono::hours(1)}};
+  GrpcDirectory directory{threads, testing::test_host()};
+};
+
+TEST_CASE("the answer to who waits for it is read by nobody else") {
+  TestTask task;
+  PatientClient client;
+  const auto master =
+      GrpcMasterChannel::create("grpc://" + task.address(), client.threads, testing::test_host())
+          .value();
+  const auto wait_for_a_step = [&] {
+    Answered<RunCallableReply> step;
+    master->run_callable({}, {.waiting = true}, step.done());
+    REQUIRE(step.wait().ok());
+  };
+  std::promise<pid_t> told;
+  master->run_callable({}, {}, Done<RunCallableReply>([&](const Result<RunCallableReply>&) {
+                         told.set_value(::gettid());
+                       }));
+  const pid_t reader = told.get_future().get();
+  wait_for_a_step();
+
+  const int before = sleeps(reader);
+  REQUIRE(before > 0);
+  for (int i = 0; i < 200; ++i) wait_for_a_step();
+  // It may not have come to rest at the first one.
+  CHECK(sleeps(reader) - before < 10);
+}
+
+TEST_CASE("who let callers read comes back for an answer that nobody waits for") {
+  TestTask task;
+  PatientClient client;
+  const auto master =
+      GrpcMasterChannel::create("grpc://" + task.address(), client.threads, testing::test_host())
+          .value();
+  for (int i = 0; i < 20; ++i) {
+    Answered<RunCallableReply> waited, told;
+    master->run_callable({}, {.waiting = true}, waited.done());
+    CHECK(waited.wait().ok());
+    master->run_callable({}, {}, told.done());
+    CHECK(told.wait().ok());
+  }
 }
 
 }  // namespace

@@ -1,7 +1,21 @@
 """The measuring half of the benchmarks in Python: one JSON line per figure, as harness.h prints them."""
 
 import json
+import os
 import statistics
+import time
+
+
+def rounds(counted):
+    """True for each round that counts, after a False for the one that warms up: at least one, and no
+    more than `counted` and than begin in the time of a figure."""
+    end = time.monotonic() + float(os.environ.get("MILLRACE_BENCH_SECONDS", 10))
+    yield False
+    yield True
+    for _ in range(counted - 1):
+        if time.monotonic() >= end:
+            return
+        yield True
 
 
 def report(name, unit, values, goal=None, baseline_name=None, baseline=None):

@@ -46,8 +46,9 @@ int main() {
   double smallest = 0;
   for (const int nodes : {1000, 10000, 100000}) {
     Samples all, one;
-    for (int round = 0; round < 3; ++round) {
+    for (Rounds rounds(3); rounds.next();) {
       const Growth growth = grow(runtime, nodes);
+      if (!rounds.is_counted()) continue;
       all.values.push_back(growth.all);
       one.values.push_back(growth.one);
     }

@@ -113,7 +113,9 @@ void measure(const std::string& millrace, int most) {
 
   std::map<int, Costs> costs;
   Samples growth;
-  for (int round = -1; round < kRounds; ++round) {
+  // Three figures of each count.
+  const double seconds_in_all = 3 * figure_seconds() * static_cast<double>(sums.size());
+  for (Rounds rounds(kRounds, seconds_in_all); rounds.next();) {
     for (const auto& [count, name] : sums) {
       const std::vector<std::string> sum = {name};
       const int steps = std::max(1, kParts / count);
@@ -122,14 +124,14 @@ void measure(const std::string& millrace, int most) {
         for (int i = 0; i < steps; ++i) (void)must(session->run({}, sum));
       });
       const Used after = cluster.used();
-      if (round < 0) continue;
+      if (!rounds.is_counted()) continue;
       const double parts = steps * static_cast<double>(count);
       Costs& cost = costs[count];
       cost.processor_us.values.push_back((after.processor_us - before.processor_us) / parts);
       cost.switches.values.push_back((after.switches - before.switches) / parts);
       cost.wall_us.values.push_back(took * 1e6 / parts);
     }
-    if (round < 0) continue;
+    if (!rounds.is_counted()) continue;
     const double least = costs.begin()->second.processor_us.values.back();
     const double last = costs.rbegin()->second.processor_us.values.back();
     growth.values.push_back(1 +

@@ -6,7 +6,7 @@ The baseline is what Python needs to look up a dictionary and call a C function 
 import math
 import time
 
-from figures import report
+from figures import report, rounds
 
 import millrace as tf
 
@@ -26,10 +26,10 @@ def main():
     bare = {feed: 3.0}
     ours, baseline = [], []
     with tf.Session() as session:
-        for i in range(ROUNDS + 1):
+        for is_counted in rounds(ROUNDS):
             step = microseconds_each(lambda: session.run(fetch, {feed: 3.0}))
             floor = microseconds_each(lambda: math.fabs(bare[feed]))
-            if i > 0:
+            if is_counted:
                 ours.append(step)
                 baseline.append(floor)
     report(

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 
-from figures import report
+from figures import report, rounds
 
 ROUNDS = 9
 
@@ -29,12 +29,12 @@ def main():
     millrace = shutil.which("millrace")
     serve = [millrace, "serve", "--worker_hosts=127.0.0.1:0", "--job_name=worker", "--task_index=0"]
     starts, memory, baseline = [], [], []
-    for i in range(ROUNDS + 1):
+    for is_counted in rounds(ROUNDS):
         took, resident = start_and_stop(serve)
         start = time.perf_counter()
         subprocess.run([millrace, "version"], check=True, stdout=subprocess.DEVNULL)
         nothing = (time.perf_counter() - start) * 1e3
-        if i > 0:
+        if is_counted:
             starts.append(took)
             memory.append(resident)
             baseline.append(nothing)

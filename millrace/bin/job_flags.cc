@@ -77,6 +77,11 @@ void add_job_flags(CLI::App& verb, JobFlags& flags) {
       ->type_name("NAME,...")
       ->delimiter(',')
       ->allow_extra_args(false);
+  verb.add_option("--restart", flags.restarts,
+                  "Start tasks that fail again: at most so many times, or 10 in 5m, never, "
+                  "on_failure (10 in 5m), always; may be repeated")
+      ->type_name("NAME[=HOW]")
+      ->allow_extra_args(false);
   verb.add_option("--env", flags.environment, "Set in every task; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -95,6 +100,7 @@ Result<JobSpec> job_of(const JobFlags& flags, const std::vector<std::string>& ex
     MR_ASSIGN(EnvironmentEntry entry, parse_environment_entry(text));
     job.environment.push_back(std::move(entry));
   }
+  for (const std::string& text : flags.restarts) MR_TRY(set_restart(job, text));
   if (!flags.until.empty()) job.until = flags.until;
   if (!command.empty()) job.command = command;
   if (!flags.directory.empty()) job.directory = flags.directory;

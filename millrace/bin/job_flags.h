@@ -19,6 +19,7 @@ struct JobFlags {
   std::string file;
   std::vector<std::string> jobs;
   std::vector<std::string> until;
+  std::vector<std::string> restarts;
   std::vector<std::string> environment;
   std::string directory;
   std::string timeout;

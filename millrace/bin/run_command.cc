@@ -25,13 +25,15 @@ bound before it starts and handed over as descriptor MILLRACE_LISTEN_FD, so that
 
 The job succeeds when all tasks of the --until jobs have; the other tasks are then ended. A task has
 succeeded when it ends with code 0, or of the end of its input (an error that says that a queue is
-closed and empty). A task that fails ends the job. Ctrl-C ends everything, a second one at once.
+closed and empty). A task that fails ends the job, unless --restart or the job file says otherwise: it
+is then started again with the same port, after a pause. Ctrl-C ends everything, a second one at once.
 Nothing that a task started outlives this command.
 
 Examples:
   millrace run word_count.yaml                            what the file says: docs/job_file.md
   millrace run --job files=1 --job reduce=1 --job map=2 --until map -- python3 word_count.py
   millrace run --job ps=1 --job worker=4 --log-dir logs --timeout 2h -- python3 train.py --steps 1000
+  millrace run --job ps=1 --job worker=4 --restart ps=100 --restart worker=100 -- python3 train.py
   millrace run --job worker=2 --release-ports -- ./a_program_that_binds_its_port_itself
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 the command line makes no sense, 130 interrupted.)";
@@ -98,10 +100,12 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
     std::cout << *plan;
     return kDone;
   }
+  const auto random = make_random();
   Result<JobReport> report = run_locally(*job, {.log_directory = flags.log_directory,
                                                 .reach = *reach ? &**reach : nullptr,
                                                 .token = new_token(),
-                                                .clock = Clock::real()});
+                                                .clock = Clock::real(),
+                                                .random = *random});
   if (!report.ok()) return complain("run", report.status());
   return exit_code(*report);
 }

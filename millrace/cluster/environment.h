@@ -6,6 +6,7 @@
 //   MILLRACE_LISTEN_ADDRESS   and the address that it is bound to
 //   MILLRACE_REPORT_FD        where it tells how it is: a descriptor            (task_report.h)
 //   MILLRACE_REPORT_FILE      or a file
+//   MILLRACE_ATTEMPT          how often a launcher has started it, this time included
 //
 // MILLRACE_LOG, the level of the log, is read by base/log.h alone.
 #pragma once
@@ -20,6 +21,7 @@ inline constexpr const char* kListenDescriptorVariable = "MILLRACE_LISTEN_FD";
 inline constexpr const char* kListenAddressVariable = "MILLRACE_LISTEN_ADDRESS";
 inline constexpr const char* kReportDescriptorVariable = "MILLRACE_REPORT_FD";
 inline constexpr const char* kReportFileVariable = "MILLRACE_REPORT_FILE";
+inline constexpr const char* kAttemptVariable = "MILLRACE_ATTEMPT";
 
 // What a launcher hands over to one server, and to one program: whoever has taken it removes these,
 // so that neither a second server nor programs that it starts look for it.
@@ -30,7 +32,7 @@ inline constexpr std::array kReportHandedOver = {kReportDescriptorVariable, kRep
 constexpr bool is_set_by_launchers(std::string_view name) {
   for (const char* own : kSocketHandedOver)
     if (name == own) return true;
-  return name == kTaskVariable || name == kReportDescriptorVariable;
+  return name == kTaskVariable || name == kReportDescriptorVariable || name == kAttemptVariable;
 }
 
 }  // namespace millrace

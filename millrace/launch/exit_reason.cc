@@ -109,6 +109,9 @@ ExitReason classify(const ExitFacts& given, SentSignal sent) {
   if (facts.told && facts.told->how == TaskEnds::How::completed) facts.told.reset();
   if (!facts.start_error.empty())
     return {.kind = ExitKind::not_started, .text = str_cat("could not start: ", facts.start_error)};
+  if (facts.lost && sent == SentSignal::none)
+    return with_last_words(ExitKind::lost,
+                           str_cat("lost: its keeper was killed by ", signal_text(SIGKILL)), facts);
   if (facts.signal) return classify_signal(*facts.signal, sent, facts);
   return classify_code(facts.code.value_or(0), sent, facts);
 }

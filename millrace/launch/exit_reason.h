@@ -5,6 +5,7 @@
 //   exit code 3 / killed by SIGKILL (signal 9)   it failed
 //   out of memory                                the system or its own allocator said so
 //   could not start: no such file 'trian.py'
+//   lost: its keeper was killed ...              nobody saw how it ended
 //   stopped: job finished                        the launcher ended it: no failure
 //   stopped: map:1 failed / interrupted / stopped: time limit of 90 s
 //
@@ -30,6 +31,8 @@ struct ExitFacts {
   std::string start_error = {};
   // The system killed some process for want of memory while this task ran.
   bool out_of_memory_kill = false;
+  // What watched over it is gone, and took it along: `signal` is what that does to it.
+  bool lost = false;
   std::string first_error_line = {};
   std::string last_error_line = {};
   bool ends_with_error = false;  // the last error line is the last line, but for notes
@@ -47,6 +50,7 @@ enum class ExitKind {
   killed,  // signal that the launcher did not send
   out_of_memory,
   not_started,
+  lost,     // what watched over it is gone
   stopped,  // by the launcher
 };
 

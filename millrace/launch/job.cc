@@ -56,6 +56,26 @@ Status check_environment(const std::vector<EnvironmentEntry>& environment) {
   return {};
 }
 
+Status check_restarts(const RoleSpec& role, bool decides) {
+  const RestartPolicy& policy = role.restart;
+  using When = RestartPolicy::When;
+  if (policy.when == When::always && decides)
+    return invalid("role ", role.name,
+                   " is always started again, but its success is the job's, which would never end; "
+                   "let it restart on_failure, or name other roles with until");
+  if (!policy.causes.empty() && policy.when == When::never)
+    return invalid("role ", role.name, " never restarts, but it is said after which failures");
+  if (policy.when != When::never && policy.budget.restarts == 0)
+    return invalid("role ", role.name, " has a budget of 0 restarts; write restart: never");
+  if (policy.longest_pause < policy.pause)
+    return invalid("role ", role.name, ": the first pause, ", policy.pause.count(),
+                   " ms, is longer than the longest, ", policy.longest_pause.count(), " ms");
+  if (decides && role.may_lose.of(role.count) >= role.count)
+    return invalid("role ", role.name, " may lose ", to_text(role.may_lose), " of ", role.count,
+                   ", all its tasks, but its success is the job's; leave it at least one");
+  return {};
+}
+
 Status check_ports(const JobSpec& job) {
   MR_TRY(HostPort::parse(HostPort{job.host, 1}.to_string()).with(str_cat("host '", job.host, "'")));
   if (!job.first_port) return {};
@@ -72,11 +92,14 @@ Status check(const JobSpec& job) {
   for (const std::string& name : job.until)
     if (!has_role(job, name))
       return invalid("--until ", name, ": no such job; there are: ", names_of(job.roles));
+  const std::vector<std::string> deciding = deciding_roles(job);
   for (const RoleSpec& role : job.roles) {
     const std::vector<std::string>& command = command_of(job, role);
     if (command.empty() || command[0].empty())
       return invalid("no command to run; write it after '--', for example: -- python3 train.py");
     MR_TRY(check_environment(role.environment));
+    const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
+    MR_TRY(check_restarts(role, decides));
   }
   MR_TRY(check_environment(job.environment));
   if (job.grace < milliseconds(0)) return invalid("the grace time is negative");
@@ -122,6 +145,28 @@ Result<RoleSpec> parse_role(std::string_view text) {
   }
   MR_TRY(check_roles({role}));
   return role;
+}
+
+Status set_restart(JobSpec& job, std::string_view text) {
+  const std::string_view name = text.substr(0, text.find('='));
+  const auto role = std::ranges::find(job.roles, name, &RoleSpec::name);
+  if (role == job.roles.end())
+    return invalid("--restart ", text.substr(0, 80),
+                   ": no such job; there are: ", names_of(job.roles));
+  const std::string_view how = name == text ? "on_failure" : text.substr(name.size() + 1);
+  MR_ASSIGN(role->restart, parse_restart(how).with(str_cat("--restart ", name)));
+  return {};
+}
+
+Status check_never_restarts(const JobSpec& job, std::string_view where) {
+  for (const RoleSpec& role : job.roles) {
+    const bool restarts = role.restart.when != RestartPolicy::When::never;
+    if (!restarts && role.may_lose.amount == 0) continue;
+    return invalid("role ", role.name, ": ", restarts ? "restart" : "may_lose",
+                   " is for tasks of this machine; ", where,
+                   " no task is started again or left out yet: leave it out");
+  }
+  return {};
 }
 
 Result<EnvironmentEntry> parse_environment_entry(std::string_view text) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "millrace/base/result.h"
+#include "millrace/launch/restart_policy.h"
 
 namespace millrace {
 
@@ -40,6 +41,8 @@ struct RoleSpec {
   Resources resources = {};
   std::map<std::string, std::string> nodes = {};  // labels that the machine must have
   std::string image = {};                         // empty: the job's
+  RestartPolicy restart = {};
+  MayLose may_lose = {};
   friend bool operator==(const RoleSpec&, const RoleSpec&) = default;
 };
 
@@ -97,6 +100,12 @@ inline constexpr std::string_view kSubmittedNameRule =
 
 // "map=2" or "map". Errors: INVALID_ARGUMENT.
 Result<RoleSpec> parse_role(std::string_view text);
+// "map=100": the role, and how it is restarted; "map": on failure. Sets that of the job's role.
+// Errors: INVALID_ARGUMENT.
+Status set_restart(JobSpec& job, std::string_view text);
+// INVALID_ARGUMENT that names the role if one is to be restarted or may lose tasks: for places that
+// do not do so. `where`: "on Slurm".
+Status check_never_restarts(const JobSpec& job, std::string_view where);
 // "NAME=value". Errors: INVALID_ARGUMENT.
 Result<EnvironmentEntry> parse_environment_entry(std::string_view text);
 // "90", "1.5", "90s", "10m", "2h", "500ms". Errors: INVALID_ARGUMENT.

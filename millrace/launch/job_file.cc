@@ -40,6 +40,21 @@ constexpr ValueType kWords{
 constexpr ValueType kTexts{
     "keys with texts",
     R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})"};
+constexpr ValueType kRestart{
+    "never, on_failure, always; 100; 10 in 5m; or keys",
+    R"({"anyOf": [{"enum": ["never", "on_failure", "always"]}, {"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+( in [0-9.]+(ms|s|m|h)?)?$"}, {"$ref": "#/$defs/restart"}]})"};
+constexpr ValueType kStarts{"number of starts",
+                            R"({"type": "integer", "minimum": 1, "maximum": 1000000})"};
+constexpr ValueType kWhen{"never, on_failure, always",
+                          R"({"enum": ["never", "on_failure", "always"]})"};
+constexpr ValueType kCauses{
+    "exit codes, signals, exit, signal, out_of_memory, lost",
+    R"({"anyOf": [{"type": ["string", "integer"]}, {"type": "array", "items": {"type": ["string", "integer"]}}]})"};
+constexpr ValueType kBudget{
+    "10 in 5m, or 10",
+    R"({"type": ["string", "integer"], "pattern": "^[0-9]+( in [0-9.]+(ms|s|m|h)?)?$"})"};
+constexpr ValueType kMayLose{
+    "2, or 10%", R"({"type": ["string", "integer"], "minimum": 0, "pattern": "^[0-9.]+%?$"})"};
 constexpr ValueType kRoles{
     "names with a count or keys",
     R"({"type": "object", "minProperties": 1, "additionalProperties": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 4096}, {"$ref": "#/$defs/role"}]}})"};
@@ -68,6 +83,63 @@ Status put_labels(const YamlValue& value, std::map<std::string, std::string>& la
   return {};
 }
 
+// A text of the file as `parse` reads it.
+template <class T>
+Status put_parsed(const YamlValue& value, Result<T> (*parse)(std::string_view), T& place) {
+  MR_ASSIGN(const std::string text, value.text());
+  Result<T> parsed = parse(text);
+  if (!parsed.ok()) return value.refuse(parsed.status().message());
+  place = std::move(*parsed);
+  return {};
+}
+
+Status put_causes(const YamlValue& value, std::vector<RestartPolicy::Cause>& causes) {
+  MR_ASSIGN(const std::vector<YamlValue> elements, value.elements());
+  for (const YamlValue& element : elements)
+    MR_TRY(put_parsed(element, parse_cause, causes.emplace_back()));
+  if (causes.empty()) return value.refuse("after no failure; write  restart: never");
+  return {};
+}
+
+constexpr Key<RestartPolicy> kRestartKeys[] = {
+    {"when", kWhen, "on_failure", "After which ends a task is started again.",
+     [](const YamlValue& value, RestartPolicy& policy) {
+       return put_parsed(value, parse_when, policy.when);
+     }},
+    {"on", kCauses, "all", "Only after these failures.",
+     [](const YamlValue& value, RestartPolicy& policy) {
+       return put_causes(value, policy.causes);
+     }},
+    {"attempts", kStarts, "as the budget allows", "How often one task is started at most.",
+     [](const YamlValue& value, RestartPolicy& policy) {
+       MR_ASSIGN(policy.attempts, value.whole_number(1, kMostRestarts));
+       return Status();
+     }},
+    {"budget", kBudget, "10 in 5m",
+     "Restarts of all tasks of the role together, in any such time or in all.",
+     [](const YamlValue& value, RestartPolicy& policy) {
+       return put_parsed(value, parse_budget, policy.budget);
+     }},
+    {"pause", kDuration, "1s", "Before the first restart of a task; doubled with each quick end.",
+     [](const YamlValue& value, RestartPolicy& policy) {
+       return put(value.duration(), policy.pause);
+     }},
+    {"longest_pause", kDuration, "1m",
+     "Up to which the pause grows. A task that lives so long begins with the first pause again.",
+     [](const YamlValue& value, RestartPolicy& policy) {
+       return put(value.duration(), policy.longest_pause);
+     }},
+};
+
+template <class Target>
+Status read_keys(const YamlValue& map, std::span<const Key<Target>> keys, Target& target);
+
+Status read_restart(const YamlValue& value, RoleSpec& role) {
+  if (!value.is_map()) return put_parsed(value, parse_restart, role.restart);
+  role.restart.when = RestartPolicy::When::on_failure;
+  return read_keys<RestartPolicy>(value, kRestartKeys, role.restart);
+}
+
 constexpr Key<RoleSpec> kRoleKeys[] = {
     {"count", kCount, "1", "How many tasks the role has.",
      [](const YamlValue& value, RoleSpec& role) {
@@ -93,6 +165,12 @@ constexpr Key<RoleSpec> kRoleKeys[] = {
      [](const YamlValue& value, RoleSpec& role) { return put_labels(value, role.nodes); }},
     {"image", kText, "the job's", "The container's image.",
      [](const YamlValue& value, RoleSpec& role) { return put(value.text(), role.image); }},
+    {"restart", kRestart, "never", "Whether a task that ended is started again, and how often.",
+     read_restart},
+    {"may_lose", kMayLose, "0", "How many tasks may fail for good, and the job goes on.",
+     [](const YamlValue& value, RoleSpec& role) {
+       return put_parsed(value, parse_may_lose, role.may_lose);
+     }},
 };
 
 template <class Target>
@@ -204,6 +282,16 @@ std::string duration_text_of(std::chrono::milliseconds duration) {
   return str_cat(duration.count(), "ms");
 }
 
+Json restart_json(const RestartPolicy& policy) {
+  Json json = {{"when", to_text(policy.when)}};
+  for (const RestartPolicy::Cause& cause : policy.causes) json["on"].push_back(to_text(cause));
+  if (policy.attempts) json["attempts"] = *policy.attempts;
+  json["budget"] = to_text(policy.budget);
+  json["pause"] = duration_text_of(policy.pause);
+  json["longest_pause"] = duration_text_of(policy.longest_pause);
+  return json;
+}
+
 Json role_json(const RoleSpec& role) {
   Json json = {{"count", role.count}};
   if (!role.command.empty()) json["command"] = role.command;
@@ -213,6 +301,8 @@ Json role_json(const RoleSpec& role) {
   if (role.resources.gpus > 0) json["gpus"] = role.resources.gpus;
   if (!role.nodes.empty()) json["nodes"] = role.nodes;
   if (!role.image.empty()) json["image"] = role.image;
+  if (role.restart != RestartPolicy()) json["restart"] = restart_json(role.restart);
+  if (role.may_lose != MayLose()) json["may_lose"] = to_text(role.may_lose);
   return json;
 }
 
@@ -273,13 +363,15 @@ std::string job_file_schema() {
                  {"title", "A job of Millrace"}};
   schema.update(schema_of<JobSpec>(kJobKeys));
   schema["required"] = {"roles"};
-  schema["$defs"] = {{"role", schema_of<RoleSpec>(kRoleKeys)}};
+  schema["$defs"] = {{"role", schema_of<RoleSpec>(kRoleKeys)},
+                     {"restart", schema_of<RestartPolicy>(kRestartKeys)}};
   return schema.dump(2) + "\n";
 }
 
 std::string job_file_reference() {
   return str_cat("## The job\n\n", reference_of<JobSpec>(kJobKeys), "\n## A role\n\n",
-                 reference_of<RoleSpec>(kRoleKeys));
+                 reference_of<RoleSpec>(kRoleKeys), "\n## Restarts of a role\n\n",
+                 reference_of<RestartPolicy>(kRestartKeys));
 }
 
 }  // namespace millrace

@@ -48,6 +48,41 @@ TEST_CASE("a job file says what a job is") {
   CHECK(job.time_limit == 2h);
 }
 
+TEST_CASE("a role says in a word, a number or in keys how it is restarted, and what it may lose") {
+  const JobSpec job = parse_job_file(R"(
+command: x
+until: map
+roles:
+  ps: {restart: always}
+  map:
+    count: 20
+    may_lose: 12.5%
+    restart: {on: [3, SIGKILL, lost], attempts: 4, budget: 7 in 90s, pause: 0.1, longest_pause: 5s}
+  reduce: {restart: 100}
+  files: {restart: 3 in 1h, may_lose: 1}
+  other: {restart: 0}
+)",
+                                     "job.yaml")
+                          .value();
+  using Policy = RestartPolicy;
+  CHECK(job.roles[0].restart == Policy{.when = Policy::When::always});
+  const Policy map{.when = Policy::When::on_failure,
+                   .causes = {{Policy::Cause::Kind::exit, 3},
+                              {Policy::Cause::Kind::signal, 9},
+                              {Policy::Cause::Kind::lost, std::nullopt}},
+                   .attempts = 4,
+                   .budget = {7, 90s},
+                   .pause = 100ms,
+                   .longest_pause = 5s};
+  CHECK(job.roles[1].restart == map);
+  CHECK(job.roles[1].may_lose.of(20) == 2);
+  CHECK(job.roles[2].restart ==
+        Policy{.when = Policy::When::on_failure, .budget = {100, std::nullopt}});
+  CHECK(job.roles[3].restart == Policy{.when = Policy::When::on_failure, .budget = {3, 1h}});
+  CHECK(job.roles[4].restart.when == Policy::When::never);
+  CHECK(parse_job_file(to_job_file(job), "again.yaml").value().roles == job.roles);
+}
+
 TEST_CASE("a value of the environment is the text that stands there, whatever YAML makes of it") {
   const JobSpec job = parse_job_file(kWordCount, "job.yaml").value();
   CHECK(job.environment == std::vector<EnvironmentEntry>{{"A", "no"}, {"VERSION", "1.10"}});
@@ -95,6 +130,24 @@ TEST_CASE("what is wrong in a job file is told with its line, its path and what 
            Row{"command: \"it's open\"\nroles: {map: 1}", "a quote ' is not closed"},
            Row{"roles: {map: 1}", "roles.map: no command, neither here nor for the whole job"},
            Row{"command: x\nroles: {map: 2}\nfirst_port: 65535", "job.yaml:1: ports 65535"},
+           Row{"command: x\nroles: {map: {restart: often}}",
+               "roles.map.restart: 'often' is no way to restart; write never, on_failure, always, "
+               "or how often: 100, or 10 in 5m"},
+           Row{"command: x\nroles: {map: {restart: {budgte: 1}}}",
+               "roles.map.restart.budgte: there is no such key; did you mean 'budget'?"},
+           Row{"command: x\nroles: {map: {restart: {on: [3, SIGNIL]}}}",
+               "roles.map.restart.on[1]: 'SIGNIL' is no way to fail"},
+           Row{"command: x\nroles: {map: {restart: {on: []}}}", "after no failure"},
+           Row{"command: x\nroles: {map: {restart: {attempts: 0}}}", "'0' is no whole number"},
+           Row{"command: x\nroles: {map: {restart: {budget: 3 in 0s}}}", "in no time"},
+           Row{"command: x\nroles: {map: {restart: {budget: 0}}}", "write restart: never"},
+           Row{"command: x\nroles: {map: {restart: {pause: 2m}}}",
+               "the first pause, 120000 ms, is longer than the longest, 60000 ms"},
+           Row{"command: x\nroles: {map: {restart: always}}", "which would never end"},
+           Row{"command: x\nroles: {map: {restart: {when: never, on: 3}}}", "never restarts"},
+           Row{"command: x\nroles: {map: {may_lose: most}}", "'most' is no number of tasks"},
+           Row{"command: x\nroles: {map: {may_lose: 101%}}", "'101%' is no number of tasks"},
+           Row{"command: x\nroles: {map: {count: 2, may_lose: 100%}}", "leave it at least one"},
            Row{"command: x", "the job has no roles"},
            Row{"", "the job has no roles"},
            Row{"- a", "job.yaml:1: found a list"},
@@ -153,7 +206,8 @@ TEST_CASE("the nearest name is one slip away, or there is none") {
 }
 
 TEST_CASE("schema and reference name every key") {
-  for (const char* key : {"command", "until", "time_limit", "memory", "nodes"}) {
+  for (const char* key :
+       {"command", "until", "time_limit", "memory", "nodes", "may_lose", "budget"}) {
     CHECK(job_file_schema().find(str_cat("\"", key, "\": {")) != std::string::npos);
     CHECK(job_file_reference().find(str_cat("| `", key, "` |")) != std::string::npos);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "millrace/base/str_cat.h"
 
@@ -11,6 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kColumns = 4;
+constexpr size_t kMostLostNamed = 8;  // tasks in one sentence
 using Row = std::array<std::string, kColumns>;
 
 // Bytes that a terminal shows as one column: all but the continuation bytes of UTF-8.
@@ -26,7 +28,9 @@ std::string memory_text(std::optional<int64_t> bytes) {
 }
 
 Row row_of(const TaskSummary& task) {
-  return {task.name, task.text, task.time ? duration_text(*task.time) : "-",
+  std::string text = task.text;
+  if (task.attempt > 1) str_append(&text, text.empty() ? "" : ", ", "attempt ", task.attempt);
+  return {task.name, std::move(text), task.time ? duration_text(*task.time) : "-",
           memory_text(task.peak_memory)};
 }
 
@@ -36,6 +40,19 @@ void append_row(const Row& row, const std::array<size_t, kColumns>& widths, std:
     if (i + 1 < kColumns) text->append(widths[i] - width(row[i]) + 2, ' ');
   }
   *text += '\n';
+}
+
+void append_earlier(const TaskSummary& task, size_t indent, std::string* text) {
+  if (task.earlier.empty()) return;
+  if (const int left_out = task.earlier[0].number - 1; left_out > 0) {
+    text->append(indent, ' ');
+    str_append(text, "attempts 1 to ", left_out, ": in the log\n");
+  }
+  for (const EarlierAttempt& attempt : task.earlier) {
+    text->append(indent, ' ');
+    str_append(text, "attempt ", attempt.number, ": ", attempt.text, " after ",
+               duration_text(attempt.time), "\n");
+  }
 }
 
 // Of tasks that failed, and of those that may have been failing when they were told to stop.
@@ -54,8 +71,22 @@ void append_error_lines(const TaskSummary& task, JobEnd end, size_t indent, std:
   append("last error", reason.last_error_line);
 }
 
+// " with 2 restarts and without map:3"
+std::string losses_text(const JobReport& report) {
+  std::string text;
+  if (report.num_restarts > 0)
+    str_append(&text, " with ", report.num_restarts,
+               report.num_restarts == 1 ? " restart" : " restarts");
+  const char* before = text.empty() ? " without " : " and without ";
+  for (size_t i = 0; i < report.lost.size() && i < kMostLostNamed; ++i)
+    str_append(&text, i == 0 ? before : ", ", report.lost[i]);
+  if (report.lost.size() > kMostLostNamed)
+    str_append(&text, " and ", report.lost.size() - kMostLostNamed, " more");
+  return text;
+}
+
 std::string verdict(const JobReport& report) {
-  std::string time = duration_text(report.time);
+  std::string time = duration_text(report.time) + losses_text(report);
   switch (report.end) {
     case JobEnd::succeeded:
       return str_cat("job succeeded in ", time);
@@ -82,6 +113,7 @@ std::string render(const JobReport& report) {
   for (const TaskSummary& task : report.tasks) {
     append_row(row_of(task), widths, &text);
     append_error_lines(task, report.end, widths[0] + 2, &text);
+    append_earlier(task, widths[0] + 2, &text);
   }
   return text + verdict(report) + "\n";
 }

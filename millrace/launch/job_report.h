@@ -13,12 +13,21 @@ namespace millrace {
 
 enum class JobEnd { succeeded, failed, interrupted };
 
+struct EarlierAttempt {
+  int number = 1;
+  std::string text = {};  // "exit code 3"
+  std::chrono::milliseconds time = {};
+};
+
 struct TaskSummary {
   std::string name = {};
   ExitReason reason = {};
   std::string text = {};  // what people read: reason.text, and for what was stopped, why
   std::optional<std::chrono::milliseconds> time = {};  // not set if it was never started
   std::optional<int64_t> peak_memory = {};             // bytes
+  // What is said above is of this one; the last few before it.
+  int attempt = 1;
+  std::vector<EarlierAttempt> earlier = {};
 };
 
 struct JobReport {
@@ -27,6 +36,8 @@ struct JobReport {
   std::string cause = {};
   std::chrono::milliseconds time = {};
   std::vector<TaskSummary> tasks = {};
+  int num_restarts = 0;
+  std::vector<std::string> lost = {};  // tasks that failed, and were allowed to
 };
 
 // The table (task, exit reason, time, peak memory; error lines below those who failed), and one

@@ -2,8 +2,10 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -24,18 +26,35 @@ pid_t parent_of(const char* pid) {
   return parent;
 }
 
-}  // namespace
-
-void kill_children() {
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
   DIR* processes = opendir("/proc");
-  if (processes == nullptr) return;
-  pid_t self = getpid();
+  if (processes == nullptr) return found;
+  const pid_t self = getpid();
   while (const dirent* entry = readdir(processes)) {
     pid_t pid = 0;
     std::from_chars(entry->d_name, entry->d_name + strlen(entry->d_name), pid);
-    if (pid > 0 && parent_of(entry->d_name) == self) kill(pid, SIGKILL);
+    if (pid > 0 && parent_of(entry->d_name) == self) found.push_back(pid);
   }
   closedir(processes);
+  return found;
+}
+
+}  // namespace
+
+void kill_children() {
+  for (pid_t child : children()) kill(child, SIGKILL);
+}
+
+size_t end_children_except(const std::vector<pid_t>& kept) {
+  size_t ended = 0;
+  for (pid_t child : children()) {
+    if (std::ranges::find(kept, child) != kept.end()) continue;
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, WNOHANG);
+    ++ended;
+  }
+  return ended;
 }
 
 }  // namespace millrace

@@ -69,4 +69,21 @@ Result<HeldPort> HeldPort::bind(const std::string& host, int port) {
   return HeldPort(std::move(socket), actual);
 }
 
+Result<HeldPort> HeldPort::share() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  auto* place = reinterpret_cast<sockaddr*>(&address);
+  if (getsockname(descriptor(), place, &size) != 0)
+    return unavailable("port ", port_, " is not held any more: ", strerror(errno));
+  Descriptor socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) return unavailable("no socket for port ", port_, ": ", strerror(errno));
+  // What lets two sockets that do not listen have one port.
+  int on = 1;
+  setsockopt(descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(socket.number(), place, size) != 0)
+    return unavailable("can't bind port ", port_, " again: ", strerror(errno));
+  return HeldPort(std::move(socket), port_);
+}
+
 }  // namespace millrace

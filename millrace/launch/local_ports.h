@@ -17,6 +17,11 @@ class HeldPort {
   // machine; ALREADY_EXISTS if the port is in use, with who has it; otherwise what the system says.
   static Result<HeldPort> bind(const std::string& host, int port);
 
+  // Another socket bound to the same address, for a task that will come again. This one keeps the
+  // port while nobody listens at the other: it never does itself, so that whoever connects then is
+  // refused. Errors: what the system says.
+  Result<HeldPort> share() const;
+
   int port() const { return port_; }
   int descriptor() const { return socket_.number(); }
 

@@ -160,7 +160,7 @@ std::optional<ProcessEnd> TaskProcess::read_end() {
       pipes_.reports.close();
       if (end_read_) return {};
       end_read_ = true;
-      return ProcessEnd{.start_error = "", .wait_status = SIGKILL};  // the keeper was killed
+      return ProcessEnd{.start_error = "", .wait_status = SIGKILL, .lost = true};
     }
     if (end_read_) continue;  // the end of the process that could not become the program
     end_read_ = true;
@@ -170,6 +170,13 @@ std::optional<ProcessEnd> TaskProcess::read_end() {
         .start_error = "", .wait_status = report.value, .peak_memory = report.peak_memory};
   }
   return {};
+}
+
+bool TaskProcess::keeper_has_ended() const {
+  if (keeper_ == 0) return true;
+  siginfo_t end{};
+  return waitid(P_PID, static_cast<id_t>(keeper_), &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         end.si_pid != 0;
 }
 
 void TaskProcess::reap() {

@@ -25,6 +25,7 @@ struct ProcessEnd {
   std::string start_error;  // "no program 'trian.py' on the PATH"; otherwise empty
   int wait_status = 0;
   int64_t peak_memory = 0;  // bytes
+  bool lost = false;        // the keeper was killed, and the task with it
 };
 
 class TaskProcess {
@@ -66,6 +67,9 @@ class TaskProcess {
   // Lets go of the keeper, which then kills what is left, and reaps it. Waits for a keeper that has
   // closed its reports, for no other.
   void reap();
+  // True when it could be reaped: what it kept and did not end has become the launcher's.
+  bool keeper_has_ended() const;
+  pid_t keeper() const { return keeper_; }
 
  private:
   // The launcher's ends.

@@ -14,17 +14,15 @@
 #include <vector>
 
 #include "millrace/cluster/host_port.h"
+#include "millrace/launch/local_attempts.h"
 #include "millrace/launch/local_console.h"
 #include "millrace/launch/local_descendants.h"
 #include "millrace/launch/local_gathering.h"
 #include "millrace/launch/local_oom.h"
-#include "millrace/launch/local_output.h"
 #include "millrace/launch/local_ports.h"
-#include "millrace/launch/local_process.h"
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/supervision.h"
-#include "millrace/launch/task_records.h"
 
 namespace millrace {
 namespace {
@@ -37,6 +35,7 @@ constexpr Clock::Duration kProgressOnTerminal = seconds(1);
 constexpr Clock::Duration kProgressElsewhere = seconds(10);
 constexpr int kSweeps = 100;
 constexpr int kSweepMilliseconds = 20;
+constexpr Clock::Duration kSweep = milliseconds(kSweepMilliseconds);
 
 Result<std::vector<HeldPort>> hold_ports(const JobSpec& job) {
   std::vector<HeldPort> ports;
@@ -90,27 +89,53 @@ std::vector<std::string> task_names(const LaunchPlan& plan) {
   return names;
 }
 
-std::vector<SupervisedTask> supervised(const LaunchPlan& plan) {
+// Of each task, the place of its role in the job.
+std::vector<size_t> roles_of_tasks(const JobSpec& job) {
+  std::vector<size_t> roles;
+  for (size_t i = 0; i < job.roles.size(); ++i)
+    roles.insert(roles.end(), static_cast<size_t>(job.roles[i].count), i);
+  return roles;
+}
+
+std::vector<SupervisedTask> supervised(const JobSpec& job, const LaunchPlan& plan) {
   std::vector<SupervisedTask> tasks;
-  for (const TaskPlan& task : plan.tasks) tasks.push_back({task.name, task.decides});
+  for (size_t role : roles_of_tasks(job)) {
+    const TaskPlan& task = plan.tasks[tasks.size()];
+    tasks.push_back({.name = task.name, .decides = task.decides, .role = role});
+  }
   return tasks;
+}
+
+std::vector<RoleRules> rules_of(const JobSpec& job) {
+  std::vector<RoleRules> rules;
+  for (const RoleSpec& role : job.roles)
+    rules.push_back({.restart = role.restart, .may_lose = role.may_lose.of(role.count)});
+  return rules;
 }
 
 class LocalRun {
  public:
   // Either with a port for each task, or with the gathering of tasks that choose their own.
-  LocalRun(const JobSpec& job, const Clock& clock, LaunchPlan plan, std::vector<HeldPort> ports,
-           std::optional<LocalGathering> gathering)
+  LocalRun(const JobSpec& job, const LocalRunOptions& options, LaunchPlan plan,
+           std::vector<HeldPort> ports, std::optional<LocalGathering> gathering)
       : job_(job),
         plan_(std::move(plan)),
-        clock_(clock),
-        ports_(std::move(ports)),
+        clock_(options.clock),
         gathering_(std::move(gathering)),
         start_(clock_.now()),
         console_(task_names(plan_), {.signals = signals_.descriptor(), .colours = wants_colours()}),
-        supervision_(supervised(plan_), {.grace = job.grace, .time_limit = job.time_limit},
-                     start_) {
-    for (size_t i = 0; i < plan_.tasks.size(); ++i) tasks_.push_back({.output = {i, console_}});
+        supervision_(supervised(job, plan_), rules_of(job),
+                     {.grace = job.grace, .time_limit = job.time_limit}, start_, options.random) {
+    tasks_.reserve(plan_.tasks.size());
+    for (size_t role : roles_of_tasks(job)) {
+      const size_t i = tasks_.size();
+      std::optional<HeldPort> port;
+      if (!ports.empty()) port = std::move(ports[i]);
+      const bool restarts = job.roles[role].restart.when != RestartPolicy::When::never;
+      tasks_.emplace_back(i, plan_.tasks[i], std::move(port),
+                          restarts ? TaskAttempts::Allowed::several : TaskAttempts::Allowed::one,
+                          console_);
+    }
   }
 
   Status open_logs(const std::string& directory) {
@@ -119,8 +144,7 @@ class LocalRun {
     std::filesystem::create_directories(directory, fault);
     if (fault)
       return unavailable("can't make the log directory '", directory, "': ", fault.message());
-    for (size_t i = 0; i < tasks_.size(); ++i)
-      MR_TRY(tasks_[i].output.open_log(str_cat(directory, "/", plan_.tasks[i].file_stem, ".log")));
+    for (TaskAttempts& task : tasks_) MR_TRY(task.keep_logs(directory));
     return {};
   }
 
@@ -137,29 +161,41 @@ class LocalRun {
   }
 
  private:
-  struct Task {
-    TaskOutput output;
-    TaskRecords records = {};
-    std::optional<TaskProcess> process = std::nullopt;
-  };
-
   void start_tasks() {
-    rlimit files = raise_descriptor_limit();
+    files_ = raise_descriptor_limit();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
-      std::optional<HeldPort> port;
-      if (!ports_.empty()) port = std::move(ports_[i]);
-      auto process =
-          TaskProcess::start(plan_.tasks[i], std::move(port),
-                             {.directory = job_.directory, .ports = job_.ports, .files = files});
-      if (process.ok()) {
-        tasks_[i].process.emplace(std::move(*process));
-        tell(TaskStarted{i});
-      } else {
-        tell(TasksEnded{{{i, {.start_error = process.status().message()}}}});
-      }
+      start_task(i);
       heed_signals();
     }
-    ports_.clear();
+  }
+
+  void start_task(size_t index) {
+    const Status started =
+        tasks_[index].start({.directory = job_.directory, .ports = job_.ports, .files = files_});
+    if (started.ok()) return tell(TaskStarted{index});
+    tell(TasksEnded{{{index, {.start_error = started.message()}}}});
+  }
+
+  // Those whose pause is over, as soon as nothing is left of what they were.
+  void start_again() {
+    if (has_orphans_) has_orphans_ = end_children_except(keepers()) > 0;
+    for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
+      const std::optional<Clock::Time> asked = tasks_[i].restart_asked();
+      if (!asked) continue;
+      if (tasks_[i].is_gone() && !has_orphans_) {
+        start_task(i);
+      } else if (clock_.now() - *asked > kPatience) {
+        tasks_[i].give_up_restart();
+        tell(
+            TasksEnded{{{i, {.start_error = "what it had started is still there after SIGKILL"}}}});
+      }
+    }
+  }
+
+  std::vector<pid_t> keepers() const {
+    std::vector<pid_t> list;
+    for (const TaskAttempts& task : tasks_) list.push_back(task.keeper());
+    return list;
   }
 
   // Waits until something happens, and deals with all that has.
@@ -169,6 +205,7 @@ class LocalRun {
     read_outputs();
     read_ends();
     heed_signals();
+    start_again();
     if (console_.is_deserted() && !supervision_.stopping())
       tell(Interrupted{"its output, which nobody reads any more"});
     tell(TimePassed{});
@@ -179,11 +216,10 @@ class LocalRun {
   void wait(Clock::Time until) {
     events_.assign(1, pollfd{signals_.descriptor(), POLLIN, 0});
     if (gathering_) gathering_->add_descriptors(events_);
-    for (const Task& task : tasks_) {
-      if (!task.process) continue;
-      for (int number : {task.process->reports(), task.process->out(), task.process->err(),
-                         task.process->records()})
-        if (number >= 0) events_.push_back({number, POLLIN, 0});
+    for (const TaskAttempts& task : tasks_) {
+      task.add_descriptors(events_);
+      // No descriptor tells that a process is gone.
+      if (task.restart_asked()) until = std::min(until, clock_.now() + kSweep);
     }
     auto left = duration_cast<milliseconds>(until - clock_.now()).count() + 1;
     poll(events_.data(), events_.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
@@ -194,63 +230,33 @@ class LocalRun {
     if (!gathering_) return;
     for (const Gathering::Action& action : gathering_->turn(clock_.now())) {
       if (const auto* it = std::get_if<Gathering::Recorded>(&action))
-        tasks_[it->task].records.feed(it->line + "\n");
+        tasks_[it->task].take_record(it->line);
       if (const auto* it = std::get_if<Gathering::Note>(&action)) console_.note(it->text);
     }
   }
 
   void read_outputs() {
     for (size_t i = 0; i < tasks_.size(); ++i) {
-      if (tasks_[i].process) read_output(tasks_[i]);
-      tell_waits(i);
+      tasks_[i].read();
+      if (auto others = tasks_[i].take_waits()) tell(TaskWaits{i, std::move(*others)});
     }
-  }
-
-  void tell_waits(size_t index) {
-    Task& task = tasks_[index];
-    std::optional<std::string> line = task.output.take_waiting();
-    if (auto others = task.records.take_waits()) {
-      tell(TaskWaits{index, std::move(*others)});
-    } else if (line && !task.records.are_kept()) {
-      tell(TaskWaits{index, {std::move(*line)}});
-    }
-  }
-
-  void read_output(Task& task) {
-    using enum TaskOutput::Pipe;
-    TaskProcess& process = *task.process;
-    process.read_records(task.records);
-    if (process.out() >= 0 && task.output.read(process.out(), Stream::out) == ended)
-      process.close_out();
-    if (process.err() >= 0 && task.output.read(process.err(), Stream::err) == ended)
-      process.close_err();
   }
 
   void read_ends() {
     TasksEnded ended;
     for (size_t i = 0; i < tasks_.size(); ++i) {
-      if (!tasks_[i].process) continue;
-      std::optional<ProcessEnd> end = tasks_[i].process->read_end();
+      const std::optional<ProcessEnd> end = tasks_[i].take_end();
       if (!end) continue;
-      // What it wrote before it ended is in the pipes by now, and says why.
       read_gathering();
-      read_output(tasks_[i]);
-      tasks_[i].output.finish();
+      has_orphans_ |= end->lost;
       ended.ends.push_back({i, facts_of(*end, tasks_[i]), memory_of(*end)});
     }
     if (!ended.ends.empty()) tell(ended);
   }
 
-  ExitFacts facts_of(const ProcessEnd& end, const Task& task) {
-    const ErrorLines& errors = task.output.errors();
-    ExitFacts facts{.start_error = end.start_error,
-                    .first_error_line = errors.first(),
-                    .last_error_line = errors.last(),
-                    .ends_with_error = errors.ends_with_error(),
-                    .told = task.records.end()};
-    if (WIFSIGNALED(end.wait_status)) facts.signal = WTERMSIG(end.wait_status);
-    if (WIFEXITED(end.wait_status)) facts.code = WEXITSTATUS(end.wait_status);
-    bool was_killed = facts.signal == SIGKILL || facts.code == 128 + SIGKILL;
+  ExitFacts facts_of(const ProcessEnd& end, const TaskAttempts& task) {
+    ExitFacts facts = task.facts_of(end);
+    const bool was_killed = facts.signal == SIGKILL || facts.code == 128 + SIGKILL;
     if (was_killed && count_out_of_memory_kills() > known_memory_kills_) {
       ++known_memory_kills_;
       facts.out_of_memory_kill = true;
@@ -273,23 +279,30 @@ class LocalRun {
 
   void tell(const SupervisionEvent& event) {
     for (const SupervisionAction& action : supervision_.on(event, clock_.now())) {
-      if (const auto* it = std::get_if<Terminate>(&action)) tasks_[it->task].process->terminate();
-      if (const auto* it = std::get_if<Kill>(&action)) tasks_[it->task].process->kill();
+      if (const auto* it = std::get_if<Terminate>(&action)) tasks_[it->task].terminate();
+      if (const auto* it = std::get_if<Kill>(&action)) tasks_[it->task].kill();
+      if (const auto* it = std::get_if<Restart>(&action))
+        tasks_[it->task].ask_restart(clock_.now());
       if (const auto* it = std::get_if<Say>(&action)) console_.note(it->text);
     }
   }
 
   void show_progress() {
     Clock::Time now = clock_.now();
-    std::string text =
-        str_cat(supervision_.num_running(), " running, ", supervision_.num_ended(), " ended, ",
-                duration_text(duration_cast<milliseconds>(now - start_)), missing_text());
+    std::string text = str_cat(
+        supervision_.num_running(), " running, ", supervision_.num_ended(), " ended, ",
+        resting_text(), duration_text(duration_cast<milliseconds>(now - start_)), missing_text());
     if (console_.shows_progress()) {
       console_.set_progress(str_cat("millrace: ", text));
     } else if (now >= next_progress_) {
       console_.note(text);
     }
     while (next_progress_ <= now) next_progress_ += progress_interval();
+  }
+
+  std::string resting_text() const {
+    const size_t resting = supervision_.num_resting();
+    return resting == 0 ? "" : str_cat(resting, " to start again, ");
   }
 
   // "; not there yet: map:0 and 3 more"
@@ -314,21 +327,19 @@ class LocalRun {
   // killed, its orphans have come to this process.
   void wind_down() {
     Clock::Time end = clock_.now() + kPatience;
-    for (Task& task : tasks_)
-      if (task.process) task.process->kill();
+    for (TaskAttempts& task : tasks_) task.kill();
     while (has_open_pipes() && clock_.now() < end && !interrupted_) {
       bool keepers_left = has_keepers();
       if (!keepers_left) kill_children();
       wait(keepers_left ? end : clock_.now() + milliseconds(kSweepMilliseconds));
       read_outputs();
-      for (Task& task : tasks_)
-        if (task.process) (void)task.process->read_end();
+      for (TaskAttempts& task : tasks_) (void)task.take_end();
       if (signals_.take()) interrupted_ = true;
       console_.flush();
     }
-    for (Task& task : tasks_) {
-      task.output.finish();
-      if (task.process) task.process->reap();
+    for (TaskAttempts& task : tasks_) {
+      task.finish_output();
+      task.reap();
     }
     for (int i = 0; i < kSweeps && waitpid(-1, nullptr, WNOHANG) >= 0; ++i) {
       kill_children();
@@ -336,31 +347,23 @@ class LocalRun {
     }
   }
 
-  bool has_keepers() const {
-    return std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
-      return task.process && task.process->reports() >= 0;
-    });
-  }
+  bool has_keepers() const { return std::ranges::any_of(tasks_, &TaskAttempts::has_keeper); }
 
-  bool has_open_pipes() const {
-    return std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
-      const auto& process = task.process;
-      return process && (process->reports() >= 0 || process->out() >= 0 || process->err() >= 0);
-    });
-  }
+  bool has_open_pipes() const { return std::ranges::any_of(tasks_, &TaskAttempts::has_open_pipes); }
 
   const JobSpec& job_;
   const LaunchPlan plan_;
   const Clock& clock_;
-  std::vector<HeldPort> ports_;  // until the tasks have them
   std::optional<LocalGathering> gathering_;
   const Clock::Time start_;
   SignalWatch signals_;
   Console console_;
   Supervision supervision_;
-  std::vector<Task> tasks_;
+  std::vector<TaskAttempts> tasks_;
   std::vector<pollfd> events_;
   Clock::Time next_progress_ = start_ + progress_interval();
+  rlimit files_ = {};         // what the tasks start with
+  bool has_orphans_ = false;  // of a keeper that was killed, perhaps
   int64_t known_memory_kills_ = count_out_of_memory_kills();
   bool interrupted_ = false;
 };
@@ -378,6 +381,7 @@ Result<Prepared> prepare_here(const JobSpec& job) {
 }
 
 Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& options) {
+  MR_TRY(check_never_restarts(job, "elsewhere"));
   const Reach& reach = *options.reach;
   MR_ASSIGN(LocalGathering gathering,
             LocalGathering::listen(job, reach.listen_host, options.token));
@@ -394,7 +398,7 @@ Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options
   open_standard_streams();
   MR_ASSIGN(Prepared prepared,
             options.reach == nullptr ? prepare_here(job) : prepare_elsewhere(job, options));
-  LocalRun run(job, options.clock, std::move(prepared.plan), std::move(prepared.ports),
+  LocalRun run(job, options, std::move(prepared.plan), std::move(prepared.ports),
                std::move(prepared.gathering));
   MR_TRY(run.open_logs(options.log_directory));
   return run.run();
@@ -410,6 +414,7 @@ Result<std::string> describe_local_run(const JobSpec& job) {
 Result<std::string> describe_run_elsewhere(const JobSpec& job, const Reach& reach) {
   MR_TRY(check(job));
   MR_TRY(check_directory(job));
+  MR_TRY(check_never_restarts(job, "elsewhere"));
   return describe(plan_elsewhere(job, reach, str_cat(reach.known_as, ":PORT"), "TOKEN"), job);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "millrace/base/clock.h"
+#include "millrace/base/random.h"
 #include "millrace/base/result.h"
 #include "millrace/launch/job.h"
 #include "millrace/launch/job_report.h"
@@ -26,6 +27,7 @@ struct LocalRunOptions {
   std::string token = {};
   // By which the job's limits and graces are kept; poll() waits by the machine's.
   const Clock& clock;
+  Random& random;  // for the pauses before restarts
 };
 
 // Shows the tasks' lines on standard output and error, and what it does itself on standard error.

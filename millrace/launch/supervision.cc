@@ -1,6 +1,7 @@
 #include "millrace/launch/supervision.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/peer_lines.h"
@@ -29,6 +30,21 @@ constexpr std::string_view kHowToOutlast =
     "a session begins when all its tasks are there; let tasks serve until the others are done "
     "(server.join()), or leave them out of the session (device_filters)";
 
+constexpr size_t kMostEarlier = 5;  // attempts of a task that the report tells of
+
+std::vector<size_t> roles_of(const std::vector<SupervisedTask>& tasks) {
+  std::vector<size_t> roles;
+  roles.reserve(tasks.size());
+  for (const SupervisedTask& task : tasks) roles.push_back(task.role);
+  return roles;
+}
+
+// "exit code 3: ValueError: bad record"
+std::string with_last_error(const ExitReason& reason) {
+  if (reason.last_error_line.empty()) return reason.text;
+  return str_cat(reason.text, ": ", reason.last_error_line);
+}
+
 // What stands in the table after "stopped: …".
 std::string with_manner(std::string text, const std::string& manner) {
   if (!manner.empty()) str_append(&text, " (", manner, ")");
@@ -37,9 +53,9 @@ std::string with_manner(std::string text, const std::string& manner) {
 
 }  // namespace
 
-Supervision::Supervision(const std::vector<SupervisedTask>& tasks, SupervisionLimits limits,
-                         Clock::Time start)
-    : limits_(limits), start_(start) {
+Supervision::Supervision(const std::vector<SupervisedTask>& tasks, std::vector<RoleRules> roles,
+                         SupervisionLimits limits, Clock::Time start, Random& random)
+    : limits_(limits), start_(start), restarts_(std::move(roles), roles_of(tasks), random) {
   for (const SupervisedTask& task : tasks)
     tasks_.push_back({.name = task.name, .decides = task.decides});
 }
@@ -60,8 +76,19 @@ std::optional<Clock::Time> Supervision::wake_at() const {
   if (finished_) return {};
   if (give_up_at_) return give_up_at_;
   if (kill_at_) return kill_at_;
-  if (!stop_ && limits_.time_limit) return start_ + *limits_.time_limit;
-  return {};
+  if (stop_) return {};
+  std::optional<Clock::Time> due = next_restart();
+  if (limits_.time_limit)
+    due = std::min(due.value_or(Clock::Time::max()), start_ + *limits_.time_limit);
+  return due;
+}
+
+std::optional<Clock::Time> Supervision::next_restart() const {
+  std::optional<Clock::Time> next;
+  for (const Task& task : tasks_)
+    if (task.phase == Phase::resting)
+      next = std::min(next.value_or(task.restart_at), task.restart_at);
+  return next;
 }
 
 void Supervision::started(const TaskStarted& event, Clock::Time now) {
@@ -71,25 +98,75 @@ void Supervision::started(const TaskStarted& event, Clock::Time now) {
 }
 
 void Supervision::ended(const TasksEnded& event, Clock::Time now, Actions& actions) {
-  const Task* failed = nullptr;
+  std::vector<const TaskEnded*> news;
   for (const TaskEnded& end : event.ends) {
-    Task& task = tasks_.at(end.task);
-    if (task.phase == Phase::ended) continue;
-    if (task.phase == Phase::waiting) task.started = now;
-    task.phase = Phase::ended;
-    task.ended = now;
-    task.peak_memory = end.peak_memory;
-    task.reason = classify(end.facts, task.sent);
-    if (!is_failure(task.reason.kind)) continue;
-    if (failed == nullptr || blame_rank(task.reason) < blame_rank(failed->reason)) failed = &task;
+    const Phase phase = tasks_.at(end.task).phase;
+    if (phase == Phase::ended || phase == Phase::resting) continue;
+    note_end(end, now);
+    news.push_back(&end);
   }
   // Success first: once all that decide have succeeded, nobody else's end matters.
   if (has_succeeded()) return stop(StopCause::finished, "", now, actions);
-  if (failed == nullptr || stop_) return;
-  std::string line = failed->reason.last_error_line;
-  actions.emplace_back(
-      Say{str_cat(failed->name, " failed: ", failed->reason.text, line.empty() ? "" : ": ", line)});
-  stop(StopCause::failed, "", now, actions);
+  if (stop_) return;
+  const Task* failed = nullptr;
+  for (const TaskEnded* end : news) {
+    if (!fails_job(*end, now, actions)) continue;
+    const Task& task = tasks_[end->task];
+    if (failed == nullptr || blame_rank(task.reason) < blame_rank(failed->reason)) failed = &task;
+  }
+  if (failed != nullptr) {
+    std::string text = str_cat(failed->name, " failed: ", with_last_error(failed->reason));
+    if (!failed->limit.empty()) str_append(&text, "; ", failed->limit);
+    actions.emplace_back(Say{std::move(text)});
+    return stop(StopCause::failed, "", now, actions);
+  }
+  // The last that was to succeed may have been lost instead.
+  if (has_succeeded()) stop(StopCause::finished, "", now, actions);
+}
+
+void Supervision::note_end(const TaskEnded& end, Clock::Time now) {
+  Task& task = tasks_[end.task];
+  if (task.phase == Phase::waiting) task.started = now;
+  task.phase = Phase::ended;
+  task.ended = now;
+  task.peak_memory = end.peak_memory;
+  task.reason = classify(end.facts, task.sent);
+}
+
+bool Supervision::fails_job(const TaskEnded& end, Clock::Time now, Actions& actions) {
+  Task& task = tasks_[end.task];
+  const int attempt = restarts_.attempt(end.task);
+  const auto decision = restarts_.decide(end.task, task.reason, end.facts, task.started, now);
+  if (const auto* again = std::get_if<Restarts::Again>(&decision)) {
+    const Clock::Duration pause = again->pause;
+    actions.emplace_back(
+        Say{str_cat(task.name, ": ", with_last_error(task.reason), "; starts again in ",
+                    duration_text(in_milliseconds(pause)), " (", again->count, ")")});
+    if (task.earlier.size() == kMostEarlier) task.earlier.erase(task.earlier.begin());
+    task.earlier.push_back({attempt, task.reason.text, in_milliseconds(now - task.started)});
+    task.phase = Phase::resting;
+    task.restart_at = now + pause;
+    return false;
+  }
+  if (!is_failure(task.reason.kind)) return false;
+  task.limit = std::get<Restarts::No>(decision).limit;
+  task.is_lost = restarts_.may_lose(end.task);
+  if (task.is_lost)
+    actions.emplace_back(
+        Say{str_cat(task.name, ": ", with_last_error(task.reason), task.limit.empty() ? "" : "; ",
+                    task.limit, "; the job goes on without it")});
+  return !task.is_lost;
+}
+
+void Supervision::restart_due(Clock::Time now, Actions& actions) {
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    Task& task = tasks_[i];
+    if (task.phase != Phase::resting || now < task.restart_at) continue;
+    task.phase = Phase::waiting;
+    const int attempt = restarts_.attempt(i);
+    actions.emplace_back(Say{str_cat(task.name, " starts: attempt ", attempt)});
+    actions.emplace_back(Restart{i, attempt});
+  }
 }
 
 void Supervision::waits(const TaskWaits& event, Clock::Time now, Actions& actions) {
@@ -128,6 +205,8 @@ void Supervision::time_passed(Clock::Time now, Actions& actions) {
     }
   } else if (kill_at_) {
     kill_all(now, actions);
+  } else if (!limits_.time_limit || now < start_ + *limits_.time_limit) {
+    restart_due(now, actions);
   } else {
     std::string limit = duration_text(in_milliseconds(*limits_.time_limit));
     actions.emplace_back(Say{str_cat("time limit of ", limit, " reached: ending all tasks")});
@@ -143,6 +222,14 @@ void Supervision::stop(StopCause cause, std::string why, Clock::Time now, Action
   for (size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
     if (task.phase == Phase::waiting) task.reason = {.kind = ExitKind::stopped};
+    if (task.phase == Phase::resting) {
+      task.phase = Phase::ended;
+      task.earlier.pop_back();
+      restarts_.take_back(i);
+      // Not what the job failed of: it was to be started again.
+      task.reason = {.kind = ExitKind::stopped,
+                     .text = str_cat("in the pause after: ", task.reason.text)};
+    }
     if (task.phase != Phase::running) continue;
     task.sent = SentSignal::terminate;
     actions.emplace_back(Terminate{i});
@@ -169,24 +256,25 @@ void Supervision::finish_if_done(Clock::Time now, Actions& actions) {
 
 bool Supervision::has_succeeded() const {
   return std::all_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
-    return !task.decides || (task.phase == Phase::ended && is_success(task.reason.kind));
+    const bool is_done = task.is_lost || is_success(task.reason.kind);
+    return !task.decides || (task.phase == Phase::ended && is_done);
   });
 }
 
-size_t Supervision::num_running() const {
-  return static_cast<size_t>(std::count_if(
-      tasks_.begin(), tasks_.end(), [](const Task& task) { return task.phase == Phase::running; }));
+size_t Supervision::num_in(Phase phase) const {
+  return static_cast<size_t>(std::ranges::count(tasks_, phase, &Task::phase));
 }
 
-size_t Supervision::num_ended() const {
-  return static_cast<size_t>(std::count_if(
-      tasks_.begin(), tasks_.end(), [](const Task& task) { return task.phase == Phase::ended; }));
-}
+size_t Supervision::num_running() const { return num_in(Phase::running); }
+
+size_t Supervision::num_resting() const { return num_in(Phase::resting); }
+
+size_t Supervision::num_ended() const { return num_in(Phase::ended); }
 
 const Supervision::Task* Supervision::culprit() const {
   const Task* found = nullptr;
   for (const Task& task : tasks_) {
-    if (task.phase != Phase::ended || !is_failure(task.reason.kind)) continue;
+    if (task.phase != Phase::ended || !is_failure(task.reason.kind) || task.is_lost) continue;
     auto worse = [](const Task& a, const Task& b) {
       int ranks = blame_rank(a.reason) - blame_rank(b.reason);
       return ranks != 0 ? ranks < 0 : a.ended < b.ended;
@@ -217,6 +305,7 @@ std::string Supervision::cause_of_failure() const {
   const Task* task = culprit();
   if (task == nullptr) return "";
   std::string cause = str_cat(task->name, ": ", task->reason.text);
+  if (!task->limit.empty()) return str_cat(cause, "; ", task->limit);
   if (!looks_like_consequence(task->reason)) return cause;
   for (const Task& peer : tasks_)
     if (peer.phase == Phase::ended && is_success(peer.reason.kind) &&
@@ -229,7 +318,12 @@ std::string Supervision::cause_of_failure() const {
 JobReport Supervision::report() const {
   JobReport report;
   report.time = in_milliseconds((finished_ ? finish_time_ : start_) - start_);
-  for (const Task& task : tasks_) report.tasks.push_back(this->report(task));
+  report.num_restarts = restarts_.num_restarts();
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    report.tasks.push_back(this->report(tasks_[i]));
+    report.tasks.back().attempt = restarts_.attempt(i);
+    if (tasks_[i].is_lost) report.lost.push_back(tasks_[i].name);
+  }
   if (!stop_ || stop_ == StopCause::finished) return report;
   report.end = stop_ == StopCause::interrupted ? JobEnd::interrupted : JobEnd::failed;
   if (stop_ == StopCause::interrupted) report.cause = str_cat("interrupted by ", stop_reason_);
@@ -244,7 +338,9 @@ TaskSummary Supervision::report(const Task& task) const {
                      .reason = task.reason,
                      .text = task.reason.text,
                      .time = in_milliseconds(task.ended - task.started),
-                     .peak_memory = task.peak_memory};
+                     .peak_memory = task.peak_memory,
+                     .earlier = task.earlier};
+  if (task.is_lost) report.text += ", may be lost";
   if (task.reason.kind == ExitKind::stopped && stop_)
     report.text = with_manner(why_stopped(), task.reason.text);
   if (task.phase == Phase::waiting || task.reason.kind == ExitKind::not_started)

@@ -6,6 +6,11 @@
 //   running ─ a task failed, interrupt, ─────►      │ after the grace time
 //            time limit                          SIGKILL to the rest ─► kPatience later ─► finished
 //
+//   of one task:  waiting ─ started ─► running ─ ended ─► ended, for good
+//                    ▲                                └─► resting, if its role's policy is to start
+//                    it └──────── its pause is over ───────┘  again (restarts.h); lost, if that may
+//                    be
+//
 // A task that ends well, or that ran out of input, ends nothing else, until a task whose success
 // counts waits for it: a session that needs a task that has ended will never begin. To let such a
 // task serve on, the launcher would have to know that its program is over before its process is.
@@ -16,6 +21,7 @@
 // Single-threaded: whoever launches owns it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -24,12 +30,14 @@
 #include "millrace/base/clock.h"
 #include "millrace/launch/exit_reason.h"
 #include "millrace/launch/job_report.h"
+#include "millrace/launch/restarts.h"
 
 namespace millrace {
 
 struct SupervisedTask {
   std::string name;
   bool decides = false;  // its success counts towards the job's
+  size_t role = 0;       // its place among the roles' rules
 };
 
 struct SupervisionLimits {
@@ -76,18 +84,25 @@ struct Terminate {
 struct Kill {
   size_t task;
 };
+// The task again, after what is left of its last attempt has gone.
+struct Restart {
+  size_t task;
+  int attempt;  // 2 for the first restart
+};
 // For people, now.
 struct Say {
   std::string text;
 };
 // Nothing is left to wait for; report() is complete.
 struct Finish {};
-using SupervisionAction = std::variant<Terminate, Kill, Say, Finish>;
+using SupervisionAction = std::variant<Terminate, Kill, Restart, Say, Finish>;
 
 class Supervision {
  public:
-  Supervision(const std::vector<SupervisedTask>& tasks, SupervisionLimits limits,
-              Clock::Time start);
+  // `roles`: by SupervisedTask::role; a role without rules has no restarts. `random`, for pauses,
+  // outlives this.
+  Supervision(const std::vector<SupervisedTask>& tasks, std::vector<RoleRules> roles,
+              SupervisionLimits limits, Clock::Time start, Random& random);
 
   std::vector<SupervisionAction> on(const SupervisionEvent& event, Clock::Time now);
   // When to call on(TimePassed), if nothing happens before.
@@ -97,11 +112,12 @@ class Supervision {
   bool stopping() const { return stop_.has_value(); }
   bool finished() const { return finished_; }
   size_t num_running() const;
+  size_t num_resting() const;  // in the pause before a restart
   size_t num_ended() const;
   JobReport report() const;
 
  private:
-  enum class Phase { waiting, running, ended };
+  enum class Phase : uint8_t { waiting, running, resting, ended };
   struct Task {
     std::string name;
     bool decides;
@@ -111,12 +127,20 @@ class Supervision {
     Clock::Time started = {};
     Clock::Time ended = {};
     std::optional<int64_t> peak_memory = std::nullopt;
+    Clock::Time restart_at = {};               // resting
+    std::vector<EarlierAttempt> earlier = {};  // the last few of them
+    std::string limit = {};                    // which one kept it from being started again
+    bool is_lost = false;                      // failed, and its role may lose it
   };
   enum class StopCause { finished, failed, waits, interrupted, time_limit };
   using Actions = std::vector<SupervisionAction>;
 
   void started(const TaskStarted& event, Clock::Time now);
   void ended(const TasksEnded& event, Clock::Time now, Actions& actions);
+  void note_end(const TaskEnded& end, Clock::Time now);
+  // What follows of it: a pause, a loss that may be, or nothing; true if the job fails of it.
+  bool fails_job(const TaskEnded& end, Clock::Time now, Actions& actions);
+  void restart_due(Clock::Time now, Actions& actions);
   void waits(const TaskWaits& event, Clock::Time now, Actions& actions);
   void interrupted(const Interrupted& event, Clock::Time now, Actions& actions);
   void time_passed(Clock::Time now, Actions& actions);
@@ -124,6 +148,8 @@ class Supervision {
   void kill_all(Clock::Time now, Actions& actions);
   void finish_if_done(Clock::Time now, Actions& actions);
   bool has_succeeded() const;
+  size_t num_in(Phase phase) const;
+  std::optional<Clock::Time> next_restart() const;
   const Task* culprit() const;
   std::string cause_of_failure() const;
   std::string why_stopped() const;
@@ -132,6 +158,7 @@ class Supervision {
   const SupervisionLimits limits_;
   const Clock::Time start_;
   std::vector<Task> tasks_;
+  Restarts restarts_;
   std::optional<StopCause> stop_;
   std::string stop_reason_;  // for people; who interrupted, who waits, which limit
   std::optional<Clock::Time> kill_at_;

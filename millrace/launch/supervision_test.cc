@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/job.h"
 #include "millrace/launch/peer_lines.h"
 
 namespace millrace {
@@ -25,6 +26,13 @@ std::optional<std::string> field(const std::string& line, const std::string& key
   return line.substr(begin, end - begin);
 }
 
+// Leaves out as many thousandths of each pause as it is told.
+class Fixed final : public Random {
+ public:
+  uint64_t next() override { return thousandths; }
+  uint64_t thousandths = 251;  // as none
+};
+
 class Story {
  public:
   std::string tell(const std::string& script) {
@@ -40,7 +48,12 @@ class Story {
       limits_.time_limit = std::chrono::seconds(std::stoi(line.substr(6)));
       return;
     }
-    if (!supervision_) supervision_.emplace(tasks_, limits_, kStart);
+    if (line.starts_with("rules ")) return read_rules(line.substr(6));
+    if (line.starts_with("random ")) {
+      random_.thousandths = static_cast<uint64_t>(std::stoi(line.substr(7)));
+      return;
+    }
+    if (!supervision_) supervision_.emplace(tasks_, rules_, limits_, kStart, random_);
     if (line == "report") return void(output_ += render(supervision_->report()));
     if (line == "start") {
       for (size_t i = 0; i < tasks_.size(); ++i) feed(TaskStarted{i});
@@ -80,7 +93,38 @@ class Story {
     if (auto told = field(text, "told"))
       facts.told = std::get<TaskEnds>(parse_task_record(*told).value().event);
     facts.out_of_memory_kill = text.ends_with(" oom");
+    facts.lost = text.ends_with(" lost");
     return {index(text.substr(5, text.find(' ', 5) - 5)), facts};
+  }
+
+  // "map: 3 in 1m, on SIGKILL, on lost, attempts 2, pause 1s, longest 4s, lose 1"
+  void read_rules(const std::string& text) {
+    const std::string name = text.substr(0, text.find(':'));
+    RoleRules& rules = rules_.emplace_back();
+    for (SupervisedTask& task : tasks_)
+      if (task.name.starts_with(name + ":")) task.role = rules_.size() - 1;
+    for (size_t begin = name.size() + 2; begin < text.size();) {
+      const size_t end = std::min(text.find(", ", begin), text.size());
+      read_rule(text.substr(begin, end - begin), rules);
+      begin = end + 2;
+    }
+  }
+
+  static void read_rule(const std::string& text, RoleRules& rules) {
+    const std::string value = text.substr(text.find(' ') + 1);
+    if (text.starts_with("on ")) {
+      rules.restart.causes.push_back(parse_cause(value).value());
+    } else if (text.starts_with("attempts ")) {
+      rules.restart.attempts = std::stoi(value);
+    } else if (text.starts_with("pause ")) {
+      rules.restart.pause = parse_duration(value).value();
+    } else if (text.starts_with("longest ")) {
+      rules.restart.longest_pause = parse_duration(value).value();
+    } else if (text.starts_with("lose ")) {
+      rules.may_lose = std::stoi(value);
+    } else {
+      rules.restart = parse_restart(text).value();
+    }
   }
 
   void read_tasks(const std::string& text) {
@@ -106,6 +150,8 @@ class Story {
         str_append(&output_, "terminate ", tasks_[it->task].name);
       if (const auto* it = std::get_if<Kill>(&action))
         str_append(&output_, "kill ", tasks_[it->task].name);
+      if (const auto* it = std::get_if<Restart>(&action))
+        str_append(&output_, "restart ", tasks_[it->task].name, " as attempt ", it->attempt);
       if (const auto* it = std::get_if<Say>(&action)) str_append(&output_, "say ", it->text);
       if (std::holds_alternative<Finish>(action)) output_ += "finish";
       output_ += "\n";
@@ -113,6 +159,8 @@ class Story {
   }
 
   std::vector<SupervisedTask> tasks_;
+  std::vector<RoleRules> rules_;
+  Fixed random_;
   SupervisionLimits limits_;
   std::optional<Supervision> supervision_;
   std::string when_ = "@0";
@@ -147,13 +195,14 @@ TEST_CASE("every story of supervision.txt goes as it is written") {
     }
   }
   finish();
-  CHECK(told == 22);
+  CHECK(told == 37);
 }
 
 TEST_CASE("the launcher is told when to come back") {
-  Supervision job({{"ps:0", false}, {"worker:0", true}},
+  Fixed random;
+  Supervision job({{"ps:0", false}, {"worker:0", true}}, {},
                   {.grace = std::chrono::seconds(5), .time_limit = std::chrono::seconds(60)},
-                  kStart);
+                  kStart, random);
   CHECK(job.wake_at() == kStart + std::chrono::seconds(60));
   (void)job.on(TaskStarted{0}, kStart);
   (void)job.on(TaskStarted{1}, kStart);

@@ -197,6 +197,7 @@ Json job_of(const JobSpec& job, const RoleSpec& role) {
 
 Status check_for_kubernetes(const JobSpec& job) {
   MR_TRY(check(job));
+  MR_TRY(check_never_restarts(job, "on Kubernetes"));
   if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
   std::set<std::string> names;
   for (const RoleSpec& role : job.roles) {

@@ -5,7 +5,8 @@
 namespace millrace {
 
 bool is_trainable(DType dtype) {
-  return is_floating(dtype) || is_complex(dtype) || dtype == DType::resource;
+  return is_floating(dtype) || is_complex(dtype) || dtype == DType::resource ||
+         dtype == DType::variant;
 }
 
 Between::Between(const Graph& graph, std::span<const Endpoint> ys, std::span<const Endpoint> xs,

@@ -1,4 +1,5 @@
 // Part of families.h: register_optionals.
+#include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/lists/families.h"
@@ -100,6 +101,31 @@ OpDef optional_op(std::string name, std::string doc, std::string signature, Infe
           .cost = Cost::cheap};
 }
 
+// --- Gradients: an optional's is an optional of the gradients of what it holds ---
+
+Status through_value(GradContext& g) {
+  const auto types = g.attrs().types("Toutput_types");
+  if (!types.ok()) return types.status();
+  Attrs attrs;
+  attrs.set("output_types", *types);
+  attrs.set("output_shapes", std::vector<PartialShape>(types->size()));
+  const Endpoint held = g.add("OptionalGetValue", {g.grad()}, std::move(attrs));
+  for (int slot = 0; slot < g.num_inputs(); ++slot)
+    g.set_input_grad(slot, Endpoint{held.node, slot});
+  return {};
+}
+
+Status through_get_value(GradContext& g) {
+  const auto types = g.attrs().types("output_types");
+  if (!types.ok()) return types.status();
+  std::vector<Endpoint> gradients;
+  for (int slot = 0; slot < g.num_outputs(); ++slot) gradients.push_back(g.grad(slot));
+  Attrs attrs;
+  attrs.set("Toutput_types", *types);
+  g.set_input_grad(0, g.add("OptionalFromValue", gradients, std::move(attrs)));
+  return {};
+}
+
 // --- As a type of variants ---
 
 Result<Variant> zeros_like_optional(const Variant& optional, TensorArithmetic& tensors) {
@@ -135,19 +161,27 @@ Status register_optionals(OpRegistry& ops) {
                           .plural = "optionals",
                           .zeros_like = zeros_like_optional,
                           .sum = sum_of_optionals}));
-  MR_TRY(ops.add(
-      optional_op("OptionalFromValue", "An optional that holds components.",
-                  "components: Toutput_types -> optional: variant | Toutput_types: list(type) >= 1",
-                  infer::scalar, kernel(from_value))));
-  MR_TRY(ops.add(optional_op("OptionalNone", "An optional that holds nothing.",
-                             "-> optional: variant", infer::scalar, kernel(none))));
-  MR_TRY(ops.add(optional_op("OptionalHasValue", "Whether an optional holds something.",
-                             "optional: variant -> has_value: bool", infer::scalar,
-                             kernel(tell_value))));
-  return ops.add(optional_op("OptionalGetValue", "What an optional holds.",
-                             "optional: variant -> components: output_types | "
-                             "output_types: list(type) >= 1, output_shapes: list(shape) >= 1",
-                             infer_components, make_get_value));
+  OpDef from = optional_op(
+      "OptionalFromValue", "An optional that holds components.",
+      "components: Toutput_types -> optional: variant | Toutput_types: list(type) >= 1",
+      infer::scalar, kernel(from_value));
+  from.grad = through_value;
+  MR_TRY(ops.add(std::move(from)));
+  OpDef nothing = optional_op("OptionalNone", "An optional that holds nothing.",
+                              "-> optional: variant", infer::scalar, kernel(none));
+  nothing.not_differentiable = "it has no inputs";
+  MR_TRY(ops.add(std::move(nothing)));
+  OpDef asked = optional_op("OptionalHasValue", "Whether an optional holds something.",
+                            "optional: variant -> has_value: bool", infer::scalar,
+                            kernel(tell_value));
+  asked.not_differentiable = "it gives a truth value";
+  MR_TRY(ops.add(std::move(asked)));
+  OpDef get = optional_op("OptionalGetValue", "What an optional holds.",
+                          "optional: variant -> components: output_types | "
+                          "output_types: list(type) >= 1, output_shapes: list(shape) >= 1",
+                          infer_components, make_get_value);
+  get.grad = through_get_value;
+  return ops.add(std::move(get));
 }
 
 }  // namespace millrace

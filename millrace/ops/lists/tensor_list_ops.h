@@ -5,6 +5,7 @@
 //   tensor_list_rows.cc   the rows of a tensor become elements of lists
 //   tensor_list_joins.cc  elements of a list become one tensor
 //   tensor_list_arithmetic.cc  zeros like a list, and the sum of two
+//   tensor_list_gradients.cc   how gradients flow through them
 #pragma once
 
 #include <string>
@@ -20,6 +21,9 @@ namespace millrace {
 struct ElementType {
   Result<DType> read(const KernelSpec& spec) const;
 };
+
+// An op of lists with its gradient, or the words why it has none.
+OpDef with_gradient(OpDef op);
 
 OpDef list_op(std::string name, std::string doc, std::string signature, InferFn infer,
               KernelFactory cpu);

@@ -208,12 +208,12 @@ Status register_accesses(OpRegistry& ops) {
 
 OpDef list_op(std::string name, std::string doc, std::string signature, InferFn infer,
               KernelFactory cpu) {
-  return {.name = std::move(name),
-          .doc = std::move(doc),
-          .signature = std::move(signature),
-          .infer = std::move(infer),
-          .cpu = std::move(cpu),
-          .foldable = false};
+  return with_gradient({.name = std::move(name),
+                        .doc = std::move(doc),
+                        .signature = std::move(signature),
+                        .infer = std::move(infer),
+                        .cpu = std::move(cpu),
+                        .foldable = false});
 }
 
 Result<DType> ElementType::read(const KernelSpec& spec) const {

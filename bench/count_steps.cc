@@ -9,6 +9,8 @@
 //   constant    a callable that fetches a constant    add         a callable that adds two feeds
 //   pointer     a value goes from one task to another in this process, and back
 //   wire        the same over gRPC, servers and client in this process
+//   devices     eight values go from one device of a task to another
+//   device      the same on one device: what the devices share
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -190,6 +192,39 @@ Step wire() {
   return [wired] { must(wired->one.session->run({}, {wired->fetch}).status()); };
 }
 
+// Eight variables on one device, summed on another one of the task.
+struct Devices {
+  OneGraph one;
+  std::unique_ptr<Server> server;
+  std::unique_ptr<Callable> sum;
+
+  explicit Devices(std::string_view of_values) {
+    ServerOptions options{.cluster = {}, .job = "worker", .bind_host = "127.0.0.1"};
+    must(options.cluster.add_job("worker", {"127.0.0.1:0"}));
+    options.cpu_devices = 2;
+    server = must(Server::start(std::move(options), one.runtime));
+    const Scope root = one.builder.root();
+    const Scope here = root.device("/device:CPU:0"), there = root.device(of_values);
+    std::vector<Output> values;
+    std::vector<std::string> starts;
+    for (int i = 0; i < 8; ++i) {
+      const Output held = ops::variable_v2(there, PartialShape::scalar(), DType::f32);
+      starts.push_back(ops::assign(there, held, 1.0f).name());
+      values.push_back(ops::identity(there, held));
+    }
+    const Output added = ops::add_n(here, InputList(values.begin(), values.end()));
+    one.session = must(Session::create(*server));
+    must(one.session->extend(one.builder));
+    (void)must(one.session->run({}, starts));
+    sum = std::make_unique<Callable>(must(one.session->make_callable({}, {added.name()})));
+  }
+};
+
+Step devices(std::string_view of_values) {
+  auto devices = std::make_shared<Devices>(of_values);
+  return [devices] { must((*devices->sum)({}).status()); };
+}
+
 Step named(std::string_view name) {
   if (name == "constant") return a_constant();
   if (name == "callable") return callable();
@@ -197,6 +232,8 @@ Step named(std::string_view name) {
   if (name == "add") return add();
   if (name == "pointer") return pointer();
   if (name == "wire") return wire();
+  if (name == "devices") return devices("/device:CPU:1");
+  if (name == "device") return devices("/device:CPU:0");
   return nullptr;
 }
 
@@ -207,7 +244,8 @@ int main(int argc, char** argv) {
   setenv("MILLRACE_LOG", "warning", 0);
   const auto step = argc == 3 ? millrace::bench::named(argv[1]) : nullptr;
   if (!step) {
-    std::fputs("usage: count_steps constant|callable|run|add|pointer|wire STEPS\n", stderr);
+    std::fputs("usage: count_steps constant|callable|run|add|pointer|wire|devices|device STEPS\n",
+               stderr);
     return 2;
   }
   for (int left = std::atoi(argv[2]); left > 0; --left) step();

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/hash/hash.h"
+
 namespace millrace {
 
 // One receive that waits. Belongs to its channel, and then to whoever takes it out to answer it.
@@ -26,12 +28,17 @@ LocalRendezvous::~LocalRendezvous() {
   if (!is_empty()) abort(millrace::aborted("the step's rendezvous was dropped"));
 }
 
-Status LocalRendezvous::send(std::string_view key, Delivery delivery) {
+LocalRendezvous::Sought LocalRendezvous::sought(std::string_view key) {
+  return {key, absl::Hash<absl::string_view>()(to_absl(key))};
+}
+
+Status LocalRendezvous::send(std::string_view text, Delivery delivery) {
+  const Sought key = sought(text);
   std::unique_ptr<Waiter> waiter;
   {
     MutexLock lock(mutex_);
     if (!aborted_.ok()) return aborted_;
-    const auto [channel, is_new] = channels_.try_emplace(to_absl(key));
+    const auto [channel, is_new] = channels_.try_emplace(key);
     if (auto* values = std::get_if<Values>(&channel->second)) {
       values->push_back(std::move(delivery));
       return {};
@@ -45,9 +52,9 @@ Status LocalRendezvous::send(std::string_view key, Delivery delivery) {
   return {};
 }
 
-std::optional<Result<Delivery>> LocalRendezvous::pop(std::string_view key) {
+std::optional<Result<Delivery>> LocalRendezvous::pop(Sought key) {
   if (!aborted_.ok()) return aborted_;
-  const auto channel = channels_.find(to_absl(key));
+  const auto channel = channels_.find(key);
   if (channel == channels_.end()) return std::nullopt;
   auto* values = std::get_if<Values>(&channel->second);
   if (values == nullptr) return std::nullopt;
@@ -57,8 +64,9 @@ std::optional<Result<Delivery>> LocalRendezvous::pop(std::string_view key) {
   return first;
 }
 
-void LocalRendezvous::receive(std::string_view key, Cancellation* cancellation,
+void LocalRendezvous::receive(std::string_view text, Cancellation* cancellation,
                               Done<Delivery> done) {
+  const Sought key = sought(text);
   std::optional<Result<Delivery>> answer;
   {
     MutexLock lock(mutex_);
@@ -67,7 +75,7 @@ void LocalRendezvous::receive(std::string_view key, Cancellation* cancellation,
   if (answer) return done(*std::move(answer));
 
   auto waiter = std::make_unique<Waiter>();
-  waiter->key = std::string(key);
+  waiter->key = std::string(text);
   waiter->done = std::move(done);
   if (clock_ != nullptr) waiter->since = clock_->now();
   if (cancellation != nullptr) {
@@ -79,7 +87,7 @@ void LocalRendezvous::receive(std::string_view key, Cancellation* cancellation,
     answer = pop(key);
     if (!answer && !waiter->cancelled.ok()) answer = waiter->cancelled;
     if (!answer) {
-      const auto [channel, is_new] = channels_.try_emplace(to_absl(key), Waiters());
+      const auto [channel, is_new] = channels_.try_emplace(key, Waiters());
       std::get<Waiters>(channel->second).push_back(std::move(waiter));
       return;
     }
@@ -93,7 +101,7 @@ void LocalRendezvous::give_up(Waiter* waiter, const Status& why) {
     MutexLock lock(mutex_);
     // Alive in any case: its registration waits for this callback before it goes.
     waiter->cancelled = why;
-    const auto channel = channels_.find(waiter->key);
+    const auto channel = channels_.find(sought(waiter->key));
     if (channel == channels_.end()) return;
     auto* waiters = std::get_if<Waiters>(&channel->second);
     if (waiters == nullptr) return;
@@ -108,7 +116,7 @@ void LocalRendezvous::give_up(Waiter* waiter, const Status& why) {
 }
 
 void LocalRendezvous::abort(const Status& why) {
-  absl::flat_hash_map<std::string, Channel> channels;
+  Channels channels;
   Status reason;
   {
     MutexLock lock(mutex_);
@@ -130,7 +138,7 @@ void LocalRendezvous::abort(const Status& why) {
 
 Result<Delivery> LocalRendezvous::take(std::string_view key) {
   MutexLock lock(mutex_);
-  auto value = pop(key);
+  auto value = pop(sought(key));
   if (value) return *std::move(value);
   return internal("nothing was sent for ", key);
 }
@@ -152,7 +160,7 @@ std::vector<LocalRendezvous::Wait> LocalRendezvous::waits() const {
     for (const auto& [key, channel] : channels_) {
       const auto* waiters = std::get_if<Waiters>(&channel);
       if (waiters == nullptr) continue;
-      for (const auto& waiter : *waiters) waits.push_back({key, waiter->since});
+      for (const auto& waiter : *waiters) waits.push_back({key.text, waiter->since});
     }
   }
   std::ranges::sort(waits, {}, &Wait::key);

@@ -51,15 +51,37 @@ class LocalRendezvous final : public Rendezvous {
   using Waiters = absl::InlinedVector<std::unique_ptr<Waiter>, 1>;
   using Channel = std::variant<Values, Waiters>;  // first in, first out; never empty
 
+  // A key's text is long, so it is hashed once per operation, and not again when the table grows.
+  struct Sought {
+    std::string_view text;
+    size_t hash;
+  };
+  struct Key {
+    explicit Key(Sought sought) : text(sought.text), hash(sought.hash) {}
+    operator Sought() const { return {text, hash}; }
+    std::string text;
+    size_t hash;
+  };
+  struct HashOf {
+    using is_transparent = void;
+    size_t operator()(Sought key) const { return key.hash; }
+  };
+  struct Same {
+    using is_transparent = void;
+    bool operator()(Sought a, Sought b) const { return a.hash == b.hash && a.text == b.text; }
+  };
+  using Channels = absl::flat_hash_map<Key, Channel, HashOf, Same>;
+  static Sought sought(std::string_view key);
+
   // The value at the head of the channel, taken away, or the abort's reason; nullopt if the
   // receiver has to wait.
-  std::optional<Result<Delivery>> pop(std::string_view key) MR_REQUIRES(mutex_);
+  std::optional<Result<Delivery>> pop(Sought key) MR_REQUIRES(mutex_);
   void give_up(Waiter* waiter, const Status& why);
 
   const Clock* const clock_;
   mutable Mutex mutex_;
   Status aborted_ MR_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, Channel> channels_ MR_GUARDED_BY(mutex_);
+  Channels channels_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

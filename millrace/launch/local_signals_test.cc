@@ -36,7 +36,7 @@ TEST_CASE("a signal that is taken tells who sent it") {
   CHECK(to_text(*signal).starts_with(
       str_cat("SIGTERM (signal 15), sent by process ", getpid(), " (")));
   CHECK(signal->sender.find("launch") != std::string::npos);
-  CHECK(to_text({SIGINT, ""}) == "SIGINT (signal 2)");
+  CHECK(to_text(TakenSignal{SIGINT, ""}) == "SIGINT (signal 2)");
 }
 
 }  // namespace

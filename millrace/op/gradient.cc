@@ -11,6 +11,11 @@ Result<Tensor> scalar_of(DType dtype, double value) {
   MR_ASSIGN(Tensor made, Tensor::zeros(dtype, {}));
   Status status = invalid(dtype_name(dtype), " has no numbers");
   visit_dtype(dtype, [&]<class T>(std::type_identity<T>) {
+    // Of types that are only their bits, zero alone is known.
+    if (dtype_of<T> != dtype) {
+      if (is_plain(dtype) && value == 0) status = Status();
+      return;
+    }
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
       made.mutable_flat<T>()[0] = T(static_cast<float>(value));
     } else if constexpr (std::is_same_v<T, std::complex<float>> ||

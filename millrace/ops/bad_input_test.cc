@@ -2,6 +2,7 @@
 // crash. The words are TensorFlow's where its clients look for them.
 #include <doctest/doctest.h>
 
+#include "millrace/op/gradient.h"
 #include "millrace/ops/all.h"
 #include "millrace/ops/testing/op_bench.h"
 
@@ -112,6 +113,76 @@ TEST_CASE("rows of no elements that are too many to be numbered are refused") {
   CHECK(message("UniqueV2", {*Tensor::zeros(DType::f32, {many, 0}), ints({0})}) != "");
   CHECK(message("GatherNd",
                 {*Tensor::zeros(DType::f32, {0}), *Tensor::zeros(DType::i32, {many, 0})}) != "");
+}
+
+TEST_CASE("rows of no elements are not walked along, however many they are") {
+  const int64_t many = int64_t{1} << 60;
+  const Tensor none = *Tensor::zeros(DType::f32, {many, 0});
+  const Tensor no_images = *Tensor::zeros(DType::f32, {0, 1, 2, 1});
+  CHECK(message("ArgMax", {none, one(0)}) == "");
+  CHECK(message("BiasAddGrad", {none}) == "");
+  CHECK(message("CumulativeLogsumexp", {none, one(0)}) == "");
+  CHECK(message("RandomShuffle", {none}) == "");
+  CHECK(message("QuantizeAndDequantizeV4",
+                {*Tensor::zeros(DType::f32, {0, 1 << 20}), *Tensor::zeros(DType::f32, {1 << 20}),
+                 *Tensor::zeros(DType::f32, {1 << 20})},
+                {{"axis", int64_t{1}}}) == "");
+  for (const char* op : {"ResizeNearestNeighbor", "ResizeBilinear", "ResizeArea"})
+    CHECK(message(op, {no_images, ints({2, INT32_MAX})}) == "");
+  CHECK(message("CropAndResize",
+                {*Tensor::zeros(DType::f32, {1, 3, 2, 0}), Tensor::of<float>({1, 4}, {0, 0, 1, 1}),
+                 ints({0}), ints({1, INT32_MAX})}) == "");
+}
+
+TEST_CASE("types that are only their bits have no truth, but a zero") {
+  const Tensor bits = *Tensor::zeros(DType::qi8, {});
+  CHECK(message("ToBool", {bits}) == "ToBool 'node': a qint8 is neither true nor false");
+  CHECK(scalar_of(DType::qi8, 0).value() == bits);
+  CHECK(scalar_of(DType::qi8, 1).status().message() == "qint8 has no numbers");
+}
+
+TEST_CASE("counts that the types of a node contradict are refused") {
+  const Tensor bytes = Tensor::vector<std::string>({""});
+  const Tensor key = Tensor::scalar<std::string>("a");
+  const std::vector<DType> two = {DType::f32, DType::i64};
+  CHECK(message("ParseExample", {bytes, bytes, key},
+                {{"Nsparse", 1},
+                 {"Ndense", 0},
+                 {"sparse_types", two},
+                 {"Tdense", std::vector<DType>{}},
+                 {"dense_shapes", std::vector<PartialShape>{}}}) ==
+        "Nsparse is 1, but sparse_types has 2 types");
+  CHECK(message("ParseSingleExample", {key},
+                {{"num_sparse", 1},
+                 {"sparse_keys", std::vector<std::string>{}},
+                 {"dense_keys", std::vector<std::string>{}},
+                 {"sparse_types", two},
+                 {"Tdense", std::vector<DType>{}},
+                 {"dense_shapes", std::vector<PartialShape>{}}}) ==
+        "num_sparse is 1, but sparse_types has 2 types");
+}
+
+TEST_CASE("reserved ids that no memory holds, and datasets that are several, are refused") {
+  CHECK(message("FixedUnigramCandidateSampler", {Tensor::of<int64_t>({1, 1}, {0})},
+                {{"num_true", 1},
+                 {"num_sampled", 1},
+                 {"unique", false},
+                 {"range_max", INT64_MAX},
+                 {"num_reserved_ids", INT64_MAX},
+                 {"unigrams", std::vector<float>{1}}}) ==
+        "range_max is 9223372036854775807, but 9223372036854775807 reserved ids and 1 weights "
+        "were given");
+  for (const char* op : {"WrapDatasetVariant", "UnwrapDatasetVariant"}) {
+    CHECK(message(op, {Tensor::allocate(DType::variant, {1}).value()}) ==
+          "Dataset tensor must be a scalar of dtype DT_VARIANT, not of shape [1]");
+  }
+}
+
+TEST_CASE("bytes of the other order are turned round in every element") {
+  const Tensor text = Tensor::vector<std::string>({std::string("\1\0\2\0\3", 5)});
+  const auto made = run_op(all_ops(), "DecodePaddedRaw", {text, one(6)},
+                           {{"out_type", DType::i16}, {"little_endian", false}});
+  CHECK(made.value()[0] == Tensor::of<int16_t>({1, 3}, {256, 512, 768}));
 }
 
 TEST_CASE("arithmetic that has no result says so, and what overflows wraps around") {

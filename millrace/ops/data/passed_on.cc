@@ -142,7 +142,12 @@ Result<Tensor> options_of(KernelContext& context) {
   return Tensor::scalar(dataset->options());
 }
 
-Result<Tensor> same_variant(KernelContext& context) { return context.take_input(0); }
+Result<Tensor> same_variant(KernelContext& context) {
+  if (!context.input(0).shape().is_scalar())
+    return invalid("Dataset tensor must be a scalar of dtype DT_VARIANT, not of shape ",
+                   context.input(0).shape().to_string());
+  return context.take_input(0);
+}
 
 }  // namespace
 

@@ -43,6 +43,8 @@ Result<Tensor> run_to_bool(KernelContext& context) {
   bool has_truth = true;
   if (input.shape().rank() == 0) {
     visit_dtype(input.dtype(), [&]<class T>(std::type_identity<T>) {
+      has_truth = dtype_of<T> == input.dtype();  // others are only their bits
+      if (!has_truth) return;
       if constexpr (std::is_same_v<T, std::string>) {
         is_true = !input.item<T>().empty();
       } else if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Half>) {

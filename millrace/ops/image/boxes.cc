@@ -303,6 +303,7 @@ Result<Tensor> crop_and_resize(KernelContext& context, const Cropping& cropping,
   MR_ASSIGN(const Shape crops_shape,
             Shape::create(std::array{boxes_shape.dim(0), size[0], size[1], channels}));
   MR_ASSIGN(Tensor output, context.allocate(0, crops_shape));
+  if (output.num_elements() == 0) return output;  // of any number of rows
   const auto boxes = context.input(1).flat<float>();
   const auto which = context.input(2).flat<int32_t>();
   float* to = output.mutable_flat<float>().data();

@@ -98,6 +98,7 @@ Result<Tensor> resize(KernelContext& context, MakeTaps make_taps, const Centers&
   MR_ASSIGN(const Shape shape, Shape::create(std::array{sizes.batch, sizes.new_rows,
                                                         sizes.new_columns, sizes.channels}));
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
+  if (output.num_elements() == 0) return output;  // no image: sizes may be any
   const Taps vertical = make_taps(sizes.vertical(centers.align_corners, centers.half_pixels));
   const Taps horizontal = make_taps(sizes.horizontal(centers.align_corners, centers.half_pixels));
   const auto* image = static_cast<const char*>(images.data());
@@ -163,6 +164,7 @@ Result<Tensor> spread(KernelContext& context, MakeTaps make_taps, const Centers&
   const Resize sizes{before.dim(0), before.dim(1), before.dim(2),
                      before.dim(3), after.dim(1),  after.dim(2)};
   MR_ASSIGN(Tensor output, Tensor::zeros(context.output_dtype(0), before));
+  if (output.num_elements() == 0) return output;  // no image: sizes may be any
   const Taps vertical = make_taps(sizes.vertical(centers.align_corners, centers.half_pixels));
   const Taps horizontal = make_taps(sizes.horizontal(centers.align_corners, centers.half_pixels));
   char* image = static_cast<char*>(output.mutable_data());
@@ -191,6 +193,7 @@ Result<Tensor> resize_nearest(KernelContext& context, const Centers& centers) {
   MR_ASSIGN(const Shape shape, Shape::create(std::array{sizes.batch, sizes.new_rows,
                                                         sizes.new_columns, sizes.channels}));
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
+  if (output.num_elements() == 0) return output;  // no image: sizes may be any
   const auto rows = nearest_places(sizes.vertical(centers.align_corners, centers.half_pixels));
   const auto columns = nearest_places(sizes.horizontal(centers.align_corners, centers.half_pixels));
   const size_t pixel = static_cast<size_t>(sizes.channels) * dtype_size(images.dtype());
@@ -231,6 +234,7 @@ Result<Tensor> nearest_gradient(KernelContext& context, const Centers& centers, 
   MR_ASSIGN(const Shape shape,
             Shape::create(std::array{sizes.batch, sizes.rows, sizes.columns, sizes.channels}));
   MR_ASSIGN(Tensor output, Tensor::zeros(context.output_dtype(0), shape));
+  if (output.num_elements() == 0) return output;  // no image: sizes may be any
   const auto rows = nearest_places(sizes.vertical(centers.align_corners, centers.half_pixels));
   const auto columns = nearest_places(sizes.horizontal(centers.align_corners, centers.half_pixels));
   const size_t pixel = static_cast<size_t>(sizes.channels) * dtype_size(grads.dtype());

@@ -88,6 +88,7 @@ Status quantize_loop(const QuantizeInputs& in, const QuantizeOptions& options, T
   using M = cpu::Math<T>;
   const std::span<const T> x = in.input.flat<T>();
   const std::span<T> y = out.mutable_flat<T>();
+  if (options.axis >= 0 && x.empty()) return {};  // of any number of slices
   const bool by_slice = options.axis >= 0;
   const AlongAxis along = by_slice ? AlongAxis(in.input.shape(), static_cast<int>(options.axis))
                                    : AlongAxis(Shape{1, in.input.num_elements()}, 0);
@@ -205,7 +206,7 @@ Status quantize_gradient(KernelContext& context, QuantizeGradLoop loop, int64_t 
   MR_ASSIGN(Tensor by_input, context.allocate(0, in.input.shape()));
   const AlongAxis along = axis >= 0 ? AlongAxis(in.input.shape(), static_cast<int>(axis))
                                     : AlongAxis(Shape{1, in.input.num_elements()}, 0);
-  loop(arriving, in, along, by_input);
+  if (by_input.num_elements() > 0) loop(arriving, in, along, by_input);
   MR_ASSIGN(Tensor by_min, Tensor::zeros(arriving.dtype(), in.min.shape()));
   MR_ASSIGN(Tensor by_max, Tensor::zeros(arriving.dtype(), in.max.shape()));
   context.set_output(0, std::move(by_input));

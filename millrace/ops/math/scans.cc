@@ -97,6 +97,8 @@ Result<Tensor> arg_best(KernelContext& context, BestIndices find) {
   MR_ASSIGN(const PartialShape shape,
             cpu::reduced_shape(input.shape(), {&removed, 1}, cpu::KeepDims::no));
   const Shape output_shape = *shape.to_shape();
+  // Without elements there may still be any number of rows.
+  if (output_shape.num_elements() == 0) return Tensor::zeros(context.output_dtype(0), output_shape);
   std::vector<int64_t> indices(static_cast<size_t>(output_shape.num_elements()));
   const AlongAxis along(input.shape(), axis);
   MR_TRY(share_range(context, along.outer, along.length * along.inner,
@@ -197,6 +199,7 @@ Result<Tensor> scan(KernelContext& context, ScanLoop loop, bool exclusive, bool 
   }
   MR_ASSIGN(const int axis, resolve_axis(wanted, rank, "axis"));
   MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
+  if (output.num_elements() == 0) return output;  // of any number of rows
   MR_TRY(loop(input.data(), output.mutable_data(), AlongAxis(input.shape(), axis),
               {.exclusive = exclusive, .reverse = reverse}, CancelProbe(context)));
   return output;

@@ -91,6 +91,9 @@ Status channel_sums(const Tensor& of, const Channels& channels, Tensor& sums, Ca
 
 Result<Tensor> bias_add_grad(KernelContext& context, ChannelSums loop, const std::string& format) {
   MR_ASSIGN(const Channels channels, channels_of(context.input(0).shape(), format));
+  // Without elements there may still be any number of rows.
+  if (context.input(0).num_elements() == 0)
+    return Tensor::zeros(context.output_dtype(0), {channels.count});
   MR_ASSIGN(Tensor sums, context.allocate(0, {channels.count}));
   CancelProbe probe(context);
   MR_TRY(loop(context.input(0), channels, sums, probe));

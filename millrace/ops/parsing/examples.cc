@@ -12,6 +12,15 @@
 namespace millrace {
 namespace {
 
+// Inputs and outputs are counted by one attribute and typed by another; both must say the same.
+Status check_count(const AttrView& attrs, std::string_view name, size_t types,
+                   std::string_view of) {
+  if (attrs.find(name) == nullptr) return {};
+  MR_ASSIGN(const int64_t said, attrs.integer(name));
+  if (said == static_cast<int64_t>(types)) return {};
+  return invalid(name, " is ", said, ", but ", of, " has ", types, " types");
+}
+
 // Which outputs and attributes a node has, whose keys come as inputs or as attributes.
 struct ExampleNode {
   std::vector<DType> list_types, ragged_types, split_types, dense_types;
@@ -28,6 +37,9 @@ struct ExampleNode {
       if (node.ragged_types.size() != node.split_types.size())
         return invalid("len(ragged_value_types) != len(ragged_split_types)");
     }
+    MR_TRY(check_count(attrs, "Nsparse", node.list_types.size(), "sparse_types"));
+    MR_TRY(check_count(attrs, "num_sparse", node.list_types.size(), "sparse_types"));
+    MR_TRY(check_count(attrs, "Ndense", node.dense_types.size(), "Tdense"));
     if (node.dense_shapes.size() != node.dense_types.size()) {
       return invalid("len(dense_keys) != len(dense_shapes): ", node.dense_types.size(), " vs. ",
                      node.dense_shapes.size());

@@ -46,9 +46,15 @@ Result<Tensor> decode_padded(KernelContext& context, bool little_endian) {
   CancelProbe probe(context);
   for (const std::string& text : input.flat<std::string>()) {
     std::memcpy(to, text.data(), std::min(length, text.size()));
-    for (size_t at = 0; at < length && !is_ours; at += size) std::reverse(to + at, to + at + size);
+    const auto elements = static_cast<int64_t>(length / size);
+    if (!is_ours && size > 1) {
+      MR_TRY(probe.in_pieces(elements, [&](int64_t begin, int64_t count) {
+        char* element = to + begin * static_cast<int64_t>(size);
+        for (int64_t i = 0; i < count; ++i, element += size) std::reverse(element, element + size);
+      }));
+    }
     to += length;
-    if (!probe.go_on(static_cast<int64_t>(1 + length / 16))) return probe.status();
+    if (!probe.go_on(1 + elements / 16)) return probe.status();
   }
   return made;
 }

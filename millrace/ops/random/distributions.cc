@@ -225,6 +225,7 @@ Status draw_classes(const Tensor& logits, int64_t samples, PhiloxBlocks blocks, 
 }
 
 Result<Tensor> shuffled_rows(KernelContext& context, const Tensor& value, PhiloxBlocks blocks) {
+  if (value.num_elements() == 0) return value;  // of any number of rows
   const auto number = static_cast<size_t>(value.shape().dim(0));
   std::vector<int64_t> rows(number);
   std::iota(rows.begin(), rows.end(), int64_t{0});

@@ -20,6 +20,9 @@
 namespace millrace {
 namespace {
 
+// More than any vocabulary has, and little enough to be kept.
+constexpr int64_t kMostWords = int64_t{1} << 28;
+
 // Weights of words, which a file or an attribute gives.
 struct Unigrams {
   std::string file;
@@ -30,6 +33,13 @@ struct Unigrams {
 
   // `files` may be null for weights that are given.
   Result<std::unique_ptr<RangeSampler>> load(Files* files) const {
+    // A number that an attribute claims is no reason to take memory.
+    const int64_t most = file.empty() ? static_cast<int64_t>(given.size()) : kMostWords;
+    if (reserved / shards > range || range - reserved / shards > most + 1 || range > kMostWords) {
+      return invalid("range_max is ", range, ", but ", reserved, " reserved ids and ",
+                     file.empty() ? str_cat(most, " weights were given")
+                                  : str_cat("at most ", kMostWords, " words are possible"));
+    }
     std::vector<float> weights;
     float total = 0;
     int64_t word = 0;

@@ -2,17 +2,19 @@
 
     . build/env.sh && python3 tests/cluster/chaos.py --seconds 60 --mode sync
 
-Every task that is killed is started again, as a launcher does. What was done, and when, is printed, with the
-seed that repeats it. `Chaos` says what must hold at the end: the loss has fallen, each task ended well or by
-a signal of ours, whoever lived through the death of a ps said why its session was lost, no step was lost in
-silence, and nobody is left.
+`millrace run` starts every task that is killed again. What was done, and when, is printed, with the seed
+that repeats it. `Chaos` says what must hold at the end: the loss has fallen, nobody ended but by a signal of
+ours, the launcher told of each such end, whoever lived through the death of a ps said why its session was
+lost, no step was lost in silence, the job ended well, and nobody is left.
 """
 
 import argparse
+import os
 import pathlib
 import random
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,15 +23,18 @@ if __name__ == "__main__":
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from bounds import DEADLINE, ROOT  # noqa: E402
-from started_tasks import Cluster  # noqa: E402
+from launched_job import LaunchedJob  # noqa: E402
 
 PROGRAM = ROOT / "tests" / "cluster" / "trainer.py"
 MODES = {
     "async": [],
     "sync": ["--sync"],
     "lockstep": ["--lockstep"],
+    "bounded": ["--bounded", "3"],
     "all-reduce": ["--all-reduce"],
 }
+WORKERS = 3
+RESTART = "{budget: 1000, pause: 100ms, longest_pause: 500ms}"
 
 
 class Broken(AssertionError):
@@ -37,10 +42,10 @@ class Broken(AssertionError):
 
 
 class Life:
-    """One process of a task, from its start to its end."""
+    """What became of one attempt of a task."""
 
-    def __init__(self, name, task):
-        self.name, self.task = name, task
+    def __init__(self, attempt):
+        self.name, self.attempt = attempt.task, attempt
         self.killed = False
         self.losses_of_ps = 0  # how often the ps was killed while this trained
         self.new_chiefs = 0  # and the chief, who restores the checkpoint for all when it is back
@@ -48,41 +53,46 @@ class Life:
     def steps(self):
         return [
             (int(step), float(loss))
-            for step, loss in re.findall(r"^step (\d+) loss (\S+)", self.task.output(), re.M)
+            for step, loss in re.findall(r"^step (\d+) loss (\S+)", self.attempt.output(), re.M)
         ]
 
 
 class Chaos:
-    """A training job and what befalls it."""
+    """A training job and what befalls it: so many strikes, with steps between them, or for so long."""
 
-    def __init__(self, folder, mode, seconds, seed, say=print):
+    def __init__(self, folder, mode, seed, strikes=None, seconds=None, say=print):
         self._random = random.Random(seed)
         self._say = say
-        self._seconds = seconds
+        self._strikes, self._seconds = strikes, seconds
         ps = {} if mode == "all-reduce" else {"ps": 1}
-        self._cluster = Cluster(folder, {**ps, "worker": 3})
+        roles = {**ps, "worker": WORKERS}
+        self._names = [(role, i) for role, count in roles.items() for i in range(count)]
         self._until = folder / "finished"
-        self._command = [sys.executable, PROGRAM, "--until", self._until]
-        self._command += ["--checkpoints", folder / "checkpoints", *MODES[mode]]
-        self._lives = {}  # by task
+        command = [sys.executable, PROGRAM, "--until", self._until]
+        command += ["--checkpoints", folder / "checkpoints", *MODES[mode]]
+        lines = [f"  {role}: {{count: {n}, restart: {RESTART}}}" for role, n in roles.items()]
+        text = "\n".join(["roles:", *lines, "until: worker", ""])
+        say(f"chaos of {mode}, seed {seed}")
+        self._began = time.monotonic()
+        self._job = LaunchedJob(folder, text, command)
+        self._lives = {name: Life(self._job.attempt(name, 1)) for name in self._names}  # by task
         self._past = []
-        say(f"chaos of {mode} for {seconds} s, seed {seed}")
 
     def run(self):
         """The losses of the first and the last step. Raises Broken."""
-        self._began = time.monotonic()
-        for name in self._cluster.names():
-            self._start(name)
         try:
             return self._run()
         finally:
-            self._cluster.stop()
+            self._job.stop()
 
     def _run(self):
         self._wait(self._all_train, "all to train")
         # Whoever came first began with what nobody had changed.
         first = max(life.steps()[0][1] for life in self._workers())
-        end = time.monotonic() + self._seconds
+        for _ in range(self._strikes or 0):
+            self._wait_for_steps(self._random.randrange(20))
+            self._strike()
+        end = time.monotonic() + (self._seconds or 0.0)
         while time.monotonic() < end:
             self._pause(self._random.uniform(0.5, 2.5))
             self._strike()
@@ -97,18 +107,17 @@ class Chaos:
         self._check_resets()
         return first, last
 
-    def _start(self, name):
-        self._lives[name] = Life(name, self._cluster.start(*name, self._command))
-
     def _strike(self):
-        name = self._random.choice(self._cluster.names())
+        name = self._random.choice(self._names)
         life = self._lives[name]
-        if self._random.random() < 0.4:
-            rest = self._random.uniform(0.1, 1.0)
+        stops = self._random.random() < 0.4
+        rest = self._random.uniform(0.1, 1.0)
+        pid = self._job.wait_for_process(life.attempt)
+        if stops:
             self._say(f"{self._now()} stops {name[0]}:{name[1]} for {rest:.1f} s")
-            life.task.signal(signal.SIGSTOP)
+            os.kill(pid, signal.SIGSTOP)
             self._pause(rest)
-            life.task.signal(signal.SIGCONT)
+            os.kill(pid, signal.SIGCONT)
             return
         self._say(f"{self._now()} kills {name[0]}:{name[1]}")
         life.killed = True
@@ -118,11 +127,11 @@ class Chaos:
         if name[0] == "ps":
             for other in self._lives.values():
                 other.losses_of_ps += bool(other.name != name and other.steps())
-        life.task.signal(signal.SIGKILL)
-        life.task.wait()
+        os.kill(pid, signal.SIGKILL)
         self._past.append(life)
-        self._pause(self._random.uniform(0.0, 0.5))
-        self._start(name)
+        self._lives[name] = Life(self._job.attempt(name, life.attempt.number + 1))
+        # A chief that is still to come restores the checkpoint in the life that begins now.
+        self._lives[name].new_chiefs += not self._lives["worker", 0].steps()
 
     def _pause(self, seconds):
         end = time.monotonic() + seconds
@@ -133,10 +142,10 @@ class Chaos:
     def _look(self):
         """Nobody may end but by our hand."""
         for life in self._lives.values():
-            if not life.killed and life.task.process.poll() is not None:
-                raise Broken(
-                    f"{life.name} has ended with {life.task.process.poll()}:\n{self._story(life)}"
-                )
+            if self._job.has_begun(self._job.attempt(life.name, life.attempt.number + 1)):
+                raise Broken(f"{life.name} has ended, and not by us:\n{self._story(life)}")
+        if self._job.process.poll() is not None:
+            raise Broken(f"the job has ended:\n{self._job.output()}")
 
     def _wait(self, condition, what):
         end = time.monotonic() + DEADLINE
@@ -146,6 +155,15 @@ class Chaos:
                 stories = "\n".join(self._story(life) for life in self._lives.values())
                 raise Broken(f"{self._now()} waited in vain for {what}:\n{stories}")
             time.sleep(0.05)
+
+    def _wait_for_steps(self, count):
+        """Until one of the workers has gone so many further; others may be coming back meanwhile."""
+        before = [(life, len(life.steps())) for life in self._workers()]
+
+        def gone():
+            return max(len(life.steps()) - steps for life, steps in before)
+
+        self._wait(lambda: gone() >= count, f"{count} steps")
 
     def _workers(self):
         return [life for life in self._lives.values() if life.name[0] == "worker"]
@@ -161,23 +179,23 @@ class Chaos:
 
     def _finish(self):
         self._until.touch()
-        end = time.monotonic() + DEADLINE
-        for life in self._workers():
-            while life.task.process.poll() is None:
-                if time.monotonic() > end:
-                    raise Broken(f"{life.name} does not end:\n{self._story(life)}")
-                time.sleep(0.02)
-            if life.task.process.returncode != 0:
-                raise Broken(f"{life.name} ended badly:\n{self._story(life)}")
-        for life in self._lives.values():
-            if life.name[0] != "ps":
-                continue
-            life.task.signal(signal.SIGTERM)
-            life.task.wait()
+        try:
+            code = self._job.process.wait(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            stories = "\n".join(self._story(life) for life in self._lives.values())
+            raise Broken(f"the job does not end:\n{self._job.output()}\n{stories}") from None
+        told = self._job.output()
+        restarts = len(re.findall(r"SIGKILL \(signal 9\).*; starts again", told))
+        if code != 0 or restarts != len(self._past):
+            raise Broken(f"{len(self._past)} tasks were killed; the job ended with {code}:\n{told}")
+        if self._past and f" with {restarts} restart" not in told.splitlines()[-1]:
+            raise Broken(f"{restarts} restarts are not in the last line:\n{told}")
+        if left := self._job.left_behind():
+            raise Broken(f"processes are left: {left}\n{told}")
 
     def _check_explanations(self):
         for life in [*self._past, *self._lives.values()]:
-            told = life.task.output().count("the session was lost: ")
+            told = life.attempt.output().count("the session was lost: ")
             # One word may do for two deaths in a row; a task that was killed itself may not get to it.
             if life.losses_of_ps and not told and not life.killed:
                 raise Broken(f"{life.name} lost its ps and did not say so:\n{self._story(life)}")
@@ -186,7 +204,7 @@ class Chaos:
         """Global steps go down only where a line between them says why, or a chief came back."""
         for life in [*self._past, *self._lives.values()]:
             reached, explained, chiefs = -1, False, life.new_chiefs
-            for line in life.task.output().splitlines():
+            for line in life.attempt.output().splitlines():
                 explained |= "the session was lost: " in line or "Restoring parameters" in line
                 found = re.match(r"step (\d+) loss", line)
                 if not found:
@@ -198,7 +216,7 @@ class Chaos:
                 reached, explained = int(found.group(1)), False
 
     def _story(self, life):
-        lines = life.task.output().splitlines()
+        lines = life.attempt.output().splitlines()
         return f"--- {life.name}, {len(life.steps())} steps\n" + "\n".join(lines[-25:])
 
     def _now(self):
@@ -213,7 +231,8 @@ def main():
     options = parser.parse_args()
     seed = random.randrange(1 << 30) if options.seed is None else options.seed
     with tempfile.TemporaryDirectory() as folder:
-        first, last = Chaos(pathlib.Path(folder), options.mode, options.seconds, seed).run()
+        folder = pathlib.Path(folder)
+        first, last = Chaos(folder, options.mode, seed, seconds=options.seconds).run()
     print(f"the loss was {first} and is {last}")
 
 

@@ -19,17 +19,24 @@ def squared_error():
     return tf.reduce_mean(tf.square(weight * x + bias - (2.0 * x - 1.0)))
 
 
-def build(workers):
-    """(what trains, the loss, the optimizer).
+def build(workers, index, staleness):
+    """(what trains, the loss, the hooks).
 
-    `workers`: how many train in step with each other; 0 for each on its own.
+    `workers`: how many train in step with each other, or at most `staleness` steps apart if that is given; 0 for
+    each on its own.
     """
     loss = squared_error()
     step = tf.train.get_or_create_global_step()
     optimizer = tf.train.GradientDescentOptimizer(0.05)
-    if workers:
+    if staleness is not None:
+        optimizer = tf.train.BoundedStalenessOptimizer(optimizer, workers, index, staleness)
+    elif workers:
         optimizer = tf.train.SyncReplicasOptimizer(optimizer, workers)
-    return optimizer.minimize(loss, global_step=step), loss, optimizer
+    train = optimizer.minimize(loss, global_step=step)
+    if not workers:
+        return train, loss, []
+    is_chief = [] if staleness is not None else [index == 0]
+    return train, loss, [optimizer.make_session_run_hook(*is_chief)]
 
 
 def train_as_equals(config, server, options):
@@ -99,6 +106,7 @@ def main():
     parser.add_argument("--until", required=True, help="trains until this file is there")
     parser.add_argument("--checkpoints", help="a folder for checkpoints")
     parser.add_argument("--sync", action="store_true", help="all workers in step with each other")
+    parser.add_argument("--bounded", type=int, help="no more steps than so many ahead of others")
     parser.add_argument("--all-reduce", action="store_true", help="without ps, by all-reduce")
     parser.add_argument("--lockstep", action="store_true", help="in step, by LockstepOptimizer")
     options = parser.parse_args()
@@ -118,10 +126,10 @@ def main():
         cluster=config["cluster"], worker_device=f"/job:worker/task:{index}"
     )
     with tf.device(setter):
-        workers = len(config["cluster"]["worker"]) if options.sync else 0
-        train, loss, optimizer = build(workers)
+        together = options.sync or options.bounded is not None
+        workers = len(config["cluster"]["worker"]) if together else 0
+        train, loss, hooks = build(workers, index, options.bounded)
     is_chief = index == 0
-    hooks = [optimizer.make_session_run_hook(is_chief)] if options.sync else []
     with tf.train.MonitoredTrainingSession(
         server.target,
         is_chief=is_chief,

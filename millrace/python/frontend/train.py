@@ -69,6 +69,7 @@ from millrace._saving.saver_def import SaverDef
 from millrace._summaries.file_writer import summary_iterator
 from millrace._supervised.all_reduce import AllReduceOptimizer
 from millrace._supervised.basic_loop import basic_train_loop
+from millrace._supervised.bounded_staleness import BoundedStalenessOptimizer
 from millrace._supervised.hook import (
     SessionRunArgs,
     SessionRunContext,

@@ -18,6 +18,7 @@ from millrace._ops.arrays import identity, zeros_like
 from millrace._ops.reductions import reduce_sum
 from millrace._state.accumulators import ConditionalAccumulator
 from millrace._state.variables import ResourceVariable
+from millrace._supervised.shared_numbers import SharedNumbers
 from millrace._train.optimizer import Optimizer
 from millrace._values import dtypes
 
@@ -100,7 +101,7 @@ class LockstepOptimizer(Optimizer):
             for accumulator, (gradient, variable) in zip(accumulators, pairs):
                 with colocate_with(variable):
                     given.append(accumulator.apply_grad(convert(gradient), self._own_step))
-            with device(global_step.device or None), colocate_with(self._numbers):
+            with device(global_step.device or None), colocate_with(self._numbers.handle):
                 come = self._come_to_step(given)
                 with control_dependencies([come]):
                     now = self._step()
@@ -138,15 +139,11 @@ class LockstepOptimizer(Optimizer):
     def _make_state(self, global_step):
         """What all workers share, beside the global step; and the step that this one is in."""
         with get_default_graph().device(global_step.device or None):
-            # A table and accumulators begin with the ps and end with it, and no checkpoint turns them
-            # back: a chief that restores the variables leaves the count of steps as it is.
-            self._numbers = gen_ops.mutable_hash_table_v2(
-                key_dtype=dtypes.int64,
-                value_dtype=dtypes.int64,
-                shared_name=f"{self._name}/numbers",
-            )
+            # Numbers and accumulators begin with the ps and end with it: a chief that restores the
+            # variables leaves the count of steps as it is.
+            self._numbers = SharedNumbers(f"{self._name}/numbers")
             late = [self._key_of_late(replica) for replica in range(self._num_replicas)]
-            self.dropped = reduce_sum(self._number(late, 0))
+            self.dropped = reduce_sum(self._numbers.get(late, 0))
             self._mutexes = [
                 gen_ops.mutex_v2(shared_name=f"{self._name}/mutex_{turn}") for turn in range(2)
             ]
@@ -172,16 +169,8 @@ class LockstepOptimizer(Optimizer):
     def _key_of_late(self, replica):
         return 1 + self._num_replicas + replica
 
-    def _number(self, keys, default):
-        return gen_ops.lookup_table_find_v2(
-            self._numbers, convert(keys, dtypes.int64), convert(default, dtypes.int64)
-        )
-
-    def _set_number(self, key, value):
-        return gen_ops.lookup_table_insert_v2(self._numbers, convert(key, dtypes.int64), value)
-
     def _step(self):
-        return self._number(0, 0)
+        return self._numbers.get(0, 0)
 
     def _come_to_step(self, given):
         """An Operation: the gradients are there, and whoever waits for them is told."""
@@ -189,11 +178,11 @@ class LockstepOptimizer(Optimizer):
             self._seen = identity(self._own_step.read_value())
             is_late = cast(gen_ops.less(self._seen, self._step()), dtypes.int64)
             key = self._key_of_late(self._replica)
-            late = self._number(key, 0) + is_late
+            late = self._numbers.get(key, 0) + is_late
         with control_dependencies(
             [
-                self._set_number(key, late),
-                self._set_number(self._key_of_come(self._replica), self._seen),
+                self._numbers.set(key, late),
+                self._numbers.set(self._key_of_come(self._replica), self._seen),
             ]
         ):
             return self._signals.apply_grad(1.0, _ANY_STEP)
@@ -204,7 +193,7 @@ class LockstepOptimizer(Optimizer):
         def too_few(turn):
             with control_dependencies([turn]):
                 replicas = [self._key_of_come(replica) for replica in range(self._num_replicas)]
-                come = gen_ops.greater_equal(self._number(replicas, -1), self._seen)
+                come = gen_ops.greater_equal(self._numbers.get(replicas, -1), self._seen)
             return gen_ops.less(reduce_sum(cast(come, dtypes.int32)), self._wanted)
 
         def wait(turn):
@@ -231,8 +220,8 @@ class LockstepOptimizer(Optimizer):
         following = self._seen + 1
         with control_dependencies([update]):
             moved = [accumulator.set_global_step(following) for accumulator in accumulators]
-        with control_dependencies(moved), colocate_with(self._numbers):
-            with control_dependencies([self._set_number(0, following)]):
+        with control_dependencies(moved), colocate_with(self._numbers.handle):
+            with control_dependencies([self._numbers.set(0, following)]):
                 return identity(following)
 
     def get_slot(self, *args, **kwargs):

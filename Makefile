@@ -1,12 +1,12 @@
 # The commands of this repository; each is a thin line over cmake or a script in tools/.
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench check format clean
+.PHONY: help build test test-managers demo bench check format clean
 
 JOBS ?= $(shell nproc)
 export JOBS
 
 help: ## show this
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
 
 build: ## install what is missing and build into build/
 	@tools/setup
@@ -16,6 +16,10 @@ build: ## install what is missing and build into build/
 
 test: build ## build, then run every C++ and Python test
 	@tools/test
+
+test-managers: build ## jobs on a real Kubernetes; builds it once, 15 to 20 minutes of processor time
+	@tools/setup managers
+	@tools/test_managers
 
 demo: build ## count words on a cluster of four processes (TEXTS=folder for your own)
 	@tools/demo

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "millrace/base/random.h"
 #include "millrace/bin/job_flags.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/launch/job_file.h"
@@ -41,7 +42,10 @@ struct ExplainFlags {
 };
 
 Result<std::string> describe_kubernetes(const JobSpec& job) {
-  MR_ASSIGN(const auto manifests, kubernetes_manifests(job));
+  const auto random = make_random();
+  KubernetesDraw draw;
+  for (int i = 0; i < 2; ++i) str_append(&draw.token, random->next());
+  MR_ASSIGN(const auto manifests, kubernetes_manifests(job, draw));
   return to_yaml_file(manifests);
 }
 

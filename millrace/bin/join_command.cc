@@ -17,6 +17,7 @@
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/run_config.h"
 #include "millrace/cluster/tf_config.h"
+#include "millrace/launch/local_attendant.h"
 #include "millrace/launch/local_join.h"
 #include "millrace/launch/placeholders.h"
 #include "millrace/launch/reach.h"
@@ -48,6 +49,8 @@ struct JoinFlags {
   std::string supervisor;
   std::string host;
   std::string timeout = "10m";
+  std::vector<std::string> until;
+  std::string grace = "5s";
   std::string job;
   int index = 0;
 };
@@ -115,15 +118,37 @@ Result<TfConfig> prepared(const JoinFlags& flags) {
   return config;
 }
 
+// Stays with the program, so that this task ends with the others.
+int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string> command) {
+  const Result<std::chrono::milliseconds> grace = parse_duration(flags.grace);
+  if (!grace.ok()) return complain("join", grace.status().with("--grace"));
+  const char* token = std::getenv(kTokenVariable);
+  const char* record_file = std::getenv(kReportFileVariable);
+  AttendedTask task{.cluster = config.cluster,
+                    .task = {flags.job, 0, flags.index},
+                    .until = flags.until,
+                    .token = token == nullptr ? "" : token,
+                    .command = std::move(command),
+                    .grace = *grace,
+                    .record_file = record_file == nullptr ? "" : record_file};
+  unsetenv(kTokenVariable);
+  return attend(task, Clock::real());
+}
+
 int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   if (command.empty() || command[0].empty())
     return complain("join", invalid("no command; write it after '--'"));
+  if (!flags.until.empty() && !flags.supervisor.empty())
+    return complain("join",
+                    invalid("--until: with --at, the supervisor ends the tasks; leave it out"));
   const Result<TfConfig> config = prepared(flags);
   if (!config.ok()) return complain("join", config.status());
   setenv(kTaskVariable, to_json(*config, JsonLayout::one_line).c_str(), 1);
   // Python would keep its lines to itself until the end, as it writes to no terminal.
   setenv("PYTHONUNBUFFERED", "1", 0);
-  return become(with_placeholders(command, config->cluster, {flags.job, 0, flags.index}));
+  std::vector<std::string> words =
+      with_placeholders(command, config->cluster, {flags.job, 0, flags.index});
+  return flags.until.empty() ? become(words) : stay(flags, *config, std::move(words));
 }
 
 }  // namespace
@@ -140,6 +165,16 @@ void add_join(CLI::App& app, Invocation& invocation) {
                    "With --at: by which name or address the others find this task")
       ->type_name("HOST");
   verb->add_option("--timeout", flags->timeout, "With --at: how long to wait for the others")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  verb->add_option(
+          "--until", flags->until,
+          "With --cluster: stay with COMMAND, tell the other tasks how it ended, and end it "
+          "when all tasks of these jobs have succeeded or any task has failed")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb->add_option("--grace", flags->grace, "With --until: from SIGTERM to SIGKILL")
       ->type_name("DURATION")
       ->capture_default_str();
   verb->add_option("--job", flags->job, "Which job of it")->type_name("NAME")->required();

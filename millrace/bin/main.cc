@@ -26,12 +26,17 @@ int main_of(int argc, char** argv) {
   add_check(app, invocation);
   add_config(app, invocation);
   add_explain(app, invocation);
-  add_join(app, invocation);
   add_inspect(app, invocation);
+  add_join(app, invocation);
+  add_list(app, invocation);
+  add_logs(app, invocation);
   add_ops(app, invocation);
   add_serve(app, invocation);
   add_status(app, invocation);
+  add_stop(app, invocation);
+  add_submit(app, invocation);
   add_version(app, invocation);
+  add_wait(app, invocation);
   auto is_named = [&](CLI::App* verb) { return verb->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     std::cerr << "millrace: no verb '" << argv[1] << "'; millrace --help lists them\n";

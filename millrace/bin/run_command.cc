@@ -11,6 +11,7 @@
 
 #include "millrace/base/random.h"
 #include "millrace/bin/job_flags.h"
+#include "millrace/bin/places.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/launch/local_run.h"
@@ -35,6 +36,7 @@ Examples:
   millrace run --job ps=1 --job worker=4 --log-dir logs --timeout 2h -- python3 train.py --steps 1000
   millrace run --job ps=1 --job worker=4 --restart ps=100 --restart worker=100 -- python3 train.py
   millrace run --job worker=2 --release-ports -- ./a_program_that_binds_its_port_itself
+  millrace run --on k8s word_count.yaml                   submit it there, follow it to its end
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 the command line makes no sense, 130 interrupted.)";
 
@@ -47,6 +49,7 @@ struct RunFlags {
   int first_port = 0;
   bool release_ports = false;
   bool dry_run = false;
+  SubmitFlags submitted;
 };
 
 Result<JobSpec> local_job_of(const RunFlags& flags, const std::vector<std::string>& extras,
@@ -69,7 +72,8 @@ std::string host_name() {
 Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job) {
   if (flags.where == "local") return std::optional<Reach>();
   if (flags.where != "srun")
-    return invalid("--on ", flags.where, ": there are local, and srun in an allocation of Slurm");
+    return invalid("--on ", flags.where, ": there are local, srun in an allocation of Slurm, and ",
+                   place_names());
   if (std::getenv("SLURM_JOB_ID") == nullptr)
     return invalid(
         "--on srun: this is no allocation of Slurm; ask for one with salloc, or with "
@@ -87,8 +91,26 @@ std::string new_token() {
   return token;
 }
 
+// In a place that keeps the job: submitted, and followed to its end.
+int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
+                 const std::vector<std::string>& command) {
+  if (flags.dry_run)
+    return complain("run", invalid("--dry-run: millrace explain --on ", flags.where,
+                                   " shows what would be submitted"));
+  if (!flags.host.empty() || flags.first_port != 0 || flags.release_ports)
+    return complain("run", invalid("--host, --ports and --release-ports are of this machine; "
+                                   "leave them out with --on ",
+                                   flags.where));
+  const Result<JobSpec> job = job_of(flags.job, extras, command);
+  if (!job.ok()) return complain("run", job.status());
+  PlaceFlags place = flags.submitted.place;
+  place.where = flags.where;
+  return run_there(*job, place, flags.submitted, flags.log_directory);
+}
+
 int run(const RunFlags& flags, const std::vector<std::string>& extras,
         const std::vector<std::string>& command) {
+  if (is_place(flags.where)) return run_in_place(flags, extras, command);
   Result<JobSpec> job = local_job_of(flags, extras, command);
   if (!job.ok()) return complain("run", job.status());
   Result<std::optional<Reach>> reach = reach_of(flags, *job);
@@ -120,7 +142,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   verb->add_option("--log-dir", flags->log_directory, "Also write DIR/map_0.log and so on")
       ->type_name("DIR");
   verb->add_option("--on", flags->where,
-                   "Where the tasks run: local, or srun in an allocation of Slurm")
+                   "Where the tasks run: local, srun in an allocation of Slurm, or k8s")
       ->type_name("PLACE")
       ->capture_default_str();
   verb->add_option("--host", flags->host,
@@ -133,6 +155,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   verb->add_flag(
       "--release-ports", flags->release_ports,
       "Free each port just before its task starts: for programs that bind it themselves");
+  add_submit_flags(*verb, flags->submitted);
   verb->add_flag("--dry-run", flags->dry_run, "Print what would be started, and start nothing");
   verb->callback([flags, verb, &invocation] {
     invocation.run = [flags, verb, &invocation] {

@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "millrace/base/random.h"
+#include "millrace/bin/places.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/cluster/environment.h"
@@ -21,16 +23,20 @@ constexpr const char* kStatusFooter =
 missing; steps that run, with the tensors that they wait for and from whom. The tasks are those of the
 command line, else of --cluster, else of TF_CONFIG.
 
+With --on: shows a job that was submitted there, its tasks, what they wait for, and how they ended.
+
 Examples:
   millrace status localhost:2222 localhost:2223
   millrace status --cluster cluster.json
+  millrace status word-count --on k8s
 
-Exit codes: 0 all have answered, 1 some have not, 2 the command line makes no sense.)";
+Exit codes: 0 all have answered or the job is shown, 1 some have not, or there is no such job, 2 the command line makes no sense.)";
 
 struct StatusFlags {
   std::vector<std::string> addresses;
   std::string cluster_file;
   int timeout_seconds = 5;
+  PlaceFlags place;
 };
 
 // A task to ask: its name as far as it is known, and where it is.
@@ -71,7 +77,20 @@ Result<std::vector<Asked>> tasks_of(const StatusFlags& flags) {
   return tasks;
 }
 
+int status_there(const StatusFlags& flags) {
+  if (flags.addresses.size() != 1 || !flags.cluster_file.empty())
+    return complain("status", invalid("name one job that was submitted to ", flags.place.where));
+  const auto random = make_random();
+  const auto place = place_of(flags.place, *random, Clock::real());
+  if (!place.ok()) return complain("status", place.status());
+  const Result<JobSight> sight = (*place)->look(flags.addresses[0]);
+  if (!sight.ok()) return complain("status", sight.status());
+  std::cout << render(*sight);
+  return kDone;
+}
+
 int status(const StatusFlags& flags) {
+  if (!flags.place.where.empty()) return status_there(flags);
   Result<std::vector<Asked>> tasks = tasks_of(flags);
   if (!tasks.ok()) return complain("status", tasks.status());
   const auto runtime = Runtime::create();
@@ -96,7 +115,9 @@ void add_status(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<StatusFlags>();
   CLI::App* verb = app.add_subcommand("status", "Ask tasks that run what they wait for");
   verb->footer(kStatusFooter);
-  verb->add_option("ADDRESS", flags->addresses, "Where tasks listen")->type_name("HOST:PORT...");
+  verb->add_option("ADDRESS", flags->addresses, "Where tasks listen; with --on, a job's name")
+      ->type_name("HOST:PORT...");
+  add_place_flags(*verb, flags->place);
   verb->add_option(kClusterFlags, flags->cluster_file, "JSON: a cluster, or a whole TF_CONFIG")
       ->type_name("FILE");
   verb->add_option("--timeout", flags->timeout_seconds, "Seconds that a task may take (5)")

@@ -35,12 +35,17 @@ void add_run(CLI::App& app, Invocation& invocation);
 void add_check(CLI::App& app, Invocation& invocation);
 void add_config(CLI::App& app, Invocation& invocation);
 void add_explain(CLI::App& app, Invocation& invocation);
-void add_join(CLI::App& app, Invocation& invocation);
 void add_inspect(CLI::App& app, Invocation& invocation);
+void add_join(CLI::App& app, Invocation& invocation);
+void add_list(CLI::App& app, Invocation& invocation);
+void add_logs(CLI::App& app, Invocation& invocation);
 void add_ops(CLI::App& app, Invocation& invocation);
 void add_serve(CLI::App& app, Invocation& invocation);
 void add_status(CLI::App& app, Invocation& invocation);
+void add_stop(CLI::App& app, Invocation& invocation);
+void add_submit(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
+void add_wait(CLI::App& app, Invocation& invocation);
 
 // Prints "millrace VERB: message" to standard error. Returns kMisused for INVALID_ARGUMENT, kFailed
 // for anything else.

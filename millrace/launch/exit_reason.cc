@@ -112,6 +112,8 @@ ExitReason classify(const ExitFacts& given, SentSignal sent) {
   if (facts.lost && sent == SentSignal::none)
     return with_last_words(ExitKind::lost,
                            str_cat("lost: its keeper was killed by ", signal_text(SIGKILL)), facts);
+  if (!facts.taken_away.empty() && sent == SentSignal::none)
+    return {.kind = ExitKind::killed, .text = facts.taken_away};
   if (facts.signal) return classify_signal(*facts.signal, sent, facts);
   return classify_code(facts.code.value_or(0), sent, facts);
 }

@@ -29,6 +29,9 @@ struct ExitFacts {
   std::optional<int> code = std::nullopt;  // exactly one of code, signal and start_error is set
   std::optional<int> signal = std::nullopt;
   std::string start_error = {};
+  // Why the manager of its machine took the task away, beside its code: "evicted: …". Empty: it did
+  // not.
+  std::string taken_away = {};
   // The system killed some process for want of memory while this task ran.
   bool out_of_memory_kill = false;
   // What watched over it is gone, and took it along: `signal` is what that does to it.

@@ -10,6 +10,7 @@
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/tf_config.h"
+#include "millrace/launch/reach.h"
 #include "millrace/launch/yaml_text.h"
 
 namespace millrace {
@@ -24,10 +25,12 @@ constexpr const char* kClusterFile = "cluster.json";
 // Kubernetes shows the last lines of this file as the reason of a pod's end.
 constexpr const char* kTerminationLog = "/dev/termination-log";
 
+constexpr const char* kTokenKey = "token";
+
 Json labels_of_job(const JobSpec& job) {
   return {{"app.kubernetes.io/name", "millrace"},
-          {"app.kubernetes.io/instance", job.name},
-          {"app.kubernetes.io/managed-by", "millrace"}};
+          {kInstanceLabel, job.name},
+          {kManagedByLabel, "millrace"}};
 }
 
 Json labels_of_role(const JobSpec& job, const RoleSpec& role) {
@@ -71,6 +74,15 @@ Result<Json> config_map_of(const JobSpec& job) {
               {"data", {{kClusterFile, to_json(config, JsonLayout::one_line)}}}};
 }
 
+std::string secret_name(const JobSpec& job) { return job.name + "-token"; }
+
+Json secret_of(const JobSpec& job, const KubernetesDraw& draw) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Secret"},
+          {"metadata", {{"name", secret_name(job)}, {"labels", labels_of_job(job)}}},
+          {"stringData", {{kTokenKey, draw.token}}}};
+}
+
 // Kubernetes replaces $(NAME) in commands and variables; what the job wrote stays as it is.
 std::string literal(const std::string& text) {
   std::string escaped;
@@ -84,8 +96,11 @@ std::string literal(const std::string& text) {
 
 Json command_line(const JobSpec& job, const RoleSpec& role) {
   Json words = {"millrace", "join",    "--cluster", str_cat(kClusterDirectory, "/", kClusterFile),
-                "--job",    role.name, "--index",   "$(JOB_COMPLETION_INDEX)",
-                "--"};
+                "--job",    role.name, "--index",   "$(JOB_COMPLETION_INDEX)"};
+  std::string until;
+  for (const std::string& name : deciding_roles(job))
+    str_append(&until, until.empty() ? "" : ",", name);
+  words.insert(words.end(), {"--until", until, "--grace", str_cat(job.grace.count(), "ms"), "--"});
   for (const std::string& word : command_of(job, role)) words.push_back(literal(word));
   return words;
 }
@@ -104,6 +119,9 @@ Json variables_of(const JobSpec& job, const RoleSpec& role) {
   add("PYTHONUNBUFFERED", "1");
   add(kReportFileVariable, kTerminationLog);
   for (const auto& [name, value] : environment_of(job, role)) add(name, literal(value));
+  variables.push_back(
+      {{"name", kTokenVariable},
+       {"valueFrom", {{"secretKeyRef", {{"name", secret_name(job)}, {"key", kTokenKey}}}}}});
   return variables;
 }
 
@@ -180,19 +198,35 @@ Json job_of(const JobSpec& job, const RoleSpec& role) {
   Json spec = {{"completionMode", "Indexed"},
                {"completions", role.count},
                {"parallelism", role.count},
-               // A task that fails has failed: no second one starts with empty variables.
-               {"backoffLimit", 0},
+               // A task that fails has failed: no second one starts with empty variables. The
+               // others end by themselves, so that what they wrote is still there.
+               {"backoffLimitPerIndex", 0},
                // Never two pods with one index, not even while the first one is ending.
                {"podReplacementPolicy", "Failed"},
                {"ttlSecondsAfterFinished", ceil<seconds>(job.keep).count()}};
   if (job.time_limit) spec["activeDeadlineSeconds"] = ceil<seconds>(*job.time_limit).count();
   const Json labels = labels_of_role(job, role);
   spec["template"] = {{"metadata", {{"labels", labels}}}, {"spec", pod_of(job, role)}};
-  return {
-      {"apiVersion", "batch/v1"},
-      {"kind", "Job"},
-      {"metadata", {{"name", str_cat(job.name, "-", dns_name_of(role.name))}, {"labels", labels}}},
-      {"spec", std::move(spec)}};
+  const std::vector<std::string> deciding = deciding_roles(job);
+  const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
+  const Json annotations = {{kRoleAnnotation, role.name},
+                            {kOrderAnnotation, std::to_string(&role - job.roles.data())},
+                            {kDecidesAnnotation, decides ? "true" : "false"},
+                            {kGraceAnnotation, std::to_string(job.grace.count())}};
+  return {{"apiVersion", "batch/v1"},
+          {"kind", "Job"},
+          {"metadata",
+           {{"name", str_cat(job.name, "-", dns_name_of(role.name))},
+            {"labels", labels},
+            {"annotations", annotations}}},
+          {"spec", std::move(spec)}};
+}
+
+// Pods too: they are to be found when their Job has gone already.
+void label_run(Json& manifest, const std::string& run) {
+  manifest["metadata"]["labels"][kRunLabel] = run;
+  if (manifest["kind"] == "Job")
+    manifest["spec"]["template"]["metadata"]["labels"][kRunLabel] = run;
 }
 
 Status check_for_kubernetes(const JobSpec& job) {
@@ -232,13 +266,23 @@ Status check_for_kubernetes(const JobSpec& job) {
 
 }  // namespace
 
-Result<std::vector<Json>> kubernetes_manifests(const JobSpec& job) {
+Result<std::vector<Json>> kubernetes_manifests(const JobSpec& job, const KubernetesDraw& draw) {
   MR_TRY(check_for_kubernetes(job));
   std::vector<Json> manifests = {service_of(job)};
   MR_ASSIGN(Json cluster, config_map_of(job));
   manifests.push_back(std::move(cluster));
+  manifests.push_back(secret_of(job, draw));
   for (const RoleSpec& role : job.roles) manifests.push_back(job_of(job, role));
+  if (!draw.run.empty())
+    for (Json& manifest : manifests) label_run(manifest, draw.run);
   return manifests;
+}
+
+const Json& head_of(const std::vector<Json>& manifests) {
+  return *std::ranges::find_if(manifests, [](const Json& manifest) {
+    return manifest["kind"] == "Job" &&
+           manifest["metadata"]["annotations"][kDecidesAnnotation] == "true";
+  });
 }
 
 std::string to_yaml_file(const std::vector<Json>& manifests) {

@@ -2,11 +2,14 @@
 //
 //   Service   NAME            headless: makes the names by which the tasks find each other
 //   ConfigMap NAME-cluster    the cluster, once for all: cluster.json
+//   Secret    NAME-token      by which the job's tasks know each other's farewells
 //   Job       NAME-ROLE       one per role, indexed: pod I is task I, as NAME-ROLE-I.NAME
 //
 // A pod knows its role and its index; `millrace join` puts them together with the cluster into
-// TF_CONFIG and becomes the program. So the image holds the program and the `millrace` command. The
-// pods pass the Pod Security Standard "restricted".
+// TF_CONFIG and starts the program. It stays with it, and when the roles of `until` have succeeded,
+// or a task has failed, the tasks tell each other and end: no controller, and no right in the
+// cluster, is needed for that. So the image holds the program and the `millrace` command. The pods
+// pass the Pod Security Standard "restricted".
 //
 // Pure. Which namespace, which cluster and who applies them is not said here.
 #pragma once
@@ -21,10 +24,30 @@
 
 namespace millrace {
 
+// What is drawn anew for each submission of a job.
+struct KubernetesDraw {
+  std::string token = {};  // nobody guesses it
+  std::string run = {};    // a label of all objects; empty: none
+};
+
+// What the objects carry for those who look at them again (sight.h).
+inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr const char* kInstanceLabel = "app.kubernetes.io/instance";
+inline constexpr const char* kRunLabel = "millrace-run";
+inline constexpr const char* kRoleAnnotation = "millrace/role";
+inline constexpr const char* kOrderAnnotation = "millrace/order";
+inline constexpr const char* kDecidesAnnotation = "millrace/decides";
+inline constexpr const char* kGraceAnnotation = "millrace/grace";
+
 // In the order in which they are to be made. The job passes check() and has a name. Errors:
 // INVALID_ARGUMENT for a job without an image, for roles whose names become one in DNS, for what
 // pods can't have (a fixed port, volumes by path).
-Result<std::vector<nlohmann::ordered_json>> kubernetes_manifests(const JobSpec& job);
+Result<std::vector<nlohmann::ordered_json>> kubernetes_manifests(const JobSpec& job,
+                                                                 const KubernetesDraw& draw);
+
+// Of these objects, the Job of a role whose success is the job's: the rest is to be owned by it, so
+// that all goes when it goes.
+const nlohmann::ordered_json& head_of(const std::vector<nlohmann::ordered_json>& manifests);
 
 // The objects as one file that `kubectl apply -f` takes.
 std::string to_yaml_file(const std::vector<nlohmann::ordered_json>& manifests);

@@ -11,6 +11,8 @@
 namespace millrace {
 namespace {
 
+const KubernetesDraw kDraw{.token = "secret"};
+
 JobSpec counting_words() {
   return {.name = "words",
           .roles = {{"files", 1}, {"map", 2}},
@@ -28,18 +30,19 @@ std::string content(const std::string& path) {
 TEST_CASE("the job of testdata/training.job.yaml becomes the objects of testdata/training.yaml") {
   const JobSpec job =
       parse_job_file(content("testdata/training.job.yaml"), "training.job.yaml").value();
-  CHECK(to_yaml_file(kubernetes_manifests(job).value()) == content("testdata/training.yaml"));
+  CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()) ==
+        content("testdata/training.yaml"));
 }
 
 TEST_CASE("every task has the name under which the others look for it") {
-  const auto manifests = kubernetes_manifests(counting_words()).value();
-  REQUIRE(manifests.size() == 4);
+  const auto manifests = kubernetes_manifests(counting_words(), kDraw).value();
+  REQUIRE(manifests.size() == 5);
   CHECK(manifests[1]["data"]["cluster.json"] ==
         R"({"cluster":{"files":["words-files-0.words:2222"],)"
         R"("map":["words-map-0.words:2222","words-map-1.words:2222"]}})");
   // Kubernetes calls pod I of an indexed Job by the Job's name and I, below the subdomain.
-  CHECK(manifests[3]["metadata"]["name"] == "words-map");
-  CHECK(manifests[3]["spec"]["template"]["spec"]["subdomain"] == "words");
+  CHECK(manifests[4]["metadata"]["name"] == "words-map");
+  CHECK(manifests[4]["spec"]["template"]["spec"]["subdomain"] == "words");
   CHECK(manifests[0]["metadata"]["name"] == "words");
 }
 
@@ -47,16 +50,18 @@ TEST_CASE("what Kubernetes would replace in the job's words stays as it was writ
   JobSpec job = counting_words();
   job.command = {"sh", "-c", "echo $(HOME) $$ $x"};
   job.environment = {{"A", "$(B)"}};
-  const auto manifests = kubernetes_manifests(job).value();
-  const auto& container = manifests[2]["spec"]["template"]["spec"]["containers"][0];
+  const auto manifests = kubernetes_manifests(job, kDraw).value();
+  const auto& container = manifests[3]["spec"]["template"]["spec"]["containers"][0];
   CHECK(container["command"].back() == "echo $$(HOME) $$$ $x");
-  CHECK(container["env"].back()["value"] == "$$(B)");
+  const auto& variables = container["env"];
+  CHECK(variables[variables.size() - 2] ==
+        nlohmann::ordered_json{{"name", "A"}, {"value", "$$(B)"}});
 }
 
 TEST_CASE("two thousand tasks stay far below what the cluster's store takes") {
   JobSpec job = counting_words();
   job.roles[1].count = 2000;
-  CHECK(to_yaml_file(kubernetes_manifests(job).value()).size() < 256'000);
+  CHECK(to_yaml_file(kubernetes_manifests(job, kDraw).value()).size() < 256'000);
 }
 
 TEST_CASE("a job that pods can't run is told why") {
@@ -79,7 +84,7 @@ TEST_CASE("a job that pods can't run is told why") {
        }) {
     JobSpec job = counting_words();
     row.spoil(job);
-    const Status status = kubernetes_manifests(job).status();
+    const Status status = kubernetes_manifests(job, kDraw).status();
     CHECK(status.code() == Code::invalid_argument);
     CAPTURE(status.message());
     CHECK_MESSAGE(status.message().find(row.told) != std::string::npos, row.told);
@@ -90,10 +95,24 @@ TEST_CASE("a variable that job and role both set stands once, as the role has it
   JobSpec job = counting_words();
   job.environment = {{"A", "of the job"}};
   job.roles[0].environment = {{"A", "of the role"}};
-  const std::string text = to_yaml_file(kubernetes_manifests(job).value());
+  const std::string text = to_yaml_file(kubernetes_manifests(job, kDraw).value());
   const std::string of_first_role = text.substr(0, text.rfind("kind: Job"));
   CHECK(of_first_role.find("of the role") != std::string::npos);
   CHECK(of_first_role.find("of the job") == std::string::npos);
+}
+
+TEST_CASE("tasks know whose success ends them, and the token by which they believe it") {
+  JobSpec job = counting_words();
+  job.until = {"map"};
+  const auto manifests = kubernetes_manifests(job, {.token = "t", .run = "r"}).value();
+  CHECK(manifests[2]["stringData"]["token"] == "t");
+  for (const auto& manifest : manifests) CHECK(manifest["metadata"]["labels"][kRunLabel] == "r");
+  CHECK(manifests[3]["spec"]["template"]["metadata"]["labels"][kRunLabel] == "r");
+  const auto& command = manifests[3]["spec"]["template"]["spec"]["containers"][0]["command"];
+  CHECK(command[8] == "--until");
+  CHECK(command[9] == "map");
+  CHECK(head_of(manifests)["metadata"]["name"] == "words-map");
+  CHECK(manifests[3]["metadata"]["annotations"][kDecidesAnnotation] == "false");
 }
 
 TEST_CASE("a role's name becomes one of DNS") {

@@ -1,0 +1,57 @@
+// The places where jobs run on when the command that submitted them has ended, as one list, and the
+// flags that say which. A place that joins (launch/job_place.h) is one entry in places.cc.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "millrace/base/clock.h"
+#include "millrace/base/random.h"
+#include "millrace/base/result.h"
+#include "millrace/launch/job.h"
+#include "millrace/launch/job_place.h"
+
+namespace CLI {
+class App;
+}
+
+namespace millrace {
+
+// As they stand on the command line.
+struct PlaceFlags {
+  std::string where;  // empty: not said
+  std::string context;
+  std::string name_space;
+};
+
+// --on and what goes with it; `flags` outlives the parsing.
+void add_place_flags(CLI::App& verb, PlaceFlags& flags);
+// The same without --on, for a verb that has one of its own.
+void add_place_details(CLI::App& verb, PlaceFlags& flags);
+
+// What submitting takes beside the job.
+struct SubmitFlags {
+  PlaceFlags place;
+  std::string name;
+  std::string image;
+  std::string patience = "1m";
+};
+// Without --on.
+void add_submit_flags(CLI::App& verb, SubmitFlags& flags);
+
+bool is_place(std::string_view name);
+// "k8s": for messages.
+std::string place_names();
+
+// Errors: INVALID_ARGUMENT for a place that there isn't, or none.
+Result<std::unique_ptr<JobPlace>> place_of(const PlaceFlags& flags, Random& random,
+                                           const Clock& clock);
+
+// The job with what the flags say of it; without a name it gets one.
+JobSpec submitted_job(JobSpec job, const SubmitFlags& flags, Random& random);
+
+// Submits the job, shows what its tasks write, and returns when it is over: with its exit code.
+int run_there(const JobSpec& job, const PlaceFlags& place, const SubmitFlags& flags,
+              const std::string& log_directory);
+
+}  // namespace millrace

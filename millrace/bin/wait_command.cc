@@ -1,0 +1,67 @@
+// Part of verbs.h: `millrace wait`.
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "millrace/bin/places.h"
+#include "millrace/bin/verbs.h"
+#include "millrace/launch/follow_job.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kWaitFooter =
+    R"(Waits until a submitted job has ended, and tells how each of its tasks did. Tasks that are no longer
+needed and did not hear of it are ended.
+
+Examples:
+  millrace wait word-count --on k8s
+  millrace wait word-count --on k8s --timeout 10m
+
+Exit codes: 0 the job succeeded, 1 it failed, or can't be asked about, 2 the command line makes no sense,
+124 it has not ended in time, 130 interrupted: the job goes on.)";
+
+constexpr int kTooLate = 124;
+constexpr int kInterruptedHere = 130;
+
+struct WaitFlags {
+  std::string job;
+  PlaceFlags place;
+  std::string timeout;
+};
+
+Result<FollowedJob> waited(const WaitFlags& flags, Random& random) {
+  MR_ASSIGN(const auto place, place_of(flags.place, random, Clock::real()));
+  FollowOptions options{.output = FollowOptions::Output::hidden};
+  if (!flags.timeout.empty()) {
+    MR_ASSIGN(options.time_limit, parse_duration(flags.timeout).with("--timeout"));
+  }
+  return follow_job(*place, flags.job, options, Clock::real());
+}
+
+int wait(const WaitFlags& flags) {
+  const auto random = make_random();
+  const Result<FollowedJob> followed = waited(flags, *random);
+  if (!followed.ok()) return complain("wait", followed.status());
+  if (followed->why == FollowedJob::Why::over) {
+    std::cout << render(followed->sight.report) << std::flush;
+    return exit_code(followed->sight);
+  }
+  std::cerr << "millrace: " << sentence(followed->sight) << "\n";
+  return followed->why == FollowedJob::Why::time_limit ? kTooLate : kInterruptedHere;
+}
+
+}  // namespace
+
+void add_wait(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<WaitFlags>();
+  CLI::App* verb = app.add_subcommand("wait", "Wait until a submitted job has ended");
+  verb->footer(kWaitFooter);
+  verb->add_option("JOB", flags->job, "The job's name")->type_name("")->required();
+  add_place_flags(*verb, flags->place);
+  verb->add_option("--timeout", flags->timeout, "How long at most")->type_name("DURATION");
+  verb->callback([flags, &invocation] { invocation.run = [flags] { return wait(*flags); }; });
+}
+
+}  // namespace millrace

@@ -1,0 +1,72 @@
+// What the tasks of a job say to each other when one has ended, where nobody supervises all of
+// them: parameter servers and queues end when the workers have, and all end when one has failed.
+//
+//   {"millrace_farewell": 1, "token": "…", "task": "map:1", "end": "succeeded"}
+//
+// One line over a connection of its own, from the attendant of a task (local_attendant.h) to those
+// of the others. Pure: lines in, decisions out; no socket, no clock. What a task tells before it is
+// killed with its whole machine is nothing: then whoever watches the job ends the rest.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/cluster/cluster_spec.h"
+
+namespace millrace {
+
+// No farewell is longer.
+inline constexpr size_t kLongestFarewell = 1024;
+
+enum class FarewellEnd { succeeded, failed };
+
+struct Farewell {
+  std::string token = {};
+  std::string task = {};  // "map:1"
+  FarewellEnd end = FarewellEnd::succeeded;
+};
+
+// One line, with its end.
+std::string to_line(const Farewell& farewell);
+// Nothing for a line that is none.
+std::optional<Farewell> parse_farewell(std::string_view line);
+
+// Words of a task's end that the launcher brought about, in the file of its record:
+//
+//   {"millrace_stop": 1, "why": "job finished"}
+std::string stop_line(std::string_view why);
+std::optional<std::string> parse_stop_line(std::string_view line);
+
+// Why tasks end that others wait no longer for.
+inline constexpr std::string_view kJobFinished = "job finished";
+
+// What one task makes of the ends of the others. Single-threaded.
+class Farewells {
+ public:
+  // `until`: the roles whose success is the job's.
+  Farewells(const ClusterSpec& cluster, const TaskName& self, const std::vector<std::string>& until,
+            std::string token);
+
+  // Who has to hear how this task ended. Those whose success counts go on when others succeed.
+  std::vector<TaskName> to_tell(FarewellEnd end) const;
+  Farewell own(FarewellEnd end) const;
+
+  // Why this task is to end now, if it is: "job finished", "map:1 failed". Lines of strangers, and
+  // of tasks that the job has not, change nothing.
+  std::optional<std::string> heard(std::string_view line);
+
+ private:
+  bool decides(const std::string& role) const;
+
+  const TaskName self_;
+  const std::set<std::string, std::less<>> until_;
+  const std::string token_;
+  std::vector<TaskName> others_;
+  std::set<std::string, std::less<>> names_;    // of the others
+  std::set<std::string, std::less<>> awaited_;  // whose success has not been heard of
+};
+
+}  // namespace millrace

@@ -1,0 +1,45 @@
+// A place that keeps jobs after the command that brought them has ended: Kubernetes, Slurm. What
+// `submit`, `status`, `logs`, `wait`, `stop` and `list` need of it, and nothing else: how a job is
+// followed and what people are shown is the same for all of them (follow_job.h, job_sight.h).
+//
+// Every call ends: in a time limit, after a bounded number of tries. Errors are for people: what
+// could not be done, why, and what to do. Not thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "millrace/base/result.h"
+#include "millrace/launch/job.h"
+#include "millrace/launch/job_sight.h"
+
+namespace millrace {
+
+class JobPlace {
+ public:
+  virtual ~JobPlace() = default;
+
+  // The job has a name and passes check(). When it fails, nothing of the job is left there. Errors:
+  // INVALID_ARGUMENT for what the place can't run; ALREADY_EXISTS for a name that a job there has.
+  virtual Status submit(const JobSpec& job) = 0;
+
+  // Errors: NOT_FOUND if there is no such job.
+  virtual Result<JobSight> look(const std::string& name) = 0;
+
+  // The jobs that are there, ended ones too, as long as they are kept.
+  virtual Result<std::vector<JobSight>> list() = 0;
+
+  // Ends the tasks, if there are any left, and removes all that the place has of the job. OK only
+  // when the place says that it is gone. Errors: NOT_FOUND.
+  virtual Status remove(const std::string& name) = 0;
+
+  // Ends the tasks that are left of a job whose end is decided, and keeps the job.
+  virtual Status end_rest(const std::string& name) = 0;
+
+  // The command whose output is what the attempt has written so far or, if it follows, until it
+  // ends.
+  enum class Follow { no, yes };
+  virtual std::vector<std::string> output_command(const TaskSight& task, Follow follow) = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,50 @@
+#include "millrace/launch/kubernetes/faults.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+TEST_CASE("what kubectl says becomes a code that tells whether to try again, and words that help") {
+  struct Row {
+    const char* said;
+    Code code;
+    const char* told;
+  };
+  for (const Row& row : {
+           Row{"The connection to the server 10.77.0.10:6443 was refused - did you specify the "
+               "right host or port?",
+               Code::unavailable, "does not answer"},
+           Row{"Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout",
+               Code::unavailable, "i/o timeout"},
+           Row{"Error from server (TooManyRequests): the server is busy", Code::unavailable,
+               "busy"},
+           Row{"E1122 memcache.go:265] couldn't get current server API group list\n"
+               "error: You must be logged in to the server (Unauthorized)",
+               Code::unauthenticated, "log in again"},
+           Row{"The connection to the server localhost:8080 was refused - did you specify the "
+               "right host or port?",
+               Code::failed_precondition, "knows no cluster"},
+           Row{"error: context \"nowhere\" does not exist", Code::unknown, "nowhere"},
+           Row{"Error from server (Forbidden): error when creating \"STDIN\": jobs.batch is "
+               "forbidden: User \"guest\" cannot create resource \"jobs\" in API group \"batch\" "
+               "in the namespace \"default\"",
+               Code::permission_denied, "User \"guest\" cannot create"},
+           Row{"Error from server (Forbidden): error when creating \"STDIN\": pods \"a\" is "
+               "forbidden: exceeded quota: small, requested: count/jobs.batch=1",
+               Code::resource_exhausted, "quota is too small"},
+           Row{"Error from server (AlreadyExists): error when creating \"STDIN\": services "
+               "\"words\" already exists",
+               Code::already_exists, "services \"words\" already exists"},
+           Row{"Error from server (NotFound): namespaces \"x\" not found", Code::not_found,
+               "namespaces \"x\""},
+           Row{"", Code::unknown, "without a word"},
+       }) {
+    const Status status = kubectl_fault(row.said);
+    CHECK_MESSAGE(status.code() == row.code, row.said);
+    CHECK_MESSAGE(status.message().find(row.told) != std::string::npos, status.message());
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,231 @@
+#include "millrace/launch/kubernetes/kubernetes_place.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/launch/kubernetes/faults.h"
+#include "millrace/launch/kubernetes/manifests.h"
+#include "millrace/launch/kubernetes/sight.h"
+#include "millrace/launch/local_command.h"
+
+namespace millrace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Objects = std::vector<Json>;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kMostTries = 4;
+constexpr milliseconds kFirstPause{300};
+// How long the tasks' grace and the cluster's own work may take until all is gone.
+constexpr seconds kToBeGone{120};
+// All that a job may consist of.
+constexpr const char* kKinds = "jobs.batch,pods,services,configmaps,secrets";
+
+bool may_pass(const Status& status) {
+  return status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
+}
+
+void pause(milliseconds time) { poll(nullptr, 0, static_cast<int>(time.count())); }
+
+std::string selector_of(const std::string& name) {
+  return str_cat(kManagedByLabel, "=millrace,", kInstanceLabel, "=", name);
+}
+
+std::string in_hexadecimal(uint64_t number) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(number >> shift) & 15];
+  return text;
+}
+
+std::string as_list(const Objects& objects) {
+  return Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+}
+
+// kubectl writes lists, or one object after the other.
+Result<Objects> items_of(const std::string& answer) {
+  Objects objects;
+  std::istringstream stream(answer);
+  while (stream >> std::ws && !stream.eof()) {
+    // Each ends with a line of its own.
+    std::string text;
+    std::string line;
+    while (std::getline(stream, line)) {
+      str_append(&text, line, "\n");
+      if (line == "}") break;
+    }
+    Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object())
+      return unavailable("the cluster does not answer: kubectl wrote no objects");
+    if (!json.contains("items")) {
+      objects.push_back(std::move(json));
+    } else if (json["items"].is_array()) {
+      for (Json& item : json["items"]) objects.push_back(std::move(item));
+    }
+  }
+  return objects;
+}
+
+// What is to be changed of the objects, so that they go when the head goes.
+Objects owned_by(const Json& head, const Objects& made) {
+  const Json owner = {{"apiVersion", "batch/v1"},
+                      {"kind", "Job"},
+                      {"name", head["metadata"]["name"]},
+                      {"uid", head["metadata"]["uid"]}};
+  Objects changes;
+  for (const Json& object : made) {
+    if (object["metadata"]["uid"] == head["metadata"]["uid"]) continue;
+    changes.push_back({{"apiVersion", object["apiVersion"]},
+                       {"kind", object["kind"]},
+                       {"metadata",
+                        {{"name", object["metadata"]["name"]},
+                         {"namespace", object["metadata"]["namespace"]},
+                         {"ownerReferences", Json::array({owner})}}}});
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::vector<std::string> KubernetesPlace::kubectl(const std::vector<std::string>& words) const {
+  std::vector<std::string> argv = {"kubectl"};
+  if (!options_.context.empty()) argv.push_back(str_cat("--context=", options_.context));
+  if (!options_.name_space.empty()) argv.push_back(str_cat("--namespace=", options_.name_space));
+  argv.insert(argv.end(), words.begin(), words.end());
+  return argv;
+}
+
+Result<std::string> KubernetesPlace::ask(const std::vector<std::string>& words,
+                                         const std::string& input, Tries tries) {
+  milliseconds pause_before_next = kFirstPause;
+  for (int left = tries == Tries::one ? 1 : kMostTries;; --left) {
+    Result<CommandOutput> answer = run_command(kubectl(words), input, options_.time_limit, clock_);
+    if (answer.ok() && answer->code == 0) return std::move(answer->out);
+    const Status fault = answer.ok() ? kubectl_fault(answer->err) : answer.status();
+    if (fault.code() == Code::not_found && !answer.ok())
+      return failed_precondition(fault.message(), "; jobs go to Kubernetes by kubectl: install it");
+    if (left == 1 || !may_pass(fault)) return fault;
+    pause(pause_before_next);
+    pause_before_next *= 2;
+  }
+}
+
+Result<Objects> KubernetesPlace::items(const std::vector<std::string>& words) {
+  std::vector<std::string> all = words;
+  all.insert(all.end(), {"--output=json", "--request-timeout=15s"});
+  MR_ASSIGN(const std::string answer, ask(all, "", Tries::several));
+  return items_of(answer);
+}
+
+Status KubernetesPlace::submit(const JobSpec& job) {
+  const KubernetesDraw draw{
+      .token = str_cat(in_hexadecimal(random_.next()), in_hexadecimal(random_.next())),
+      .run = in_hexadecimal(random_.next())};
+  MR_ASSIGN(const Objects manifests, kubernetes_manifests(job, draw));
+  const Status made = create(manifests);
+  if (made.ok()) return {};
+  // Without a cluster or a login nothing can have been made.
+  if (made.code() == Code::failed_precondition || made.code() == Code::unauthenticated)
+    return made.with(str_cat("submitting '", job.name, "'"));
+  // Whatever came into being of this submission, and nothing of a job that has the name already.
+  const Status undone = remove_labelled(str_cat(kRunLabel, "=", draw.run));
+  if (made.code() == Code::already_exists)
+    return error(Code::already_exists, "there is a job '", job.name,
+                 "' already: choose another name, or remove that with millrace stop ", job.name,
+                 " (", made.message(), ")");
+  if (undone.ok()) return made.with(str_cat("submitting '", job.name, "'"));
+  return made.then(str_cat("; what was made of it could not be removed: ", undone.message(),
+                           "; its objects have the label ", kRunLabel, "=", draw.run));
+}
+
+Status KubernetesPlace::create(const Objects& manifests) {
+  // Once only: of a call that was not answered nobody knows what it has made.
+  MR_ASSIGN(const std::string answer,
+            ask({"create", "--filename=-", "--output=json"}, as_list(manifests), Tries::one));
+  MR_ASSIGN(const Objects made, items_of(answer));
+  const std::string head_name = head_of(manifests)["metadata"]["name"];
+  const auto head = std::ranges::find_if(made, [&](const Json& object) {
+    return object["kind"] == "Job" && object["metadata"]["name"] == head_name;
+  });
+  if (head == made.end()) return unavailable("the cluster has not made the Job ", head_name);
+  return ask({"apply", "--server-side", "--field-manager=millrace-owner", "--filename=-"},
+             as_list(owned_by(*head, made)), Tries::several)
+      .status();
+}
+
+Result<JobSight> KubernetesPlace::look(const std::string& name) {
+  if (!is_submitted_name(name))
+    return not_found("no job is called '", name, "': ", kSubmittedNameRule);
+  MR_ASSIGN(const Objects objects,
+            items({"get", "jobs.batch,pods", "--selector", selector_of(name)}));
+  MR_ASSIGN(JobSight sight, sight_of(name, objects, {}, now()));
+  if (!lacks_pods(sight) || sight.age < seconds(2)) return sight;
+  const Result<Objects> events =
+      items({"get", "events", "--field-selector=involvedObject.kind=Job,reason=FailedCreate"});
+  // Without the right to see events the job can be followed all the same.
+  if (!events.ok()) return sight;
+  return sight_of(name, objects, *events, now());
+}
+
+Result<std::vector<JobSight>> KubernetesPlace::list() {
+  MR_ASSIGN(const Objects objects,
+            items({"get", "jobs.batch,pods", "--selector", str_cat(kManagedByLabel, "=millrace")}));
+  return sights_of(objects, now());
+}
+
+Status KubernetesPlace::remove_labelled(const std::string& selector) {
+  const std::string limit = str_cat("--timeout=", kToBeGone.count(), "s");
+  // Background: the Jobs' own removal need not wait for that of their pods, which are named here.
+  std::vector<std::string> words = {"delete",
+                                    kKinds,
+                                    "--selector",
+                                    selector,
+                                    "--wait=true",
+                                    "--ignore-not-found",
+                                    "--cascade=background",
+                                    limit};
+  KubernetesPlace patient({options_.context, options_.name_space, kToBeGone + seconds(10)}, random_,
+                          clock_);
+  MR_TRY(patient.ask(words, "", Tries::several).status());
+  // Pods that a Job has made while it went.
+  for (const Clock::Time deadline = clock_.now() + kToBeGone;;) {
+    MR_ASSIGN(const Objects left, items({"get", kKinds, "--selector", selector}));
+    if (left.empty()) return {};
+    if (clock_.now() >= deadline)
+      return error(Code::deadline_exceeded, left.size(), " objects are still there, ",
+                   left[0]["kind"].dump(), " ", left[0]["metadata"]["name"].dump(), " first");
+    pause(kFirstPause);
+  }
+}
+
+Status KubernetesPlace::remove(const std::string& name) {
+  MR_TRY(look(name).status());
+  return remove_labelled(selector_of(name)).with(str_cat("removing '", name, "'"));
+}
+
+Status KubernetesPlace::end_rest(const std::string& name) {
+  MR_ASSIGN(const JobSight sight, look(name));
+  std::vector<std::string> words = {"delete", "pods", "--wait=false", "--ignore-not-found"};
+  const size_t none = words.size();
+  for (const TaskSight& task : sight.tasks)
+    if (task.stage != TaskStage::ended && !task.handle.empty()) words.push_back(task.handle);
+  if (words.size() == none) return {};
+  // An index whose pod is removed is not tried again.
+  return ask(words, "", Tries::several).status();
+}
+
+std::vector<std::string> KubernetesPlace::output_command(const TaskSight& task, Follow follow) {
+  std::vector<std::string> words = {"logs", task.handle, "--container=task"};
+  if (follow == Follow::yes) words.push_back("--follow");
+  return kubectl(words);
+}
+
+}  // namespace millrace

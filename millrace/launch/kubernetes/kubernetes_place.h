@@ -1,0 +1,56 @@
+// Kubernetes as a place for jobs: manifests.h and sight.h, with kubectl between them and the
+// cluster. kubectl brings the logins, whatever they are; it has to be on the PATH. Every call of it
+// has a time limit; what may pass (nobody answers, a slow server) is tried again a few times.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "millrace/base/clock.h"
+#include "millrace/base/random.h"
+#include "millrace/launch/job_place.h"
+
+namespace millrace {
+
+struct KubernetesOptions {
+  // Empty: what kubectl takes by itself.
+  std::string context = {};
+  std::string name_space = {};
+  // Of one call of kubectl.
+  Clock::Duration time_limit = std::chrono::seconds(30);
+};
+
+class KubernetesPlace final : public JobPlace {
+ public:
+  KubernetesPlace(KubernetesOptions options, Random& random, const Clock& clock)
+      : options_(std::move(options)), random_(random), clock_(clock) {}
+
+  Status submit(const JobSpec& job) override;
+  Result<JobSight> look(const std::string& name) override;
+  Result<std::vector<JobSight>> list() override;
+  Status remove(const std::string& name) override;
+  Status end_rest(const std::string& name) override;
+  std::vector<std::string> output_command(const TaskSight& task, Follow follow) override;
+
+ private:
+  enum class Tries { one, several };
+
+  std::vector<std::string> kubectl(const std::vector<std::string>& words) const;
+  // What kubectl writes to standard output.
+  Result<std::string> ask(const std::vector<std::string>& words, const std::string& input,
+                          Tries tries);
+  Result<std::vector<nlohmann::ordered_json>> items(const std::vector<std::string>& words);
+  Status create(const std::vector<nlohmann::ordered_json>& manifests);
+  Status remove_labelled(const std::string& selector);
+  int64_t now() const { return clock_.wall_micros() / 1'000'000; }
+
+  const KubernetesOptions options_;
+  Random& random_;
+  const Clock& clock_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,283 @@
+#include "millrace/launch/local_attendant.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "millrace/launch/descriptor.h"
+#include "millrace/launch/farewell.h"
+#include "millrace/launch/line_splitter.h"
+#include "millrace/launch/local_ports.h"
+#include "millrace/launch/local_signals.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Clock::Duration kPatienceWithCallers = seconds(10);
+constexpr Clock::Duration kTellingTime = seconds(10);
+constexpr milliseconds kBetweenCalls{300};
+constexpr size_t kMostCallers = 256;
+constexpr size_t kMostCalls = 64;
+constexpr int kCallBacklog = 1024;
+constexpr int kSignalBase = 128;
+
+void note(std::string_view text) { std::cerr << "millrace join: " << text << std::endl; }
+
+int wait_milliseconds(Clock::Time until, Clock::Time now) {
+  const auto left = duration_cast<milliseconds>(until - now).count() + 1;
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
+}
+
+// --- hearing ---
+
+// Those who call to say farewell.
+class Callers {
+ public:
+  // Without a port nothing is heard; the task runs all the same.
+  Callers() {
+    Result<HeldPort> port = HeldPort::bind("::", kFarewellPort);
+    if (!port.ok()) port = HeldPort::bind("0.0.0.0", kFarewellPort);
+    if (port.ok()) listener_ = Descriptor(fcntl(port->descriptor(), F_DUPFD_CLOEXEC, 0));
+    if (listener_.is_open() && listen(listener_.number(), kCallBacklog) == 0) {
+      fcntl(listener_.number(), F_SETFL, fcntl(listener_.number(), F_GETFL) | O_NONBLOCK);
+      return;
+    }
+    listener_.close();
+    note(str_cat("port ", kFarewellPort, " can't be had, so that this task does not hear when the ",
+                 "others end: ", port.ok() ? strerror(errno) : port.status().message()));
+  }
+
+  void add_descriptors(std::vector<pollfd>& events) const {
+    if (listener_.is_open() && callers_.size() < kMostCallers)
+      events.push_back({listener_.number(), POLLIN, 0});
+    for (const auto& [number, caller] : callers_) events.push_back({number, POLLIN, 0});
+  }
+
+  // Hands on each line that was said, without waiting.
+  template <class Sink>
+  void turn(Clock::Time now, const Sink& sink) {
+    accept_all(now);
+    for (auto it = callers_.begin(); it != callers_.end();) {
+      Caller& caller = it->second;
+      const bool is_over = now > caller.since + kPatienceWithCallers || !read(caller, sink);
+      it = is_over ? callers_.erase(it) : std::next(it);
+    }
+  }
+
+ private:
+  struct Caller {
+    Descriptor socket;
+    Clock::Time since;
+    size_t bytes = 0;
+    LineSplitter lines = {};
+  };
+
+  void accept_all(Clock::Time now) {
+    while (listener_.is_open() && callers_.size() < kMostCallers) {
+      Descriptor socket(
+          accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket.is_open()) return;
+      const int number = socket.number();
+      callers_.emplace(number, Caller{.socket = std::move(socket), .since = now});
+    }
+  }
+
+  template <class Sink>
+  static bool read(Caller& caller, const Sink& sink) {
+    std::array<char, kLongestFarewell> bytes;
+    const ssize_t size = recv(caller.socket.number(), bytes.data(), bytes.size(), 0);
+    if (size < 0) return errno == EAGAIN || errno == EINTR;
+    caller.bytes += static_cast<size_t>(size);
+    caller.lines.feed({bytes.data(), static_cast<size_t>(size)}, sink);
+    return size > 0 && caller.bytes <= kLongestFarewell;
+  }
+
+  Descriptor listener_;
+  std::map<int, Caller> callers_;
+};
+
+// --- telling ---
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+// A connection that is being made to a task's attendant; not open if it can't be.
+Descriptor call(const std::string& address) {
+  Result<HostPort> place = HostPort::parse(address);
+  if (!place.ok()) return {};
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(place->host.c_str(), std::to_string(kFarewellPort).c_str(), &hints, &found) != 0)
+    return {};
+  const Addresses list(found, &freeaddrinfo);
+  Descriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.is_open() && connect(socket.number(), found->ai_addr, found->ai_addrlen) != 0 &&
+      errno != EINPROGRESS)
+    return {};
+  return socket;
+}
+
+// Tells all of them, each until it has heard or the time is over. Ends early for a signal.
+void tell(const AttendedTask& task, const std::vector<TaskName>& whom, const std::string& line,
+          SignalWatch& signals, const Clock& clock) {
+  const Clock::Time deadline = clock.now() + kTellingTime;
+  std::vector<std::string> left;
+  for (const TaskName& other : whom)
+    if (Result<std::string> address = task.cluster.address(other); address.ok())
+      left.push_back(std::move(*address));
+  while (!left.empty() && clock.now() < deadline) {
+    std::vector<std::string> unheard;
+    for (size_t first = 0; first < left.size() && clock.now() < deadline; first += kMostCalls) {
+      const size_t last = std::min(left.size(), first + kMostCalls);
+      std::vector<Descriptor> calls;
+      std::vector<pollfd> events;
+      for (size_t i = first; i < last; ++i) {
+        calls.push_back(call(left[i]));
+        events.push_back({calls.back().number(), POLLOUT, 0});
+      }
+      // Who does not answer at once is called again.
+      const Clock::Time patience = std::min(deadline, clock.now() + seconds(1));
+      size_t open = static_cast<size_t>(
+          std::ranges::count_if(calls, [](const Descriptor& it) { return it.is_open(); }));
+      std::vector<bool> has_heard(calls.size(), false);
+      while (open > 0 && clock.now() < patience) {
+        if (poll(events.data(), events.size(), wait_milliseconds(patience, clock.now())) <= 0)
+          continue;
+        for (size_t i = 0; i < calls.size(); ++i) {
+          if (events[i].revents == 0) continue;
+          has_heard[i] = send(calls[i].number(), line.data(), line.size(), MSG_NOSIGNAL) ==
+                         static_cast<ssize_t>(line.size());
+          events[i].fd = -1;
+          --open;
+        }
+      }
+      for (size_t i = 0; i < calls.size(); ++i)
+        if (!has_heard[i]) unheard.push_back(left[first + i]);
+    }
+    left = std::move(unheard);
+    if (left.empty()) return;
+    pollfd signal{signals.descriptor(), POLLIN, 0};
+    if (poll(&signal, 1, static_cast<int>(kBetweenCalls.count())) > 0 && signals.take()) break;
+  }
+  if (!left.empty())
+    note(str_cat(left.size(), " tasks did not hear of the end: ", left[0], " ..."));
+}
+
+// --- the program ---
+
+constexpr int kCannotRunIt = 126;
+constexpr int kNoSuchCommand = 127;
+
+[[noreturn]] void become_program(const std::vector<std::string>& command) {
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  const int fault = errno;
+  note(str_cat("can't run '", command[0], "': ", strerror(fault)));
+  _exit(fault == ENOENT ? kNoSuchCommand : kCannotRunIt);
+}
+
+class Attendant {
+ public:
+  Attendant(const AttendedTask& task, const Clock& clock)
+      : task_(task), clock_(clock), farewells_(task.cluster, task.task, task.until, task.token) {}
+
+  int run() {
+    program_ = fork();
+    if (program_ == 0) become_program(task_.command);
+    if (program_ < 0) {
+      note(str_cat("no process for '", task_.command[0], "': ", strerror(errno)));
+      return 1;
+    }
+    setpgid(program_, program_);  // as it does itself: whoever is first
+    while (!status_) turn();
+    const int code =
+        WIFSIGNALED(*status_) ? kSignalBase + WTERMSIG(*status_) : WEXITSTATUS(*status_);
+    if (stopped_) return *stopped_ == kJobFinished && is_of_the_stop(code) ? 0 : code;
+    const FarewellEnd end = code == 0 ? FarewellEnd::succeeded : FarewellEnd::failed;
+    tell(task_, farewells_.to_tell(end), to_line(farewells_.own(end)), signals_, clock_);
+    return code;
+  }
+
+ private:
+  static bool is_of_the_stop(int code) {
+    return code == kSignalBase + SIGTERM || code == kSignalBase + SIGKILL;
+  }
+
+  void turn() {
+    std::vector<pollfd> events = {{signals_.descriptor(), POLLIN, 0}};
+    callers_.add_descriptors(events);
+    poll(events.data(), events.size(), kill_at_ ? wait_milliseconds(*kill_at_, clock_.now()) : -1);
+    while (std::optional<TakenSignal> signal = signals_.take())
+      if (signal->number != SIGCHLD) stop("asked to end", signal->number);
+    callers_.turn(clock_.now(), [this](std::string_view line) {
+      if (std::optional<std::string> why = farewells_.heard(line)) stop(*why, SIGTERM);
+    });
+    if (kill_at_ && clock_.now() >= *kill_at_) kill(-program_, SIGKILL);
+    reap();
+  }
+
+  void stop(const std::string& why, int signal) {
+    if (!stopped_) {
+      stopped_ = why;
+      kill_at_ = clock_.now() + task_.grace;
+      write_stop();
+    }
+    kill(-program_, signal);
+  }
+
+  void write_stop() const {
+    if (task_.record_file.empty()) return;
+    const Descriptor file(
+        open(task_.record_file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+    const std::string line = stop_line(*stopped_);
+    [[maybe_unused]] const ssize_t size = write(file.number(), line.data(), line.size());
+  }
+
+  // Orphans of the program too: they come to the first process of a container.
+  void reap() {
+    int status = 0;
+    for (pid_t pid = 1; pid > 0;) {
+      pid = waitpid(-1, &status, WNOHANG);
+      if (pid == program_) status_ = status;
+    }
+  }
+
+  const AttendedTask& task_;
+  const Clock& clock_;
+  SignalWatch signals_{SIGCHLD};
+  Callers callers_;
+  Farewells farewells_;
+  pid_t program_ = -1;
+  std::optional<int> status_;
+  std::optional<std::string> stopped_;  // why
+  std::optional<Clock::Time> kill_at_;
+};
+
+}  // namespace
+
+int attend(const AttendedTask& task, const Clock& clock) { return Attendant(task, clock).run(); }
+
+}  // namespace millrace

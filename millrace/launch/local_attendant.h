@@ -1,0 +1,36 @@
+// Stays with a task's program until it ends, where no launcher is its parent: the first process of
+// a container. Starts it as a child, hands signals on to it, reaps what it leaves behind, tells the
+// other tasks how it ended (farewell.h), and ends it when they say that it is no longer needed.
+//
+// Listens at one port of the machine, the same for all tasks: each has an address of its own.
+// Hostile peers cost little: few at once, one short line each, ten seconds. One thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/cluster/cluster_spec.h"
+#include "millrace/cluster/host_port.h"
+
+namespace millrace {
+
+// Beside the port that tasks serve at.
+inline constexpr int kFarewellPort = kConventionalPort + 1;
+
+struct AttendedTask {
+  ClusterSpec cluster = {};
+  TaskName task = {};
+  std::vector<std::string> until = {};  // roles whose success is the job's
+  std::string token = {};
+  std::vector<std::string> command = {};
+  // From SIGTERM to SIGKILL.
+  Clock::Duration grace = std::chrono::seconds(5);
+  std::string record_file = {};  // where it is noted that the task was ended; empty: nowhere
+};
+
+// The exit code: the program's; 128 and its number for a signal; 126 or 127 if it can't be run; 0
+// if it was ended because the job has finished.
+int attend(const AttendedTask& task, const Clock& clock);
+
+}  // namespace millrace

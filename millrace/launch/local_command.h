@@ -1,0 +1,57 @@
+// Programs of this machine that are asked something: started, heard to their end or line by line.
+// No shell takes part. Who waits does so in a time limit. Single-threaded.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/base/result.h"
+#include "millrace/launch/descriptor.h"
+#include "millrace/launch/line_splitter.h"
+
+namespace millrace {
+
+struct CommandOutput {
+  int code = 0;  // 128 and its number for a signal
+  std::string out = {};
+  std::string err = {};
+};
+
+// No answer is longer; the program is ended then.
+inline constexpr size_t kLongestAnswer = size_t{256} << 20;
+
+// Runs the program with `input` as its standard input, to its end. Errors: NOT_FOUND if there is no
+// such program on the PATH; DEADLINE_EXCEEDED when it took longer, and was killed;
+// RESOURCE_EXHAUSTED for too long an answer, or no process.
+Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::string_view input,
+                                  Clock::Duration time_limit, const Clock& clock);
+
+// A program that goes on: its lines come as it writes them. Killed when destroyed.
+class RunningCommand {
+ public:
+  static Result<RunningCommand> start(const std::vector<std::string>& argv);
+
+  RunningCommand(RunningCommand&& other) noexcept;
+  RunningCommand& operator=(RunningCommand&&) = delete;
+  ~RunningCommand();
+
+  // Readable when there is something to read, or the program has closed its output; -1 after that.
+  int descriptor() const { return out_.number(); }
+  // Passes on the lines that are there, without waiting. False once the output is over.
+  bool read(const std::function<void(std::string_view line)>& sink);
+  // The exit code, after the output is over; waits for the program.
+  int wait();
+
+ private:
+  RunningCommand(pid_t pid, Descriptor out) : pid_(pid), out_(std::move(out)) {}
+
+  pid_t pid_;  // 0 once reaped
+  Descriptor out_;
+  LineSplitter lines_;
+};
+
+}  // namespace millrace

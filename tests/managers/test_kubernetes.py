@@ -1,0 +1,213 @@
+"""What users ask of a job on Kubernetes, on a real one; every namespace here is a restricted one."""
+
+import json
+import re
+import signal
+import time
+
+import pytest
+
+from conftest import PATIENCE
+
+HELPERS_WAIT = "[ {job_name} = map ] || exec sleep 600; "
+
+
+def until(look, what):
+    """Waits for something that the cluster does in its own time."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < deadline, what
+        time.sleep(0.3)
+    return found
+
+
+def test_what_explain_prints_is_what_the_api_server_takes(shell):
+    job = shell.job("true")
+    manifests = shell.run("millrace", "explain", job, "--on", "k8s").stdout
+    path = shell.folder / "manifests.yaml"
+    path.write_text(manifests)
+    answer = shell.kubectl("apply", "--dry-run=server", "-f", str(path))
+    assert answer.count("created (server dry run)") == 5
+    assert shell.left() == ""
+
+
+def test_word_count_is_exact_and_every_task_is_heard(shell):
+    job = shell.job(["word_count", "/texts/list"], "{files: 1, reduce: 1, map: 3}")
+    code, output = shell.millrace("run", job, "--log-dir", "logs")
+    assert code == 0, output
+    assert re.search(r"total: 7000\b", output), output
+    assert {line.split("|")[0].strip() for line in output.splitlines() if " | " in line} >= {
+        "map:0",
+        "map:1",
+        "map:2",
+    }
+    for helper in ("files:0", "reduce:0"):
+        assert re.search(rf"{helper} +stopped: job finished", output), output
+    assert "ending the tasks that are left" not in output
+    assert sorted(path.name for path in (shell.folder / "logs").iterdir()) == [
+        "files_0.log",
+        "map_0.log",
+        "map_1.log",
+        "map_2.log",
+        "reduce_0.log",
+    ]
+    code, output = shell.millrace("logs", "words")
+    assert (code, "total: 7000" in output) == (0, True), output
+
+
+def test_the_exit_code_of_a_task_that_fails_is_told_with_its_last_words(shell):
+    script = HELPERS_WAIT + (
+        "[ {task_index} = 1 ] && { echo ValueError: bad record >&2; exit 3; }; exec sleep 600"
+    )
+    code, output = shell.millrace("run", shell.job(script))
+    assert code == 1, output
+    assert re.search(r"map:1 +exit code 3", output), output
+    assert "last error: ValueError: bad record" in output
+    assert re.search(r"map:0 +stopped: map:1 failed", output), output
+    assert re.search(r"files:0 +stopped: map:1 failed", output), output
+    assert re.search(r"job failed after .*: map:1: exit code 3", output), output
+    assert shell.millrace("wait", "words")[0] == 1
+
+
+def test_a_task_that_is_killed_is_told_from_one_that_fails(shell):
+    script = HELPERS_WAIT + "[ {task_index} = 1 ] && kill -9 $$; exec sleep 600"
+    code, output = shell.millrace("run", shell.job(script))
+    assert code == 1, output
+    assert re.search(r"map:1 +exit code 137, as of SIGKILL", output), output
+
+
+def test_a_task_that_takes_more_memory_than_it_may_is_told_so(shell):
+    script = HELPERS_WAIT + "x=a; while :; do x=$x$x; done"
+    code, output = shell.millrace(
+        "run", shell.job(script, "{files: 1, map: {count: 1, memory: 64Mi}}")
+    )
+    assert code == 1, output
+    assert re.search(r"map:0 +out of memory", output), output
+
+
+def test_a_submitted_job_goes_on_alone_and_can_be_asked_about(shell):
+    job = shell.job(HELPERS_WAIT + "echo counted; sleep 2")
+    assert shell.millrace("submit", job) == (0, "words\n")
+    assert "words" in shell.millrace("list")[1]
+    code, output = shell.millrace("submit", job)
+    assert code == 1 and "there is a job 'words' already" in output, output
+    code, output = shell.millrace("wait", "words", "--timeout", "100s")
+    assert code == 0 and "job succeeded" in output, output
+    status = shell.millrace("status", "words")[1]
+    assert "words: succeeded" in status and "stopped: job finished" in status, status
+    assert "succeeded" in shell.millrace("list")[1]
+    assert shell.millrace("logs", "words", "map:1") == (0, "map:1    | counted\n")
+
+
+def test_stop_ends_the_tasks_and_leaves_nothing(shell):
+    shell.millrace("submit", shell.job("echo up; exec sleep 600"))
+    until(lambda: "3 of 3 tasks run" in shell.millrace("status", "words")[1], "the tasks start")
+    code, output = shell.millrace("stop", "words", "--log-dir", "saved")
+    assert code == 0, output
+    assert shell.left() == ""
+    assert (shell.folder / "saved" / "map_1.log").read_text() == "up\n"
+    code, output = shell.millrace("status", "words")
+    assert code == 1 and "there is no job 'words'" in output, output
+
+
+def test_ctrl_c_removes_a_job_that_is_run(shell):
+    running = shell.start("run", shell.job("echo up; exec sleep 600"))
+    try:
+        for line in running.stdout:
+            if "tasks run" in line:
+                break
+        running.send_signal(signal.SIGINT)
+        output, _ = running.communicate(timeout=PATIENCE)
+    finally:
+        running.kill()
+    assert running.returncode == 130, output
+    assert "interrupted" in output
+    assert shell.left() == ""
+
+
+def test_an_image_that_is_not_there_is_told_and_the_job_is_given_up(shell):
+    job = shell.job("true", "{map: 1}")
+    code, output = shell.millrace("run", job, "--image", "nowhere.test/no:1", "--patience", "3s")
+    assert code == 1, output
+    assert "image 'nowhere.test/no:1' can't be had" in output
+    assert "job failed" in output and "map:0 can't start" in output
+    assert shell.left() == ""
+
+
+def test_a_quota_that_is_too_small_is_told_and_nothing_is_left(shell):
+    shell.kubectl("create", "quota", "small", "--hard=pods=1")
+    code, output = shell.millrace("run", shell.job("exec sleep 600"), "--patience", "3s")
+    assert code == 1, output
+    assert "the namespace's quota is too small" in output and "exceeded quota: small" in output
+    assert shell.left() == ""
+
+
+def test_a_quota_that_forbids_a_part_of_the_job_leaves_no_other_part(shell):
+    shell.kubectl("create", "quota", "small", "--hard=count/jobs.batch=1")
+    code, output = shell.millrace("submit", shell.job("true"))
+    assert code == 1 and "exceeded quota: small" in output, output
+    assert shell.left() == ""
+
+
+def test_pending_says_what_it_waits_for(shell):
+    shell.millrace("submit", shell.job("true", "{map: {count: 1, memory: 900Gi}}"))
+    found = until(
+        lambda: re.search("no machine for it: .*", shell.millrace("status", "words")[1]),
+        "the scheduler says no",
+    )
+    assert "Insufficient memory" in found[0]
+    assert shell.millrace("stop", "words")[0] == 0
+
+
+def test_a_login_that_may_not_is_told_what_it_lacks(shell):
+    guest = shell.environment["KUBECONFIG"].replace("admin", "guest")
+    code, output = shell.millrace("submit", shell.job("true"), KUBECONFIG=guest)
+    assert code == 1, output
+    assert "the login may not do this" in output and 'User "guest" cannot' in output
+    assert shell.left() == ""
+
+
+def test_a_login_that_does_not_hold_is_told(shell):
+    text = open(shell.environment["KUBECONFIG"]).read()
+    stale = shell.folder / "stale"
+    stale.write_text(re.sub("token: [0-9a-f]+", "token: stale", text))
+    code, output = shell.millrace("list", KUBECONFIG=str(stale))
+    assert code == 1 and "the login does not hold" in output, output
+
+
+def test_a_cluster_that_does_not_answer_is_told_in_bounded_time(shell):
+    text = open(shell.environment["KUBECONFIG"]).read()
+    gone = shell.folder / "gone"
+    gone.write_text(text.replace(":6443", ":1"))
+    code, output = shell.millrace("list", KUBECONFIG=str(gone))
+    assert code == 1 and "the cluster does not answer" in output, output
+
+
+def test_a_job_that_has_ended_goes_by_itself_when_its_time_is_over(shell):
+    shell.millrace("run", shell.job(HELPERS_WAIT, keep="1s"))
+    until(lambda: shell.left() == "", "the job and all of its objects are removed")
+
+
+def test_a_time_limit_ends_the_job(shell):
+    code, output = shell.millrace("run", shell.job("exec sleep 600", time_limit="6s"))
+    assert code == 1 and "time limit of 6.0 s" in output, output
+
+
+def test_thirty_tasks_know_each_other(shell):
+    script = 'echo "{map_hosts}" | cat; exit 0'
+    code, output = shell.millrace("run", shell.job(script, "{map: 30}"))
+    assert code == 0, output
+    lists = set(re.findall(r"\| (words-map-0\S+)", output))
+    assert len(lists) == 1 and len(lists.pop().split(",")) == 30
+
+
+@pytest.mark.parametrize("verb", ["status", "logs", "wait", "stop"])
+def test_a_job_that_is_not_there_is_told(shell, verb):
+    code, output = shell.millrace(verb, "nobody")
+    assert code == 1 and "there is no job 'nobody'" in output, output
+
+
+def test_objects_belong_to_the_job_whose_success_counts(shell):
+    shell.millrace("submit", shell.job("true"))
+    found = json.loads(shell.kubectl("get", "service", "words", "-o", "json"))
+    assert found["metadata"]["ownerReferences"][0]["name"] == "words-map"

@@ -12,8 +12,8 @@ namespace millrace {
 namespace {
 
 constexpr const char* kWaitFooter =
-    R"(Waits until a submitted job has ended, and tells how each of its tasks did. Tasks that are no longer
-needed and did not hear of it are ended.
+    R"(Waits until a submitted job has ended, and tells how each of its tasks did. What tasks that are no
+longer needed do is waited for a minute; millrace stop ends them.
 
 Examples:
   millrace wait word-count --on k8s

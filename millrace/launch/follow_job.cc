@@ -240,7 +240,7 @@ class Follower {
   bool is_over() {
     if (options_.how == FollowOptions::How::once) return outputs_are_over();
     if (sight_.stage == JobStage::ending)
-      return rest_is_ended_ && clock_.now() >= *decided_ + sight_.grace + kForTheRest;
+      return decided_ && clock_.now() >= *decided_ + sight_.grace + kForTheRest;
     if (sight_.stage != JobStage::ended) return false;
     if (!ended_) ended_ = clock_.now();
     return outputs_are_over() || clock_.now() >= *ended_ + kForOutput;

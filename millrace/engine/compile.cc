@@ -9,6 +9,7 @@
 #include "millrace/engine/compiled_layout.h"
 #include "millrace/graph/frames.h"
 #include "millrace/op/device_name.h"
+#include "millrace/op/once_factory.h"
 
 namespace millrace {
 namespace {
@@ -305,6 +306,9 @@ class Compiler {
       for (const ArgType& type : *types)
         str_append(&key, static_cast<int>(type.dtype), type.is_ref ? "&," : ",");
     }
+    // A step under a lease and one without may have the same node.
+    if (const AttrValue* mark = node.attrs().find(kUnderLease); mark && mark->as_string())
+      str_append(&key, ";", kUnderLease, "=", *mark->as_string());
     return key;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/ops/state/lease_time.h"
 #include "millrace/tensor/buffer.h"
 #include "millrace/worker/local_part.h"
 
@@ -25,6 +26,14 @@ Status repeated(std::string_view method, int64_t step_id, int64_t request_id) {
                  " request_id: ", request_id);
 }
 
+// What queues that lend elements measure leases by.
+void share_time(const LocalDevices& devices, const Host& host) {
+  const auto time = std::make_shared<LeaseTime>(host.clock, host.timers, host.random, host.pool);
+  // Nobody else gives anything that name.
+  for (size_t i = 0; i < devices.size(); ++i)
+    (void)devices.resources_of(i)->add<LeaseTime>(LeaseTime::kContainer, "", time);
+}
+
 }  // namespace
 
 Worker::Worker(WorkerOptions options)
@@ -40,6 +49,7 @@ Worker::Worker(WorkerOptions options)
       collectives_(
           std::make_shared<CollectiveDesk>(options_.task, members_, options_.host, in_flight_)) {
   devices_.share(collectives_);
+  share_time(devices_, options_.host);
 }
 
 Worker::~Worker() {
@@ -55,6 +65,7 @@ std::shared_ptr<WorkerSession> Worker::make_session(CreateWorkerSessionRequest r
   if (request.isolate_session_state) {
     devices = devices.isolated();
     devices.share(collectives_);
+    share_time(devices, options_.host);
   }
   auto members = is_sent
                      ? std::make_shared<MemberWorkers>(constant_members(request.cluster->spec()),

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "millrace/op/resource.h"
-#include "millrace/ops/exchange/awaited.h"
+#include "millrace/ops/state/awaited.h"
 #include "millrace/tensor/tensor.h"
 
 namespace millrace {

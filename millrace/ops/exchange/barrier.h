@@ -17,7 +17,7 @@
 #include "absl/container/flat_hash_map.h"
 
 #include "millrace/op/resource.h"
-#include "millrace/ops/exchange/awaited.h"
+#include "millrace/ops/state/awaited.h"
 #include "millrace/ops/state/queue_core.h"
 #include "millrace/tensor/tensor.h"
 

@@ -13,7 +13,7 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/op/resource.h"
-#include "millrace/ops/exchange/awaited.h"
+#include "millrace/ops/state/awaited.h"
 #include "millrace/ops/readers/work_reader.h"
 
 namespace millrace {

@@ -14,6 +14,7 @@ Status register_state(OpRegistry& ops) {
   MR_TRY(register_stacks(ops));
   MR_TRY(register_session_tensors(ops));
   MR_TRY(register_slice_writes(ops));
+  MR_TRY(register_leases(ops));
   return register_temporaries(ops);
 }
 

@@ -48,6 +48,10 @@ Status register_session_tensors(OpRegistry& ops);
 // Writing to slices of variables: ScatterNdUpdate and its kin, StridedSliceAssign, of both kinds.
 Status register_slice_writes(OpRegistry& ops);
 
+// Elements of queues that are lent, and steps that are made under a lease: QueueLend … The rules
+// are in lease_book.h; docs/design/once.md.
+Status register_leases(OpRegistry& ops);
+
 // Variables of one step: TemporaryVariable, DestroyTemporaryVariable; and ResourceCountUpTo.
 Status register_temporaries(OpRegistry& ops);
 

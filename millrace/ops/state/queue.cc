@@ -133,6 +133,7 @@ void Queue::close(const Status& why) {
     MutexLock lock(mutex_);
     QueueCore::Completions completions;
     core_.shut(why, completions);
+    timer_.cancel();
     take_waiters(std::move(completions), settled);
   }
   answer_all(std::move(settled));
@@ -158,6 +159,7 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
   QueueCore::Ticket ticket;
   Cancellation::Registration registration;
   const Attempt kind = request.kind;
+  const std::shared_ptr<Lending> lending = request.lending;
   {
     MutexLock lock(mutex_);
     ticket = next_ticket_++;
@@ -169,9 +171,9 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
       const auto own = std::find_if(completions.begin(), completions.end(),
                                     [&](const auto& each) { return each.ticket == ticket; });
       if (own == completions.end()) {
-        waiters_.emplace(ticket, Waiter{std::move(answer), {}});
+        waiters_.emplace(ticket, Waiter{std::move(answer), {}, lending});
       } else {
-        settled.push_back({Waiter{std::move(answer), {}}, std::move(*own)});
+        settle(Waiter{std::move(answer), {}, lending}, std::move(*own), settled);
         completions.erase(own);
       }
       take_waiters(std::move(completions), settled);
@@ -184,7 +186,7 @@ void Queue::start(Request request, Cancellation* cancellation, Answer answer) {
     registration =
         cancellation->on_cancel([this, ticket, kind](const Status&) { cancel(ticket, kind); });
     MutexLock lock(mutex_);
-    waiters_.emplace(ticket, Waiter{std::move(answer), std::move(registration)});
+    waiters_.emplace(ticket, Waiter{std::move(answer), std::move(registration), lending});
     QueueCore::Completions completions;
     put(ticket, std::move(request), completions);  // NOLINT(bugprone-use-after-move): likewise
     // A callback that came before found nothing to cancel. One that comes from now on finds the
@@ -199,12 +201,13 @@ void Queue::put(QueueCore::Ticket ticket, Request request, QueueCore::Completion
   if (request.kind == Attempt::enqueue) {
     core_.enqueue(ticket, std::move(request.elements), completions);
   } else {
-    core_.dequeue(ticket, request.count, request.shortfall, completions);
+    core_.dequeue(ticket, request.count, request.shortfall,
+                  request.lending == nullptr ? Taking::keeps : Taking::borrows, completions);
   }
 }
 
 bool Queue::would_wait(const Request& request) const {
-  if (core_.is_closed()) return core_.waiting_enqueues() > 0;
+  if (core_.is_closed()) return core_.waiting_enqueues() > 0 || core_.num_out() > 0;
   if (request.kind == Attempt::enqueue) {
     return core_.waiting_enqueues() > 0 ||
            core_.capacity() - core_.size() < request.elements.size();
@@ -231,8 +234,20 @@ void Queue::cancel(QueueCore::Ticket ticket, Attempt kind) {
 void Queue::take_waiters(QueueCore::Completions completions, SettledList& settled) {
   for (QueueCore::Completion& completion : completions) {
     auto waiter = waiters_.extract(completion.ticket);
-    settled.push_back({std::move(waiter.mapped()), std::move(completion)});
+    settle(std::move(waiter.mapped()), std::move(completion), settled);
   }
+}
+
+void Queue::settle(Waiter waiter, QueueCore::Completion completion, SettledList& settled) {
+  for (QueueElement& element : completion.elements) {
+    if (waiter.lending != nullptr) {
+      lend_out(*waiter.lending, element);
+    } else if (element.lent_as != 0) {
+      // Taken for good by somebody who knows of no leases.
+      (void)leases_.end(element.lent_as);
+    }
+  }
+  settled.push_back({std::move(waiter), std::move(completion)});
 }
 
 void Queue::answer_all(SettledList settled) {

@@ -3,9 +3,15 @@
 // A thin shell around QueueCore: one lock, waiting attempts with their continuations and
 // cancellations, and the batching of elements into tensors. Continuations run without the lock, on
 // the thread that settled the attempt. Thread-safe.
+//
+// A queue lends elements to whoever asks so (queue_leases.cc): LeaseBook has the rules, and this
+// the elements themselves, the time, and the timer that takes back what is not returned.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +21,9 @@
 #include "millrace/base/done.h"
 #include "millrace/base/mutex.h"
 #include "millrace/op/resource.h"
+#include "millrace/ops/state/lease.h"
+#include "millrace/ops/state/lease_book.h"
+#include "millrace/ops/state/lease_time.h"
 #include "millrace/ops/state/queue_core.h"
 
 namespace millrace {
@@ -32,7 +41,21 @@ struct QueueSpec {
   std::string kind() const;
 };
 
-class Queue final : public Resource {
+// On which terms an element is to be lent.
+struct LeaseRequest {
+  LeaseBook::Holder holder = 0;  // of Queue::new_holder
+  Clock::Duration duration{};    // after it, the element comes back
+  uint32_t attempts = 0;         // after so many it is a dead letter; 0: never
+  std::shared_ptr<const LeaseTime> time;
+};
+
+// An element that was lent, or given up.
+struct LentElement {
+  QueueElement element;
+  Lease lease;
+};
+
+class Queue final : public Resource, public std::enable_shared_from_this<Queue> {
  public:
   static constexpr std::string_view kTypeName = "queue";
 
@@ -53,6 +76,30 @@ class Queue final : public Resource {
   // pads. Errors: INVALID_ARGUMENT if the queue was not told the shapes of its components.
   void dequeue_many(int64_t count, Shortfall shortfall, Cancellation* cancellation,
                     Done<QueueElement> done);
+
+  // Acknowledges `done_with`, if it is a lease of this queue, and lends an element; waits, also if
+  // the queue is closed, as long as elements are lent that may come back. Errors: as for dequeue,
+  // and FAILED_PRECONDITION if `done_with` is a dead letter: then nothing is lent.
+  void lend(LeaseRequest request, const Lease& done_with, Cancellation* cancellation,
+            Done<LentElement> done);
+  // The element is done. OK if it was before. Errors: INVALID_ARGUMENT for a lease of another
+  // queue, FAILED_PRECONDITION for a dead letter.
+  Status end_lease(const Lease& lease);
+  // False if it has been taken back. Errors: INVALID_ARGUMENT for a lease of another queue.
+  Result<bool> extend_lease(const Lease& lease, Clock::Duration duration);
+  // Nothing if it is not lent in that attempt any more. Errors: as for extend_lease.
+  Status give_back(const Lease& lease);
+  // All that this holder has.
+  void give_back_all_of(LeaseBook::Holder holder);
+  // Who answers for leases: a number that nobody else has.
+  LeaseBook::Holder new_holder();
+  // The element that was given up first, with the lease that it had last.
+  std::optional<LentElement> take_dead_letter();
+  struct LeaseCounts {
+    size_t lent = 0, dead = 0;
+  };
+  LeaseCounts lease_counts() const;
+
   // Errors: CANCELLED if it was closed before.
   Status close_queue(PendingEnqueues pending);
   size_t size() const;
@@ -63,9 +110,15 @@ class Queue final : public Resource {
 
  private:
   using Answer = absl::AnyInvocable<void(Status, QueueBatch)>;
+  // A lease that is asked for, and then given.
+  struct Lending {
+    LeaseRequest request;
+    Lease given;
+  };
   struct Waiter {
     Answer answer;
     Cancellation::Registration registration;
+    std::shared_ptr<Lending> lending = nullptr;  // if it borrows
   };
   enum class Attempt : uint8_t { enqueue, dequeue };
   struct Request {
@@ -73,6 +126,7 @@ class Queue final : public Resource {
     QueueBatch elements;
     size_t count = 0;
     Shortfall shortfall = Shortfall::fail;
+    std::shared_ptr<Lending> lending = nullptr;
   };
 
   void start(Request request, Cancellation* cancellation, Answer answer);
@@ -88,6 +142,16 @@ class Queue final : public Resource {
   };
   using SettledList = absl::InlinedVector<Settled, 2>;
   void take_waiters(QueueCore::Completions completions, SettledList& settled) MR_REQUIRES(mutex_);
+  void settle(Waiter waiter, QueueCore::Completion completion, SettledList& settled)
+      MR_REQUIRES(mutex_);
+
+  // Of queue_leases.cc.
+  void lend_out(Lending& lending, QueueElement& element) MR_REQUIRES(mutex_);
+  Status end_number(uint64_t number, QueueCore::Completions& completions) MR_REQUIRES(mutex_);
+  void take_back(const LeaseBook::Returned& returned, SettledList& settled) MR_REQUIRES(mutex_);
+  void set_timer() MR_REQUIRES(mutex_);
+  void expire();
+  Status check_own(const Lease& lease) const MR_REQUIRES(mutex_);
   static void answer_all(SettledList settled);
 
   Status check_element(const QueueElement& element) const;
@@ -100,6 +164,16 @@ class Queue final : public Resource {
   QueueCore core_ MR_GUARDED_BY(mutex_);
   QueueCore::Ticket next_ticket_ MR_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<QueueCore::Ticket, Waiter> waiters_ MR_GUARDED_BY(mutex_);
+
+  LeaseBook leases_ MR_GUARDED_BY(mutex_);
+  uint64_t incarnation_ MR_GUARDED_BY(mutex_) = 0;  // drawn with the first lease
+  LeaseBook::Holder last_holder_ MR_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, QueueElement> lent_ MR_GUARDED_BY(mutex_);  // by number
+  std::deque<LentElement> dead_ MR_GUARDED_BY(mutex_);
+  // Given with the first lease. Declared before the timer, which must end first.
+  std::shared_ptr<const LeaseTime> time_ MR_GUARDED_BY(mutex_);
+  std::optional<Clock::Time> timer_is_for_ MR_GUARDED_BY(mutex_);
+  Timers::Timer timer_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace

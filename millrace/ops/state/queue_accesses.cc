@@ -1,5 +1,6 @@
 // Part of families.h: register_queue_accesses.
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/state/made_once.h"
 
 // The ops that put into, take from, close and measure a queue that they get a handle of.
 #include <utility>
@@ -200,12 +201,12 @@ Status register_queue_accesses(OpRegistry& ops) {
   const std::vector<Access> accesses = {
       {"QueueEnqueue",
        "Puts one element, a tensor per component, at the end; waits while the queue is full.",
-       ", components: Tcomponents", "", put, EnqueueKernel::of(EnqueueKernel::What::one),
+       ", components: Tcomponents", "", put, made_once(EnqueueKernel::of(EnqueueKernel::What::one)),
        infer::no_outputs},
       {"QueueEnqueueMany",
        "Puts one element per row of the components; waits while the queue is full.",
-       ", components: Tcomponents", "", put, EnqueueKernel::of(EnqueueKernel::What::many),
-       infer::no_outputs},
+       ", components: Tcomponents", "", put,
+       made_once(EnqueueKernel::of(EnqueueKernel::What::many)), infer::no_outputs},
       {"QueueDequeue",
        "Takes one element; waits while the queue is empty. Closed and empty: OUT_OF_RANGE.", "",
        "components: component_types", take, DequeueKernel::of(DequeueKernel::What::one)},

@@ -16,13 +16,30 @@ void QueueCore::enqueue(Ticket ticket, QueueBatch elements, Completions& complet
   settle(completions);
 }
 
-void QueueCore::dequeue(Ticket ticket, size_t count, Shortfall shortfall,
+void QueueCore::dequeue(Ticket ticket, size_t count, Shortfall shortfall, Taking taking,
                         Completions& completions) {
   if (count == 0) {
     completions.push_back({ticket, {}, {}});
     return;
   }
-  dequeues_.push_back({ticket, count, shortfall, {}});
+  dequeues_.push_back({ticket, count, shortfall, taking, {}});
+  settle(completions);
+}
+
+void QueueCore::come_back(QueueBatch elements, Completions& completions) {
+  num_out_ -= elements.size();
+  for (auto element = elements.rbegin(); element != elements.rend(); ++element)
+    order_->restore(std::move(*element));
+  settle(completions);
+}
+
+void QueueCore::stay_out(size_t count, Completions& completions) {
+  num_out_ -= count;
+  settle(completions);
+}
+
+void QueueCore::drop(uint64_t number, Completions& completions) {
+  order_->drop(number);
   settle(completions);
 }
 
@@ -90,7 +107,7 @@ bool QueueCore::put_all(Enqueue& attempt) {
 }
 
 QueueCore::Progress QueueCore::advance(Dequeue& attempt, Completions& completions) {
-  const bool is_last_chance = closed_ && enqueues_.empty();
+  const bool is_last_chance = closed_ && enqueues_.empty() && num_out_ == 0;
   if (is_last_chance && order_->size() < attempt.count - attempt.taken.size())
     return run_short(attempt, completions);
   // To take some now would take them away from a better one that comes later.
@@ -101,6 +118,7 @@ QueueCore::Progress QueueCore::advance(Dequeue& attempt, Completions& completion
     progress = Progress::some;
   }
   if (attempt.taken.size() < attempt.count) return progress;
+  if (attempt.taking == Taking::borrows) num_out_ += attempt.count;
   completions.push_back({attempt.ticket, {}, std::move(attempt.taken)});
   return Progress::finished;
 }
@@ -144,8 +162,9 @@ bool QueueCore::has_room() const {
 
 std::string QueueCore::description() const {
   const std::string capacity = capacity_ == kUnbounded ? "any number" : str_cat(capacity_);
+  const std::string lent = num_out_ == 0 ? "" : str_cat(", ", num_out_, " lent");
   return str_cat(kind_, " '", name_, "': ", order_->size(), " of ", capacity, ", ",
-                 enqueues_.size(), " enqueues and ", dequeues_.size(), " dequeues waiting",
+                 enqueues_.size(), " enqueues and ", dequeues_.size(), " dequeues waiting", lent,
                  closed_ ? ", closed" : "");
 }
 

@@ -12,6 +12,10 @@
 //            fails (OUT_OF_RANGE), or takes what is left if it may take fewer.
 //
 // What a dequeue took before it failed goes back to the front: nothing is lost.
+//
+// A dequeue may only borrow: its element is out until it is said to have ended or comes back, and
+// as long as one is out a closed queue does not call itself empty. Who has it, and until when, is
+// in lease_book.h.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +32,12 @@
 namespace millrace {
 
 // One element: a tensor per component.
-using QueueElement = absl::InlinedVector<Tensor, 1>;
+class QueueElement : public absl::InlinedVector<Tensor, 1> {
+ public:
+  using absl::InlinedVector<Tensor, 1>::InlinedVector;
+  // Under which number it was lent before (lease_book.h); 0: never.
+  uint64_t lent_as = 0;
+};
 using QueueBatch = absl::InlinedVector<QueueElement, 1>;
 
 // Holds elements and decides which leaves next.
@@ -41,6 +50,8 @@ class QueueOrder {
   virtual QueueElement pop() = 0;
   // Takes back what `pop` gave, to leave first again where the order knows a first.
   virtual void restore(QueueElement element) = 0;
+  // Drops the element that was lent as `number`; does nothing if there is none.
+  virtual void drop(uint64_t number) = 0;
   // How many elements must stay behind while the queue is open.
   virtual size_t reserve() const { return 0; }
   // Whether a later element may have to leave before an earlier one.
@@ -55,6 +66,8 @@ std::unique_ptr<QueueOrder> priority_order();
 
 enum class PendingEnqueues : uint8_t { keep, cancel };
 enum class Shortfall : uint8_t { fail, take_fewer };
+// Whether what a dequeue takes is the taker's for good.
+enum class Taking : uint8_t { keeps, borrows };
 
 class QueueCore {
  public:
@@ -77,7 +90,16 @@ class QueueCore {
 
   // Tickets of attempts that are under way must differ.
   void enqueue(Ticket ticket, QueueBatch elements, Completions& completions);
-  void dequeue(Ticket ticket, size_t count, Shortfall shortfall, Completions& completions);
+  void dequeue(Ticket ticket, size_t count, Shortfall shortfall, Completions& completions) {
+    dequeue(ticket, count, shortfall, Taking::keeps, completions);
+  }
+  void dequeue(Ticket ticket, size_t count, Shortfall shortfall, Taking taking,
+               Completions& completions);
+  // Of what is out, the elements come back, the first of them to leave first; or `count` never do.
+  void come_back(QueueBatch elements, Completions& completions);
+  void stay_out(size_t count, Completions& completions);
+  // Drops an element that waits, by the number under which it was lent.
+  void drop(uint64_t number, Completions& completions);
   // Errors: CANCELLED if it is closed already and there is nothing more to cancel.
   Status close(PendingEnqueues pending, Completions& completions);
   // Ends an attempt, if it still waits. `why` is its status.
@@ -90,6 +112,7 @@ class QueueCore {
   size_t capacity() const { return capacity_; }
   size_t waiting_enqueues() const { return enqueues_.size(); }
   size_t waiting_dequeues() const { return dequeues_.size(); }
+  size_t num_out() const { return num_out_; }
   // "FIFOQueue 'names': 3 of 10, 0 enqueues and 2 dequeues waiting, closed"
   std::string description() const;
 
@@ -103,6 +126,7 @@ class QueueCore {
     Ticket ticket;
     size_t count;
     Shortfall shortfall;
+    Taking taking;
     QueueBatch taken;
   };
   enum class Progress : uint8_t { none, some, finished };
@@ -120,6 +144,7 @@ class QueueCore {
   const size_t capacity_;
   const std::unique_ptr<QueueOrder> order_;
   bool closed_ = false;
+  size_t num_out_ = 0;  // borrowed
   std::deque<Enqueue> enqueues_;
   std::deque<Dequeue> dequeues_;
 };

@@ -17,6 +17,9 @@ class FifoOrder final : public QueueOrder {
     return first;
   }
   void restore(QueueElement element) override { elements_.push_front(std::move(element)); }
+  void drop(uint64_t number) override {
+    std::erase_if(elements_, [number](const auto& each) { return each.lent_as == number; });
+  }
 
  private:
   std::deque<QueueElement> elements_;
@@ -35,6 +38,9 @@ class ShuffledOrder final : public QueueOrder {
     return element;
   }
   void restore(QueueElement element) override { push(std::move(element)); }
+  void drop(uint64_t number) override {
+    std::erase_if(elements_, [number](const auto& each) { return each.lent_as == number; });
+  }
   size_t reserve() const override { return reserve_; }
 
  private:
@@ -56,6 +62,10 @@ class PriorityOrder final : public QueueOrder {
   bool prefers_some() const override { return true; }
   // Before all that arrived with the same priority.
   void restore(QueueElement element) override { insert(--first_restored_, std::move(element)); }
+  void drop(uint64_t number) override {
+    std::erase_if(heap_, [number](const auto& each) { return each.element.lent_as == number; });
+    std::make_heap(heap_.begin(), heap_.end(), leaves_later);
+  }
 
  private:
   struct Entry {

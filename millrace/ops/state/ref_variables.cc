@@ -5,6 +5,7 @@
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/bound_name.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/state/made_once.h"
 #include "millrace/ops/state/resource_access.h"
 #include "millrace/ops/state/variable.h"
 
@@ -149,7 +150,7 @@ Status add_update(OpRegistry& ops, std::string name, std::string doc,
       .signature =
           "ref: ref(T), value: T -> output_ref: ref(T) | T: number, use_locking: bool = false",
       .infer = infer_update,
-      .cpu = kernel_from<UpdateRefKernel>(cpu::LoopFor{loop_for}),
+      .cpu = made_once(kernel_from<UpdateRefKernel>(cpu::LoopFor{loop_for})),
       .not_differentiable = "it changes a variable; what it changes has no gradient",
       .stateful = true,
       .foldable = false,
@@ -180,7 +181,7 @@ Status register_ref_variables(OpRegistry& ops) {
       .signature = "ref: ref(T), value: T -> output_ref: ref(T) | T: type, "
                    "validate_shape: bool = true, use_locking: bool = true",
       .infer = infer_assign,
-      .cpu = kernel_from<AssignRefKernel>(boolean("validate_shape")),
+      .cpu = made_once(kernel_from<AssignRefKernel>(boolean("validate_shape"))),
       .not_differentiable = "it changes a variable; what it changes has no gradient",
       .stateful = true,
       .foldable = false,

@@ -6,6 +6,7 @@
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/bound_name.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/state/made_once.h"
 #include "millrace/ops/state/stateful_op.h"
 #include "millrace/ops/state/variable_handle.h"
 
@@ -101,7 +102,7 @@ class UpdateResourceKernel final : public Kernel {
 };
 
 KernelFactory updating_resource(cpu::BinaryLoop (*loop_for)(DType)) {
-  return kernel_from<UpdateResourceKernel>(type("dtype"), cpu::LoopFor{loop_for, 1});
+  return made_once(kernel_from<UpdateResourceKernel>(type("dtype"), cpu::LoopFor{loop_for, 1}));
 }
 
 Result<Tensor> is_resource_initialized(KernelContext& context) {
@@ -171,11 +172,12 @@ Status register_resource_variables(OpRegistry& ops) {
   MR_TRY(ops.add(std::move(read)));
   MR_TRY(ops.add(without_gradient(
       kVariableWrite,
-      stateful_op("AssignVariableOp", "Puts value into the variable, making it if need be.",
-                  "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
-                  infer::no_outputs,
-                  kernel_from<AssignResourceKernel>(type("dtype"), boolean("validate_shape")),
-                  Cost::by_size))));
+      stateful_op(
+          "AssignVariableOp", "Puts value into the variable, making it if need be.",
+          "resource: resource, value: dtype -> | dtype: type, validate_shape: bool = false",
+          infer::no_outputs,
+          made_once(kernel_from<AssignResourceKernel>(type("dtype"), boolean("validate_shape"))),
+          Cost::by_size))));
   MR_TRY(ops.add(without_gradient(
       kVariableWrite,
       stateful_op("AssignAddVariableOp", "Adds value to the variable.",

@@ -9,6 +9,7 @@
 #include "millrace/ops/loops/scatter_loops.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/state/made_once.h"
 #include "millrace/ops/state/scatter.h"
 #include "millrace/ops/state/variable_handle.h"
 
@@ -124,7 +125,7 @@ Status add_scatters(OpRegistry& ops, const Change& change) {
                            change.reference_types.empty() ? change.types : change.reference_types,
                            ", Tindices: {int32, int64}, use_locking: bool = ", change.use_locking),
       .infer = infer_ref_scatter,
-      .cpu = kernel_from<RefScatterKernel>(BoundChange{change.loop_for}),
+      .cpu = made_once(kernel_from<RefScatterKernel>(BoundChange{change.loop_for})),
       .not_differentiable = "it changes a variable; what it changes has no gradient",
       .stateful = true,
       .foldable = false,
@@ -135,7 +136,8 @@ Status add_scatters(OpRegistry& ops, const Change& change) {
       .signature = str_cat("resource: resource, indices: Tindices, updates: dtype -> | dtype: ",
                            change.types, ", Tindices: {int32, int64}"),
       .infer = infer::no_outputs,
-      .cpu = kernel_from<ResourceScatterKernel>(type("dtype"), BoundChange{change.loop_for}),
+      .cpu = made_once(
+          kernel_from<ResourceScatterKernel>(type("dtype"), BoundChange{change.loop_for})),
       .not_differentiable = "it changes a variable; what it changes has no gradient",
       .stateful = true,
       .foldable = false,

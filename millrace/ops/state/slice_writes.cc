@@ -10,6 +10,7 @@
 #include "millrace/ops/loops/slice_assign.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/state/made_once.h"
 #include "millrace/ops/state/variable_handle.h"
 
 namespace millrace {
@@ -89,7 +90,7 @@ Status add_nd_writes(OpRegistry& ops, const NdWrite& row) {
           "ref: ref(T), indices: Tindices, updates: T -> output_ref: ref(T) | T: ", row.types,
           ", Tindices: {int32, int64}, use_locking: bool = ", row.ref_locking, kBad),
       .infer = infer_ref_write,
-      .cpu = kernel_from<RefWriteKernel>(BoundNdWrite{row.loop_for}),
+      .cpu = made_once(kernel_from<RefWriteKernel>(BoundNdWrite{row.loop_for})),
       .not_differentiable = kWrites,
       .stateful = true,
       .foldable = false,
@@ -101,7 +102,7 @@ Status add_nd_writes(OpRegistry& ops, const NdWrite& row) {
                            "Tindices: {int32, int64}, use_locking: bool = true",
                            kBad),
       .infer = infer::no_outputs,
-      .cpu = kernel_from<ResourceWriteKernel>(type("T"), BoundNdWrite{row.loop_for}),
+      .cpu = made_once(kernel_from<ResourceWriteKernel>(type("T"), BoundNdWrite{row.loop_for})),
       .not_differentiable = kWrites,
       .stateful = true,
       .foldable = false,
@@ -133,7 +134,7 @@ Status register_slice_assigns(OpRegistry& ops) {
                            "output_ref: ref(T) | ",
                            kMasks),
       .infer = infer_ref_write,
-      .cpu = kernel_from<RefWriteKernel>(BoundSliceWrite()),
+      .cpu = made_once(kernel_from<RefWriteKernel>(BoundSliceWrite())),
       .not_differentiable = kWrites,
       .stateful = true,
       .foldable = false,
@@ -144,7 +145,7 @@ Status register_slice_assigns(OpRegistry& ops) {
       .signature = str_cat(
           "ref: resource, begin: Index, end: Index, strides: Index, value: T -> | ", kMasks),
       .infer = infer::no_outputs,
-      .cpu = kernel_from<ResourceWriteKernel>(type("T"), BoundSliceWrite()),
+      .cpu = made_once(kernel_from<ResourceWriteKernel>(type("T"), BoundSliceWrite())),
       .not_differentiable = kWrites,
       .stateful = true,
       .foldable = false,

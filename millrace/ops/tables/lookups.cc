@@ -5,6 +5,7 @@
 #include "millrace/op/blocking.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/state/made_once.h"
 #include "millrace/ops/state/resource_handle_kernel.h"
 #include "millrace/ops/state/stateful_op.h"
 #include "millrace/ops/tables/families.h"
@@ -145,11 +146,14 @@ Status register_lookups(OpRegistry& ops) {
        ", keys: Tin, default_value: Tout", "values: Tout", in_out, resource_kernel<Table>(find),
        infer::unknown},
       {"LookupTableInsert", "Puts values under keys, in the place of what is there.",
-       ", keys: Tin, values: Tout", "", in_out, resource_kernel<Table>(insert), infer::no_outputs},
+       ", keys: Tin, values: Tout", "", in_out, made_once(resource_kernel<Table>(insert)),
+       infer::no_outputs},
       {"LookupTableRemove", "Takes keys out of a table; those it does not have are let be.",
-       ", keys: Tin", "", "Tin: type", resource_kernel<Table>(remove), infer::no_outputs, false},
+       ", keys: Tin", "", "Tin: type", made_once(resource_kernel<Table>(remove)), infer::no_outputs,
+       false},
       {"LookupTableImport", "Replaces all that a table has by these keys and values.",
-       ", keys: Tin, values: Tout", "", in_out, resource_kernel<Table>(replace), infer::no_outputs},
+       ", keys: Tin, values: Tout", "", in_out, made_once(resource_kernel<Table>(replace)),
+       infer::no_outputs},
       {"LookupTableExport", "All keys and values of a table.", "", "keys: Tkeys, values: Tvalues",
        "Tkeys: type, Tvalues: type", resource_kernel<Table>(give_entries), infer::unknown},
       {"LookupTableSize", "How many keys a table has.", "", "size: int64", "",

@@ -7,6 +7,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/forward.h"
+#include "millrace/ops/state/made_once.h"
 #include "millrace/ops/state/resource_access.h"
 #include "millrace/ops/state/variable.h"
 
@@ -282,7 +283,7 @@ Status add_optimizer(OpRegistry& ops, const Optimizer& optimizer) {
                                "other; others stay as they are."),
           .signature = signature_of(layout),
           .infer = inferring(layout),
-          .cpu = applying(layout),
+          .cpu = made_once(applying(layout)),
           .not_differentiable = "it changes a variable; what it changes has no gradient",
           .stateful = true,
           .foldable = false,

@@ -1,5 +1,5 @@
 // Awaited<State>: state behind a lock, and attempts that wait, without a thread, until the state
-// lets them through. What the resources of this room are made of.
+// lets them through. What most resources that steps wait on are made of.
 //
 //   Awaited<Sum> sum_;
 //   sum_.attempt([](Sum& sum) -> std::optional<Status> {
@@ -14,7 +14,7 @@
 // owner must stay alive while somebody waits.
 //
 // Not for queues: their attempts stand in two lines, get on one element at a time and give back
-// what they took, which are rules of their own (state/queue_core.h, carried by state/queue.h).
+// what they took, which are rules of their own (queue_core.h, carried by queue.h).
 #pragma once
 
 #include <list>

@@ -1,0 +1,100 @@
+#include "millrace/ops/state/applied_book.h"
+
+#include <algorithm>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+
+bool AppliedBook::Queue::has_ended(uint64_t number) const {
+  return number < horizon && !std::ranges::binary_search(open, number);
+}
+
+// Leases arrive out of order, and what has ended stays ended: an element is open if neither says
+// otherwise.
+void AppliedBook::Queue::hear(const Lease& lease) {
+  std::vector<uint64_t> now_open;
+  for (const uint64_t number : lease.open)
+    if (!has_ended(number)) now_open.push_back(number);
+  for (const uint64_t number : open)
+    if (number >= lease.horizon) now_open.push_back(number);
+  open = std::move(now_open);
+  horizon = std::max(horizon, lease.horizon);
+  std::erase_if(elements, [&](const auto& entry) { return has_ended(entry.first); });
+}
+
+AppliedBook::Queue& AppliedBook::queue_of(uint64_t incarnation) {
+  if (!queues_.contains(incarnation) && queues_.size() >= most_queues_) {
+    queues_.erase(std::ranges::min_element(
+        queues_, {}, [](const auto& entry) { return entry.second.last_heard; }));
+  }
+  Queue& queue = queues_[incarnation];
+  queue.last_heard = ++times_heard_;
+  return queue;
+}
+
+AppliedBook::Verdict AppliedBook::begin(const Lease& lease, std::string_view update) {
+  Queue& queue = queue_of(lease.queue);
+  queue.hear(lease);
+  if (queue.has_ended(lease.number)) return Verdict::done;
+  Element& element = queue.elements[lease.number];
+  if (lease.settled > element.settled) {
+    element.settled = lease.settled;
+    std::erase_if(element.updates,
+                  [&](const auto& entry) { return entry.first.step < lease.settled; });
+  }
+  if (lease.step < element.settled) return Verdict::done;
+  const auto [at, is_new] =
+      element.updates.try_emplace({lease.step, std::string(update)}, State::running);
+  if (is_new) return Verdict::run;
+  return at->second == State::applied ? Verdict::done : Verdict::wait;
+}
+
+void AppliedBook::end(const Lease& lease, std::string_view update, Outcome outcome) {
+  const auto queue = queues_.find(lease.queue);
+  if (queue == queues_.end()) return;
+  const auto element = queue->second.elements.find(lease.number);
+  // Ended or settled meanwhile, by another attempt that waited for nobody.
+  if (element == queue->second.elements.end()) return;
+  const auto found = element->second.updates.find({lease.step, std::string(update)});
+  if (found == element->second.updates.end()) return;
+  if (outcome == Outcome::applied) {
+    found->second = State::applied;
+  } else {
+    element->second.updates.erase(found);
+  }
+}
+
+size_t AppliedBook::num_updates() const {
+  size_t count = 0;
+  for (const auto& [incarnation, queue] : queues_)
+    for (const auto& [number, element] : queue.elements) count += element.updates.size();
+  return count;
+}
+
+size_t AppliedBook::num_elements() const {
+  size_t count = 0;
+  for (const auto& [incarnation, queue] : queues_)
+    count += queue.elements.size() + queue.open.size();
+  return count;
+}
+
+std::string AppliedBook::description() const {
+  std::string text;
+  for (const auto& [incarnation, queue] : queues_) {
+    str_append(&text, text.empty() ? "" : "\n", "queue ", incarnation, ": all below ",
+               queue.horizon);
+    for (const uint64_t number : queue.open)
+      str_append(&text, number == queue.open.front() ? " but " : ", ", number);
+    for (const auto& [number, element] : queue.elements) {
+      str_append(&text, "; ", number, ": settled ", element.settled);
+      for (const auto& [key, state] : element.updates) {
+        str_append(&text, ", ", key.step, " ", key.update,
+                   state == State::applied ? " applied" : " running");
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace millrace

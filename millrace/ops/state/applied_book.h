@@ -1,0 +1,73 @@
+// AppliedBook: which updates under leases a device has applied, so that each happens once.
+//
+// An update is named by its element (the queue's incarnation and the number), the step's number
+// under the lease, and the updating node. For each queue the book keeps what it was told of the
+// queue's elements, a watermark and the exceptions to it, and single updates of open elements only.
+// So its size is that of what is lent at the time and of the steps that are under way.
+//
+//   begin -> run    the caller applies it, and calls end() with what came of it
+//         -> done   it was applied, or its element has ended: nothing is to be done
+//         -> wait   another attempt is at it: ask again when that has ended
+//
+// Knows no time, thread or value. Not thread-safe. docs/design/once.md tells what it is for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/ops/state/lease.h"
+
+namespace millrace {
+
+class AppliedBook {
+ public:
+  enum class Verdict : uint8_t { run, done, wait };
+  enum class Outcome : uint8_t { applied, failed };
+
+  // Of how many queues' lives it knows at most; the one that was not heard of for longest goes
+  // first. A lease from a queue that it has forgotten is one that it never heard of.
+  explicit AppliedBook(size_t most_queues = 10'000) : most_queues_(most_queues) {}
+
+  // `lease` has an element. What it says of its queue is noted.
+  Verdict begin(const Lease& lease, std::string_view update);
+  // What began with `run` has ended.
+  void end(const Lease& lease, std::string_view update, Outcome outcome);
+
+  // How many single updates it keeps in mind, and how many elements and exceptions.
+  size_t num_updates() const;
+  size_t num_elements() const;
+  // "queue 7: all below 4 but 2; 2: settled 1, 1 add applied", for transcripts.
+  std::string description() const;
+
+ private:
+  enum class State : uint8_t { running, applied };
+  struct StepUpdate {
+    uint64_t step = 0;
+    std::string update;
+    friend auto operator<=>(const StepUpdate&, const StepUpdate&) = default;
+  };
+  struct Element {
+    uint64_t settled = 0;  // the updates of steps below it are applied
+    std::map<StepUpdate, State> updates = {};
+  };
+  struct Queue {
+    uint64_t horizon = 0;
+    std::vector<uint64_t> open = {};  // exceptions below the horizon, ascending
+    std::map<uint64_t, Element> elements = {};
+    uint64_t last_heard = 0;
+
+    bool has_ended(uint64_t number) const;
+    void hear(const Lease& lease);
+  };
+
+  Queue& queue_of(uint64_t incarnation);
+
+  const size_t most_queues_;
+  uint64_t times_heard_ = 0;
+  std::map<uint64_t, Queue> queues_;
+};
+
+}  // namespace millrace

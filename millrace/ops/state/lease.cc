@@ -1,0 +1,81 @@
+#include "millrace/ops/state/lease.h"
+
+#include <bit>
+#include <cstring>
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kLeaseMagic = "MRL1";
+constexpr size_t kLeaseHead = 4 + 4 + 5 * 8 + 4;
+
+static_assert(std::endian::native == std::endian::little, "the bytes of a lease are little-endian");
+
+template <class T>
+void put_number(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+template <class T>
+T take_number(std::string_view& bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  bytes.remove_prefix(sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::string encode_lease(const Lease& lease) {
+  std::string bytes;
+  if (!lease.has_element()) return bytes;
+  bytes.reserve(kLeaseHead + 8 * lease.open.size());
+  bytes += kLeaseMagic;
+  put_number(bytes, lease.attempt);
+  for (const uint64_t value :
+       {lease.queue, lease.number, lease.step, lease.settled, lease.horizon}) {
+    put_number(bytes, value);
+  }
+  put_number(bytes, static_cast<uint32_t>(lease.open.size()));
+  for (const uint64_t number : lease.open) put_number(bytes, number);
+  return bytes;
+}
+
+Result<Lease> decode_lease(std::string_view bytes) {
+  if (bytes.empty()) return Lease();
+  if (bytes.size() < kLeaseHead || !bytes.starts_with(kLeaseMagic)) {
+    return invalid("these ", bytes.size(),
+                   " bytes are no lease; feed what a dequeue with a lease gave, or nothing");
+  }
+  bytes.remove_prefix(kLeaseMagic.size());
+  Lease lease;
+  lease.attempt = take_number<uint32_t>(bytes);
+  for (uint64_t* value :
+       {&lease.queue, &lease.number, &lease.step, &lease.settled, &lease.horizon}) {
+    *value = take_number<uint64_t>(bytes);
+  }
+  const size_t count = take_number<uint32_t>(bytes);
+  if (bytes.size() != 8 * count || lease.queue == 0 || lease.number == 0) {
+    return invalid("a lease says that it lists ", count, " open elements and has ", bytes.size(),
+                   " bytes for them; it was cut or changed on its way");
+  }
+  lease.open.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t number = take_number<uint64_t>(bytes);
+    if (number >= lease.horizon || (i > 0 && number <= lease.open.back())) {
+      return invalid("a lease lists element ", number,
+                     " as open, out of order or beyond its horizon ", lease.horizon);
+    }
+    lease.open.push_back(number);
+  }
+  return lease;
+}
+
+Result<std::string> lease_for_step(std::string_view bytes, uint64_t step, uint64_t settled) {
+  MR_ASSIGN(Lease lease, decode_lease(bytes));
+  lease.step = step;
+  lease.settled = settled;
+  return encode_lease(lease);
+}
+
+}  // namespace millrace

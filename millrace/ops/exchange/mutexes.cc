@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "millrace/op/infer.h"
-#include "millrace/ops/state/awaited.h"
 #include "millrace/ops/exchange/families.h"
+#include "millrace/ops/state/awaited.h"
 #include "millrace/ops/state/resource_handle_kernel.h"
 #include "millrace/ops/state/stateful_op.h"
 

@@ -161,19 +161,19 @@ Status register_optionals(OpRegistry& ops) {
                           .plural = "optionals",
                           .zeros_like = zeros_like_optional,
                           .sum = sum_of_optionals}));
-  OpDef from = optional_op(
-      "OptionalFromValue", "An optional that holds components.",
-      "components: Toutput_types -> optional: variant | Toutput_types: list(type) >= 1",
-      infer::scalar, kernel(from_value));
+  OpDef from =
+      optional_op("OptionalFromValue", "An optional that holds components.",
+                  "components: Toutput_types -> optional: variant | Toutput_types: list(type) >= 1",
+                  infer::scalar, kernel(from_value));
   from.grad = through_value;
   MR_TRY(ops.add(std::move(from)));
   OpDef nothing = optional_op("OptionalNone", "An optional that holds nothing.",
                               "-> optional: variant", infer::scalar, kernel(none));
   nothing.not_differentiable = "it has no inputs";
   MR_TRY(ops.add(std::move(nothing)));
-  OpDef asked = optional_op("OptionalHasValue", "Whether an optional holds something.",
-                            "optional: variant -> has_value: bool", infer::scalar,
-                            kernel(tell_value));
+  OpDef asked =
+      optional_op("OptionalHasValue", "Whether an optional holds something.",
+                  "optional: variant -> has_value: bool", infer::scalar, kernel(tell_value));
   asked.not_differentiable = "it gives a truth value";
   MR_TRY(ops.add(std::move(asked)));
   OpDef get = optional_op("OptionalGetValue", "What an optional holds.",

@@ -45,8 +45,7 @@ class Made {
 };
 
 Status through_push(GradContext& g) {
-  const Endpoint popped =
-      Made(g).op("TensorListPopBack", {g.grad(), g.shape_node(g.input(1))});
+  const Endpoint popped = Made(g).op("TensorListPopBack", {g.grad(), g.shape_node(g.input(1))});
   g.set_input_grad(0, popped);
   g.set_input_grad(1, Endpoint{popped.node, 1});
   return {};
@@ -70,8 +69,7 @@ Status through_set(GradContext& g) {
   Made made(g);
   const Endpoint index = g.input(1), item = g.input(2);
   if (g.is_needed(0))
-    g.set_input_grad(0,
-                     made.op("TensorListSetItem", {g.grad(), index, made.zeros_like(item)}));
+    g.set_input_grad(0, made.op("TensorListSetItem", {g.grad(), index, made.zeros_like(item)}));
   if (g.is_needed(2))
     g.set_input_grad(2, made.op("TensorListGetItem", {g.grad(), index, g.shape_node(item)}));
   return {};
@@ -84,8 +82,7 @@ Status through_resize(GradContext& g) {
 
 Status through_stack(GradContext& g) {
   Made made(g);
-  g.set_input_grad(
-      0, made.op("TensorListFromTensor", {g.grad(), made.element_shape(g.input(0))}));
+  g.set_input_grad(0, made.op("TensorListFromTensor", {g.grad(), made.element_shape(g.input(0))}));
   return {};
 }
 
@@ -98,17 +95,15 @@ Status through_rows(GradContext& g) {
 Status through_gather(GradContext& g) {
   Made made(g);
   const Endpoint list = g.input(0);
-  g.set_input_grad(0, made.op("TensorListScatterV2", {g.grad(), g.input(1),
-                                                      made.element_shape(list),
-                                                      made.length(list)}));
+  g.set_input_grad(0, made.op("TensorListScatterV2",
+                              {g.grad(), g.input(1), made.element_shape(list), made.length(list)}));
   return {};
 }
 
 Status through_scatter(GradContext& g) {
   Made made(g);
   const Endpoint rows = g.input(0);
-  g.set_input_grad(
-      0, made.op("TensorListGather", {g.grad(), g.input(1), made.row_shape(rows)}));
+  g.set_input_grad(0, made.op("TensorListGather", {g.grad(), g.input(1), made.row_shape(rows)}));
   return {};
 }
 
@@ -125,8 +120,8 @@ Status through_scatter_into(GradContext& g) {
 
 Status through_concat(GradContext& g) {
   Made made(g);
-  g.set_input_grad(0, made.op("TensorListSplit", {g.grad(0), made.element_shape(g.input(0)),
-                                                  g.output(1)}));
+  g.set_input_grad(
+      0, made.op("TensorListSplit", {g.grad(0), made.element_shape(g.input(0)), g.output(1)}));
   return {};
 }
 
@@ -134,9 +129,9 @@ Status through_split(GradContext& g) {
   Made made(g);
   Attrs join;
   join.set("N", int64_t{2});
-  const Endpoint any = g.add("ConcatV2", {made.ints({-1}), made.row_shape(g.input(0)),
-                                          g.scalar(DType::i32, 0)},
-                             std::move(join));
+  const Endpoint any =
+      g.add("ConcatV2", {made.ints({-1}), made.row_shape(g.input(0)), g.scalar(DType::i32, 0)},
+            std::move(join));
   g.set_input_grad(0, made.op("TensorListConcatV2", {g.grad(), any, g.input(2)}));
   return {};
 }

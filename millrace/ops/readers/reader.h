@@ -13,8 +13,8 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/op/resource.h"
-#include "millrace/ops/state/awaited.h"
 #include "millrace/ops/readers/work_reader.h"
+#include "millrace/ops/state/awaited.h"
 
 namespace millrace {
 

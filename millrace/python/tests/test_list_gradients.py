@@ -52,9 +52,7 @@ def gathered(x):
 
 
 def scattered(x):
-    places = raw.TensorListScatterV2(
-        tensor=x, indices=[3, 0, 1], element_shape=ROW, num_elements=4
-    )
+    places = raw.TensorListScatterV2(tensor=x, indices=[3, 0, 1], element_shape=ROW, num_elements=4)
     places = raw.TensorListScatterIntoExistingList(
         input_handle=places, tensor=x[:1] * 5, indices=[1]
     )

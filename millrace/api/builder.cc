@@ -65,7 +65,7 @@ Result<NodeId> Builder::add(NewNode spec, const Surroundings& around) {
     std::string of_others;
     for (const NodeId other : around.colocated_with) {
       for (std::string& group : colocation_groups(other)) groups.insert(std::move(group));
-      if (!graph_[other].requested_device.empty()) of_others = graph_[other].requested_device;
+      if (!graph_[other].requested_device().empty()) of_others = graph_[other].requested_device();
     }
     node.attrs.set(kClassAttr, std::vector<std::string>(groups.begin(), groups.end()));
     if (!around.colocated_with.empty()) {

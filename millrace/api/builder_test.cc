@@ -262,13 +262,13 @@ TEST_CASE("a device function is asked about the node that was made, and has the 
                        .with(spec("/job:ps/task:1"))
                        .with({.kind = DeviceStack::Entry::Kind::function,
                               .function = [&](NodeId id) -> Result<DeviceName> {
-                                seen = place[id].requested_device;
+                                seen = place[id].requested_device();
                                 return DeviceName::parse("/task:7");
                               }})
                        .with(spec("/device:CPU:0"));
   const NodeId made = place.add("y", {{place.x, 0}}, around);
   CHECK(seen == "/device:CPU:0");
-  CHECK(place[made].requested_device == "/job:ps/task:7");
+  CHECK(place[made].requested_device() == "/job:ps/task:7");
 }
 
 TEST_CASE("a node that is colocated goes with the other one and its whole group") {
@@ -279,7 +279,7 @@ TEST_CASE("a node that is colocated goes with the other one and its whole group"
   second.colocated_with = {a};
   second.devices = DeviceStack().with(spec("/job:worker"));
   const NodeId b = place.add("b", {{place.x, 0}}, second);
-  CHECK(place[b].requested_device == "/job:ps");
+  CHECK(place[b].requested_device() == "/job:ps");
   CHECK(place.graph.colocation_groups(b) == std::vector<std::string>{"loc:@a"});
   third.colocated_with = {b};
   third.groups = {"loc:@later"};
@@ -353,7 +353,7 @@ TEST_CASE("a scope has what surrounds the program, and narrows it for itself alo
   REQUIRE_MESSAGE(state->error.ok(), state->error.to_string());
   CHECK(made.name() == "train/gradients/Identity");
   const Node& node = builder->graph()[made.id()];
-  CHECK(node.requested_device == "/job:ps/task:1");
+  CHECK(node.requested_device() == "/job:ps/task:1");
   CHECK(node.control_inputs == absl::InlinedVector<NodeId, 1>{wait});
   CHECK(builder->shape({made.id(), 0}) == PartialShape{2});
   CHECK(builder->current().name_scope == "train");

@@ -8,7 +8,7 @@
 namespace millrace {
 
 std::string Operation::name() const {
-  return has_value() ? state_->builder->graph()[id_].name : "";
+  return has_value() ? std::string(state_->builder->graph()[id_].name) : "";
 }
 
 std::string Output::name() const { return has_value() ? str_cat(op_.name(), ":", index_) : ""; }

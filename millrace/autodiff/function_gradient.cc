@@ -54,8 +54,8 @@ class Rebuilt {
                                            .inputs = std::move(inputs),
                                            .attrs = node.attrs()},
                                           around));
-    if (!node.requested_device.empty())
-      builder_.set_requested_device(ids_[node.id], node.requested_device);
+    if (!node.requested_device().empty())
+      builder_.set_requested_device(ids_[node.id], node.requested_device());
     for (const NodeId before : node.control_inputs)
       builder_.add_control_input(ids_[node.id], ids_[before]);
     return {};

@@ -94,7 +94,7 @@ Result<Endpoint> LoopGradient::stack_for(Endpoint of) {
   nodes.run_in(std::move(here));
   if (!made.ok()) return made;
   // Large values stay where they are made.
-  const std::string device(graph()[of.node].requested_device);
+  const std::string device(graph()[of.node].requested_device());
   if (!device.empty()) nodes.builder().set_requested_device(made->node, device);
   return made;
 }

@@ -34,7 +34,7 @@ TEST_CASE("a program of C++ asks for gradients by its outputs, and gets outputs"
   CHECK_FALSE(by[1].has_value());
   const Node* made = builder.graph().find("train/gradients/y_grad/MatMul");
   REQUIRE(made != nullptr);
-  CHECK(made->requested_device.ends_with("1"));
+  CHECK(made->requested_device().ends_with("1"));
   // The scope that was used has left nothing behind.
   CHECK(node(root, "Neg", {x}).name() == "Neg:0");
 }

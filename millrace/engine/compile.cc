@@ -188,13 +188,13 @@ class Compiler {
   // Plans name transfers "edge_7_x", and feeds and fetches "x:0", if they move what x makes.
   static std::string moved_by(const Node& node) {
     const auto tensor = node.attr_view().string("tensor_name");
-    if (!tensor.ok()) return node.name;
+    if (!tensor.ok()) return std::string(node.name);
     constexpr std::string_view kEdge = "edge_";
     const std::string_view name = *tensor;
     if (const size_t colon = name.rfind(':'); colon != std::string_view::npos)
       return std::string(name.substr(0, colon));
     const size_t end = name.starts_with(kEdge) ? name.find('_', kEdge.size()) : name.npos;
-    return end == name.npos ? node.name : std::string(name.substr(end + 1));
+    return std::string(end == name.npos ? node.name : name.substr(end + 1));
   }
 
   std::string_view keep_name(std::string_view name) {

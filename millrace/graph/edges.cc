@@ -98,7 +98,7 @@ class DepthFirst {
     constexpr size_t kMost = 12;
     const auto begin = std::ranges::find(stack_, first, &Visit::node);
     // The stack goes from consumers to inputs; people read the other way.
-    std::string text = graph_[first].name;
+    std::string text(graph_[first].name);
     size_t shown = 1;
     for (auto at = stack_.end(); at-- != begin;) {
       if (shown++ == kMost) {
@@ -148,8 +148,8 @@ Result<Endpoint> find_endpoint(const Graph& graph, std::string_view tensor_name)
 }
 
 std::string endpoint_name(const Graph& graph, Endpoint endpoint) {
-  const std::string& name = graph[endpoint.node].name;
-  return endpoint.output == 0 ? name : str_cat(name, ":", endpoint.output);
+  const std::string_view name = graph[endpoint.node].name;
+  return endpoint.output == 0 ? std::string(name) : str_cat(name, ":", endpoint.output);
 }
 
 }  // namespace millrace

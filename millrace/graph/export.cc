@@ -16,7 +16,7 @@ wire::NodeDef export_node(const Graph& graph, const Node& node, ExportOptions op
   wire::NodeDef def;
   def.name = node.name;
   def.op = node.op->name;
-  def.device = node.device.empty() ? node.requested_device : node.device;
+  def.device = node.device().empty() ? node.requested_device() : node.device();
   def.inputs.reserve(node.inputs.size() + node.control_inputs.size());
   for (const Endpoint& input : node.inputs) def.inputs.push_back(endpoint_name(graph, input));
   for (NodeId before : node.control_inputs) def.inputs.push_back(str_cat("^", graph[before].name));

@@ -69,7 +69,7 @@ TEST_CASE("a table that grows with its graph is that of the whole graph") {
   FrameTable table;
   for (const Node& node : graph.nodes()) {
     REQUIRE(grown
-                .add({.name = node.name,
+                .add({.name = std::string(node.name),
                       .op = node.op->name,
                       .inputs = {node.inputs.begin(), node.inputs.end()},
                       .attrs = node.attrs()})

@@ -15,16 +15,16 @@ class Writer {
 
   void add_argument(NodeId id) {
     const Node& node = graph_[id];
-    def_.inputs.push_back({.name = node.name, .dtype = node.output_types()[0].dtype});
+    def_.inputs.push_back({.name = std::string(node.name), .dtype = node.output_types()[0].dtype});
     arguments_.emplace(id, true);
   }
 
   Status add_node(NodeId id, Controls controls) {
     if (arguments_.contains(id)) return {};
     const Node& node = graph_[id];
-    wire::NodeDef made{.name = node.name,
+    wire::NodeDef made{.name = std::string(node.name),
                        .op = node.op->name,
-                       .device = std::string(node.requested_device),
+                       .device = std::string(node.requested_device()),
                        .inputs = {},
                        .attrs = {node.attrs().begin(), node.attrs().end()}};
     for (const Endpoint& input : node.inputs) {
@@ -50,8 +50,9 @@ class Writer {
   }
 
   void add_control_return(NodeId id) {
-    def_.control_outputs.push_back(graph_[id].name);
-    def_.control_returns[graph_[id].name] = graph_[id].name;
+    const std::string name(graph_[id].name);
+    def_.control_outputs.push_back(name);
+    def_.control_returns[name] = name;
   }
 
   wire::FunctionDef take() && { return std::move(def_); }
@@ -60,7 +61,7 @@ class Writer {
   // "node:output:index", by the name of the output argument.
   Result<std::string> name_of(Endpoint endpoint) const {
     const Node& node = graph_[endpoint.node];
-    if (arguments_.contains(endpoint.node)) return node.name;
+    if (arguments_.contains(endpoint.node)) return std::string(node.name);
     MR_ASSIGN(const std::vector<int> offsets,
               arg_offsets(*node.op, node.op->outputs, node.attrs()));
     const auto behind = std::ranges::upper_bound(offsets, endpoint.output);

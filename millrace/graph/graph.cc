@@ -12,6 +12,9 @@
 namespace millrace {
 namespace {
 
+// A graph of a million nodes takes a megabyte more for each byte of a node.
+static_assert(sizeof(Node) <= 96);
+
 // More nodes than this can't be numbered, and would take hundreds of gigabytes.
 constexpr size_t kMostNodes = kNoNode - 1;
 
@@ -63,16 +66,18 @@ Graph::Graph(const Graph& other)
       versions_(other.versions_),
       functions_(other.functions_) {
   // The copied nodes still point at the strings of `other`.
-  absl::flat_hash_map<const char*, std::string_view> moved;
-  const auto move = [&](std::string_view& text) {
-    if (text.empty()) return;
-    std::string_view& mine = moved[text.data()];
-    if (mine.empty()) mine = intern(text);
+  absl::flat_hash_map<const std::string*, const std::string*> moved;
+  const auto move = [&](const std::string*& text) {
+    if (text == nullptr) return;
+    const std::string*& mine = moved[text];
+    if (mine == nullptr) mine = intern(*text);
     text = mine;
   };
-  for (Node& node : nodes_) {
-    move(node.requested_device);
-    move(node.device);
+  for (NodeId id = 0; id < size(); ++id) {
+    Node& node = nodes_[id];
+    node.name = names_.add(node.name);
+    move(node.requested_device_);
+    move(node.device_);
   }
 }
 
@@ -97,25 +102,31 @@ Result<NodeId> Graph::add_with_back_edges(NewNode spec) {
   MR_TRY(check_node_name(spec.name));
   node.op = ops_->find(spec.op);
   if (node.op == nullptr) return unknown_op(*ops_, spec.op, spec.name);
-  node.name = std::move(spec.name);
+  node.name = spec.name;
   node.inputs.assign(spec.inputs.begin(), spec.inputs.end());
   for (NodeId before : spec.control_inputs) {
     if (before >= size()) return invalid("Node '", node.name, "': no control input ", before);
   }
   drop_repeats(spec.control_inputs);
-  node.control_inputs.assign(spec.control_inputs.begin(), spec.control_inputs.end());
+  node.control_inputs.assign(spec.control_inputs);
   MR_TRY(complete(node, std::move(spec.attrs)));
-  node.requested_device = intern(spec.device);
+  node.requested_device_ = intern(spec.device);
   return append(std::move(node));
 }
 
 Result<NodeId> Graph::add_copy(const Node& original) {
-  Node node = original;
-  std::ranges::fill(node.inputs, Endpoint{});
-  node.control_inputs.clear();
+  return add_copy(original, original.name, original.requested_device());
+}
+
+Result<NodeId> Graph::add_copy(const Node& original, std::string_view name,
+                               std::string_view requested_device) {
+  Node node;
+  node.name = name;
+  node.op = original.op;
+  node.inputs.assign(original.inputs.size(), Endpoint{});
   node.kind = kinds_.of(*node.op, original.kind);
-  node.requested_device = intern(original.requested_device);
-  node.device = intern(original.device);
+  node.requested_device_ = intern(requested_device);
+  node.device_ = intern(original.device());
   return append(std::move(node));
 }
 
@@ -176,6 +187,7 @@ Result<NodeId> Graph::append(Node node) {
     return error(Code::already_exists, "Duplicate node name in graph: '", node.name, "'");
   }
   num_outputs_ += node.output_types().size();
+  node.name = names_.add(node.name);
   nodes_.push_back(std::move(node));
   return nodes_.back().id;
 }
@@ -197,15 +209,15 @@ void Graph::add_control_input(NodeId id, NodeId before) {
 
 void Graph::set_control_inputs(NodeId id, std::vector<NodeId> before) {
   drop_repeats(before);
-  nodes_[id].control_inputs.assign(before.begin(), before.end());
+  nodes_[id].control_inputs.assign(before);
 }
 
 void Graph::set_device(NodeId id, std::string_view full_name) {
-  nodes_[id].device = intern(full_name);
+  nodes_[id].device_ = intern(full_name);
 }
 
 void Graph::set_requested_device(NodeId id, std::string_view device) {
-  nodes_[id].requested_device = intern(device);
+  nodes_[id].requested_device_ = intern(device);
 }
 
 Status Graph::set_attr(NodeId id, std::string_view name, AttrValue value) {
@@ -229,18 +241,17 @@ Status Graph::replace(NodeId id, NewNode by) {
   made.name = nodes_[id].name;
   made.inputs.assign(by.inputs.begin(), by.inputs.end());
   drop_repeats(by.control_inputs);
-  made.control_inputs.assign(by.control_inputs.begin(), by.control_inputs.end());
+  made.control_inputs.assign(by.control_inputs);
   MR_TRY(complete(made, std::move(by.attrs)));
-  made.requested_device = nodes_[id].requested_device;
-  made.device = nodes_[id].device;
+  made.requested_device_ = nodes_[id].requested_device_;
+  made.device_ = nodes_[id].device_;
   num_outputs_ += made.output_types().size() - nodes_[id].output_types().size();
   nodes_[id] = std::move(made);
   return {};
 }
 
 void Graph::reserve(size_t count) {
-  // A graph that grows by a few nodes a thousand times must not be moved a thousand times.
-  if (count > nodes_.capacity()) nodes_.reserve(std::max(count, nodes_.capacity() * 3 / 2));
+  nodes_.reserve(count);
   by_name_.reserve(count);
 }
 
@@ -248,7 +259,8 @@ void Graph::truncate(size_t size) {
   if (size >= nodes_.size()) return;
   by_name_.truncate(static_cast<NodeId>(size), nodes_);
   for (size_t id = size; id < nodes_.size(); ++id) num_outputs_ -= nodes_[id].output_types().size();
-  nodes_.resize(size);
+  names_.take_back_from(nodes_[size].name);
+  nodes_.truncate(size);
   forget_unused();
 }
 
@@ -258,12 +270,12 @@ void Graph::forget_unused() {
   kinds_.forget_unused();
   constexpr size_t kFew = 64;
   if (interned_.size() <= 2 * num_used_strings_ + nodes_.size() / 16 + kFew) return;
-  absl::flat_hash_set<const char*> used;
-  for (const Node& node : nodes_) {
-    used.insert(node.requested_device.data());
-    used.insert(node.device.data());
+  absl::flat_hash_set<const std::string*> used;
+  for (const Node& node : nodes()) {
+    used.insert(node.requested_device_);
+    used.insert(node.device_);
   }
-  absl::erase_if(interned_, [&](const std::string& text) { return !used.contains(text.data()); });
+  absl::erase_if(interned_, [&](const std::string& text) { return !used.contains(&text); });
   num_used_strings_ = interned_.size();
 }
 
@@ -290,6 +302,7 @@ void renumber(Node& node, const std::vector<NodeId>& ids) {
 
 std::vector<NodeId> Graph::retain(const std::vector<bool>& keep) {
   std::vector<NodeId> ids = number_kept(keep);
+  TextArena kept_names;
   NodeId kept = 0;
   for (NodeId id = 0; id < ids.size(); ++id) {
     if (!keep[id]) {
@@ -297,10 +310,12 @@ std::vector<NodeId> Graph::retain(const std::vector<bool>& keep) {
       continue;
     }
     renumber(nodes_[id], ids);
+    nodes_[id].name = kept_names.add(nodes_[id].name);
     if (kept != id) nodes_[kept] = std::move(nodes_[id]);
     ++kept;
   }
-  nodes_.resize(kept);
+  nodes_.truncate(kept);
+  names_ = std::move(kept_names);
   by_name_.renumber(ids);
   return ids;
 }
@@ -311,10 +326,10 @@ std::string Graph::unique_name(std::string_view prefix) const {
   return name;
 }
 
-std::string_view Graph::intern(std::string_view text) {
-  if (text.empty()) return {};
+const std::string* Graph::intern(std::string_view text) {
+  if (text.empty()) return nullptr;
   const auto found = interned_.find(to_absl(text));
-  return found != interned_.end() ? *found : *interned_.emplace(text).first;
+  return found != interned_.end() ? &*found : &*interned_.emplace(text).first;
 }
 
 const Tensor* constant_value(const Node& node) {

@@ -20,6 +20,8 @@
 #include "absl/container/node_hash_set.h"
 
 #include "millrace/base/result.h"
+#include "millrace/base/text_arena.h"
+#include "millrace/graph/control_inputs.h"
 #include "millrace/graph/name_index.h"
 #include "millrace/graph/node_kind.h"
 #include "millrace/op/attrs.h"
@@ -32,21 +34,34 @@ namespace wire {
 struct FunctionDef;
 }
 
+// Large graphs have millions of them, so each byte counts: 96 they are (docs/design/builder.md).
+// Texts are kept by the graph, and live as long as it does.
 struct Node {
   NodeId id = kNoNode;
-  std::string name;
+  std::string_view name;
   const OpDef* op = nullptr;
-  absl::InlinedVector<Endpoint, 2> inputs;        // data inputs in slot order
-  absl::InlinedVector<NodeId, 1> control_inputs;  // must have run before this one
+  absl::InlinedVector<Endpoint, 2> inputs;  // data inputs in slot order
+  ControlInputs control_inputs;             // must have run before this one
   NodeKinds::Shared kind;
-  std::string_view requested_device;  // as the client wrote it; kept alive by the graph
-  std::string_view device;            // full name once placed; empty before
 
+  // As the client wrote it. Equal texts of one graph have one address, here and below.
+  std::string_view requested_device() const { return text_or_none(requested_device_); }
+  // Full name once placed; empty before.
+  std::string_view device() const { return text_or_none(device_); }
   const Attrs& attrs() const { return kind->attrs; }
   AttrView attr_view() const { return {*op, attrs()}; }
   const TypeList& input_types() const { return kind->input_types; }
   const TypeList& output_types() const { return kind->output_types; }
   int num_outputs() const { return static_cast<int>(output_types().size()); }
+
+ private:
+  friend class Graph;
+  static std::string_view text_or_none(const std::string* text) {
+    return text ? std::string_view(*text) : std::string_view();
+  }
+
+  const std::string* requested_device_ = nullptr;
+  const std::string* device_ = nullptr;
 };
 
 // On a node that stands where a conditional or a loop was (plan/lower.h): the op that it was.
@@ -77,7 +92,7 @@ class Graph {
   // Of all its nodes together.
   size_t num_outputs() const { return num_outputs_; }
   const Node& operator[](NodeId id) const { return nodes_[id]; }
-  std::span<const Node> nodes() const { return nodes_; }
+  Nodes::View nodes() const { return nodes_.view(); }
   const GraphVersions& versions() const { return versions_; }
   void set_versions(GraphVersions versions) { versions_ = std::move(versions); }
   // Null if there are none. Copies and subsets share it.
@@ -110,6 +125,9 @@ class Graph {
   // A copy of a node of another graph with the same registry: all its data inputs open, no control
   // inputs. Errors: ALREADY_EXISTS.
   Result<NodeId> add_copy(const Node& original);
+  // The same under another name, for another device.
+  Result<NodeId> add_copy(const Node& original, std::string_view name,
+                          std::string_view requested_device);
 
   // Rewiring, for passes. Types must fit (INVALID_ARGUMENT).
   Status set_input(NodeId node, int slot, Endpoint source);
@@ -136,16 +154,19 @@ class Graph {
   std::string unique_name(std::string_view prefix) const;
 
  private:
-  std::string_view intern(std::string_view text);
+  // Null for no text.
+  const std::string* intern(std::string_view text);
   void forget_unused();
   // Gives a node that is all but added its kind, and checks its inputs.
   Status complete(Node& node, Attrs attrs);
   Status check_source(const Node& node, int slot, Endpoint source) const;
+  // `node.name` is the caller's text.
   Result<NodeId> append(Node node);
 
   const OpRegistry* ops_;
-  std::vector<Node> nodes_;
+  Nodes nodes_;
   size_t num_outputs_ = 0;
+  TextArena names_;  // of the nodes, in the order of their ids
   NameIndex by_name_;
   NodeKinds kinds_;
   // Device names: few distinct ones, many nodes; the strings never move.

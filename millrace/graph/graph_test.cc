@@ -71,15 +71,16 @@ TEST_CASE("a reference may be read as a value") {
   CHECK(graph[3].output_types()[0] == ArgType{DType::f32, false});
 }
 
-TEST_CASE("a copy keeps its device names when the original is gone") {
+TEST_CASE("a copy keeps its names and devices when the original is gone") {
   auto original =
       std::make_unique<Graph>(graph_of("a = Const(1) @ /job:a/replica:0/task:0/device:CPU:0 -> "
                                        "/job:b/replica:0/task:0/device:CPU:0"));
   const Graph copy = *original;
   original.reset();
-  CHECK(copy[0].requested_device == "/job:a/replica:0/task:0/device:CPU:0");
-  CHECK(copy[0].device == "/job:b/replica:0/task:0/device:CPU:0");
+  CHECK(copy[0].requested_device() == "/job:a/replica:0/task:0/device:CPU:0");
+  CHECK(copy[0].device() == "/job:b/replica:0/task:0/device:CPU:0");
   CHECK(copy.find("a") == &copy[0]);
+  CHECK(copy[0].name == "a");
 }
 
 TEST_CASE("what is retained keeps its order, and the edges follow") {
@@ -90,6 +91,44 @@ TEST_CASE("what is retained keeps its order, and the edges follow") {
   CHECK(graph.find("a") == nullptr);
   CHECK(graph.find("d")->id == 2);
   CHECK(graph.add({.name = "a", .op = "NoOp"}).ok());
+}
+
+TEST_CASE("a graph of a thousand nodes can be copied, thinned out, shortened and grown") {
+  Graph graph = graph_of("");
+  const auto add = [&](Graph& to) {
+    const std::string name =
+        str_cat("a_name_that_is_longer_than_strings_hold_in_place_", to.size());
+    must(to.add({.name = name, .op = "NoOp", .control_inputs = {}}));
+  };
+  for (int i = 0; i < 1000; ++i) add(graph);
+  Graph copy = graph;
+  std::vector<bool> keep(1000);
+  for (size_t i = 0; i < keep.size(); ++i) keep[i] = i % 3 == 0;
+  copy.retain(keep);
+  CHECK(copy.size() == 334);
+  copy.truncate(300);
+  for (NodeId id = 0; id < copy.size(); ++id) REQUIRE(copy[id].name == graph[3 * id].name);
+  for (NodeId id = 0; id < copy.size(); ++id) REQUIRE(copy.find(copy[id].name) == &copy[id]);
+  must(copy.add({.name = "last", .op = "NoOp", .control_inputs = {0, 299}}));
+  CHECK(copy.nodes().size() == 301);
+  CHECK(copy.find("last")->control_inputs == std::vector<NodeId>{0, 299});
+  add(graph);
+  CHECK(graph[1000].name.ends_with("_1000"));
+}
+
+TEST_CASE("a copy from another graph may have another name and another device") {
+  Graph graph = graph_of("a = NoOp()");
+  {
+    const Graph other = graph_of("b = NoOp() @ /job:b -> /job:c  d = Const(1)  c = Identity(d) ^b");
+    must(graph.add_copy(other[0], "x", "/job:x"));
+    must(graph.add_copy(other[2]));
+  }
+  CHECK(graph[1].name == "x");
+  CHECK(graph[1].requested_device() == "/job:x");
+  CHECK(graph[1].device() == "/job:c");
+  CHECK(graph[2].name == "c");
+  CHECK(graph[2].inputs[0] == Endpoint{});
+  CHECK(graph[2].control_inputs.empty());
 }
 
 TEST_CASE("nodes that were taken back leave no trace") {
@@ -181,7 +220,7 @@ TEST_CASE("a device that is asked for outlasts those of nodes that were taken ba
     must(graph.add({.name = "b", .op = "NoOp", .device = str_cat("/job:b", i)}));
     graph.truncate(1);
   }
-  CHECK(graph[0].requested_device == "/job:a");
+  CHECK(graph[0].requested_device() == "/job:a");
 }
 
 TEST_CASE("the outputs of all nodes are counted") {

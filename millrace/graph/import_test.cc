@@ -62,7 +62,7 @@ TEST_CASE("attributes left out have the op's default, unknown ones are kept") {
   REQUIRE_MESSAGE(graph.ok(), graph.status().to_string());
   CHECK(*(*graph)[0].attr_view().boolean("transpose_a") == false);
   CHECK(*(*graph)[0].attrs().find("new")->as_int() == 3);
-  CHECK((*graph)[0].requested_device == "/job:ps");
+  CHECK((*graph)[0].requested_device() == "/job:ps");
 }
 
 TEST_CASE("all unknown ops are told at once, with nodes that use them") {

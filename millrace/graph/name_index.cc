@@ -19,7 +19,7 @@ uint32_t NameIndex::hash_of(std::string_view name) {
   return static_cast<uint32_t>(hash ^ (hash >> 32));
 }
 
-size_t NameIndex::probe(std::string_view name, uint32_t hash, std::span<const Node> nodes) const {
+size_t NameIndex::probe(std::string_view name, uint32_t hash, const Nodes& nodes) const {
   const size_t mask = slots_.size() - 1;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
     const Slot& slot = slots_[at];
@@ -28,13 +28,13 @@ size_t NameIndex::probe(std::string_view name, uint32_t hash, std::span<const No
   }
 }
 
-uint32_t NameIndex::find(std::string_view name, std::span<const Node> nodes) const {
+uint32_t NameIndex::find(std::string_view name, const Nodes& nodes) const {
   if (slots_.empty()) return kNoNode;
   return slots_[probe(name, hash_of(name), nodes)].id;
 }
 
 std::vector<uint32_t> NameIndex::find_all(std::span<const std::string_view> names,
-                                          std::span<const Node> nodes) const {
+                                          const Nodes& nodes) const {
   std::vector<uint32_t> ids(names.size(), kNoNode);
   if (slots_.empty()) return ids;
   const size_t mask = slots_.size() - 1;
@@ -58,7 +58,7 @@ std::vector<uint32_t> NameIndex::find_all(std::span<const std::string_view> name
   return ids;
 }
 
-uint32_t NameIndex::insert(std::string_view name, uint32_t id, std::span<const Node> nodes) {
+uint32_t NameIndex::insert(std::string_view name, uint32_t id, const Nodes& nodes) {
   if (is_crowded(used_ + 1, slots_.size())) reserve((used_ + 1) * 2);
   const uint32_t hash = hash_of(name);
   Slot& slot = slots_[probe(name, hash, nodes)];
@@ -103,12 +103,15 @@ void NameIndex::erase(size_t at) {
   --used_;
 }
 
-void NameIndex::truncate(uint32_t size, std::span<const Node> nodes) {
+void NameIndex::truncate(uint32_t size, const Nodes& nodes) {
   if (nodes.size() - size > slots_.size() / 8) {
     rebuild(slots_.size(), [&](uint32_t id) { return id < size ? id : kNoNode; });
     return;
   }
-  for (const Node& node : nodes.subspan(size)) erase(probe(node.name, hash_of(node.name), nodes));
+  for (size_t id = size; id < nodes.size(); ++id) {
+    const std::string_view name = nodes[id].name;
+    erase(probe(name, hash_of(name), nodes));
+  }
 }
 
 void NameIndex::renumber(std::span<const uint32_t> new_ids) {

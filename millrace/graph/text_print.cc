@@ -68,11 +68,11 @@ std::string to_text(const Graph& graph, const Node& node, PrintOptions options) 
   text += ')';
   for (NodeId before : node.control_inputs) str_append(&text, " ^", graph[before].name);
   using Devices = PrintOptions::Devices;
-  if (options.devices == Devices::shown && !node.requested_device.empty()) {
-    str_append(&text, " @ ", device_text(node.requested_device));
+  if (options.devices == Devices::shown && !node.requested_device().empty()) {
+    str_append(&text, " @ ", device_text(node.requested_device()));
   }
-  if (options.devices != Devices::hidden && !node.device.empty()) {
-    str_append(&text, " -> ", device_text(node.device));
+  if (options.devices != Devices::hidden && !node.device().empty()) {
+    str_append(&text, " -> ", device_text(node.device()));
   }
   return text;
 }

@@ -59,7 +59,7 @@ Status SessionGraph::prepare(size_t first) {
   MR_TRY(prepare_graph(graph_, tables_, devices_, place_options_));
   if (!logs_placement_) return {};
   for (const Node& node : graph_.nodes().subspan(first))
-    log_.info(node.name, ": (", node.op->name, "): ", node.device);
+    log_.info(node.name, ": (", node.op->name, "): ", node.device());
   return {};
 }
 

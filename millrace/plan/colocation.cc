@@ -56,16 +56,16 @@ class Joining {
   }
 
   Status add_node(const Node& node) {
-    const Result<SpecId> requested = groups_.specs_.parse(node.requested_device);
+    const Result<SpecId> requested = groups_.specs_.parse(node.requested_device());
     if (!requested.ok()) {
-      return invalid("Malformed device specification '", node.requested_device, "' in node {{node ",
-                     node.name, "}}: ", requested.status().message());
+      return invalid("Malformed device specification '", node.requested_device(),
+                     "' in node {{node ", node.name, "}}: ", requested.status().message());
     }
     GroupNeeds needs{.requested = *requested, .has_state = node.op->stateful};
     if (*requested != SpecTable::kAnywhere && makes_resource(node)) needs.resource = *requested;
     MR_ASSIGN(needs.support, support_of(node, *requested));
-    if (!node.device.empty()) {
-      if (const Device* device = devices_.find(node.device))
+    if (!node.device().empty()) {
+      if (const Device* device = devices_.find(node.device()))
         needs.device = static_cast<uint32_t>(device - devices_.devices().data());
     }
     groups_.parent_.push_back(node.id);
@@ -151,7 +151,7 @@ class Joining {
     return {};
   }
 
-  Status join_by_names(std::span<const Node> added) {
+  Status join_by_names(Nodes::View added) {
     const auto join_member = [&](NodeId member, const Node& node) -> Status {
       if (must_wait(member)) {
         wishes_.emplace_back(member, node.id);
@@ -168,7 +168,7 @@ class Joining {
     };
     for (const Node& node : added) {
       if (!groups_.of_absent_.empty()) {
-        const auto waiting = groups_.of_absent_.find(node.name);
+        const auto waiting = groups_.of_absent_.find(to_absl(node.name));
         if (waiting != groups_.of_absent_.end()) MR_TRY(join_member(waiting->second, node));
       }
       const AttrValue* value = node.attrs().find(kClassAttr);

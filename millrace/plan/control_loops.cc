@@ -10,7 +10,7 @@ namespace millrace {
 namespace {
 
 // The devices of a graph's nodes are interned: the same text is in the same place.
-bool same_device(const Node& a, const Node& b) { return a.device.data() == b.device.data(); }
+bool same_device(const Node& a, const Node& b) { return a.device().data() == b.device().data(); }
 
 class LoopBuilder {
  public:
@@ -49,7 +49,7 @@ class LoopBuilder {
   // frames around it, outermost first, where they are missing.
   Result<NodeId> merge_for(uint32_t frame, NodeId node) {
     std::vector<uint32_t> missing;
-    const void* const device = graph_[node].device.data();
+    const void* const device = graph_[node].device().data();
     for (uint32_t f = frame; f != FrameTable::kRoot && !merges_.contains({f, device});
          f = frames_.frames()[f].parent) {
       missing.push_back(f);
@@ -88,7 +88,7 @@ class LoopBuilder {
   Result<Endpoint> start_of(uint32_t frame, NodeId like) {
     const uint32_t parent = frames_.frames()[frame].parent;
     if (parent != FrameTable::kRoot) {
-      return Endpoint{merges_.at({parent, graph_[like].device.data()}), 0};
+      return Endpoint{merges_.at({parent, graph_[like].device().data()}), 0};
     }
     MR_ASSIGN(const Tensor empty, Tensor::zeros(DType::f32, Shape{0}));
     MR_ASSIGN(const NodeId constant,
@@ -103,7 +103,7 @@ class LoopBuilder {
                                                            .op = op,
                                                            .inputs = std::move(inputs),
                                                            .attrs = std::move(attrs)}));
-    graph_.set_device(id, graph_[like].device);
+    graph_.set_device(id, graph_[like].device());
     return id;
   }
 
@@ -134,13 +134,13 @@ void colocate_control_flow(Graph& graph) {
     switch (node.op->role) {
       case Role::switch_:
       case Role::exit:
-        graph.set_device(id, graph[node.inputs[0].node].device);
+        graph.set_device(id, graph[node.inputs[0].node].device());
         break;
       case Role::enter:
         if (node.input_types()[0].is_ref) break;
         [[fallthrough]];
       case Role::next_iteration:
-        if (consumer[id] != kNoNode) graph.set_device(id, graph[consumer[id]].device);
+        if (consumer[id] != kNoNode) graph.set_device(id, graph[consumer[id]].device());
         break;
       default:
         break;

@@ -167,8 +167,8 @@ class StepCutter {
   }
 
   Result<const Device*> device_of(const Node& node) const {
-    if (const Device* device = devices_.find(node.device)) return device;
-    return internal("node '", node.name, "' is on device '", node.device,
+    if (const Device* device = devices_.find(node.device())) return device;
+    return internal("node '", node.name, "' is on device '", node.device(),
                     "', which the session does not have");
   }
 
@@ -226,7 +226,7 @@ class StepCutter {
   static ClientTransfer transfer(size_t index, const Node& node, const Device& device,
                                  std::string_view tensor_name) {
     return {.index = static_cast<int>(index),
-            .node = node.name,
+            .node = std::string(node.name),
             .device = device.full_name,
             .key = RendezvousKey::make(device.full_name, device.incarnation, device.full_name,
                                        tensor_name)

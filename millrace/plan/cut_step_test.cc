@@ -27,7 +27,7 @@ std::string run_cut_step(const TextCase& text_case) {
       str_append(&text, node.name, " = ", node.op->name, "(");
       for (const Endpoint& input : node.inputs)
         str_append(&text, endpoint_name(step->graph, input));
-      str_append(&text, ") -> ", node.device, "\n");
+      str_append(&text, ") -> ", node.device(), "\n");
     } else {
       str_append(&text, to_text(step->graph, node), "\n");
     }

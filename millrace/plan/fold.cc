@@ -107,11 +107,11 @@ class Folder {
                                 .attrs = node.attr_view(),
                                 .inputs = input_types,
                                 .outputs = output_types,
-                                .device = node.device});
+                                .device = node.device()});
     if (!kernel.ok() || (*kernel)->is_async()) return {};
     std::vector<Value> arguments, results(output_types.size());
     for (const Tensor* input : inputs) arguments.emplace_back(*input);
-    DeviceContext device{.name = std::string(node.device)};
+    DeviceContext device{.name = std::string(node.device())};
     Cancellation cancellation;
     StepContext step;
     step.device = &device;
@@ -147,7 +147,7 @@ class Folder {
 
   // One on each device where it is needed: a constant is cheaper to keep than to send every time.
   Result<NodeId> constant_for(Endpoint source, NodeId consumer) {
-    const std::string_view device = graph_[consumer].device;
+    const std::string_view device = graph_[consumer].device();
     NodeId& constant =
         constants_.try_emplace(std::pair(source, device.data()), kNoNode).first->second;
     if (constant != kNoNode) return constant;

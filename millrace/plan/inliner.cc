@@ -71,16 +71,14 @@ class BodyCopy {
   size_t name_bytes(const Node& node) const { return prefix_.size() + node.name.size(); }
 
   Status add(const Node& in_body) {
-    Node node = in_body;
-    node.name = str_cat(prefix_, in_body.name);
     // Devices of one graph are interned: equal ones have one address.
-    if (in_body.requested_device.data() != last_device_ || merged_device_.empty()) {
-      merged_device_ = device_within(device_, in_body.requested_device);
-      last_device_ = in_body.requested_device.data();
+    if (in_body.requested_device().data() != last_device_ || merged_device_.empty()) {
+      merged_device_ = device_within(device_, in_body.requested_device());
+      last_device_ = in_body.requested_device().data();
     }
-    node.requested_device = merged_device_;
-    MR_ASSIGN(const NodeId copy, graph_.add_copy(node));
-    if (node.op->role == Role::enter) MR_TRY(rename_frame(copy));
+    const std::string name = str_cat(prefix_, in_body.name);
+    MR_ASSIGN(const NodeId copy, graph_.add_copy(in_body, name, merged_device_));
+    if (in_body.op->role == Role::enter) MR_TRY(rename_frame(copy));
     return rename_classes(copy);
   }
 
@@ -146,7 +144,7 @@ Result<Endpoint> Inliner::add_identity(const Caller& caller, std::string_view pa
                                   .op = "Identity",
                                   .inputs = {source},
                                   .control_inputs = std::move(before),
-                                  .device = graph_[source.node].requested_device}));
+                                  .device = graph_[source.node].requested_device()}));
   return Endpoint{id, 0};
 }
 
@@ -155,7 +153,7 @@ Result<NodeId> Inliner::add_no_op(const Caller& caller, std::string_view part,
   return add({.name = name_for(caller, part),
               .op = "NoOp",
               .control_inputs = std::move(before),
-              .device = caller.node.requested_device});
+              .device = caller.node.requested_device()});
 }
 
 size_t Inliner::origin_of(NodeId node) const {
@@ -265,7 +263,7 @@ Result<Lowered> Inliner::add_body(const Caller& caller, const Call& call) {
     }
   }
   BodyCopy copy(graph_, *body, call.inputs, name_for(caller, call.part) + "/",
-                caller.node.requested_device);
+                caller.node.requested_device());
   for (const Node& node : nodes) {
     MR_TRY(charge(node, copy.name_bytes(node)));
     MR_TRY(copy.add(node));
@@ -299,7 +297,7 @@ Result<Lowered> Inliner::add_body(const Caller& caller, const Call& call) {
     MR_ASSIGN(const NodeId settled, add({.name = name_for(caller, "settled"),
                                          .op = "ControlTrigger",
                                          .control_inputs = std::move(lowered.effects),
-                                         .device = caller.node.requested_device}));
+                                         .device = caller.node.requested_device()}));
     lowered.effects = {settled};
     if (call.after != kNoNode) lowered.effects.push_back(call.after);
   }

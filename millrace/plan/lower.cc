@@ -39,7 +39,7 @@ Result<Endpoint> as_bool(Inliner& inliner, const Caller& caller, Endpoint value)
   MR_ASSIGN(const NodeId id, inliner.add({.name = inliner.name_for(caller, "to_bool"),
                                           .op = "ToBool",
                                           .inputs = {value},
-                                          .device = source.requested_device}));
+                                          .device = source.requested_device()}));
   return Endpoint{id, 0};
 }
 
@@ -204,7 +204,7 @@ class Lowering {
     for (Endpoint& output : made.outputs) {
       MR_ASSIGN(output, resolve(output));
     }
-    Graph::NewNode left{.name = graph_[id].name, .op = "NoOp"};
+    Graph::NewNode left{.name = std::string(graph_[id].name), .op = "NoOp"};
     if (id >= num_original_) {
       left.control_inputs = resolve_all(effects_.at(id));
     } else {

@@ -51,7 +51,7 @@ class BranchBuilder {
   }
 
   Status add_pivots() {
-    MR_ASSIGN(const NodeId chooser, add_switch(index_, caller_.node.requested_device));
+    MR_ASSIGN(const NodeId chooser, add_switch(index_, caller_.node.requested_device()));
     for (size_t branch = 0; branch < functions_.size(); ++branch) {
       MR_ASSIGN(
           const Endpoint pivot,
@@ -63,7 +63,8 @@ class BranchBuilder {
 
   Status add_switches() {
     for (const Endpoint& input : std::span(caller_.node.inputs).subspan(1)) {
-      MR_ASSIGN(const NodeId id, add_switch(input, inliner_.graph()[input.node].requested_device));
+      MR_ASSIGN(const NodeId id,
+                add_switch(input, inliner_.graph()[input.node].requested_device()));
       switches_.push_back(id);
     }
     return {};
@@ -93,7 +94,7 @@ class BranchBuilder {
     MR_ASSIGN(const NodeId id, inliner_.add({.name = inliner_.name_for(caller_, "merge"),
                                              .op = "Merge",
                                              .inputs = std::move(values),
-                                             .device = caller_.node.requested_device}));
+                                             .device = caller_.node.requested_device()}));
     return Endpoint{id, 0};
   }
 

@@ -78,7 +78,7 @@ class FunctionalLoop {
                             .op = "Const",
                             .control_inputs = before,
                             .attrs = {{"dtype", DType::i32}, {"value", Tensor::scalar(0)}},
-                            .device = caller_.node.requested_device}));
+                            .device = caller_.node.requested_device()}));
     return add_variable({zero, 0}, before);
   }
 
@@ -91,13 +91,13 @@ class FunctionalLoop {
                          .inputs = {source},
                          .control_inputs = std::move(before),
                          .attrs = std::move(attrs),
-                         .device = inliner_.graph()[source.node].requested_device});
+                         .device = inliner_.graph()[source.node].requested_device()});
   }
 
   Status add_variable(Endpoint source, std::vector<NodeId> before) {
     MR_ASSIGN(const NodeId enter, add_enter(source, std::move(before), Enters::first_iteration));
     Variable variable;
-    variable.device = inliner_.graph()[enter].requested_device;
+    variable.device = inliner_.graph()[enter].requested_device();
     MR_ASSIGN(variable.merge, inliner_.add({.name = inliner_.name_for(caller_, "merge"),
                                             .op = "Merge",
                                             .inputs = {{enter, 0}, Endpoint{}},
@@ -129,7 +129,7 @@ class FunctionalLoop {
                                         .op = "LoopCond",
                                         .inputs = {goes_on},
                                         .control_inputs = std::move(cond.effects),
-                                        .device = caller_.node.requested_device}));
+                                        .device = caller_.node.requested_device()}));
     return {};
   }
 

@@ -85,7 +85,7 @@ class Merger {
     }
     for (NodeId before : node.control_inputs) recipe.control_inputs.push_back(merged_into_[before]);
     std::ranges::sort(recipe.control_inputs);
-    recipe.hash = absl::HashOf(node.op, node.device.data(), recipe.inputs, recipe.control_inputs,
+    recipe.hash = absl::HashOf(node.op, node.device().data(), recipe.inputs, recipe.control_inputs,
                                hash_of(node.attrs()));
     return recipe;
   }
@@ -94,7 +94,7 @@ class Merger {
     const Recipe &left = recipes_[a], &right = recipes_[b];
     // Devices are interned: the same text is in the same place.
     return left.hash == right.hash && graph_[a].op == graph_[b].op &&
-           graph_[a].device.data() == graph_[b].device.data() && left.inputs == right.inputs &&
+           graph_[a].device().data() == graph_[b].device().data() && left.inputs == right.inputs &&
            left.control_inputs == right.control_inputs &&
            (graph_[a].kind == graph_[b].kind ||
             are_identical(graph_[a].attrs(), graph_[b].attrs()));

@@ -24,14 +24,14 @@ Result<Locations> locate(const Graph& graph, bool by_task) {
   absl::flat_hash_map<const char*, std::string> location_of;  // devices are interned
   std::map<std::string, uint32_t> numbers;
   for (const Node& node : graph.nodes()) {
-    std::string& location = location_of[node.device.data()];
+    std::string& location = location_of[node.device().data()];
     if (!location.empty()) continue;
-    const Result<DeviceName> device = DeviceName::parse(node.device);
+    const Result<DeviceName> device = DeviceName::parse(node.device());
     if (!device.ok() || !device->is_full()) {
-      return invalid("node '", node.name, "' is on '", node.device,
+      return invalid("node '", node.name, "' is on '", node.device(),
                      "', which is not one device of one task");
     }
-    location = by_task ? device->task_name().to_string() : std::string(node.device);
+    location = by_task ? device->task_name().to_string() : std::string(node.device());
     numbers[location] = 0;
   }
   Locations located;
@@ -42,7 +42,7 @@ Result<Locations> locate(const Graph& graph, bool by_task) {
   absl::flat_hash_map<const char*, uint32_t> number_of;
   for (const auto& [device, location] : location_of) number_of[device] = numbers[location];
   located.of_node.reserve(graph.size());
-  for (const Node& node : graph.nodes()) located.of_node.push_back(number_of[node.device.data()]);
+  for (const Node& node : graph.nodes()) located.of_node.push_back(number_of[node.device().data()]);
   return located;
 }
 
@@ -130,13 +130,13 @@ class Cutter {
     const bool is_ref = whole_[input.node].output_types()[input.output].is_ref;
     Graph& part = part_of(node.id);
     if (is_here(input.node, node)) {
-      consumer.has_other_device |= whole_[input.node].device.data() != node.device.data();
+      consumer.has_other_device |= whole_[input.node].device().data() != node.device().data();
       if (!is_ref) consumer.value_sources.push_back(new_ids_[input.node]);
       return part.set_input(new_ids_[node.id], slot, {new_ids_[input.node], input.output});
     }
     if (node.input_types()[slot].is_ref) {
-      return invalid("node '", node.name, "' on ", node.device, " takes a reference from '",
-                     whole_[input.node].name, "' on ", whole_[input.node].device,
+      return invalid("node '", node.name, "' on ", node.device(), " takes a reference from '",
+                     whole_[input.node].name, "' on ", whole_[input.node].device(),
                      "; references stay on their device");
     }
     MR_ASSIGN(const Transfer transfer, transfer_to(consumer, input));
@@ -149,7 +149,7 @@ class Cutter {
     NodeId source = new_ids_[before];
     if (is_here(before, node)) {
       if (source == consumer.loop_merge) return {};
-      consumer.has_other_device |= whole_[before].device.data() != node.device.data();
+      consumer.has_other_device |= whole_[before].device().data() != node.device().data();
     } else {
       MR_ASSIGN(const Transfer transfer, transfer_to(consumer, {before, kControl}));
       source = transfer.source;
@@ -188,11 +188,12 @@ class Cutter {
       value.output = 0;
     }
     const DType dtype = here[value.node].output_types()[value.output].dtype;
-    Attrs attrs = {{"tensor_name", str_cat("edge_", next_edge_++, "_", producer.name)},
-                   {"send_device", producer.device},
-                   {"send_device_incarnation", static_cast<int64_t>(incarnation_(producer.device))},
-                   {"recv_device", consumer.device},
-                   {"client_terminated", false}};
+    Attrs attrs = {
+        {"tensor_name", str_cat("edge_", next_edge_++, "_", producer.name)},
+        {"send_device", producer.device()},
+        {"send_device_incarnation", static_cast<int64_t>(incarnation_(producer.device()))},
+        {"recv_device", consumer.device()},
+        {"client_terminated", false}};
     MR_TRY(add(here, producer, producer.name, "_Send", {value}, attrs).status());
     attrs.set("tensor_type", dtype);
     MR_ASSIGN(const NodeId recv,
@@ -219,7 +220,7 @@ class Cutter {
                                          .op = op,
                                          .inputs = std::move(inputs),
                                          .attrs = std::move(attrs)}));
-    part.set_device(id, beside.device);
+    part.set_device(id, beside.device());
     return id;
   }
 
@@ -242,7 +243,7 @@ Result<std::vector<Partition>> split(Graph graph, const Locations& locations,
 }
 
 bool is_on_one_device(const Graph& graph) {
-  const auto is_first = [&](const Node& node) { return node.device == graph[0].device; };
+  const auto is_first = [&](const Node& node) { return node.device() == graph[0].device(); };
   return std::ranges::all_of(graph.nodes(), is_first);
 }
 
@@ -282,12 +283,12 @@ Status take_requested_devices(Graph& graph) {
   absl::flat_hash_map<const char*, std::string> canonical;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    if (!node.device.empty()) continue;
-    std::string& full_name = canonical[node.requested_device.data()];
+    if (!node.device().empty()) continue;
+    std::string& full_name = canonical[node.requested_device().data()];
     if (full_name.empty()) {
-      const Result<DeviceName> device = DeviceName::parse(node.requested_device);
+      const Result<DeviceName> device = DeviceName::parse(node.requested_device());
       if (!device.ok() || !device->is_full()) {
-        return invalid("node '", node.name, "' asks for '", node.requested_device,
+        return invalid("node '", node.name, "' asks for '", node.requested_device(),
                        "'; in a graph from a master every node names one device of one task");
       }
       full_name = device->to_string();

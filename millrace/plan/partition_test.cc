@@ -92,7 +92,7 @@ TEST_CASE("a graph from a master is placed where it says") {
   CHECK(take_requested_devices(graph).message() ==
         "node 'b' asks for '/job:w'; in a graph from a master every node names one device of one "
         "task");
-  CHECK(graph[0].device == "/job:w/replica:0/task:0/device:CPU:0");
+  CHECK(graph[0].device() == "/job:w/replica:0/task:0/device:CPU:0");
 }
 
 }  // namespace

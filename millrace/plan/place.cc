@@ -32,7 +32,7 @@ class Placer {
     for (const Node& node : nodes) MR_TRY(choose(node));
     for (NodeId id = first_; id < graph_.size(); ++id) {
       const std::string& name = devices_.devices()[*device_of(id)].full_name;
-      if (graph_[id].device != name) graph_.set_device(id, name);
+      if (graph_[id].device() != name) graph_.set_device(id, name);
     }
     return {};
   }
@@ -69,11 +69,11 @@ class Placer {
   Choice hint_for(const Node& node) {
     if (is_generator(node)) return device_of_all_consumers(node);
     if (node.op->tells != ShapeFact::none) return device_of(node.inputs[0].node);
-    if (node.op->passes_on && node.requested_device.empty() && node.control_inputs.empty()) {
+    if (node.op->passes_on && node.requested_device().empty() && node.control_inputs.empty()) {
       const auto consumers = fan_out().of(node.id);
       const Node& producer = graph_[node.inputs[0].node];
       if (consumers.size() == 1 &&
-          graph_[consumers[0].consumer].requested_device == producer.requested_device) {
+          graph_[consumers[0].consumer].requested_device() == producer.requested_device()) {
         return device_of(producer.id);
       }
     }
@@ -104,19 +104,19 @@ class Placer {
   std::string reason(const Node& node, const GroupNeeds& needs) {
     const SpecTable& specs = groups_.specs();
     const DeviceName wanted = specs[needs.requested].overridden_by(specs[needs.resource]);
-    if (groups_.specs().parse(node.requested_device).value() != needs.requested) {
-      return str_cat("Could not satisfy explicit device specification '", node.requested_device,
+    if (groups_.specs().parse(node.requested_device()).value() != needs.requested) {
+      return str_cat("Could not satisfy explicit device specification '", node.requested_device(),
                      "' because the node was colocated with a group of nodes that required "
                      "incompatible device '",
                      wanted.to_string(), "'. All available devices [ ", devices_.names(), " ].");
     }
     if (candidates_.matching(wanted, Support::any_type).empty()) {
-      return str_cat("{{node ", node.name, "}} was explicitly assigned to ", node.requested_device,
-                     " but available devices are [ ", devices_.names(),
+      return str_cat("{{node ", node.name, "}} was explicitly assigned to ",
+                     node.requested_device(), " but available devices are [ ", devices_.names(),
                      " ]. Make sure the device specification refers to a valid device.",
                      hint_about_type(wanted));
     }
-    return str_cat("Could not satisfy explicit device specification '", node.requested_device,
+    return str_cat("Could not satisfy explicit device specification '", node.requested_device(),
                    "' because no supported kernel for ", wanted.type.value_or("these"),
                    " devices is available.\nOp: ", node.op->name);
   }

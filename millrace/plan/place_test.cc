@@ -17,19 +17,19 @@ using testing::TextCase;
 void grow(Graph& graph, const Graph& whole) {
   for (const Node& node : whole.nodes().subspan(graph.size())) {
     const auto id =
-        graph.add({.name = node.name,
+        graph.add({.name = std::string(node.name),
                    .op = node.op->name,
                    .inputs = {node.inputs.begin(), node.inputs.end()},
                    .control_inputs = {node.control_inputs.begin(), node.control_inputs.end()},
                    .attrs = node.attrs(),
-                   .device = node.requested_device});
+                   .device = node.requested_device()});
     REQUIRE_MESSAGE(id.ok(), id.status().to_string());
   }
 }
 
 std::string devices_text(const Graph& graph) {
   std::string text;
-  for (const Node& node : graph.nodes()) str_append(&text, node.name, " -> ", node.device, "\n");
+  for (const Node& node : graph.nodes()) str_append(&text, node.name, " -> ", node.device(), "\n");
   return text;
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("a placement that fails leaves no device behind") {
       .title = "", .command = "", .options = {{"devices", "worker"}}, .input = ""};
   Placement placement;
   CHECK(!place(graph, placement, testing::devices_of(one_worker), {}).ok());
-  CHECK(graph[0].device.empty());
+  CHECK(graph[0].device().empty());
 }
 
 TEST_CASE("an extension that can't be placed leaves the groups as they were") {

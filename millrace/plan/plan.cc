@@ -69,7 +69,7 @@ Result<StepPlan> plan_step(StepGraph step, const DeviceSet& devices, const StepS
   MR_ASSIGN(std::vector<Partition> parts, split_by_task(std::move(step.graph), incarnation, names));
   StepPlan plan;
   for (Partition& part : parts) {
-    MR_ASSIGN(const TaskName task, task_of(part.graph[0].device));
+    MR_ASSIGN(const TaskName task, task_of(part.graph[0].device()));
     plan.partitions.push_back({task, std::move(part.graph), {}, {}});
   }
   std::ranges::sort(plan.partitions, {}, &PartitionPlan::task);

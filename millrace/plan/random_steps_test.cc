@@ -162,12 +162,12 @@ StepSignature random_signature(const Graph& graph, Dice& random) {
     const bool is_fed = node.op->name == "Placeholder" || random.below(15) == 0;
     const bool is_last = node.id + 1 == graph.size();
     if (is_fed) {
-      signature.feeds.push_back(node.name + ":0");
+      signature.feeds.push_back(str_cat(node.name, ":0"));
     } else if (random.below(5) == 0 || is_last) {
-      signature.fetches.push_back(node.name + ":0");
+      signature.fetches.push_back(str_cat(node.name, ":0"));
     }
   }
-  if (signature.fetches.empty()) signature.targets.push_back(graph[0].name);
+  if (signature.fetches.empty()) signature.targets.emplace_back(graph[0].name);
   return signature;
 }
 
@@ -211,20 +211,20 @@ TEST_CASE("a graph that grows piece by piece is prepared as it is, and no node o
       const size_t end = std::min(whole.size(), graph.size() + 1 + random.below(6));
       const auto add = [&](const Node& node) {
         return graph
-            .add({.name = node.name,
+            .add({.name = std::string(node.name),
                   .op = node.op->name,
                   .inputs = {node.inputs.begin(), node.inputs.end()},
                   .control_inputs = {node.control_inputs.begin(), node.control_inputs.end()},
                   .attrs = node.attrs(),
-                  .device = node.requested_device})
+                  .device = node.requested_device()})
             .ok();
       };
       while (graph.size() < end) REQUIRE(add(whole[static_cast<NodeId>(graph.size())]));
       REQUIRE(prepare_graph(graph, tables, devices, {}).ok());
       for (size_t id = 0; id < placed.size(); ++id)
-        REQUIRE(graph[static_cast<NodeId>(id)].device == placed[id]);
+        REQUIRE(graph[static_cast<NodeId>(id)].device() == placed[id]);
       for (size_t id = placed.size(); id < graph.size(); ++id)
-        placed.emplace_back(graph[static_cast<NodeId>(id)].device);
+        placed.emplace_back(graph[static_cast<NodeId>(id)].device());
     }
     Graph at_once = whole;
     GraphTables of_all;

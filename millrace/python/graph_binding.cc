@@ -10,6 +10,7 @@
 
 #include <pybind11/stl.h>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/graph/function.h"
 #include "millrace/graph/function_of.h"
 #include "millrace/python/attr_conversion.h"
@@ -37,7 +38,7 @@ const Node& node_at(const GraphCore& core, NodeId id) {
 Endpoint output_at(const GraphCore& core, NodeId id, int output) {
   const Node& node = node_at(core, id);
   if (output < 0 || output >= node.num_outputs())
-    throw py::index_error("'" + node.name + "' has no output " + std::to_string(output));
+    throw py::index_error(str_cat("'", node.name, "' has no output ", output));
   return {id, output};
 }
 
@@ -187,7 +188,7 @@ void bind_graph(py::module_& module) {
              return std::vector<NodeId>(before.begin(), before.end());
            })
       .def("device", [](const GraphCore& core,
-                        NodeId id) { return std::string(node_at(core, id).requested_device); })
+                        NodeId id) { return std::string(node_at(core, id).requested_device()); })
       .def("attr", &attr)
       .def("attrs", &attrs)
       .def("shape",

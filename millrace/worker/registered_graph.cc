@@ -29,7 +29,7 @@ class Surveyor {
 
   Result<Survey> survey() && {
     for (const Node& node : graph_.nodes()) {
-      if (node.device.empty()) survey_.is_placed = false;
+      if (node.device().empty()) survey_.is_placed = false;
       MR_TRY(visit_device(node).with(node.name));
       if (is_transfer(node)) MR_TRY(visit_transfer(node).with(node.name));
     }
@@ -41,7 +41,7 @@ class Surveyor {
  private:
   // Devices of one graph are interned: equal ones have one address.
   Status visit_device(const Node& node) {
-    const std::string_view name = node.device.empty() ? node.requested_device : node.device;
+    const std::string_view name = node.device().empty() ? node.requested_device() : node.device();
     if (name.data() == last_device_ && !devices_seen_.empty()) return {};
     MR_ASSIGN(const size_t device, devices_.find(name));
     last_device_ = name.data();
@@ -76,7 +76,7 @@ Status lower_calls(std::shared_ptr<const Graph>& graph) {
   Graph lowered = *graph;
   // What is added goes where its call is.
   for (const Node& node : graph->nodes()) {
-    if (!node.device.empty()) lowered.set_requested_device(node.id, node.device);
+    if (!node.device().empty()) lowered.set_requested_device(node.id, node.device());
   }
   StandIns stand_ins;
   MR_TRY(lower_functions(lowered, stand_ins, {.differentiate = differentiated}));

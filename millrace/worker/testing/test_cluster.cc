@@ -108,7 +108,7 @@ Result<std::string> TestCluster::try_add_graph(int task, const std::string& text
   }
   MR_ASSIGN(Graph graph, parse_graph(whole, lab.ops));
   for (const Node& node : graph.nodes())
-    if (node.device.empty() && node.requested_device.empty())
+    if (node.device().empty() && node.requested_device().empty())
       graph.set_device(node.id, device(task));
   Result<std::string> handle = internal("register_graph was not answered at once");
   worker(task).register_graph(

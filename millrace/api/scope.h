@@ -62,7 +62,8 @@ class Output {
   DType dtype() const;
 
  private:
-  Operation op_;
+  // Programs hold one for each node, so the index goes where the operation has room left.
+  [[no_unique_address]] Operation op_;
   int index_ = 0;
 };
 

@@ -123,6 +123,18 @@ TEST_CASE("rows of no elements are not walked along, however many they are") {
   CHECK(message("BiasAddGrad", {none}) == "");
   CHECK(message("CumulativeLogsumexp", {none, one(0)}) == "");
   CHECK(message("RandomShuffle", {none}) == "");
+  CHECK(message("MatrixBandPart", {none, one(-1), one(0)}) == "");
+  CHECK(message("UnsortedSegmentJoin", {*Tensor::zeros(DType::string, {2, 0}), ints({2, 0}),
+                                        Tensor::scalar<int64_t>(many)}) == "");
+  CHECK((*run_op(all_ops(), "MirrorPad",
+                 {*Tensor::zeros(DType::f32, {many, 0}), Tensor::of<int32_t>({2, 2}, {1, 2, 0, 0})},
+                 {{"mode", "SYMMETRIC"}}))[0]
+            .shape() == Shape{many + 3, 0});
+  CHECK((*run_op(
+            all_ops(), "MirrorPadGrad",
+            {*Tensor::zeros(DType::f32, {many + 3, 0}), Tensor::of<int32_t>({2, 2}, {1, 2, 0, 0})},
+            {{"mode", "SYMMETRIC"}}))[0]
+            .shape() == Shape{many, 0});
   CHECK(message("QuantizeAndDequantizeV4",
                 {*Tensor::zeros(DType::f32, {0, 1 << 20}), *Tensor::zeros(DType::f32, {1 << 20}),
                  *Tensor::zeros(DType::f32, {1 << 20})},

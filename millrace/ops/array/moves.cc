@@ -198,6 +198,14 @@ std::vector<int64_t> mirrored_from(int64_t dim, int64_t before, int64_t padded, 
   return from;
 }
 
+// A tensor of no elements, of another length along an axis: there may be any number of rows.
+Result<Tensor> empty_with(const Tensor& like, int axis, int64_t length) {
+  std::vector<int64_t> dims(like.shape().dims().begin(), like.shape().dims().end());
+  dims[static_cast<size_t>(axis)] = length;
+  MR_ASSIGN(const Shape shape, Shape::create(dims));
+  return Tensor::zeros(like.dtype(), shape);
+}
+
 Result<Tensor> mirror_pad(KernelContext& context, Mirror mirror) {
   Tensor padded = context.input(0);
   const int rank = padded.shape().rank();
@@ -207,6 +215,10 @@ Result<Tensor> mirror_pad(KernelContext& context, Mirror mirror) {
     MR_ASSIGN(const int64_t wide, mirrored_dim(dim, before, rows[static_cast<size_t>(axis) * 2 + 1],
                                                mirror, Resize::grows));
     if (wide == dim) continue;
+    if (padded.num_elements() == 0) {
+      MR_ASSIGN(padded, empty_with(padded, axis, wide));
+      continue;
+    }
     const std::vector<int64_t> from = mirrored_from(dim, before, wide, mirror);
     const Tensor indices = Tensor::vector<int64_t>(std::span<const int64_t>(from));
     MR_ASSIGN(padded, gather(context, padded, indices, axis, 0));
@@ -226,6 +238,10 @@ Result<Tensor> mirror_pad_grad(KernelContext& context, cpu::BinaryLoop add, Mirr
     MR_ASSIGN(const int64_t dim, mirrored_dim(wide, before, rows[static_cast<size_t>(axis) * 2 + 1],
                                               mirror, Resize::shrinks));
     if (wide == dim) continue;
+    if (folded.num_elements() == 0) {
+      MR_ASSIGN(folded, empty_with(folded, axis, dim));
+      continue;
+    }
     const std::vector<int64_t> to_row = mirrored_from(dim, before, wide, mirror);
     std::vector<int64_t> dims(folded.shape().dims().begin(), folded.shape().dims().end());
     dims[static_cast<size_t>(axis)] = dim;

@@ -133,6 +133,7 @@ Result<Tensor> segment_join(KernelContext& context, const std::string& separator
   }
   MR_ASSIGN(const Shape shape, Shape::create(dims));
   MR_ASSIGN(Tensor output, context.allocate(0, shape));
+  if (output.num_elements() == 0) return output;  // of any number of segments
   const auto texts = input.flat<std::string>();
   const auto results = output.mutable_flat<std::string>();
   std::vector<bool> begun(static_cast<size_t>(count), false);

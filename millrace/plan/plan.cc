@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/graph/validate.h"
+#include "millrace/plan/lease_updates.h"
 #include "millrace/plan/merge_equal.h"
 
 namespace millrace {
@@ -61,6 +62,7 @@ Result<StepPlan> make_plan(const Graph& whole, const DeviceSet& devices,
 Result<StepPlan> plan_step(StepGraph step, const DeviceSet& devices, const StepSignature& signature,
                            const PlanOptions& options, FreshNames& names) {
   MR_TRY(check_loops(step, signature));
+  MR_TRY(lease_updates(step, devices));
   if (options.optimize == PlanOptions::Optimize::on) {
     MR_TRY(fold_constants(step, options.fold));
     MR_TRY(merge_equal_nodes(step));

@@ -95,11 +95,6 @@ std::vector<LeaseBook::Number> LeaseBook::open() const {
   return numbers;
 }
 
-uint32_t LeaseBook::attempts_of(Number number) const {
-  const auto found = open_.find(number);
-  return found == open_.end() ? 0 : found->second.attempt;
-}
-
 std::string LeaseBook::description() const {
   std::string text;
   for (const auto& [number, entry] : open_) {

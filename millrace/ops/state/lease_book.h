@@ -72,8 +72,6 @@ class LeaseBook {
   // Those below the horizon that have neither ended nor died, ascending.
   std::vector<Number> open() const;
   size_t num_lent() const { return num_lent_; }
-  // How often it was lent; 0 for what is not open.
-  uint32_t attempts_of(Number number) const;
 
   // "1 lent a2 until 30, 3 returned a1; horizon 4" (in nanoseconds), for transcripts.
   std::string description() const;

@@ -315,7 +315,10 @@ class Search {
 
   bool expire(World& world, uint64_t number) {
     if (world.faults.expired++ >= setting_.most.expired) return false;
-    return come_back(world, world.book.give_back(number, world.book.attempts_of(number)));
+    // The attempt is whichever it is lent in; of the others, nothing comes back.
+    for (uint32_t attempt = 1; attempt < 10; ++attempt)
+      if (come_back(world, world.book.give_back(number, attempt))) return true;
+    return false;
   }
 
   // Its session's next life comes, and with it all that it had.

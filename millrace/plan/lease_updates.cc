@@ -85,11 +85,11 @@ class LeasedStep {
     MR_ASSIGN(std::vector<DType> types, node.attr_view().types("component_types"));
     MR_ASSIGN(const float seconds, asked.real("seconds"));
     MR_ASSIGN(const int64_t attempts, asked.integer("attempts"));
-    MR_ASSIGN(const Endpoint before, lease_at(before_, node.device));
-    const std::string device(node.device);
+    MR_ASSIGN(const Endpoint before, lease_at(before_, node.device()));
+    const std::string device(node.device());
     const int count = static_cast<int>(types.size());
     MR_TRY(graph().replace(
-        *dequeue, {.name = node.name,
+        *dequeue, {.name = std::string(node.name),
                    .op = kQueueLend,
                    .inputs = {node.inputs[0], before},
                    .control_inputs = {node.control_inputs.begin(), node.control_inputs.end()},
@@ -120,7 +120,7 @@ class LeasedStep {
     const bool is_after = after_ && depends_on_taken_[update];
     const std::string name = is_after ? "after" : "before";
     MR_ASSIGN(const NodeId hold,
-              holder(is_after ? *after_ : before_, name, graph()[update].device));
+              holder(is_after ? *after_ : before_, name, graph()[update].device()));
     MR_TRY(graph().set_attr(update, kUnderLease, name));
     graph().add_control_input(update, hold);
     return {};
@@ -144,7 +144,7 @@ class LeasedStep {
   // else is sent there when the step is cut into tasks.
   Result<Endpoint> lease_at(Endpoint lease, std::string_view on_device) {
     MR_ASSIGN(const Device* const device, device_of(on_device));
-    const std::string& source = graph()[lease.node].name;
+    const std::string source(graph()[lease.node].name);
     const auto fed = std::ranges::find(step_.feeds, source, &ClientTransfer::node);
     if (fed == step_.feeds.end()) return lease;
     const int index = fed->index;

@@ -100,6 +100,7 @@ std::optional<ProcessEnd> TaskAttempts::take_end() {
   if (!process_) return {};
   std::optional<ProcessEnd> end = process_->read_end();
   if (!end) return {};
+  if (port_) port_->keep_alone();
   // What it wrote before it ended is in the pipes by now, and says why.
   read();
   output_->finish();

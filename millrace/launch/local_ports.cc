@@ -49,6 +49,10 @@ int bound_port(int socket) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
+void set_reusable(int socket, int on) {
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+}
+
 }  // namespace
 
 Result<HeldPort> HeldPort::bind(const std::string& host, int port) {
@@ -60,14 +64,15 @@ Result<HeldPort> HeldPort::bind(const std::string& host, int port) {
   if (bound != 0 && errno == EADDRINUSE && port != 0) {
     // Connections of a former run may linger on it. Not the first choice: with this option two
     // sockets that do not listen yet may share a port.
-    int on = 1;
-    setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    set_reusable(socket.number(), 1);
     bound = ::bind(socket.number(), address.ai_addr, address.ai_addrlen);
   }
   if (bound != 0) return bind_error(host, port, errno);
   int actual = bound_port(socket.number());
   return HeldPort(std::move(socket), actual);
 }
+
+void HeldPort::keep_alone() const { set_reusable(descriptor(), 0); }
 
 Result<HeldPort> HeldPort::share() const {
   sockaddr_storage address{};
@@ -78,9 +83,8 @@ Result<HeldPort> HeldPort::share() const {
   Descriptor socket(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.is_open()) return unavailable("no socket for port ", port_, ": ", strerror(errno));
   // What lets two sockets that do not listen have one port.
-  int on = 1;
-  setsockopt(descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  set_reusable(descriptor(), 1);
+  set_reusable(socket.number(), 1);
   if (::bind(socket.number(), place, size) != 0)
     return unavailable("can't bind port ", port_, " again: ", strerror(errno));
   return HeldPort(std::move(socket), port_);

@@ -21,6 +21,8 @@ class HeldPort {
   // port while nobody listens at the other: it never does itself, so that whoever connects then is
   // refused. Errors: what the system says.
   Result<HeldPort> share() const;
+  // Ends what share() allowed, once the other socket is closed: nobody else may bind the port.
+  void keep_alone() const;
 
   int port() const { return port_; }
   int descriptor() const { return socket_.number(); }

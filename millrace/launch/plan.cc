@@ -34,6 +34,13 @@ std::vector<EnvironmentEntry> local_environment(const JobSpec& job, const RoleSp
   return entries;
 }
 
+// "; restart: on_failure, 10 in 300s"
+std::string restarts_of(const JobSpec& job, const std::string& role) {
+  const RestartPolicy& policy = std::ranges::find(job.roles, role, &RoleSpec::name)->restart;
+  if (policy.when == RestartPolicy::When::never) return "";
+  return str_cat("; restart: ", to_text(policy.when), ", ", to_text(policy.budget));
+}
+
 }  // namespace
 
 size_t count_tasks(const JobSpec& job) {
@@ -79,7 +86,7 @@ std::string describe(const LaunchPlan& plan, const JobSpec& job) {
   std::string text;
   for (const TaskPlan& task : plan.tasks) {
     str_append(&text, "# ", task.name, task.address.empty() ? "" : " at ", task.address,
-               task.decides ? "; its success decides" : "", "\n");
+               task.decides ? "; its success decides" : "", restarts_of(job, task.task.job), "\n");
     if (!job.directory.empty()) str_append(&text, "cd ", shell_quoted(job.directory), "\n");
     for (const auto& [name, value] : task.environment)
       str_append(&text, name, "=", shell_quoted(value), " \\\n");

@@ -66,10 +66,10 @@ TEST_CASE("a released port comes without a socket") {
 
 TEST_CASE("a plan reads as what a shell would start") {
   JobSpec job = counting_words();
-  job.roles = {{"map", 1}};
+  job.roles = {{.name = "map", .restart = parse_restart("10 in 5m").value()}};
   job.directory = "/some where";
   CHECK(describe(plan_launch(job, {4000}), job) ==
-        "# map:0 at 127.0.0.1:4000; its success decides\n"
+        "# map:0 at 127.0.0.1:4000; its success decides; restart: on_failure, 10 in 300s\n"
         "cd '/some where'\n"
         R"(TF_CONFIG='{"cluster":{"map":["127.0.0.1:4000"]},"task":{"type":"map","index":0}}' \)"
         "\n"

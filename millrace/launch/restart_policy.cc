@@ -115,7 +115,9 @@ Result<MayLose> parse_may_lose(std::string_view text) {
 
 std::string to_text(const RestartPolicy::Budget& budget) {
   if (!budget.window) return str_cat(budget.restarts);
-  return str_cat(budget.restarts, " in ", budget.window->count(), "ms");
+  const int64_t window = budget.window->count();
+  return str_cat(budget.restarts, " in ",
+                 window % 1000 == 0 ? str_cat(window / 1000, "s") : str_cat(window, "ms"));
 }
 
 std::string to_text(const Cause& cause) {

@@ -124,21 +124,25 @@ print("at", *at, os.environ["TF_CONFIG"], flush=True)
     assert len(told) == 2 and told[0] == told[1]
 
 
-def test_in_a_pause_nobody_else_gets_the_port_and_who_calls_is_refused(start):
+def test_in_a_pause_nobody_else_gets_the_port_and_who_calls_is_refused(start, job):
+    roles = {"ps": "{restart: {pause: 1h, longest_pause: 1h}}", "map": "1"}
+    is_ps = 'case "$TF_CONFIG" in *\'"type":"ps"\'*)'
     launcher = start(
-        *("--job", "ps=1", "--job", "map=1", "--restart", "ps=5", "--until", "map"),
-        sh='case "$TF_CONFIG" in *\'"type":"ps"\'*) echo "at $MILLRACE_LISTEN_ADDRESS"; exit 3;; esac;'
-        + FOREVER,
+        job(roles, "", until="map"),
+        sh=f'{is_ps} echo "at $MILLRACE_LISTEN_ADDRESS"; exit 3;; esac;' + FOREVER,
     )
     lines = []
-    while not any("ps:0: exit code 3; starts again" in line for line in lines):
+    while not any("ps:0: exit code 3; starts again in" in line for line in lines):
         lines.append(launcher.stdout.readline())
-    address = re.search(r"at 127\.0\.0\.1:(\d+)", "".join(lines))
-    port = int(address.group(1))
+        assert lines[-1], "the launcher has ended"
+    port = int(re.search(r"at 127\.0\.0\.1:(\d+)", "".join(lines)).group(1))
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
-    with socket.socket() as other, pytest.raises(OSError):
-        other.bind(("127.0.0.1", port))
+    with socket.socket() as other:
+        # Not even one who would share it.
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError):
+            other.bind(("127.0.0.1", port))
     launcher.send_signal(signal.SIGTERM)
     assert launcher.wait(timeout=PATIENCE) == 130
 
@@ -212,9 +216,10 @@ def test_one_loss_too_many_fails_the_job(run_job):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_during_a_pause_ends_everything(start, lives, number):
+def test_a_signal_during_a_pause_ends_everything(start, job, lives, number):
+    roles = {"worker": "{count: 2, restart: {pause: 1h, longest_pause: 1h}}"}
     launcher = start(
-        *("--job", "worker=2", "--restart", "worker=5", "--env", f"LIVES={lives.path}"),
+        *(job(roles, ""), "--env", f"LIVES={lives.path}"),
         sh='exec 9>"$LIVES"; echo $$ >&9;'
         + 'case "$TF_CONFIG" in *\'"index":1\'*) exit 3;; esac;'
         + FOREVER,

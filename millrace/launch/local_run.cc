@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "millrace/cluster/host_port.h"
@@ -178,11 +179,14 @@ class LocalRun {
 
   // Those whose pause is over, as soon as nothing is left of what they were.
   void start_again() {
-    if (has_orphans_) has_orphans_ = end_children_except(keepers()) > 0;
+    // Only when a keeper has ended have those whom it kept come to this process.
+    std::erase_if(lost_, [this](size_t task) {
+      return tasks_[task].is_gone() && end_children_except(keepers()) == 0;
+    });
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
       const std::optional<Clock::Time> asked = tasks_[i].restart_asked();
       if (!asked) continue;
-      if (tasks_[i].is_gone() && !has_orphans_) {
+      if (tasks_[i].is_gone() && !lost_.contains(i)) {
         start_task(i);
       } else if (clock_.now() - *asked > kPatience) {
         tasks_[i].give_up_restart();
@@ -219,7 +223,7 @@ class LocalRun {
     for (const TaskAttempts& task : tasks_) {
       task.add_descriptors(events_);
       // No descriptor tells that a process is gone.
-      if (task.restart_asked()) until = std::min(until, clock_.now() + kSweep);
+      if (task.restart_asked() || !lost_.empty()) until = std::min(until, clock_.now() + kSweep);
     }
     auto left = duration_cast<milliseconds>(until - clock_.now()).count() + 1;
     poll(events_.data(), events_.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
@@ -248,7 +252,7 @@ class LocalRun {
       const std::optional<ProcessEnd> end = tasks_[i].take_end();
       if (!end) continue;
       read_gathering();
-      has_orphans_ |= end->lost;
+      if (end->lost) lost_.insert(i);
       ended.ends.push_back({i, facts_of(*end, tasks_[i]), memory_of(*end)});
     }
     if (!ended.ends.empty()) tell(ended);
@@ -362,8 +366,8 @@ class LocalRun {
   std::vector<TaskAttempts> tasks_;
   std::vector<pollfd> events_;
   Clock::Time next_progress_ = start_ + progress_interval();
-  rlimit files_ = {};         // what the tasks start with
-  bool has_orphans_ = false;  // of a keeper that was killed, perhaps
+  rlimit files_ = {};      // what the tasks start with
+  std::set<size_t> lost_;  // whose keepers were killed: they may have left processes
   int64_t known_memory_kills_ = count_out_of_memory_kills();
   bool interrupted_ = false;
 };

@@ -78,7 +78,8 @@ std::string sentence(const JobSight& sight) {
     return text;
   }
   str_append(&text, ended_sentence(sight.report));
-  if (sight.stage == JobStage::ending) str_append(&text, "; ", running, " tasks still run");
+  if (sight.stage == JobStage::ending)
+    str_append(&text, "; ", running, running == 1 ? " task still runs" : " tasks still run");
   return text;
 }
 

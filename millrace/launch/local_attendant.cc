@@ -176,7 +176,8 @@ void tell(const AttendedTask& task, const std::vector<TaskName>& whom, const std
     if (poll(&signal, 1, static_cast<int>(kBetweenCalls.count())) > 0 && signals.take()) break;
   }
   if (!left.empty())
-    note(str_cat(left.size(), " tasks did not hear of the end: ", left[0], " ..."));
+    note(str_cat(left.size(), " of the other tasks did not hear of the end; the first is at ",
+                 left[0]));
 }
 
 // --- the program ---

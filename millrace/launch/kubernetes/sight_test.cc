@@ -81,7 +81,7 @@ TEST_CASE("the first that failed is the cause, and the error is its last words")
             pod("files", 0, ended(143, "05", "{\"millrace_stop\":1,\"why\":\"map:1 failed\"}\n")),
             pod("map", 0, running()), pod("map", 1, ended(3, "05", "ValueError: bad record\n"))});
   CHECK(sight.stage == JobStage::ending);
-  CHECK(sentence(sight) == "words: failed after 5.0 s: map:1: exit code 3; 1 tasks still run");
+  CHECK(sentence(sight) == "words: failed after 5.0 s: map:1: exit code 3; 1 task still runs");
   CHECK(sight.report.tasks[0].text == "stopped: map:1 failed");
   CHECK(sight.report.tasks[2].reason.last_error_line == "ValueError: bad record");
 }
@@ -198,6 +198,38 @@ TEST_CASE("objects of any shape are looked at without harm") {
   CHECK(!sight_of("words", {}, {}, 0).ok());
   CHECK(seconds_of("yesterday") == 0);
   CHECK(seconds_of("1970-01-02T00:00:01Z") == 86'401);
+}
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// What a follower is told at each of the looks, which were recorded on a real cluster.
+std::string followed(const std::string& looks) {
+  std::istringstream lines(looks);
+  std::string told;
+  JobSight before;
+  for (std::string line; std::getline(lines, line);) {
+    const Json look = Json::parse(line);
+    const JobSight now =
+        sight_of("words", look["items"].get<std::vector<Json>>(), {}, look["now"].get<int64_t>())
+            .value();
+    for (const std::string& text : news(before, now)) told += "  " + text + "\n";
+    told += sentence(now) + "\n";
+    before = now;
+  }
+  return told + render(before.report);
+}
+
+TEST_CASE("recorded looks at a job that failed, and at one that succeeded, tell their stories") {
+  for (const std::string story : {"failed", "succeeded"}) {
+    const std::string looks = file_text("testdata/" + story + ".looks");
+    REQUIRE(!looks.empty());
+    CHECK(followed(looks) == file_text("testdata/" + story + ".story"));
+  }
 }
 
 TEST_CASE("jobs are listed by their names") {

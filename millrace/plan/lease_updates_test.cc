@@ -99,7 +99,7 @@ class LeaseGraph {
       for (NodeId before : node.control_inputs) str_append(&text, " ^", step->graph[before].name);
       if (const AttrValue* mark = node.attrs().find(kUnderLease))
         str_append(&text, " under ", *mark->as_string());
-      const std::string_view job = node.device().substr(5, node.device.find('/', 5) - 5);
+      const std::string_view job = node.device().substr(5, node.device().find('/', 5) - 5);
       str_append(&text, " @", job, "\n");
     }
     for (const ClientTransfer& feed : step->feeds)

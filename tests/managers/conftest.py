@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from managed import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 CLUSTER = ROOT / "tools" / "k8s-cluster"
 NOT_THERE = 3
 IMAGE = "millrace.test/tasks:1"
-# What ends a test whose cluster hangs; nothing takes that long when all is well.
-PATIENCE = 150
 
 
 def pytest_addoption(parser):
@@ -35,7 +35,7 @@ def texts(folder, count, words):
 @pytest.fixture(scope="session")
 def cluster(request, tmp_path_factory):
     """The environment in which kubectl reaches the cluster, with the image of the tasks on it."""
-    given = request.config.getoption("--cluster")
+    given = request.config.getoption("--cluster", default=None)
     folder = Path(given) if given else tmp_path_factory.mktemp("kubernetes")
     up = subprocess.run([CLUSTER, "up", folder], capture_output=True, text=True, timeout=400)
     if up.returncode == NOT_THERE:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import PATIENCE
+from managed import PATIENCE
 
 HELPERS_WAIT = "[ {job_name} = map ] || exec sleep 600; "
 

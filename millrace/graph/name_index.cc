@@ -59,7 +59,7 @@ std::vector<uint32_t> NameIndex::find_all(std::span<const std::string_view> name
 }
 
 uint32_t NameIndex::insert(std::string_view name, uint32_t id, const Nodes& nodes) {
-  if (is_crowded(used_ + 1, slots_.size())) reserve((used_ + 1) * 2);
+  if (is_crowded(used_ + 1, slots_.size())) reserve(slots_.size());  // doubles
   const uint32_t hash = hash_of(name);
   Slot& slot = slots_[probe(name, hash, nodes)];
   if (slot.id != kNoNode) return slot.id;

@@ -401,8 +401,10 @@ class Look {
   void judge() {
     std::optional<Clock::Duration> limit;
     if (time_limit_ > 0) limit = seconds(time_limit_);
-    Supervision supervision(supervised_, {.grace = sight_.grace, .time_limit = limit},
-                            time_at(submitted_));
+    // Kubernetes starts tasks again, not we: no rules, and nothing is drawn.
+    SeededRandom no_pauses(1);
+    Supervision supervision(supervised_, {}, {.grace = sight_.grace, .time_limit = limit},
+                            time_at(submitted_), no_pauses);
     int64_t last = submitted_;
     for (size_t i = 0; i < happened_.size();) {
       if (limit && (happened_[i].kind == 2 || happened_[i].time >= submitted_ + time_limit_))

@@ -9,6 +9,7 @@ import dataclasses
 import zlib
 
 import numpy as np
+import network_cases
 import sparse_cases
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
@@ -735,6 +736,7 @@ ROWS = [
     Row("StatelessMultinomial", ["float32", "float64"], stateless_multinomial),
     Row("StatelessRandomGetKeyCounter", ["int64"], key_counter),
     *[Row(*fields) for fields in sparse_cases.TABLE],
+    *[Row(*fields) for fields in network_cases.TABLE],
 ]
 
 

@@ -17,9 +17,15 @@ NO_KERNEL = "no kernel"
 
 
 # What TensorFlow's Python calls otherwise than its graphs do.
-GRAPH_NAMES = dict.fromkeys(
-    "Sum Prod Mean Max Min EuclideanNorm".split(), {"axis": "reduction_indices"}
-)
+GRAPH_NAMES = {
+    **dict.fromkeys("Sum Prod Mean Max Min EuclideanNorm".split(), {"axis": "reduction_indices"}),
+    "ExpandDims": {"axis": "dim"},
+    "Select": {"x": "t", "y": "e"},
+    "Split": {"axis": "split_dim"},
+    "SplitV": {"axis": "split_dim"},
+    "Squeeze": {"axis": "squeeze_dims"},
+    "Where": {"condition": "input"},
+}
 
 
 def fed(tf, name, given, feeds):
@@ -57,10 +63,11 @@ def build(tf, case):
     """(feeds, outputs, gradients or why there are none) of a case."""
     feeds = {}
     inputs = {name: fed(tf, name, given, feeds) for name, given in case.inputs.items()}
+    given = {**inputs, **typed(tf, case.attrs)}
     if tf.__name__ == "millrace":
         known_as = GRAPH_NAMES.get(case.op, {})
-        inputs = {known_as.get(name, name): given for name, given in inputs.items()}
-    made = getattr(tf.raw_ops, case.op)(**inputs, **typed(tf, case.attrs))
+        given = {known_as.get(name, name): value for name, value in given.items()}
+    made = getattr(tf.raw_ops, case.op)(**given)
     outputs = [*flat(made)]
     gradients = []
     if case.wants_gradient:

@@ -190,6 +190,19 @@ TEST_CASE("reserved ids that no memory holds, and datasets that are several, are
   }
 }
 
+TEST_CASE("what is left after the last cut is a piece, and truth has no width") {
+  const auto cut = [](const char* text) {
+    return (*run_op(all_ops(), "StringSplitV2",
+                    {Tensor::vector<std::string>({text}), Tensor::scalar<std::string>("")},
+                    {{"maxsplit", int64_t{1}}}))[1];
+  };
+  CHECK(cut("a") == Tensor::vector<std::string>({"a", ""}));
+  CHECK(cut(" a b c ") == Tensor::vector<std::string>({"a", "b c "}));
+  CHECK(cut("  ") == Tensor::vector<std::string>({}));
+  CHECK((*run_op(all_ops(), "AsString", {Tensor::scalar(false)}, {{"width", int64_t{8}}}))[0] ==
+        Tensor::scalar<std::string>("false"));
+}
+
 TEST_CASE("bytes of the other order are turned round in every element") {
   const Tensor text = Tensor::vector<std::string>({std::string("\1\0\2\0\3", 5)});
   const auto made = run_op(all_ops(), "DecodePaddedRaw", {text, one(6)},

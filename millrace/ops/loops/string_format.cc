@@ -38,7 +38,7 @@ std::string spelled(const NumberFormat& format, const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
     return printed(conversion(format, false) + "s", value.c_str());
   } else if constexpr (std::is_same_v<T, bool>) {
-    return printed(conversion(format, false) + "s", value ? "true" : "false");
+    return value ? "true" : "false";  // whatever the width: as TensorFlow has it
   } else if constexpr (std::is_unsigned_v<T>) {
     return printed(conversion(format, false) + "llu", static_cast<unsigned long long>(value));
   } else if constexpr (std::is_integral_v<T>) {

@@ -173,19 +173,21 @@ void cut_at_any(std::string_view text, std::string_view delimiters, bool skip_em
   }
 }
 
-// Cuts as Python's str.split: at runs of white space if there is no separator.
+// Cuts as TensorFlow does: at runs of white space if there is no separator. Of these what is left
+// after `most` cuts is the last piece even if it is nothing.
 void cut_at_separator(std::string_view text, std::string_view separator, int64_t most,
                       std::vector<std::string_view>& pieces) {
   const auto may_cut = [&] { return most < 0 || static_cast<int64_t>(pieces.size()) < most; };
   if (separator.empty()) {
     constexpr std::string_view kSpace = " \t\n\v\f\r";
     size_t begin = text.find_first_not_of(kSpace);
-    while (begin != std::string_view::npos) {
-      const size_t end = may_cut() ? std::min(text.find_first_of(kSpace, begin), text.size())
-                                   : text.find_last_not_of(kSpace) + 1;
+    const bool is_any = begin != std::string_view::npos;
+    while (begin != std::string_view::npos && may_cut()) {
+      const size_t end = std::min(text.find_first_of(kSpace, begin), text.size());
       pieces.push_back(text.substr(begin, end - begin));
       begin = text.find_first_not_of(kSpace, end);
     }
+    if (is_any && !may_cut()) pieces.push_back(text.substr(std::min(begin, text.size())));
     return;
   }
   size_t begin = 0;

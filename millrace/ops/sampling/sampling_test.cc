@@ -144,7 +144,7 @@ TEST_CASE("what cannot be drawn, and classes that are none, are refused") {
                 sampling(9)) == "class 9 is not in [0, 9)");
   CHECK(problem("FixedUnigramCandidateSampler", classes(),
                 sampling(9, {{"unigrams", AttrValue(std::vector<float>{1, 2})}})) ==
-        "range_max is 9, but only 2 weights were given, reserved ids included");
+        "range_max is 9, but 0 reserved ids and 2 weights were given");
 }
 
 }  // namespace

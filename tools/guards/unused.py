@@ -23,7 +23,6 @@ GENERATORS = ["millrace/bin/generate_cc_ops.cc"]
 
 # "header:function", each with the reason why it stays.
 ALLOWED = {
-    "random.h:SeededRandom": "tests and simulated machines have the same numbers each time",
     "reception.h:num_waiting": "tests see that who says nothing is let go",
     "registry.h:add_kernel": "for folders of kernels for other devices",
     "text.h:parse_graph": "tests and people write graphs as text",

@@ -208,9 +208,12 @@ TEST_CASE("a dequeue acknowledges what it is given, and the element is lent to n
   CHECK(lent(*second) == "8 a1");
   first.reset();
   second.reset();
-  const auto third = q.lend();
+  auto third = q.lend();
   CHECK(lent(*third) == "8 a2");
-  CHECK(lent(*q.lend()) == "waits");
+  const auto fourth = q.lend();
+  CHECK(lent(*fourth) == "waits");
+  third.reset();
+  CHECK(lent(*fourth) == "8 a3");
 }
 
 TEST_CASE("what was acknowledged late is taken out of the queue, where it waits already") {

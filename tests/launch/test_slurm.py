@@ -75,7 +75,14 @@ def batch(shell, job):
 def test_tasks_of_several_nodes_know_each_other_and_the_job_ends_when_the_roles_have(
     shell, tmp_path
 ):
-    script = 'echo "{job_name}/{task_index} knows {map_hosts}"; [ {job_name} = map ] || sleep 600'
+    # The job ends with its maps, so they wait until the other one has told what it knows.
+    script = "; ".join(
+        [
+            'echo "{job_name}/{task_index} knows {map_hosts}"',
+            f"[ {{job_name}} = map ] || {{ touch {tmp_path}/told; sleep 600; }}",
+            f"until [ -e {tmp_path}/told ]; do sleep 0.1; done",
+        ]
+    )
     code, output = batch(shell, write_job(tmp_path, ["sh", "-c", script]))
     assert code == 0, output
     told = re.findall(r"(\w+/\d) knows (\S+)", output)

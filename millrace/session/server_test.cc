@@ -46,6 +46,22 @@ TEST_CASE("a server on port 0 announces the port it got, and answers there") {
   CHECK(text(inside->run({}, {y.name()})) == "int32[] 42");
 }
 
+TEST_CASE("a callable that is the last to need its Runtime ends it") {
+  auto server = Server::start(alone(), runtime());
+  REQUIRE(server.ok());
+  GraphBuilder builder(runtime()->ops());
+  const Output y = constant(builder.root(), 20) + 22;
+  // Without a Runtime it makes its own.
+  auto made = Session::create((*server)->target());
+  REQUIRE(made.ok());
+  CHECK((*made)->extend(builder).ok());
+  auto callable = (*made)->make_callable({}, {y.name()});
+  REQUIRE(callable.ok());
+  CHECK(text((*callable)({})) == "int32[] 42");
+  made = invalid("gone");
+  callable = invalid("gone, too");
+}
+
 TEST_CASE("nobody waits for a task that has ended well, until it is there again") {
   Fleet fleet({"a", "b"});
   Server& a = fleet.start("a");

@@ -216,10 +216,12 @@ Result<std::vector<Tensor>> Callable::operator()(std::vector<Tensor>&& feeds) co
 void Callable::release() {
   const std::shared_ptr<SessionState> state = std::move(state_);
   if (!state) return;
-  // Nobody waits: a session that is closed has dropped it anyway. The answer keeps the state alive.
+  // Nobody waits: a session that is closed has dropped it anyway. The answer must not keep the
+  // state either: the last one to let go of a Runtime would be a thread of its own, which can't end
+  // it. A Runtime that ends waits for the answer, at most until the deadline.
   state->master->release_callable({session_handle_, made_.handle},
                                   {.deadline = state->clock().now() + kClosePatience},
-                                  Done<void>([state](Status) {}));
+                                  Done<void>([](Status) {}));
 }
 
 }  // namespace millrace

@@ -33,8 +33,12 @@ class Lives:
         self.reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
 
     def read(self):
-        assert select.select([self.reader], [], [], PATIENCE)[0], "the processes hang"
-        return os.read(self.reader, 4096)
+        while True:
+            assert select.select([self.reader], [], [], PATIENCE)[0], "the processes hang"
+            try:
+                return os.read(self.reader, 4096)
+            except BlockingIOError:  # the last one had gone, and another has come since
+                continue
 
     def wait_until_up(self, count):
         """The numbers of the processes."""

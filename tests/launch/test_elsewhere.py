@@ -115,7 +115,8 @@ def test_strangers_at_the_launchers_port_change_nothing(elsewhere, tmp_path):
     gate.touch()
     output, _ = launcher.communicate(timeout=PATIENCE)
     assert launcher.returncode == 0, output
-    assert output.count("| fine") == 3
+    # The job ends with its workers, maybe before the other one has spoken.
+    assert output.count("| fine") >= 2
 
 
 def test_ports_are_not_released_elsewhere_and_that_is_said(elsewhere):

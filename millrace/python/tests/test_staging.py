@@ -58,16 +58,19 @@ def test_who_takes_waits_for_who_puts(session):
 
 
 def test_closing_the_session_ends_a_wait():
+    has_begun = threading.Event()
     with tf.Session() as session:
         (taken,) = StagingArea([tf.int32]).get()
+        begins = tf.py_func(lambda: has_begun.set() or np.int32(1), [], tf.int32)
 
         def run():
             try:
-                session.run(taken)
+                session.run([taken, begins])
             except tf.errors.OpError as error:
                 return error
 
         waiting = Beside(run)
+        assert has_begun.wait(60)
     assert isinstance(waiting.result(), tf.errors.CancelledError)
 
 

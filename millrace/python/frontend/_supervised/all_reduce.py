@@ -15,11 +15,11 @@ from millrace._ops.arrays import concat, identity, reshape, split
 from millrace._ops.collectives import all_reduce, broadcast_recv, broadcast_send
 from millrace._state.variable_groups import global_variables
 from millrace._supervised.hook import SessionRunHook
-from millrace._train.optimizer import Optimizer
+from millrace._supervised.wrapped_optimizer import WrappedOptimizer
 from millrace._values import dtypes
 
 
-class AllReduceOptimizer(Optimizer):
+class AllReduceOptimizer(WrappedOptimizer):
     """Makes an optimizer use the mean of the gradients of all replicas.
 
         optimizer = tf.train.AllReduceOptimizer(tf.train.AdamOptimizer(), num_replicas=4)
@@ -52,19 +52,14 @@ class AllReduceOptimizer(Optimizer):
         group_key=None,
         name="all_reduce",
     ):
-        super().__init__(False, name)
+        super().__init__(opt, False, name)
         if num_replicas < 1:
             raise ValueError(f"num_replicas must be positive, but is {num_replicas}")
-        self._opt = opt
         self._num_replicas = num_replicas
         self._timeout = timeout
         self._bucket_bytes = bucket_bytes
         self._group_key = zlib.crc32(name.encode()) >> 1 if group_key is None else group_key
         self._last_instance = 0
-
-    def compute_gradients(self, *args, **kwargs):
-        """As the optimizer's own: of this replica's loss."""
-        return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """An Operation that waits for all replicas' gradients and changes variables by their mean.
@@ -189,18 +184,6 @@ class AllReduceOptimizer(Optimizer):
                 return broadcast_send(value, shape, travels, *where, timeout=self._timeout).op
             value = broadcast_recv(shape, travels, *where, timeout=self._timeout)
             return variable.assign(_cast(value, dtype)).op
-
-    def get_slot(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self):
-        """As the optimizer's own."""
-        return self._opt.variables()
 
 
 class _EqualVariablesHook(SessionRunHook):

@@ -17,7 +17,7 @@ from millrace._ops.reductions import reduce_min
 from millrace._state.accumulators import ConditionalAccumulator
 from millrace._supervised.hook import SessionRunHook
 from millrace._supervised.shared_numbers import SharedNumbers
-from millrace._train.optimizer import Optimizer
+from millrace._supervised.wrapped_optimizer import WrappedOptimizer
 from millrace._values import dtypes
 
 # A signal counts whatever the step is, and nobody waits for one who has left.
@@ -25,7 +25,7 @@ _ANY_STEP = 1 << 62
 _LEFT = 1 << 62
 
 
-class BoundedStalenessOptimizer(Optimizer):
+class BoundedStalenessOptimizer(WrappedOptimizer):
     """Makes workers that train on their own wait for the slowest, when they are too far ahead.
 
         optimizer = tf.train.BoundedStalenessOptimizer(tf.train.AdamOptimizer(), 4, index, staleness=3)
@@ -53,21 +53,16 @@ class BoundedStalenessOptimizer(Optimizer):
     """
 
     def __init__(self, opt, num_replicas, replica, staleness, name="bounded_staleness"):
-        super().__init__(False, name)
+        super().__init__(opt, False, name)
         if not 0 <= replica < num_replicas or staleness < 0:
             raise ValueError(
                 f"replica {replica} of {num_replicas}, staleness {staleness}: replicas count from 0, and "
                 "a staleness is a number of steps, 0 or more"
             )
-        self._opt = opt
         self._num_replicas = num_replicas
         self._replica = replica
         self._staleness = staleness
         self._numbers = None
-
-    def compute_gradients(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """An Operation: changes the variables, and ends when this worker may go on.
@@ -166,18 +161,6 @@ class BoundedStalenessOptimizer(Optimizer):
         with control_dependencies([counted]):
             begin = identity(convert(0))
         return while_loop(too_far, wait, [begin], parallel_iterations=1).op
-
-    def get_slot(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self):
-        """As the optimizer's own."""
-        return self._opt.variables()
 
 
 class _TakesPartHook(SessionRunHook):

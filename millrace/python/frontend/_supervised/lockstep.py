@@ -19,14 +19,14 @@ from millrace._ops.reductions import reduce_sum
 from millrace._state.accumulators import ConditionalAccumulator
 from millrace._state.variables import ResourceVariable
 from millrace._supervised.shared_numbers import SharedNumbers
-from millrace._train.optimizer import Optimizer
+from millrace._supervised.wrapped_optimizer import WrappedOptimizer
 from millrace._values import dtypes
 
 # A signal counts whatever the step is.
 _ANY_STEP = 1 << 62
 
 
-class LockstepOptimizer(Optimizer):
+class LockstepOptimizer(WrappedOptimizer):
     """Makes an optimizer change variables once per step of all workers.
 
         optimizer = tf.train.LockstepOptimizer(tf.train.AdamOptimizer(), num_replicas=4, replica=index)
@@ -51,21 +51,16 @@ class LockstepOptimizer(Optimizer):
     """
 
     def __init__(self, opt, num_replicas, replica, gradients_per_step=None, name="lockstep"):
-        super().__init__(False, name)
+        super().__init__(opt, False, name)
         wanted = num_replicas if gradients_per_step is None else gradients_per_step
         if not 1 <= wanted <= num_replicas or not 0 <= replica < num_replicas:
             raise ValueError(
                 f"replica {replica} of {num_replicas}, {wanted} gradients per step: replicas count from "
                 "0, and a step takes one gradient of each at most"
             )
-        self._opt = opt
         self._num_replicas = num_replicas
         self._replica = replica
         self._wanted = wanted
-
-    def compute_gradients(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """An Operation for each worker to run: gives its gradients, and ends with the step of all.
@@ -223,15 +218,3 @@ class LockstepOptimizer(Optimizer):
         with control_dependencies(moved), colocate_with(self._numbers.handle):
             with control_dependencies([self._numbers.set(0, following)]):
                 return identity(following)
-
-    def get_slot(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self):
-        """As the optimizer's own."""
-        return self._opt.variables()

@@ -20,10 +20,10 @@ from millrace._state.variable_groups import global_variables, report_uninitializ
 from millrace._state.variables import Variable
 from millrace._supervised.hook import SessionRunHook
 from millrace._supervised.session_manager import what_is_missing
-from millrace._train.optimizer import Optimizer
+from millrace._supervised.wrapped_optimizer import WrappedOptimizer
 
 
-class SyncReplicasOptimizer(Optimizer):
+class SyncReplicasOptimizer(WrappedOptimizer):
     """Makes an optimizer change variables once per step of all workers.
 
     Args:
@@ -51,17 +51,12 @@ class SyncReplicasOptimizer(Optimizer):
         use_locking=False,
         name="sync_replicas",
     ):
-        super().__init__(use_locking, name)
-        self._opt = opt
+        super().__init__(opt, use_locking, name)
         self._wanted = replicas_to_aggregate
         self._total = replicas_to_aggregate if total_num_replicas is None else total_num_replicas
         self._averages = variable_averages
         self._averaged = variables_to_average
         self._chief_queue_runner = None  # until apply_gradients
-
-    def compute_gradients(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """A Tensor for each worker to run: gives its gradients away and waits for the next step.
@@ -195,18 +190,6 @@ class SyncReplicasOptimizer(Optimizer):
           num_tokens: as for get_init_tokens_op.
         """
         return SyncReplicasHook(self, is_chief, num_tokens)
-
-    def get_slot(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        """As the optimizer's own."""
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self):
-        """As the optimizer's own."""
-        return self._opt.variables()
 
 
 class _Beside:

@@ -6,51 +6,10 @@
 #include "absl/strings/escaping.h"
 
 #include "millrace/graph/literal.h"
+#include "millrace/tensor/visit_values.h"
 
 namespace millrace {
 namespace {
-
-// Calls `visit` with a value of the C++ type of the dtype, for types that have numbers to write.
-// Returns false for the others.
-template <class Visit>
-bool with_type(DType dtype, Visit visit) {
-  switch (dtype) {
-    case DType::f32:
-      return visit(float()), true;
-    case DType::f64:
-      return visit(double()), true;
-    case DType::f16:
-      return visit(Half()), true;
-    case DType::bf16:
-      return visit(BFloat16()), true;
-    case DType::i8:
-      return visit(int8_t()), true;
-    case DType::i16:
-      return visit(int16_t()), true;
-    case DType::i32:
-      return visit(int32_t()), true;
-    case DType::i64:
-      return visit(int64_t()), true;
-    case DType::u8:
-      return visit(uint8_t()), true;
-    case DType::u16:
-      return visit(uint16_t()), true;
-    case DType::u32:
-      return visit(uint32_t()), true;
-    case DType::u64:
-      return visit(uint64_t()), true;
-    case DType::boolean:
-      return visit(bool()), true;
-    case DType::c64:
-      return visit(std::complex<float>()), true;
-    case DType::c128:
-      return visit(std::complex<double>()), true;
-    case DType::string:
-      return visit(std::string()), true;
-    default:
-      return false;
-  }
-}
 
 template <class T>
 inline constexpr bool is_complex_type = false;
@@ -164,7 +123,7 @@ Result<Tensor> fill(Cursor& cursor, DType dtype, const Elements& elements) {
   MR_ASSIGN(const Shape shape, Shape::create(elements.dims));
   MR_ASSIGN(Tensor tensor, Tensor::allocate(dtype, shape));
   Status status;
-  const bool is_known = with_type(dtype, [&]<class T>(T) {
+  const bool is_known = visit_values(dtype, [&]<class T>(T) {
     const std::span<T> flat = tensor.mutable_flat<T>();
     for (size_t i = 0; i < flat.size() && status.ok(); ++i) {
       if (read_element(elements.values[i], &flat[i])) continue;
@@ -265,7 +224,7 @@ std::string print_tensor(const Tensor& tensor) {
   if (!needs_no_type(tensor)) str_append(&text, dtype_name(tensor.dtype()), " ");
   const std::span<const int64_t> dims = tensor.shape().dims();
   const bool is_empty = tensor.num_elements() == 0;
-  const bool is_known = with_type(tensor.dtype(), [&]<class T>(T) {
+  const bool is_known = visit_values(tensor.dtype(), [&]<class T>(T) {
     const T* next = is_empty ? nullptr : tensor.flat<T>().data();
     print_nested(next, is_empty ? Shape{0}.dims() : dims, &text);
   });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "millrace/tensor/float_types.h"
+#include "millrace/tensor/visit_values.h"
 
 namespace millrace::hostile {
 namespace {
@@ -196,47 +197,6 @@ void fill(Draw& draw, std::span<T> elements) {
   }
 }
 
-// visit(T()) for the C++ type of a type that has values of its own; false for others.
-template <class Visit>
-bool with_type(DType dtype, Visit visit) {
-  switch (dtype) {
-    case DType::f32:
-      return visit(float()), true;
-    case DType::f64:
-      return visit(double()), true;
-    case DType::f16:
-      return visit(Half()), true;
-    case DType::bf16:
-      return visit(BFloat16()), true;
-    case DType::i8:
-      return visit(int8_t()), true;
-    case DType::i16:
-      return visit(int16_t()), true;
-    case DType::i32:
-      return visit(int32_t()), true;
-    case DType::i64:
-      return visit(int64_t()), true;
-    case DType::u8:
-      return visit(uint8_t()), true;
-    case DType::u16:
-      return visit(uint16_t()), true;
-    case DType::u32:
-      return visit(uint32_t()), true;
-    case DType::u64:
-      return visit(uint64_t()), true;
-    case DType::boolean:
-      return visit(bool()), true;
-    case DType::c64:
-      return visit(std::complex<float>()), true;
-    case DType::c128:
-      return visit(std::complex<double>()), true;
-    case DType::string:
-      return visit(std::string()), true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 // SplitMix64: any seed is as good as another, neighbours too.
@@ -328,7 +288,7 @@ Shape Draw::changed(const Shape& like) {
 Result<Tensor> Draw::tensor(DType dtype, const Shape& shape) {
   MR_ASSIGN(Tensor made, Tensor::allocate(dtype, shape));
   const bool is_known =
-      with_type(dtype, [&]<class T>(T) { fill<T>(*this, made.mutable_flat<T>()); });
+      visit_values(dtype, [&]<class T>(T) { fill<T>(*this, made.mutable_flat<T>()); });
   if (is_known) return made;
   if (!is_plain(dtype)) return invalid("nothing is drawn for type ", dtype_name(dtype));
   // Types without arithmetic are their bits.
@@ -339,7 +299,7 @@ Result<Tensor> Draw::tensor(DType dtype, const Shape& shape) {
 
 void Draw::spoil(Tensor& tensor) {
   if (tensor.num_elements() == 0) return;
-  with_type(tensor.dtype(), [&]<class T>(T) {
+  visit_values(tensor.dtype(), [&]<class T>(T) {
     tensor.mutable_flat<T>()[static_cast<size_t>(below(tensor.num_elements()))] = drawn<T>(*this);
   });
 }

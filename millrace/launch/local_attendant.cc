@@ -32,6 +32,7 @@ using std::chrono::seconds;
 constexpr Clock::Duration kPatienceWithCallers = seconds(10);
 constexpr Clock::Duration kTellingTime = seconds(10);
 constexpr milliseconds kBetweenCalls{300};
+constexpr milliseconds kBetweenKills{100};  // of a program that the system can't end at once
 constexpr size_t kMostCallers = 256;
 constexpr size_t kMostCalls = 64;
 constexpr int kCallBacklog = 1024;
@@ -69,13 +70,22 @@ class Callers {
     for (const auto& [number, caller] : callers_) events.push_back({number, POLLIN, 0});
   }
 
+  // When the first of them has had its time. They leave room for others then, so that strangers who
+  // say nothing keep nobody out.
+  Clock::Time first_end() const {
+    Clock::Time first = Clock::Time::max();
+    for (const auto& [number, caller] : callers_)
+      first = std::min(first, caller.since + kPatienceWithCallers);
+    return first;
+  }
+
   // Hands on each line that was said, without waiting.
   template <class Sink>
   void turn(Clock::Time now, const Sink& sink) {
     accept_all(now);
     for (auto it = callers_.begin(); it != callers_.end();) {
       Caller& caller = it->second;
-      const bool is_over = now > caller.since + kPatienceWithCallers || !read(caller, sink);
+      const bool is_over = now >= caller.since + kPatienceWithCallers || !read(caller, sink);
       it = is_over ? callers_.erase(it) : std::next(it);
     }
   }
@@ -230,13 +240,18 @@ class Attendant {
   void turn() {
     std::vector<pollfd> events = {{signals_.descriptor(), POLLIN, 0}};
     callers_.add_descriptors(events);
-    poll(events.data(), events.size(), kill_at_ ? wait_milliseconds(*kill_at_, clock_.now()) : -1);
+    const Clock::Time until = std::min(kill_at_.value_or(Clock::Time::max()), callers_.first_end());
+    const bool is_endless = until == Clock::Time::max();
+    poll(events.data(), events.size(), is_endless ? -1 : wait_milliseconds(until, clock_.now()));
     while (std::optional<TakenSignal> signal = signals_.take())
       if (signal->number != SIGCHLD) stop("asked to end", signal->number);
     callers_.turn(clock_.now(), [this](std::string_view line) {
       if (std::optional<std::string> why = farewells_.heard(line)) stop(*why, SIGTERM);
     });
-    if (kill_at_ && clock_.now() >= *kill_at_) kill(-program_, SIGKILL);
+    if (kill_at_ && clock_.now() >= *kill_at_) {
+      kill(-program_, SIGKILL);
+      kill_at_ = clock_.now() + kBetweenKills;
+    }
     reap();
   }
 

@@ -79,7 +79,8 @@ def test_both_ways_are_merged(mode, size):
     made = run(layer(tf.constant(numbers(2, 5, 3))))
     assert np.shape(made if mode else made[0]) == (2, 5, size)
     assert len(layer.trainable_weights) == 6
-    assert layer.backward_layer.name == f"backward_{layer.forward_layer.name}"
+    assert layer.forward_layer.name == f"forward_{layer.layer.name}"
+    assert layer.backward_layer.name == f"backward_{layer.layer.name}"
 
 
 def test_a_model_with_a_state_from_its_inputs_is_made_and_called_again():
@@ -120,6 +121,27 @@ def test_a_layer_at_each_time_is_one_over_all_of_them():
     np.testing.assert_allclose(made, x @ kernel, rtol=1e-4, atol=1e-5)
 
 
+def test_variables_of_layers_around_layers_have_the_names_that_tensorflow_gives_them():
+    x = keras.Input([5, 4])
+    both, timed = layers.Bidirectional(layers.SimpleRNN(2)), layers.TimeDistributed(layers.Dense(2))
+    both(x), timed(x)
+    assert [variable.op.name for variable in both.weights + timed.weights] == [
+        f"{both.name}/{way}_{both.layer.name}/{name}"
+        for way in ("forward", "backward")
+        for name in ("kernel", "recurrent_kernel", "bias")
+    ] + [f"{timed.name}/kernel", f"{timed.name}/bias"]
+
+
+def test_a_program_has_wrappers_of_its_own():
+    class Twice(layers.Wrapper):
+        def call(self, inputs):
+            return self.layer(self.layer(inputs))
+
+    layer = Twice(layers.Dense(3))
+    assert layer(tf.zeros([2, 3])).shape.as_list() == [2, 3]
+    assert layer.weights == layer.layer.weights and len(layer.weights) == 2
+
+
 @pytest.mark.parametrize(
     "make, words",
     [
@@ -132,6 +154,12 @@ def test_a_layer_at_each_time_is_one_over_all_of_them():
         (
             lambda: layers.LSTM(3)(tf.zeros([2, 5, 1]), initial_state=[tf.zeros([2, 3])]),
             "has 2 states and was given 1",
+        ),
+        (
+            lambda: layers.Bidirectional(layers.GRU(3))(
+                tf.zeros([2, 5, 1]), initial_state=[tf.zeros([2, 3])]
+            ),
+            "was given 1 states; it takes as many",
         ),
         (lambda: layers.TimeDistributed(layers.Dense(3))(tf.zeros([2, 5])), "batch, time"),
     ],

@@ -298,7 +298,8 @@ class GRU(GatedRecurrent):
         used = before if kept is None else before * kept
         bias, state_bias = self.bias, None
         if self.reset_after and bias is not None:
-            bias, state_bias = gen_ops.identity(bias)[0], gen_ops.identity(bias)[1]
+            both = gen_ops.identity(bias)
+            bias, state_bias = both[0], both[1]
         update, reset, new = split(self._affine(inputs, self.kernel, bias), 3, axis=1)
         if self.reset_after:
             old_update, old_reset, old_new = split(

@@ -12,11 +12,15 @@ from millrace._values.tensor_shape import TensorShape
 
 
 class Wrapper(Layer):
-    """The base of layers that call others: their variables, losses and updates are its own."""
+    """The base of layers that call others: their variables, losses and updates are its own.
 
-    def __init__(self, inner, **kwargs):
+    Args:
+      layer: the one that is called; a class that calls several sets `inner` to the list of them.
+    """
+
+    def __init__(self, layer, **kwargs):
         super().__init__(**kwargs)
-        self.inner = list(inner)
+        self.layer, self.inner = layer, [layer]
 
     def build(self, input_shape):
         self.built = True
@@ -46,7 +50,7 @@ class Bidirectional(Wrapper):
     """A recurrent layer in both directions of time.
 
     Args:
-      layer: the layer that goes forwards: a SimpleRNN, GRU or LSTM.
+      layer: a SimpleRNN, GRU or LSTM; one with its settings goes forwards.
       merge_mode: what is made of the outputs: "concat", "sum", "ave", "mul", or None for a list of both.
       backward_layer: the one that goes backwards; one with the settings of `layer` if None.
 
@@ -72,6 +76,7 @@ class Bidirectional(Wrapper):
             raise ValueError(
                 f"Please initialize `Bidirectional` layer with a recurrent layer. You passed: {layer}"
             )
+        forward_layer = layer.copy(name=f"forward_{layer.name}")
         if backward_layer is None:
             backward_layer = layer.copy(
                 go_backwards=not layer.go_backwards, name=f"backward_{layer.name}"
@@ -82,8 +87,8 @@ class Bidirectional(Wrapper):
             )
         if layer.batch_input_shape is not None:
             kwargs.setdefault("batch_input_shape", layer.batch_input_shape)
-        super().__init__([layer, backward_layer], **kwargs)
-        self.forward_layer, self.backward_layer = self.inner
+        super().__init__(layer, **kwargs)
+        self.forward_layer, self.backward_layer = self.inner = [forward_layer, backward_layer]
         self.merge_mode = merge_mode
 
     def __call__(self, inputs, initial_state=None, **kwargs):
@@ -94,6 +99,11 @@ class Bidirectional(Wrapper):
 
     def call(self, inputs, training=None):
         inputs, *states = inputs if isinstance(inputs, list) else [inputs]
+        if len(states) % 2:
+            raise ValueError(
+                f"Layer {self.name} was given {len(states)} states; it takes as many for the layer that "
+                "goes backwards as for the one that goes forwards."
+            )
         half = len(states) // 2
         made = [
             structure.flatten(layer(inputs, initial_state=begin or None, training=training))
@@ -116,8 +126,7 @@ class TimeDistributed(Wrapper):
     """
 
     def __init__(self, layer, **kwargs):
-        super().__init__([layer], **kwargs)
-        self.layer = layer
+        super().__init__(layer, **kwargs)
 
     def call(self, inputs, training=None):
         given = {"training": training} if self.layer.takes_training else {}
@@ -127,7 +136,8 @@ class TimeDistributed(Wrapper):
                 "`TimeDistributed` Layer should be passed an input of shape [batch, time, ...] whose "
                 f"sizes after time are known, got {inputs.shape}."
             )
-        made = self.layer(reshape(inputs, [-1, *known[2:]]), **given)
+        # Its variables are the wrapper's by name too.
+        made = self.layer(reshape(inputs, [-1, *known[2:]]), scope=self._scope, **given)
         outer = shape_of(inputs)[:2]
 
         def with_time(output):

@@ -33,9 +33,10 @@ class BoundedStalenessOptimizer(WrappedOptimizer):
         with tf.train.MonitoredTrainingSession(..., hooks=[optimizer.make_session_run_hook()]) as session:
 
     Every worker builds the same graph, with variables on ps. A step that computes its gradients after n own
-    ones finds in the variables the first n - staleness of every other worker, at least. Workers that have not come yet
-    count as those that have made no step; those that have ended without the hook, or died, as where they
-    were, until they are back.
+    ones finds in the variables the first n - staleness of every other worker, at least. Workers that have
+    not come yet count as those that have made no step; those that have ended without the hook, or died, as
+    where they were, until they are back. A ps that begins anew knows of nobody: who had left before has to
+    come again, or the others wait for it.
 
     Args:
       opt: the Optimizer.

@@ -24,6 +24,27 @@ def command(sh=None, py=None, argv=()):
     return argv
 
 
+def is_task(pid):
+    """Unlike its children it leads its process group, and unlike the keeper not a session."""
+    return os.getpgid(pid) == pid != os.getsid(pid)
+
+
+def task_and_keeper(pids):
+    """The one of these processes that is a task, and the one that keeps it."""
+    task = next(pid for pid in pids if is_task(pid))
+    with open(f"/proc/{task}/stat") as stat:
+        return task, int(stat.read().rpartition(") ")[2].split()[1])
+
+
+def read_until(stream, text):
+    """The lines of a process, up to the first that has the text."""
+    lines = []
+    while not lines or text not in lines[-1]:
+        lines.append(stream.readline())
+        assert lines[-1], f"it ended before it said {text!r}:\n{''.join(lines)}"
+    return "".join(lines)
+
+
 class Lives:
     """A pipe that processes hold open: tells that they are up, and when the last one is gone."""
 

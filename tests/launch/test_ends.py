@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from processes import PATIENCE
+from processes import PATIENCE, is_task, task_and_keeper
 
 # A task with a child in its process group and one that has left it, session and all. Each of the
 # three holds the pipe LIVES open and writes its number when it is up.
@@ -15,11 +15,6 @@ exec 9>"$LIVES"
 setsid sh -c 'echo $$ >&9; exec sleep 1000' &
 echo $$ >&9
 """
-
-
-def is_task(pid):
-    """Unlike its children it leads its process group, and unlike the keeper not a session."""
-    return os.getpgid(pid) == pid != os.getsid(pid)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -59,10 +54,7 @@ def test_a_killed_launcher_leaves_no_process(start, lives):
 
 def test_a_killed_keeper_leaves_no_process(start, lives):
     launcher = start("--job", "worker=1", "--env", f"LIVES={lives.path}", sh=FAMILY + "wait")
-    pids = lives.wait_until_up(3)
-    task = next(pid for pid in pids if is_task(pid))
-    with open(f"/proc/{task}/stat") as stat:
-        keeper = int(stat.read().rpartition(") ")[2].split()[1])
+    _, keeper = task_and_keeper(lives.wait_until_up(3))
     os.kill(keeper, signal.SIGKILL)
     output, _ = launcher.communicate(timeout=PATIENCE)
     lives.wait_until_gone()

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from processes import PATIENCE, default_signals
+from processes import PATIENCE, default_signals, read_until, task_and_keeper
 
 QUICK = "pause: 10ms, longest_pause: 20ms"
 FOREVER = "exec sleep 1000"
@@ -131,11 +131,8 @@ def test_in_a_pause_nobody_else_gets_the_port_and_who_calls_is_refused(start, jo
         job(roles, "", until="map"),
         sh=f'{is_ps} echo "at $MILLRACE_LISTEN_ADDRESS"; exit 3;; esac;' + FOREVER,
     )
-    lines = []
-    while not any("ps:0: exit code 3; starts again in" in line for line in lines):
-        lines.append(launcher.stdout.readline())
-        assert lines[-1], "the launcher has ended"
-    port = int(re.search(r"at 127\.0\.0\.1:(\d+)", "".join(lines)).group(1))
+    told = read_until(launcher.stdout, "ps:0: exit code 3; starts again in")
+    port = int(re.search(r"at 127\.0\.0\.1:(\d+)", told).group(1))
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
     with socket.socket() as other:
@@ -224,10 +221,7 @@ def test_a_signal_during_a_pause_ends_everything(start, job, lives, number):
         + 'case "$TF_CONFIG" in *\'"index":1\'*) exit 3;; esac;'
         + FOREVER,
     )
-    line = ""
-    while "worker:1: exit code 3; starts again" not in line:
-        line = launcher.stdout.readline()
-        assert line, "the launcher has ended"
+    read_until(launcher.stdout, "worker:1: exit code 3; starts again")
     launcher.send_signal(number)
     output, _ = launcher.communicate(timeout=PATIENCE)
     lives.wait_until_gone()
@@ -261,10 +255,7 @@ def test_nothing_of_an_attempt_is_left_when_the_next_begins(start, lives):
         + "setsid sh -c 'echo $$ >&9; touch \"$LIVES.up\"; exec sleep 1000' &"
         + 'until [ -e "$LIVES.up" ]; do sleep 0.01; done; exit 3',
     )
-    line = ""
-    while "worker:0 starts: attempt 2" not in line:
-        line = launcher.stdout.readline()
-        assert line, "the launcher has ended"
+    read_until(launcher.stdout, "worker:0 starts: attempt 2")
     lives.wait_until_gone()
     launcher.terminate()
     assert launcher.wait(timeout=PATIENCE) == 130
@@ -276,10 +267,7 @@ def test_a_task_whose_keeper_is_killed_is_lost_and_comes_back_alone(start, lives
         *("--job", "worker=1", "--restart", "worker=5", "--env", f"LIVES={lives.path}"),
         sh=f'{FIRST} || exit 0; exec 9>"$LIVES"; {child} echo $$ >&9; wait',
     )
-    pids = lives.wait_until_up(2)
-    task = next(pid for pid in pids if os.getpgid(pid) == pid != os.getsid(pid))
-    with open(f"/proc/{task}/stat") as stat:
-        keeper = int(stat.read().rpartition(") ")[2].split()[1])
+    _, keeper = task_and_keeper(lives.wait_until_up(2))
     os.kill(keeper, signal.SIGKILL)
     output, _ = launcher.communicate(timeout=PATIENCE)
     lives.wait_until_gone()

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from processes import PATIENCE
+from processes import PATIENCE, read_until
 
 # A task "map:0" that answers, prints its address, and whose session waits for "ps:0".
 WAITING = """
@@ -56,8 +56,7 @@ def status(millrace):
 
 def test_a_task_tells_which_task_its_session_waits_for(status, waiting, absent_port):
     address = waiting.stdout.readline().strip()
-    while "still waiting" not in waiting.stderr.readline():
-        pass
+    read_until(waiting.stderr, "still waiting")
     told = status(address)
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("map:0\n  CreateSession waits for /job:ps/replica:0/task:0 at ")
@@ -66,13 +65,9 @@ def test_a_task_tells_which_task_its_session_waits_for(status, waiting, absent_p
 
 def test_a_signal_puts_it_into_the_log(waiting):
     waiting.stdout.readline()
-    while "still waiting" not in waiting.stderr.readline():
-        pass
+    read_until(waiting.stderr, "still waiting")
     waiting.send_signal(signal.SIGUSR1)
-    while "CreateSession waits for /job:ps/replica:0/task:0" not in (
-        line := waiting.stderr.readline()
-    ):
-        assert line, "it ended"
+    read_until(waiting.stderr, "CreateSession waits for /job:ps/replica:0/task:0")
     assert waiting.poll() is None
 
 
@@ -85,8 +80,7 @@ def test_serve_tells_by_signal_as_well(millrace):
     )
     assert server.stdout.readline().startswith("serving ps:0")
     server.send_signal(signal.SIGUSR1)
-    while "ps:0: waits for nothing" not in (line := server.stderr.readline()):
-        assert line, "it ended"
+    read_until(server.stderr, "ps:0: waits for nothing")
     server.terminate()
     server.communicate(timeout=PATIENCE)
     assert server.returncode == 0

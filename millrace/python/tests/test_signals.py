@@ -18,8 +18,8 @@ def soon(number):
 
 def test_an_interrupt_ends_a_run_that_waits(session):
     take = tf.FIFOQueue(1, tf.int32).dequeue()
-    soon(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
+        soon(signal.SIGINT)
         session.run(take)
     assert session.run(tf.constant(1)) == 1
 
@@ -43,8 +43,8 @@ def test_a_handler_runs_while_a_run_waits(session, monkeypatch):
 def test_an_interrupt_ends_waiting_for_a_master_that_is_not_there():
     c = tf.constant(1)
     session = tf.Session("grpc://localhost:1")
-    soon(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
+        soon(signal.SIGINT)
         session.run(c)
 
 

@@ -30,6 +30,7 @@ def test_a_run_option_ends_a_blocked_step(target, graph):
     with tf1.Session(target) as session:
         with pytest.raises(errors.DeadlineExceededError):
             session.run(take, options=SOON)
+        until_nothing_runs(target)
         session.run(put)
         assert session.run(take) == 5
 
@@ -41,6 +42,7 @@ def test_the_session_option_ends_a_blocked_step(target, graph):
     with tf1.Session(target, config=config) as session:
         with pytest.raises(errors.DeadlineExceededError):
             session.run(take)
+        until_nothing_runs(target)
         session.run(put)
         assert session.run(take) == 5
 
@@ -53,6 +55,7 @@ def test_a_step_that_timed_out_no_longer_takes_from_the_queue(target, graph):
         for _ in range(3):
             with pytest.raises(errors.DeadlineExceededError):
                 session.run(take, options=SOON)
+        until_nothing_runs(target)
         # A step that waited longer has its turn first; when this one gets the value, it was alone.
         session.run(put, {number: 7})
         assert session.run(take) == 7
@@ -69,6 +72,8 @@ def test_a_step_blocked_on_another_task_times_out_there_too(cluster, graph):
     with tf1.Session(both.target("worker")) as session:
         with pytest.raises(errors.DeadlineExceededError):
             session.run(plus_one, options=SOON)
+        for job in ("worker", "ps"):
+            until_nothing_runs(both.target(job))
         session.run(put)
         assert session.run(plus_one) == 6
 

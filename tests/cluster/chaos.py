@@ -142,7 +142,7 @@ class Chaos:
     def _look(self):
         """Nobody may end but by our hand."""
         for life in self._lives.values():
-            if self._job.has_begun(self._job.attempt(life.name, life.attempt.number + 1)):
+            if self._job.attempt(life.name, life.attempt.number + 1).has_begun():
                 raise Broken(f"{life.name} has ended, and not by us:\n{self._story(life)}")
         if self._job.process.poll() is not None:
             raise Broken(f"the job has ended:\n{self._job.output()}")

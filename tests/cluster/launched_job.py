@@ -17,8 +17,11 @@ class Attempt:
         self.task, self.number = task, number  # ("ps", 0), 1
         self._log = log
 
+    def has_begun(self):
+        return self._log.exists()
+
     def output(self):
-        return self._log.read_text(errors="replace") if self._log.exists() else ""
+        return self._log.read_text(errors="replace") if self.has_begun() else ""
 
 
 class LaunchedJob:
@@ -50,9 +53,6 @@ class LaunchedJob:
     def attempt(self, task, number):
         more = "" if number == 1 else f".{number}"
         return Attempt(task, number, self._logs / f"{task[0]}_{task[1]}{more}.log")
-
-    def has_begun(self, attempt):
-        return self.attempt(attempt.task, attempt.number)._log.exists()
 
     def process_of(self, attempt):
         """Its number; nothing if it is not there."""

@@ -8,12 +8,12 @@ import millrace as tf
 
 config = json.loads(os.environ["TF_CONFIG"])
 job = config["task"]["type"]
-server = tf.train.Server(config["cluster"], job_name=job, task_index=0)
-path = os.environ["PS"] + os.environ["MILLRACE_ATTEMPT"]
 if job == "ps":
-    with open(path + ".part", "w") as file:
+    # Before it serves: who has a session with it may read this.
+    with open(os.environ["PS"] + os.environ["MILLRACE_ATTEMPT"], "w") as file:
         file.write(str(os.getpid()))
-    os.rename(path + ".part", path)
+server = tf.train.Server(config["cluster"], job_name=job, task_index=0)
+if job == "ps":
     server.join()
 with tf.device("/job:ps/task:0"):
     value = tf.Variable(41)

@@ -1,11 +1,10 @@
 """BoundedStalenessOptimizer: workers on threads with sessions of their own, none far ahead of the slowest."""
 
-import threading
-
 import numpy as np
 import pytest
 
 import millrace as tf
+from on_threads import Beside, together
 
 RATE = 0.5
 
@@ -61,36 +60,14 @@ def waits(worker):
     raise AssertionError("a step is not even counted")
 
 
-def on_a_thread(work):
-    """The thread, which runs it, and the list of its errors."""
-    errors = []
-
-    def guarded():
-        try:
-            work()
-        except BaseException as error:  # told by whoever joins
-            errors.append(error)
-
-    thread = threading.Thread(target=guarded)
-    thread.start()
-    return thread, errors
-
-
-def finish(*threads):
-    for thread, errors in threads:
-        thread.join()
-        if errors:
-            raise errors[0]
-
-
 def test_a_worker_makes_so_many_steps_more_than_the_slowest_and_then_waits(server):
     quick, slow = (Worker(server.target, i, 2, staleness=2) for i in range(2))
     quick.run()
     quick.run()
     assert quick.leads_by() == 2
-    waiting = on_a_thread(quick.run)  # its third
+    waiting = Beside(quick.run)  # its third
     slow.run()
-    finish(waiting)
+    waiting.result()
     assert (quick.leads_by(), slow.leads_by()) == (2, 0)
     assert waits(quick)
 
@@ -106,7 +83,7 @@ def test_no_worker_is_ever_further_ahead_and_no_step_is_lost(server, replicas, s
             worker.run(step)
             leads.append(worker.leads_by())
 
-    finish(*[on_a_thread(lambda w=w: train(w)) for w in workers])
+    together([lambda w=w: train(w) for w in workers])
     assert len(leads) == steps * replicas and max(leads) <= staleness
     total, step = workers[0].session.run([workers[0].sum, workers[0].step])
     assert step == steps * replicas
@@ -116,9 +93,9 @@ def test_no_worker_is_ever_further_ahead_and_no_step_is_lost(server, replicas, s
 def test_nobody_waits_for_a_worker_that_has_left(server):
     quick, slow = (Worker(server.target, i, 2, staleness=1) for i in range(2))
     quick.run()
-    waiting = on_a_thread(quick.run)
+    waiting = Beside(quick.run)
     slow.leave()
-    finish(waiting)
+    waiting.result()
     for _ in range(5):
         quick.run()
 
@@ -141,9 +118,9 @@ def test_a_worker_that_died_goes_on_where_it_was_and_keeps_the_bound(server):
     first.run()
     assert waits(first)
     # Its step is counted, so the one that takes its place has to wait before it begins.
-    back = on_a_thread(lambda: Worker(server.target, 0, 2, staleness=1))
+    back = Beside(lambda: Worker(server.target, 0, 2, staleness=1))
     second.run()
-    finish(back)
+    back.result()
     assert first.leads_by() == 1
 
 

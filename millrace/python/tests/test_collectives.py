@@ -1,7 +1,7 @@
 """Collective ops over devices of one session and over sessions of several servers; AllReduceOptimizer."""
 
+import functools
 import socket
-import threading
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ import pytest
 import millrace as tf
 from millrace.python.distribute import all_reduce as graphs
 from millrace.python.ops import collective_ops
+from on_threads import together
 
 
 def devices(count):
@@ -234,30 +235,11 @@ def test_replicas_equal_one_process_with_a_batch_as_large_as_all_of_theirs(
                     session.run(train, {x: x_all[i, rank], y: y_all[i, rank]})
                 results[rank] = session.run(variables)
 
-    run_together(train_one, replicas)
+    together([functools.partial(train_one, rank) for rank in range(replicas)])
     for result in results:
         for value, other, right in zip(result, results[0], expected):
             np.testing.assert_array_equal(value, other)
             np.testing.assert_allclose(value, right, rtol=1e-4, atol=1e-6)
-
-
-def run_together(work, count):
-    """work(rank) on a thread per rank; the first error of one of them."""
-    errors = []
-
-    def guarded(rank):
-        try:
-            work(rank)
-        except BaseException as error:  # noqa: B902: told below
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=[rank]) for rank in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def test_gradients_go_in_few_buckets_of_one_type():

@@ -1,11 +1,10 @@
 """LockstepOptimizer: workers on threads with sessions of their own, as one; what is late is dropped and counted."""
 
-import threading
-
 import numpy as np
 import pytest
 
 import millrace as tf
+from on_threads import together
 
 
 @pytest.fixture
@@ -57,25 +56,6 @@ def trained_alone(x, y):
         for each_x, each_y in zip(x, y):
             session.run(train, {px: each_x.reshape(-1, 3), py: each_y.reshape(-1, 1)})
         return session.run(weights)
-
-
-def together(works):
-    """Runs each on a thread of its own; the first error of one of them."""
-    errors = []
-
-    def guarded(work):
-        try:
-            work()
-        except BaseException as error:  # told below
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=[work]) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 4])

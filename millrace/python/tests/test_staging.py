@@ -8,19 +8,7 @@ import pytest
 import millrace as tf
 from millrace.contrib.staging import StagingArea
 from millrace.python.ops.data_flow_ops import Barrier, MapStagingArea
-
-
-class Beside:
-    """A function that runs in a thread beside the test."""
-
-    def __init__(self, function):
-        self._got = []
-        self._thread = threading.Thread(target=lambda: self._got.append(function()))
-        self._thread.start()
-
-    def result(self):
-        self._thread.join(60)
-        return self._got[0]
+from on_threads import Beside
 
 
 def test_a_tuple_is_staged_in_one_step_and_taken_in_another(session):

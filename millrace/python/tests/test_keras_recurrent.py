@@ -133,13 +133,19 @@ def test_variables_of_layers_around_layers_have_the_names_that_tensorflow_gives_
 
 
 def test_a_program_has_wrappers_of_its_own():
-    class Twice(layers.Wrapper):
-        def call(self, inputs):
-            return self.layer(self.layer(inputs))
+    class Scaled(layers.Wrapper):
+        def build(self, input_shape):
+            self.scale = self.add_weight("scale", [], initializer="ones")
 
-    layer = Twice(layers.Dense(3))
+        def call(self, inputs):
+            return self.layer(inputs) * self.scale
+
+    layer = Scaled(layers.Dense(3))
     assert layer(tf.zeros([2, 3])).shape.as_list() == [2, 3]
-    assert layer.weights == layer.layer.weights and len(layer.weights) == 2
+    assert layer.trainable_weights == [layer.scale, *layer.layer.weights]
+    layer.trainable = False
+    assert layer.non_trainable_weights == [layer.scale, *layer.layer.weights]
+    assert not layer.trainable_weights
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from millrace._values.tensor_shape import TensorShape
 
 
 class Wrapper(Layer):
-    """The base of layers that call others: their variables, losses and updates are its own.
+    """The base of layers that call others: their variables, losses and updates join its own.
 
     Args:
       layer: the one that is called; a class that calls several sets `inner` to the list of them.
@@ -30,12 +30,13 @@ class Wrapper(Layer):
 
     @property
     def trainable_weights(self):
-        return self._of_inner("trainable_weights") if self.trainable else []
+        of_inner = self._of_inner("trainable_weights") if self.trainable else []
+        return super().trainable_weights + of_inner
 
     @property
     def non_trainable_weights(self):
-        kept = self._of_inner("non_trainable_weights")
-        return kept if self.trainable else self._of_inner("trainable_weights") + kept
+        frozen = [] if self.trainable else self._of_inner("trainable_weights")
+        return super().non_trainable_weights + frozen + self._of_inner("non_trainable_weights")
 
     @property
     def losses(self):
@@ -124,9 +125,6 @@ class TimeDistributed(Wrapper):
     Args:
       layer: the layer, for inputs of shape [batch, ...].
     """
-
-    def __init__(self, layer, **kwargs):
-        super().__init__(layer, **kwargs)
 
     def call(self, inputs, training=None):
         given = {"training": training} if self.layer.takes_training else {}

@@ -92,7 +92,9 @@ Status Queue::end_lease(const Lease& lease) {
 Result<bool> Queue::extend_lease(const Lease& lease, Clock::Duration duration) {
   MutexLock lock(mutex_);
   MR_TRY(check_own(lease));
-  return leases_.extend(lease.number, lease.attempt, time_->clock().now() + duration);
+  const bool is_held = leases_.extend(lease.number, lease.attempt, time_->clock().now() + duration);
+  set_timer();  // it may end sooner than it did
+  return is_held;
 }
 
 Status Queue::give_back(const Lease& lease) {

@@ -55,7 +55,7 @@ class LeaseRunner final : public Runner {
 
 class LeaseBench {
  public:
-  LeaseBench() : ops_(registry()), bench_(*ops_) {
+  explicit LeaseBench(int capacity = -1) : ops_(registry()), bench_(*ops_) {
     REQUIRE(bench_.resources()
                 .add<LeaseTime>(LeaseTime::kContainer, "",
                                 std::make_shared<LeaseTime>(clock_, timers_, random_, runner_))
@@ -64,6 +64,7 @@ class LeaseBench {
                  .run("FIFOQueueV2", {},
                       {.name = "q",
                        .attrs = {{"component_types", AttrValue(std::vector<DType>{DType::i32})},
+                                 {"capacity", capacity},
                                  {"shared_name", AttrValue("names")}}})
                  .value()[0];
   }
@@ -92,10 +93,10 @@ class LeaseBench {
              {.name = "back", .attrs = {{"gives_back", true}}})
         .status();
   }
-  bool extend(const std::string& lease) {
+  bool extend(const std::string& lease, float seconds = 10) {
     return bench_
         .run("QueueExtendLease", {queue_, Tensor::scalar(lease)},
-             {.name = "extend", .attrs = {{"seconds", 10.f}}})
+             {.name = "extend", .attrs = {{"seconds", seconds}}})
         .value()[0]
         .tensor.item<bool>();
   }
@@ -169,6 +170,35 @@ TEST_CASE("a lease that is extended lasts, and one that is over can't be extende
   q.pass(seconds(1));
   CHECK(q.counts() == "0 lent, 0 dead");
   CHECK_FALSE(q.extend(lease));
+}
+
+TEST_CASE("a lease may be made to end sooner") {
+  LeaseBench q;
+  q.enqueue(7);
+  std::string lease;
+  const auto taker = q.lend();
+  CHECK(lent(*taker, &lease) == "7 a1");
+  CHECK(q.extend(lease, 2));
+  q.pass(seconds(2));
+  CHECK(q.counts() == "0 lent, 0 dead");
+}
+
+TEST_CASE(
+    "who waits for room in a queue that has more than it may, since one came back, can give up") {
+  LeaseBench q(1);
+  q.enqueue(7);
+  const auto taker = q.lend();
+  CHECK(lent(*taker) == "7 a1");
+  q.enqueue(8);
+  q.pass(seconds(10));
+  const auto waiting =
+      q.bench()
+          .start("QueueEnqueueV2", {q.queue(), Tensor::scalar<int32_t>(9)}, {.name = "put"})
+          .value();
+  CHECK_FALSE(waiting->is_done());
+  q.bench().cancellation().cancel(cancelled("enough"));
+  REQUIRE(waiting->is_done());
+  CHECK(waiting->status().code() == Code::cancelled);
 }
 
 TEST_CASE("what a session has comes back with the session's end") {

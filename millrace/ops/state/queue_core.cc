@@ -40,6 +40,13 @@ void QueueCore::stay_out(size_t count, Completions& completions) {
 
 void QueueCore::drop(uint64_t number, Completions& completions) {
   order_->drop(number);
+  // It may be with a dequeue that waits for more, and would come back with that.
+  for (Dequeue& attempt : dequeues_) {
+    const auto dropped =
+        std::remove_if(attempt.taken.begin(), attempt.taken.end(),
+                       [number](const auto& each) { return each.lent_as == number; });
+    attempt.taken.erase(dropped, attempt.taken.end());
+  }
   settle(completions);
 }
 

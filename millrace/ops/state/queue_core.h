@@ -98,7 +98,8 @@ class QueueCore {
   // Of what is out, the elements come back, the first of them to leave first; or `count` never do.
   void come_back(QueueBatch elements, Completions& completions);
   void stay_out(size_t count, Completions& completions);
-  // Drops an element that waits, by the number under which it was lent.
+  // Drops an element that nobody has, by the number under which it was lent: be it in the queue or
+  // with a dequeue that still waits.
   void drop(uint64_t number, Completions& completions);
   // Errors: CANCELLED if it is closed already and there is nothing more to cancel.
   Status close(PendingEnqueues pending, Completions& completions);

@@ -192,6 +192,18 @@ TEST_CASE("a cancelled dequeue gives back what it took, whatever the order of th
   CHECK(queue.size() == 2);
 }
 
+TEST_CASE("an element that is dropped does not come back with a dequeue that gives up") {
+  QueueCore core("FIFOQueue", "q", 10, fifo_order());
+  QueueCore::Completions completions;
+  QueueElement element = {Tensor::scalar<int64_t>(1)};
+  element.lent_as = 3;
+  core.enqueue(1, {element}, completions);
+  core.dequeue(2, 2, Shortfall::fail, completions);
+  core.drop(3, completions);
+  core.cancel(2, cancelled("given up"), completions);
+  CHECK(core.size() == 0);
+}
+
 TEST_CASE("a cancelled enqueue lets those behind it go on") {
   Transcript queue(2);
   CHECK(queue("enqueue a: 1") == "a ok");

@@ -90,7 +90,7 @@ class LeaseBook {
   size_t num_lent_ = 0;
   Entries open_;  // lent or returned
   // Those that died, for the sake of end(): a straggler must not believe that its work counted. As
-  // many as there are dead letters.
+  // many as there ever were dead letters, also those that were looked into since.
   std::vector<Number> dead_;
 };
 

@@ -209,8 +209,9 @@ void Queue::put(QueueCore::Ticket ticket, Request request, QueueCore::Completion
 bool Queue::would_wait(const Request& request) const {
   if (core_.is_closed()) return core_.waiting_enqueues() > 0 || core_.num_out() > 0;
   if (request.kind == Attempt::enqueue) {
-    return core_.waiting_enqueues() > 0 || core_.size() + request.elements.size() >
-                                               core_.capacity();  // what came back may exceed it
+    // What came back may have made it more than the capacity.
+    return core_.waiting_enqueues() > 0 ||
+           core_.size() + request.elements.size() > core_.capacity();
   }
   const size_t reserve = static_cast<size_t>(spec_.min_after_dequeue);
   return core_.waiting_dequeues() > 0 || core_.size() < request.count + reserve;

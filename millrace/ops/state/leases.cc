@@ -167,10 +167,10 @@ class DeadLetterKernel final : public Kernel {
         return invalid("'", context.node_name(), "' takes other component types than queue ",
                        queue->description(), " has");
     }
-    std::optional<LentElement> dead = queue->take_dead_letter();
+    std::optional<QueueElement> dead = queue->take_dead_letter();
     if (!dead) return out_of_range("queue ", queue->description(), " has no dead letters");
-    for (size_t i = 0; i < dead->element.size(); ++i)
-      context.set_output(static_cast<int>(i), std::move(dead->element[i]));
+    for (size_t i = 0; i < dead->size(); ++i)
+      context.set_output(static_cast<int>(i), std::move((*dead)[i]));
     return {};
   }
 

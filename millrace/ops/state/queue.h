@@ -49,7 +49,7 @@ struct LeaseRequest {
   std::shared_ptr<const LeaseTime> time;
 };
 
-// An element that was lent, or given up.
+// An element that is lent.
 struct LentElement {
   QueueElement element;
   Lease lease;
@@ -93,8 +93,8 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   void give_back_all_of(LeaseBook::Holder holder);
   // Who answers for leases: a number that nobody else has.
   LeaseBook::Holder new_holder();
-  // The element that was given up first, with the lease that it had last.
-  std::optional<LentElement> take_dead_letter();
+  // The element that was given up first.
+  std::optional<QueueElement> take_dead_letter();
   struct LeaseCounts {
     size_t lent = 0, dead = 0;
   };
@@ -169,7 +169,7 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   uint64_t incarnation_ MR_GUARDED_BY(mutex_) = 0;  // drawn with the first lease
   LeaseBook::Holder last_holder_ MR_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, QueueElement> lent_ MR_GUARDED_BY(mutex_);  // by number
-  std::deque<LentElement> dead_ MR_GUARDED_BY(mutex_);
+  std::deque<QueueElement> dead_ MR_GUARDED_BY(mutex_);
   // Given with the first lease. Declared before the timer, which must end first.
   std::shared_ptr<const LeaseTime> time_ MR_GUARDED_BY(mutex_);
   std::optional<Clock::Time> timer_is_for_ MR_GUARDED_BY(mutex_);

@@ -124,10 +124,8 @@ LeaseBook::Holder Queue::new_holder() {
 
 void Queue::take_back(const LeaseBook::Returned& returned, SettledList& settled) {
   QueueCore::Completions completions;
-  for (const uint64_t number : returned.dead) {
-    auto element = lent_.extract(number);
-    dead_.push_back({std::move(element.mapped()), {.queue = incarnation_, .number = number}});
-  }
+  for (const uint64_t number : returned.dead)
+    dead_.push_back(std::move(lent_.extract(number).mapped()));
   QueueBatch again;
   for (const uint64_t number : returned.again)
     again.push_back(std::move(lent_.extract(number).mapped()));
@@ -161,10 +159,10 @@ void Queue::expire() {
   answer_all(std::move(settled));
 }
 
-std::optional<LentElement> Queue::take_dead_letter() {
+std::optional<QueueElement> Queue::take_dead_letter() {
   MutexLock lock(mutex_);
   if (dead_.empty()) return std::nullopt;
-  LentElement first = std::move(dead_.front());
+  QueueElement first = std::move(dead_.front());
   dead_.pop_front();
   return first;
 }

@@ -1,5 +1,6 @@
 // hostile_ops: runs every op on input that somebody hostile could send, case after case, and prints
 // what repeats each case that ended the process, hung, or gave what can't be right.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <string>

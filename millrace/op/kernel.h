@@ -79,7 +79,10 @@ struct StepContext {
   Cancellation* cancellation = nullptr;     // never null in a real step
   ResourceStore* step_resources = nullptr;  // dropped with the step: stacks, tensor arrays
   Runner* pool = nullptr;                   // for a kernel that splits its work; may be null
-  Runner* blocking = nullptr;               // for run_blocking() in blocking.h; may be null
+  // For what goes on when the step and its session have ended, as iterators do: stays as long as
+  // `device`, and is not bounded by what the session asked for. May be null.
+  Runner* task_pool = nullptr;
+  Runner* blocking = nullptr;  // for run_blocking() in blocking.h; may be null
   std::span<const Tensor> feeds =
       {};                            // by feed slot, for what stands in for a Recv from the client
   std::span<Delivery> fetches = {};  // by fetch slot, for what stands in for a Send to the client

@@ -125,6 +125,7 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
                                   .cancellation = &cancellation_,
                                   .step_resources = &step_resources_,
                                   .pool = graph_->kernel_pool(),
+                                  .task_pool = &site_.host.pool,
                                   .blocking = &site_.host.blocking,
                                   .feeds = feeds,
                                   .fetches = std::span(fetches_).subspan(

@@ -44,6 +44,7 @@ void PartialStep::start() {
                                     .cancellation = &cancellation_,
                                     .step_resources = &step_resources_,
                                     .pool = graph_->kernel_pool(),
+                                    .task_pool = &site_.host.pool,
                                     .blocking = &site_.host.blocking},
                         .runner = &site_.host.pool,
                         .pool = &site_.host.pool,

@@ -12,7 +12,7 @@ namespace millrace::data {
 
 IterationHost::Machine machine_of(KernelContext& context) {
   const StepContext& step = context.step();
-  return {step.pool, step.blocking, step.device->files, step.device->random};
+  return {step.task_pool, step.blocking, step.device->files, step.device->random};
 }
 
 Result<Dataset::Components> components_of(const AttrView& attrs) {

@@ -63,7 +63,7 @@ Pipeline::Pipeline() : functions(std::make_shared<Functions>()) {
   REQUIRE(register_data(ops).ok());
   bench = std::make_unique<Bench>(ops);
   bench->set_functions(functions);
-  bench->step().pool = &pool;
+  bench->step().task_pool = &pool;
 }
 
 Attrs Pipeline::outputs(std::vector<DType> types) {

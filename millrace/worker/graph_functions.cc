@@ -124,7 +124,9 @@ class GraphFunctions::Instance final : public GraphFunction,
       fetches.resize(instance->result_of_fetch_.size());
       if (run->is_orphan) {
         with_task = instance->space_->site_.gate->ending().on_cancel(
-            [run = run.get()](const Status& why) { run->cancellation.cancel(why); });
+            // Shared, since nobody else keeps it: the call may end, and let go of it, inside
+            // cancel().
+            [run = run](const Status& why) { run->cancellation.cancel(why); });
       }
       const Host& host = instance->space_->site_.host;
       const StepArgs args{.context = {.device = &instance->space_->device_,

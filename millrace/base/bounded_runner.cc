@@ -1,6 +1,9 @@
 #include "millrace/base/bounded_runner.h"
 
+#include <deque>
 #include <utility>
+
+#include "millrace/base/mutex.h"
 
 namespace millrace {
 

@@ -5,7 +5,6 @@
 // other runner must stay as long as any do. Any thread may call.
 #pragma once
 
-#include <deque>
 #include <memory>
 
 #include "millrace/base/runner.h"

@@ -113,9 +113,8 @@ void measure(const std::string& millrace, int most) {
 
   std::map<int, Costs> costs;
   Samples growth;
-  // Three figures of each count.
-  const double seconds_in_all = 3 * figure_seconds() * static_cast<double>(sums.size());
-  for (Rounds rounds(kRounds, seconds_in_all); rounds.next();) {
+  // All figures come at the end, and bench/run waits for the first one no longer than six may take.
+  for (Rounds rounds(kRounds, 4 * figure_seconds()); rounds.next();) {
     for (const auto& [count, name] : sums) {
       const std::vector<std::string> sum = {name};
       const int steps = std::max(1, kParts / count);

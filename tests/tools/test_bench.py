@@ -53,6 +53,13 @@ def test_a_benchmark_that_hangs_is_ended_and_the_rest_go_on(bench):
     assert "bench_made_up_a ended: no figure for 10 s after 'before'" in got.stderr
 
 
+def test_one_that_talks_without_a_figure_is_ended_too(bench):
+    talks = "import time\nwhile True:\n    print('still here', flush=True)\n    time.sleep(0.1)\n"
+    got = bench(["--patience", "10"], a=talks, b=figure("after"))
+    assert got.returncode == 2 and "| after" in got.stdout
+    assert "bench_made_up_a ended: no figure for 10 s after it started" in got.stderr
+
+
 def test_what_an_ended_benchmark_started_ends_too(bench, tmp_path):
     starts = "import subprocess, sys\n"
     starts += "child = subprocess.Popen(['sleep', '1000'])\n"

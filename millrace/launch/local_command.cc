@@ -21,6 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr int kNotThere = 127;
 constexpr int kKilledBase = 128;
+constexpr int kMostLooks = 2000;  // a millisecond each, at a program that has closed its output
 
 struct AskPipe {
   Descriptor read;
@@ -62,6 +63,22 @@ int reap(pid_t pid) {
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   return code_of(status);
+}
+
+void kill_all_of(pid_t pid) {
+  kill(-pid, SIGKILL);
+  kill(pid, SIGKILL);  // it may not have its group yet
+}
+
+// Of a program that has closed its output, which does not have to end for that.
+int reap_soon(pid_t pid) {
+  int status = 0;
+  for (int i = 0; i < kMostLooks; ++i) {
+    if (waitpid(pid, &status, WNOHANG) == pid) return code_of(status);
+    poll(nullptr, 0, 1);
+  }
+  kill_all_of(pid);
+  return reap(pid);
 }
 
 void make_nonblocking(const Descriptor& end) {
@@ -133,14 +150,13 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::str
     const bool is_late = clock.now() >= deadline;
     const bool is_long = output.out.size() + output.err.size() > kLongestAnswer;
     if (!is_late && !is_long) continue;
-    kill(-pid, SIGKILL);
-    kill(pid, SIGKILL);
+    kill_all_of(pid);
     reap(pid);
     if (is_long) return error(Code::resource_exhausted, argv[0], ": its answer has no end");
     return error(Code::deadline_exceeded, argv[0], ": no answer in ",
                  duration_cast<std::chrono::seconds>(time_limit).count(), " s");
   }
-  output.code = reap(pid);
+  output.code = reap_soon(pid);
   if (output.code == kNotThere && output.out.empty() && output.err.empty())
     return not_found("no program '", argv[0], "' on the PATH");
   return output;
@@ -164,7 +180,7 @@ RunningCommand::RunningCommand(RunningCommand&& other) noexcept
 
 RunningCommand::~RunningCommand() {
   if (pid_ == 0) return;
-  kill(pid_, SIGKILL);
+  kill_all_of(pid_);
   reap(pid_);
 }
 
@@ -178,6 +194,6 @@ bool RunningCommand::read(const std::function<void(std::string_view line)>& sink
   return false;
 }
 
-int RunningCommand::wait() { return reap(std::exchange(pid_, 0)); }
+int RunningCommand::wait() { return reap_soon(std::exchange(pid_, 0)); }
 
 }  // namespace millrace

@@ -24,9 +24,10 @@ struct CommandOutput {
 // No answer is longer; the program is ended then.
 inline constexpr size_t kLongestAnswer = size_t{256} << 20;
 
-// Runs the program with `input` as its standard input, to its end. Errors: NOT_FOUND if there is no
-// such program on the PATH; DEADLINE_EXCEEDED when it took longer, and was killed;
-// RESOURCE_EXHAUSTED for too long an answer, or no process.
+// Runs the program with `input` as its standard input, to its end; kills it if it closes its output
+// and does not end soon after that. Errors: NOT_FOUND if there is no such program on the PATH;
+// DEADLINE_EXCEEDED when it took longer, and was killed; RESOURCE_EXHAUSTED for too long an answer,
+// or no process.
 Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::string_view input,
                                   Clock::Duration time_limit, const Clock& clock);
 
@@ -43,7 +44,7 @@ class RunningCommand {
   int descriptor() const { return out_.number(); }
   // Passes on the lines that are there, without waiting. False once the output is over.
   bool read(const std::function<void(std::string_view line)>& sink);
-  // The exit code, after the output is over; waits for the program.
+  // The exit code, after the output is over; kills a program that does not end soon after that.
   int wait();
 
  private:

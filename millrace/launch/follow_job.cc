@@ -3,6 +3,8 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -68,7 +70,7 @@ class Follower {
       console_.flush();
       if (is_over()) return done(FollowedJob::Why::over);
       wait();
-      if (signals_.take()) return interrupted();
+      if (signals_.take() || console_.is_deserted()) return interrupted();
       if (options_.time_limit && clock_.now() >= start_ + *options_.time_limit)
         return done(FollowedJob::Why::time_limit);
       if (options_.how == FollowOptions::How::to_the_end && clock_.now() >= next_look_)
@@ -182,10 +184,14 @@ class Follower {
   Status start(Output& output) {
     if (!options_.log_directory.empty() && output.file == nullptr) {
       std::string stem = output.sight.name;
-      std::ranges::replace(stem, ':', '_');
+      // A place tells names as it has them, which no file has to bear.
+      std::ranges::replace_if(
+          stem, [](char c) { return c == ':' || c == '/'; }, '_');
       if (output.sight.attempt > 1) str_append(&stem, ".", output.sight.attempt);
-      output.file = std::make_unique<std::ofstream>(
-          str_cat(options_.log_directory, "/", stem, ".log"), std::ios::binary);
+      const std::string path = str_cat(options_.log_directory, "/", stem, ".log");
+      output.file = std::make_unique<std::ofstream>(path, std::ios::binary);
+      if (!output.file->is_open())
+        return unavailable("can't write the log file '", path, "': ", std::strerror(errno));
     }
     const auto follow =
         options_.how == FollowOptions::How::once ? JobPlace::Follow::no : JobPlace::Follow::yes;
@@ -204,6 +210,7 @@ class Follower {
         return;
       }
       ++output.shown;
+      output.tries = 0;  // a place that hangs up now and then has told something new
       console_.line(output.task, Stream::out, line);
       if (output.file != nullptr) *output.file << line << std::endl;
     });
@@ -214,8 +221,9 @@ class Follower {
     const bool has_ended =
         output.sight.stage == TaskStage::ended || options_.how == FollowOptions::How::once;
     output.is_over = (code == 0 && has_ended) || output.tries >= kMostTries;
-    if (output.is_over && code != 0 && output.shown == 0)
-      console_.note(str_cat("what ", output.sight.name, " wrote can't be had any more"));
+    if (output.is_over && (code != 0 || !has_ended))
+      console_.note(str_cat(output.shown == 0 ? "what " : "what else ", output.sight.name,
+                            " wrote can't be had any more"));
     if (!output.is_over) next_try_ = clock_.now() + kWhilePending;
   }
 

@@ -13,11 +13,11 @@
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_console.h"
 #include "millrace/launch/local_signals.h"
+#include "millrace/launch/poll_time.h"
 
 namespace millrace {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -233,8 +233,7 @@ class Follower {
     std::vector<pollfd> events = {{signals_.descriptor(), POLLIN, 0}};
     for (const auto& [handle, output] : outputs_)
       if (output.command) events.push_back({output.command->descriptor(), POLLIN, 0});
-    const auto left = duration_cast<milliseconds>(until - clock_.now()).count() + 1;
-    poll(events.data(), events.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
+    poll(events.data(), events.size(), poll_milliseconds(until, clock_.now()));
     for (auto& [handle, output] : outputs_)
       if (output.command) read(output);
   }

@@ -6,18 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <utility>
 
+#include "millrace/launch/poll_time.h"
+
 namespace millrace {
 namespace {
-
-using std::chrono::duration_cast;
-using std::chrono::milliseconds;
 
 constexpr int kNotThere = 127;
 constexpr int kKilledBase = 128;
@@ -142,8 +140,7 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::str
     std::array<pollfd, 3> events = {pollfd{out.read.number(), POLLIN, 0},
                                     pollfd{err.read.number(), POLLIN, 0},
                                     pollfd{in.write.number(), POLLOUT, 0}};
-    const auto left = duration_cast<milliseconds>(deadline - clock.now()).count() + 1;
-    poll(events.data(), events.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
+    poll(events.data(), events.size(), poll_milliseconds(deadline, clock.now()));
     if (events[0].revents != 0 && !read_some(out.read, output.out)) out.read.close();
     if (events[1].revents != 0 && !read_some(err.read, output.err)) err.read.close();
     if (events[2].revents != 0) write_some(in.write, input);
@@ -154,7 +151,7 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv, std::str
     reap(pid);
     if (is_long) return error(Code::resource_exhausted, argv[0], ": its answer has no end");
     return error(Code::deadline_exceeded, argv[0], ": no answer in ",
-                 duration_cast<std::chrono::seconds>(time_limit).count(), " s");
+                 std::chrono::duration_cast<std::chrono::seconds>(time_limit).count(), " s");
   }
   output.code = reap_soon(pid);
   if (output.code == kNotThere && output.out.empty() && output.err.empty())

@@ -14,22 +14,15 @@
 
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/task_record.h"
+#include "millrace/launch/poll_time.h"
 
 namespace millrace {
 namespace {
-
-using std::chrono::duration_cast;
-using std::chrono::milliseconds;
 
 constexpr size_t kLongestAnswer = 16 << 20;
 constexpr int kLongestPause = 2000;  // milliseconds, between two tries to connect
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-int milliseconds_left(Clock::Time deadline, const Clock& clock) {
-  const auto left = duration_cast<milliseconds>(deadline - clock.now()).count() + 1;
-  return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
-}
 
 // 0, or the error that `socket`, which does not block, failed of.
 int connect_until(const Descriptor& socket, const addrinfo& address, Clock::Time deadline,
@@ -37,7 +30,7 @@ int connect_until(const Descriptor& socket, const addrinfo& address, Clock::Time
   if (connect(socket.number(), address.ai_addr, address.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   pollfd event{socket.number(), POLLOUT, 0};
-  while (poll(&event, 1, milliseconds_left(deadline, clock)) <= 0)
+  while (poll(&event, 1, poll_milliseconds(deadline, clock.now())) <= 0)
     if (clock.now() >= deadline) return ETIMEDOUT;
   int fault = 0;
   socklen_t size = sizeof fault;
@@ -78,7 +71,7 @@ Result<Descriptor> connect_to(const HostPort& supervisor, Clock::Time deadline,
   for (int pause = 100;; pause = std::min(2 * pause, kLongestPause)) {
     Result<Descriptor> socket = connect_once(supervisor, deadline, clock);
     if (socket.ok()) return socket;
-    const int left = milliseconds_left(deadline, clock);
+    const int left = poll_milliseconds(deadline, clock.now());
     if (left == 0) return socket.status().with("the job's supervisor can't be reached");
     poll(nullptr, 0, std::min(left, pause));
   }
@@ -151,7 +144,8 @@ class Answers {
  private:
   Status read_more() {
     pollfd event{socket_.number(), POLLIN, 0};
-    if (poll(&event, 1, milliseconds_left(deadline_, clock_)) == 0 && clock_.now() >= deadline_)
+    if (poll(&event, 1, poll_milliseconds(deadline_, clock_.now())) == 0 &&
+        clock_.now() >= deadline_)
       return error(Code::deadline_exceeded, "not all tasks of the job have come in time");
     if (event.revents == 0) return {};
     std::array<char, 65536> bytes;

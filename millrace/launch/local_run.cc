@@ -23,6 +23,7 @@
 #include "millrace/launch/local_ports.h"
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/plan.h"
+#include "millrace/launch/poll_time.h"
 #include "millrace/launch/supervision.h"
 
 namespace millrace {
@@ -225,8 +226,7 @@ class LocalRun {
       // No descriptor tells that a process is gone.
       if (task.restart_asked() || !lost_.empty()) until = std::min(until, clock_.now() + kSweep);
     }
-    auto left = duration_cast<milliseconds>(until - clock_.now()).count() + 1;
-    poll(events_.data(), events_.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
+    poll(events_.data(), events_.size(), poll_milliseconds(until, clock_.now()));
   }
 
   // What tasks of other machines tell about themselves comes over their connections.
@@ -335,7 +335,7 @@ class LocalRun {
     while (has_open_pipes() && clock_.now() < end && !interrupted_) {
       bool keepers_left = has_keepers();
       if (!keepers_left) kill_children();
-      wait(keepers_left ? end : clock_.now() + milliseconds(kSweepMilliseconds));
+      wait(keepers_left ? end : clock_.now() + kSweep);
       read_outputs();
       for (TaskAttempts& task : tasks_) (void)task.take_end();
       if (signals_.take()) interrupted_ = true;

@@ -12,20 +12,22 @@
 #include <cerrno>
 #include <cstring>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/farewell.h"
 #include "millrace/launch/line_splitter.h"
 #include "millrace/launch/local_ports.h"
 #include "millrace/launch/local_signals.h"
+#include "millrace/launch/poll_time.h"
 
 namespace millrace {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -39,11 +41,6 @@ constexpr int kCallBacklog = 1024;
 constexpr int kSignalBase = 128;
 
 void note(std::string_view text) { std::cerr << "millrace join: " << text << std::endl; }
-
-int wait_milliseconds(Clock::Time until, Clock::Time now) {
-  const auto left = duration_cast<milliseconds>(until - now).count() + 1;
-  return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
-}
 
 // --- hearing ---
 
@@ -143,6 +140,35 @@ Descriptor call(const std::string& address) {
   return socket;
 }
 
+// Calls these tasks, and says the line to those that answer at once. Returns who has not heard it.
+std::vector<std::string> say_to(std::span<const std::string> addresses, const std::string& line,
+                                Clock::Time deadline, const Clock& clock) {
+  std::vector<Descriptor> calls;
+  std::vector<pollfd> events;
+  for (const std::string& address : addresses) {
+    // To find out where a name leads may take long.
+    calls.push_back(clock.now() < deadline ? call(address) : Descriptor());
+    events.push_back({calls.back().number(), POLLOUT, 0});
+  }
+  const Clock::Time patience = std::min(deadline, clock.now() + seconds(1));
+  auto open = std::ranges::count_if(calls, &Descriptor::is_open);
+  std::vector<bool> has_heard(calls.size(), false);
+  for (bool in_time = true; open > 0 && in_time; in_time = clock.now() < patience) {
+    if (poll(events.data(), events.size(), poll_milliseconds(patience, clock.now())) <= 0) continue;
+    for (size_t i = 0; i < calls.size(); ++i) {
+      if (events[i].revents == 0) continue;
+      has_heard[i] = send(calls[i].number(), line.data(), line.size(), MSG_NOSIGNAL) ==
+                     static_cast<ssize_t>(line.size());
+      events[i].fd = -1;
+      --open;
+    }
+  }
+  std::vector<std::string> unheard;
+  for (size_t i = 0; i < calls.size(); ++i)
+    if (!has_heard[i]) unheard.push_back(addresses[i]);
+  return unheard;
+}
+
 // Tells all of them, each until it has heard or the time is over. Ends early for a signal.
 void tell(const AttendedTask& task, const std::vector<TaskName>& whom, const std::string& line,
           SignalWatch& signals, const Clock& clock) {
@@ -153,35 +179,14 @@ void tell(const AttendedTask& task, const std::vector<TaskName>& whom, const std
       left.push_back(std::move(*address));
   while (!left.empty() && clock.now() < deadline) {
     std::vector<std::string> unheard;
-    for (size_t first = 0; first < left.size() && clock.now() < deadline; first += kMostCalls) {
-      const size_t last = std::min(left.size(), first + kMostCalls);
-      std::vector<Descriptor> calls;
-      std::vector<pollfd> events;
-      for (size_t i = first; i < last; ++i) {
-        calls.push_back(call(left[i]));
-        events.push_back({calls.back().number(), POLLOUT, 0});
-      }
-      // Who does not answer at once is called again.
-      const Clock::Time patience = std::min(deadline, clock.now() + seconds(1));
-      size_t open = static_cast<size_t>(
-          std::ranges::count_if(calls, [](const Descriptor& it) { return it.is_open(); }));
-      std::vector<bool> has_heard(calls.size(), false);
-      while (open > 0 && clock.now() < patience) {
-        if (poll(events.data(), events.size(), wait_milliseconds(patience, clock.now())) <= 0)
-          continue;
-        for (size_t i = 0; i < calls.size(); ++i) {
-          if (events[i].revents == 0) continue;
-          has_heard[i] = send(calls[i].number(), line.data(), line.size(), MSG_NOSIGNAL) ==
-                         static_cast<ssize_t>(line.size());
-          events[i].fd = -1;
-          --open;
-        }
-      }
-      for (size_t i = 0; i < calls.size(); ++i)
-        if (!has_heard[i]) unheard.push_back(left[first + i]);
+    for (size_t first = 0; first < left.size(); first += kMostCalls) {
+      const size_t count = std::min(kMostCalls, left.size() - first);
+      std::ranges::move(say_to(std::span(left).subspan(first, count), line, deadline, clock),
+                        std::back_inserter(unheard));
     }
     left = std::move(unheard);
     if (left.empty()) return;
+    // Who does not answer at once is called again.
     pollfd signal{signals.descriptor(), POLLIN, 0};
     if (poll(&signal, 1, static_cast<int>(kBetweenCalls.count())) > 0 && signals.take()) break;
   }
@@ -242,7 +247,7 @@ class Attendant {
     callers_.add_descriptors(events);
     const Clock::Time until = std::min(kill_at_.value_or(Clock::Time::max()), callers_.first_end());
     const bool is_endless = until == Clock::Time::max();
-    poll(events.data(), events.size(), is_endless ? -1 : wait_milliseconds(until, clock_.now()));
+    poll(events.data(), events.size(), is_endless ? -1 : poll_milliseconds(until, clock_.now()));
     while (std::optional<TakenSignal> signal = signals_.take())
       if (signal->number != SIGCHLD) stop("asked to end", signal->number);
     callers_.turn(clock_.now(), [this](std::string_view line) {

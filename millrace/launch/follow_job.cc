@@ -33,10 +33,6 @@ constexpr Clock::Duration kForOutput = seconds(20);
 constexpr size_t kMostOutputs = 32;
 constexpr int kMostTries = 5;
 
-bool may_pass(const Status& status) {
-  return status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
-}
-
 // What one attempt of a task writes.
 struct Output {
   size_t task;

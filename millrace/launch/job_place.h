@@ -15,6 +15,11 @@
 
 namespace millrace {
 
+// Nobody answered, or too late: to ask again may help.
+inline bool may_pass(const Status& status) {
+  return status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
+}
+
 class JobPlace {
  public:
   virtual ~JobPlace() = default;

@@ -28,10 +28,6 @@ constexpr seconds kToBeGone{120};
 // All that a job may consist of.
 constexpr const char* kKinds = "jobs.batch,pods,services,configmaps,secrets";
 
-bool may_pass(const Status& status) {
-  return status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
-}
-
 void pause(milliseconds time) { poll(nullptr, 0, static_cast<int>(time.count())); }
 
 std::string selector_of(const std::string& name) {

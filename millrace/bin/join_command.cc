@@ -41,8 +41,6 @@ Exit codes: the command's; 1 the file can't be read, or not all tasks came, 2 th
 126 the command can't be run, 127 there is no such command.)";
 
 constexpr int kMostIndex = 999'999'999;
-constexpr int kCannotRun = 126;
-constexpr int kNoCommand = 127;
 
 struct JoinFlags {
   std::string cluster_file;
@@ -66,17 +64,6 @@ Result<TfConfig> config_of(const JoinFlags& flags) {
   config.task_index = flags.index;
   MR_TRY(check_task(config).with(flags.cluster_file));
   return config;
-}
-
-// Comes back only if the command can't be run.
-int become(const std::vector<std::string>& command) {
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execvp(words[0], words.data());
-  const int fault = errno;
-  std::cerr << "millrace join: can't run '" << command[0] << "': " << std::strerror(fault) << "\n";
-  return fault == ENOENT ? kNoCommand : kCannotRun;
 }
 
 Result<JoinedTask> joined(const JoinFlags& flags) {
@@ -148,7 +135,7 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   setenv("PYTHONUNBUFFERED", "1", 0);
   std::vector<std::string> words =
       with_placeholders(command, config->cluster, {flags.job, 0, flags.index});
-  return flags.until.empty() ? become(words) : stay(flags, *config, std::move(words));
+  return flags.until.empty() ? become_command(words) : stay(flags, *config, std::move(words));
 }
 
 }  // namespace

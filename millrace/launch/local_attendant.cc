@@ -206,13 +206,7 @@ constexpr int kNoSuchCommand = 127;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execvp(words[0], words.data());
-  const int fault = errno;
-  note(str_cat("can't run '", command[0], "': ", strerror(fault)));
-  _exit(fault == ENOENT ? kNoSuchCommand : kCannotRunIt);
+  _exit(become_command(command));
 }
 
 class Attendant {
@@ -298,6 +292,16 @@ class Attendant {
 };
 
 }  // namespace
+
+int become_command(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  const int fault = errno;
+  note(str_cat("can't run '", command[0], "': ", strerror(fault)));
+  return fault == ENOENT ? kNoSuchCommand : kCannotRunIt;
+}
 
 int attend(const AttendedTask& task, const Clock& clock) { return Attendant(task, clock).run(); }
 

@@ -33,4 +33,8 @@ struct AttendedTask {
 // if it was ended because the job has finished.
 int attend(const AttendedTask& task, const Clock& clock);
 
+// Becomes the command. Comes back only if it can't be run, having said why: with 126, or 127 if
+// there is no such command.
+int become_command(const std::vector<std::string>& command);
+
 }  // namespace millrace

@@ -27,6 +27,8 @@
 
 namespace millrace {
 
+class TransferSlots;  // transfer_slots.h
+
 // What a kernel is made from. References live as long as the call.
 struct KernelSpec {
   std::string_view node_name;
@@ -76,6 +78,7 @@ struct StepContext {
   int64_t step_id = 0;
   const DeviceContext* device = nullptr;
   Rendezvous* rendezvous = nullptr;         // null where nothing can be sent (constant folding)
+  TransferSlots* slots = nullptr;           // of what is sent within the task; may be null
   Cancellation* cancellation = nullptr;     // never null in a real step
   ResourceStore* step_resources = nullptr;  // dropped with the step: stacks, tensor arrays
   Runner* pool = nullptr;                   // for a kernel that splits its work; may be null

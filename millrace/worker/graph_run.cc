@@ -1,5 +1,6 @@
 #include "millrace/worker/graph_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "millrace/graph/import.h"
@@ -24,6 +25,10 @@ void GraphRun::begin(std::shared_ptr<WorkerSession> session, std::shared_ptr<Reg
   request_ = std::move(run);
   done_ = std::move(done);
   started_ = site_.host.clock.now();
+  if (slots_.size() != graph_->slot_keys().size()) {
+    slots_.resize(static_cast<uint32_t>(graph_->slot_keys().size()));
+    slots_abort_ = cancellation_.on_cancel([this](const Status& why) { slots_.abort(why); });
+  }
   MutexLock lock(mutex_);
   running_ = graph_->pieces().size();
 }
@@ -57,6 +62,7 @@ void GraphRun::rest() {
   fed_.clear();
   fetches_.clear();
   traces_.clear();
+  slots_.clear();
   from_call_.release();
   MutexLock lock(mutex_);
   status_ = {};
@@ -122,6 +128,7 @@ void GraphRun::run_piece(size_t index, Runner& runner) {
   const StepArgs args{.context = {.step_id = request_.step_id,
                                   .device = &device,
                                   .rendezvous = rendezvous_.get(),
+                                  .slots = &slots_,
                                   .cancellation = &cancellation_,
                                   .step_resources = &step_resources_,
                                   .pool = graph_->kernel_pool(),
@@ -219,6 +226,12 @@ StepWaits GraphRun::describe_waits(Clock::Time now) const {
     for (const auto& wait : rendezvous_->waits())
       waits.receives.push_back({wait.key, now - wait.since});
   }
+  for (uint32_t i = 0; i < slots_.size(); ++i) {
+    if (const auto since = slots_.waits_since(i))
+      waits.receives.push_back({graph_->slot_keys()[i], now - *since});
+  }
+  std::ranges::sort(
+      waits.receives, {}, [](const auto& wait) -> const auto& { return wait.key; });
   return waits;
 }
 

@@ -17,6 +17,7 @@
 #include "millrace/base/in_flight.h"
 #include "millrace/cluster/services.h"
 #include "millrace/engine/executor.h"
+#include "millrace/op/transfer_slots.h"
 #include "millrace/worker/active_runs.h"
 #include "millrace/worker/registered_graph.h"
 #include "millrace/worker/step_table.h"
@@ -40,7 +41,7 @@ class GraphRun final : public ActiveRun, public Pooled {
                     Done<RunGraphReply> done);
 
   // Use start().
-  explicit GraphRun(const RunSite& site) : site_(site) {}
+  explicit GraphRun(const RunSite& site) : site_(site), slots_(site.host.clock) {}
 
  private:
   // What its shared pointer does at the end.
@@ -84,6 +85,8 @@ class GraphRun final : public ActiveRun, public Pooled {
 
   Cancellation cancellation_;
   Cancellation::Registration from_call_;
+  TransferSlots slots_;                     // as many as the graph has, from the first run on
+  Cancellation::Registration slots_abort_;  // for all runs: a cancellation happens once
   ResourceStore step_resources_;
   WaitingNodes waiting_;
 

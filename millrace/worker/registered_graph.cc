@@ -103,7 +103,9 @@ Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(
   MR_ASSIGN(const Survey survey, Surveyor(*graph, devices).survey());
   made->meets_peers_ = survey.meets_peers;
   if (survey.only_device) {
-    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), devices, kernels, peers, calls));
+    const SlotNumbers slots({});
+    MR_TRY(made->add_piece(*survey.only_device, std::move(graph), devices, kernels, peers, calls,
+                           slots));
     return made;
   }
   Graph copy = *graph;
@@ -113,10 +115,14 @@ Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(
     return device.ok() ? devices[*device].incarnation : 0;
   };
   MR_ASSIGN(auto parts, split_by_device(std::move(copy), incarnation, names));
+  std::vector<const Graph*> all;
+  for (const Partition& part : parts) all.push_back(&part.graph);
+  const SlotNumbers slots(all);
+  made->slot_keys_ = slots.keys();
   for (Partition& part : parts) {
     MR_ASSIGN(const size_t device, devices.find(part.location));
     MR_TRY(made->add_piece(device, std::make_shared<const Graph>(std::move(part.graph)), devices,
-                           kernels, peers, calls));
+                           kernels, peers, calls, slots));
   }
   return made;
 }
@@ -124,16 +130,22 @@ Result<std::shared_ptr<RegisteredGraph>> RegisteredGraph::create(
 Status RegisteredGraph::add_piece(size_t device, std::shared_ptr<const Graph> graph,
                                   const LocalDevices& devices, const SessionKernels& kernels,
                                   const std::shared_ptr<const PeerFetcher>& peers,
-                                  const CallSite& calls) {
+                                  const CallSite& calls, const SlotNumbers& slots) {
   std::shared_ptr<FunctionSpace> functions;
   if (graph->functions() != nullptr)
     functions =
         std::make_shared<GraphFunctions>(calls, graph->functions(), graph->ops(), devices, device);
+  bool has_slots = false, has_keys = false;
+  const auto make_transfer = [&](const Node& node) {
+    std::unique_ptr<Kernel> made = slots.transfer(node);
+    (made != nullptr ? has_slots : has_keys) = true;
+    return made != nullptr ? std::move(made) : peer_receive(node, peers);
+  };
   MR_ASSIGN(auto compiled,
-            CompiledGraph::compile(
-                *graph, devices[device], *kernels[device], ClientTransfers::by_slot,
-                [&](const Node& node) { return peer_receive(node, peers); }, functions));
-  if (compiled->uses_rendezvous()) uses_rendezvous_ = true;
+            CompiledGraph::compile(*graph, devices[device], *kernels[device],
+                                   ClientTransfers::by_slot, make_transfer, functions));
+  // In loops a slot's transfer has a key for each iteration.
+  if (has_keys || (has_slots && compiled->has_frames())) uses_rendezvous_ = true;
   pieces_.push_back(
       {device, std::move(graph), compiled, std::move(functions), num_feeds_, num_fetches_});
   for (const std::string& key : compiled->feed_keys())

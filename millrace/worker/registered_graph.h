@@ -15,6 +15,7 @@
 #include "millrace/worker/graph_functions.h"
 #include "millrace/worker/local_devices.h"
 #include "millrace/worker/peer_fetcher.h"
+#include "millrace/worker/slot_transfer.h"
 
 namespace millrace {
 
@@ -56,7 +57,9 @@ class RegisteredGraph {
   std::span<const Piece> pieces() const { return pieces_; }
   size_t num_feeds() const { return num_feeds_; }
   size_t num_fetches() const { return num_fetches_; }
-  // True if a piece sends to or receives from another device; from or to another task.
+  // The keys of what its pieces hand to each other by number (StepContext::slots).
+  const std::vector<std::string>& slot_keys() const { return slot_keys_; }
+  // True if a piece sends or receives by key; to or from another task.
   bool uses_rendezvous() const { return uses_rendezvous_; }
   bool meets_peers() const { return meets_peers_; }
 
@@ -82,12 +85,13 @@ class RegisteredGraph {
   explicit RegisteredGraph(std::string handle) : handle_(std::move(handle)) {}
   Status add_piece(size_t device, std::shared_ptr<const Graph> graph, const LocalDevices& devices,
                    const SessionKernels& kernels, const std::shared_ptr<const PeerFetcher>& peers,
-                   const CallSite& calls);
+                   const CallSite& calls, const SlotNumbers& slots);
   KeyMap make_key_map(std::shared_ptr<const StepKeys> keys) const;
 
   const std::string handle_;
   std::vector<Piece> pieces_;  // constant once created, like what follows
   size_t num_feeds_ = 0, num_fetches_ = 0;
+  std::vector<std::string> slot_keys_;
   bool uses_rendezvous_ = false, meets_peers_ = false;
   absl::flat_hash_map<std::string, uint32_t> feed_of_key_, fetch_of_key_;
   std::shared_ptr<const KeyMap> expected_;  // null: not known

@@ -149,6 +149,41 @@ TEST_CASE("a graph on several devices is cut between them") {
   }
 }
 
+TEST_CASE("what one device of a task waits for from another is told by its key, and is cancelled") {
+  TestCluster cluster(1, 2);
+  const std::string graph =
+      cluster.add_graph(0, "w = Wait() -> $0.1 l = Add(w, w, T=int32) -> $0", {}, {"l"});
+  for (int i = 0; i < 2; ++i) {
+    auto running = cluster.start(0, graph, {.fetches = {"l"}});
+    const auto waits = cluster.worker(0).describe_waits();
+    REQUIRE(waits.size() == 1);
+    REQUIRE(waits[0].receives.size() == 1);
+    CHECK(waits[0].receives[0].key.find("/device:CPU:1;") != std::string::npos);
+    cluster.lab.answer("w", 3);
+    CHECK(running->wait().value("l") == number(6));
+  }
+  auto running = cluster.start(0, graph, {.fetches = {"l"}});
+  running->cancellation.cancel(cancelled("the client left"));
+  CHECK(running->wait().status.code() == Code::cancelled);
+  CHECK(soon_idle(cluster.worker(0)));
+}
+
+TEST_CASE("a branch that is not taken is dead on the other device too, step after step") {
+  TestCluster cluster(1, 2);
+  for (const bool taken : {true, false}) {
+    const std::string graph = cluster.add_graph(
+        0,
+        str_cat("p = Const(", taken ? "true" : "false",
+                ") -> $0 s = Switch(x, p) -> $0 y = Log(s:1) -> $0.1 z = Log(y) -> $0"),
+        {"x"}, {"z"});
+    for (int i = 0; i < 2; ++i) {
+      const auto outcome = cluster.run(0, graph, {.feeds = {{"x", number(4)}}, .fetches = {"z"}});
+      CHECK(outcome.at("z").is_dead == !taken);
+      if (taken) CHECK(outcome.value("z") == number(4));
+    }
+  }
+}
+
 TEST_CASE("a failure on one device stops the others and is the one that is told") {
   TestCluster cluster(1, 2);
   const std::string graph = cluster.add_graph(0, "w = Wait() -> $0 f = Fail() -> $0.1");

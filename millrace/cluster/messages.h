@@ -48,6 +48,9 @@ struct SessionOptions {
   // How many threads may work on the kernels of a task at once where these share their work
   // (ConfigProto.intra_op_parallelism_threads). 0 or less: all that the task has.
   int intra_op_threads = 0;
+  // Of the task that a session in this process makes for itself (ConfigProto.device_count of
+  // "CPU"); a server has those that it was started with.
+  int cpu_devices = 1;
   // A cluster sent by the client (ConfigProto.cluster_def); empty: the server's own.
   ClusterSpec cluster = {};
   bool share_state_in_sent_cluster = false;

@@ -42,6 +42,7 @@ SessionOptions session_options(const py::dict& config) {
   take("disable_optimizer", options.disable_optimizer);
   take("operation_timeout_in_ms", timeout);
   take("intra_op_threads", options.intra_op_threads);
+  take("cpu_devices", options.cpu_devices);
   take("use_per_session_threads", options.use_per_session_threads);
   take("names_thread_pools", options.names_thread_pools);
   take("share_state_in_sent_cluster", options.share_state_in_sent_cluster);
@@ -76,12 +77,15 @@ void reset(const py::object& target, std::vector<std::string> containers) {
 std::unique_ptr<ServedTask> served_task(std::shared_ptr<OpLibrary> library, ClusterSpec cluster,
                                         std::string job, int task, const py::dict& config,
                                         std::shared_ptr<TaskReport> report) {
+  SessionOptions options = session_options(config);
+  const int cpu_devices = options.cpu_devices;
   return std::make_unique<ServedTask>(std::move(library),
                                       ServerOptions{.cluster = std::move(cluster),
                                                     .job = std::move(job),
                                                     .task = task,
                                                     .report = std::move(report),
-                                                    .default_options = session_options(config)});
+                                                    .default_options = std::move(options),
+                                                    .cpu_devices = cpu_devices});
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ Result<std::unique_ptr<Session>> Session::create(const SessionTarget& target,
                                                  std::shared_ptr<Runtime> runtime,
                                                  std::shared_ptr<Interrupt> interrupt) {
   auto state = std::make_shared<SessionState>();
-  MR_ASSIGN(Dialled dialled, dial(target, std::move(runtime)));
+  MR_ASSIGN(Dialled dialled, dial(target, std::move(runtime), options.cpu_devices));
   state->runtime = std::move(dialled.runtime);
   state->master = std::move(dialled.master);
   state->target = std::move(dialled.target);

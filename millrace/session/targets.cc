@@ -18,7 +18,8 @@ struct MasterOnRuntime {
 
 }  // namespace
 
-Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runtime) {
+Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runtime,
+                     int cpu_devices) {
   Dialled dialled;
   if (Server* server = target.server()) {
     dialled.runtime = server->runtime();
@@ -29,7 +30,7 @@ Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runti
   dialled.runtime = runtime ? std::move(runtime) : Runtime::create();
   dialled.target = target.text();
   if (is_this_process(target.text())) {
-    MR_ASSIGN(std::shared_ptr<LocalTask> task, LocalTask::alone(dialled.runtime));
+    MR_ASSIGN(std::shared_ptr<LocalTask> task, LocalTask::alone(dialled.runtime, cpu_devices));
     Master& master = task->master();
     dialled.master = std::shared_ptr<MasterService>(std::move(task), &master);
     return dialled;

@@ -22,9 +22,11 @@ struct Dialled {
   std::string target;                     // as CreateSession wants it
 };
 
-// Contacts nobody yet. `runtime` null: the server's, or a new one.
+// Contacts nobody yet. `runtime` null: the server's, or a new one. `cpu_devices` are those of the
+// task that is made for a target of this process.
 // Errors: INVALID_ARGUMENT for a target that is neither of this process nor of a transport
-// ("grpc://host:port").
-Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runtime);
+// ("grpc://host:port"), and for fewer than one device.
+Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runtime,
+                     int cpu_devices = 1);
 
 }  // namespace millrace

@@ -1,5 +1,7 @@
 """Graphs over several devices of one task."""
 
+import pytest
+
 import millrace as tf
 
 
@@ -37,3 +39,19 @@ def test_steps_of_one_graph_on_several_devices_do_not_see_each_others_values():
             total = tf.add_n(towers)
         for step in range(20):
             assert session.run(total, {x: float(step)}) == 6.0 * step
+
+
+def test_a_session_in_this_process_and_a_server_have_the_devices_that_they_are_asked_for():
+    def cpus(devices):
+        return [device.name[-5:] for device in devices if device.device_type == "CPU"]
+
+    with tf.Session() as session:
+        assert cpus(session.list_devices()) == ["CPU:0"]
+    with two_devices() as session:
+        assert cpus(session.list_devices()) == ["CPU:0", "CPU:1"]
+    config = tf.ConfigProto(device_count={"CPU": 3, "GPU": 0})
+    server = tf.train.Server.create_local_server(config=config)
+    with tf.Session(server.target) as session:
+        assert cpus(session.list_devices()) == ["CPU:0", "CPU:1", "CPU:2"]
+    with pytest.raises(ValueError, match="cpu_devices is 0; a task needs at least one"):
+        tf.Session(config=tf.ConfigProto(device_count={"CPU": 0}))

@@ -121,7 +121,8 @@ class ConfigProto(Fields):
     """What a session is to be like.
 
     With an effect: device_filters, allow_soft_placement, log_device_placement, operation_timeout_in_ms,
-    isolate_session_state, cluster_def, and turning the graph's optimization off.
+    isolate_session_state, cluster_def, device_count of "CPU" for a session in this process or a server,
+    and turning the graph's optimization off.
     """
 
     _defaults = {
@@ -265,6 +266,7 @@ def session_options(config):
         "log_device_placement": bool(config.log_device_placement),
         "operation_timeout_in_ms": int(config.operation_timeout_in_ms),
         "intra_op_threads": int(config.intra_op_parallelism_threads),
+        "cpu_devices": int(dict(config.device_count).get("CPU", 1)),
         "isolate_session_state": bool(config.isolate_session_state),
         "use_per_session_threads": bool(config.use_per_session_threads),
         "names_thread_pools": bool(config.session_inter_op_thread_pool),

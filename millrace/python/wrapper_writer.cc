@@ -255,6 +255,11 @@ std::string wrapper_source(const OpDef& op) {
                  given, "}, name)\n");
 }
 
+// Graphs made in Python have no functions to call.
+static bool has_wrapper(const OpDef& op) {
+  return !op.name.starts_with('_') && !calls_functions(op.role);
+}
+
 std::string wrapper_module(const OpRegistry& ops) {
   std::string made =
       "\"\"\"One function per op, written from the op registry when Millrace was built.\n\n"
@@ -264,34 +269,37 @@ std::string wrapper_module(const OpRegistry& ops) {
       "from millrace._values import dtypes as _types\n";
   std::string table = "\n\nBY_OP = {\n";
   std::string others;
-  std::string all = "__all__ = [\n";
   for (const OpDef* op : ops.all()) {
-    // Graphs made here have no functions to call.
-    if (op->name.starts_with('_') || calls_functions(op->role)) continue;
+    if (!has_wrapper(*op)) continue;
     const std::string name = function_name(op->name);
     str_append(&made, "\n\n", wrapper_source(*op));
     str_append(&table, "    ", quoted(op->name), ": ", name, ",\n");
-    str_append(&all, "    ", quoted(name), ",\n");
     for (const OtherName& other : kOtherNames) {
       if (other.op != op->name) continue;
       str_append(&others, other.name, " = ", name, "\n");
-      str_append(&all, "    ", quoted(other.name), ",\n");
     }
   }
-  return str_cat(made, table, "}\n", others, all, "]\n");
+  return str_cat(made, table, "}\n", others);
 }
 
-std::string wrapper_index(std::span<const std::string_view> modules) {
-  std::string imports, stars, tables, names;
-  for (const std::string_view module : modules) {
-    str_append(&imports, "from millrace._gen import ", module, " as _", module, "\n");
-    str_append(&stars, "from millrace._gen.", module, " import *\n");
-    str_append(&tables, "    **_", module, ".BY_OP,\n");
-    str_append(&names, "    *_", module, ".__all__,\n");
+std::string wrapper_index(std::span<const WrapperRoom> rooms) {
+  std::string functions, by_op;
+  const auto add = [](std::string* table, std::string_view name, std::string_view module) {
+    str_append(table, "    ", quoted(name), ": ", quoted(module), ",\n");
+  };
+  for (const WrapperRoom& room : rooms) {
+    for (const OpDef* op : room.ops->all()) {
+      if (!has_wrapper(*op)) continue;
+      add(&by_op, op->name, room.module);
+      add(&functions, function_name(op->name), room.module);
+      for (const OtherName& other : kOtherNames)
+        if (other.op == op->name) add(&functions, other.name, room.module);
+    }
   }
   return str_cat(
-      "\"\"\"The functions of all ops, which stand by rooms in the modules beside.\"\"\"\n\n",
-      imports, stars, "\nBY_OP = {\n", tables, "}\n__all__ = [\n", names, "]\n");
+      "\"\"\"Which of the modules beside has a function, and which has an op's.\"\"\"\n\n"
+      "FUNCTIONS = {\n",
+      functions, "}\n\nOPS = {\n", by_op, "}\n");
 }
 
 }  // namespace millrace::python

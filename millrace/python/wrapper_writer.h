@@ -4,8 +4,8 @@
 //       """Adds value to the variable ... """
 //       return _apply("AssignAdd", (ref, value), {"use_locking": use_locking}, name)
 //
-// Pure: OpDefs in, text out. The build runs it once and puts the module into the package as
-// millrace._gen.ops.
+// Pure: OpDefs in, text out. The build runs it once and puts the modules into the package, in
+// millrace._gen.
 #pragma once
 
 #include <span>
@@ -32,7 +32,14 @@ std::string wrapper_source(const OpDef& op);
 // some ops beside their own, such as floordiv for FloorDiv.
 std::string wrapper_module(const OpRegistry& ops);
 
-// The module that has what the modules of this package have: their wrappers, BY_OP and __all__.
-std::string wrapper_index(std::span<const std::string_view> modules);
+// The ops of one room, and the name of their module.
+struct WrapperRoom {
+  std::string_view module;
+  const OpRegistry* ops;
+};
+
+// The module that tells which module has what, so that none is loaded before one of its wrappers is
+// used: FUNCTIONS, by the names of functions, and OPS, by those of ops.
+std::string wrapper_index(std::span<const WrapperRoom> rooms);
 
 }  // namespace millrace::python

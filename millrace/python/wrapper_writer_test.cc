@@ -90,13 +90,23 @@ TEST_CASE("an op whose TensorFlow name is another one has both, and its own in B
   CHECK(module.find("realdiv") == std::string::npos);
 }
 
-TEST_CASE("the index has what the modules of all rooms have") {
-  const std::vector<std::string_view> modules = {"math", "text"};
-  const std::string index = wrapper_index(modules);
-  CHECK(index.find("from millrace._gen.math import *\n") != std::string::npos);
-  CHECK(index.find("from millrace._gen.text import *\n") != std::string::npos);
-  CHECK(index.find("**_math.BY_OP,\n    **_text.BY_OP,\n") != std::string::npos);
-  CHECK(index.find("*_math.__all__,\n    *_text.__all__,\n") != std::string::npos);
+TEST_CASE("the index tells which module has a function, by any of its names, and which an op's") {
+  OpRegistry math, text;
+  for (const char* name : {"FloorDiv", "_Hidden"})
+    REQUIRE(math.add({.name = name, .doc = "", .signature = "x: T, y: T -> z: T | T: type"}).ok());
+  REQUIRE(text.add({.name = "StringJoin", .doc = "", .signature = "-> z: string"}).ok());
+  const std::vector<WrapperRoom> rooms = {{"math", &math}, {"text", &text}};
+  CHECK(wrapper_index(rooms) ==
+        "\"\"\"Which of the modules beside has a function, and which has an op's.\"\"\"\n\n"
+        "FUNCTIONS = {\n"
+        "    \"floor_div\": \"math\",\n"
+        "    \"floordiv\": \"math\",\n"
+        "    \"string_join\": \"text\",\n"
+        "}\n\n"
+        "OPS = {\n"
+        "    \"FloorDiv\": \"math\",\n"
+        "    \"StringJoin\": \"text\",\n"
+        "}\n");
 }
 
 }  // namespace

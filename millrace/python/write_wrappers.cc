@@ -1,6 +1,7 @@
 // write_wrappers FOLDER: writes the Python modules of op wrappers, one per room of ops, and one
-// that has all of them. The build runs it.
+// that tells which has what. The build runs it.
 #include <cstdio>
+#include <deque>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -26,16 +27,17 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string folder = std::string(argv[1]) + "/";
-  std::vector<std::string_view> modules;
+  std::deque<millrace::OpRegistry> registries;
+  std::vector<millrace::python::WrapperRoom> rooms;
   for (const millrace::OpRoom& room : millrace::op_rooms()) {
-    millrace::OpRegistry ops;
+    millrace::OpRegistry& ops = registries.emplace_back();
     if (const millrace::Status status = room.add(ops); !status.ok()) {
       std::fprintf(stderr, "%s\n", status.to_string().c_str());
       return 1;
     }
     if (!write(folder + std::string(room.name) + ".py", millrace::python::wrapper_module(ops)))
       return 1;
-    modules.push_back(room.name);
+    rooms.push_back({room.name, &ops});
   }
-  return write(folder + "ops.py", millrace::python::wrapper_index(modules)) ? 0 : 1;
+  return write(folder + "index.py", millrace::python::wrapper_index(rooms)) ? 0 : 1;
 }

@@ -15,10 +15,9 @@ import atexit as _atexit
 import os as _os
 from importlib import import_module as _import_module
 
-from millrace import _millrace
+from millrace import _gen, _millrace
 from millrace._names import before_1_0 as _before_1_0
 from millrace._names import finder as _finder
-from millrace._gen import *
 from millrace._values import dtypes as _dtypes
 from millrace._values.device_spec import DeviceSpec
 from millrace._values.dtypes import DType, as_dtype
@@ -71,11 +70,6 @@ from millrace._ops.matrix_solving import *
 from millrace._ops.operators import python2_divide as div
 from millrace._ops.operators import true_divide as truediv
 from millrace._ops.parsing import *
-from millrace._gen import tensor_scatter_add as tensor_scatter_nd_add
-from millrace._gen import tensor_scatter_max as tensor_scatter_nd_max
-from millrace._gen import tensor_scatter_min as tensor_scatter_nd_min
-from millrace._gen import tensor_scatter_sub as tensor_scatter_nd_sub
-from millrace._gen import tensor_scatter_update as tensor_scatter_nd_update
 from millrace._ops.random_values import *
 from millrace._ops.rearranging import *
 from millrace._ops.reductions import *
@@ -261,11 +255,6 @@ for _name in _dtypes.ALL:
     globals()[_name + "_ref"] = getattr(_dtypes, _name).as_reference
 del _name
 
-# Ops whose wrappers go by names that TensorFlow dropped before 1.0; tf.raw_ops has them.
-for _name in _before_1_0.RENAMED:
-    globals().pop(_name, None)
-del _name
-
 _operators.install()
 _sparse_arithmetic.install()
 _finder.install()
@@ -301,10 +290,17 @@ _ELSEWHERE = {
     "print": "_ops.printing",
     "py_func": "_ops.script_calls",
 }
-# Wrappers of ops that go by these names are in tf.raw_ops.
-for _name in _ELSEWHERE:
-    globals().pop(_name, None)
-del _name
+
+# Wrappers of ops, loaded likewise. Those whose names TensorFlow dropped before 1.0, and those that have a
+# name of another thing, are in tf.raw_ops.
+_OPS = _gen.FUNCTIONS.keys() - _before_1_0.RENAMED.keys() - _ELSEWHERE.keys() - _MODULES
+_OPS_BY_OTHER_NAMES = {
+    "tensor_scatter_nd_add": "tensor_scatter_add",
+    "tensor_scatter_nd_max": "tensor_scatter_max",
+    "tensor_scatter_nd_min": "tensor_scatter_min",
+    "tensor_scatter_nd_sub": "tensor_scatter_sub",
+    "tensor_scatter_nd_update": "tensor_scatter_update",
+}
 
 
 def __getattr__(name):
@@ -313,12 +309,18 @@ def __getattr__(name):
     if name in _MODULES or name in ("core", "python"):
         # Not by `import`, which would ask this function for what it is about to load.
         return _import_module(f"{__name__}.{name}")
+    if name in _OPS or name in _OPS_BY_OTHER_NAMES:
+        function = globals()[name] = getattr(_gen, _OPS_BY_OTHER_NAMES.get(name, name))
+        return function
     raise _finder.missing_name(__name__, name)
 
 
 def __dir__():
     # Without what is inside TensorFlow, which is there once a program has imported it.
-    return sorted({*globals(), *_MODULES, *_ELSEWHERE} - {"core", "examples", "python"})
+    return sorted(
+        {*globals(), *_MODULES, *_ELSEWHERE, *_OPS, *_OPS_BY_OTHER_NAMES}
+        - {"core", "examples", "python"}
+    )
 
 
 def disable_v2_behavior():

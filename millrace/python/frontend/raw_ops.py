@@ -1,16 +1,17 @@
 """tf.raw_ops: every op by its own name, with keyword arguments only: tf.raw_ops.AddV2(x=1, y=2)."""
 
-from millrace._gen import BY_OP
+from millrace._gen import OPS, by_op
 from millrace._graph.op_specs import suggestions
 
 
 def __getattr__(name):
-    function = BY_OP.get(name)
-    if function is None:
+    if name not in OPS:
         near = ", ".join(suggestions(name))
         raise AttributeError(
             f"there is no op '{name}'" + (f"; did you mean {near}?" if near else "")
         )
+
+    function = by_op(name)
 
     def raw(**arguments):
         return function(**arguments)
@@ -21,4 +22,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(BY_OP)
+    return sorted(OPS)

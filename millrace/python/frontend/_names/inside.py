@@ -152,7 +152,8 @@ def _held(path):
             return _NOTHING
     else:
         holder = real_module(module) or _attribute(module)
-    held = vars(holder).get(name, _NOTHING) if holder is not None else _NOTHING
+    # Not what its __getattr__ has to say of a name that is not there.
+    held = getattr(holder, name) if holder is not None and name in dir(holder) else _NOTHING
     if held is _NOTHING and holder is not None and real_module(path) is not None:
         return sys.modules[f"{_PACKAGE}.{path}"]
     return held

@@ -67,5 +67,5 @@ class RuleOptimizer(Optimizer):
         op = (
             f"{'Resource' if is_resource else ''}{'Sparse' if len(gradient) > 1 else ''}Apply{rule}"
         )
-        made = gen_ops.BY_OP[op](*references, *inputs, use_locking=self._use_locking, **flags)
+        made = gen_ops.by_op(op)(*references, *inputs, use_locking=self._use_locking, **flags)
         return made.op if isinstance(made, Tensor) else made

@@ -17,3 +17,13 @@
 #include "millrace/session/server.h"            // IWYU pragma: export
 #include "millrace/session/session.h"           // IWYU pragma: export
 #include "millrace/tensor/tensor.h"             // IWYU pragma: export
+#include "millrace/train/first_values.h"        // IWYU pragma: export
+#include "millrace/train/initializers.h"        // IWYU pragma: export
+#include "millrace/train/layers.h"              // IWYU pragma: export
+#include "millrace/train/losses.h"              // IWYU pragma: export
+#include "millrace/train/optimizer.h"           // IWYU pragma: export
+#include "millrace/train/optimizers.h"          // IWYU pragma: export
+#include "millrace/train/reductions.h"          // IWYU pragma: export
+#include "millrace/train/replica_device.h"      // IWYU pragma: export
+#include "millrace/train/saver.h"               // IWYU pragma: export
+#include "millrace/train/variable_scope.h"      // IWYU pragma: export

@@ -1,0 +1,97 @@
+#include "millrace/train/saver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/api/ops/array.h"
+#include "millrace/api/ops/files.h"
+#include "millrace/api/ops/state.h"
+#include "millrace/train/checkpoint_state.h"
+#include "millrace/train/node_scopes.h"
+
+namespace millrace {
+namespace {
+
+Output texts(const Scope& scope, std::string_view name, const std::vector<std::string>& values) {
+  return constant(scope.with_name(name), Tensor::vector<std::string>(values));
+}
+
+}  // namespace
+
+Saver::Saver(const VariableScope& scope, SaverOptions options) : max_to_keep_(options.max_to_keep) {
+  std::vector<Variable> variables = std::move(options.variables);
+  if (variables.empty()) variables = scope.collections().global_variables;
+  std::ranges::sort(variables, {},
+                    [](const Variable& each) { return std::pair(each.saved_name, each.slice); });
+  const Scope inside = lifted(scope).named("save");
+  if (variables.empty()) inside.fail(invalid("no variables to save"), "Saver");
+  if (!inside.status().ok()) return;
+  const Output usual = constant(inside.named("filename").with_name("input"), "model");
+  const Output path = ops::placeholder_with_default(
+      inside.with_name("Const"),
+      ops::placeholder_with_default(inside.with_name("filename"), usual, PartialShape::scalar()),
+      PartialShape::scalar());
+  std::vector<std::string> names, slices;
+  std::vector<DType> dtypes;
+  InputList values;
+  for (const Variable& variable : variables) {
+    if (!variable.has_value()) return;
+    names.push_back(variable.saved_name);
+    slices.push_back(variable.slice);
+    dtypes.push_back(variable.dtype());
+    values.emplace_back(variable.reference);
+  }
+  const Scope of_save = inside.named("SaveV2");
+  const Operation saved =
+      ops::save_v2(inside.with_name("SaveV2"), path, texts(of_save, "tensor_names", names),
+                   texts(of_save, "shape_and_slices", slices), values);
+  const Scope here = inside.device("/device:CPU:0");
+  const Scope of_restore = here.named("RestoreV2");
+  const std::vector<Output> read =
+      ops::restore_v2(here.with_name("RestoreV2"), path, texts(of_restore, "tensor_names", names),
+                      texts(of_restore, "shape_and_slices", slices), dtypes);
+  if (!inside.status().ok()) return;
+  std::vector<Operation> restored;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Scope beside = inside.with_name("Assign").colocated_with(variables[i].op());
+    restored.push_back(ops::assign(beside, variables[i].reference, read[i]).op());
+  }
+  if (!inside.status().ok()) return;
+  path_name_ = path.name();
+  saved_name_ = saved.name();
+  restored_name_ = group(inside, restored, claim_inside(inside, "restore_all")).name();
+}
+
+Result<std::string> Saver::save(Session& session, Files& files, const std::string& prefix,
+                                std::optional<int64_t> step) {
+  if (saved_name_.empty()) return failed_precondition("the graph of this Saver has an error");
+  const std::string path = step ? str_cat(prefix, "-", *step) : prefix;
+  MR_TRY(session.run({{path_name_, Tensor::scalar(path)}}, {}, {.targets = {saved_name_}})
+             .status()
+             .with(str_cat("saving '", path, "'")));
+  MR_TRY(note(files, path));
+  return path;
+}
+
+Status Saver::restore(Session& session, const std::string& path) {
+  if (restored_name_.empty()) return failed_precondition("the graph of this Saver has an error");
+  return session.run({{path_name_, Tensor::scalar(path)}}, {}, {.targets = {restored_name_}})
+      .status()
+      .with(str_cat("restoring '", path, "'"));
+}
+
+// The folder's file tells first, so that it never names what has been removed.
+Status Saver::note(Files& files, const std::string& path) {
+  std::erase(kept_, path);
+  kept_.push_back(path);
+  std::vector<std::string> old;
+  while (max_to_keep_ > 0 && std::ssize(kept_) > max_to_keep_) {
+    old.push_back(kept_.front());
+    kept_.pop_front();
+  }
+  MR_TRY(write_checkpoint_state(files, {kept_.begin(), kept_.end()}));
+  for (const std::string& each : old) MR_TRY(remove_checkpoint(files, each));
+  return {};
+}
+
+}  // namespace millrace

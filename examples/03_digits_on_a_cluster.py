@@ -12,21 +12,22 @@ import digits
 
 pictures, labels = digits.load(2000)
 test_pictures, test_labels = digits.load(500, seed=1)
-target, is_chief, place = cluster_task.replica()
+target, index, place = cluster_task.replica()
 with tf.device(place):
     x = tf.placeholder(tf.float32, [None, 64])
     y = tf.placeholder(tf.int64, [None])
-    hidden = tf.layers.dense(x, 64, tf.nn.relu)
-    logits = tf.layers.dense(hidden, 10)
+    first, second = tf.glorot_uniform_initializer(1), tf.glorot_uniform_initializer(2)
+    hidden = tf.layers.dense(x, 64, tf.nn.relu, kernel_initializer=first)
+    logits = tf.layers.dense(hidden, 10, kernel_initializer=second)
     loss = tf.losses.sparse_softmax_cross_entropy(y, logits)
     accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), y), tf.float32))
     step = tf.train.get_or_create_global_step()
     train = tf.train.AdamOptimizer(0.005).minimize(loss, global_step=step)
 
-batches = digits.batches(pictures, labels, 64)
+batches = digits.batches(pictures, labels, 64, seed=index)
 final = tf.train.FinalOpsHook(accuracy, {x: test_pictures, y: test_labels})
 hooks = [tf.train.StopAtStepHook(last_step=500), final]
-with tf.train.MonitoredTrainingSession(target, is_chief, hooks=hooks) as session:
+with tf.train.MonitoredTrainingSession(target, index == 0, hooks=hooks) as session:
     while not session.should_stop():
         batch_x, batch_y = next(batches)
         _, value, at = session.run([train, loss, step], {x: batch_x, y: batch_y})

@@ -12,7 +12,7 @@ import digits
 
 pictures, labels = digits.load(2000)
 test_pictures, test_labels = digits.load(500, seed=1)
-target, is_chief, place = cluster_task.replica()
+target, index, place = cluster_task.replica()
 workers = tf.contrib.learn.RunConfig().num_worker_replicas
 with tf.device(place):
     x = tf.placeholder(tf.float32, [None, 64])
@@ -25,10 +25,10 @@ with tf.device(place):
     optimizer = tf.train.SyncReplicasOptimizer(tf.train.AdamOptimizer(0.005), workers)
     train = optimizer.minimize(loss, global_step=step)
 
-batches = digits.batches(pictures, labels, 64)
+batches = digits.batches(pictures, labels, 64, seed=index)
 final = tf.train.FinalOpsHook(accuracy, {x: test_pictures, y: test_labels})
-hooks = [optimizer.make_session_run_hook(is_chief), tf.train.StopAtStepHook(last_step=500), final]
-with tf.train.MonitoredTrainingSession(target, is_chief, hooks=hooks) as session:
+hooks = [optimizer.make_session_run_hook(index == 0), tf.train.StopAtStepHook(last_step=500), final]
+with tf.train.MonitoredTrainingSession(target, index == 0, hooks=hooks) as session:
     while not session.should_stop():
         batch_x, batch_y = next(batches)
         _, value, at = session.run([train, loss, step], {x: batch_x, y: batch_y})

@@ -13,7 +13,7 @@ import millrace as tf
 import cluster_task
 
 USERS, ITEMS, TASTES = 300, 200, 4
-target, is_chief, place = cluster_task.replica()
+target, index, place = cluster_task.replica()
 random = np.random.RandomState(0)
 likes = random.randn(USERS, TASTES) @ random.randn(ITEMS, TASTES).T > 0
 
@@ -31,7 +31,7 @@ with tf.device(place):
     train = tf.train.AdagradOptimizer(0.2).minimize(tf.reduce_sum(losses), step)
 
 hooks = [tf.train.StopAtStepHook(last_step=300)]
-with tf.train.MonitoredTrainingSession(target, is_chief, hooks=hooks) as session:
+with tf.train.MonitoredTrainingSession(target, index == 0, hooks=hooks) as session:
     for name, parts in [("users", users), ("items", items)]:
         for part in parts:
             print(f"{name}: rows {part.shape} on {part.device}")

@@ -15,9 +15,9 @@ def start():
 
 
 def replica():
-    """(target, is_chief, where nodes go) of a worker whose variables are on ps."""
+    """(target, which worker this is, where nodes go); variables are on ps, and worker 0 is the chief."""
     config, server = start()
     place = tf.train.replica_device_setter(
         cluster=config.cluster_spec, worker_device=f"/job:worker/task:{config.task_id}"
     )
-    return server.target, config.is_chief, place
+    return server.target, config.task_id, place

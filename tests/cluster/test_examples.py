@@ -1,4 +1,7 @@
-"""The examples, run as their first lines say: each gets somewhere, and leaves nobody behind."""
+"""The examples, run as their first lines say: each gets somewhere, and leaves nobody behind.
+
+Those in C++ are the twins of those in Python, and print the same numbers where seeds allow.
+"""
 
 import difflib
 import re
@@ -15,10 +18,16 @@ def example(name):
     return FOLDER / f"{name}.py"
 
 
-def run_alone(python, name):
-    done = subprocess.run(
-        [python, example(name)], capture_output=True, text=True, timeout=DEADLINE, cwd=ROOT
-    )
+def twin(name):
+    """The program that examples/<name>.cc has been built to."""
+    program = ROOT / "build" / "bin" / name
+    if not program.exists():
+        pytest.skip(f"{program} is missing: build the examples (make build)")
+    return program
+
+
+def run_alone(*command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -29,33 +38,53 @@ def numbers(output, before):
 
 def test_every_example_is_run_here():
     own = (ROOT / "tests" / "cluster" / "test_examples.py").read_text()
-    for path in FOLDER.glob("[0-9]*.py"):
+    for path in [*FOLDER.glob("[0-9]*.py"), *FOLDER.glob("[0-9]*.cc")]:
         assert f'"{path.stem}"' in own, path.name
         assert len(path.read_text().splitlines()) <= 75, f"{path.name} is more than a screen"
+        assert example(path.stem).exists(), f"{path.name} has no twin in Python"
+
+
+@pytest.mark.parametrize("name", ["01_linear_regression", "02_digits"])
+def test_both_languages_print_the_same_numbers(python, name):
+    assert run_alone(twin(name)) == run_alone(python, example(name))
 
 
 def test_the_line_is_found(python):
-    assert "y = 2.000 x + -1.000" in run_alone(python, "01_linear_regression")
+    assert "y = 2.000 x + -1.000" in run_alone(python, example("01_linear_regression"))
 
 
 def test_digits_are_told_apart(python):
-    (reached,) = numbers(run_alone(python, "02_digits"), "accuracy")
+    (reached,) = numbers(run_alone(python, example("02_digits")), "accuracy")
     assert reached > 0.85
 
 
 def test_on_a_cluster_one_line_is_different():
-    def statements(name):
-        code = example(name).read_text().split('"""', 2)[2]
+    def statements(path):
+        text = path.read_text()
+        code = text.split('"""', 2)[2] if path.suffix == ".py" else text.partition("#include")[2]
         return [line for line in code.splitlines() if line and not line.startswith("import")]
 
-    alone, cluster = statements("02_digits"), statements("03_digits_on_a_cluster")
-    changed = [line for line in difflib.ndiff(alone, cluster) if line[0] in "+-"]
-    assert len(changed) == 2, changed
+    for suffix in (".py", ".cc"):
+        alone = statements(FOLDER / f"02_digits{suffix}")
+        cluster = statements(FOLDER / f"03_digits_on_a_cluster{suffix}")
+        changed = [line for line in difflib.ndiff(alone, cluster) if line[0] in "+-"]
+        assert len(changed) == 2, changed
 
 
-@pytest.mark.parametrize("name", ["03_digits_on_a_cluster", "04_sync_replicas"])
-def test_workers_reach_what_one_process_reaches(launch, python, name):
-    done = launch(["--job", "ps=1", "--job", "worker=2"], [python, example(name)])
+def command(python, name, language):
+    return [python, example(name)] if language == "python" else [twin(name)]
+
+
+@pytest.mark.parametrize(
+    "name, language",
+    [
+        ("03_digits_on_a_cluster", "python"),
+        ("03_digits_on_a_cluster", "cpp"),
+        ("04_sync_replicas", "python"),
+    ],
+)
+def test_workers_reach_what_one_process_reaches(launch, python, name, language):
+    done = launch(["--job", "ps=1", "--job", "worker=2"], command(python, name, language))
     assert done.code == 0, done.output
     reached = numbers(done.output, "accuracy")
     assert len(reached) == 2 and min(reached) > 0.8, done.output
@@ -83,7 +112,7 @@ def test_a_table_lies_on_two_ps(launch, python):
 
 
 def test_the_text_goes_on(python):
-    output = run_alone(python, "08_lstm_text")
+    output = run_alone(python, example("08_lstm_text"))
     assert numbers(output, "loss")[-1] < 0.3
     *words, _cut = re.search(r"^the river .*", output, re.MULTILINE).group().split()
     assert len(words) > 8
@@ -91,7 +120,7 @@ def test_the_text_goes_on(python):
 
 
 def test_words_of_a_kind_are_alike(python):
-    output = run_alone(python, "09_word2vec")
+    output = run_alone(python, example("09_word2vec"))
     animals, fruits = {"cat", "dog", "horse", "cow"}, {"apple", "pear", "plum", "cherry"}
     assert set(re.search(r"cat: (.*)", output).group(1).split()) <= animals, output
     assert set(re.search(r"apple: (.*)", output).group(1).split()) <= fruits, output

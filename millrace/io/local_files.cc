@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -173,6 +174,14 @@ class LocalWritable final : public WritableFile {
   std::string waiting_;
 };
 
+class LocalLock final : public FileLock {
+ public:
+  explicit LocalLock(Descriptor file) : file_(std::move(file)) {}
+
+ private:
+  const Descriptor file_;
+};
+
 Result<std::unique_ptr<WritableFile>> open_for_writing(const std::string& path, int how) {
   MR_ASSIGN(Descriptor file, open_descriptor(path, O_WRONLY | O_CREAT | how));
   return std::unique_ptr<WritableFile>(std::make_unique<LocalWritable>(std::move(file)));
@@ -242,6 +251,19 @@ Status LocalFiles::remove_directory(const std::string& path) {
 
 Status LocalFiles::rename(const std::string& from, const std::string& to) {
   return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : refused(from);
+}
+
+Status LocalFiles::sync_folder(const std::string& path) {
+  MR_ASSIGN(const Descriptor folder, open_descriptor(path, O_RDONLY | O_DIRECTORY));
+  return ::fsync(folder.fd()) == 0 ? Status() : refused(path);
+}
+
+Result<std::unique_ptr<FileLock>> LocalFiles::lock(const std::string& path) {
+  MR_ASSIGN(Descriptor file, open_descriptor(path, O_RDWR | O_CREAT));
+  if (::flock(file.fd(), LOCK_EX | LOCK_NB) == 0)
+    return std::unique_ptr<FileLock>(std::make_unique<LocalLock>(std::move(file)));
+  if (errno != EWOULDBLOCK) return refused(path);
+  return failed_precondition(path, "; another process has it locked");
 }
 
 }  // namespace millrace

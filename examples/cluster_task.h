@@ -64,7 +64,7 @@ inline int as_replica(Program program) {
       task.server->join();
       return {};
     }
-    const millrace::Status status = program(task);
+    millrace::Status status = program(task);
     task.server->end(status);
     return status;
   };

@@ -89,7 +89,7 @@ Status JournalWriter::farewell() {
   failed_ = frame(FrameKind::farewell, {});
   if (failed_.ok()) failed_ = file_->sync();
   if (failed_.ok()) failed_ = file_->close();
-  const Status result = failed_;
+  Status result = failed_;
   if (failed_.ok()) failed_ = failed_precondition("the journal has been closed");
   return result;
 }

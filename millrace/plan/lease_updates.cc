@@ -29,6 +29,7 @@ class LeasedStep {
     MR_ASSIGN(const bool takes, graph()[lease_].attr_view().boolean("takes"));
     if (takes) MR_TRY(take());
     for (NodeId update : updates_) MR_TRY(put_under_lease(update));
+    if (after_) acknowledge_last();
     return {};
   }
 
@@ -124,6 +125,32 @@ class LeasedStep {
     MR_TRY(graph().set_attr(update, kUnderLease, name));
     graph().add_control_input(update, hold);
     return {};
+  }
+
+  // Updates for the element that the dequeue acknowledges come before that: one of them might fail.
+  // But a dequeue does not wait for what may be in a conditional's branch that is not taken.
+  void acknowledge_last() {
+    for (const NodeId update : updates_) {
+      if (!depends_on_taken_[update] && !may_be_dead(update))
+        graph().add_control_input(after_->node, update);
+    }
+  }
+
+  bool may_be_dead(NodeId node) {
+    std::vector<bool> seen(graph().size(), false);
+    std::vector<NodeId> reached = {node};
+    const auto reach = [&](NodeId before) {
+      if (!seen[before]) reached.push_back(before);
+      seen[before] = true;
+    };
+    for (size_t next = 0; next < reached.size(); ++next) {
+      const Node& each = graph()[reached[next]];
+      if (each.op->role == Role::merge) continue;  // alive whichever branch was taken
+      if (each.op->role == Role::switch_) return true;
+      for (const Endpoint& input : each.inputs) reach(input.node);
+      for (const NodeId before : each.control_inputs) reach(before);
+    }
+    return false;
   }
 
   // The _HoldLease of a task.

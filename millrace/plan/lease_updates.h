@@ -10,7 +10,8 @@
 //
 // A StepLease that takes turns the step's dequeue into a QueueLend, which is given the lease and
 // gives the next one; that is what StepLease then gets, and what updates that depend on the dequeue
-// are made under ("after"). Others stay under the first.
+// are made under ("after"). Others stay under the first, and the QueueLend, which acknowledges
+// that, waits for them; but not for those in a conditional's branch, which may not be taken.
 #pragma once
 
 #include "millrace/plan/device_set.h"

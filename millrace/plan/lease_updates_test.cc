@@ -36,6 +36,8 @@ const OpRegistry& lease_ops() {
                 .ok());
     add("Queue", "-> handle: resource", no_kernel());
     add("Variable", "-> resource: resource", no_kernel());
+    add("Switch", "data: int32, pred: bool -> output_false: int32, output_true: int32", no_kernel(),
+        Role::switch_);
     add("Count", "name: string -> words: int32", no_kernel());
     add("Add", "resource: resource, value: int32 ->", OnceFactory{no_kernel(), no_kernel()});
     add("QueueDequeueV2",
@@ -163,7 +165,7 @@ TEST_CASE(
       "_recv_one_0 = _Recv @reduce\n"
       "lease = StepLease take:1 @map\n"
       "queue = Queue @files\n"
-      "take = QueueLend queue _recv_lease_in_0.1 @files\n"
+      "take = QueueLend queue _recv_lease_in_0.1 ^add_one @files\n"
       "count = Count take @map\n"
       "total = Variable @reduce\n"
       "add = Add total count ^_hold_lease_after under after @reduce\n"
@@ -177,6 +179,20 @@ TEST_CASE(
       "feed 1: _recv_one_0\n"
       "feed 0: _recv_lease_in_0.1\n"
       "feed 0: _recv_lease_in_0.2\n");
+}
+
+TEST_CASE("a dequeue does not wait for updates in a branch that may not be taken") {
+  LeaseGraph graph = counting(true);
+  const NodeId flag = graph.add("flag", "Placeholder", "map", {}, {{"dtype", DType::boolean}});
+  const NodeId one = (*graph).find("one")->id, total = (*graph).find("total")->id;
+  const NodeId branch = graph.add("branch", "Switch", "reduce", {{one, 0}, {flag, 0}});
+  graph.add("add_in_branch", "Add", "reduce", {{total, 0}, {branch, 1}});
+  const std::string planned = graph.planned({.feeds = {"lease_in", "one", "flag"},
+                                             .fetches = {"lease:0"},
+                                             .targets = {"take", "add_in_branch"}});
+  CHECK(planned.find("take = QueueLend queue _recv_lease_in_0.1 @files\n") != std::string::npos);
+  CHECK(planned.find("add_in_branch = Add total branch:1 ^_hold_lease_before under before") !=
+        std::string::npos);
 }
 
 TEST_CASE("two leases, two dequeues and a dequeue of many are refused with their names") {

@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include "millrace/op/once_factory.h"
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
 #include "millrace/python/op_library.h"
@@ -53,6 +54,13 @@ void bind_ops(py::module_& module) {
   py::class_<OpLibrary, std::shared_ptr<OpLibrary>>(module, "OpLibrary")
       .def("names", &op_names)
       .def("describe", &describe_op, "(inputs, outputs, attributes, stateful) of an op, or None.")
+      .def(
+          "is_made_once",
+          [](const OpLibrary& library, const std::string& name) {
+            const OpDef* op = library.ops().find(name);
+            return op != nullptr && is_made_once(*op);
+          },
+          "Whether an op is an update that happens once under a lease.")
       .def("set_function_caller",
            [](const OpLibrary& library, py::object caller) {
              library.functions->set_caller(std::move(caller));

@@ -1,11 +1,13 @@
 // Part of bindings.h: ServedTask, ClientSession and ReadyStep. Feeds are (name, dtype number,
 // shape) triples, the configuration is a dictionary with the names of SessionOptions.
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <pybind11/stl.h>
 
+#include "millrace/master/once_book.h"
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
 #include "millrace/python/client_session.h"
@@ -74,6 +76,30 @@ void reset(const py::object& target, std::vector<std::string> containers) {
   check(status);
 }
 
+// How steps under one lease are numbered: what a program that takes leases by itself keeps for
+// each.
+class LeasedSteps {
+ public:
+  explicit LeasedSteps(const std::string& lease) {
+    const OnceBook::Step take = check(book_.begin(OnceBook::Kind::takes, 0));
+    check(book_.end(take, {}, lease).status());
+  }
+  // (a number for end(), the lease for this step).
+  py::tuple begin(uint64_t signature) {
+    const OnceBook::Step step = check(book_.begin(OnceBook::Kind::updates, signature));
+    running_[step.number] = step;
+    return py::make_tuple(step.number, py::bytes(step.lease));
+  }
+  void end(uint64_t number, bool ok) {
+    const auto step = running_.extract(number);
+    if (step) check(book_.end(step.mapped(), ok ? Status() : cancelled("it failed"), {}).status());
+  }
+
+ private:
+  OnceBook book_;
+  std::map<uint64_t, OnceBook::Step> running_;
+};
+
 std::unique_ptr<ServedTask> served_task(std::shared_ptr<OpLibrary> library, ClusterSpec cluster,
                                         std::string job, int task, const py::dict& config,
                                         std::shared_ptr<TaskReport> report) {
@@ -139,6 +165,11 @@ void bind_session(py::module_& module) {
            })
       .def("list_devices", &device_tuples)
       .def("close", &ClientSession::close);
+  py::class_<LeasedSteps>(module, "LeasedSteps")
+      .def(py::init(
+          [](const py::bytes& lease) { return std::make_unique<LeasedSteps>(std::string(lease)); }))
+      .def("begin", &LeasedSteps::begin)
+      .def("end", &LeasedSteps::end);
   module.def("is_this_process", &is_this_process, py::arg("target"));
   module.def("reset", &reset, py::arg("target"), py::arg("containers"));
 }

@@ -2,14 +2,24 @@
 
 A fetch is a Tensor, a SparseTensor, an Operation, a Variable, the name of one of them, or a list, tuple,
 namedtuple or dictionary of fetches. A SparseTensor gives a SparseTensorValue, IndexedSlices an
-IndexedSlicesValue.
+IndexedSlicesValue, a dequeue with a lease a Lease.
 """
+
+from typing import NamedTuple
 
 from millrace._graph.operation import Operation, Tensor
 from millrace._graph.sparse_tensor import SparseTensor, SparseTensorValue, components
 from millrace._ops.gradients import IndexedSlices, IndexedSlicesValue
 from millrace._run.session_handles import is_handle
+from millrace._state.leased import LeasedDequeue
 from millrace._values import structure
+
+
+class _Lent(NamedTuple):
+    """A LeasedDequeue, and its parts with their leaves replaced."""
+
+    taken: LeasedDequeue
+    parts: object
 
 
 class Fetches:
@@ -45,6 +55,8 @@ class Fetches:
             return IndexedSlicesValue(
                 *(None if part is None else self._parse(part) for part in parts)
             )
+        if isinstance(fetch, LeasedDequeue):
+            return _Lent(fetch, self._parse(fetch.parts))
         if isinstance(fetch, dict):
             return type(fetch)((key, self._parse(value)) for key, value in fetch.items())
         if isinstance(fetch, (list, tuple)):
@@ -95,6 +107,8 @@ class Fetches:
             return values[shape]
         if shape is None:
             return None
+        if isinstance(shape, _Lent):
+            return self._kept.lease(shape.taken, self._filled(shape.parts, values))
         if isinstance(shape, dict):
             return type(shape)((key, self._filled(item, values)) for key, item in shape.items())
         return structure.rebuilt(shape, [self._filled(item, values) for item in shape])

@@ -8,6 +8,7 @@ from millrace._graph.graph import Graph, get_default_graph
 from millrace._run.config import RunMetadata, fill_metadata, session_options
 from millrace._run.error_context import with_operation
 from millrace._run.fetches import Fetches, cache_key, parted
+from millrace._run.leases import Heartbeats, Lease, entered_lease
 from millrace._run.ready_step import ReadyStep, convert_feed, feed_specs
 from millrace._run.session_handles import KeptTensors
 from millrace._run.targets import add_session, dialled
@@ -28,7 +29,8 @@ class BaseSession:
         self._config = config
         self._closed = False
         self._steps = {}
-        self._kept = KeptTensors(graph, self.run)
+        self._heartbeats = Heartbeats()
+        self._kept = KeptTensors(graph, self._run, self._lease)
         self._lock = threading.Lock()
         self._target, master = dialled(target)
         self._core = _millrace.ClientSession(master, session_options(config), graph.core)
@@ -68,6 +70,13 @@ class BaseSession:
           TypeError, ValueError: if fetches or feeds make no sense.
           tf.errors.OpError: if running fails; the class says how.
         """
+        lease = entered_lease(self._graph)
+        if lease is not None:
+            return lease.step(self._run, fetches, feed_dict, options, run_metadata)
+        return self._run(fetches, feed_dict, options, run_metadata)
+
+    def _run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """As run(), under no lease."""
         if options is not None or run_metadata is not None:
             return self._run_with_options(fetches, feed_dict, options, run_metadata)
         step, values = None, ()
@@ -88,6 +97,11 @@ class BaseSession:
             return step.run(values)
         except errors.OpError as error:
             raise self._explained(error) from None
+
+    def _lease(self, taken, parts):
+        lease = Lease(taken, parts, self._run)
+        self._heartbeats.keep(lease)
+        return lease
 
     def _prepared(self, fetches, feed_dict):
         """(the ReadyStep for these fetches and feeds, the values in its order)."""
@@ -207,6 +221,8 @@ class BaseSession:
                 return self._run_with_options(
                     fetches, dict(zip(tensors, values)), options, run_metadata
                 )
+            if entered_lease(self._graph) is not None:
+                return self.run(fetches, dict(zip(tensors, values)))
             if self._closed:
                 raise RuntimeError("Attempted to use a closed Session.")
             try:
@@ -288,6 +304,7 @@ class BaseSession:
         if not self._closed:
             self._closed = True
             self._steps = {}
+            self._heartbeats.end()
             self._core.close()
 
     def as_default(self):

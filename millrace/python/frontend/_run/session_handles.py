@@ -114,11 +114,13 @@ class KeptTensors:
     Args:
       graph: the session's Graph.
       run: its run().
+      lease: what makes a Lease of what fetching a LeasedDequeue gave: (the LeasedDequeue, its parts).
     """
 
     _MOST_ABANDONED = 10
 
-    def __init__(self, graph, run):
+    def __init__(self, graph, run, lease):
+        self.lease = lease
         self._graph = graph
         self._run = run
         self._readers = {}

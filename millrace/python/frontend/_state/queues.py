@@ -7,6 +7,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._ops.random_values import seeds
+from millrace._state.leased import LeasedDequeue
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
@@ -124,16 +125,52 @@ class QueueBase:
                 tensor.shape.assert_is_compatible_with(TensorShape((None,)).concatenate(shape))
             return gen_ops.queue_enqueue_many_v2(self._queue_ref, components, name=scope)
 
-    def dequeue(self, name=None):
+    def dequeue(self, name=None, lease=None, attempts=0):
         """Takes out one element; waits while the queue is empty.
 
-        Running it fails with OutOfRangeError when the queue is closed and empty, and with
-        CancelledError when the session is closed.
+        Args:
+          name: a name for the node.
+          lease: for how many seconds the element is lent; None to take it for good. Fetching what is
+            returned then gives a tf.queue.Lease: a program that dies before it says `ack()` has not
+            taken the element, which goes to the next one.
+          attempts: how often one element is lent at most; one that comes back then is a dead letter.
+            0 for no limit.
+
+        Returns:
+          a Tensor, a list or a dictionary of them; with a lease, a LeasedDequeue.
+
+        Raises:
+          ValueError: for a lease that is not more than 0 and at most 1e7 s, or less than 0 attempts.
+
+        Running it fails with OutOfRangeError when the queue is closed and empty (and nothing of it is
+        lent, which might come back), and with CancelledError when the session is closed.
         """
         with self._scope(name, "Dequeue") as scope:
+            if lease is not None:
+                return LeasedDequeue(
+                    self._queue_ref, self._dtypes, self._element, lease, attempts, scope
+                )
             return self._element(
                 gen_ops.queue_dequeue_v2(self._queue_ref, self._dtypes, name=scope)
             )
+
+    def dead_letter(self, name=None):
+        """Takes out the element that was given up first, as `dequeue` does.
+
+        Dead letters are elements that were lent as often as `dequeue(attempts=)` allows and came back.
+        Running it fails with OutOfRangeError if there is none.
+        """
+        with self._scope(name, "DeadLetter") as scope:
+            return self._element(
+                gen_ops.queue_dead_letter(self._queue_ref, self._dtypes, name=scope)
+            )
+
+    def lease_counts(self, name=None):
+        """(lent, dead): two int32 scalar Tensors, how many elements are lent and how many dead letters
+        wait to be looked into."""
+        with self._scope(name, "LeaseCounts") as scope:
+            counts = gen_ops.queue_leases(self._queue_ref, name=scope)
+            return counts.lent, counts.dead
 
     def dequeue_many(self, n, name=None):
         """Takes out n elements, stacked along a new first dimension; waits until there are so many.

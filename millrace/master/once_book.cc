@@ -1,0 +1,76 @@
+#include "millrace/master/once_book.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace {
+
+uint64_t OnceBook::take_number(uint64_t signature) {
+  const auto again =
+      std::ranges::find(failed_, signature, [](const auto& each) { return each.second; });
+  const uint64_t number = again == failed_.end() ? next_++ : again->first;
+  if (again != failed_.end()) failed_.erase(again);
+  running_.emplace(number, signature);
+  return number;
+}
+
+uint64_t OnceBook::settled() const {
+  uint64_t first = next_;
+  if (!running_.empty()) first = std::min(first, running_.begin()->first);
+  if (!failed_.empty()) first = std::min(first, failed_.begin()->first);
+  return first;
+}
+
+Result<OnceBook::Step> OnceBook::begin(Kind kind, uint64_t signature) {
+  if (kind == Kind::takes) {
+    if (is_taking_) {
+      return unimplemented(
+          "two steps dequeue at the same time in one session that counts once, where a dequeue "
+          "acknowledges the element before; give each thread a session of its own");
+    }
+    is_taking_ = true;
+  }
+  Step step{.kind = kind, .lease = {}, .life = life_, .number = 0, .signature = signature};
+  if (!lease_.has_element()) return step;
+  step.number = take_number(signature);
+  lease_.step = step.number;
+  lease_.settled = settled();
+  step.lease = encode_lease(lease_);
+  return step;
+}
+
+Result<std::string> OnceBook::end(const Step& step, const Status& outcome, std::string_view after) {
+  const bool takes = step.kind == Kind::takes;
+  if (takes) is_taking_ = false;
+  const bool is_current = step.life == life_;
+  if (is_current && running_.erase(step.number) > 0 && !outcome.ok())
+    failed_.emplace(step.number, step.signature);
+  if (!takes || !is_current) return std::string();
+  if (!outcome.ok()) {
+    is_finished_ = true;
+    // What came back too often can't be acknowledged, and need not be.
+    if (outcome.code() == Code::failed_precondition) lease_ = {};
+    return std::string();
+  }
+  MR_ASSIGN(Lease next, decode_lease(after));
+  if (next.queue == lease_.queue && next.number == lease_.number &&
+      next.attempt == lease_.attempt) {
+    return std::string();  // the dequeue was not run: a conditional's branch that was not taken
+  }
+  std::string left;
+  if (lease_.has_element() && next.queue != lease_.queue) left = encode_lease(lease_);
+  lease_ = std::move(next);
+  ++life_;
+  is_finished_ = false;
+  next_ = 1;  // 0 was the step that took
+  running_.clear();
+  failed_.clear();
+  return left;
+}
+
+std::optional<OnceBook::Held> OnceBook::held() const {
+  if (!lease_.has_element() || is_finished_) return std::nullopt;
+  return Held{encode_lease(lease_), life_};
+}
+
+}  // namespace millrace

@@ -82,6 +82,8 @@ void add_job_flags(CLI::App& verb, JobFlags& flags) {
                   "on_failure (10 in 5m), always; may be repeated")
       ->type_name("NAME[=HOW]")
       ->allow_extra_args(false);
+  verb.add_flag("--once", flags.once,
+                "Each element that a session dequeues counts once, though tasks die or try again");
   verb.add_option("--env", flags.environment, "Set in every task; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -100,6 +102,7 @@ Result<JobSpec> job_of(const JobFlags& flags, const std::vector<std::string>& ex
     MR_ASSIGN(EnvironmentEntry entry, parse_environment_entry(text));
     job.environment.push_back(std::move(entry));
   }
+  job.once |= flags.once;
   for (const std::string& text : flags.restarts) MR_TRY(set_restart(job, text));
   if (!flags.until.empty()) job.until = flags.until;
   if (!command.empty()) job.command = command;

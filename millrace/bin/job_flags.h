@@ -21,6 +21,7 @@ struct JobFlags {
   std::vector<std::string> until;
   std::vector<std::string> restarts;
   std::vector<std::string> environment;
+  bool once = false;
   std::string directory;
   std::string timeout;
   std::string grace;

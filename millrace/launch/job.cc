@@ -112,7 +112,9 @@ const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& r
 }
 
 std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec& role) {
-  std::vector<EnvironmentEntry> entries = job.environment;
+  std::vector<EnvironmentEntry> entries;
+  if (job.once) entries.emplace_back("MILLRACE_ONCE", "1");
+  entries.insert(entries.end(), job.environment.begin(), job.environment.end());
   entries.insert(entries.end(), role.environment.begin(), role.environment.end());
   return entries;
 }

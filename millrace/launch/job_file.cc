@@ -55,6 +55,7 @@ constexpr ValueType kBudget{
     R"({"type": ["string", "integer"], "pattern": "^[0-9]+( in [0-9.]+(ms|s|m|h)?)?$"})"};
 constexpr ValueType kMayLose{
     "2, or 10%", R"({"type": ["string", "integer"], "minimum": 0, "pattern": "^[0-9.]+%?$"})"};
+constexpr ValueType kYesNo{"true, false", R"({"type": "boolean"})"};
 constexpr ValueType kRoles{
     "names with a count or keys",
     R"({"type": "object", "minProperties": 1, "additionalProperties": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 4096}, {"$ref": "#/$defs/role"}]}})"};
@@ -90,6 +91,13 @@ Status put_parsed(const YamlValue& value, Result<T> (*parse)(std::string_view), 
   Result<T> parsed = parse(text);
   if (!parsed.ok()) return value.refuse(parsed.status().message());
   place = std::move(*parsed);
+  return {};
+}
+
+Status put_yes_no(const YamlValue& value, bool& place) {
+  MR_ASSIGN(const std::string text, value.text());
+  if (text != "true" && text != "false") return value.refuse("neither true nor false");
+  place = text == "true";
   return {};
 }
 
@@ -237,6 +245,9 @@ constexpr Key<JobSpec> kJobKeys[] = {
      [](const YamlValue& value, JobSpec& job) { return put(value.words(), job.until); }},
     {"env", kTexts, "", "Environment variables of every task.",
      [](const YamlValue& value, JobSpec& job) { return put(value.texts(), job.environment); }},
+    {"once", kYesNo, "no",
+     "Each element that a session dequeues counts once, though tasks die, stop or try again.",
+     [](const YamlValue& value, JobSpec& job) { return put_yes_no(value, job.once); }},
     {"directory", kText, "where the job is started", "Where the tasks run.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.directory); }},
     {"image", kText, "", "The container's image, for managers that run containers.",
@@ -347,6 +358,7 @@ std::string to_job_file(const JobSpec& job) {
   for (const RoleSpec& role : job.roles) json["roles"][role.name] = role_json(role);
   if (!job.until.empty()) json["until"] = job.until;
   for (const auto& [name, value] : job.environment) json["env"][name] = value;
+  if (job.once) json["once"] = true;
   put_text("directory", job.directory);
   put_text("image", job.image);
   put_text("queue", job.queue);

@@ -48,6 +48,20 @@ TEST_CASE("a job file says what a job is") {
   CHECK(job.time_limit == 2h);
 }
 
+TEST_CASE("a job that counts once says so to its tasks, and they may say otherwise") {
+  const JobSpec job =
+      parse_job_file("{command: x, once: true, roles: {a: 1}, env: {B: 1}}", "job.yaml").value();
+  CHECK(job.once);
+  CHECK(environment_of(job, job.roles[0]) ==
+        std::vector<EnvironmentEntry>{{"MILLRACE_ONCE", "1"}, {"B", "1"}});
+  CHECK(parse_job_file(to_job_file(job), "again").value().once);
+  CHECK_FALSE(parse_job_file("{command: x, once: false, roles: {a: 1}}", "job.yaml")->once);
+  CHECK(parse_job_file("{command: x, once: 2, roles: {a: 1}}", "job.yaml")
+            .status()
+            .message()
+            .find("once: neither true nor false") != std::string::npos);
+}
+
 TEST_CASE("a role says in a word, a number or in keys how it is restarted, and what it may lose") {
   const JobSpec job = parse_job_file(R"(
 command: x

@@ -95,11 +95,19 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                                                    .task = this,
                                                    .report = std::move(options.report),
                                                    .defaults = std::move(options.default_options)});
+  if (runtime_->once().lease.count() > 0)
+    once_ = std::make_unique<OnceMaster>(*master_, runtime_->ops(), host_, runtime_->once());
+}
+
+MasterService& LocalTask::master() {
+  if (once_) return *once_;
+  return *master_;
 }
 
 LocalTask::~LocalTask() {
   stop(cancelled("the task has been destroyed"));
-  master_.reset();
+  if (once_) once_->stop();
+  master_.reset();  // its last answers come through what is in front of it
   directory_->set_own(nullptr);
 }
 

@@ -11,6 +11,7 @@
 #include "millrace/cluster/members.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/master/master.h"
+#include "millrace/master/once_master.h"
 #include "millrace/session/runtime.h"
 #include "millrace/worker/worker.h"
 
@@ -41,7 +42,8 @@ class LocalTask final : public Inspected {
 
   TaskDescription describe() const override;
 
-  Master& master() { return *master_; }
+  // What clients talk to: the task's master, or what has its sessions count once.
+  MasterService& master();
   Worker& worker() { return *worker_; }
 
   // Tells the other tasks that this one has ended well, so that none waits for it. Blocks until
@@ -66,6 +68,7 @@ class LocalTask final : public Inspected {
   Departures departures_;
   std::shared_ptr<Worker> worker_;
   std::unique_ptr<Master> master_;
+  std::unique_ptr<OnceMaster> once_;  // in front of it; null: sessions do not count once
 };
 
 }  // namespace millrace

@@ -18,6 +18,15 @@ namespace {
 // by more, and each of them costs a thread.
 constexpr int kMostBlocking = 32;
 
+constexpr int64_t kLongestLease = 10'000'000'000;  // milliseconds, as ops/state/leases.cc has it
+
+std::optional<int64_t> whole_number(std::string_view digits) {
+  int64_t number = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (problem != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
 std::shared_ptr<const OpRegistry> every_op() {
   auto ops = std::make_shared<OpRegistry>();
   if (const Status status = register_all_ops(*ops); !status.ok()) {
@@ -39,14 +48,26 @@ std::shared_ptr<const OpRegistry> standard_ops() {
 std::chrono::milliseconds silence_limit(const char* text, const Log& log) {
   const std::chrono::milliseconds usual = PeerPatience{}.limit;
   if (text == nullptr || *text == '\0') return usual;
-  const std::string_view digits = text;
-  int64_t limit = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), limit);
-  if (problem == std::errc() && end == digits.data() + digits.size() && limit >= 0)
-    return std::chrono::milliseconds(limit);
-  log.warning("MILLRACE_SILENCE_LIMIT_MS is '", digits.substr(0, 100),
+  const std::optional<int64_t> limit = whole_number(text);
+  if (limit && *limit >= 0) return std::chrono::milliseconds(*limit);
+  log.warning("MILLRACE_SILENCE_LIMIT_MS is '", std::string_view(text).substr(0, 100),
               "', which is not a number of milliseconds; taking ", usual.count());
   return usual;
+}
+
+OnceTerms once_terms(const char* once, const char* lease, const Log& log) {
+  const std::string_view wanted = once == nullptr ? "" : once;
+  if (wanted.empty() || wanted == "0") return {};
+  if (wanted != "1")
+    log.warning("MILLRACE_ONCE is '", wanted.substr(0, 100), "', neither 0 nor 1; taking 1");
+  if (lease == nullptr || *lease == '\0') return {kUsualOnceLease};
+  const std::optional<int64_t> length = whole_number(lease);
+  if (length && *length > 0 && *length <= kLongestLease)
+    return {std::chrono::milliseconds(*length)};
+  log.warning("MILLRACE_ONCE_LEASE_MS is '", std::string_view(lease).substr(0, 100),
+              "', which is not a number of milliseconds from 1 to ", kLongestLease, "; taking ",
+              kUsualOnceLease.count());
+  return {kUsualOnceLease};
 }
 
 std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
@@ -62,6 +83,9 @@ Runtime::Runtime(RuntimeOptions options)
       silence_limit_(options.silence_limit
                          ? *options.silence_limit
                          : millrace::silence_limit(std::getenv("MILLRACE_SILENCE_LIMIT_MS"), log_)),
+      once_(options.once ? *options.once
+                         : once_terms(std::getenv("MILLRACE_ONCE"),
+                                      std::getenv("MILLRACE_ONCE_LEASE_MS"), log_)),
       pool_(options.threads, "millrace", &log_),
       endings_(1, "mr-endings", &log_),
       blocking_(kMostBlocking, "mr-blocking", &log_),

@@ -12,6 +12,7 @@
 #include "millrace/base/thread_pool.h"
 #include "millrace/base/timer.h"
 #include "millrace/io/local_files.h"
+#include "millrace/master/once_master.h"
 #include "millrace/op/registry.h"
 #include "millrace/transport/transport.h"
 
@@ -28,6 +29,9 @@ struct RuntimeOptions {
   // How long a task that owes an answer may be silent (transport/transport.h). Left out: what
   // MILLRACE_SILENCE_LIMIT_MS says (0: for ever), or else 15 s.
   std::optional<std::chrono::milliseconds> silence_limit = std::nullopt;
+  // Whether the masters of this process count once (docs/design/once.md). Left out: what
+  // MILLRACE_ONCE says (1: yes), with leases as long as MILLRACE_ONCE_LEASE_MS says, or else 30 s.
+  std::optional<OnceTerms> once = std::nullopt;
   // Where log lines go. Null: to standard error, those that MILLRACE_LOG lets through.
   std::shared_ptr<LogSink> log = nullptr;
 };
@@ -35,6 +39,11 @@ struct RuntimeOptions {
 // The value of MILLRACE_SILENCE_LIMIT_MS, null if it is not set; 15 s for one that is no number.
 // `log` hears of the latter.
 std::chrono::milliseconds silence_limit(const char* text, const Log& log);
+
+// The values of MILLRACE_ONCE and MILLRACE_ONCE_LEASE_MS, null if they are not set. What is neither
+// 0 nor 1 counts as 1, and a lease that is no number from 1 to 10'000'000'000 as the usual one;
+// `log` hears of both.
+OnceTerms once_terms(const char* once, const char* lease, const Log& log);
 
 class Runtime {
  public:
@@ -48,6 +57,7 @@ class Runtime {
   const Host& host() const { return host_; }
   // With peers elsewhere.
   PeerPatience patience() const { return {silence_limit_}; }
+  OnceTerms once() const { return once_; }
   // Starts a thread of each kind, without which nothing that is asked of this process would end.
   // Servers do this first. Errors: RESOURCE_EXHAUSTED if the system refuses one.
   Status start_threads();
@@ -63,6 +73,7 @@ class Runtime {
   const std::shared_ptr<const OpRegistry> ops_;
   const std::unique_ptr<Random> random_;
   const std::chrono::milliseconds silence_limit_;
+  const OnceTerms once_;
   LocalFiles files_;
   ThreadPool pool_;
   ThreadPool endings_;   // posts to the pool, so it ends first

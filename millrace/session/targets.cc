@@ -31,7 +31,7 @@ Result<Dialled> dial(const SessionTarget& target, std::shared_ptr<Runtime> runti
   dialled.target = target.text();
   if (is_this_process(target.text())) {
     MR_ASSIGN(std::shared_ptr<LocalTask> task, LocalTask::alone(dialled.runtime, cpu_devices));
-    Master& master = task->master();
+    MasterService& master = task->master();
     dialled.master = std::shared_ptr<MasterService>(std::move(task), &master);
     return dialled;
   }

@@ -1,0 +1,77 @@
+// OnceGraph: what a session that counts once must know of its client's graph: which steps dequeue,
+// and which update; and the nodes that the session needs for itself, next to the client's:
+//
+//   _once/lease       a placeholder: the lease that a step is made under
+//   _once/after       StepLease: has the step made under it; its result is the lease that then
+//   holds _once/extend/D    QueueExtendLease, for the queue of the dequeue D: what heartbeats run
+//   _once/end/D       QueueEndLease, likewise
+//
+// Knows nodes by their names, as they come in GraphDefs. Not thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+#include "millrace/base/clock.h"
+#include "millrace/master/prepared_step.h"
+#include "millrace/op/registry.h"
+#include "millrace/wire/graph_def.h"
+
+namespace millrace {
+
+class OnceGraph {
+ public:
+  static constexpr std::string_view kLease = "_once/lease:0", kAfter = "_once/after:0";
+
+  // Leases last so long. `ops` outlives this.
+  OnceGraph(const OpRegistry& ops, Clock::Duration lease) : ops_(ops), lease_(lease) {}
+
+  // The nodes that every session needs once.
+  wire::GraphDef own_nodes() const;
+  // Notes nodes and functions, of which some may be known already, and adds those for dequeues.
+  void extend(wire::GraphDef& graph);
+
+  struct StepKind {
+    bool updates = false;
+    bool takes = false;  // it has a dequeue
+    // "D" of _once/extend/D if it is a dequeue of the graph itself; empty for one in a function.
+    std::string dequeue = {};
+  };
+  // Of what the step needs, as far as its names are known. A step with a StepLease of the client's
+  // own neither updates nor takes, as far as this session is concerned.
+  StepKind kind_of(const StepRequestNames& names) const;
+
+ private:
+  struct Effects {
+    bool updates = false, takes = false, has_own_lease = false;
+    void add(const Effects& other) {
+      updates |= other.updates;
+      takes |= other.takes;
+      has_own_lease |= other.has_own_lease;
+    }
+  };
+  struct Node {
+    std::vector<std::string> inputs = {};  // as in NodeDef
+    Effects effects = {};                  // of the node itself
+    std::vector<std::string> calls = {};   // functions
+    bool is_gate = false;                  // of a loop or a conditional
+    bool has_lease_nodes = false;          // a dequeue with nodes of its own
+  };
+  using Names = absl::flat_hash_set<std::string>;
+
+  Node noted(const wire::NodeDef& node) const;
+  // What extends and ends leases of that dequeue's queue.
+  void add_lease_nodes(const std::string& dequeue, std::vector<wire::NodeDef>& nodes);
+  void add_function_effects(const std::string& function, Names& seen, Effects& effects) const;
+
+  const OpRegistry& ops_;
+  const Clock::Duration lease_;
+  absl::flat_hash_map<std::string, Node> nodes_;
+  absl::flat_hash_map<std::string, std::vector<Node>> functions_;  // their bodies
+};
+
+}  // namespace millrace

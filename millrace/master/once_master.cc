@@ -1,0 +1,123 @@
+#include "millrace/master/once_master.h"
+
+#include <utility>
+
+#include "millrace/master/once_session.h"
+
+namespace millrace {
+
+OnceMaster::OnceMaster(MasterService& master, const OpRegistry& ops, const Host& host,
+                       OnceTerms terms)
+    : master_(master), ops_(ops), host_(host), terms_(terms) {}
+
+OnceMaster::~OnceMaster() { stop(); }
+
+void OnceMaster::stop() {
+  end_all();
+  heartbeats_.wait();
+}
+
+void OnceMaster::end_all() {
+  Sessions ended;
+  {
+    MutexLock lock(mutex_);
+    ended.swap(sessions_);
+  }
+  for (const auto& [handle, session] : ended) session->end();
+}
+
+OnceMaster::SessionPtr OnceMaster::find(const std::string& handle) {
+  MutexLock lock(mutex_);
+  const auto found = sessions_.find(handle);
+  return found == sessions_.end() ? nullptr : found->second;
+}
+
+void OnceMaster::create_session(CreateSessionRequest request, Call call,
+                                Done<CreateSessionReply> done) {
+  auto session = std::make_shared<OnceSession>(master_, ops_, host_, heartbeats_, terms_.lease);
+  session->add_to(request.graph, OnceSession::Part::first);
+  master_.create_session(
+      std::move(request), call,
+      Done<CreateSessionReply>([this, session = std::move(session),
+                                done = std::move(done)](Result<CreateSessionReply> reply) mutable {
+        if (reply.ok()) {
+          session->set_handle(reply->session_handle);
+          MutexLock lock(mutex_);
+          sessions_[reply->session_handle] = std::move(session);
+        }
+        done(std::move(reply));
+      }));
+}
+
+void OnceMaster::extend_session(ExtendSessionRequest request, Call call,
+                                Done<ExtendSessionReply> done) {
+  if (const auto session = find(request.session_handle))
+    session->add_to(request.graph, OnceSession::Part::further);
+  master_.extend_session(std::move(request), call, std::move(done));
+}
+
+void OnceMaster::run_step(RunStepRequest request, Call call, Done<RunStepReply> done) {
+  const auto session = request.partial_run_handle.empty() ? find(request.session_handle) : nullptr;
+  if (session != nullptr) return session->run_step(std::move(request), call, std::move(done));
+  master_.run_step(std::move(request), call, std::move(done));
+}
+
+void OnceMaster::partial_run_setup(PartialRunSetupRequest request, Call call,
+                                   Done<PartialRunSetupReply> done) {
+  if (const auto session = find(request.session_handle)) {
+    Status fault = session->may_run_in_legs({request.feeds, request.fetches, request.targets});
+    if (!fault.ok()) return done(std::move(fault));
+  }
+  master_.partial_run_setup(std::move(request), call, std::move(done));
+}
+
+void OnceMaster::close_session(CloseSessionRequest request, Call call, Done<void> done) {
+  SessionPtr session;
+  {
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(request.session_handle);
+    if (found != sessions_.end()) {
+      session = std::move(found->second);
+      sessions_.erase(found);
+    }
+  }
+  if (session != nullptr) session->end();
+  master_.close_session(std::move(request), call, std::move(done));
+}
+
+void OnceMaster::list_devices(ListDevicesRequest request, Call call, Done<ListDevicesReply> done) {
+  master_.list_devices(std::move(request), call, std::move(done));
+}
+
+// It ends every session of the master.
+void OnceMaster::reset(ResetRequest request, Call call, Done<void> done) {
+  end_all();
+  master_.reset(std::move(request), call, std::move(done));
+}
+
+void OnceMaster::make_callable(MakeCallableRequest request, Call call,
+                               Done<MakeCallableReply> done) {
+  if (const auto session = find(request.session_handle))
+    return session->make_callable(std::move(request), call, std::move(done));
+  master_.make_callable(std::move(request), call, std::move(done));
+}
+
+void OnceMaster::run_callable(RunCallableRequest request, Call call, Done<RunCallableReply> done) {
+  if (const auto session = find(request.session_handle))
+    return session->run_callable(std::move(request), call, std::move(done));
+  master_.run_callable(std::move(request), call, std::move(done));
+}
+
+void OnceMaster::release_callable(ReleaseCallableRequest request, Call call, Done<void> done) {
+  if (const auto session = find(request.session_handle)) {
+    if (const int64_t leased = session->release_callable(request.handle); leased != 0)
+      master_.release_callable({request.session_handle, leased}, {}, Done<void>([](Status) {}));
+  }
+  master_.release_callable(std::move(request), call, std::move(done));
+}
+
+void OnceMaster::describe(Call call, Done<TaskDescription> done) {
+  master_.describe(call, std::move(done));
+}
+
+}  // namespace millrace

@@ -29,7 +29,7 @@ class LaunchedJob:
 
     MARK = "JOB_OF_TEST"  # the variable by which its processes are known
 
-    def __init__(self, folder, text, command):
+    def __init__(self, folder, text, command, flags=()):
         self._logs = folder / "logs"
         self._said = folder / "launcher.log"
         path = folder / "job.yaml"
@@ -37,7 +37,7 @@ class LaunchedJob:
         self.process = subprocess.Popen(
             [
                 *(millrace_command(), "run", path, "--log-dir", self._logs),
-                *("--env", f"{self.MARK}={self._said}"),
+                *("--env", f"{self.MARK}={self._said}", *flags),
             ],
             stdout=self._said.open("wb"),
             stderr=subprocess.STDOUT,

@@ -1,29 +1,67 @@
 #include "millrace/bin/places.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 
 #include "millrace/bin/verbs.h"
+#include "millrace/launch/folder_place.h"
 #include "millrace/launch/follow_job.h"
+#include "millrace/launch/job_folder.h"
 #include "millrace/launch/kubernetes/kubernetes_place.h"
+#include "millrace/launch/slurm/slurm_place.h"
 
 namespace millrace {
 namespace {
 
-std::unique_ptr<JobPlace> make_kubernetes(const PlaceFlags& flags, Random& random,
-                                          const Clock& clock) {
-  return std::make_unique<KubernetesPlace>(
-      KubernetesOptions{.context = flags.context, .name_space = flags.name_space}, random, clock);
+using MadePlace = Result<std::unique_ptr<JobPlace>>;
+
+// The folder of one place's jobs.
+Result<JobFolders> folders_of(const std::string& place) {
+  auto value = [](const char* variable) -> std::string {
+    const char* text = std::getenv(variable);
+    return text == nullptr ? "" : text;
+  };
+  std::filesystem::path root = value(kJobsVariable);
+  if (root.empty() && !value("XDG_STATE_HOME").empty())
+    root = std::filesystem::path(value("XDG_STATE_HOME")) / "millrace";
+  if (root.empty() && !value("HOME").empty())
+    root = std::filesystem::path(value("HOME")) / ".local" / "state" / "millrace";
+  if (root.empty())
+    return failed_precondition("nothing says where jobs are kept: set ", kJobsVariable,
+                               " to a folder");
+  std::error_code fault;
+  root = std::filesystem::absolute(root, fault);
+  if (fault) return failed_precondition(kJobsVariable, ": ", fault.message());
+  return JobFolders((root.lexically_normal() / place).string());
+}
+
+MadePlace make_kubernetes(const PlaceFlags& flags, Random& random, const Clock& clock) {
+  return std::unique_ptr<JobPlace>(std::make_unique<KubernetesPlace>(
+      KubernetesOptions{.context = flags.context, .name_space = flags.name_space}, random, clock));
+}
+
+MadePlace make_slurm(const PlaceFlags&, Random&, const Clock& clock) {
+  MR_ASSIGN(JobFolders folders, folders_of("slurm"));
+  const char* configuration = std::getenv("SLURM_CONF");
+  SlurmOptions options{.user = std::to_string(getuid()),
+                       .configuration = configuration == nullptr ? "" : configuration};
+  return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(
+      std::move(folders), std::make_unique<SlurmHost>(std::move(options), clock), clock));
 }
 
 struct KnownPlace {
   std::string_view name;
-  std::unique_ptr<JobPlace> (*make)(const PlaceFlags& flags, Random& random, const Clock& clock);
+  MadePlace (*make)(const PlaceFlags& flags, Random& random, const Clock& clock);
 };
 constexpr KnownPlace kJobPlaces[] = {
     {"k8s", make_kubernetes},
+    {"slurm", make_slurm},
 };
 
 Result<FollowedJob> submit_and_follow(JobPlace& place, const JobSpec& job,
@@ -50,13 +88,14 @@ void add_place_flags(CLI::App& verb, PlaceFlags& flags) {
 }
 
 void add_submit_flags(CLI::App& verb, SubmitFlags& flags) {
-  verb.add_option("--name", flags.name, "With --on k8s: what the job is called (the file's name)")
+  verb.add_option("--name", flags.name, "With --on: what the job is called (the file's name)")
       ->type_name("NAME");
   verb.add_option("--image", flags.image, "With --on k8s: the container's image")
       ->type_name("IMAGE");
-  verb.add_option("--patience", flags.patience,
-                  "With --on k8s: how long tasks may be unable to start before the job is given up "
-                  "(1m)")
+  verb.add_option(
+          "--patience", flags.patience,
+          "With --on: how long tasks may be unable to start, in a way that waiting does not "
+          "help, before the job is given up (1m)")
       ->type_name("DURATION");
   add_place_details(verb, flags.place);
 }

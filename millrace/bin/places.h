@@ -39,11 +39,15 @@ struct SubmitFlags {
 // Without --on.
 void add_submit_flags(CLI::App& verb, SubmitFlags& flags);
 
+// Where jobs are kept whose launcher is ours, unless $MILLRACE_JOBS says otherwise.
+inline constexpr const char* kJobsVariable = "MILLRACE_JOBS";
+
 bool is_place(std::string_view name);
-// "k8s": for messages.
+// "k8s, slurm": for messages.
 std::string place_names();
 
-// Errors: INVALID_ARGUMENT for a place that there isn't, or none.
+// Errors: INVALID_ARGUMENT for a place that there isn't, or none; FAILED_PRECONDITION if nothing
+// says where it may keep jobs.
 Result<std::unique_ptr<JobPlace>> place_of(const PlaceFlags& flags, Random& random,
                                            const Clock& clock);
 

@@ -1,6 +1,7 @@
 // Part of verbs.h: `millrace run`.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdlib>
@@ -14,7 +15,9 @@
 #include "millrace/bin/places.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
+#include "millrace/launch/local_command.h"
 #include "millrace/launch/local_run.h"
+#include "millrace/launch/slurm/answers.h"
 #include "millrace/launch/slurm/srun.h"
 
 namespace millrace {
@@ -37,6 +40,7 @@ Examples:
   millrace run --job ps=1 --job worker=4 --restart ps=100 --restart worker=100 -- python3 train.py
   millrace run --job worker=2 --release-ports -- ./a_program_that_binds_its_port_itself
   millrace run --on k8s word_count.yaml                   submit it there, follow it to its end
+  millrace run --on slurm word_count.yaml
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 the command line makes no sense, 130 interrupted.)";
 
@@ -46,6 +50,7 @@ struct RunFlags {
   std::string where = "local";
   std::string host;
   std::string log_directory;
+  std::string folder;
   int first_port = 0;
   bool release_ports = false;
   bool dry_run = false;
@@ -72,7 +77,7 @@ std::string host_name() {
 Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job) {
   if (flags.where == "local") return std::optional<Reach>();
   if (flags.where != "srun")
-    return invalid("--on ", flags.where, ": there are local, srun in an allocation of Slurm, and ",
+    return invalid("--on ", flags.where, ": there are srun in an allocation of Slurm, ",
                    place_names());
   if (std::getenv("SLURM_JOB_ID") == nullptr)
     return invalid(
@@ -81,6 +86,24 @@ Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job)
   if (job.ports == PortHandling::released)
     return invalid("--on srun: tasks elsewhere get their ports bound; leave out --release-ports");
   return std::optional<Reach>(srun_reach(job, flags.host.empty() ? host_name() : flags.host));
+}
+
+// What is left of the allocation's time, but for what ending the tasks takes: the job then fails
+// for its time and says so, before Slurm ends it. Where it can't be asked, Slurm's signal comes.
+void keep_within_allocation(JobSpec& job) {
+  const char* number = std::getenv("SLURM_JOB_ID");
+  if (number == nullptr) return;
+  const auto answer =
+      run_command({"squeue", "--noheader", str_cat("--jobs=", number), "--format=%L"}, "",
+                  std::chrono::seconds(10), Clock::real());
+  if (!answer.ok() || answer->code != 0) return;
+  // A heterogeneous job has a line for each part; all have one limit.
+  const auto left = parse_time_left(answer->out.substr(0, answer->out.find('\n')));
+  if (!left) return;
+  const std::chrono::milliseconds most = *left - job.grace - std::chrono::seconds(5);
+  const std::chrono::milliseconds limit =
+      std::max<std::chrono::milliseconds>(most, std::chrono::seconds(1));
+  if (!job.time_limit || *job.time_limit > limit) job.time_limit = limit;
 }
 
 // Nobody guesses it.
@@ -97,10 +120,11 @@ int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
   if (flags.dry_run)
     return complain("run", invalid("--dry-run: millrace explain --on ", flags.where,
                                    " shows what would be submitted"));
-  if (!flags.host.empty() || flags.first_port != 0 || flags.release_ports)
-    return complain("run", invalid("--host, --ports and --release-ports are of this machine; "
-                                   "leave them out with --on ",
-                                   flags.where));
+  if (!flags.host.empty() || flags.first_port != 0 || flags.release_ports || !flags.folder.empty())
+    return complain("run",
+                    invalid("--folder, --host, --ports and --release-ports are of this machine; "
+                            "leave them out with --on ",
+                            flags.where));
   const Result<JobSpec> job = job_of(flags.job, extras, command);
   if (!job.ok()) return complain("run", job.status());
   PlaceFlags place = flags.submitted.place;
@@ -110,7 +134,8 @@ int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
 
 int run(const RunFlags& flags, const std::vector<std::string>& extras,
         const std::vector<std::string>& command) {
-  if (is_place(flags.where)) return run_in_place(flags, extras, command);
+  // "local" is here, before the user's eyes; `millrace submit --on local` leaves it alone.
+  if (flags.where != "local" && is_place(flags.where)) return run_in_place(flags, extras, command);
   Result<JobSpec> job = local_job_of(flags, extras, command);
   if (!job.ok()) return complain("run", job.status());
   Result<std::optional<Reach>> reach = reach_of(flags, *job);
@@ -122,8 +147,10 @@ int run(const RunFlags& flags, const std::vector<std::string>& extras,
     std::cout << *plan;
     return kDone;
   }
+  if (*reach && !flags.folder.empty()) keep_within_allocation(*job);
   const auto random = make_random();
   Result<JobReport> report = run_locally(*job, {.log_directory = flags.log_directory,
+                                                .folder = flags.folder,
                                                 .reach = *reach ? &**reach : nullptr,
                                                 .token = new_token(),
                                                 .clock = Clock::real(),
@@ -141,8 +168,11 @@ void add_run(CLI::App& app, Invocation& invocation) {
   add_job_flags(*verb, flags->job);
   verb->add_option("--log-dir", flags->log_directory, "Also write DIR/map_0.log and so on")
       ->type_name("DIR");
+  verb->add_option("--folder", flags->folder,
+                   "Keep the job's journal and logs there and show no lines, as submit has it done")
+      ->type_name("DIR");
   verb->add_option("--on", flags->where,
-                   "Where the tasks run: local, srun in an allocation of Slurm, or k8s")
+                   "Where the tasks run: local, srun in an allocation of Slurm, k8s, or slurm")
       ->type_name("PLACE")
       ->capture_default_str();
   verb->add_option("--host", flags->host,

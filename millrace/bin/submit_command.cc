@@ -12,11 +12,13 @@ namespace millrace {
 namespace {
 
 constexpr const char* kSubmitFooter =
-    R"(Gives a job to a cluster's manager and ends; the job goes on. Its name is printed. When it can't be
-submitted, nothing of it is left there. `millrace explain --on k8s` shows what would be submitted.
+    R"(Gives a job to a cluster's manager and ends; the job goes on. Its name is printed. When it can't be submitted, nothing of it is left there. `millrace explain
+--on k8s` and `--on slurm` show what would be submitted. Jobs on Slurm are kept
+below $MILLRACE_JOBS (~/.local/state/millrace); all machines have to see that folder.
 
 Examples:
   millrace submit word_count.yaml --on k8s
+  millrace submit word_count.yaml --on slurm
   millrace submit --on k8s --image words:1 --job files=1 --job map=4 --until map -- word_count
   millrace logs word-count --on k8s --follow
 

@@ -9,7 +9,9 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <tuple>
 
+#include "millrace/launch/growing_file.h"
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/local_console.h"
 #include "millrace/launch/local_signals.h"
@@ -23,6 +25,8 @@ using std::chrono::seconds;
 
 constexpr milliseconds kWhilePending{500};
 constexpr milliseconds kWhileRunning{1000};
+// Between two looks at files that grow.
+constexpr milliseconds kWhileGrowing{100};
 // A place that does not answer may do so again.
 constexpr Clock::Duration kSilence = std::chrono::minutes(2);
 // What is left of a decided job is expected to end by itself in its grace and this.
@@ -38,11 +42,14 @@ struct Output {
   size_t task;
   TaskSight sight;
   std::optional<RunningCommand> command = std::nullopt;
+  std::optional<GrowingFile> source = std::nullopt;  // instead of a command
   std::unique_ptr<std::ofstream> file = nullptr;
   size_t shown = 0;    // lines, in all tries
   size_t to_skip = 0;  // of this try, which begins at the beginning
   int tries = 0;
   bool is_over = false;
+
+  bool is_open() const { return command || source; }
 };
 
 class Follower {
@@ -157,9 +164,9 @@ class Follower {
   void add(const TaskSight& task) {
     if (!is_shown(task)) return;
     const auto named = std::ranges::find(sight_.tasks, task.name, &TaskSight::name);
-    auto [entry, is_new] = outputs_.try_emplace(
-        task.handle,
-        Output{.task = static_cast<size_t>(named - sight_.tasks.begin()), .sight = task});
+    const auto number = static_cast<size_t>(named - sight_.tasks.begin());
+    auto [entry, is_new] = outputs_.try_emplace({number, task.attempt, task.handle},
+                                                Output{.task = number, .sight = task});
     entry->second.sight = task;
   }
 
@@ -169,10 +176,10 @@ class Follower {
     size_t open = static_cast<size_t>(std::ranges::count_if(
         outputs_, [](const auto& entry) { return entry.second.command.has_value(); }));
     for (auto& [handle, output] : outputs_) {
-      if (output.is_over || output.command) continue;
+      if (output.is_over || output.is_open()) continue;
       if (open >= kMostOutputs || clock_.now() < next_try_) break;
       MR_TRY(start(output));
-      ++open;
+      if (output.command) ++open;
     }
     return {};
   }
@@ -191,12 +198,42 @@ class Follower {
     }
     const auto follow =
         options_.how == FollowOptions::How::once ? JobPlace::Follow::no : JobPlace::Follow::yes;
-    MR_ASSIGN(RunningCommand command,
-              RunningCommand::start(place_.output_command(output.sight, follow)));
+    const AttemptOutput told = place_.output_of(output.sight, follow);
+    if (!told.file.empty()) {
+      output.source.emplace(told.file);
+      return {};
+    }
+    MR_ASSIGN(RunningCommand command, RunningCommand::start(told.command));
     output.command.emplace(std::move(command));
     output.to_skip = output.shown;
     ++output.tries;
     return {};
+  }
+
+  void show(Output& output, std::string_view line) {
+    ++output.shown;
+    console_.line(output.task, Stream::out, line);
+    if (output.file != nullptr) *output.file << line << std::endl;
+  }
+
+  void read_file(Output& output) {
+    // A job that has ended before the file was looked at writes no more.
+    const bool has_ended = options_.how == FollowOptions::How::once ||
+                           sight_.stage == JobStage::ended || is_earlier(output);
+    const Result<bool> more =
+        output.source->read(has_ended, [&](std::string_view line) { show(output, line); });
+    has_more_ = has_more_ || (more.ok() && *more);
+    output.is_over = has_ended && !(more.ok() && *more);
+    if (!output.is_over) return;
+    if (!more.ok())
+      console_.note(
+          str_cat("what ", output.sight.name, " wrote can't be had: ", more.status().message()));
+    output.source.reset();
+  }
+
+  bool is_earlier(const Output& output) const {
+    return std::ranges::find(sight_.earlier, output.sight.handle, &TaskSight::handle) !=
+           sight_.earlier.end();
   }
 
   void read(Output& output) {
@@ -205,10 +242,8 @@ class Follower {
         --output.to_skip;
         return;
       }
-      ++output.shown;
       output.tries = 0;  // a place that hangs up now and then has told something new
-      console_.line(output.task, Stream::out, line);
-      if (output.file != nullptr) *output.file << line << std::endl;
+      show(output, line);
     });
     if (goes_on) return;
     const int code = output.command->wait();
@@ -229,9 +264,16 @@ class Follower {
     std::vector<pollfd> events = {{signals_.descriptor(), POLLIN, 0}};
     for (const auto& [handle, output] : outputs_)
       if (output.command) events.push_back({output.command->descriptor(), POLLIN, 0});
+    const bool grows = std::ranges::any_of(
+        outputs_, [](const auto& entry) { return entry.second.source.has_value(); });
+    if (grows)
+      until = std::min(until, clock_.now() + (has_more_ ? milliseconds(0) : kWhileGrowing));
+    has_more_ = false;
     poll(events.data(), events.size(), poll_milliseconds(until, clock_.now()));
-    for (auto& [handle, output] : outputs_)
+    for (auto& [handle, output] : outputs_) {
       if (output.command) read(output);
+      if (output.source) read_file(output);
+    }
   }
 
   // --- the end ---
@@ -276,13 +318,15 @@ class Follower {
   bool is_silent_ = false;
   JobSight sight_;
   Console console_;
-  std::map<std::string, Output> outputs_;  // by the attempt's handle
+  // By task, attempt, and what the place calls that.
+  std::map<std::tuple<size_t, int, std::string>, Output> outputs_;
   Clock::Time next_look_ = {};
   Clock::Time next_try_ = {};
   std::optional<Clock::Time> stuck_since_;
   std::optional<Clock::Time> decided_;
   std::optional<Clock::Time> ended_;
   bool rest_is_ended_ = false;
+  bool has_more_ = false;  // of a file that was read a part of
 };
 
 }  // namespace

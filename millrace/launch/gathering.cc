@@ -1,5 +1,8 @@
 #include "millrace/launch/gathering.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "millrace/cluster/task_record.h"
 
 namespace millrace {
@@ -55,8 +58,13 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   place.address = arrival.address;
   by_connection_[from] = known->second;
   ++num_there_;
-  if (complete()) return start_all();
-  return {Tell{from, to_line(ArrivalAnswer(missing(kMostNamed)))}};
+  std::vector<Action> actions = {Came{known->second, place.address}};
+  if (complete()) {
+    std::ranges::move(start_all(), std::back_inserter(actions));
+  } else {
+    actions.push_back(Tell{from, to_line(ArrivalAnswer(missing(kMostNamed)))});
+  }
+  return actions;
 }
 
 std::vector<Gathering::Action> Gathering::start_all() {
@@ -80,14 +88,16 @@ std::vector<Gathering::Action> Gathering::start_all() {
 std::vector<Gathering::Action> Gathering::left(Connection who) {
   auto found = by_connection_.find(who);
   if (found == by_connection_.end()) return {};
-  Place& place = places_[found->second];
+  const size_t task = found->second;
+  Place& place = places_[task];
   place.connection = -1;
   by_connection_.erase(found);
   // Later its end is told by its process: the others have its address.
   if (started_) return {};
   --num_there_;
   place.address.clear();
-  return {Note{str_cat(short_name(place.task), " went away before all were there")}};
+  return {Came{task, ""},
+          Note{str_cat(short_name(place.task), " went away before all were there")}};
 }
 
 std::vector<Gathering::Action> Gathering::remind() const {

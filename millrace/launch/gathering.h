@@ -41,11 +41,16 @@ class Gathering {
     size_t task;
     std::string line;
   };
+  // The task has come, and serves there; empty: it has gone away again, before all were there.
+  struct Came {
+    size_t task;
+    std::string address;
+  };
   // For people.
   struct Note {
     std::string text;
   };
-  using Action = std::variant<Tell, HangUp, Recorded, Note>;
+  using Action = std::variant<Tell, HangUp, Recorded, Came, Note>;
 
   // The job passes check().
   Gathering(const JobSpec& job, std::string token);

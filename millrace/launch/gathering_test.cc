@@ -25,6 +25,8 @@ std::vector<std::string> shown(const std::vector<Gathering::Action>& actions) {
       lines.push_back(str_cat("hang up ", it->who));
     if (const auto* it = std::get_if<Gathering::Recorded>(&action))
       lines.push_back(str_cat("record ", it->task, " ", it->line));
+    if (const auto* it = std::get_if<Gathering::Came>(&action))
+      lines.push_back(str_cat("came ", it->task, " ", it->address));
     if (const auto* it = std::get_if<Gathering::Note>(&action)) lines.push_back("note " + it->text);
   }
   return lines;
@@ -35,14 +37,14 @@ using Lines = std::vector<std::string>;
 TEST_CASE("all tasks learn where all are when the last one has come") {
   Gathering gathering(training(), "t");
   CHECK(shown(gathering.said(7, arrival({"map", 0, 1}, "b:2"))) ==
-        Lines{R"(tell 7 {"waiting_for":["files:0","map:0"],"more":0})"});
+        Lines{"came 2 b:2", R"(tell 7 {"waiting_for":["files:0","map:0"],"more":0})"});
   CHECK(shown(gathering.said(8, arrival({"files", 0, 0}, "a:1"))) ==
-        Lines{R"(tell 8 {"waiting_for":["map:0"],"more":0})"});
+        Lines{"came 0 a:1", R"(tell 8 {"waiting_for":["map:0"],"more":0})"});
   CHECK(!gathering.complete());
   CHECK(shown(gathering.remind()).size() == 2);
   const std::string cluster = R"({"cluster":{"files":["a:1"],"map":["c:3","b:2"]},"environment":)";
   CHECK(shown(gathering.said(9, arrival({"map", 0, 0}, "c:3"))) ==
-        Lines{"tell 8 " + cluster + "{}}", "tell 9 " + cluster + R"({"A":"b"}})",
+        Lines{"came 1 c:3", "tell 8 " + cluster + "{}}", "tell 9 " + cluster + R"({"A":"b"}})",
               "tell 7 " + cluster + R"({"A":"b"}})", "note all 3 tasks are there"});
   CHECK(gathering.complete());
   CHECK(gathering.remind().empty());
@@ -59,9 +61,9 @@ TEST_CASE("after the start, what a task says is its record") {
 TEST_CASE("who goes away before the start is missing again, and may come again") {
   Gathering gathering(training(), "t");
   (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
-  CHECK(shown(gathering.left(1)) == Lines{"note map:0 went away before all were there"});
+  CHECK(shown(gathering.left(1)) == Lines{"came 1 ", "note map:0 went away before all were there"});
   CHECK(gathering.missing(9).tasks == Lines{"files:0", "map:0", "map:1"});
-  CHECK(shown(gathering.said(2, arrival({"map", 0, 0}, "a:2"))).size() == 1);
+  CHECK(shown(gathering.said(2, arrival({"map", 0, 0}, "a:2"))).size() == 2);
 }
 
 TEST_CASE("strangers, doubles and nonsense are refused and hung up on") {

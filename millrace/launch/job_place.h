@@ -20,6 +20,12 @@ inline bool may_pass(const Status& status) {
   return status.code() == Code::unavailable || status.code() == Code::deadline_exceeded;
 }
 
+// Where what an attempt has written is had from: a command's output, or a file that grows.
+struct AttemptOutput {
+  std::vector<std::string> command = {};
+  std::string file = {};  // not empty: this, and no command
+};
+
 class JobPlace {
  public:
   virtual ~JobPlace() = default;
@@ -41,10 +47,9 @@ class JobPlace {
   // Ends the tasks that are left of a job whose end is decided, and keeps the job.
   virtual Status end_rest(const std::string& name) = 0;
 
-  // The command whose output is what the attempt has written so far or, if it follows, until it
-  // ends.
+  // What the attempt has written so far; a command that follows goes on until it ends.
   enum class Follow { no, yes };
-  virtual std::vector<std::string> output_command(const TaskSight& task, Follow follow) = 0;
+  virtual AttemptOutput output_of(const TaskSight& task, Follow follow) = 0;
 };
 
 }  // namespace millrace

@@ -25,6 +25,11 @@ TaskAttempts::TaskAttempts(size_t index, const TaskPlan& plan, std::optional<Hel
       port_(std::move(port)),
       output_(std::in_place, index, console) {}
 
+void TaskAttempts::hear(const std::function<bool(std::string_view, ExitFacts&)>& hear) {
+  if (hear)
+    output_->set_foreign([this, hear](std::string_view line) { return hear(line, heard_); });
+}
+
 Status TaskAttempts::keep_logs(const std::string& directory) {
   log_directory_ = directory;
   return output_->open_log(log_path());
@@ -109,7 +114,9 @@ std::optional<ProcessEnd> TaskAttempts::take_end() {
 
 ExitFacts TaskAttempts::facts_of(const ProcessEnd& end) const {
   const ErrorLines& errors = output_->errors();
-  ExitFacts facts{.start_error = end.start_error,
+  ExitFacts facts{.start_error = end.start_error.empty() ? heard_.start_error : end.start_error,
+                  .taken_away = heard_.taken_away,
+                  .out_of_memory_kill = heard_.out_of_memory_kill,
                   .lost = end.lost,
                   .first_error_line = errors.first(),
                   .last_error_line = errors.last(),
@@ -117,6 +124,8 @@ ExitFacts TaskAttempts::facts_of(const ProcessEnd& end) const {
                   .told = records_.end()};
   if (WIFSIGNALED(end.wait_status)) facts.signal = WTERMSIG(end.wait_status);
   if (WIFEXITED(end.wait_status)) facts.code = WEXITSTATUS(end.wait_status);
+  // However the one who reached out puts it.
+  if (facts.out_of_memory_kill && facts.code.value_or(0) != 0) facts.code = 128 + SIGKILL;
   return facts;
 }
 

@@ -7,8 +7,10 @@
 
 #include <poll.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/base/clock.h"
@@ -30,6 +32,9 @@ class TaskAttempts {
   enum class Allowed : uint8_t { one, several };
   TaskAttempts(size_t index, const TaskPlan& plan, std::optional<HeldPort> port, Allowed allowed,
                Console& console);
+
+  // Of one that is reached out for (reach.h), before it starts; `hear` stays to the end.
+  void hear(const std::function<bool(std::string_view, ExitFacts&)>& hear);
 
   // Keeps what the attempts write: <directory>/map_1.log, map_1.2.log, ... Errors: UNAVAILABLE with
   // what the system says, for the first; others are told on the console.
@@ -82,6 +87,7 @@ class TaskAttempts {
   std::optional<Clock::Time> restart_asked_;
   std::optional<TaskOutput> output_;  // of the last attempt, as are the following
   TaskRecords records_;
+  ExitFacts heard_;
   std::optional<TaskProcess> process_;
 };
 

@@ -36,6 +36,7 @@ std::string prefix(std::string_view name, size_t width, std::string_view colour)
 
 Console::Console(const std::vector<std::string>& names, const Options& options)
     : signals_(options.signals),
+      lines_(options.lines),
       same_place_(same_place(options.out, options.err)),
       err_is_terminal_(isatty(options.err) == 1),
       out_{.number = options.out},
@@ -58,7 +59,7 @@ void Console::append(Output& output, const std::string& prefix, std::string_view
 }
 
 void Console::line(size_t task, Stream stream, std::string_view text) {
-  append(of(stream), prefixes_.at(task), text);
+  if (lines_ == Options::Lines::shown) append(of(stream), prefixes_.at(task), text);
 }
 
 void Console::note(std::string_view text) { append(of(Stream::err), prefixes_.back(), text); }

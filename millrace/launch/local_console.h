@@ -11,6 +11,7 @@
 // up), until a signal is pending: then it gives up what it could not write. Single-threaded.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ class Console {
     int err = 2;
     int signals = -1;  // readable when a signal is pending
     bool colours = false;
+    // Hidden: lines of tasks are shown by somebody else, from where they are kept.
+    enum class Lines : uint8_t { shown, hidden };
+    Lines lines = Lines::shown;
   };
 
   Console(const std::vector<std::string>& names, const Options& options);
@@ -57,6 +61,7 @@ class Console {
   void write(Output& output);
 
   const int signals_;
+  const Options::Lines lines_;
   const bool same_place_;
   const bool err_is_terminal_;
   std::vector<std::string> prefixes_;  // of the tasks, then the launcher's

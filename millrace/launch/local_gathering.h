@@ -28,7 +28,8 @@ class LocalGathering {
   int port() const { return port_; }
   void add_descriptors(std::vector<pollfd>& events) const;
 
-  // What tasks have told since, for whoever supervises: only Recorded and Note.
+  // What tasks have told since, for whoever supervises: only Recorded, Came
+  // and Note.
   std::vector<Gathering::Action> turn(Clock::Time now);
 
   bool complete() const { return gathering_.complete(); }

@@ -47,6 +47,8 @@ void TaskOutput::take(std::string_view bytes, Stream stream) {
 
 LineSplitter::Sink TaskOutput::sink(Stream stream) {
   return [this, stream](std::string_view line) {
+    if (stream == Stream::err && is_foreign_ && is_foreign_(line))
+      return console_->line(task_, stream, line);
     errors_.note(stream, line);
     if (auto task = waited_for(line)) waiting_ = std::move(task);
     console_->line(task_, stream, line);

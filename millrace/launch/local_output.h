@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,12 @@ namespace millrace {
 class TaskOutput {
  public:
   TaskOutput(size_t task, Console& console) : task_(task), console_(&console) {}
+
+  // Lines of standard error that `is_foreign` says yes to are shown and kept like the others, but
+  // tell nothing of the task.
+  void set_foreign(std::function<bool(std::string_view line)> is_foreign) {
+    is_foreign_ = std::move(is_foreign);
+  }
 
   // Errors: UNAVAILABLE with what the system says.
   Status open_log(const std::string& path);
@@ -46,6 +53,7 @@ class TaskOutput {
   Console* const console_;
   LineSplitter out_;
   LineSplitter err_;
+  std::function<bool(std::string_view line)> is_foreign_;
   ErrorLines errors_;
   std::optional<std::string> waiting_;
   Descriptor log_;

@@ -15,10 +15,13 @@
 #include <vector>
 
 #include "millrace/cluster/host_port.h"
+#include "millrace/launch/job_folder.h"
+#include "millrace/launch/journal.h"
 #include "millrace/launch/local_attempts.h"
 #include "millrace/launch/local_console.h"
 #include "millrace/launch/local_descendants.h"
 #include "millrace/launch/local_gathering.h"
+#include "millrace/launch/local_journal.h"
 #include "millrace/launch/local_oom.h"
 #include "millrace/launch/local_ports.h"
 #include "millrace/launch/local_signals.h"
@@ -29,6 +32,7 @@
 namespace millrace {
 namespace {
 
+using Lines = Console::Options::Lines;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -99,20 +103,12 @@ std::vector<size_t> roles_of_tasks(const JobSpec& job) {
   return roles;
 }
 
-std::vector<SupervisedTask> supervised(const JobSpec& job, const LaunchPlan& plan) {
-  std::vector<SupervisedTask> tasks;
-  for (size_t role : roles_of_tasks(job)) {
-    const TaskPlan& task = plan.tasks[tasks.size()];
-    tasks.push_back({.name = task.name, .decides = task.decides, .role = role});
-  }
-  return tasks;
-}
-
-std::vector<RoleRules> rules_of(const JobSpec& job) {
-  std::vector<RoleRules> rules;
-  for (const RoleSpec& role : job.roles)
-    rules.push_back({.restart = role.restart, .may_lose = role.may_lose.of(role.count)});
-  return rules;
+JournalStart journal_start(const JobSpec& job, const LocalRunOptions& options) {
+  return {.at = options.clock.now(),
+          .wall_micros = options.clock.wall_micros(),
+          .seed = options.random.next(),
+          .late = options.reach != nullptr,
+          .time_limit = job.time_limit};
 }
 
 class LocalRun {
@@ -124,10 +120,14 @@ class LocalRun {
         plan_(std::move(plan)),
         clock_(options.clock),
         gathering_(std::move(gathering)),
-        start_(clock_.now()),
-        console_(task_names(plan_), {.signals = signals_.descriptor(), .colours = wants_colours()}),
-        supervision_(supervised(job, plan_), rules_of(job),
-                     {.grace = job.grace, .time_limit = job.time_limit}, start_, options.random) {
+        began_(journal_start(job, options)),
+        start_(began_.at),
+        console_(task_names(plan_),
+                 {.signals = signals_.descriptor(),
+                  .colours = wants_colours(),
+                  .lines = options.folder.empty() ? Lines::shown : Lines::hidden}),
+        random_(began_.seed),
+        supervision_(supervision_of(job, began_, random_)) {
     tasks_.reserve(plan_.tasks.size());
     for (size_t role : roles_of_tasks(job)) {
       const size_t i = tasks_.size();
@@ -137,6 +137,7 @@ class LocalRun {
       tasks_.emplace_back(i, plan_.tasks[i], std::move(port),
                           restarts ? TaskAttempts::Allowed::several : TaskAttempts::Allowed::one,
                           console_);
+      if (options.reach != nullptr) tasks_.back().hear(options.reach->hear);
     }
   }
 
@@ -150,12 +151,24 @@ class LocalRun {
     return {};
   }
 
+  Status open_journal(const std::string& folder) {
+    if (folder.empty()) return {};
+    const auto readers =
+        began_.late ? LocalJournal::Readers::elsewhere : LocalJournal::Readers::here;
+    MR_ASSIGN(LocalJournal journal, LocalJournal::create(journal_in(folder), readers));
+    journal.add(began_);
+    journal_.emplace(std::move(journal));
+    return journal_->flush();
+  }
+
   JobReport run() {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     start_tasks();
     while (!supervision_.finished()) turn(supervision_.wake_at());
     wind_down();
     JobReport report = supervision_.report();
+    note(JournalEntry{clock_.now(), LaunchOver{}});
+    write_journal();
     console_.set_progress("");
     console_.text(render(report));
     console_.flush();
@@ -169,6 +182,7 @@ class LocalRun {
       start_task(i);
       heed_signals();
     }
+    write_journal();
   }
 
   void start_task(size_t index) {
@@ -214,6 +228,7 @@ class LocalRun {
     if (console_.is_deserted() && !supervision_.stopping())
       tell(Interrupted{"its output, which nobody reads any more"});
     tell(TimePassed{});
+    write_journal();
     show_progress();
     console_.flush();
   }
@@ -235,6 +250,8 @@ class LocalRun {
     for (const Gathering::Action& action : gathering_->turn(clock_.now())) {
       if (const auto* it = std::get_if<Gathering::Recorded>(&action))
         tasks_[it->task].take_record(it->line);
+      if (const auto* it = std::get_if<Gathering::Came>(&action))
+        note(JournalEntry{clock_.now(), TaskCame{it->task, it->address}});
       if (const auto* it = std::get_if<Gathering::Note>(&action)) console_.note(it->text);
     }
   }
@@ -281,8 +298,25 @@ class LocalRun {
     }
   }
 
+  void note(const JournalEntry& entry) {
+    if (journal_) journal_->add(entry);
+  }
+
+  void write_journal() {
+    if (!journal_) return;
+    if (const Status written = journal_->flush(); !written.ok()) console_.note(written.message());
+  }
+
+  // What changes nothing, and comes again and again.
+  static bool is_idle(const SupervisionEvent& event) {
+    return std::holds_alternative<TimePassed>(event) || std::holds_alternative<TaskWaits>(event);
+  }
+
   void tell(const SupervisionEvent& event) {
-    for (const SupervisionAction& action : supervision_.on(event, clock_.now())) {
+    const Clock::Time now = clock_.now();
+    const std::vector<SupervisionAction> actions = supervision_.on(event, now);
+    if (!actions.empty() || !is_idle(event)) note({now, event});
+    for (const SupervisionAction& action : actions) {
       if (const auto* it = std::get_if<Terminate>(&action)) tasks_[it->task].terminate();
       if (const auto* it = std::get_if<Kill>(&action)) tasks_[it->task].kill();
       if (const auto* it = std::get_if<Restart>(&action))
@@ -298,7 +332,7 @@ class LocalRun {
         resting_text(), duration_text(duration_cast<milliseconds>(now - start_)), missing_text());
     if (console_.shows_progress()) {
       console_.set_progress(str_cat("millrace: ", text));
-    } else if (now >= next_progress_) {
+    } else if (now >= next_progress_ && !journal_) {
       console_.note(text);
     }
     while (next_progress_ <= now) next_progress_ += progress_interval();
@@ -359,10 +393,13 @@ class LocalRun {
   const LaunchPlan plan_;
   const Clock& clock_;
   std::optional<LocalGathering> gathering_;
+  const JournalStart began_;
   const Clock::Time start_;
   SignalWatch signals_;
   Console console_;
+  SeededRandom random_;
   Supervision supervision_;
+  std::optional<LocalJournal> journal_;
   std::vector<TaskAttempts> tasks_;
   std::vector<pollfd> events_;
   Clock::Time next_progress_ = start_ + progress_interval();
@@ -371,6 +408,11 @@ class LocalRun {
   int64_t known_memory_kills_ = count_out_of_memory_kills();
   bool interrupted_ = false;
 };
+
+std::string log_directory_of(const LocalRunOptions& options) {
+  if (!options.log_directory.empty() || options.folder.empty()) return options.log_directory;
+  return logs_in(options.folder);
+}
 
 struct Prepared {
   LaunchPlan plan;
@@ -404,7 +446,8 @@ Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options
             options.reach == nullptr ? prepare_here(job) : prepare_elsewhere(job, options));
   LocalRun run(job, options, std::move(prepared.plan), std::move(prepared.ports),
                std::move(prepared.gathering));
-  MR_TRY(run.open_logs(options.log_directory));
+  MR_TRY(run.open_logs(log_directory_of(options)));
+  MR_TRY(run.open_journal(options.folder));
   return run.run();
 }
 

@@ -21,13 +21,16 @@ struct LocalRunOptions {
   // Where each task's output goes as well, with all its bytes: <directory>/map_1.log. Lines of
   // standard output and error stay apart. Made if it is missing. Empty: nowhere.
   std::string log_directory = {};
+  // The job is kept there for others to look at (job_folder.h): its journal, and its logs unless
+  // they go elsewhere; lines of tasks are not shown then. Empty: nowhere.
+  std::string folder = {};
   // Where the tasks run, if it is elsewhere, and what keeps strangers from joining them. The
   // processes of this machine are then those that reach out.
   const Reach* reach = nullptr;
   std::string token = {};
   // By which the job's limits and graces are kept; poll() waits by the machine's.
   const Clock& clock;
-  Random& random;  // for the pauses before restarts
+  Random& random;  // for the pauses before restarts, each run's its own
 };
 
 // Shows the tasks' lines on standard output and error, and what it does itself on standard error.

@@ -7,8 +7,10 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "millrace/launch/exit_reason.h"
 #include "millrace/launch/job.h"
 #include "millrace/launch/plan.h"
 
@@ -25,6 +27,9 @@ struct Reach {
   std::function<std::vector<std::string>(const RoleSpec& role, size_t number,
                                          const std::vector<std::string>& command)>
       command_at = {};
+  // Whether a line of a task's standard error is none of the task's, but of what reached out for
+  // it; adds to the facts of the task's end what that tells of it. Not set: all lines are tasks'.
+  std::function<bool(std::string_view line, ExitFacts& facts)> hear = {};
 };
 
 // Who gets what when addresses are late: the tasks of plan_launch() without addresses, environment

@@ -113,6 +113,7 @@ class Supervision {
   bool finished() const { return finished_; }
   size_t num_running() const;
   size_t num_resting() const;  // in the pause before a restart
+  bool is_resting(size_t task) const { return tasks_.at(task).phase == Phase::resting; }
   size_t num_ended() const;
   JobReport report() const;
 

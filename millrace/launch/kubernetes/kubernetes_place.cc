@@ -218,10 +218,10 @@ Status KubernetesPlace::end_rest(const std::string& name) {
   return ask(words, "", Tries::several).status();
 }
 
-std::vector<std::string> KubernetesPlace::output_command(const TaskSight& task, Follow follow) {
+AttemptOutput KubernetesPlace::output_of(const TaskSight& task, Follow follow) {
   std::vector<std::string> words = {"logs", task.handle, "--container=task"};
   if (follow == Follow::yes) words.push_back("--follow");
-  return kubectl(words);
+  return {.command = kubectl(words)};
 }
 
 }  // namespace millrace

@@ -34,7 +34,7 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<JobSight>> list() override;
   Status remove(const std::string& name) override;
   Status end_rest(const std::string& name) override;
-  std::vector<std::string> output_command(const TaskSight& task, Follow follow) override;
+  AttemptOutput output_of(const TaskSight& task, Follow follow) override;
 
  private:
   enum class Tries { one, several };

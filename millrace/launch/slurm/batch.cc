@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/launch/job_file.h"
+#include "millrace/launch/job_folder.h"
 #include "millrace/launch/slurm/srun.h"
 
 namespace millrace {
@@ -14,7 +15,8 @@ using std::chrono::seconds;
 
 // Before the signal's time, as sbatch's manual has it: so coarse is Slurm's clock.
 constexpr seconds kSignalComesEarly{60};
-constexpr const char* kNoWord = " \t\n\v\f\r\"'";  // ends a directive's word
+constexpr const char* kNoWord = " \t\n\v\f\r\"'";       // ends a directive's word
+constexpr const char* kNoPath = " \t\n\v\f\r\"'%\\,#";  // or stands for something else in one
 
 // No line of a job file is this: its lines begin with keys, blanks or dashes.
 constexpr std::string_view kEnd = "END_OF_JOB";
@@ -32,6 +34,8 @@ void append_directive(std::string& text, std::string_view directive) {
 
 // Of the machines of one component.
 void append_component(std::string& text, const JobSpec& job, const RoleSpec& role, int tasks) {
+  append_directive(text, "--no-requeue");
+  append_directive(text, "--no-kill");
   if (!job.queue.empty()) append_directive(text, str_cat("--partition=", job.queue));
   append_directive(text, str_cat("--ntasks=", tasks));
   for (const std::string& words : slurm_resources(role.resources)) append_directive(text, words);
@@ -64,13 +68,29 @@ Status check_for_slurm(const JobSpec& job) {
   return {};
 }
 
+Status check_folder(const std::string& folder) {
+  if (folder.find_first_of(kNoPath) == std::string::npos) return {};
+  return invalid(
+      "the folder of the job, '", folder,
+      "': sbatch takes no blanks, quotes, commas, '#', '%' or '\\' in it; choose another "
+      "with MILLRACE_JOBS");
+}
+
 }  // namespace
 
-Result<std::string> slurm_batch_script(const JobSpec& job) {
+Result<std::string> slurm_batch_script(const JobSpec& job) { return slurm_batch_script(job, ""); }
+
+Result<std::string> slurm_batch_script(const JobSpec& job, const std::string& folder) {
   MR_TRY(check_for_slurm(job));
+  MR_TRY(check_folder(folder));
   std::string text = "#!/bin/bash\n";
   append_directive(text, str_cat("--job-name=", job.name));
-  append_directive(text, str_cat("--output=", job.name, "-%j.log"));
+  if (folder.empty()) {
+    append_directive(text, str_cat("--output=", job.name, "-%j.log"));
+  } else {
+    append_directive(text, str_cat("--output=", launcher_log_in(folder)));
+    append_directive(text, str_cat("--comment=", folder));
+  }
   // What Slurm ends, for its time or for somebody with more priority, is asked before. The job's
   // own limit comes before either.
   const seconds notice = ceil<seconds>(job.grace) + seconds(5);
@@ -89,8 +109,9 @@ Result<std::string> slurm_batch_script(const JobSpec& job) {
       append_component(text, job, job.roles[i], job.roles[i].count);
     }
   }
-  str_append(&text, "\nexec millrace run --on srun /dev/stdin <<'", kEnd, "'\n", to_job_file(job),
-             kEnd, "\n");
+  const std::string kept = folder.empty() ? "" : str_cat("--folder ", folder, " ");
+  str_append(&text, "\nexec millrace run --on srun ", kept, "/dev/stdin <<'", kEnd, "'\n",
+             to_job_file(job), kEnd, "\n");
   return text;
 }
 

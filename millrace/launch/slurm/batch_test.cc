@@ -28,6 +28,8 @@ TEST_CASE("roles that ask for the same share one allocation, and the script hold
         "#SBATCH --output=words-%j.log\n"
         "#SBATCH --time=3\n"
         "#SBATCH --signal=B:TERM@10\n"
+        "#SBATCH --no-requeue\n"
+        "#SBATCH --no-kill\n"
         "#SBATCH --partition=short\n"
         "#SBATCH --ntasks=3\n"
         "#SBATCH --cpus-per-task=1\n");
@@ -42,7 +44,8 @@ TEST_CASE("roles that ask for different machines get a component each, and reach
   job.roles[1].nodes = {{"disk", "ssd"}, {"fast", ""}};
   const std::string script = slurm_batch_script(job).value();
   CHECK(script.find("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=1\n#SBATCH hetjob\n"
-                    "#SBATCH --partition=short\n#SBATCH --ntasks=2\n#SBATCH --cpus-per-task=2\n"
+                    "#SBATCH --no-requeue\n#SBATCH --no-kill\n#SBATCH --partition=short\n#SBATCH "
+                    "--ntasks=2\n#SBATCH --cpus-per-task=2\n"
                     "#SBATCH --mem-per-cpu=1431M\n#SBATCH --gpus-per-task=1\n"
                     "#SBATCH --constraint=ssd&fast\n") != std::string::npos);
   const LaunchPlan plan = plan_elsewhere(job, srun_reach(job, "n1"), "n1:7000", "secret");
@@ -72,6 +75,17 @@ TEST_CASE("roles that ask for different machines get a component each, and reach
   CHECK(plan.tasks[2].environment ==
         std::vector<EnvironmentEntry>{{"MILLRACE_JOB_TOKEN", "secret"}});
   CHECK(plan.tasks[2].decides);
+}
+
+TEST_CASE("a job that is kept names its folder, in which its launcher works") {
+  const std::string script = slurm_batch_script(counting_words(), "/home/a/jobs/words").value();
+  for (const char* line :
+       {"\n#SBATCH --output=/home/a/jobs/words/launcher.log\n",
+        "\n#SBATCH --comment=/home/a/jobs/words\n",
+        "\nexec millrace run --on srun --folder /home/a/jobs/words /dev/stdin <<"})
+    CHECK(script.find(line) != std::string::npos);
+  for (const char* folder : {"/home/a b", "/home/%j", "/home/a\n#SBATCH --uid=0", "/home/'a"})
+    CHECK(slurm_batch_script(counting_words(), folder).status().code() == Code::invalid_argument);
 }
 
 TEST_CASE("what Slurm can't give is refused") {

@@ -12,6 +12,19 @@ int64_t whole_cores(const Resources& wanted) {
   return std::max<int64_t>(1, std::llround(std::ceil(wanted.cpus)));
 }
 
+// "slurmstepd: ", and on machines with several of them "slurmstepd-n1: "
+bool is_of_stepd(std::string_view line) {
+  constexpr std::string_view kStepd = "slurmstepd";
+  return line.starts_with(kStepd) && line.size() > kStepd.size() &&
+         (line[kStepd.size()] == ':' || line[kStepd.size()] == '-') &&
+         line.find(": ") != std::string_view::npos;
+}
+
+std::string_view word_after(std::string_view line, std::string_view mark) {
+  const size_t begin = line.find(mark) + mark.size();
+  return line.substr(begin, line.find_first_of(" ,:", begin) - begin);
+}
+
 }  // namespace
 
 bool asks_the_same(const JobSpec& job) {
@@ -21,23 +34,44 @@ bool asks_the_same(const JobSpec& job) {
 }
 
 Reach srun_reach(const JobSpec& job, const std::string& known_as) {
-  return {
-      .name = "slurm",
-      .listen_host = "0.0.0.0",
-      .known_as = known_as,
-      .command_at = [&job](const RoleSpec& role, size_t, const std::vector<std::string>& command) {
-        std::vector<std::string> words = {"srun", "--nodes=1", "--ntasks=1", "--exact",
-                                          // The lines are to be seen when they are written.
-                                          "--unbuffered", "--input=none",
-                                          str_cat("--job-name=", role.name)};
-        if (!asks_the_same(job)) {
-          const auto group = std::ranges::find(job.roles, role.name, &RoleSpec::name);
-          words.push_back(str_cat("--het-group=", group - job.roles.begin()));
-        }
-        for (std::string& word : slurm_resources(role.resources)) words.push_back(std::move(word));
-        words.insert(words.end(), command.begin(), command.end());
-        return words;
-      }};
+  return {.name = "slurm",
+          .listen_host = "0.0.0.0",
+          .known_as = known_as,
+          .command_at =
+              [&job](const RoleSpec& role, size_t, const std::vector<std::string>& command) {
+                std::vector<std::string> words = {"srun", "--nodes=1", "--ntasks=1", "--exact",
+                                                  // The lines are to be seen when they are written.
+                                                  "--unbuffered", "--input=none",
+                                                  str_cat("--job-name=", role.name)};
+                if (!asks_the_same(job)) {
+                  const auto group = std::ranges::find(job.roles, role.name, &RoleSpec::name);
+                  words.push_back(str_cat("--het-group=", group - job.roles.begin()));
+                }
+                for (std::string& word : slurm_resources(role.resources))
+                  words.push_back(std::move(word));
+                words.insert(words.end(), command.begin(), command.end());
+                return words;
+              },
+          .hear = hear_srun};
+}
+
+bool hear_srun(std::string_view line, ExitFacts& facts) {
+  if (!line.starts_with("srun: ") && !is_of_stepd(line)) return false;
+  auto has = [&](std::string_view mark) { return line.find(mark) != std::string_view::npos; };
+  // The first thing that is said is the cause of the others.
+  auto take_away = [&](std::string why) {
+    if (facts.taken_away.empty()) facts.taken_away = std::move(why);
+  };
+  if (has("Out Of Memory") || has("oom-kill") || has("OOM Killed")) facts.out_of_memory_kill = true;
+  if (has("Node failure on "))
+    take_away(str_cat("its machine ", word_after(line, "Node failure on "), " is lost"));
+  if (has("DUE TO NODE FAILURE")) take_away("its machine is lost");
+  if (has("DUE TO PREEMPTION")) take_away("preempted: Slurm gave its machine to another job");
+  if (has("DUE TO TIME LIMIT")) take_away("Slurm's time limit");
+  if (has(" CANCELLED AT ") && has("***")) take_away("cancelled: its step was ended by scancel");
+  for (std::string_view mark : {"Unable to create step for job", "Unable to confirm allocation"})
+    if (has(mark) && has("error: ")) facts.start_error = line.substr(line.find("error: ") + 7);
+  return true;
 }
 
 std::vector<std::string> slurm_resources(const Resources& wanted) {

@@ -1,0 +1,63 @@
+// A place where a launcher of ours supervises the job and keeps its journal and its logs in a
+// folder (job_folder.h): Slurm. What the places differ in is how a launcher comes to
+// run, what is said of it, and how it is ended; the rest is here.
+//
+// A job that has ended is kept for its `keep`, and goes when somebody asks for jobs after that.
+// Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/launch/job_folder.h"
+#include "millrace/launch/job_place.h"
+#include "millrace/launch/journal_sight.h"
+
+namespace millrace {
+
+// How launchers come to run in one place, and end there.
+class LauncherHost {
+ public:
+  virtual ~LauncherHost() = default;
+
+  // INVALID_ARGUMENT for a job that the place can't run.
+  virtual Status check(const JobSpec& job) = 0;
+  // Starts the job's launcher, and notes in the submission what it is called there. When it fails,
+  // there is no launcher. Errors for people.
+  virtual Status start(KeptJob& job) = 0;
+  // What is said of the launchers, in the order of the jobs.
+  virtual Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) = 0;
+  // Ends the launcher, and with it all that it runs; OK when it is gone, or was.
+  virtual Status end(const KeptJob& job) = 0;
+};
+
+class FolderPlace final : public JobPlace {
+ public:
+  FolderPlace(JobFolders folders, std::unique_ptr<LauncherHost> host, const Clock& clock)
+      : folders_(std::move(folders)), host_(std::move(host)), clock_(clock) {}
+
+  Status submit(const JobSpec& job) override;
+  Result<JobSight> look(const std::string& name) override;
+  Result<std::vector<JobSight>> list() override;
+  Status remove(const std::string& name) override;
+  // The launcher does.
+  Status end_rest(const std::string&) override { return {}; }
+  AttemptOutput output_of(const TaskSight& task, Follow follow) override;
+
+ private:
+  struct Seen {
+    KeptJob job;
+    KeptSight sight;
+  };
+  KeptSight read(const KeptJob& job) const;
+  Result<std::vector<Seen>> see(std::vector<KeptJob> jobs);
+  bool is_over_kept_time(const Seen& seen) const;
+
+  const JobFolders folders_;
+  const std::unique_ptr<LauncherHost> host_;
+  const Clock& clock_;
+};
+
+}  // namespace millrace

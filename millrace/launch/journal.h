@@ -1,0 +1,74 @@
+// What a launcher saw of its job, and when: what it told its supervision.h, in a file that others
+// read. Whoever feeds the same to a Supervision sees what the launcher saw, and the same sentences;
+// also when the launcher has been killed since (journal_sight.h). One line of JSON per event:
+//
+//   {"millrace_journal":1,"at":81000000,"begun":1767225600000000,"seed":5,"late":true}
+//   {"at":81001000,"started":0}
+//   {"at":83000000,"came":0,"address":"n1:40123"}
+//   {"at":99000000,"ended":[{"task":0,"code":3,"last":"ValueError: bad record"}]}
+//   {"at":99900000,"over":true}
+//
+// Times are nanoseconds of the launcher's clock. A pure format; local_journal.h writes it to a
+// file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/launch/job.h"
+#include "millrace/launch/supervision.h"
+
+namespace millrace {
+
+// With what a launcher began.
+struct JournalStart {
+  Clock::Time at = {};
+  int64_t wall_micros = 0;
+  uint64_t seed = 0;  // of the pauses before restarts
+  bool late = false;  // tasks run elsewhere, and come (TaskCame) before they begin
+  // The job's, or an earlier one of the manager's.
+  std::optional<Clock::Duration> time_limit = {};
+};
+
+// A task that runs elsewhere has told where it is; empty: it has gone away again, before all were
+// there.
+struct TaskCame {
+  size_t task;
+  std::string address;
+};
+// Nothing of the job is left; the last line.
+struct LaunchOver {};
+
+struct JournalEntry {
+  Clock::Time at = {};
+  std::variant<SupervisionEvent, TaskCame, LaunchOver> what = {};
+};
+
+struct Journal {
+  std::optional<JournalStart> start = {};  // not set: the launcher has not begun
+  std::vector<JournalEntry> entries = {};
+
+  bool is_over() const {
+    return !entries.empty() && std::holds_alternative<LaunchOver>(entries.back().what);
+  }
+};
+
+// Each with its line end.
+std::string to_line(const JournalStart& start);
+std::string to_line(const JournalEntry& entry);
+
+// Up to the first line that is not whole or makes no sense: it is being written, or the launcher
+// was killed while it was.
+Journal parse_journal(std::string_view text, size_t num_tasks);
+
+// Of each task of the job, its name, role, and whether it decides; in the order of the job.
+std::vector<SupervisedTask> supervised_tasks(const JobSpec& job);
+// As the launcher has it, and whoever reads its journal. `random` is seeded with the start's seed.
+Supervision supervision_of(const JobSpec& job, const JournalStart& start, Random& random);
+
+}  // namespace millrace

@@ -1,0 +1,219 @@
+#include "millrace/launch/journal_sight.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "millrace/base/random.h"
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+using Stage = LauncherSight::Stage;
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// The machine of "n1:40123".
+std::string host_of(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+std::string log_of(const KeptSight& seen, std::string stem, int attempt) {
+  std::ranges::replace(stem, ':', '_');
+  return str_cat(seen.log_directory, "/", stem, attempt > 1 ? str_cat(".", attempt) : std::string(),
+                 ".log");
+}
+
+// Micros of the wall's clock at a moment of the launcher's.
+int64_t wall_at(const JournalStart& start, Clock::Time at) {
+  return start.wall_micros + duration_cast<microseconds>(at - start.at).count();
+}
+
+class Replay {
+ public:
+  Replay(const JobSpec& job, const KeptSight& seen)
+      : job_(job),
+        seen_(seen),
+        start_(*seen.journal.start),
+        now_(start_.at),
+        random_(start_.seed),
+        supervision_(supervision_of(job, start_, random_)),
+        tasks_(count_tasks_of(job)) {}
+
+  JobSight see() {
+    for (const JournalEntry& entry : seen_.journal.entries) {
+      now_ = std::max(now_, entry.at);
+      if (const auto* event = std::get_if<SupervisionEvent>(&entry.what)) tell(*event);
+      if (const auto* came = std::get_if<TaskCame>(&entry.what))
+        tasks_[came->task].address = came->address;
+    }
+    const bool cut_off = seen_.launcher.stage == Stage::gone && !supervision_.finished();
+    const bool was_decided = supervision_.stopping();
+    if (cut_off) end_what_is_left();
+    JobSight sight{.stage = stage(), .report = supervision_.report()};
+    if (cut_off && !was_decided && !seen_.launcher.cancelled) {
+      sight.report.end = JobEnd::failed;
+      sight.report.cause = why();
+    }
+    if (!supervision_.finished())
+      sight.report.time =
+          milliseconds(std::max<int64_t>(0, (seen_.now_micros - start_.wall_micros) / 1000));
+    add_tasks(sight);
+    return sight;
+  }
+
+ private:
+  enum class Phase : uint8_t { waiting, running, ended };
+  struct Task {
+    Phase phase = Phase::waiting;
+    std::string address = {};
+    bool was_started = false;
+  };
+
+  static size_t count_tasks_of(const JobSpec& job) { return supervised_tasks(job).size(); }
+
+  void tell(const SupervisionEvent& event) {
+    const auto actions = supervision_.on(event, now_);
+    if (const auto* it = std::get_if<TaskStarted>(&event)) {
+      tasks_[it->task].phase = Phase::running;
+      tasks_[it->task].was_started = true;
+    }
+    if (const auto* it = std::get_if<TasksEnded>(&event))
+      for (const TaskEnded& end : it->ends) tasks_[end.task].phase = Phase::ended;
+    for (const SupervisionAction& action : actions)
+      if (const auto* it = std::get_if<Restart>(&action)) tasks_[it->task].phase = Phase::waiting;
+  }
+
+  std::string why() const {
+    return seen_.launcher.why.empty() ? "its launcher was killed" : seen_.launcher.why;
+  }
+
+  // The launcher is gone, and with it all that it ran.
+  void end_what_is_left() {
+    if (seen_.launcher.cancelled) tell(Interrupted{why()});
+    TasksEnded ended;
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      if (tasks_[i].phase != Phase::running) continue;
+      ExitFacts facts{.signal = SIGKILL, .taken_away = why()};
+      // Those that had been told to end did so.
+      if (supervision_.stopping()) facts.signal = SIGTERM;
+      ended.ends.push_back({.task = i, .facts = std::move(facts)});
+    }
+    if (!ended.ends.empty()) tell(ended);
+    if (!supervision_.finished()) tell(Interrupted{why()});
+  }
+
+  bool all_have_come() const {
+    return !start_.late || std::ranges::none_of(tasks_, [](const Task& task) {
+      return task.address.empty() && task.phase != Phase::ended;
+    });
+  }
+
+  JobStage stage() const {
+    if (seen_.journal.is_over() || seen_.launcher.stage == Stage::gone) return JobStage::ended;
+    if (supervision_.stopping() || supervision_.finished()) return JobStage::ending;
+    const bool waits =
+        std::ranges::any_of(tasks_, [](const Task& task) { return task.phase == Phase::waiting; });
+    return waits || supervision_.num_resting() > 0 || !all_have_come() ? JobStage::pending
+                                                                       : JobStage::running;
+  }
+
+  void add_tasks(JobSight& sight) const {
+    const std::vector<SupervisedTask> named = supervised_tasks(job_);
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      const TaskSummary& summary = sight.report.tasks[i];
+      TaskSight task{.name = named[i].name, .where = host_of(tasks_[i].address)};
+      task.attempt = summary.attempt;
+      describe(i, summary, sight.stage, task);
+      // The attempt that is to come has written nothing yet.
+      const int written = tasks_[i].was_started ? task.attempt - (task.handle.empty() ? 1 : 0) : 0;
+      for (int number = 1; number <= written && number < task.attempt; ++number)
+        sight.earlier.push_back({.name = task.name,
+                                 .stage = TaskStage::ended,
+                                 .handle = log_of(seen_, task.name, number),
+                                 .attempt = number});
+      sight.tasks.push_back(std::move(task));
+    }
+  }
+
+  // How far it is, and what it writes to.
+  void describe(size_t number, const TaskSummary& summary, JobStage stage, TaskSight& task) const {
+    const Task& seen = tasks_[number];
+    const bool comes_again = supervision_.is_resting(number) ||
+                             (seen.phase == Phase::waiting && !summary.earlier.empty());
+    if (comes_again && stage != JobStage::ended) {
+      task.text = str_cat("starts again after: ", summary.earlier.back().text);
+    } else {
+      if (seen.was_started) task.handle = log_of(seen_, task.name, task.attempt);
+      if (seen.phase == Phase::ended || stage == JobStage::ended) {
+        task.stage = TaskStage::ended;
+        task.text = seen.was_started ? summary.text : "never started";
+      } else if (seen.phase == Phase::running && all_have_come()) {
+        task.stage = TaskStage::running;
+      } else {
+        task.text = waiting_text(seen);
+      }
+    }
+  }
+
+  std::string waiting_text(const Task& task) const {
+    if (!task.address.empty()) return "the other tasks are not there yet";
+    if (task.phase == Phase::running) return "it is being brought to its machine";
+    return "its launcher has not started it yet";
+  }
+
+  const JobSpec& job_;
+  const KeptSight& seen_;
+  const JournalStart& start_;
+  Clock::Time now_;
+  SeededRandom random_;
+  Supervision supervision_;
+  std::vector<Task> tasks_;
+};
+
+// Before its launcher began to write.
+JobSight sight_without_journal(const JobSpec& job, const KeptSight& seen) {
+  const LauncherSight& launcher = seen.launcher;
+  JobSight sight;
+  const bool is_gone = launcher.stage == Stage::gone;
+  for (const SupervisedTask& named : supervised_tasks(job)) {
+    TaskSight task{.name = named.name};
+    if (is_gone) {
+      task.stage = TaskStage::ended;
+      task.text = "never started";
+    } else if (launcher.stage == Stage::running || launcher.waits.empty()) {
+      task.text = "its launcher is being started";
+    } else {
+      task.text = launcher.waits[std::min(named.role, launcher.waits.size() - 1)];
+      task.is_stuck = launcher.is_stuck;
+    }
+    sight.report.tasks.push_back({.name = named.name, .text = "never started"});
+    sight.tasks.push_back(std::move(task));
+  }
+  if (!is_gone) return sight;
+  sight.stage = JobStage::ended;
+  sight.report.end = launcher.cancelled ? JobEnd::interrupted : JobEnd::failed;
+  sight.report.cause = launcher.why.empty() ? "its launcher ended before it began" : launcher.why;
+  if (!launcher.cancelled && !seen.launcher_words.empty())
+    str_append(&sight.report.cause, ": ", seen.launcher_words);
+  return sight;
+}
+
+}  // namespace
+
+JobSight sight_of(const JobSpec& job, const KeptSight& seen) {
+  JobSight sight = seen.journal.start ? Replay(job, seen).see() : sight_without_journal(job, seen);
+  sight.name = job.name;
+  sight.grace = job.grace;
+  sight.age = milliseconds(std::max<int64_t>(0, (seen.now_micros - seen.submitted_micros) / 1000));
+  return sight;
+}
+
+std::optional<int64_t> ended_at_micros(const KeptSight& seen) {
+  const Journal& journal = seen.journal;
+  if (!journal.is_over() && seen.launcher.stage != Stage::gone) return {};
+  if (!journal.start) return seen.submitted_micros;
+  return wall_at(*journal.start,
+                 journal.entries.empty() ? journal.start->at : journal.entries.back().at);
+}
+
+}  // namespace millrace

@@ -1,0 +1,42 @@
+// A job that a launcher of ours runs somewhere else, as its journal and its manager tell of it: the
+// events go through the state machine that the launcher has, so that who looks an hour later sees
+// the same sentences. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "millrace/launch/job.h"
+#include "millrace/launch/job_sight.h"
+#include "millrace/launch/journal.h"
+
+namespace millrace {
+
+// What the place says of a job's launcher.
+struct LauncherSight {
+  enum class Stage { pending, running, gone };
+  Stage stage = Stage::running;
+  // Pending: what for, of each role in the order of the job, or one for all.
+  std::vector<std::string> waits = {};
+  bool is_stuck = false;  // waiting does not help
+  // Gone: what took it away, if anything did: "n1 failed". Of no interest if it ended by itself.
+  std::string why = {};
+  bool cancelled = false;  // somebody wanted the job to end
+};
+
+// What was seen of one job at one moment.
+struct KeptSight {
+  Journal journal = {};
+  LauncherSight launcher = {};
+  std::string log_directory = {};   // handles of attempts are files in it
+  std::string launcher_words = {};  // the last line that the launcher wrote
+  int64_t submitted_micros = 0;
+  int64_t now_micros = 0;
+};
+
+JobSight sight_of(const JobSpec& job, const KeptSight& seen);
+
+// When the job ended, by the wall's clock; nothing while it has not.
+std::optional<int64_t> ended_at_micros(const KeptSight& seen);
+
+}  // namespace millrace

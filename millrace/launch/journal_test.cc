@@ -1,0 +1,212 @@
+#include "millrace/launch/journal.h"
+
+#include <doctest/doctest.h>
+
+#include "millrace/base/random.h"
+#include "millrace/launch/journal_sight.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::chrono_literals;
+using Stage = LauncherSight::Stage;
+
+JobSpec words(std::vector<RoleSpec> roles = {{"files", 1}, {"map", 2}}) {
+  return {.name = "words", .roles = std::move(roles), .until = {"map"}, .command = {"count"}};
+}
+
+// As launchers wrote them: one moment is a second after the other.
+constexpr const char* kBegun =
+    R"({"millrace_journal":1,"at":1000000000,"begun":100000000,"seed":5})"
+    "\n";
+constexpr const char* kBegunLate =
+    R"({"millrace_journal":1,"at":1000000000,"begun":100000000,"seed":5,"late":true})"
+    "\n";
+constexpr const char* kStarted = R"({"at":1000000001,"started":0})"
+                                 "\n"
+                                 R"({"at":1000000002,"started":1})"
+                                 "\n"
+                                 R"({"at":1000000003,"started":2})"
+                                 "\n";
+
+KeptSight kept(const std::string& text, LauncherSight launcher = {}) {
+  return {.journal = parse_journal(text, 3),
+          .launcher = std::move(launcher),
+          .log_directory = "logs",
+          .submitted_micros = 90'000'000,
+          .now_micros = 110'000'000};
+}
+
+JobSight look(const std::string& text, const LauncherSight& launcher = {}) {
+  return sight_of(words(), kept(text, launcher));
+}
+
+TEST_CASE("what a launcher saw is seen again by whoever reads its journal, word for word") {
+  const JobSpec job =
+      words({{"files", 1},
+             {.name = "map", .count = 2, .restart = {.when = RestartPolicy::When::on_failure}}});
+  const JournalStart start{.at = Clock::Time(5s), .wall_micros = 7, .seed = 3, .time_limit = 90s};
+  TaskEnds told{.how = TaskEnds::How::failed,
+                .code = Code::unavailable,
+                .is_consequence = true,
+                .by = "files:0",
+                .error = "UnavailableError: gone"};
+  const std::vector<JournalEntry> entries = {
+      {Clock::Time(5s), SupervisionEvent(TaskStarted{0})},
+      {Clock::Time(5s), SupervisionEvent(TaskStarted{1})},
+      {Clock::Time(5s), TaskCame{1, "n1:7"}},
+      {Clock::Time(6s),
+       SupervisionEvent(TasksEnded{
+           {{1, {.code = 3, .first_error_line = "a", .last_error_line = "b \xff"}, 42}}})},
+      {Clock::Time(8s), SupervisionEvent(TimePassed{})},
+      {Clock::Time(8s), SupervisionEvent(TaskStarted{1})},
+      {Clock::Time(9s), SupervisionEvent(TaskWaits{1, {"files:0"}})},
+      {Clock::Time(10s), SupervisionEvent(TasksEnded{
+                             {{0, {.signal = 9, .lost = true}}, {1, {.code = 1, .told = told}}}})},
+      {Clock::Time(11s), SupervisionEvent(Interrupted{"SIGTERM"})},
+      {Clock::Time(12s), LaunchOver{}}};
+  SeededRandom live_random(start.seed);
+  Supervision live = supervision_of(job, start, live_random);
+  std::string text = to_line(start);
+  for (const JournalEntry& entry : entries) {
+    text += to_line(entry);
+    if (const auto* event = std::get_if<SupervisionEvent>(&entry.what)) live.on(*event, entry.at);
+  }
+  const Journal journal = parse_journal(text, 3);
+  CHECK(journal.is_over());
+  REQUIRE(journal.entries.size() == entries.size());
+  SeededRandom random(journal.start->seed);
+  Supervision read = supervision_of(job, *journal.start, random);
+  for (const JournalEntry& entry : journal.entries)
+    if (const auto* event = std::get_if<SupervisionEvent>(&entry.what)) read.on(*event, entry.at);
+  CHECK(live.report().num_restarts >= 1);
+  CHECK(render(read.report()) == render(live.report()));
+  CHECK(sight_of(job, {.journal = journal}).report.cause == live.report().cause);
+}
+
+TEST_CASE("a journal ends before a line that is not whole or makes no sense") {
+  const std::string whole = str_cat(kBegun, kStarted);
+  CHECK(parse_journal(whole, 3).entries.size() == 3);
+  for (size_t size = 0; size <= whole.size(); ++size)
+    CHECK(parse_journal(whole.substr(0, size), 3).entries.size() <= 3);
+  for (const char* line :
+       {"nonsense", "{}", "[]", R"({"at":1})", R"({"at":1,"started":3})",
+        R"({"at":1,"started":-1})", R"({"at":"x","started":0})",
+        R"({"at":1,"ended":[{"task":99}]})", R"({"at":1,"ended":[7]})", R"({"at":1,"ended":{}})"})
+    CHECK(parse_journal(str_cat(whole, line, "\n", R"({"at":1,"over":true})", "\n"), 3)
+              .entries.size() == 3);
+  CHECK(!parse_journal("{\"millrace_journal\":2,\"at\":1}\n", 3).start);
+}
+
+TEST_CASE("a job that has not begun says what it waits for, each role what its part does") {
+  const JobSight sight =
+      look("", {.stage = Stage::pending, .waits = {"no machine", "others"}, .is_stuck = true});
+  CHECK(sentence(sight) ==
+        "words: 0 of 3 tasks run; files:0 waits: no machine; map:0 and 1 more wait: others");
+  CHECK(sight.tasks[0].is_stuck);
+  CHECK(sentence(look("")) ==
+        "words: 0 of 3 tasks run; files:0 and 2 more wait: its launcher is being started");
+}
+
+TEST_CASE("tasks elsewhere run when all have come") {
+  std::string text =
+      str_cat(kBegunLate, kStarted, R"({"at":1500000000,"came":1,"address":"n1:40"})", "\n");
+  JobSight sight = look(text);
+  CHECK(sight.stage == JobStage::pending);
+  CHECK(sight.tasks[0].text == "it is being brought to its machine");
+  CHECK(sight.tasks[1].text == "the other tasks are not there yet");
+  CHECK(sight.tasks[1].where == "n1");
+  text +=
+      "{\"at\":1600000000,\"came\":0,\"address\":\"n2:41\"}\n{\"at\":1600000000,\"came\":2,"
+      "\"address\":\"n2:42\"}\n";
+  sight = look(text);
+  CHECK(sight.stage == JobStage::running);
+  CHECK(sentence(sight) == "words: 3 of 3 tasks run");
+  CHECK(sight.tasks[2].handle == "logs/map_1.log");
+}
+
+TEST_CASE("a job is ending while its helpers are, and has ended when its launcher is done") {
+  std::string text =
+      str_cat(kBegun, kStarted,
+              R"({"at":3000000000,"ended":[{"task":1,"code":0},{"task":2,"code":0}]})", "\n");
+  CHECK(sentence(look(text)) == "words: succeeded in 10 s; 1 task still runs");
+  text += R"({"at":3500000000,"ended":[{"task":0,"signal":15}]})"
+          "\n";
+  CHECK(look(text).stage == JobStage::ending);
+  text += R"({"at":3600000000,"over":true})"
+          "\n";
+  const JobSight sight = look(text);
+  CHECK(sight.stage == JobStage::ended);
+  CHECK(render(sight) ==
+        "task     where  attempt  state\n"
+        "files:0  -      1        stopped: job finished\n"
+        "map:0    -      1        completed\n"
+        "map:1    -      1        completed\n"
+        "words: succeeded in 2.5 s\n");
+  CHECK(ended_at_micros(kept(text)) == 102'600'000);
+  CHECK(exit_code(sight) == 0);
+}
+
+TEST_CASE("a job whose launcher was taken away has failed for that, and so have tasks that ran") {
+  const LauncherSight lost{.stage = Stage::gone, .why = "n1, where its launcher ran, is lost"};
+  const std::string text =
+      str_cat(kBegun, kStarted, R"({"at":2000000000,"ended":[{"task":1,"code":0}]})", "\n");
+  const JobSight sight = look(text, lost);
+  CHECK(render(sight) ==
+        "task     where  attempt  state\n"
+        "files:0  -      1        n1, where its launcher ran, is lost\n"
+        "map:0    -      1        completed\n"
+        "map:1    -      1        n1, where its launcher ran, is lost\n"
+        "words: failed after 1.0 s: n1, where its launcher ran, is lost\n");
+  CHECK(exit_code(sight) == 1);
+  CHECK(look(str_cat(kBegun, kStarted), lost).stage == JobStage::ended);
+  // What was decided before stays so.
+  const JobSight decided = look(
+      str_cat(text, R"({"at":2500000000,"ended":[{"task":2,"code":3,"last":"ValueError"}]})", "\n"),
+      lost);
+  CHECK(decided.report.cause == "map:1: exit code 3");
+  CHECK(decided.tasks[0].text == "stopped: map:1 failed");
+}
+
+TEST_CASE("a job that somebody cancels was interrupted, before it began and after") {
+  const LauncherSight cancelled{.stage = Stage::gone, .why = "scancel, by 1000", .cancelled = true};
+  CHECK(sentence(look("", cancelled)) == "words: ended after 0.0 s: scancel, by 1000");
+  const JobSight sight = look(str_cat(kBegun, kStarted), cancelled);
+  CHECK(sight.report.cause == "interrupted by scancel, by 1000");
+  CHECK(sight.tasks[1].text == "interrupted");
+  CHECK(exit_code(sight) == 130);
+}
+
+TEST_CASE("a launcher that could not begin is told with its last words") {
+  KeptSight seen = kept("", {.stage = Stage::gone, .why = "could not begin (FAILED)"});
+  seen.launcher_words = "millrace run: no such file";
+  const JobSight sight = sight_of(words(), seen);
+  CHECK(sight.report.cause == "could not begin (FAILED): millrace run: no such file");
+  CHECK(sight.tasks[2].text == "never started");
+  CHECK(exit_code(sight) == 1);
+}
+
+TEST_CASE("a task that comes again is pending in between, and its attempts are kept") {
+  const JobSpec job =
+      words({{"files", 1},
+             {.name = "map", .count = 2, .restart = {.when = RestartPolicy::When::on_failure}}});
+  std::string text =
+      str_cat(kBegun, kStarted, R"({"at":2000000000,"ended":[{"task":1,"code":3}]})", "\n");
+  JobSight sight = sight_of(job, kept(text));
+  CHECK(sight.stage == JobStage::pending);
+  CHECK(sight.tasks[1].stage == TaskStage::pending);
+  CHECK(sight.tasks[1].text == "starts again after: exit code 3");
+  REQUIRE(sight.earlier.size() == 1);
+  CHECK(sight.earlier[0].handle == "logs/map_0.log");
+  text += "{\"at\":9000000000,\"time\":true}\n";
+  CHECK(sight_of(job, kept(text)).tasks[1].stage == TaskStage::pending);
+  text += "{\"at\":9000000001,\"started\":1}\n";
+  sight = sight_of(job, kept(text));
+  CHECK(sight.stage == JobStage::running);
+  CHECK(sight.tasks[1].attempt == 2);
+  CHECK(sight.tasks[1].handle == "logs/map_0.2.log");
+  CHECK(sight.earlier.size() == 1);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,50 @@
+#include "millrace/launch/local_journal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace millrace {
+namespace {
+
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+}  // namespace
+
+Result<LocalJournal> LocalJournal::create(const std::string& path, Readers readers) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+  if (!file.is_open() && errno == EEXIST)
+    return error(Code::already_exists, "'", path, "' is there: this job has been started before");
+  if (!file.is_open()) return unavailable("can't write '", path, "': ", strerror(errno));
+  // Not inherited by what this process starts, and gone when it is; told with the process's number.
+  struct flock lock = whole_file();
+  if (fcntl(file.number(), F_SETLK, &lock) != 0 && readers == Readers::here)
+    return unavailable("can't lock '", path, "': ", strerror(errno));
+  return LocalJournal(path, std::move(file), readers);
+}
+
+Status LocalJournal::flush() {
+  std::string_view rest = pending_;
+  while (file_.is_open() && !rest.empty()) {
+    const ssize_t size = write(file_.number(), rest.data(), rest.size());
+    if (size >= 0) rest.remove_prefix(static_cast<size_t>(size));
+    if (size >= 0 || errno == EINTR) continue;
+    const Status fault = unavailable("can't write '", path_, "': ", strerror(errno));
+    file_.close();
+    pending_.clear();
+    return fault;
+  }
+  if (!pending_.empty() && file_.is_open() && readers_ == Readers::elsewhere)
+    fdatasync(file_.number());
+  pending_.clear();
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+// What Slurm's commands answer, as what is known of a job's launcher. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/launch/journal_sight.h"
+
+namespace millrace {
+
+// What squeue is asked for of every job of a user, ended ones too; one line each:
+//
+//   12+0|PENDING|Priority||/home/a/.local/state/millrace/slurm/words
+//   13|RUNNING|None|n1|(null)
+inline constexpr const char* kQueueFormat = "%i|%T|%r|%B|%k";
+
+struct QueueRow {
+  int64_t number = 0;
+  int component = 0;  // of a heterogeneous job: which, from 0
+  std::string state;
+  std::string reason;
+  std::string machine;  // where its launcher runs; empty: not yet
+  std::string comment;
+};
+
+// Lines that are none are passed over.
+std::vector<QueueRow> parse_queue(std::string_view text);
+// What sacct says of a job in `--parsable2 --format=State`: "CANCELLED by 1000"; empty: nothing.
+std::string parse_accounting(std::string_view text);
+
+// The rows of one job, or none if the manager no longer knows it; then `accounted` is what its
+// accounts say, if it keeps any.
+LauncherSight launcher_sight(const std::vector<QueueRow>& rows, const std::string& accounted);
+
+// The manager still has something to do with it.
+bool is_active(const QueueRow& row);
+
+// "50", "1:24", "2:03:04", "1-02:03:04", as squeue tells the time that is left; nothing for a job
+// that has no limit.
+std::optional<std::chrono::seconds> parse_time_left(std::string_view text);
+
+}  // namespace millrace

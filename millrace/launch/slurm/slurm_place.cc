@@ -1,0 +1,168 @@
+#include "millrace/launch/slurm/slurm_place.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include "millrace/launch/local_command.h"
+#include "millrace/launch/slurm/batch.h"
+#include "millrace/launch/slurm/faults.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kMostTries = 4;
+constexpr milliseconds kFirstPause{300};
+constexpr milliseconds kBetweenLooks{300};
+// How long, after the job's grace, the launcher may take to end, and then Slurm.
+constexpr seconds kAfterGrace{15};
+constexpr seconds kToBeGone{120};
+
+void pause(milliseconds time) { poll(nullptr, 0, static_cast<int>(time.count())); }
+
+std::string script_in(const std::string& folder) { return folder + "/batch.sh"; }
+
+// Those of the job: by its number, or, where that got lost, by the folder in its comment; of those,
+// the last that was submitted.
+std::vector<QueueRow> rows_of(const KeptJob& job, const std::vector<QueueRow>& rows) {
+  int64_t number = 0;
+  const std::string& known = job.submission.number;
+  std::from_chars(known.data(), known.data() + known.size(), number);
+  if (known.empty())
+    for (const QueueRow& row : rows)
+      if (row.comment == job.folder) number = std::max(number, row.number);
+  std::vector<QueueRow> own;
+  std::ranges::copy_if(rows, std::back_inserter(own),
+                       [&](const QueueRow& row) { return number != 0 && row.number == number; });
+  return own;
+}
+
+Status write_script(const std::string& path, const std::string& script) {
+  std::ofstream file(path, std::ios::binary);
+  file << script;
+  file.close();
+  if (!file) return unavailable("can't write '", path, "'");
+  return {};
+}
+
+}  // namespace
+
+Status SlurmHost::check(const JobSpec& job) {
+  MR_TRY(slurm_batch_script(job).status());
+  return check_configuration();
+}
+
+// Without the file that they were told of, the commands look for it for a minute.
+Status SlurmHost::check_configuration() const {
+  std::error_code ignored;
+  const std::string& path = options_.configuration;
+  if (path.empty() || std::filesystem::exists(path, ignored)) return {};
+  return failed_precondition("Slurm's configuration can't be read: SLURM_CONF is '", path,
+                             "', and there is no such file");
+}
+
+Result<std::string> SlurmHost::ask(const std::vector<std::string>& words, Tries tries) {
+  MR_TRY(check_configuration());
+  milliseconds pause_before_next = kFirstPause;
+  for (int left = tries == Tries::one ? 1 : kMostTries;; --left) {
+    Result<CommandOutput> answer = run_command(words, "", options_.time_limit, clock_);
+    if (answer.ok() && answer->code == 0) return std::move(answer->out);
+    const Status fault = answer.ok() ? slurm_fault(words[0], answer->err) : answer.status();
+    if (fault.code() == Code::not_found && !answer.ok())
+      return failed_precondition(fault.message(),
+                                 "; jobs go to Slurm by its commands: submit "
+                                 "where they are installed");
+    if (left == 1 || !may_pass(fault)) return fault;
+    pause(pause_before_next);
+    pause_before_next *= 2;
+  }
+}
+
+Status SlurmHost::start(KeptJob& job) {
+  MR_ASSIGN(const std::string script, slurm_batch_script(job.job, job.folder));
+  MR_TRY(write_script(script_in(job.folder), script));
+  // Once only: of a call that was not answered nobody knows what it has made.
+  const Result<std::string> answer =
+      ask({"sbatch", "--parsable", script_in(job.folder)}, Tries::one);
+  if (!answer.ok()) {
+    if (!may_pass(answer.status())) return answer.status();
+    const Status undone = undo(job);
+    if (undone.ok()) return answer.status();
+    return answer.status().then(str_cat("; whether it was submitted all the same can't be said (",
+                                        undone.message(), "): squeue --me shows it"));
+  }
+  // "12" or "12;cluster"
+  job.submission.number = answer->substr(0, answer->find_first_of(";\n"));
+  return write_submission(job);
+}
+
+Status SlurmHost::undo(const KeptJob& job) {
+  MR_ASSIGN(const std::vector<QueueRow> rows, queue());
+  for (const QueueRow& row : rows_of(job, rows))
+    if (row.component == 0 && is_active(row))
+      MR_TRY(ask({"scancel", std::to_string(row.number)}, Tries::several).status());
+  return {};
+}
+
+Result<std::vector<QueueRow>> SlurmHost::queue() {
+  MR_ASSIGN(const std::string text,
+            ask({"squeue", "--noheader", "--all", str_cat("--user=", options_.user), "--states=all",
+                 str_cat("--format=", kQueueFormat)},
+                Tries::several));
+  return parse_queue(text);
+}
+
+// Many clusters keep no accounts.
+std::string SlurmHost::accounted(const std::string& number) {
+  if (number.empty()) return "";
+  const Result<CommandOutput> answer =
+      run_command({"sacct", "--noheader", "--parsable2", "--allocations",
+                   str_cat("--jobs=", number), "--format=State"},
+                  "", options_.time_limit, clock_);
+  return answer.ok() && answer->code == 0 ? parse_accounting(answer->out) : "";
+}
+
+Result<std::vector<LauncherSight>> SlurmHost::see(const std::vector<KeptJob>& jobs) {
+  MR_ASSIGN(const std::vector<QueueRow> rows, queue());
+  std::vector<LauncherSight> sights;
+  for (const KeptJob& job : jobs) {
+    const std::vector<QueueRow> own = rows_of(job, rows);
+    sights.push_back(
+        launcher_sight(own, own.empty() ? accounted(job.submission.number) : std::string()));
+  }
+  return sights;
+}
+
+Status SlurmHost::end(const KeptJob& job) {
+  const Clock::Time start = clock_.now();
+  const Clock::Time by_slurm = start + job.job.grace + kAfterGrace;
+  int sent = 0;
+  for (;; pause(kBetweenLooks)) {
+    MR_ASSIGN(const std::vector<QueueRow> rows, queue());
+    const std::vector<QueueRow> own = rows_of(job, rows);
+    if (std::ranges::none_of(own, is_active)) return {};
+    const std::string number = std::to_string(own[0].number);
+    const Clock::Time now = clock_.now();
+    if (now >= by_slurm + kToBeGone)
+      return error(Code::deadline_exceeded, "job ", number,
+                   " is still there: squeue --job=", number, " shows what it waits for");
+    const bool is_pending = own[0].machine.empty();
+    const int due = is_pending || now >= by_slurm ? 2 : 1;
+    if (sent >= due) continue;
+    sent = due;
+    std::vector<std::string> words = {"scancel", number};
+    // The launcher knows what else is to be ended, and how.
+    if (due == 1) words = {"scancel", "--batch", "--signal=TERM", number};
+    const Status done = ask(words, Tries::several).status();
+    // It may have ended since.
+    if (!done.ok() && done.code() != Code::not_found) return done;
+  }
+}
+
+}  // namespace millrace

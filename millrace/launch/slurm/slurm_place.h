@@ -1,0 +1,50 @@
+// Slurm as a place for jobs (folder_place.h): batch.h's script goes to sbatch, and `millrace run
+// --on srun` in it is the launcher, which writes into the job's folder. All machines see the
+// folder. squeue tells of the launcher until it has begun, and when it has ended without a word;
+// scancel ends it. The commands bring the logins; they have to be on the PATH. Every call of them
+// has a time limit; what may pass is tried again a few times.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/launch/folder_place.h"
+#include "millrace/launch/slurm/answers.h"
+
+namespace millrace {
+
+struct SlurmOptions {
+  // "1000": whose jobs are asked for.
+  std::string user = {};
+  // Where Slurm's configuration is said to be (SLURM_CONF); empty: not said.
+  std::string configuration = {};
+  // Of one call of a command.
+  Clock::Duration time_limit = std::chrono::seconds(30);
+};
+
+class SlurmHost final : public LauncherHost {
+ public:
+  SlurmHost(SlurmOptions options, const Clock& clock)
+      : options_(std::move(options)), clock_(clock) {}
+
+  Status check(const JobSpec& job) override;
+  Status start(KeptJob& job) override;
+  Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
+  // Asks the launcher to end the tasks within the job's grace; then Slurm does.
+  Status end(const KeptJob& job) override;
+
+ private:
+  enum class Tries { one, several };
+  Status check_configuration() const;
+  Result<std::string> ask(const std::vector<std::string>& words, Tries tries);
+  Result<std::vector<QueueRow>> queue();
+  std::string accounted(const std::string& number);
+  // Ends what may have come of a submission that was not answered.
+  Status undo(const KeptJob& job);
+
+  const SlurmOptions options_;
+  const Clock& clock_;
+};
+
+}  // namespace millrace

@@ -11,12 +11,12 @@ namespace millrace {
 namespace {
 
 constexpr const char* kListFooter =
-    R"(Lists the jobs that a cluster's manager has from millrace, ended ones too for as long as
+    R"(Lists the jobs that a cluster's manager, or this machine, has from millrace, ended ones too for as long as
 they are kept.
 
 Examples:
   millrace list --on k8s
-  millrace list --on slurm
+  millrace list --on local
 
 Exit codes: 0 listed, 1 the manager can't be asked, 2 the command line makes no sense.)";
 

@@ -14,6 +14,7 @@
 #include "millrace/launch/follow_job.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/kubernetes/kubernetes_place.h"
+#include "millrace/launch/local_detached.h"
 #include "millrace/launch/slurm/slurm_place.h"
 
 namespace millrace {
@@ -55,6 +56,17 @@ MadePlace make_slurm(const PlaceFlags&, Random&, const Clock& clock) {
       std::move(folders), std::make_unique<SlurmHost>(std::move(options), clock), clock));
 }
 
+// This very program runs the job.
+MadePlace make_local(const PlaceFlags&, Random&, const Clock& clock) {
+  MR_ASSIGN(JobFolders folders, folders_of("local"));
+  std::error_code fault;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", fault);
+  if (fault) return failed_precondition("where this program lies can't be read: ", fault.message());
+  const std::vector<std::string> launch = {program.string(), "run", "--folder"};
+  return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(
+      std::move(folders), std::make_unique<DetachedHost>(launch, clock), clock));
+}
+
 struct KnownPlace {
   std::string_view name;
   MadePlace (*make)(const PlaceFlags& flags, Random& random, const Clock& clock);
@@ -62,6 +74,7 @@ struct KnownPlace {
 constexpr KnownPlace kJobPlaces[] = {
     {"k8s", make_kubernetes},
     {"slurm", make_slurm},
+    {"local", make_local},
 };
 
 Result<FollowedJob> submit_and_follow(JobPlace& place, const JobSpec& job,

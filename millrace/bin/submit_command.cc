@@ -12,13 +12,15 @@ namespace millrace {
 namespace {
 
 constexpr const char* kSubmitFooter =
-    R"(Gives a job to a cluster's manager and ends; the job goes on. Its name is printed. When it can't be submitted, nothing of it is left there. `millrace explain
---on k8s` and `--on slurm` show what would be submitted. Jobs on Slurm are kept
-below $MILLRACE_JOBS (~/.local/state/millrace); all machines have to see that folder.
+    R"(Gives a job to a cluster's manager, or to a launcher of its own on this machine, and ends; the job goes
+on. Its name is printed. When it can't be submitted, nothing of it is left there. `millrace explain
+--on k8s` and `--on slurm` show what would be submitted. Jobs on Slurm and on this machine are kept
+below $MILLRACE_JOBS (~/.local/state/millrace); on Slurm all machines have to see that folder.
 
 Examples:
   millrace submit word_count.yaml --on k8s
   millrace submit word_count.yaml --on slurm
+  millrace submit word_count.yaml --on local
   millrace submit --on k8s --image words:1 --job files=1 --job map=4 --until map -- word_count
   millrace logs word-count --on k8s --follow
 
@@ -50,7 +52,8 @@ int submit(const SubmitCommandFlags& flags, const std::vector<std::string>& extr
 
 void add_submit(CLI::App& app, Invocation& invocation) {
   auto flags = std::make_shared<SubmitCommandFlags>();
-  CLI::App* verb = app.add_subcommand("submit", "Give a job to a cluster's manager");
+  CLI::App* verb = app.add_subcommand(
+      "submit", "Give a job to a cluster's manager, or leave it to this machine");
   verb->footer(kSubmitFooter);
   add_job_flags(*verb, flags->job);
   verb->add_option("--on", flags->where, str_cat("Where: ", place_names()))->type_name("PLACE");

@@ -1,4 +1,5 @@
-// A place that keeps jobs after the command that brought them has ended: Kubernetes, Slurm. What
+// A place that keeps jobs after the command that brought them has ended: Kubernetes, Slurm, this
+// machine. What
 // `submit`, `status`, `logs`, `wait`, `stop` and `list` need of it, and nothing else: how a job is
 // followed and what people are shown is the same for all of them (follow_job.h, job_sight.h).
 //

@@ -47,4 +47,14 @@ Status LocalJournal::flush() {
   return {};
 }
 
+Result<pid_t> journal_holder(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() && errno == ENOENT) return not_found("there is no '", path, "'");
+  if (!file.is_open()) return unavailable("can't read '", path, "': ", strerror(errno));
+  struct flock lock = whole_file();
+  if (fcntl(file.number(), F_GETLK, &lock) != 0)
+    return unavailable("can't ask who holds '", path, "': ", strerror(errno));
+  return lock.l_type == F_UNLCK ? pid_t{0} : lock.l_pid;
+}
+
 }  // namespace millrace

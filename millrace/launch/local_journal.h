@@ -37,4 +37,8 @@ class LocalJournal {
   std::string pending_;
 };
 
+// The process that holds the lock of this file; 0 if none does. Errors: UNAVAILABLE with what the
+// system says; NOT_FOUND if there is no such file.
+Result<pid_t> journal_holder(const std::string& path);
+
 }  // namespace millrace

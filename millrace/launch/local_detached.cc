@@ -1,0 +1,130 @@
+#include "millrace/launch/local_detached.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "millrace/launch/local_journal.h"
+#include "millrace/launch/supervision.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr int kLookMilliseconds = 20;
+// Of a launcher: ports to bind, a journal to begin.
+constexpr Clock::Duration kToBegin = seconds(30);
+constexpr int64_t kToBeginMicros = 30'000'000;
+constexpr Clock::Duration kAfterKill = seconds(10);
+constexpr int kCanNotRun = 126;
+
+void rest() { poll(nullptr, 0, kLookMilliseconds); }
+
+// In the child: nothing of who submitted stays with it but the directory and the environment.
+[[noreturn]] void become_launcher(const std::vector<char*>& words, int nothing, int log) {
+  setsid();
+  dup2(nothing, STDIN_FILENO);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
+  execv(words[0], words.data());
+  _exit(kCanNotRun);
+}
+
+}  // namespace
+
+Status DetachedHost::check(const JobSpec& job) { return millrace::check(job); }
+
+Result<pid_t> DetachedHost::fork_launcher(const KeptJob& job) const {
+  std::vector<std::string> command = launch_;
+  command.insert(command.end(), {job.folder, job_file_in(job.folder)});
+  std::vector<char*> words;
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  const std::string path = launcher_log_in(job.folder);
+  const Descriptor log(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!log.is_open() || !nothing.is_open())
+    return unavailable("can't write '", path, "': ", strerror(errno));
+  const pid_t pid = fork();
+  if (pid < 0) return error(Code::resource_exhausted, "no process: ", strerror(errno));
+  if (pid == 0) become_launcher(words, nothing.number(), log.number());
+  return pid;
+}
+
+Status DetachedHost::start(KeptJob& job) {
+  MR_ASSIGN(const pid_t launcher, fork_launcher(job));
+  const Clock::Time until = clock_.now() + kToBegin;
+  while (!read_journal(job).start) {
+    int status = 0;
+    if (waitpid(launcher, &status, WNOHANG) == launcher) {
+      // A launcher that was quick has begun, and ended, since.
+      if (read_journal(job).start) return {};
+      const std::string words = last_words(job);
+      return failed_precondition(
+          "its launcher could not begin",
+          words.empty() ? str_cat(" (wait status ", status, ")") : str_cat(": ", words));
+    }
+    if (clock_.now() > until) {
+      kill(launcher, SIGKILL);
+      while (waitpid(launcher, &status, 0) < 0 && errno == EINTR) continue;
+      return error(Code::deadline_exceeded, "its launcher has not begun in time");
+    }
+    rest();
+  }
+  return {};
+}
+
+Result<std::vector<LauncherSight>> DetachedHost::see(const std::vector<KeptJob>& jobs) {
+  std::vector<LauncherSight> sights;
+  for (const KeptJob& job : jobs) {
+    const Result<pid_t> holder = journal_holder(journal_in(job.folder));
+    if (holder.ok() && *holder != 0) {
+      sights.push_back({.stage = LauncherSight::Stage::running});
+    } else if (holder.ok()) {
+      sights.push_back({.stage = LauncherSight::Stage::gone, .why = "its launcher was killed"});
+    } else if (holder.status().code() != Code::not_found) {
+      return holder.status();
+    } else if (clock_.wall_micros() < job.submission.micros + kToBeginMicros) {
+      sights.push_back({.stage = LauncherSight::Stage::running});
+    } else {
+      sights.push_back({.stage = LauncherSight::Stage::gone});
+    }
+  }
+  return sights;
+}
+
+Status DetachedHost::end(const KeptJob& job) {
+  const std::string path = journal_in(job.folder);
+  const Clock::Time start = clock_.now();
+  const Clock::Time again = start + job.job.grace + seconds(1);
+  const Clock::Time at_last = again + kPatience;
+  int sent = 0;
+  for (;; rest()) {
+    const Result<pid_t> holder = journal_holder(path);
+    if (!holder.ok() && holder.status().code() != Code::not_found) return holder.status();
+    if (!holder.ok() || *holder == 0) return {};
+    if (*holder < 0)
+      return failed_precondition("its launcher runs where this command does not see it");
+    const Clock::Time now = clock_.now();
+    const int due = now >= at_last ? 3 : now >= again ? 2 : 1;
+    if (now >= at_last + kAfterKill)
+      return error(Code::deadline_exceeded, "its launcher, process ", *holder, ", does not end");
+    if (sent >= due) continue;
+    sent = due;
+    if (kill(*holder, due == 3 ? SIGKILL : SIGTERM) != 0 && errno == EPERM)
+      return error(Code::permission_denied, "process ", *holder, " is somebody else's");
+  }
+}
+
+}  // namespace millrace

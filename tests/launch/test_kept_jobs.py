@@ -1,0 +1,244 @@
+"""Jobs that are left to this machine: submitted, asked about and stopped by commands of their own."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from processes import PATIENCE, default_signals, read_until
+
+HELPERS_WAIT = "[ {job_name} = map ] || exec sleep 600; "
+
+
+class Here:
+    """millrace, with jobs kept in a folder of the test's own."""
+
+    def __init__(self, command, folder):
+        self.command, self.folder = command, folder
+        self.environment = {**os.environ, "MILLRACE_JOBS": str(folder / "kept")}
+
+    def millrace(self, verb, *words):
+        done = subprocess.run(
+            [self.command, verb, "--on", "local", *words],
+            env=self.environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            preexec_fn=default_signals,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def start(self, verb, *words, **options):
+        return subprocess.Popen(
+            [self.command, verb, "--on", "local", *words],
+            env=self.environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            **options,
+        )
+
+    def job(self, script, roles="{files: 1, map: 2}", until="map", **keys):
+        lines = "".join(f"{key}: {value}\n" for key, value in keys.items())
+        path = self.folder / "words.yaml"
+        path.write_text(
+            f"name: words\ncommand: {['sh', '-c', script]}\nroles: {roles}\nuntil: {until}\n"
+            f"grace: 2s\n{lines}"
+        )
+        return str(path)
+
+    def kept(self):
+        folder = self.folder / "kept" / "local"
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+    def wait_until(self, found, what):
+        deadline = time.monotonic() + PATIENCE
+        while not (answer := found()):
+            assert time.monotonic() < deadline, f"{what}: {self.millrace('status', 'words')[1]}"
+            time.sleep(0.02)
+        return answer
+
+    def pids(self):
+        """The numbers that its tasks wrote down, while they are those of living processes."""
+        pids = [int(path.read_text() or 0) for path in self.folder.glob("pid_*")]
+        return [pid for pid in pids if pid and Path(f"/proc/{pid}").exists()]
+
+    def launcher(self):
+        """Who holds the journal's lock, as the kernel tells it."""
+        inode = (self.folder / "kept" / "local" / "words" / "journal").stat().st_ino
+        for line in Path("/proc/locks").read_text().splitlines():
+            fields = line.split()
+            if fields[1] == "POSIX" and fields[5].endswith(f":{inode}"):
+                return int(fields[4])
+        return None
+
+
+@pytest.fixture
+def here(millrace, tmp_path):
+    here = Here(millrace, tmp_path)
+    yield here
+    for name in here.kept():
+        here.millrace("stop", name)
+
+
+WRITES_PID = "echo $$ > pid_{job_name}_{task_index}; "
+
+
+def test_a_submitted_job_goes_on_alone_and_can_be_asked_about(here):
+    job = here.job(HELPERS_WAIT + "echo counted; until [ -e go ]; do sleep 0.05; done")
+    assert here.millrace("submit", job) == (0, "words\n")
+    here.wait_until(lambda: "3 of 3 tasks run" in here.millrace("status", "words")[1], "it runs")
+    assert re.search(r"words +running", here.millrace("list")[1])
+    code, output = here.millrace("submit", job)
+    assert code == 1 and "there is a job 'words' already" in output, output
+    (here.folder / "go").touch()
+    code, output = here.millrace("wait", "words", "--timeout", "15s")
+    assert code == 0 and "job succeeded" in output, output
+    assert re.search(r"files:0 +stopped: job finished", output), output
+    status = here.millrace("status", "words")[1]
+    assert "words: succeeded" in status and "stopped: job finished" in status, status
+    assert "succeeded" in here.millrace("list")[1]
+    assert here.millrace("logs", "words", "map:1") == (0, "map:1    | counted\n")
+
+
+def test_a_task_that_fails_is_told_as_by_run(here):
+    script = HELPERS_WAIT + (
+        "[ {task_index} = 1 ] && { echo ValueError: bad record >&2; exit 3; }; exec sleep 600"
+    )
+    job = here.job(script)
+    here.millrace("submit", job)
+    code, waited = here.millrace("wait", "words")
+    run = subprocess.run(
+        [here.command, "run", job],
+        cwd=here.folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert code == run.returncode == 1, waited
+    without_times = lambda text: re.sub(r"\d+\.\d s|\d+ MB", "*", text)  # noqa: E731
+    told = [line for line in without_times(waited).splitlines() if " | " not in line]
+    shown = [line for line in without_times(run.stdout).splitlines() if " | " not in line]
+    assert told == shown
+
+
+def test_stop_ends_the_tasks_and_leaves_nothing(here):
+    here.millrace("submit", here.job(WRITES_PID + "echo up; exec sleep 600"))
+    here.wait_until(lambda: len(here.pids()) == 3, "all tasks run")
+    code, output = here.millrace("stop", "words", "--log-dir", "saved")
+    assert code == 0, output
+    assert here.kept() == [] and here.pids() == []
+    assert (here.folder / "saved" / "map_1.log").read_text() == "up\n"
+    code, output = here.millrace("status", "words")
+    assert code == 1 and "there is no job 'words'" in output, output
+
+
+def test_a_closed_terminal_takes_no_job_along(here):
+    leader, terminal = pty.openpty()
+    shell = subprocess.Popen(
+        [
+            "sh",
+            "-c",
+            f"{here.command} submit --on local {here.job(WRITES_PID + 'exec sleep 600')}; exec sleep 600",
+        ],
+        env=here.environment,
+        cwd=here.folder,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    here.wait_until(lambda: len(here.pids()) == 3, "all tasks run")
+    os.close(leader)
+    shell.kill()
+    shell.wait()
+    assert "3 of 3 tasks run" in here.millrace("status", "words")[1]
+    assert len(here.pids()) == 3
+
+
+def test_who_follows_may_be_killed_and_another_one_takes_up(here):
+    job = here.job(HELPERS_WAIT + "echo up; until [ -e go ]; do sleep 0.05; done; echo counted")
+    here.millrace("submit", job)
+    first = here.start("logs", "words", "--follow")
+    read_until(first.stdout, "| up")
+    first.kill()
+    first.wait()
+    first.stdout.close()
+    second = here.start("logs", "words", "--follow")
+    read_until(second.stdout, "| up")
+    (here.folder / "go").touch()
+    output, _ = second.communicate(timeout=PATIENCE)
+    assert output.count("| counted") == 2 and "words: succeeded" in output, output
+
+
+def test_a_killed_launcher_takes_its_tasks_along_and_the_job_has_failed(here):
+    here.millrace("submit", here.job(WRITES_PID + "exec sleep 600"))
+    here.wait_until(lambda: len(here.pids()) == 3, "all tasks run")
+    os.kill(here.launcher(), signal.SIGKILL)
+    code, output = here.millrace("wait", "words")
+    assert code == 1 and "its launcher was killed" in output.splitlines()[-1], output
+    here.wait_until(lambda: not here.pids(), "the tasks are gone")
+    assert here.millrace("stop", "words")[0] == 0
+    assert here.kept() == []
+
+
+def test_a_job_that_can_not_begin_is_told_and_leaves_nothing(here):
+    code, output = here.millrace("submit", here.job("true", directory="/no/such/place"))
+    assert code == 1 and "no such directory" in output, output
+    assert here.kept() == []
+
+
+def test_a_task_that_came_again_has_all_its_attempts_shown(here):
+    script = HELPERS_WAIT + "echo attempt $MILLRACE_ATTEMPT; [ $MILLRACE_ATTEMPT = 2 ] || exit 3"
+    roles = "{files: 1, map: {count: 1, restart: {on: [3], pause: 100ms}}}"
+    here.millrace("submit", here.job(script, roles))
+    code, output = here.millrace("wait", "words")
+    assert code == 0 and "with 1 restart" in output, output
+    assert here.millrace("logs", "words", "map:0") == (
+        0,
+        "map:0    | attempt 1\nmap:0    | attempt 2\n",
+    )
+    assert re.search(r"map:0 +\S+ +2 +completed", here.millrace("status", "words")[1])
+
+
+def test_a_job_that_has_ended_goes_when_its_time_is_over(here):
+    here.millrace("submit", here.job("true", "{map: 1}", keep="100ms"))
+    here.wait_until(lambda: "words" not in here.millrace("list")[1], "its time is over")
+    assert here.kept() == []
+    code, output = here.millrace("status", "words")
+    assert code == 1 and "there is no job 'words'" in output, output
+
+
+def test_many_lines_are_shown_whole_and_in_order(here):
+    here.millrace("submit", here.job("seq 200000; printf 'no end'", "{map: 1}"))
+    assert here.millrace("wait", "words")[0] == 0
+    code, output = here.millrace("logs", "words")
+    lines = output.splitlines()
+    assert code == 0 and len(lines) == 200001
+    assert lines[0].endswith("| 1") and lines[199999].endswith("| 200000")
+    assert lines[-1].endswith("| no end")
+
+
+def test_its_journal_is_a_record_that_others_can_read(here):
+    here.millrace("submit", here.job("exit 3", "{map: 1}"))
+    assert here.millrace("wait", "words")[0] == 1
+    path = here.folder / "kept" / "local" / "words" / "journal"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[0]["millrace_journal"] == 1
+    assert [line for line in lines if "ended" in line][0]["ended"][0]["code"] == 3
+    assert lines[-1]["over"] is True
+
+
+@pytest.mark.parametrize("verb", ["status", "logs", "wait", "stop"])
+def test_a_job_that_is_not_there_is_told(here, verb):
+    code, output = here.millrace(verb, "nobody")
+    assert code == 1 and "there is no job 'nobody'" in output, output

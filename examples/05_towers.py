@@ -19,9 +19,10 @@ optimizer = tf.train.GradientDescentOptimizer(0.3)
 gradients, losses = [], []
 for tower, (part_x, part_y) in enumerate(zip(tf.split(x, towers), tf.split(y, towers))):
     place = tf.train.replica_device_setter(1, "/job:chief", f"/job:tower/task:{tower}")
+    first, second = tf.glorot_uniform_initializer(1), tf.glorot_uniform_initializer(2)
     with tf.device(place), tf.variable_scope("model", reuse=tower > 0):
-        hidden = tf.layers.dense(part_x, 32, tf.nn.relu)
-        logits = tf.layers.dense(hidden, 10)
+        hidden = tf.layers.dense(part_x, 32, tf.nn.relu, kernel_initializer=first)
+        logits = tf.layers.dense(hidden, 10, kernel_initializer=second)
         losses.append(tf.losses.sparse_softmax_cross_entropy(part_y, logits))
         gradients.append(optimizer.compute_gradients(losses[-1]))
 means = [
@@ -33,7 +34,7 @@ loss = tf.add_n(losses) / towers
 
 with tf.Session(server.target) as session:
     session.run(tf.global_variables_initializer())
-    batches = digits.batches(pictures, labels, 32 * towers)
+    batches = digits.batches(pictures, labels, 32 * towers, seed=0)
     for step in range(1, 301):
         batch_x, batch_y = next(batches)
         _, value = session.run([train, loss], {x: batch_x, y: batch_y})

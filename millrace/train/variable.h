@@ -29,6 +29,8 @@ struct Variable {
   bool has_value() const { return reference.has_value(); }
   const Operation& op() const { return reference.op(); }
   DType dtype() const { return value.dtype(); }
+  // The device that it was given, "" for none.
+  std::string device() const;
 
   // NOLINTBEGIN(google-explicit-constructor): a variable stands for its value where one is wanted.
   operator const Output&() const { return value; }

@@ -73,6 +73,8 @@ Initializer default_initializer(DType dtype) {
 
 }  // namespace
 
+std::string Variable::device() const { return device_of(op()); }
+
 VariableScope::VariableScope(const Scope& scope)
     : scope_(scope), model_(std::make_shared<Model>()), opened_(std::make_shared<Opened>()) {}
 

@@ -136,7 +136,7 @@ struct Pointers {
     for (const auto& task : neighbours.tasks) task->stop(cancelled("enough"));
     for (auto& task : neighbours.tasks) task.reset();
   }
-  Master& master() { return neighbours.tasks.front()->master(); }
+  MasterService& master() { return neighbours.tasks.front()->master(); }
   RunStepReply step(std::vector<std::string> fetches, std::vector<std::string> targets) {
     RunStepRequest request;
     request.session_handle = session;

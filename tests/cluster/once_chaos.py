@@ -103,6 +103,7 @@ class Chaos:
         rest = self._random.uniform(0.0, 0.5)
         pid = self._working(index)
         if pid is None:
+            time.sleep(0.05)
             return
         time.sleep(rest)  # anywhere in what it does
         try:

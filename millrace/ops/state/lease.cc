@@ -1,5 +1,6 @@
 #include "millrace/ops/state/lease.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -67,6 +68,11 @@ Result<Lease> decode_lease(std::string_view bytes) {
                      " as open, out of order or beyond its horizon ", lease.horizon);
     }
     lease.open.push_back(number);
+  }
+  // Owners of state keep something for each element that is open, so nobody may invent any.
+  if (!std::ranges::binary_search(lease.open, lease.number)) {
+    return invalid("a lease is of element ", lease.number,
+                   ", which it does not list as open; it was changed on its way");
   }
   return lease;
 }

@@ -25,7 +25,7 @@ struct Lease {
   uint32_t attempt = 0;
   uint64_t step = 0, settled = 0;
   uint64_t horizon = 0;
-  std::vector<uint64_t> open = {};  // ascending
+  std::vector<uint64_t> open = {};  // ascending; the element is one of them
 
   bool has_element() const { return queue != 0; }
   friend bool operator==(const Lease&, const Lease&) = default;

@@ -75,5 +75,14 @@ TEST_CASE("bytes that are cut, lengthened or changed are refused, wherever that 
   CHECK(decode_lease(unsorted).status().message().find("out of order") != std::string::npos);
 }
 
+TEST_CASE("elements that the queue has not lent, or that have ended, can't be invented") {
+  for (const uint64_t invented : {uint64_t{7}, uint64_t{12}, ~uint64_t{0}}) {
+    Lease lease = some_lease();
+    lease.number = invented;
+    CHECK(decode_lease(encode_lease(lease)).status().message().find("does not list as open") !=
+          std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace millrace

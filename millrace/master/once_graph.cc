@@ -39,7 +39,7 @@ wire::GraphDef OnceGraph::own_nodes() const {
                         .device = {},
                         .inputs = {},
                         .attrs = {{"dtype", DType::string}, {"shape", PartialShape::scalar()}}});
-  made.nodes.push_back({.name = "_once/after",
+  made.nodes.push_back({.name = std::string(kAfterNode),
                         .op = "StepLease",
                         .device = {},
                         .inputs = {std::string(kLeaseNode)},

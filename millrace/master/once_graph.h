@@ -25,7 +25,8 @@ namespace millrace {
 
 class OnceGraph {
  public:
-  static constexpr std::string_view kLease = "_once/lease:0", kAfter = "_once/after:0";
+  static constexpr std::string_view kLease = "_once/lease:0", kAfter = "_once/after:0",
+                                    kAfterNode = "_once/after";
 
   // Leases last so long. `ops` outlives this.
   OnceGraph(const OpRegistry& ops, Clock::Duration lease) : ops_(ops), lease_(lease) {}

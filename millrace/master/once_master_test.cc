@@ -77,6 +77,7 @@ class Stage {
     behind.on_make_callable = [this](MakeCallableRequest request, Call,
                                      Done<MakeCallableReply> done) {
       asked_ += str_cat("make ", ++callables_, ";");
+      takes_.push_back(!request.fetches.empty() && request.fetches.back() == OnceGraph::kAfter);
       has_lease_.push_back(!request.feeds.empty() && request.feeds.back() == OnceGraph::kLease);
       done(MakeCallableReply{callables_, nullptr});
     };
@@ -86,7 +87,8 @@ class Stage {
       if (leased) text += " under " + lease_text(request.feeds.back());
       asked_ += text + ";";
       RunCallableReply reply;
-      if (leased) reply.tensors.push_back(Tensor::scalar(after));
+      if (leased && takes_[static_cast<size_t>(request.handle - 1)])
+        reply.tensors.push_back(Tensor::scalar(after));
       done(std::move(reply));
     };
     behind.on_release_callable = [this](ReleaseCallableRequest request, Call, Done<void> done) {
@@ -180,7 +182,7 @@ class Stage {
       reply.tensors.push_back(Tensor::scalar(is_extended));
     } else {
       reply.tensors.push_back(Tensor::scalar(1));
-      if (step.find("_once/after") != std::string::npos)
+      if (step.find("_once/after:0") != std::string::npos)
         reply.tensors.push_back(Tensor::scalar(after));
     }
     done(std::move(reply));
@@ -188,7 +190,7 @@ class Stage {
 
   std::string asked_, sent_;
   int64_t callables_ = 0;
-  std::vector<bool> has_lease_;
+  std::vector<bool> has_lease_, takes_;  // of callables
 };
 
 TEST_CASE("what a session needs goes with the client's graph") {
@@ -208,7 +210,7 @@ TEST_CASE("steps are passed on as they are until something is taken") {
 TEST_CASE("updates are made under what was taken, and the next take acknowledges it") {
   Stage stage;
   CHECK(stage.take(5) == "take:0 _once/after:0 under nothing;");
-  CHECK(stage.run({"add:0"}) == "add:0 _once/after:0 under #5 step 1;");
+  CHECK(stage.run({"add:0"}) == "add:0 _once/after under #5 step 1;");
   CHECK(stage.run({"total:0"}) == "total:0;");
   CHECK(stage.take(6) == "take:0 _once/after:0 under #5 step 2;");
   stage.failure = out_of_range("closed");
@@ -263,7 +265,7 @@ TEST_CASE("a lease that is lost is told in the log, and is not asked for again")
   REQUIRE(stage.moving.kept.lines().size() == 1);
   CHECK(stage.moving.kept.lines()[0].find("is over") != std::string::npos);
   // Updates go on: they happen once, whoever makes them.
-  CHECK(stage.run({"add:0"}) == "add:0 _once/after:0 under #5 step 1;");
+  CHECK(stage.run({"add:0"}) == "add:0 _once/after under #5 step 1;");
   stage.is_extended = true;
   (void)stage.take(6);
   CHECK(stage.timers.is_set());

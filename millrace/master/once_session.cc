@@ -9,10 +9,15 @@ namespace {
 
 constexpr size_t kMostKinds = 2'000;  // as many as a master keeps steps
 
-// With the lease after what the client feeds and fetches.
-void put_under_lease(std::vector<std::string>& feeds, std::vector<std::string>& fetches) {
-  feeds.emplace_back(OnceGraph::kLease);
-  fetches.emplace_back(OnceGraph::kAfter);
+// The lease after what the client feeds; and what has the step made under it, whose result is only
+// wanted of a step that takes.
+template <class Request>
+void run_under_lease(Request& request, OnceBook::Kind kind) {
+  if (kind == OnceBook::Kind::takes) {
+    request.fetches.emplace_back(OnceGraph::kAfter);
+  } else {
+    request.targets.emplace_back(OnceGraph::kAfterNode);
+  }
 }
 
 }  // namespace
@@ -69,7 +74,7 @@ Result<OnceSession::Begun> OnceSession::begin(const OnceGraph::StepKind& kind, u
 template <class Reply>
 void OnceSession::finish(const Begun& begun, Result<Reply> reply, Done<Reply> done) {
   std::string after;
-  if (reply.ok()) {
+  if (reply.ok() && begun.step->kind == Kind::takes) {
     after = reply->tensors.back().template item<std::string>();
     reply->tensors.pop_back();
   }
@@ -98,10 +103,7 @@ void OnceSession::finish(const Begun& begun, Result<Reply> reply, Done<Reply> do
 void OnceSession::acknowledge(std::string lease, const std::string& dequeue, Done<void> done) {
   if (dequeue.empty()) return done(Status());
   RunStepRequest request;
-  {
-    MutexLock lock(mutex_);
-    request.session_handle = handle_;
-  }
+  request.session_handle = handle();
   request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(std::move(lease))});
   request.targets.push_back(str_cat("_once/end/", dequeue));
   master_.run_step(std::move(request), {.deadline = host_.clock.now() + lease_},
@@ -121,7 +123,7 @@ void OnceSession::run_step(RunStepRequest request, const Call& call, Done<RunSte
   if (!begun.ok()) return done(std::move(begun).status());
   if (!begun->step) return master_.run_step(std::move(request), call, std::move(done));
   request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(begun->step->lease)});
-  request.fetches.emplace_back(OnceGraph::kAfter);
+  run_under_lease(request, begun->step->kind);
   master_.run_step(std::move(request), call,
                    Done<RunStepReply>([self = shared_from_this(), begun = *std::move(begun),
                                        done = std::move(done)](Result<RunStepReply> reply) mutable {
@@ -147,21 +149,25 @@ void OnceSession::make_callable(MakeCallableRequest request, const Call& call,
                                 Done<MakeCallableReply> done) {
   auto made = std::make_shared<Callable>();
   made->names = {request.feeds, request.fetches, request.targets};
+  made->signature = hash_of(made->names);
   made->options = request.options;
   made->kind = kind_of(made->names);
   if (!made->kind.takes && !made->kind.updates)
     return master_.make_callable(std::move(request), call, std::move(done));
-  if (made->kind.takes) put_under_lease(request.feeds, request.fetches);
+  if (made->kind.takes) {
+    request.feeds.emplace_back(OnceGraph::kLease);
+    run_under_lease(request, Kind::takes);
+  }
   master_.make_callable(
       std::move(request), call,
       Done<MakeCallableReply>([self = shared_from_this(), made,
                                done = std::move(done)](Result<MakeCallableReply> reply) mutable {
         if (!reply.ok()) return done(std::move(reply).status());
-        made->handle = reply->handle;
-        if (made->kind.takes) made->leased_handle = reply->handle;
+        made->plain = *reply;
+        if (made->kind.takes) made->leased = *reply;
         {
           MutexLock lock(self->mutex_);
-          self->callables_.emplace(made->handle, made);
+          self->callables_.emplace(made->plain.handle, made);
           reply->callable = std::make_shared<KeptOnce>(self, self->handle_, made);
         }
         done(std::move(reply));
@@ -181,26 +187,30 @@ void OnceSession::run_callable(RunCallableRequest request, const Call& call,
   this->call(std::move(callable), std::move(request.feeds), call, std::move(done));
 }
 
+std::string OnceSession::handle() {
+  MutexLock lock(mutex_);
+  return handle_;
+}
+
 void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds,
                        const Call& call, Done<RunCallableReply> done) {
-  auto begun = begin(callable->kind, hash_of(callable->names));
+  auto begun = begin(callable->kind, callable->signature);
   if (!begun.ok()) return done(std::move(begun).status());
+  if (!begun->step) return call_at_master(callable->plain, std::move(feeds), call, std::move(done));
+  MakeCallableReply known;
   MakeCallableRequest leased;
-  int64_t handle = callable->handle;
   {
     MutexLock lock(mutex_);
-    leased.session_handle = handle_;
-    if (begun->step) handle = callable->leased_handle;
+    known = callable->leased;
+    if (known.handle == 0) leased.session_handle = handle_;
   }
-  if (!begun->step)
-    return master_.run_callable({std::move(leased.session_handle), handle, std::move(feeds)}, call,
-                                std::move(done));
-  if (handle != 0) return call_leased(handle, *begun, std::move(feeds), call, std::move(done));
+  if (known.handle != 0) return call_leased(known, *begun, std::move(feeds), call, std::move(done));
   leased.feeds = callable->names.feeds;
   leased.fetches = callable->names.fetches;
   leased.targets = callable->names.targets;
   leased.options = callable->options;
-  put_under_lease(leased.feeds, leased.fetches);
+  leased.feeds.emplace_back(OnceGraph::kLease);
+  run_under_lease(leased, Kind::updates);
   // The callee of the second call may need what the first one had: the caller waits for both.
   master_.make_callable(
       std::move(leased), call,
@@ -209,56 +219,48 @@ void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> f
                                done = std::move(done)](Result<MakeCallableReply> made) mutable {
         if (!made.ok())
           return self->finish<RunCallableReply>(begun, made.status(), std::move(done));
-        int64_t spare = 0;  // somebody else has made one meanwhile, or it was released
+        bool is_spare = false;  // somebody else has made one meanwhile, or it was released
         {
           MutexLock lock(self->mutex_);
-          if (callable->leased_handle == 0 && self->callables_.contains(callable->handle)) {
-            callable->leased_handle = made->handle;
-          } else {
-            spare = made->handle;
-          }
+          is_spare =
+              callable->leased.handle != 0 || !self->callables_.contains(callable->plain.handle);
+          if (!is_spare) callable->leased = *made;
         }
         Done<RunCallableReply> then = std::move(done);
-        if (spare != 0) {
-          then = Done<RunCallableReply>(
-              [self, spare, done = std::move(then)](Result<RunCallableReply> reply) mutable {
-                std::string handle;
-                {
-                  MutexLock lock(self->mutex_);
-                  handle = self->handle_;
-                }
-                self->master_.release_callable({std::move(handle), spare}, {},
-                                               Done<void>([](Status) {}));
-                done(std::move(reply));
-              });
+        if (is_spare) {
+          then = Done<RunCallableReply>([self, spare = made->handle, done = std::move(then)](
+                                            Result<RunCallableReply> reply) mutable {
+            self->master_.release_callable({self->handle(), spare}, {}, Done<void>([](Status) {}));
+            done(std::move(reply));
+          });
         }
-        self->call_leased(made->handle, begun, std::move(feeds), call, std::move(then));
+        self->call_leased(*made, begun, std::move(feeds), call, std::move(then));
       }));
 }
 
-void OnceSession::call_leased(int64_t handle, const Begun& begun, std::vector<Tensor> feeds,
-                              const Call& call, Done<RunCallableReply> done) {
-  RunCallableRequest request;
-  {
-    MutexLock lock(mutex_);
-    request.session_handle = handle_;
-  }
-  request.handle = handle;
-  request.feeds = std::move(feeds);
-  request.feeds.push_back(Tensor::scalar(begun.step->lease));
-  master_.run_callable(
-      std::move(request), call,
-      Done<RunCallableReply>([self = shared_from_this(), begun,
-                              done = std::move(done)](Result<RunCallableReply> reply) mutable {
-        self->finish(begun, std::move(reply), std::move(done));
-      }));
+void OnceSession::call_leased(const MakeCallableReply& leased, const Begun& begun,
+                              std::vector<Tensor> feeds, const Call& call,
+                              Done<RunCallableReply> done) {
+  feeds.push_back(Tensor::scalar(begun.step->lease));
+  call_at_master(leased, std::move(feeds), call,
+                 Done<RunCallableReply>([self = shared_from_this(), begun, done = std::move(done)](
+                                            Result<RunCallableReply> reply) mutable {
+                   self->finish(begun, std::move(reply), std::move(done));
+                 }));
+}
+
+// By pointer where the master behind gave one.
+void OnceSession::call_at_master(const MakeCallableReply& made, std::vector<Tensor> feeds,
+                                 const Call& call, Done<RunCallableReply> done) {
+  if (made.callable != nullptr) return made.callable->run(std::move(feeds), call, std::move(done));
+  master_.run_callable({handle(), made.handle, std::move(feeds)}, call, std::move(done));
 }
 
 int64_t OnceSession::release_callable(int64_t handle) {
   MutexLock lock(mutex_);
   const auto found = callables_.find(handle);
   if (found == callables_.end()) return 0;
-  const int64_t leased = found->second->leased_handle;
+  const int64_t leased = found->second->leased.handle;
   callables_.erase(found);
   return leased == handle ? 0 : leased;
 }

@@ -53,10 +53,11 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
   // element is held, as soon as one is.
   struct Callable {
     StepRequestNames names;
+    uint64_t signature = 0;  // of the names
     RunOptions options;
     OnceGraph::StepKind kind;
-    int64_t handle = 0;         // as the client knows it
-    int64_t leased_handle = 0;  // 0: not made yet
+    MakeCallableReply plain;   // as the client knows it
+    MakeCallableReply leased;  // handle 0: not made yet
   };
   class KeptOnce;
 
@@ -68,8 +69,11 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
   void acknowledge(std::string lease, const std::string& dequeue, Done<void> done);
   void call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds, const Call& call,
             Done<RunCallableReply> done);
-  void call_leased(int64_t handle, const Begun& begun, std::vector<Tensor> feeds, const Call& call,
-                   Done<RunCallableReply> done);
+  void call_leased(const MakeCallableReply& leased, const Begun& begun, std::vector<Tensor> feeds,
+                   const Call& call, Done<RunCallableReply> done);
+  void call_at_master(const MakeCallableReply& made, std::vector<Tensor> feeds, const Call& call,
+                      Done<RunCallableReply> done);
+  std::string handle();
   std::shared_ptr<Callable> find_callable(int64_t handle);
 
   void set_heartbeat() MR_REQUIRES(mutex_);

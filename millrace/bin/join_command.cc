@@ -19,6 +19,7 @@
 #include "millrace/cluster/tf_config.h"
 #include "millrace/launch/local_attendant.h"
 #include "millrace/launch/local_join.h"
+#include "millrace/launch/local_leash.h"
 #include "millrace/launch/placeholders.h"
 #include "millrace/launch/reach.h"
 
@@ -49,6 +50,7 @@ struct JoinFlags {
   std::string timeout = "10m";
   std::vector<std::string> until;
   std::string grace = "5s";
+  bool has_leash = false;
   std::string job;
   int index = 0;
 };
@@ -67,9 +69,13 @@ Result<TfConfig> config_of(const JoinFlags& flags) {
 }
 
 Result<JoinedTask> joined(const JoinFlags& flags) {
-  const char* token = std::getenv(kTokenVariable);
+  const char* given = std::getenv(kTokenVariable);
+  std::string token = given == nullptr ? "" : given;
+  if (flags.has_leash) {
+    MR_ASSIGN(token, first_line_of_input());
+  }
   JoinRequest request{.supervisor = flags.supervisor,
-                      .token = token == nullptr ? "" : token,
+                      .token = std::move(token),
                       .task = {flags.job, 0, flags.index},
                       .host = flags.host,
                       .progress = [](const std::string& text) {
@@ -122,12 +128,21 @@ int stay(const JoinFlags& flags, const TfConfig& config, std::vector<std::string
   return attend(task, Clock::real());
 }
 
+// Where no signal comes along, and the end of the input is the word to end.
+int stay_on_leash(const JoinFlags& flags, const std::vector<std::string>& command) {
+  const Result<std::chrono::milliseconds> grace = parse_duration(flags.grace);
+  if (!grace.ok()) return complain("join", grace.status().with("--grace"));
+  return run_on_leash(command, *grace, Clock::real());
+}
+
 int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   if (command.empty() || command[0].empty())
     return complain("join", invalid("no command; write it after '--'"));
   if (!flags.until.empty() && !flags.supervisor.empty())
     return complain("join",
                     invalid("--until: with --at, the supervisor ends the tasks; leave it out"));
+  if (flags.has_leash && flags.supervisor.empty())
+    return complain("join", invalid("--leash: it goes with --at HOST:PORT"));
   const Result<TfConfig> config = prepared(flags);
   if (!config.ok()) return complain("join", config.status());
   setenv(kTaskVariable, to_json(*config, JsonLayout::one_line).c_str(), 1);
@@ -135,6 +150,7 @@ int join(const JoinFlags& flags, const std::vector<std::string>& command) {
   setenv("PYTHONUNBUFFERED", "1", 0);
   std::vector<std::string> words =
       with_placeholders(command, config->cluster, {flags.job, 0, flags.index});
+  if (flags.has_leash) return stay_on_leash(flags, words);
   return flags.until.empty() ? become_command(words) : stay(flags, *config, std::move(words));
 }
 
@@ -161,9 +177,13 @@ void add_join(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--grace", flags->grace, "With --until: from SIGTERM to SIGKILL")
+  verb->add_option("--grace", flags->grace, "With --until and --leash: from SIGTERM to SIGKILL")
       ->type_name("DURATION")
       ->capture_default_str();
+  verb->add_flag(
+      "--leash", flags->has_leash,
+      "With --at: read the token from standard input, stay with COMMAND, and end it when "
+      "that input ends; as --on ssh has it done");
   verb->add_option("--job", flags->job, "Which job of it")->type_name("NAME")->required();
   verb->add_option("--index", flags->index, "Which task of that job")
       ->type_name("N")

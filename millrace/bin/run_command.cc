@@ -19,6 +19,7 @@
 #include "millrace/launch/local_run.h"
 #include "millrace/launch/slurm/answers.h"
 #include "millrace/launch/slurm/srun.h"
+#include "millrace/launch/ssh.h"
 
 namespace millrace {
 namespace {
@@ -41,6 +42,7 @@ Examples:
   millrace run --job worker=2 --release-ports -- ./a_program_that_binds_its_port_itself
   millrace run --on k8s word_count.yaml                   submit it there, follow it to its end
   millrace run --on slurm word_count.yaml
+  millrace run --on ssh --hosts n1,n2,n3 word_count.yaml  on machines that are known by name alone
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 the command line makes no sense, 130 interrupted.)";
 
@@ -51,6 +53,7 @@ struct RunFlags {
   std::string host;
   std::string log_directory;
   std::string folder;
+  std::vector<std::string> hosts;
   int first_port = 0;
   bool release_ports = false;
   bool dry_run = false;
@@ -75,9 +78,18 @@ std::string host_name() {
 
 // How the tasks are got at, unless they run on this machine.
 Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job) {
+  if (flags.where != "ssh" && !flags.hosts.empty())
+    return invalid("--hosts ", flags.hosts[0], ": it goes with --on ssh");
   if (flags.where == "local") return std::optional<Reach>();
+  const std::string known_as = flags.host.empty() ? host_name() : flags.host;
+  if (flags.where == "ssh") {
+    if (job.ports == PortHandling::released)
+      return invalid("--on ssh: tasks elsewhere get their ports bound; leave out --release-ports");
+    MR_ASSIGN(Reach reach, ssh_reach(job, flags.hosts, known_as));
+    return std::optional<Reach>(std::move(reach));
+  }
   if (flags.where != "srun")
-    return invalid("--on ", flags.where, ": there are srun in an allocation of Slurm, ",
+    return invalid("--on ", flags.where, ": there are ssh, srun in an allocation of Slurm, ",
                    place_names());
   if (std::getenv("SLURM_JOB_ID") == nullptr)
     return invalid(
@@ -85,7 +97,7 @@ Result<std::optional<Reach>> reach_of(const RunFlags& flags, const JobSpec& job)
         "millrace explain FILE --on slurm | sbatch");
   if (job.ports == PortHandling::released)
     return invalid("--on srun: tasks elsewhere get their ports bound; leave out --release-ports");
-  return std::optional<Reach>(srun_reach(job, flags.host.empty() ? host_name() : flags.host));
+  return std::optional<Reach>(srun_reach(job, known_as));
 }
 
 // What is left of the allocation's time, but for what ending the tasks takes: the job then fails
@@ -172,13 +184,19 @@ void add_run(CLI::App& app, Invocation& invocation) {
                    "Keep the job's journal and logs there and show no lines, as submit has it done")
       ->type_name("DIR");
   verb->add_option("--on", flags->where,
-                   "Where the tasks run: local, srun in an allocation of Slurm, k8s, or slurm")
+                   "Where the tasks run: local, ssh, srun in an allocation of Slurm, k8s, or slurm")
       ->type_name("PLACE")
       ->capture_default_str();
-  verb->add_option("--host", flags->host,
-                   "Address that the tasks listen on (127.0.0.1); with --on srun, by which they "
-                   "find this machine (its name)")
+  verb->add_option(
+          "--host", flags->host,
+          "Address that the tasks listen on (127.0.0.1); with --on srun and ssh, by which they "
+          "find this machine (its name)")
       ->type_name("HOST");
+  verb->add_option("--hosts", flags->hosts,
+                   "With --on ssh: the machines, which the tasks go to in turn, as ssh takes them")
+      ->type_name("HOST,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->add_option("--ports", flags->first_port, "First port; the tasks get this and the following")
       ->type_name("PORT")
       ->check(whole_number(1, 65535));

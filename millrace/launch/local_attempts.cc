@@ -25,9 +25,11 @@ TaskAttempts::TaskAttempts(size_t index, const TaskPlan& plan, std::optional<Hel
       port_(std::move(port)),
       output_(std::in_place, index, console) {}
 
-void TaskAttempts::hear(const std::function<bool(std::string_view, ExitFacts&)>& hear) {
-  if (hear)
-    output_->set_foreign([this, hear](std::string_view line) { return hear(line, heard_); });
+void TaskAttempts::hear(const Reach& reach) {
+  heard_with_ = reach.own_failure;
+  if (reach.hear)
+    output_->set_foreign(
+        [this, hear = reach.hear](std::string_view line) { return hear(line, heard_); });
 }
 
 Status TaskAttempts::keep_logs(const std::string& directory) {
@@ -114,9 +116,12 @@ std::optional<ProcessEnd> TaskAttempts::take_end() {
 
 ExitFacts TaskAttempts::facts_of(const ProcessEnd& end) const {
   const ErrorLines& errors = output_->errors();
-  ExitFacts facts{.start_error = end.start_error.empty() ? heard_.start_error : end.start_error,
-                  .taken_away = heard_.taken_away,
-                  .out_of_memory_kill = heard_.out_of_memory_kill,
+  const bool counts =
+      !heard_with_ || (WIFEXITED(end.wait_status) && WEXITSTATUS(end.wait_status) == *heard_with_);
+  const ExitFacts heard = counts ? heard_ : ExitFacts{};
+  ExitFacts facts{.start_error = end.start_error.empty() ? heard.start_error : end.start_error,
+                  .taken_away = heard.taken_away,
+                  .out_of_memory_kill = heard.out_of_memory_kill,
                   .lost = end.lost,
                   .first_error_line = errors.first(),
                   .last_error_line = errors.last(),

@@ -7,10 +7,8 @@
 
 #include <poll.h>
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "millrace/base/clock.h"
@@ -21,6 +19,7 @@
 #include "millrace/launch/local_ports.h"
 #include "millrace/launch/local_process.h"
 #include "millrace/launch/plan.h"
+#include "millrace/launch/reach.h"
 #include "millrace/launch/task_records.h"
 
 namespace millrace {
@@ -33,8 +32,8 @@ class TaskAttempts {
   TaskAttempts(size_t index, const TaskPlan& plan, std::optional<HeldPort> port, Allowed allowed,
                Console& console);
 
-  // Of one that is reached out for (reach.h), before it starts; `hear` stays to the end.
-  void hear(const std::function<bool(std::string_view, ExitFacts&)>& hear);
+  // Of one that is reached out for, before it starts.
+  void hear(const Reach& reach);
 
   // Keeps what the attempts write: <directory>/map_1.log, map_1.2.log, ... Errors: UNAVAILABLE with
   // what the system says, for the first; others are told on the console.
@@ -88,6 +87,7 @@ class TaskAttempts {
   std::optional<TaskOutput> output_;  // of the last attempt, as are the following
   TaskRecords records_;
   ExitFacts heard_;
+  std::optional<int> heard_with_;  // the exit code that it counts for; not set: every one
   std::optional<TaskProcess> process_;
 };
 

@@ -38,6 +38,7 @@ void send_failure(int pipe, KeeperReport::Stage stage, int fault) {
   int reports = fcntl(duty.reports, F_DUPFD_CLOEXEC, kAboveInherited);
   int listen = duty.listen < 0 ? -1 : fcntl(duty.listen, F_DUPFD_CLOEXEC, kAboveInherited);
   int records = fcntl(duty.records, F_DUPFD_CLOEXEC, kAboveInherited);
+  if (duty.input >= 0) dup2(duty.input, STDIN_FILENO);
   dup2(duty.out, STDOUT_FILENO);
   dup2(duty.err, STDERR_FILENO);
   if (listen >= 0) dup2(listen, kListenDescriptor);
@@ -58,8 +59,8 @@ void send_failure(int pipe, KeeperReport::Stage stage, int fault) {
 // Closes everything but the descriptors of the duty: pipes of other tasks above all, whose ends
 // would otherwise stay open after the launcher is gone.
 void close_others(const KeeperDuty& duty) {
-  std::array<int, 6> kept = {duty.control, duty.reports, duty.out,
-                             duty.err,     duty.records, duty.listen};
+  std::array<int, 7> kept = {duty.control, duty.reports, duty.out,   duty.err,
+                             duty.records, duty.input,   duty.listen};
   std::sort(kept.begin(), kept.end());
   unsigned first = STDERR_FILENO + 1;
   for (int number : kept) {
@@ -170,6 +171,7 @@ void keep_task(const KeeperDuty& duty) {
   close(duty.out);
   close(duty.err);
   close(duty.records);
+  if (duty.input >= 0) close(duty.input);
   if (duty.listen >= 0) close(duty.listen);
   Keeper(duty, task, child_signals).run();
   _exit(0);

@@ -45,6 +45,7 @@ struct KeeperDuty {
   int out;
   int err;
   int records;            // where the task tells about itself
+  int input;              // -1: the task reads nothing
   int listen;             // -1: the task gets no socket
   const char* directory;  // empty: stay
   char* const* argv;

@@ -90,6 +90,14 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, std::optional<HeldP
   MR_ASSIGN(Pipe out, make_pipe());
   MR_ASSIGN(Pipe err, make_pipe());
   MR_ASSIGN(Pipe records, make_pipe());
+  Pipe input;
+  if (!plan.input.empty()) {
+    MR_ASSIGN(input, make_pipe());
+    // Less than a pipe takes at once.
+    if (write(input.write.number(), plan.input.data(), plan.input.size()) !=
+        static_cast<ssize_t>(plan.input.size()))
+      return system_error("no input for a task", errno);
+  }
   std::vector<std::string> arguments = plan.argv;
   std::vector<std::string> entries = merged_environment(plan.environment);
   std::vector<char*> argv = pointers(arguments);
@@ -100,6 +108,7 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, std::optional<HeldP
       .out = out.write.number(),
       .err = err.write.number(),
       .records = records.write.number(),
+      .input = input.read.number(),
       .listen = port && options.ports == PortHandling::inherited ? port->descriptor() : -1,
       .directory = options.directory.c_str(),
       .argv = argv.data(),
@@ -121,7 +130,8 @@ Result<TaskProcess> TaskProcess::start(const TaskPlan& plan, std::optional<HeldP
                       .reports = std::move(reports.read),
                       .out = std::move(out.read),
                       .err = std::move(err.read),
-                      .records = std::move(records.read)});
+                      .records = std::move(records.read),
+                      .input = std::move(input.write)});
 }
 
 TaskProcess::TaskProcess(std::string program, std::string directory, pid_t keeper, Pipes pipes)
@@ -134,6 +144,7 @@ TaskProcess::TaskProcess(std::string program, std::string directory, pid_t keepe
 TaskProcess::~TaskProcess() = default;
 
 void TaskProcess::terminate() {
+  if (pipes_.input.is_open()) return pipes_.input.close();
   [[maybe_unused]] ssize_t sent = write(pipes_.control.number(), &kTerminateTask, 1);
 }
 

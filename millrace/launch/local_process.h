@@ -46,8 +46,10 @@ class TaskProcess {
   TaskProcess& operator=(TaskProcess&&) = delete;
   ~TaskProcess();
 
-  void terminate();  // SIGTERM to the task's process group
-  void kill();       // SIGKILL to every process below the keeper
+  // SIGTERM to the task's process group; one whose input was kept open sees its end instead, and
+  // knows what to do (local_leash.h).
+  void terminate();
+  void kill();  // SIGKILL to every process below the keeper
 
   // For poll(), all non-blocking; -1 once closed.
   int reports() const { return pipes_.reports.number(); }
@@ -79,6 +81,7 @@ class TaskProcess {
     Descriptor out;
     Descriptor err;
     Descriptor records;
+    Descriptor input;  // not open: the task has none
   };
   TaskProcess(std::string program, std::string directory, pid_t keeper, Pipes pipes);
 

@@ -137,7 +137,7 @@ class LocalRun {
       tasks_.emplace_back(i, plan_.tasks[i], std::move(port),
                           restarts ? TaskAttempts::Allowed::several : TaskAttempts::Allowed::one,
                           console_);
-      if (options.reach != nullptr) tasks_.back().hear(options.reach->hear);
+      if (options.reach != nullptr) tasks_.back().hear(*options.reach);
     }
   }
 

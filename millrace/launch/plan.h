@@ -26,6 +26,8 @@ struct TaskPlan {
   // MILLRACE_REPORT_FD, MILLRACE_LISTEN_ADDRESS and, for an inherited port, MILLRACE_LISTEN_FD;
   // then the job's own.
   std::vector<EnvironmentEntry> environment;
+  // What its standard input begins with; it then stays open until the task is to end. Empty: none.
+  std::string input = {};
   // True if the job has succeeded when this task and all others that decide have.
   bool decides = false;
 };

@@ -14,17 +14,22 @@ LaunchPlan plan_elsewhere(const JobSpec& job, const Reach& reach, const std::str
     const bool decides = std::ranges::find(deciding, role.name) != deciding.end();
     for (int index = 0; index < role.count; ++index) {
       std::vector<std::string> command = {"millrace", "join",    "--at",    supervisor,
-                                          "--job",    role.name, "--index", std::to_string(index),
-                                          "--"};
+                                          "--job",    role.name, "--index", std::to_string(index)};
+      if (reach.has_leash)
+        command.insert(command.end(), {"--leash", "--grace", str_cat(job.grace.count(), "ms")});
+      command.push_back("--");
       const std::vector<std::string>& own = command_of(job, role);
       command.insert(command.end(), own.begin(), own.end());
-      plan.tasks.push_back({.task = {role.name, 0, index},
-                            .name = str_cat(role.name, ":", index),
-                            .file_stem = str_cat(role.name, "_", index),
-                            .address = "",
-                            .argv = reach.command_at(role, plan.tasks.size(), command),
-                            .environment = {{kTokenVariable, token}},
-                            .decides = decides});
+      plan.tasks.push_back(
+          {.task = {role.name, 0, index},
+           .name = str_cat(role.name, ":", index),
+           .file_stem = str_cat(role.name, "_", index),
+           .address = "",
+           .argv = reach.command_at(role, plan.tasks.size(), command),
+           .environment = reach.has_leash ? std::vector<EnvironmentEntry>{}
+                                          : std::vector<EnvironmentEntry>{{kTokenVariable, token}},
+           .input = reach.has_leash ? token + "\n" : "",
+           .decides = decides});
     }
   }
   return plan;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,11 @@ struct Reach {
   // Whether a line of a task's standard error is none of the task's, but of what reached out for
   // it; adds to the facts of the task's end what that tells of it. Not set: all lines are tasks'.
   std::function<bool(std::string_view line, ExitFacts& facts)> hear = {};
+  // Its exit code when it failed itself; what was heard counts for no other. Not set: for each.
+  std::optional<int> own_failure = std::nullopt;
+  // The task's end is told to it by the end of its input, since no signal goes that far; the input
+  // begins with the token, which is not to be seen in any list of processes.
+  bool has_leash = false;
 };
 
 // Who gets what when addresses are late: the tasks of plan_launch() without addresses, environment

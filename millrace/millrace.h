@@ -17,6 +17,7 @@
 #include "millrace/session/server.h"            // IWYU pragma: export
 #include "millrace/session/session.h"           // IWYU pragma: export
 #include "millrace/tensor/tensor.h"             // IWYU pragma: export
+#include "millrace/train/all_reduce.h"          // IWYU pragma: export
 #include "millrace/train/first_values.h"        // IWYU pragma: export
 #include "millrace/train/initializers.h"        // IWYU pragma: export
 #include "millrace/train/layers.h"              // IWYU pragma: export
@@ -26,4 +27,5 @@
 #include "millrace/train/reductions.h"          // IWYU pragma: export
 #include "millrace/train/replica_device.h"      // IWYU pragma: export
 #include "millrace/train/saver.h"               // IWYU pragma: export
+#include "millrace/train/sync_replicas.h"       // IWYU pragma: export
 #include "millrace/train/variable_scope.h"      // IWYU pragma: export

@@ -219,13 +219,24 @@ PartitionedVariable VariableScope::get_partitioned(std::string_view name, const 
   return whole;
 }
 
-Variable VariableScope::variable(std::string_view name, const Input& initial_value,
-                                 bool is_trainable) const {
-  Variable variable = make_variable(scope_, claim_inside(scope_, name), [&](const Scope& inside) {
+Variable VariableScope::loose(std::string_view name, const Input& initial_value) const {
+  return make_variable(scope_, claim_inside(scope_, name), [&](const Scope& inside) {
     return constant(inside.for_constants().with_name("initial_value"), initial_value);
   });
+}
+
+Variable VariableScope::variable(std::string_view name, const Input& initial_value,
+                                 bool is_trainable) const {
+  Variable variable = loose(name, initial_value);
   variable.is_trainable = is_trainable;
   return join(std::move(variable));
+}
+
+Variable VariableScope::local_variable(std::string_view name, const Input& initial_value) const {
+  Variable variable = loose(name, initial_value);
+  variable.is_trainable = false;
+  if (variable.has_value()) model_->collections.local_variables.push_back(variable);
+  return variable;
 }
 
 Variable VariableScope::global_step() const {

@@ -32,6 +32,7 @@ namespace millrace {
 struct Collections {
   std::vector<Variable> global_variables = {};
   std::vector<Variable> trainable_variables = {};
+  std::vector<Variable> local_variables = {};  // of this task: in no checkpoint
   std::vector<Output> losses = {};
   std::vector<Output> regularization_losses = {};
   std::vector<Operation> update_ops = {};  // what a step of training has to run with it
@@ -90,6 +91,9 @@ class VariableScope {
   // nodes: tf.Variable. Its shape must be known.
   Variable variable(std::string_view name, const Input& initial_value,
                     bool is_trainable = true) const;
+  // The same for a variable of this task alone, which joins local_variables and no others: whoever
+  // has it gives it its first value.
+  Variable local_variable(std::string_view name, const Input& initial_value) const;
   // The variable "global_step", which counts the steps of training; made when it is first asked
   // for.
   Variable global_step() const;
@@ -102,6 +106,7 @@ class VariableScope {
   std::string full_name(std::string_view name) const;
   std::string unused(std::string_view name) const;
   Variable reused(const Variable& found, const Shape& shape, DType dtype) const;
+  Variable loose(std::string_view name, const Input& initial_value) const;
   Variable made(const std::string& full_name, const InitialValue& wanted,
                 const VariableOptions& options) const;
   Variable join(Variable variable) const;

@@ -1,0 +1,47 @@
+// The digits of 02 with all workers in step: a step is the mean of what each of them found.
+//
+//   millrace run --job ps=1 --job worker=2 -- build/bin/04_sync_replicas
+//
+// The gradients of a step are gathered on the ps; those that began before it are dropped.
+#include <millrace/millrace.h>
+
+#include "cluster_task.h"
+#include "digits.h"
+
+using namespace millrace;
+
+Status tell_digits(const Replica& replica) {
+  const Digits digits = Digits::load(2000), tests = Digits::load(500, 1);
+  GraphBuilder graph(*standard_ops());
+  const VariableScope model(replica.place(graph.root()));
+  const Output x = ops::placeholder(model, DType::f32, {.shape = PartialShape{-1, 64}});
+  const Output y = ops::placeholder(model, DType::i64, {.shape = PartialShape{-1}});
+  const Output hidden = layers::dense(model, x, 64, {.activation = ops::relu});
+  const Output logits = layers::dense(model, hidden, 10);
+  const Output loss = losses::sparse_softmax_cross_entropy(model, y, logits);
+  const Output correct = accuracy(model, y, logits);
+  const Variable step = model.global_step();
+  AdamOptimizer adam(0.005);
+  SyncReplicasOptimizer optimizer(
+      adam, {.num_replicas = replica.num_tasks("worker"), .replica = replica.options.task});
+  const Operation train = optimizer.minimize(model, loss, {.global_step = step});
+  const FirstValues first(model);
+
+  MR_ASSIGN(const auto session, replica.session(graph, first));
+  MR_TRY(session->run({}, {}, {.targets = {optimizer.begin().name()}}));
+  Batches batches(digits, 64, replica.options.task);
+  for (int64_t at = 0; at < 500;) {
+    const Digits batch = batches.next();
+    MR_ASSIGN(const auto values,
+              session->run({{x.name(), batch.pictures}, {y.name(), batch.labels}},
+                           {loss.name(), train.name()}));
+    if (at % 100 == 0) std::printf("step %d loss %.3f\n", int(at), values[0].item<float>());
+    at = values[1].item<int64_t>();
+  }
+  MR_ASSIGN(const auto reached,
+            session->run({{x.name(), tests.pictures}, {y.name(), tests.labels}}, {correct.name()}));
+  std::printf("accuracy %.3f\n", reached[0].item<float>());
+  return {};
+}
+
+int main() { return as_replica(tell_digits); }

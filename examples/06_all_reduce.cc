@@ -1,0 +1,52 @@
+// Replicas without parameter servers: each has all variables, and all of them stay equal.
+//
+//   millrace run --job worker=3 -- build/bin/06_all_reduce
+#include <millrace/millrace.h>
+
+#include "cluster_task.h"
+#include "digits.h"
+
+using namespace millrace;
+
+Status tell_digits(const Replica& replica) {
+  const Digits digits = Digits::load(2000), tests = Digits::load(500, 1);
+  GraphBuilder graph(*standard_ops());
+  const VariableScope model(graph.root());
+  const Output x = ops::placeholder(model, DType::f32, {.shape = PartialShape{-1, 64}});
+  const Output y = ops::placeholder(model, DType::i64, {.shape = PartialShape{-1}});
+  const Output hidden = layers::dense(
+      model, x, 64,
+      {.activation = ops::relu, .kernel_initializer = initializers::glorot_uniform(1)});
+  const Output logits =
+      layers::dense(model, hidden, 10, {.kernel_initializer = initializers::glorot_uniform(2)});
+  const Output loss = losses::sparse_softmax_cross_entropy(model, y, logits);
+  const Output correct = accuracy(model, y, logits);
+  const Variable step = model.global_step();
+  AdamOptimizer adam(0.005);
+  AllReduceOptimizer optimizer(adam, {.num_replicas = replica.num_tasks("worker")});
+  const Operation train = optimizer.minimize(model, loss, {.global_step = step});
+  const Operation equal = optimizer.equal_variables(model, replica.is_chief());
+  const FirstValues first(model);
+
+  // Each replica is the chief of its own variables; those of worker 0 are the ones that count.
+  MR_ASSIGN(const auto session,
+            Session::create(*replica.server, {.device_filters = {replica.own_device()}}));
+  MR_TRY(session->extend(graph));
+  MR_TRY(first.give(*session));
+  MR_TRY(session->run({}, {}, {.targets = {equal.name()}}));
+  Batches batches(digits, 32, replica.options.task);
+  for (int64_t at = 0; at < 200;) {
+    const Digits batch = batches.next();
+    MR_ASSIGN(const auto values,
+              session->run({{x.name(), batch.pictures}, {y.name(), batch.labels}},
+                           {loss.name(), train.name()}));
+    if (at % 100 == 0) std::printf("step %d loss %.3f\n", int(at), values[0].item<float>());
+    at = values[1].item<int64_t>();
+  }
+  MR_ASSIGN(const auto reached,
+            session->run({{x.name(), tests.pictures}, {y.name(), tests.labels}}, {correct.name()}));
+  std::printf("accuracy %.3f\n", reached[0].item<float>());
+  return {};
+}
+
+int main() { return as_replica(tell_digits); }

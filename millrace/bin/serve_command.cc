@@ -33,6 +33,9 @@ bound to. The cluster and the task come from flags, from a file, or from TF_CONF
 It listens on loopback only if its address in the cluster is a loopback address, else on all
 interfaces; --bind chooses one. Port 0 takes a free one.
 
+With --state its variables, and its queues that have a shared_name, outlive it: whoever serves as the
+same task with the same folder goes on with all that was acknowledged, however it ended.
+
 SIGUSR1 puts what it waits for into the log; `millrace status` asks the same over its port.
 
 Examples:
@@ -46,11 +49,12 @@ makes no sense.)";
 constexpr int kMostDevices = 4096;
 constexpr const char* kOtherFlags =
     "--cluster, --bind, --cpu-devices, --operation-timeout-ms, --silence-limit-ms, "
-    "--intra-op-threads";
+    "--intra-op-threads, --state";
 
 struct ServeFlags {
   std::string cluster_file;
   std::string bind_host;
+  std::optional<std::string> state_folder = std::nullopt;
   int cpu_devices = 1;
   int operation_timeout_ms = 0;
   int intra_op_threads = 0;
@@ -76,6 +80,9 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
   options.job = identity.task.job;
   options.task = identity.task.task;
   options.cpu_devices = flags.cpu_devices;
+  if (flags.state_folder && flags.state_folder->empty())
+    return invalid("--state is empty; name the folder where the task's state is to be kept");
+  options.state_folder = flags.state_folder.value_or("");
   options.default_options.operation_timeout = std::chrono::milliseconds(flags.operation_timeout_ms);
   options.default_options.intra_op_threads = flags.intra_op_threads;
   if (flags.silence_limit_ms)
@@ -152,6 +159,11 @@ void add_serve(CLI::App& app, Invocation& invocation) {
   verb->add_option("--cpu-devices", flags->cpu_devices, "How many CPU devices the task has (1)")
       ->type_name("N")
       ->check(whole_number(1, kMostDevices));
+  verb->add_option("--state", flags->state_folder,
+                   "Keeps the task's variables and named queues on this disk, in JOB-INDEX below "
+                   "this folder: a step answers when what it changed is there, and who serves as "
+                   "this task again goes on with them (they go with the process)")
+      ->type_name("DIR");
   verb->add_option("--operation-timeout-ms", flags->operation_timeout_ms,
                    "Ends steps of sessions that set no limit of their own (none)")
       ->type_name("N")

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "millrace/base/mutex.h"
+#include "millrace/ops/state/kept_state.h"
 #include "millrace/session/wait_for.h"
 
 namespace millrace {
@@ -51,8 +52,19 @@ Result<std::shared_ptr<LocalTask>> LocalTask::create(std::shared_ptr<Runtime> ru
   MR_ASSIGN(std::string address, options.members->address(options.task));
   if (options.cpu_devices < 1)
     return invalid("cpu_devices is ", options.cpu_devices, "; a task needs at least one");
-  return std::shared_ptr<LocalTask>(
-      new LocalTask(std::move(runtime), std::move(options), std::move(address), elsewhere));
+  std::shared_ptr<KeptState> kept;
+  if (!options.state_folder.empty()) {
+    const std::string folder =
+        str_cat(options.state_folder, "/", options.task.job, "-", options.task.task);
+    MR_ASSIGN(kept, KeptState::open(runtime->host(), {.folder = folder,
+                                                      .default_container = options.task.job,
+                                                      .devices = options.cpu_devices}));
+    runtime->host()
+        .log.named(options.log_name)
+        .info("keeps its state, and found ", kept->found_text());
+  }
+  return std::shared_ptr<LocalTask>(new LocalTask(std::move(runtime), std::move(options),
+                                                  std::move(address), elsewhere, std::move(kept)));
 }
 
 Result<std::shared_ptr<LocalTask>> LocalTask::alone(std::shared_ptr<Runtime> runtime,
@@ -66,7 +78,8 @@ Result<std::shared_ptr<LocalTask>> LocalTask::alone(std::shared_ptr<Runtime> run
 }
 
 LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
-                     std::string address, WorkerDirectory* elsewhere)
+                     std::string address, WorkerDirectory* elsewhere,
+                     std::shared_ptr<KeptState> kept)
     : runtime_(std::move(runtime)),
       log_(runtime_->host().log.named(std::move(options.log_name))),
       host_(runtime_->host().in_the_name_of(log_)),
@@ -84,7 +97,8 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                     .intra_op_threads = options.default_options.intra_op_threads,
                     .host = host_,
                     .peers = *directory_,
-                    .departures = &departures_});
+                    .departures = &departures_,
+                    .kept = std::move(kept)});
   directory_->set_own(worker_);
   master_ = std::make_unique<Master>(MasterOptions{.own_task = std::move(options.task),
                                                    .members = std::move(options.members),

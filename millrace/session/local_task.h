@@ -24,13 +24,16 @@ struct LocalTaskOptions {
   std::shared_ptr<TaskReport> report = nullptr;  // where its master tells what it waits for
   SessionOptions default_options = {};           // what sessions get that ask for nothing else
   std::string log_name = {};                     // in front of its log lines; empty: nothing
+  // Where its queues and variables are kept, so that they outlive the process: in a folder of the
+  // task's own below this one (docs/design/durable.md). Empty: nowhere.
+  std::string state_folder = {};
 };
 
 class LocalTask final : public Inspected {
  public:
   // `elsewhere` reaches the other tasks and outlives this; null if there are none.
   // Errors: NOT_FOUND for a task that is not in the cluster, UNAVAILABLE for one whose own address
-  // is not known; INVALID_ARGUMENT for cpu_devices.
+  // is not known; INVALID_ARGUMENT for cpu_devices; as KeptState::open() for state_folder.
   static Result<std::shared_ptr<LocalTask>> create(std::shared_ptr<Runtime> runtime,
                                                    LocalTaskOptions options,
                                                    WorkerDirectory* elsewhere);
@@ -58,7 +61,7 @@ class LocalTask final : public Inspected {
  private:
   class Directory;
   LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options, std::string address,
-            WorkerDirectory* elsewhere);
+            WorkerDirectory* elsewhere, std::shared_ptr<KeptState> kept);
 
   const std::shared_ptr<Runtime> runtime_;
   const Log log_;

@@ -42,6 +42,9 @@ struct ServerOptions {
   std::shared_ptr<TaskReport> report = nullptr;
   SessionOptions default_options = {};  // what sessions get that ask for nothing else
   int cpu_devices = 1;
+  // A folder of this machine where the task's queues and variables are kept, so that its next life
+  // has them: in `<job>-<task>` below it. Empty: they go with the process.
+  std::string state_folder = {};
   // How long another task that owes an answer may be silent, questions included, before calls to it
   // end with that cause; the log tells after a third of it. 0: for ever. Left out: as the runtime
   // has it.
@@ -57,7 +60,8 @@ class Server {
   // Errors: NOT_FOUND for a task that is not in the cluster, with what there is; those of binding
   // (ALREADY_EXISTS for a port in use, with the process that has it); INVALID_ARGUMENT for a socket
   // of another port than the cluster says, and for both a cluster and members; UNAVAILABLE if
-  // members do not know where this task is to listen, nor own_address says so.
+  // members do not know where this task is to listen, nor own_address says so; for state_folder
+  // FAILED_PRECONDITION if another process has it, DATA_LOSS if it is damaged, those of the disk.
   static Result<std::unique_ptr<Server>> start(ServerOptions options,
                                                std::shared_ptr<Runtime> runtime = nullptr);
   // Stops, and waits until nothing runs on the task any more.

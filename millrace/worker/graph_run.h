@@ -26,11 +26,14 @@
 
 namespace millrace {
 
+class KeptState;  // ops/state/kept_state.h
+
 // What runs take from their worker.
 struct RunSite {
   const Host& host;
   StepTable& steps;
   InFlight& in_flight;
+  KeptState* kept = nullptr;  // null: state is not kept
 };
 
 class GraphRun final : public ActiveRun, public Pooled {

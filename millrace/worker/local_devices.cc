@@ -1,11 +1,15 @@
 #include "millrace/worker/local_devices.h"
 
+#include "millrace/ops/state/kept_state.h"
+
 namespace millrace {
 
-LocalDevices LocalDevices::create(const TaskName& task, int cpus, const Host& host) {
+LocalDevices LocalDevices::create(const TaskName& task, int cpus, const Host& host,
+                                  const KeptState* kept) {
   LocalDevices made;
   for (int id = 0; id < cpus; ++id) {
-    auto resources = std::make_shared<ResourceStore>(task.job);
+    auto resources = kept != nullptr ? kept->resources(static_cast<size_t>(id))
+                                     : std::make_shared<ResourceStore>(task.job);
     const DeviceName name = DeviceName::on(task, "CPU", id);
     made.devices_.push_back({.name = name,
                              .context = {.name = name.to_string(),

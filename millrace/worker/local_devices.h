@@ -18,10 +18,14 @@
 
 namespace millrace {
 
+class KeptState;  // ops/state/kept_state.h
+
 class LocalDevices {
  public:
   // `cpus` >= 1 devices CPU:0, CPU:1 … with fresh incarnations.
-  static LocalDevices create(const TaskName& task, int cpus, const Host& host);
+  // `kept` has their resources; null: they have new ones.
+  static LocalDevices create(const TaskName& task, int cpus, const Host& host,
+                             const KeptState* kept = nullptr);
 
   LocalDevices renamed(const TaskName& task) const;
   LocalDevices isolated() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/ops/state/kept_state.h"
 #include "millrace/ops/state/lease_time.h"
 #include "millrace/tensor/buffer.h"
 #include "millrace/worker/local_part.h"
@@ -39,13 +40,14 @@ void share_time(const LocalDevices& devices, const Host& host) {
 Worker::Worker(WorkerOptions options)
     : options_(std::move(options)),
       members_(std::make_shared<MemberWorkers>(options_.members, options_.peers, options_.host)),
-      devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.host)),
+      devices_(LocalDevices::create(options_.task, options_.cpu_devices, options_.host,
+                                    options_.kept.get())),
       own_sources_(sources_of(devices_)),
       request_ids_(kRememberedRequests),
       steps_(options_.host.clock, options_.host.timers, options_.abort_delay),
       gate_(std::make_shared<CallGate>(in_flight_)),
       sessions_(make_session({}), options_.task.to_string()),
-      site_{options_.host, steps_, in_flight_},
+      site_{options_.host, steps_, in_flight_, options_.kept.get()},
       collectives_(
           std::make_shared<CollectiveDesk>(options_.task, members_, options_.host, in_flight_)) {
   devices_.share(collectives_);
@@ -92,6 +94,11 @@ void Worker::stop(const Status& why) {
   partial_steps_.drop_all(why);
   steps_.clear(why.as_consequence());
   collectives_->close(why);
+  if (options_.kept != nullptr) {
+    // What is dropped from here on is dropped because the task ends.
+    if (Status kept = options_.kept->close(why); !kept.ok())
+      options_.host.log.warning(kept.to_string());
+  }
   devices_.clear_all(why);
   gate_->shut(why);
 }
@@ -168,7 +175,9 @@ void Worker::cleanup_all(CleanupAllRequest request, Call, Done<void> done) {
   if (Status closed = sessions_.closed(); !closed.ok()) return done(std::move(closed));
   devices_.clear(request.containers, aborted("the containers of ", options_.task.to_string(),
                                              " were cleared by a reset"));
-  done(Status());
+  if (options_.kept == nullptr) return done(Status());
+  options_.kept->commit(Done<void>([done = std::move(done), token = in_flight_.enter()](
+                                       Status kept) mutable { done(std::move(kept)); }));
 }
 
 bool Worker::is_own_key(std::string_view rendezvous_key) const {

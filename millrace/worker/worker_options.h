@@ -11,6 +11,8 @@
 
 namespace millrace {
 
+class KeptState;  // ops/state/kept_state.h
+
 // References must outlive the worker.
 struct WorkerOptions {
   TaskName task;
@@ -23,6 +25,9 @@ struct WorkerOptions {
   Host host;
   WorkerDirectory& peers;
   Departures* departures = nullptr;  // who has ended; null: nobody keeps that
+  // Of as many devices, if the task's queues and variables are kept on its disk; its steps answer
+  // when what they changed is there. Null: they are gone with the process.
+  std::shared_ptr<KeptState> kept = nullptr;
 
   // How long a step lives on whose tensor a peer has ceased to want: the error that made the peer
   // cease is to reach the master first.

@@ -10,6 +10,7 @@
 #include "millrace/op/resource.h"
 #include "millrace/ops/state/applied_book.h"
 #include "millrace/ops/state/awaited.h"
+#include "millrace/ops/state/kept_names.h"
 
 namespace millrace {
 
@@ -20,10 +21,16 @@ class AppliedUpdates final : public Resource {
 
   AppliedUpdates() : book_(Turns::any) {}
 
-  // The one of a device.
+  // The one of a device. Errors: UNIMPLEMENTED if the device's state is kept on the disk, where
+  // this book would be missing.
   static Result<std::shared_ptr<AppliedUpdates>> of(ResourceStore& resources) {
     return resources.find_or_create<AppliedUpdates>(
-        kContainer, "", []() -> Result<std::shared_ptr<AppliedUpdates>> {
+        kContainer, "", [&resources]() -> Result<std::shared_ptr<AppliedUpdates>> {
+          if (KeptNames::of(resources) != nullptr) {
+            return unimplemented(
+                "the state of this task is kept on its disk, and which updates were made under a "
+                "lease is not yet; make them on a task that was started without --state");
+          }
           return std::make_shared<AppliedUpdates>();
         });
   }

@@ -38,8 +38,17 @@ std::string QueueSpec::kind() const {
 // TensorFlow's padding queue calls itself a FIFOQueue in messages; clients have learnt to read
 // that.
 Queue::Queue(QueueSpec spec, std::string name, std::unique_ptr<QueueOrder> order)
+    : Queue(std::move(spec), std::move(name), nullptr, std::move(order)) {}
+
+// In braces the arguments are evaluated as they stand: the pointer first.
+Queue::Queue(QueueSpec spec, std::string name, std::unique_ptr<KeptOrder> order)
+    : Queue{std::move(spec), std::move(name), order.get(),
+            std::unique_ptr<QueueOrder>(std::move(order))} {}
+
+Queue::Queue(QueueSpec spec, std::string name, KeptOrder* kept, std::unique_ptr<QueueOrder> order)
     : spec_(std::move(spec)),
       name_(name),
+      kept_(kept),
       core_(spec_.kind() == "PaddingFIFOQueue" ? "FIFOQueue" : spec_.kind(), std::move(name),
             spec_.capacity < 0 ? QueueCore::kUnbounded : static_cast<size_t>(spec_.capacity),
             std::move(order)) {}
@@ -112,6 +121,16 @@ void Queue::dequeue_many(int64_t count, Shortfall shortfall, Cancellation* cance
           // else from the queue.
           done(rule.stack(batch));
         });
+}
+
+Queue::KeptView Queue::kept_changes() {
+  MutexLock lock(mutex_);
+  return {kept_->take_changes(), core_.is_closed(), kept_->next_number()};
+}
+
+Queue::KeptView Queue::all_kept() {
+  MutexLock lock(mutex_);
+  return {{kept_->take_all(), {}}, core_.is_closed(), kept_->next_number()};
 }
 
 Status Queue::close_queue(PendingEnqueues pending) {
@@ -241,6 +260,7 @@ void Queue::take_waiters(QueueCore::Completions completions, SettledList& settle
 
 void Queue::settle(Waiter waiter, QueueCore::Completion completion, SettledList& settled) {
   for (QueueElement& element : completion.elements) {
+    if (kept_ != nullptr) kept_->gone(element);
     if (waiter.lending != nullptr) {
       lend_out(*waiter.lending, element);
     } else if (element.lent_as != 0) {

@@ -21,25 +21,14 @@
 #include "millrace/base/done.h"
 #include "millrace/base/mutex.h"
 #include "millrace/op/resource.h"
+#include "millrace/ops/state/kept_order.h"
 #include "millrace/ops/state/lease.h"
 #include "millrace/ops/state/lease_book.h"
 #include "millrace/ops/state/lease_time.h"
 #include "millrace/ops/state/queue_core.h"
+#include "millrace/ops/state/queue_spec.h"
 
 namespace millrace {
-
-// What two handles of one queue must agree on.
-struct QueueSpec {
-  std::string op;                    // "FIFOQueueV2"
-  std::vector<DType> types;          // of the components
-  std::vector<PartialShape> shapes;  // of the components; empty: any
-  int64_t capacity = -1;             // elements; negative: unbounded
-  int64_t min_after_dequeue = 0;
-  int64_t seed = 0, seed2 = 0;
-
-  // "FIFOQueue": the op without its version.
-  std::string kind() const;
-};
 
 // On which terms an element is to be lent.
 struct LeaseRequest {
@@ -60,6 +49,8 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   static constexpr std::string_view kTypeName = "queue";
 
   Queue(QueueSpec spec, std::string name, std::unique_ptr<QueueOrder> order);
+  // One that is kept on the disk (kept_state.h). It lends nothing.
+  Queue(QueueSpec spec, std::string name, std::unique_ptr<KeptOrder> order);
   ~Queue() override;
 
   const QueueSpec& spec() const { return spec_; }
@@ -100,6 +91,16 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   };
   LeaseCounts lease_counts() const;
 
+  // For whoever keeps it: what has changed since either was called last, or all that there is.
+  struct KeptView {
+    KeptOrder::Changes changes;
+    bool is_closed = false;
+    uint64_t next_number = 1;
+  };
+  KeptView kept_changes();
+  KeptView all_kept();
+  bool is_kept() const { return kept_ != nullptr; }
+
   // Errors: CANCELLED if it was closed before.
   Status close_queue(PendingEnqueues pending);
   size_t size() const;
@@ -109,6 +110,8 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   void close(const Status& why) override;
 
  private:
+  Queue(QueueSpec spec, std::string name, KeptOrder* kept, std::unique_ptr<QueueOrder> order);
+
   using Answer = absl::AnyInvocable<void(Status, QueueBatch)>;
   // A lease that is asked for, and then given.
   struct Lending {
@@ -152,6 +155,7 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   void set_timer() MR_REQUIRES(mutex_);
   void expire();
   Status check_own(const Lease& lease) const MR_REQUIRES(mutex_);
+  Status check_lends() const;
   static void answer_all(SettledList settled);
 
   Status check_element(const QueueElement& element) const;
@@ -160,6 +164,7 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
 
   const QueueSpec spec_;
   const std::string name_;
+  KeptOrder* const kept_;  // the core's order; null: the queue is not kept. Guarded by mutex_
   mutable Mutex mutex_;
   QueueCore core_ MR_GUARDED_BY(mutex_);
   QueueCore::Ticket next_ticket_ MR_GUARDED_BY(mutex_) = 1;

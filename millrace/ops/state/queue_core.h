@@ -37,6 +37,8 @@ class QueueElement : public absl::InlinedVector<Tensor, 1> {
   using absl::InlinedVector<Tensor, 1>::InlinedVector;
   // Under which number it was lent before (lease_book.h); 0: never.
   uint64_t lent_as = 0;
+  // Its number among what the queue keeps on the disk (kept_order.h); 0: none.
+  uint64_t kept_as = 0;
 };
 using QueueBatch = absl::InlinedVector<QueueElement, 1>;
 

@@ -8,6 +8,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/state/handle_form.h"
+#include "millrace/ops/state/kept_names.h"
 #include "millrace/ops/state/queue.h"
 
 namespace millrace {
@@ -49,32 +50,30 @@ Result<QueueSpec> spec_of(const KernelSpec& spec) {
   return queue;
 }
 
-// Seeds as in TensorFlow: both zero means one that differs each time.
-std::unique_ptr<QueueOrder> order_of(const QueueSpec& spec, Random* random) {
-  if (spec.kind() == kPriority) return priority_order();
-  if (spec.kind() != kRandomShuffle) return fifo_order();
-  const auto reserve = static_cast<size_t>(spec.min_after_dequeue);
-  if (spec.seed == 0 && spec.seed2 == 0) {
-    const auto system = random != nullptr ? nullptr : make_random();
-    Random& source = random != nullptr ? *random : *system;
-    const uint64_t first = source.next();
-    return shuffled_order(reserve, first, source.next());
-  }
-  return shuffled_order(reserve, static_cast<uint64_t>(spec.seed),
-                        static_cast<uint64_t>(spec.seed2));
-}
-
 // What a queue's node says, for ResourceHandleKernel.
 struct QueueNode {
   using Kind = Queue;
   QueueSpec spec;
+  ResourceName asked;
 
   static Result<QueueNode> read(const KernelSpec& node) {
     MR_ASSIGN(QueueSpec spec, spec_of(node));
-    return QueueNode{std::move(spec)};
+    QueueNode made{.spec = std::move(spec), .asked = {}};
+    MR_ASSIGN(made.asked.container, node.attrs.string("container"));
+    MR_ASSIGN(made.asked.name, node.attrs.string("shared_name"));
+    return made;
   }
   Result<std::shared_ptr<Queue>> make(const std::string& name, KernelContext& context) const {
-    return std::make_shared<Queue>(spec, name, order_of(spec, context.step().device->random));
+    const DeviceContext& device = *context.step().device;
+    // Without a name that all share it ends with its kernel, and so with its process.
+    const std::shared_ptr<KeptNames> names =
+        asked.name.empty() ? nullptr : KeptNames::of(*device.resources);
+    if (names == nullptr) return std::make_shared<Queue>(spec, name, order_of(spec, device.random));
+    for (const DType type : spec.types) MR_TRY(names->check(type).with(name));
+    const auto made = std::make_shared<Queue>(
+        spec, name, std::make_unique<KeptOrder>(order_of(spec, device.random)));
+    names->note(KeptKind::queue, *device.resources, asked, made);
+    return made;
   }
   Status check(const Queue& found) const { return found.check_same(spec); }
 };
@@ -113,6 +112,20 @@ Status add_queue(OpRegistry& ops, const std::string& name, const std::string& do
 }
 
 }  // namespace
+
+std::unique_ptr<QueueOrder> order_of(const QueueSpec& spec, Random* random) {
+  if (spec.kind() == kPriority) return priority_order();
+  if (spec.kind() != kRandomShuffle) return fifo_order();
+  const auto reserve = static_cast<size_t>(spec.min_after_dequeue);
+  if (spec.seed == 0 && spec.seed2 == 0) {
+    const auto system = random != nullptr ? nullptr : make_random();
+    Random& source = random != nullptr ? *random : *system;
+    const uint64_t first = source.next();
+    return shuffled_order(reserve, first, source.next());
+  }
+  return shuffled_order(reserve, static_cast<uint64_t>(spec.seed),
+                        static_cast<uint64_t>(spec.seed2));
+}
 
 Status register_queue_handles(OpRegistry& ops) {
   const std::string components =

@@ -9,6 +9,7 @@ namespace millrace {
 
 void Queue::lend(LeaseRequest request, const Lease& done_with, Cancellation* cancellation,
                  Done<LentElement> done) {
+  if (Status lends = check_lends(); !lends.ok()) return done(std::move(lends));
   SettledList settled;
   Status ended;
   {
@@ -68,6 +69,13 @@ Status Queue::end_number(uint64_t number, QueueCore::Completions& completions) {
   }
   return invalid("queue '", name_, "' has lent ", leases_.horizon() - 1,
                  " elements and never one of number ", number);
+}
+
+Status Queue::check_lends() const {
+  if (kept_ == nullptr) return {};
+  return unimplemented("queue '", name_,
+                       "' is kept on the disk of its task, and who has which of its elements is "
+                       "not yet; lend from a queue of a task that was started without --state");
 }
 
 Status Queue::check_own(const Lease& lease) const {

@@ -5,6 +5,7 @@
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/bound_name.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/state/kept_names.h"
 #include "millrace/ops/state/made_once.h"
 #include "millrace/ops/state/resource_access.h"
 #include "millrace/ops/state/variable.h"
@@ -35,9 +36,7 @@ class VariableKernel final : public Kernel {
   Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager,
                                                    const ResourceName& name) const {
     return manager.find_or_create<Variable>(
-        name.container, name.name, [&]() -> Result<std::shared_ptr<Variable>> {
-          return std::make_shared<Variable>(name.name, dtype_, shape_);
-        });
+        name.container, name.name, [&] { return new_variable(manager, name, dtype_, shape_); });
   }
 
   const ResourceName name_;

@@ -6,6 +6,7 @@
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/state/bound_name.h"
 #include "millrace/ops/state/families.h"
+#include "millrace/ops/state/kept_names.h"
 #include "millrace/ops/state/made_once.h"
 #include "millrace/ops/state/stateful_op.h"
 #include "millrace/ops/state/variable_handle.h"
@@ -74,10 +75,10 @@ class AssignResourceKernel final : public Kernel {
  private:
   Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager, const ResourceName& name,
                                                    const ResourceHandle& handle) const {
-    const auto make = [&]() -> Result<std::shared_ptr<Variable>> {
+    const auto make = [&] {
       const bool has_shape = !handle.dtypes_and_shapes.empty();
-      return std::make_shared<Variable>(
-          name.name, dtype_, has_shape ? handle.dtypes_and_shapes[0].second : PartialShape());
+      return new_variable(manager, name, dtype_,
+                          has_shape ? handle.dtypes_and_shapes[0].second : PartialShape());
     };
     return manager.find_or_create<Variable>(name.container, name.name, make);
   }

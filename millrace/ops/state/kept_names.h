@@ -1,0 +1,54 @@
+// KeptNames: which queues and variables of a device are to be kept on the disk: a list to which
+// kernels add what they make, and which whoever keeps the state (kept_state.h) reads.
+//
+// Among the resources of a device whose task keeps its state, in a container of its own; on others
+// there is none, and what is made there is never looked at again. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/base/mutex.h"
+#include "millrace/op/resource.h"
+#include "millrace/ops/state/kept_records.h"
+#include "millrace/ops/state/resource_access.h"
+#include "millrace/ops/state/variable.h"
+
+namespace millrace {
+
+class KeptNames final : public Resource {
+ public:
+  static constexpr std::string_view kTypeName = "names that are kept";
+  static constexpr std::string_view kContainer = "_kept";
+
+  struct Noted {
+    KeptKind kind;
+    std::string container, name;
+    // Gone if it never came among the resources, because another maker was faster.
+    std::weak_ptr<Resource> made;
+  };
+
+  // Null if the device's state is not kept.
+  static std::shared_ptr<KeptNames> of(const ResourceStore& resources);
+
+  // UNIMPLEMENTED for what can't be kept: variants and resource handles.
+  Status check(DType type) const;
+  void note(KeptKind kind, const ResourceStore& resources, const ResourceName& name,
+            const std::shared_ptr<Resource>& made);
+  std::vector<Noted> take_noted();
+
+  std::string description() const override { return "queues and variables that are kept"; }
+
+ private:
+  Mutex mutex_;
+  std::vector<Noted> noted_ MR_GUARDED_BY(mutex_);
+};
+
+// What find_or_create() makes of a variable's name: noted if the device's state is kept. Errors: as
+// KeptNames::check.
+Result<std::shared_ptr<Variable>> new_variable(const ResourceStore& resources,
+                                               const ResourceName& name, DType dtype,
+                                               PartialShape shape);
+
+}  // namespace millrace

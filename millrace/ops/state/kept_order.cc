@@ -1,0 +1,42 @@
+#include "millrace/ops/state/kept_order.h"
+
+#include <utility>
+
+namespace millrace {
+
+void KeptOrder::push(QueueElement element) {
+  element.kept_as = next_number_++;
+  all_.emplace(element.kept_as, element);
+  order_->push(std::move(element));
+}
+
+void KeptOrder::gone(const QueueElement& element) {
+  all_.erase(element.kept_as);
+  // What nobody was told of came and went.
+  if (element.kept_as < first_untold_) out_.push_back(element.kept_as);
+}
+
+KeptOrder::Changes KeptOrder::take_changes() {
+  Changes changes;
+  changes.in.insert(all_.lower_bound(first_untold_), all_.end());
+  changes.out = std::exchange(out_, {});
+  first_untold_ = next_number_;
+  return changes;
+}
+
+KeptOrder::Elements KeptOrder::take_all() {
+  out_.clear();
+  first_untold_ = next_number_;
+  return all_;
+}
+
+void KeptOrder::put_back(Elements elements, uint64_t next_number) {
+  for (auto& [number, element] : elements) {
+    element.kept_as = number;
+    all_.emplace(number, element);
+    order_->push(std::move(element));
+  }
+  next_number_ = first_untold_ = next_number;
+}
+
+}  // namespace millrace

@@ -1,0 +1,163 @@
+#include "millrace/ops/state/kept_state.h"
+
+#include <utility>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+// A buffer that is held is written into by nobody: the same one has the same elements.
+bool is_same_value(const Tensor& a, const Tensor& b) {
+  return a.buffer() == b.buffer() && a.data() == b.data() && a.dtype() == b.dtype() &&
+         a.shape() == b.shape();
+}
+
+Status too_few_devices(uint64_t device, size_t devices) {
+  return failed_precondition("there is state of device ", device, ", and the task has ", devices,
+                             " now; start it with --cpu-devices ", device + 1, " at least");
+}
+
+std::string counted(size_t count, std::string_view what) {
+  return str_cat(count, " ", what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+KeptState::KeptState(Random& random, const KeptStateOptions& options) : random_(random) {
+  for (int i = 0; i < options.devices; ++i) {
+    Device device{.resources = std::make_shared<ResourceStore>(options.default_container),
+                  .names = std::make_shared<KeptNames>()};
+    // Nobody else gives anything that name.
+    (void)device.resources->add<KeptNames>(KeptNames::kContainer, "", device.names);
+    devices_.push_back(std::move(device));
+  }
+}
+
+KeptState::~KeptState() { journal_.reset(); }
+
+Result<std::shared_ptr<KeptState>> KeptState::open(const Host& host, KeptStateOptions options) {
+  auto* const files = dynamic_cast<LastingFiles*>(&host.files);
+  if (files == nullptr) {
+    return failed_precondition("'", options.folder,
+                               "' can't hold a state: the files of this machine don't last");
+  }
+  std::shared_ptr<KeptState> made(new KeptState(host.random, options));
+  made->replay_.emplace();
+  MR_ASSIGN(made->journal_,
+            io::Journal::open({*files, host.random, host.blocking, host.pool},
+                              {.folder = options.folder, .spare_bytes = options.spare_bytes}, *made,
+                              [&](std::string_view record) { return made->replay_->apply(record); })
+                .with("the state of the task"));
+  const io::JournalFound& found = made->journal_->found();
+  if (found.torn_bytes > 0)
+    str_append(&made->found_text_, "; ", found.torn_bytes,
+               " bytes of a last group that was not acknowledged are left out");
+  str_append(&made->found_text_, " in '", options.folder, "'");
+  return made;
+}
+
+Status KeptState::move_in(KeptReplay replay) {
+  size_t num_elements = 0;
+  for (const auto& [name, variable] : replay.variables()) {
+    if (name.device >= devices_.size()) return too_few_devices(name.device, devices_.size());
+    const auto made = std::make_shared<Variable>(name.name, variable.dtype, variable.shape);
+    {
+      MutexLock lock(made->mutex());
+      *made->tensor() = variable.value;
+    }
+    MR_TRY(devices_[name.device].resources->add<Variable>(name.container, name.name, made));
+    known_[{KeptKind::variable, name}].made = made;
+  }
+  for (auto& [name, state] : replay.queues()) {
+    if (name.device >= devices_.size()) return too_few_devices(name.device, devices_.size());
+    num_elements += state.elements.size();
+    auto order = std::make_unique<KeptOrder>(order_of(state.queue.spec, &random_));
+    order->put_back(std::move(state.elements), state.queue.next_number);
+    const auto made = std::make_shared<Queue>(state.queue.spec, name.name, std::move(order));
+    if (state.queue.is_closed) MR_TRY(made->close_queue(PendingEnqueues::keep));
+    MR_TRY(devices_[name.device].resources->add<Queue>(name.container, name.name, made));
+    known_[{KeptKind::queue, name}].made = made;
+  }
+  found_text_ =
+      str_cat(counted(replay.variables().size(), "variable"), " and ",
+              counted(replay.queues().size(), "queue"), " with ", counted(num_elements, "element"));
+  return {};
+}
+
+void KeptState::learn_names() {
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    // A reset may name any container, and has not been answered yet.
+    if (KeptNames::of(*devices_[i].resources) == nullptr)
+      (void)devices_[i].resources->add<KeptNames>(KeptNames::kContainer, "", devices_[i].names);
+    for (KeptNames::Noted& noted : devices_[i].names->take_noted()) {
+      Known& known = known_[{noted.kind, {i, std::move(noted.container), std::move(noted.name)}}];
+      known.made = std::move(noted.made);
+    }
+  }
+}
+
+Status KeptState::put(Extent extent, io::RecordSink sink) {
+  if (replay_) {
+    MR_TRY(move_in(*std::exchange(replay_, std::nullopt)));
+  }
+  learn_names();
+  for (auto entry = known_.begin(); entry != known_.end();) {
+    const auto& [kind, name] = entry->first;
+    Known& known = entry->second;
+    MR_TRY(kind == KeptKind::variable ? put_variable(extent, name, known, sink)
+                                      : put_queue(extent, name, known, sink));
+    // What was made and is not there yet will be, or nobody holds it any more.
+    const bool is_over = !known.is_told && known.made.expired();
+    entry = is_over ? known_.erase(entry) : std::next(entry);
+  }
+  return {};
+}
+
+Status KeptState::put_variable(Extent extent, const KeptName& name, Known& known,
+                               io::RecordSink sink) {
+  const auto found = devices_[name.device].resources->find<Variable>(name.container, name.name);
+  if (!found.ok()) return put_gone(extent, {KeptKind::variable, name}, known, sink);
+  const Variable& variable = **found;
+  Tensor value = variable.read();
+  if (!value.has_value()) return put_gone(extent, {KeptKind::variable, name}, known, sink);
+  if (extent == Extent::changes && known.is_told && is_same_value(value, known.value)) return {};
+  MR_TRY(sink(encode_kept(KeptVariable{name, variable.dtype(), variable.declared_shape(), value})));
+  known.value = std::move(value);
+  known.is_told = true;
+  return {};
+}
+
+Status KeptState::put_queue(Extent extent, const KeptName& name, Known& known,
+                            io::RecordSink sink) {
+  const auto found = devices_[name.device].resources->find<Queue>(name.container, name.name);
+  if (!found.ok() || !(*found)->is_kept())
+    return put_gone(extent, {KeptKind::queue, name}, known, sink);
+  Queue& queue = **found;
+  if (known.queue != *found) {
+    // Another of this name may have been dropped meanwhile.
+    MR_TRY(put_gone(extent, {KeptKind::queue, name}, known, sink));
+    known.queue = *found;
+  }
+  const bool is_whole = extent == Extent::all || !known.is_told;
+  Queue::KeptView view = is_whole ? queue.all_kept() : queue.kept_changes();
+  if (is_whole || view.is_closed != known.was_closed)
+    MR_TRY(sink(encode_kept(KeptQueue{name, queue.spec(), view.is_closed, view.next_number})));
+  known.is_told = true;
+  known.was_closed = view.is_closed;
+  for (auto& [number, element] : view.changes.in)
+    MR_TRY(sink(encode_kept(KeptIn{name, number, std::move(element)})));
+  if (view.changes.out.empty()) return {};
+  return sink(encode_kept(KeptOut{name, std::move(view.changes.out)}));
+}
+
+Status KeptState::put_gone(Extent extent, const Key& key, Known& known, io::RecordSink sink) {
+  const bool is_to_tell = extent == Extent::changes && known.is_told;
+  known.is_told = false;
+  known.value = Tensor();
+  known.queue.reset();
+  if (!is_to_tell) return {};
+  return sink(encode_kept(KeptDropped{key.second, key.first}));
+}
+
+}  // namespace millrace

@@ -1,0 +1,116 @@
+// A task whose state is kept on its disk, seen by sessions over several lives of it.
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "millrace/base/testing/scratch_directory.h"
+#include "millrace/session/testing/fleet.h"
+
+namespace millrace {
+namespace {
+
+// A server with a folder, and a program that counts and queues on it.
+struct KeptTask {
+  explicit KeptTask(std::string folder) : folder(std::move(folder)) {}
+
+  Status start() {
+    ServerOptions options = testing::alone();
+    options.state_folder = folder;
+    MR_ASSIGN(server, Server::start(std::move(options), testing::runtime()));
+    MR_ASSIGN(session, Session::create(*server));
+    return session->extend(builder);
+  }
+  void stop() {
+    session.reset();
+    server.reset();
+  }
+  std::string run(const std::string& name) { return testing::text(session->run({}, {name})); }
+  Status run_op(const std::string& name) {
+    return session->run({}, {}, {.targets = {name}}).status();
+  }
+
+  const std::string folder;
+  GraphBuilder builder{testing::runtime()->ops()};
+  const Scope root = builder.root();
+  const Output total =
+      ops::variable_v2(root.with_name("total"), PartialShape::scalar(), DType::i32);
+  const Output init = ops::assign(root, total, 0);
+  const Output add = ops::assign_add(root, total, 1, {.use_locking = true});
+  const Output queue = ops::fifo_queue(root, {DType::i32}, {.shared_name = "numbers"});
+  const Operation put = ops::queue_enqueue(root, queue, {total});
+  const Output take = ops::queue_dequeue(root, queue, {DType::i32})[0];
+  const Output size = ops::queue_size(root, queue);
+  std::unique_ptr<Server> server;
+  std::unique_ptr<Session> session;
+};
+
+TEST_CASE("a server that is started again goes on with its variables and named queues") {
+  const testing::ScratchDirectory scratch;
+  KeptTask task(scratch.path("state"));
+  REQUIRE(task.start().ok());
+  CHECK(task.run(task.init.name()) == "int32[] 0");
+  for (int i = 0; i < 3; ++i) {
+    CHECK(task.run(task.add.name()) == str_cat("int32[] ", i + 1));
+    CHECK(task.run_op(task.put.name()).ok());
+  }
+  CHECK(task.run(task.take.name()) == "int32[] 1");
+  task.stop();
+  REQUIRE(task.start().ok());
+  CHECK(task.run(task.total.name()) == "int32[] 3");
+  CHECK(task.run(task.size.name()) == "int32[] 2");
+  CHECK(task.run(task.take.name()) == "int32[] 2");
+  CHECK(task.run(task.take.name()) == "int32[] 3");
+}
+
+TEST_CASE("sessions that add at one time are kept, each once") {
+  const testing::ScratchDirectory scratch;
+  KeptTask task(scratch.path("state"));
+  REQUIRE(task.start().ok());
+  CHECK(task.run(task.init.name()) == "int32[] 0");
+  constexpr int kThreads = 6, kSteps = 50;
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kSteps; ++i)
+        failures +=
+            !task.session->run({}, {task.add.name()}).ok() || !task.run_op(task.put.name()).ok();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failures == 0);
+  task.stop();
+  REQUIRE(task.start().ok());
+  CHECK(task.run(task.total.name()) == "int32[] 300");
+  CHECK(task.run(task.size.name()) == "int32[] 300");
+}
+
+TEST_CASE("what a reset drops is gone in the next life, too") {
+  const testing::ScratchDirectory scratch;
+  KeptTask task(scratch.path("state"));
+  REQUIRE(task.start().ok());
+  CHECK(task.run(task.init.name()) == "int32[] 0");
+  CHECK(task.run_op(task.put.name()).ok());
+  REQUIRE(Session::reset(task.server->target()).ok());
+  task.stop();
+  REQUIRE(task.start().ok());
+  CHECK(task.run(task.total.name()).find("uninitialized") != std::string::npos);
+  CHECK(task.run(task.size.name()) == "int32[] 0");
+}
+
+TEST_CASE("a folder that another server has, and one that is damaged, are refused by name") {
+  const testing::ScratchDirectory scratch;
+  KeptTask task(scratch.path("state"));
+  REQUIRE(task.start().ok());
+  KeptTask second(scratch.path("state"));
+  CHECK(second.start().message().find("another process has it locked") != std::string::npos);
+  task.stop();
+  const std::string journal = scratch.path("state/solo-0/journal-0000000000000001");
+  std::fstream(journal, std::ios::in | std::ios::out).seekp(10).put('x');
+  const Status refused = task.start();
+  CHECK(refused.code() == Code::data_loss);
+  CHECK(refused.message().find(journal) != std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace

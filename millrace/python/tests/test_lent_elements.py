@@ -1,5 +1,6 @@
 """Elements that a queue lends to a program that says so: acknowledged, given back, lost, given up."""
 
+import contextlib
 import gc
 import threading
 import time
@@ -123,6 +124,29 @@ def test_other_threads_are_not_in_the_block(session):
         other.join()
         assert lease.is_held
     assert session.run(numbers.total) == 12
+
+
+def test_monitored_sessions_lend_too_and_their_hooks_do_not_shift_the_steps(session):
+    """A hook that runs a step of its own before every step of the first attempt, as timers of hooks may."""
+    numbers = Numbers(shared_name="numbers_of_monitored")
+    server = tf.train.Server.create_local_server()
+    creator = tf.train.WorkerSessionCreator(master=server.target)
+
+    class Looks(tf.train.SessionRunHook):
+        def before_run(self, run_context):
+            run_context.session.run(numbers.total)
+
+    with tf.Session(server.target) as owner:
+        numbers.fill(owner, 5)
+        for attempt, hooks in ((1, [Looks()]), (2, [])):
+            with tf.train.MonitoredSession(creator, hooks=hooks) as monitored:
+                lease = monitored.run(numbers.take)
+                assert lease.attempt == attempt
+                with contextlib.suppress(ZeroDivisionError), lease:
+                    monitored.run(numbers.add, {numbers.number: 5})
+                    monitored.run(numbers.add_too, {numbers.number: 5})
+                    raise ZeroDivisionError
+        assert owner.run(numbers.total) == 10
 
 
 def test_what_came_back_too_often_is_a_dead_letter(session):

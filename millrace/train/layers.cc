@@ -1,5 +1,7 @@
 #include "millrace/train/layers.h"
 
+#include <array>
+#include <span>
 #include <utility>
 
 #include "millrace/api/ops/array.h"
@@ -20,7 +22,10 @@ Output product(const Scope& scope, const Output& x, const Variable& kernel) {
   const Output others = ops::slice(scope, ops::shape(scope, x), {0}, {shape.rank() - 1});
   const Output sizes = ops::concat_v2(
       scope, {others, Tensor::vector<int32_t>({static_cast<int32_t>(kernel.shape[1])})}, 0);
-  return ops::reshape(scope, ops::mat_mul(scope, rows, kernel), sizes);
+  const auto outer =
+      PartialShape::create(shape.dims().subspan(0, static_cast<size_t>(shape.rank()) - 1));
+  return told_shape(scope, ops::reshape(scope, ops::mat_mul(scope, rows, kernel), sizes),
+                    outer.value(), std::array<int64_t, 1>{kernel.shape[1]});
 }
 
 }  // namespace
@@ -128,7 +133,7 @@ Output embedding_lookup(const Scope& scope, const PartitionedVariable& table, co
       {ops::shape(inside, ids),
        ops::cast(inside, constant(inside, Tensor::vector<int64_t>(row)), DType::i32)},
       0);
-  return ops::reshape(inside, rows, sizes);
+  return told_shape(inside, ops::reshape(inside, rows, sizes), shape_of(ids), row);
 }
 
 }  // namespace millrace

@@ -34,6 +34,8 @@ TEST_CASE("dense is activation(x * kernel + bias), along the last axis whatever 
   const Output flat = layers::dense(
       model.root, x, 1,
       {.activation = ops::relu, .kernel_initializer = kernel, .bias_initializer = bias});
+  // What it makes has a size that the next layer knows.
+  CHECK(layers::dense(model.root, layers::dense(model.root, deep, 3), 1).has_value());
   const Output nested =
       layers::dense(model.root, deep, 1, {.use_bias = false, .kernel_initializer = kernel});
   model.initialize();
@@ -128,6 +130,8 @@ TEST_CASE("rows of a table in parts are those of the whole, and their gradients 
   const PartitionedVariable table = model.root.get_partitioned("table", {5, 1}, 2);
   const Output ids = constant(model.root, Tensor::vector<int64_t>({4, 0, 2, 3, 2}));
   const Output rows = embedding_lookup(model.root, table, ids);
+  CHECK(layers::flatten(model.root, rows).has_value());
+  CHECK(layers::dense(model.root, rows, 1, {.is_trainable = false}).has_value());
   GradientDescentOptimizer optimizer(1.0);
   const Operation train = optimizer.minimize(model.root, reduce_sum(model.root, rows));
   REQUIRE(model.status() == "OK");

@@ -46,6 +46,18 @@ PartialShape shape_of(const Output& output) {
   return output.op().state()->builder->shape(output.endpoint());
 }
 
+Output told_shape(const Scope& scope, const Output& output, const PartialShape& first,
+                  std::span<const int64_t> last) {
+  if (!output.has_value() || !first.has_rank()) return output;
+  std::vector<int64_t> dims(first.dims().begin(), first.dims().end());
+  dims.insert(dims.end(), last.begin(), last.end());
+  const auto shape = PartialShape::create(dims);
+  const Status told =
+      shape.ok() ? scope.state()->builder->merge_shape(output.endpoint(), *shape) : shape.status();
+  if (!told.ok()) scope.fail(told, output.name());
+  return output;
+}
+
 std::string device_of(const Operation& operation) {
   if (!operation.has_value()) return "";
   return std::string(operation.state()->builder->graph()[operation.id()].requested_device());

@@ -22,6 +22,9 @@ Operation add_claimed(const Scope& scope, std::string full_name, std::string_vie
                       std::vector<Output> inputs, Attrs attrs);
 // The shape of an output as far as it is known; unknown for no value.
 PartialShape shape_of(const Output& output);
+// The output, with more told of its shape than its op could know: `first` axes, then `last` ones.
+Output told_shape(const Scope& scope, const Output& output, const PartialShape& first,
+                  std::span<const int64_t> last);
 // The device that was asked for; "" for none.
 std::string device_of(const Operation& operation);
 // A node, called `claimed_name`, that is done when all of these are: one on each of their devices,

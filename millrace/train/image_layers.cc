@@ -18,7 +18,7 @@ std::vector<int64_t> over_images(std::array<int64_t, 2> sizes) {
 }
 
 bool are_images(const VariableScope& layer, const Output& images) {
-  if (!images.has_value()) return false;
+  if (!is_given(layer, images, "images")) return false;
   const PartialShape shape = shape_of(images);
   if (!shape.has_rank() || shape.rank() == 4) return true;
   layer.scope().fail(invalid("inputs have shape ", shape.to_string(),

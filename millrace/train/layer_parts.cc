@@ -12,7 +12,7 @@ VariableScope enter_layer(const VariableScope& scope, std::string_view name,
 
 std::optional<int64_t> size_of_last_axis(const VariableScope& layer, const Output& x,
                                          int min_rank) {
-  if (!x.has_value()) return std::nullopt;
+  if (!is_given(layer, x, "x")) return std::nullopt;
   const PartialShape shape = shape_of(x);
   const bool fits = shape.has_rank() && shape.rank() >= min_rank;
   if (fits && shape.dim(shape.rank() - 1) != kUnknownDim) return shape.dim(shape.rank() - 1);

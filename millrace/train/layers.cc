@@ -60,7 +60,7 @@ Output dropout(const VariableScope& scope, const Output& x, const DropoutOptions
     return {};
   }
   if (options.phase == Phase::inference) return ops::identity(inside, x);
-  if (options.rate == 0 || !x.has_value()) return x;
+  if (options.rate == 0 || !is_given(inside, x, "x")) return x;
   const Scope node = inside.named("dropout");
   const Output rate = constant(node.with_name("rate"), options.rate, x.dtype());
   const Output drawn =
@@ -73,7 +73,7 @@ Output dropout(const VariableScope& scope, const Output& x, const DropoutOptions
 Output flatten(const VariableScope& scope, const Output& x) {
   const VariableScope layer = enter_layer(scope, "", "flatten");
   const PartialShape shape = shape_of(x);
-  if (!x.has_value()) return {};
+  if (!is_given(layer, x, "x")) return {};
   if (!shape.has_rank() || shape.rank() == 0) {
     layer.scope().fail(invalid("inputs of shape ", shape.to_string(),
                                " can't be flattened: their rank must be known, and 1 or more"),
@@ -97,7 +97,7 @@ Output flatten(const VariableScope& scope, const Output& x) {
 }  // namespace layers
 
 Output embedding_lookup(const Scope& scope, const Variable& table, const Output& ids) {
-  if (!table.has_value()) return {};
+  if (!is_given(scope, table, "the table")) return {};
   const Scope beside = scope.named("embedding_lookup").colocated_with(table.op());
   return ops::identity(beside, ops::gather_v2(beside, table, ids, 0));
 }
@@ -105,7 +105,11 @@ Output embedding_lookup(const Scope& scope, const Variable& table, const Output&
 Output embedding_lookup(const Scope& scope, const PartitionedVariable& table, const Output& ids) {
   if (table.parts.size() == 1) return embedding_lookup(scope, table.parts.front(), ids);
   const Scope inside = scope.named("embedding_lookup");
-  if (table.parts.empty() || !ids.has_value()) return {};
+  if (!is_given(inside, ids, "ids")) return {};
+  if (table.parts.empty()) {
+    inside.fail(invalid("the table '", table.name, "' has no parts"), "embedding_lookup");
+    return {};
+  }
   const Output flat = ops::reshape(inside, ids, Tensor::vector<int32_t>({-1}));
   const auto number = static_cast<int64_t>(table.parts.size());
   const int64_t size = table.shape[0] / number, more = table.shape[0] % number;

@@ -51,6 +51,26 @@ TEST_CASE("a dense layer of what has no known size names itself") {
   CHECK(model.status().find("net/dense: inputs have shape [4,?]") != std::string::npos);
 }
 
+TEST_CASE("what is no value is said, by the layer that it was given to") {
+  const auto said = [](auto use) {
+    Model model;
+    use(model);
+    return model.status();
+  };
+  CHECK(said([](Model& m) { layers::dense(m.root, {}, 1); }) ==
+        "INVALID_ARGUMENT: dense: x is no value of a graph");
+  CHECK(said([](Model& m) { layers::flatten(m.root.enter("net"), {}); }) ==
+        "INVALID_ARGUMENT: net/flatten: x is no value of a graph");
+  CHECK(said([](Model& m) {
+          layers::max_pooling2d(m.root, {}, {2, 2});
+        }).find("images is") != std::string::npos);
+  CHECK(said([](Model& m) { losses::mean_squared_error(m.root, {}, {}); }) ==
+        "INVALID_ARGUMENT: mean_squared_error: labels is no value of a graph");
+  CHECK(said([](Model& m) {
+          embedding_lookup(m.root, PartitionedVariable{.name = "t"}, constant(m.root, {1}));
+        }) == "INVALID_ARGUMENT: embedding_lookup: the table 't' has no parts");
+}
+
 TEST_CASE("convolutions and pools move windows over images") {
   Model model;
   const Output images = model.placeholder(DType::f32, {-1, 2, 2, 1});

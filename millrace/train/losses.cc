@@ -17,6 +17,8 @@ Output as_type(const Scope& scope, const Output& values, DType dtype) {
 
 // False, after an error, if two shapes that must be the same can't be.
 bool fit(const Scope& scope, const Output& labels, const Output& predictions) {
+  if (!is_given(scope, labels, "labels") || !is_given(scope, predictions, "predictions"))
+    return false;
   const auto merged = shape_of(labels).merge(shape_of(predictions));
   if (merged.ok()) return true;
   scope.fail(invalid("labels ", shape_of(labels).to_string(), " and predictions ",
@@ -103,7 +105,7 @@ Output precise(const Scope& scope, const Output& logits) {
 
 Output weighted_loss(const VariableScope& model, const Scope& scope, const Output& losses,
                      const LossOptions& options) {
-  if (!losses.has_value()) return {};
+  if (!is_given(scope, losses, "losses")) return {};
   const Output wide = as_type(scope, losses, DType::f32);
   const Output loss = as_type(scope, reduced(scope, wide, options), losses.dtype());
   if (loss.has_value()) model.collections().losses.push_back(loss);
@@ -121,7 +123,7 @@ namespace losses {
 Output sparse_softmax_cross_entropy(const VariableScope& scope, const Output& labels,
                                     const Output& logits, const LossOptions& options) {
   const Scope inside = loss_scope(scope, "sparse_softmax_cross_entropy_loss");
-  if (!labels.has_value() || !logits.has_value()) return {};
+  if (!is_given(inside, labels, "labels") || !is_given(inside, logits, "logits")) return {};
   const Output rows = as_matrix(inside, precise(inside, logits));
   if (!rows.has_value()) return {};
   const PartialShape own = shape_of(labels), of_logits = shape_of(logits);
@@ -150,8 +152,7 @@ Output sparse_softmax_cross_entropy(const VariableScope& scope, const Output& la
 Output softmax_cross_entropy(const VariableScope& scope, const Output& onehot_labels,
                              const Output& logits, const CrossEntropyOptions& options) {
   const Scope inside = loss_scope(scope, "softmax_cross_entropy_loss");
-  if (!onehot_labels.has_value() || !logits.has_value() || !fit(inside, onehot_labels, logits))
-    return {};
+  if (!fit(inside, onehot_labels, logits)) return {};
   const Output narrow = precise(inside, logits);
   Output labels = as_type(inside, onehot_labels, narrow.dtype());
   if (options.label_smoothing > 0) {
@@ -183,7 +184,7 @@ Output softmax_cross_entropy(const VariableScope& scope, const Output& onehot_la
 Output sigmoid_cross_entropy(const VariableScope& scope, const Output& multi_class_labels,
                              const Output& logits, const CrossEntropyOptions& options) {
   const Scope inside = loss_scope(scope, "sigmoid_cross_entropy_loss");
-  if (!logits.has_value() || !fit(inside, multi_class_labels, logits)) return {};
+  if (!fit(inside, multi_class_labels, logits)) return {};
   Output labels = as_type(inside, multi_class_labels, logits.dtype());
   if (options.label_smoothing > 0)
     labels = ops::add_v2(inside, ops::mul(inside, labels, 1 - options.label_smoothing),
@@ -203,7 +204,7 @@ Output sigmoid_cross_entropy(const VariableScope& scope, const Output& multi_cla
 Output mean_squared_error(const VariableScope& scope, const Output& labels,
                           const Output& predictions, const LossOptions& options) {
   const Scope inside = loss_scope(scope, "mean_squared_error");
-  if (!labels.has_value() || !fit(inside, labels, predictions)) return {};
+  if (!fit(inside, labels, predictions)) return {};
   const Output losses = ops::squared_difference(inside, as_type(inside, predictions, DType::f32),
                                                 as_type(inside, labels, DType::f32));
   return weighted_loss(scope, inside, losses, options);
@@ -212,7 +213,7 @@ Output mean_squared_error(const VariableScope& scope, const Output& labels,
 Output absolute_difference(const VariableScope& scope, const Output& labels,
                            const Output& predictions, const LossOptions& options) {
   const Scope inside = loss_scope(scope, "absolute_difference");
-  if (!labels.has_value() || !fit(inside, labels, predictions)) return {};
+  if (!fit(inside, labels, predictions)) return {};
   const Output difference = ops::sub(inside, as_type(inside, predictions, DType::f32),
                                      as_type(inside, labels, DType::f32));
   return weighted_loss(scope, inside, ops::abs(inside, difference), options);

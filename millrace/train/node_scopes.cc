@@ -41,6 +41,12 @@ Operation add_claimed(const Scope& scope, std::string full_name, std::string_vie
   return {};
 }
 
+bool is_given(const Scope& scope, const Output& value, std::string_view what) {
+  if (!value.has_value())
+    scope.fail(invalid(what, " is no value of a graph"), scope.surroundings().name_scope);
+  return value.has_value();
+}
+
 PartialShape shape_of(const Output& output) {
   if (!output.has_value()) return {};
   return output.op().state()->builder->shape(output.endpoint());

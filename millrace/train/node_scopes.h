@@ -20,6 +20,8 @@ std::string claim_inside(const Scope& scope, std::string_view name);
 // Adds a node under a full name that has been claimed.
 Operation add_claimed(const Scope& scope, std::string full_name, std::string_view op,
                       std::vector<Output> inputs, Attrs attrs);
+// True for a value; else false, and an error that `what` is none is kept.
+bool is_given(const Scope& scope, const Output& value, std::string_view what);
 // The shape of an output as far as it is known; unknown for no value.
 PartialShape shape_of(const Output& output);
 // The output, with more told of its shape than its op could know: `first` axes, then `last` ones.

@@ -35,7 +35,7 @@ Saver::Saver(const VariableScope& scope, SaverOptions options) : max_to_keep_(op
   std::vector<DType> dtypes;
   InputList values;
   for (const Variable& variable : variables) {
-    if (!variable.has_value()) return;
+    if (!is_given(inside, variable, "a variable to save")) return;
     names.push_back(variable.saved_name);
     slices.push_back(variable.slice);
     dtypes.push_back(variable.dtype());

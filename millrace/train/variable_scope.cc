@@ -34,7 +34,7 @@ Variable make_variable(const Scope& scope, const std::string& name,
                        const std::function<Output(const Scope&)>& initial) {
   const Scope inside = within(lifted(scope), name);
   const Output value = initial(inside);
-  if (!value.has_value()) return {};
+  if (!is_given(inside, value, "the initial value")) return {};
   const auto shape = shape_of(value).to_shape();
   if (!shape) {
     scope.fail(invalid("the initial value has shape ", shape_of(value).to_string(),
@@ -267,7 +267,7 @@ Output report_uninitialized_variables(const Scope& scope, const std::vector<Vari
   InputList flags;
   std::vector<std::string> names;
   for (const Variable& variable : variables) {
-    if (!variable.has_value()) return {};
+    if (!is_given(inside, variable, "a variable")) return {};
     flags.emplace_back(
         ops::is_variable_initialized(inside.colocated_with(variable.op()), variable.reference));
     names.push_back(variable.name);

@@ -47,6 +47,8 @@ class OnceBook {
   // is no lease.
   Result<std::string> end(const Step& step, const Status& outcome, std::string_view after);
 
+  // Another one with each lease.
+  uint64_t life() const { return life_; }
   // The lease that heartbeats are to extend, with its life; none if nothing is held.
   struct Held {
     std::string lease;

@@ -82,10 +82,9 @@ void OnceSession::finish(const Begun& begun, Result<Reply> reply, Done<Reply> do
   Result<std::string> left = std::string();
   {
     MutexLock lock(mutex_);
-    const auto before = book_.held();
+    const uint64_t before = book_.life();
     left = book_.end(*begun.step, reply.status(), after);
-    const auto now = book_.held();
-    if (now && (!before || now->life != before->life)) {
+    if (book_.life() != before) {
       taken_by = std::exchange(dequeue_, begun.dequeue);
       set_heartbeat();
     }
@@ -122,7 +121,8 @@ void OnceSession::run_step(RunStepRequest request, const Call& call, Done<RunSte
   auto begun = begin(kind, hash_of(request));
   if (!begun.ok()) return done(std::move(begun).status());
   if (!begun->step) return master_.run_step(std::move(request), call, std::move(done));
-  request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(begun->step->lease)});
+  request.feeds.push_back(
+      {std::string(OnceGraph::kLease), Tensor::scalar(std::move(begun->step->lease))});
   run_under_lease(request, begun->step->kind);
   master_.run_step(std::move(request), call,
                    Done<RunStepReply>([self = shared_from_this(), begun = *std::move(begun),
@@ -234,14 +234,14 @@ void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> f
             done(std::move(reply));
           });
         }
-        self->call_leased(*made, begun, std::move(feeds), call, std::move(then));
+        self->call_leased(*made, std::move(begun), std::move(feeds), call, std::move(then));
       }));
 }
 
-void OnceSession::call_leased(const MakeCallableReply& leased, const Begun& begun,
+void OnceSession::call_leased(const MakeCallableReply& leased, Begun begun,
                               std::vector<Tensor> feeds, const Call& call,
                               Done<RunCallableReply> done) {
-  feeds.push_back(Tensor::scalar(begun.step->lease));
+  feeds.push_back(Tensor::scalar(std::move(begun.step->lease)));
   call_at_master(leased, std::move(feeds), call,
                  Done<RunCallableReply>([self = shared_from_this(), begun, done = std::move(done)](
                                             Result<RunCallableReply> reply) mutable {

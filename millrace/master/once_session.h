@@ -69,7 +69,7 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
   void acknowledge(std::string lease, const std::string& dequeue, Done<void> done);
   void call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds, const Call& call,
             Done<RunCallableReply> done);
-  void call_leased(const MakeCallableReply& leased, const Begun& begun, std::vector<Tensor> feeds,
+  void call_leased(const MakeCallableReply& leased, Begun begun, std::vector<Tensor> feeds,
                    const Call& call, Done<RunCallableReply> done);
   void call_at_master(const MakeCallableReply& made, std::vector<Tensor> feeds, const Call& call,
                       Done<RunCallableReply> done);

@@ -39,6 +39,10 @@ class AppliedUpdates final : public Resource {
   // attempt is at it.
   void begin(const Lease& lease, const std::string& update, Cancellation* cancellation,
              Done<bool> done) {
+    // Hardly ever is another attempt at it, so nothing is made ready to wait before that is seen.
+    const AppliedBook::Verdict first =
+        book_.change([&](AppliedBook& book) { return book.begin(lease, update); });
+    if (first != AppliedBook::Verdict::wait) return done(first == AppliedBook::Verdict::run);
     const auto is_to_run = std::make_shared<bool>(false);
     book_.attempt(
         [lease, update, is_to_run](AppliedBook& book) -> std::optional<Status> {

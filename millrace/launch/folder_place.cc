@@ -72,6 +72,11 @@ Result<JobSight> FolderPlace::look(const std::string& name) {
   return not_found("there is no job '", name, "' any more: it was kept for its time");
 }
 
+Result<JobSpec> FolderPlace::job_of(const std::string& name) {
+  MR_ASSIGN(KeptJob kept, folders_.find(name));
+  return std::move(kept.job);
+}
+
 Result<std::vector<JobSight>> FolderPlace::list() {
   MR_ASSIGN(const std::vector<std::string> names, folders_.names());
   std::vector<KeptJob> jobs;

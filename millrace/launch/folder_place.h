@@ -40,6 +40,7 @@ class FolderPlace final : public JobPlace {
 
   Status submit(const JobSpec& job) override;
   Result<JobSight> look(const std::string& name) override;
+  Result<JobSpec> job_of(const std::string& name) override;
   Result<std::vector<JobSight>> list() override;
   Status remove(const std::string& name) override;
   // The launcher does.

@@ -38,6 +38,9 @@ class JobPlace {
   // Errors: NOT_FOUND if there is no such job.
   virtual Result<JobSight> look(const std::string& name) = 0;
 
+  // What was submitted. Errors: NOT_FOUND; UNIMPLEMENTED where the place does not keep that.
+  virtual Result<JobSpec> job_of(const std::string& name) = 0;
+
   // The jobs that are there, ended ones too, as long as they are kept.
   virtual Result<std::vector<JobSight>> list() = 0;
 

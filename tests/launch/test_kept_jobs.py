@@ -210,6 +210,24 @@ def test_a_task_that_came_again_has_all_its_attempts_shown(here):
     assert re.search(r"map:0 +\S+ +2 +completed", here.millrace("status", "words")[1])
 
 
+def test_a_job_that_has_ended_can_be_run_again_and_one_that_runs_can_not(here):
+    job = here.job(HELPERS_WAIT + "echo $A; until [ -e go ]; do sleep 0.05; done", env="{A: once}")
+    here.millrace("submit", job)
+    code, output = here.millrace("rerun", "words")
+    assert code == 1 and "job 'words' has not ended" in output, output
+    (here.folder / "go").touch()
+    assert here.millrace("wait", "words")[0] == 0
+    Path(job).unlink()
+    assert here.millrace("rerun", "words", "--name", "again") == (0, "again\n")
+    assert here.millrace("wait", "again")[0] == 0
+    assert here.kept() == ["again", "words"]
+    code, output = here.millrace("rerun", "words", "--log-dir", "first")
+    assert code == 0 and output.endswith("\nwords\n"), output
+    assert here.millrace("wait", "words")[0] == 0
+    assert (here.folder / "first" / "map_1.log").read_text() == "once\n"
+    assert here.millrace("logs", "words", "map:1") == (0, "map:1    | once\n")
+
+
 def test_a_job_that_has_ended_goes_when_its_time_is_over(here):
     here.millrace("submit", here.job("true", "{map: 1}", keep="100ms"))
     here.wait_until(lambda: "words" not in here.millrace("list")[1], "its time is over")
@@ -238,7 +256,7 @@ def test_its_journal_is_a_record_that_others_can_read(here):
     assert lines[-1]["over"] is True
 
 
-@pytest.mark.parametrize("verb", ["status", "logs", "wait", "stop"])
+@pytest.mark.parametrize("verb", ["status", "logs", "wait", "stop", "rerun"])
 def test_a_job_that_is_not_there_is_told(here, verb):
     code, output = here.millrace(verb, "nobody")
     assert code == 1 and "there is no job 'nobody'" in output, output

@@ -171,6 +171,12 @@ Result<JobSight> KubernetesPlace::look(const std::string& name) {
   return sight_of(name, objects, *events, now());
 }
 
+Result<JobSpec> KubernetesPlace::job_of(const std::string& name) {
+  MR_TRY(look(name).status());
+  return error(Code::unimplemented, "Kubernetes keeps the objects of '", name,
+               "' and not its job file: stop it, and submit the file again");
+}
+
 Result<std::vector<JobSight>> KubernetesPlace::list() {
   MR_ASSIGN(const Objects objects,
             items({"get", "jobs.batch,pods", "--selector", str_cat(kManagedByLabel, "=millrace")}));

@@ -31,6 +31,7 @@ class KubernetesPlace final : public JobPlace {
 
   Status submit(const JobSpec& job) override;
   Result<JobSight> look(const std::string& name) override;
+  Result<JobSpec> job_of(const std::string& name) override;
   Result<std::vector<JobSight>> list() override;
   Status remove(const std::string& name) override;
   Status end_rest(const std::string& name) override;

@@ -97,6 +97,13 @@ TEST_CASE("srun says itself what became of a task; its exit code does not") {
                "srun: Job step aborted: Waiting up to 5 seconds for job step to finish."})
             .taken_away == "Slurm's time limit");
   CHECK(heard({"srun: error: n1: task 0: Out Of Memory"}).out_of_memory_kill);
+  const ExitFacts memory =
+      heard({"slurmstepd-n1: error: StepId=1.0 exceeded memory limit (223707136 > 62914560), being "
+             "killed",
+             "srun: Exceeded job memory limit",
+             "slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-01-31T03:38:17 ***"});
+  CHECK(memory.out_of_memory_kill);
+  CHECK(memory.taken_away.empty());
   CHECK(heard({"srun: error: Unable to create step for job 7: Invalid feature specification"})
             .start_error == "Unable to create step for job 7: Invalid feature specification");
   const ExitFacts plain = heard(

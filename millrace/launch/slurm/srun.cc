@@ -60,9 +60,13 @@ bool hear_srun(std::string_view line, ExitFacts& facts) {
   auto has = [&](std::string_view mark) { return line.find(mark) != std::string_view::npos; };
   // The first thing that is said is the cause of the others.
   auto take_away = [&](std::string why) {
-    if (facts.taken_away.empty()) facts.taken_away = std::move(why);
+    if (facts.taken_away.empty() && !facts.out_of_memory_kill) facts.taken_away = std::move(why);
   };
-  if (has("Out Of Memory") || has("oom-kill") || has("OOM Killed")) facts.out_of_memory_kill = true;
+  if (has("Out Of Memory") || has("oom-kill") || has("OOM Killed") || has("xceeded memory limit") ||
+      has("xceeded job memory limit")) {
+    facts.out_of_memory_kill = true;
+    facts.taken_away.clear();
+  }
   if (has("Node failure on "))
     take_away(str_cat("its machine ", word_after(line, "Node failure on "), " is lost"));
   if (has("DUE TO NODE FAILURE")) take_away("its machine is lost");

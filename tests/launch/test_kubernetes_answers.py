@@ -142,3 +142,11 @@ def test_a_program_that_does_not_end_when_asked_is_killed_after_its_grace(attend
     assert task.stdout.readline() == "up\n"
     task.send_signal(signal.SIGTERM)
     assert task.wait(timeout=PATIENCE) == 137
+
+
+def test_a_job_is_not_run_again_where_its_file_is_not_kept(ask, tmp_path):
+    job = {"kind": "Job", "metadata": {"name": "words-map"}, "spec": {"completions": 1}}
+    listed = json.dumps({"kind": "List", "items": [job]})
+    code, output = ask(f"echo '{listed}'", "rerun", "words", "--on", "k8s")
+    assert code == 1 and "submit the file again" in output, output
+    assert not [line for line in asked(tmp_path) if "delete" in line or "create" in line]

@@ -10,6 +10,7 @@ from millrace._run.fetches import Fetches, parted
 from millrace._values import errors
 
 _entered = threading.local()  # leases: those whose `with` blocks this thread is in, innermost last
+ENTERED = []  # those of all threads: steps need not look for one while nobody has any
 
 # Ops that run functions, whose updates are not looked for one by one.
 _CALLS = frozenset(
@@ -24,6 +25,16 @@ def entered_lease(graph):
         if lease.graph is graph:
             return lease
     return None
+
+
+@contextlib.contextmanager
+def under_no_lease():
+    """Steps that this thread makes inside are made as if it were in no lease's block."""
+    aside, _entered.leases = getattr(_entered, "leases", []), []
+    try:
+        yield
+    finally:
+        _entered.leases = aside
 
 
 class Lease:
@@ -100,10 +111,12 @@ class Lease:
         if not hasattr(_entered, "leases"):
             _entered.leases = []
         _entered.leases.append(self)
+        ENTERED.append(self)
         return self
 
     def __exit__(self, kind, error, traceback):
         _entered.leases.remove(self)
+        ENTERED.remove(self)
         if kind is None:
             self.ack()
             return

@@ -8,7 +8,7 @@ from millrace._graph.graph import Graph, get_default_graph
 from millrace._run.config import RunMetadata, fill_metadata, session_options
 from millrace._run.error_context import with_operation
 from millrace._run.fetches import Fetches, cache_key, parted
-from millrace._run.leases import Heartbeats, Lease, entered_lease
+from millrace._run.leases import ENTERED, Heartbeats, Lease, entered_lease, under_no_lease
 from millrace._run.ready_step import ReadyStep, convert_feed, feed_specs
 from millrace._run.session_handles import KeptTensors
 from millrace._run.targets import add_session, dialled
@@ -70,13 +70,8 @@ class BaseSession:
           TypeError, ValueError: if fetches or feeds make no sense.
           tf.errors.OpError: if running fails; the class says how.
         """
-        lease = entered_lease(self._graph)
-        if lease is not None:
+        if ENTERED and (lease := entered_lease(self._graph)) is not None:
             return lease.step(self._run, fetches, feed_dict, options, run_metadata)
-        return self._run(fetches, feed_dict, options, run_metadata)
-
-    def _run(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        """As run(), under no lease."""
         if options is not None or run_metadata is not None:
             return self._run_with_options(fetches, feed_dict, options, run_metadata)
         step, values = None, ()
@@ -97,6 +92,11 @@ class BaseSession:
             return step.run(values)
         except errors.OpError as error:
             raise self._explained(error) from None
+
+    def _run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """As run(), under no lease."""
+        with under_no_lease():
+            return self.run(fetches, feed_dict, options, run_metadata)
 
     def _lease(self, taken, parts):
         lease = Lease(taken, parts, self._run)
@@ -221,7 +221,7 @@ class BaseSession:
                 return self._run_with_options(
                     fetches, dict(zip(tensors, values)), options, run_metadata
                 )
-            if entered_lease(self._graph) is not None:
+            if ENTERED and entered_lease(self._graph) is not None:
                 return self.run(fetches, dict(zip(tensors, values)))
             if self._closed:
                 raise RuntimeError("Attempted to use a closed Session.")

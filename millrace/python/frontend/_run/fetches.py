@@ -5,8 +5,6 @@ namedtuple or dictionary of fetches. A SparseTensor gives a SparseTensorValue, I
 IndexedSlicesValue, a dequeue with a lease a Lease.
 """
 
-from typing import NamedTuple
-
 from millrace._graph.operation import Operation, Tensor
 from millrace._graph.sparse_tensor import SparseTensor, SparseTensorValue, components
 from millrace._ops.gradients import IndexedSlices, IndexedSlicesValue
@@ -15,11 +13,11 @@ from millrace._state.leased import LeasedDequeue
 from millrace._values import structure
 
 
-class _Lent(NamedTuple):
+class _Lent:
     """A LeasedDequeue, and its parts with their leaves replaced."""
 
-    taken: LeasedDequeue
-    parts: object
+    def __init__(self, taken, parts):
+        self.taken, self.parts = taken, parts
 
 
 class Fetches:

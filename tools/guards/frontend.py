@@ -24,7 +24,7 @@ LAYERS = [
     ["_layers", "_measures", "_run"],
     ["_recurrent", "_saving", "_summaries"],
     ["_data", "_input", "_samples", "_saved_models", "_testing"],
-    ["_keras", "_supervised"],
+    ["_keras", "_mapreduce", "_supervised"],
     ["_estimators"],
     ["_check", "_inspect"],
 ]

@@ -65,6 +65,7 @@ MODULES = {
     "lookup": "StaticHashTable",
     "losses": "log_loss",
     "lookup": "StaticHashTable",
+    "mapreduce": "run",
     "math": "floordiv",
     "metrics": "accuracy",
     "nn": "relu",

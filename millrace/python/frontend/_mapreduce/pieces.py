@@ -1,0 +1,153 @@
+"""The pieces of work: a split mapped, a partition reduced. Each writes files of its own and gives a report.
+
+A report is a dictionary that JSON takes: it travels over a queue.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import types
+
+from millrace._mapreduce import inputs, keys, outputs, runs
+from millrace._mapreduce.attempt import Attempt, MapReduceError, shown, told
+from millrace._mapreduce.gathering import Gathering
+
+
+class Words:
+    """What a job's author says: the functions, the input, the output, and the limits."""
+
+    def __init__(
+        self, input, map, output, reduce, combine, partition, partitions, max_bad, memory, spill
+    ):
+        if not callable(map):
+            raise TypeError(f"map is {map!r:.100}; it must be a function")
+        for name, function in (("reduce", reduce), ("combine", combine), ("partition", partition)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} is {function!r:.100}; it must be a function or None")
+        for name, value, least in (("max_bad", max_bad, 0), ("memory", memory, 1 << 10)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{name} is {value!r}; it must be an int, at least {least}")
+        if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
+            raise ValueError(
+                f"partitions is {partitions!r}; it must be an int, at least 1, or None"
+            )
+        self.input = inputs.as_input(input)
+        self.map = map
+        self.output = outputs.as_output(output)
+        self.reduce = reduce
+        self.combine = combine
+        self.partition = partition
+        self.partitions = partitions
+        self.max_bad = max_bad
+        self.memory = memory
+        self.spill = spill
+
+
+def attempted(make, words, item, token):
+    """The report of a piece; why it failed if it did, in words for the author of the job."""
+    try:
+        return make(words, item, token)
+    except MapReduceError as error:
+        return {"failed": str(error)}
+    except MemoryError as error:
+        return {"failed": f"{name_of(item)}: out of memory ({told(error)}): make `memory` smaller"}
+    except OSError as error:
+        where = f"it writes to {item['work']} and {words.spill or tempfile.gettempdir()}"
+        return {"failed": f"{name_of(item)}: {told(error)}; {where}"}
+    except Exception as error:
+        return {"failed": f"{name_of(item)}: {told(error)}"}
+
+
+def name_of(item):
+    """A piece, for people."""
+    if "partition" in item:
+        return f"reducing partition {item['partition']}"
+    return f"mapping {item['path']} from {item.get('begin', item.get('first', 0))}"
+
+
+def map_split(words, item, token):
+    """Maps a split: {"split", "path", ..., "work", "partitions"}. `token` is of this attempt alone."""
+    stem = os.path.join(item["work"], f"map-{item['split']}-{token}")
+    attempt = Attempt(words.max_bad, f"{stem}.rejected")
+    scratch = tempfile.mkdtemp(prefix="mapreduce-", dir=words.spill)
+    try:
+        with attempt:
+            gathered = Gathering(
+                item["partitions"], words.partition, words.combine, words.memory, scratch
+            )
+            for place, record in words.input.records(item, attempt.reject):
+                _map_record(words, attempt, gathered, place, record)
+            attempt.place = None
+            segments = gathered.write(f"{stem}.runs")
+            attempt.counters["spills"] += gathered.num_spills
+            attempt.settle()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return {
+        "split": item["split"],
+        "file": f"{stem}.runs",
+        "segments": [(segment.offset, segment.length) for segment in segments],
+        "counters": attempt.counters,
+        "bad": attempt.num_bad,
+        "aside": f"{stem}.rejected" if attempt.num_bad else None,
+    }
+
+
+def _map_record(words, attempt, gathered, place, record):
+    """A record whole, or nothing of it."""
+    attempt.place = place
+    try:
+        pairs = []
+        for pair in words.map(record) or ():
+            if type(pair) is not tuple or len(pair) != 2:
+                raise TypeError(f"map gives {pair!r:.100}; it must give pairs (key, value)")
+            pairs.append((keys.encode(pair[0]), pair[1]))
+    except Exception as error:
+        attempt.reject(place, record, error)
+        return
+    for key, value in pairs:
+        gathered.add(key, value)
+    attempt.counted["records read"] += 1
+    attempt.counted["pairs mapped"] += len(pairs)
+    attempt.settle()
+
+
+def reduce_partition(words, item, token):
+    """Reduces a partition: {"partition", "plan", "work"}."""
+    number = item["partition"]
+    path = os.path.join(item["work"], f"reduce-{number}-{token}")
+    with open(item["plan"], encoding="utf-8") as file:
+        plan = json.load(file)
+    segments = [
+        runs.Segment(path, *segments[number]) for path, segments in plan if segments[number][1]
+    ]
+    attempt = Attempt(0, f"{path}.rejected")
+    scratch = tempfile.mkdtemp(prefix="mapreduce-", dir=words.spill)
+    try:
+        with attempt, open(path, "xb") as file:
+            for key, values in runs.grouped(runs.merged(segments, scratch)):
+                _reduce_key(words, attempt, file, keys.decode(key), values)
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return {"partition": number, "file": path, "counters": attempt.counters, "bad": 0}
+
+
+def _reduce_key(words, attempt, file, key, values):
+    try:
+        results = values if words.reduce is None else words.reduce(key, values)
+        if words.reduce is not None and not isinstance(results, types.GeneratorType):
+            results = () if results is None else (results,)
+        written = 0
+        for value in results:
+            file.write(words.output.record(key, value))
+            written += 1
+    except OSError:
+        raise
+    except Exception as error:
+        raise MapReduceError(f"reducing the key {shown(key)}: {told(error)}") from error
+    attempt.counted["keys reduced"] += 1
+    attempt.counted["records written"] += written
+    attempt.settle()

@@ -1,0 +1,290 @@
+"""A job on a cluster: one `files` task that owns queues and the book, and tasks that take work out of them.
+
+Over queues go names, offsets and counts, as JSON; over files goes what is read, sorted and written. A worker
+takes its work under a lease and reports under the same one: so of several attempts at one piece, one report counts.
+"""
+
+import contextlib
+import functools
+import json
+import queue
+import threading
+import time
+import uuid
+
+from millrace._cluster.run_config import RunConfig
+from millrace._graph.default_graph import device
+from millrace._graph.graph import Graph
+from millrace._mapreduce import alone, pieces
+from millrace._mapreduce.attempt import MapReduceError, told
+from millrace._mapreduce.ledger import Ledger
+from millrace._mapreduce.outputs import Workshop
+from millrace._ops.arrays import placeholder
+from millrace._run.config import ConfigProto
+from millrace._run.server import Server
+from millrace._run.session import Session
+from millrace._state.queues import FIFOQueue
+from millrace._values import dtypes, errors
+
+OWNER = "files"
+_TAKES = {"map": ["map"], "reduce": ["reduce"], "worker": ["map", "reduce"]}
+_AHEAD = 64  # splits that wait to be taken
+_GLANCE = 0.5  # seconds between looks at what was given up
+_FAREWELL = 5.0  # seconds that the owner waits for the last of its workers to hear of the end
+
+
+@functools.cache
+def served():
+    """(RunConfig, Server): the task that this process is. Several jobs of a program share it."""
+    config = RunConfig()
+    return config, Server(config.cluster_spec, config.task_type, config.task_id)
+
+
+def check_cluster(config):
+    """ValueError for a cluster that can't make a job, or a task that has nothing to do in it."""
+    jobs = config.cluster_spec.jobs
+    if config.task_type != OWNER and config.task_type not in _TAKES:
+        raise ValueError(
+            f"a task of job '{config.task_type}' has nothing to do in a MapReduce: the jobs are "
+            f"'{OWNER}' (one task), 'map' and 'reduce', or 'worker' for both"
+        )
+    for kind in ("map", "reduce"):
+        if not any(kind in _TAKES.get(job, ()) for job in jobs):
+            raise ValueError(
+                f"nobody would {kind}: the cluster has the jobs {', '.join(sorted(jobs))}; it needs "
+                f"tasks of '{kind}' or 'worker'"
+            )
+    if OWNER not in jobs or config.cluster_spec.num_tasks(OWNER) != 1:
+        raise ValueError(f"the cluster needs exactly one task of job '{OWNER}'")
+
+
+class Shared:
+    """The queues, as every task of a job builds them; all are on the owner."""
+
+    def __init__(self, name, lease, attempts):
+        self.graph = Graph()
+        with self.graph.as_default(), device(f"/job:{OWNER}/task:0"):
+            self.text = placeholder(dtypes.string, [])
+            self.work = {
+                kind: _Work(f"{name}/{kind}", self.text, capacity, lease, attempts)
+                for kind, capacity in (("map", _AHEAD), ("reduce", -1))
+            }
+            reports = FIFOQueue(-1, [dtypes.string], [()], shared_name=f"{name}/reports")
+            self.report = reports.enqueue(self.text)
+            self.next_report = reports.dequeue()
+            self.close_reports = reports.close()
+
+    def session(self, target):
+        """Needs the owner alone: workers come and go."""
+        return Session(target, self.graph, ConfigProto(device_filters=[f"/job:{OWNER}"]))
+
+
+class _Work:
+    """A queue of pieces of work, and what is done with it."""
+
+    def __init__(self, name, text, capacity, lease, attempts):
+        self._queue = FIFOQueue(capacity, [dtypes.string], [()], shared_name=name)
+        self.put = self._queue.enqueue(text)
+        self.take = self._queue.dequeue(lease=lease, attempts=attempts)
+        self.close = self._queue.close()
+        self.cancel = self._queue.close(cancel_pending_enqueues=True)
+        _, self.num_dead = self._queue.lease_counts()
+        self.dead = self._queue.dead_letter()
+
+
+# ---- Workers -----------------------------------------------------------------------------------
+
+
+def work(words, shared, config, server, say):
+    """What a task does that maps or reduces: takes pieces until there are no more."""
+    name = f"{config.task_type}:{config.task_id}"
+    with shared.session(server.target) as session:
+        for kind in _TAKES[config.task_type]:
+            make = pieces.map_split if kind == "map" else pieces.reduce_partition
+            while _take_one(words, shared, session, shared.work[kind], make, say):
+                pass
+        # A job that is over hears of nobody any more.
+        with contextlib.suppress(errors.CancelledError):
+            session.run(shared.report, {shared.text: json.dumps({"bye": name})})
+
+
+def _take_one(words, shared, session, of, make, say):
+    """Makes a piece of work. False if there is none any more."""
+    try:
+        lease = session.run(of.take)
+    except (errors.OutOfRangeError, errors.CancelledError):
+        return False
+    try:
+        with lease:
+            # Of this attempt alone: who was stopped and wakes up may not write into another's file.
+            report = pieces.attempted(make, words, json.loads(lease.value), uuid.uuid4().hex)
+            session.run(shared.report, {shared.text: json.dumps(report)})
+    except errors.FailedPreconditionError as error:
+        say(f"{error.message}; going on with the next")  # the lease was lost
+    except errors.CancelledError:
+        pass  # the job is over: another has done it
+    return True
+
+
+# ---- The owner ---------------------------------------------------------------------------------
+
+
+class Owner:
+    """What the `files` task does: divides the input, keeps the book, publishes the output.
+
+    Two threads do what waits, one puts splits into their queue, the other takes reports; this one decides.
+    """
+
+    def __init__(self, words, shared, config, server, attempts, say, pause):
+        self._words = words
+        self._shared = shared
+        self._say = say or _silent
+        self._attempts = attempts
+        cluster = config.cluster_spec
+        self._workers = {
+            f"{job}:{i}" for job in _TAKES if job in cluster.jobs for i in cluster.task_indices(job)
+        }
+        reducers = sum(cluster.num_tasks(j) for j in cluster.jobs if "reduce" in _TAKES.get(j, ()))
+        self._parts = words.partitions or reducers
+        self._ledger = Ledger(words.max_bad)
+        self._progress = alone.Told(self._ledger, say, pause)
+        self._workshop = Workshop(words.output.folder, uuid.uuid4().hex)
+        self._base = {"work": self._workshop.path, "partitions": self._parts}
+        self._events = queue.SimpleQueue()  # functions for this thread to call
+        self._farewells = set()
+        self._rejected = []
+        self._own_splits = {}
+        self._session = shared.session(server.target)
+
+    def run(self):
+        """(counters, paths of files). MapReduceError if the job can't be done."""
+        with self._session:
+            threads = []
+            try:
+                self._workshop.make()
+                for left in self._workshop.others():
+                    self._say(f"{left} is of a job that was killed or still runs")
+                threads += [self._start(self._feed), self._start(self._receive)]
+                self._follow_until(lambda: self._ledger.is_mapped)
+                self._begin_reduce()
+                self._follow_until(lambda: self._ledger.is_reduced)
+                made = alone.ended(self._ledger, self._workshop, self._words, self._rejected)
+                self._part()
+                return dict(self._ledger.counters), made
+            finally:
+                self._close()
+                for thread in threads:
+                    thread.join()
+                self._workshop.remove()
+
+    def _start(self, work):
+        thread = threading.Thread(target=work, name="mapreduce", daemon=True)
+        thread.start()
+        return thread
+
+    def _put(self, kind, item):
+        of = self._shared.work[kind]
+        self._session.run(of.put, {self._shared.text: json.dumps(item)})
+
+    # ---- Threads that wait ----
+
+    def _feed(self):
+        """Puts all splits into the queue; waits while mappers are behind."""
+        try:
+            number = 0
+            for split in alone.divided(self._words, self._workshop.path, self._reject):
+                self._events.put(functools.partial(self._found, split))
+                self._put("map", {**split, **self._base, "split": number})
+                number += 1
+            self._session.run(self._shared.work["map"].close)
+            self._events.put(self._ledger.all_are_found)
+        except errors.CancelledError:
+            pass  # the job has ended before
+        except MapReduceError as error:
+            self._events.put(functools.partial(self._ledger.fail, str(error)))
+        except Exception as error:
+            why = f"splits can't be handed out: {told(error)}"
+            self._events.put(functools.partial(self._ledger.fail, why))
+
+    def _reject(self, place, record, error):
+        def note():
+            alone.rejecting(self._ledger, self._rejected.append)(place, record, error)
+
+        self._events.put(note)
+
+    def _receive(self):
+        try:
+            while True:
+                report = json.loads(self._session.run(self._shared.next_report))
+                self._events.put(functools.partial(self._on_report, report))
+        except (errors.OutOfRangeError, errors.CancelledError):
+            pass  # the job has ended
+        except Exception as error:
+            why = f"reports don't come any more: {told(error)}"
+            self._events.put(functools.partial(self._ledger.fail, why))
+
+    # ---- The thread that decides ----
+
+    def _found(self, split):
+        number = self._ledger.add_split(split["weight"])
+        if split.get("is_own"):
+            self._own_splits[number] = split
+
+    def _on_report(self, report):
+        if "bye" in report:
+            self._farewells.add(report["bye"])
+        elif self._ledger.add_report(report) and "split" in report:
+            self._workshop.forget(self._own_splits.pop(report["split"], {}))
+
+    def _follow_until(self, is_done):
+        look = time.monotonic() + _GLANCE
+        while not is_done():
+            try:
+                self._events.get(timeout=_GLANCE)()
+            except queue.Empty:
+                pass
+            if time.monotonic() >= look:
+                self._look_at_dead_letters()
+                look = time.monotonic() + _GLANCE
+            alone.check(self._ledger)
+            self._progress.tell()
+
+    def _look_at_dead_letters(self):
+        for of in self._shared.work.values():
+            if not self._session.run(of.num_dead):
+                continue
+            item = json.loads(self._session.run(of.dead))
+            self._ledger.fail(
+                f"{pieces.name_of(item)} was given up after {self._attempts} attempts: each time the task that "
+                "had it died, or was silent for longer than the lease"
+            )
+
+    def _begin_reduce(self):
+        plan = self._workshop.write_plan(self._ledger.plan)
+        self._ledger.reduce_begins(self._parts)
+        self._progress.begin_phase()
+        for number in range(self._parts):
+            self._put("reduce", {**self._base, "partition": number, "plan": plan})
+        self._session.run(self._shared.work["reduce"].close)
+
+    def _part(self):
+        """Lets workers hear that there is no more to do; those that died are not waited for long."""
+        end = time.monotonic() + _FAREWELL
+        while self._farewells < self._workers and (left := end - time.monotonic()) > 0:
+            try:
+                self._events.get(timeout=left)()
+            except queue.Empty:
+                return
+
+    def _close(self):
+        # An error that is on its way says more than one of these.
+        for close in (
+            *(of.cancel for of in self._shared.work.values()),
+            self._shared.close_reports,
+        ):
+            with contextlib.suppress(errors.OpError):
+                self._session.run(close)
+
+
+def _silent(line):
+    pass

@@ -1,0 +1,140 @@
+"""MapReduce over processes that die, stop and come back: totals are exact, and the output is whole or not there."""
+
+import collections
+import os
+import re
+
+import pytest
+
+from bounds import ROOT
+
+PROGRAM = ROOT / "tests" / "cluster" / "counting_job.py"
+TASKS = ["--job", "files=1", "--job", "map=2", "--job", "reduce=2"]
+AGAIN = ["--until", "files", "--restart", "map=100", "--restart", "reduce=100"]
+
+
+@pytest.fixture
+def count(launch, python, tmp_path):
+    """count(way, ..., flags=...) -> Finished; `count.texts`, `count.output`, `count.expected`."""
+    texts, marks, output = (tmp_path / name for name in ("texts", "marks", "counts"))
+    texts.mkdir()
+    marks.mkdir()
+    expected = collections.Counter()
+    for name in "abc":
+        lines = [f"{i} to be or not to be and so on {i % 7}\n" for i in range(200)]
+        expected.update(" ".join(lines).split())
+        (texts / f"{name}.txt").write_text("".join(lines))
+
+    def run(*ways, flags=(*TASKS, *AGAIN)):
+        return launch([*flags], [python, PROGRAM, texts / "*.txt", output, marks, *ways])
+
+    run.output, run.expected, run.folder = output, expected, tmp_path
+    return run
+
+
+def counted(folder):
+    found = {}
+    for path in sorted(folder.glob("part-*.txt")):
+        for line in path.read_text().splitlines():
+            word, number = line.split("\t")
+            assert word not in found, f"{word} is there twice"
+            found[word] = int(number)
+    return found
+
+
+def check_whole(count, done):
+    assert done.code == 0, done.output
+    assert counted(count.output) == count.expected
+    # Attempts that did not count have not counted lines or words either.
+    assert f"lines 600 words {len(count.expected)}" in done.output, done.output
+    names = sorted(os.listdir(count.output))
+    assert names == ["_counters.json", "part-00000-of-00002.txt", "part-00001-of-00002.txt"]
+    check_nothing_is_left(count)
+
+
+def check_nothing_is_left(count):
+    assert not [name for name in os.listdir(count.folder) if "unfinished" in name]
+
+
+def test_words_are_counted_by_all_tasks(count):
+    done = count()
+    check_whole(count, done)
+    assert "restart" not in done.output, done.output
+
+
+def test_without_until_every_task_ends_by_itself(count):
+    check_whole(count, count(flags=TASKS))
+
+
+def test_workers_map_and_reduce(count):
+    check_whole(count, count(flags=["--job", "files=1", "--job", "worker=2"]))
+
+
+@pytest.mark.parametrize(
+    "ways, deaths",
+    [(["dies_mapping"], 2), (["dies_reducing"], 1)],
+    ids=lambda way: way[0] if isinstance(way, list) else "",
+)
+def test_tasks_that_are_killed_at_work_lose_and_double_nothing(count, ways, deaths):
+    done = count(*ways)
+    check_whole(count, done)
+    assert done.output.count("SIGKILL") >= deaths, done.output
+
+
+def test_tasks_that_are_killed_between_report_and_acknowledgement_double_nothing(count):
+    done = count("dies_after_its_report", "dies_mapping", "dies_reducing")
+    check_whole(count, done)
+    marks = sorted(os.listdir(count.folder / "marks"))
+    assert sum(mark.startswith("ack-") for mark in marks) >= 2, marks
+    assert {"map-37", "map-190", "reduce"} <= set(marks)
+
+
+def test_a_mapper_that_sleeps_beyond_its_lease_and_wakes_up_doubles_nothing(count):
+    done = count("stops")
+    check_whole(count, done)
+    assert sorted(os.listdir(count.folder / "marks")) == ["stopped", "woken"]
+
+
+def test_a_piece_that_kills_whoever_takes_it_ends_the_job_with_its_name(count):
+    done = count("always_dies")
+    assert done.code == 1, done.output
+    said = r"MapReduceError: mapping \S+[abc]\.txt from \d+ was given up after 3 attempts"
+    assert re.search(said, done.output), done.output
+    assert not count.output.exists()
+    check_nothing_is_left(count)
+
+
+def test_a_job_that_fails_ends_with_its_reason_and_publishes_nothing(count):
+    done = count("raises")
+    assert done.code == 1, done.output
+    said = (
+        r"[abc]\.txt at \d+: ValueError: not this one .*the record is '37 to be.*max_bad=0 allows 0"
+    )
+    assert re.search(said, done.output), done.output
+    assert not count.output.exists()
+    check_nothing_is_left(count)
+
+
+def test_progress_is_told_by_the_task_that_knows(count):
+    done = count()
+    assert re.search(r"files:0 .* 1 of \d+( or more)? splits mapped, \d+ records", done.output)
+    assert "files:0  | 1 of 2 partitions reduced, 600 records" in done.output, done.output
+
+
+@pytest.mark.parametrize(
+    "flags, said",
+    [
+        (
+            ["--job", "files=1", "--job", "map=1"],
+            "nobody would reduce: the cluster has the jobs files, map",
+        ),
+        (["--job", "files=2", "--job", "worker=1"], "needs exactly one task of job 'files'"),
+        (
+            ["--job", "ps=1", "--job", "worker=1", "--until", "ps"],
+            "job 'ps' has nothing to do in a MapReduce",
+        ),
+    ],
+)
+def test_clusters_that_make_no_sense_are_refused_with_words(count, flags, said):
+    done = count(flags=flags)
+    assert done.code == 1 and said in done.output, done.output

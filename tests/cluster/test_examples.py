@@ -130,6 +130,77 @@ def test_words_of_a_kind_are_alike(python):
     assert set(re.search(r"apple: (.*)", output).group(1).split()) <= fruits, output
 
 
+MAPREDUCE = ["--job", "files=1", "--job", "map=2", "--job", "reduce=2", "--until", "files"]
+
+
+def lines_of(folder):
+    """All lines of a job's output, in the order of its files."""
+    return [
+        line for path in sorted(folder.glob("part-*")) for line in path.read_text().splitlines()
+    ]
+
+
+def test_words_are_counted_in_five_lines_on_a_cluster_and_alone(launch, python, texts, tmp_path):
+    program = example("mapreduce_words")
+    statements = [
+        line
+        for line in program.read_text().split('"""', 2)[2].splitlines()
+        if line and not line.startswith("import sys")
+    ]
+    assert len(statements) <= 5, statements
+    pattern = texts.files[0].parent / "*.txt"
+    done = launch(MAPREDUCE, [python, program, pattern, tmp_path / "counts"])
+    assert done.code == 0, done.output
+    run_alone(python, program, pattern, tmp_path / "alone")
+    counted = [line.split("\t") for line in lines_of(tmp_path / "alone")]
+    assert sum(int(count) for _, count in counted) == texts.words
+    assert sorted(lines_of(tmp_path / "counts")) == lines_of(tmp_path / "alone")
+
+
+def test_an_index_tells_where_words_are(launch, python, tmp_path):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_text("Stone and stone\nwater\n")
+    (folder / "b.txt").write_text("water, stone\n")
+    command = [python, example("inverted_index"), folder / "*.txt", tmp_path / "index"]
+    done = launch(MAPREDUCE, command)
+    assert done.code == 0, done.output
+    assert sorted(lines_of(tmp_path / "index")) == [
+        "and\ta.txt:0",
+        "stone\ta.txt:0 b.txt:0",
+        "water\ta.txt:16 b.txt:0",
+    ]
+
+
+def test_lines_are_found_by_all_tasks(launch, python, tmp_path):
+    for name in "ab":
+        text = "".join(f"{'ERROR' if i % 10 == 3 else 'fine'} {name}{i}\n" for i in range(40))
+        (tmp_path / f"{name}.log").write_bytes(text.encode() + b"ERROR \xff\n")
+    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
+    program = [python, example("distributed_grep"), "ERROR|FATAL", tmp_path / "*.log"]
+    done = launch(
+        ["--job", "files=1", "--job", "worker=2", "--until", "files"],
+        [*program, tmp_path / "found"],
+    )
+    assert done.code == 0, done.output
+    assert "10 lines in" in done.output
+    (part,) = (tmp_path / "found").glob("part-*")
+    found = part.read_bytes().splitlines()
+    assert found[0] == f"{tmp_path}/a.log:24:ERROR a3".encode()
+    assert found[4].endswith(b":ERROR \xff") and found[5].endswith(b":ERROR b3"), found
+    assert "gone.log" in (tmp_path / "found" / "_rejected.jsonl").read_text()
+
+
+def test_records_are_sorted_over_all_files(launch, python, tmp_path):
+    command = [python, example("sort_records"), "--megabytes", 2, "--memory", 1]
+    done = launch(MAPREDUCE, [*command, "--folder", tmp_path])
+    assert done.code == 0, done.output
+    assert "sorted 20000 records into 2 files" in done.output
+    in_order = lines_of(tmp_path / "sorted")
+    assert in_order == sorted(lines_of(tmp_path / "unsorted"))
+    assert len(in_order) == 20000 and {len(line) for line in in_order} == {99}
+
+
 def test_tasks_that_are_started_by_hand_train_together(cluster, python, tmp_path):
     tasks = cluster(ps=1, worker=2)
     flags = [f"--{job}_hosts={','.join(tasks.spec[job])}" for job in ("ps", "worker")]

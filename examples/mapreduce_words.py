@@ -1,0 +1,18 @@
+"""Counts every word of texts, alone or on a cluster, in five lines.
+
+    millrace run --job files=1 --job map=2 --job reduce=2 --until files --restart map=100 --restart reduce=100 -- \
+        python3 examples/mapreduce_words.py 'texts/*.txt' counts
+
+The folder `counts` appears when all is counted. Tasks may be killed meanwhile: what they had is done again.
+"""
+
+import sys
+
+from millrace import mapreduce
+
+
+def words(line):
+    return [(word, 1) for word in line.split()]
+
+
+mapreduce.run(sys.argv[1], words, sys.argv[2], reduce=mapreduce.add, combine=mapreduce.add)

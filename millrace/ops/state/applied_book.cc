@@ -1,6 +1,7 @@
 #include "millrace/ops/state/applied_book.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "millrace/base/str_cat.h"
 
@@ -14,6 +15,7 @@ bool AppliedBook::Queue::has_ended(uint64_t number) const {
 // otherwise.
 void AppliedBook::Queue::hear(const Lease& lease) {
   if (lease.horizon == horizon && lease.open == open) return;  // as most steps under one lease say
+  is_changed = true;
   std::vector<uint64_t> now_open;
   for (const uint64_t number : lease.open)
     if (!has_ended(number)) now_open.push_back(number);
@@ -26,6 +28,7 @@ void AppliedBook::Queue::hear(const Lease& lease) {
 
 AppliedBook::Queue& AppliedBook::queue_of(uint64_t incarnation) {
   if (!queues_.contains(incarnation) && queues_.size() >= most_queues_) {
+    has_forgotten_ = true;
     queues_.erase(std::ranges::min_element(
         queues_, {}, [](const auto& entry) { return entry.second.last_heard; }));
   }
@@ -61,8 +64,56 @@ void AppliedBook::end(const Lease& lease, std::string_view update, Outcome outco
   if (found == element->second.updates.end()) return;
   if (outcome == Outcome::applied) {
     found->second = State::applied;
+    queue->second.is_changed = true;
   } else {
     element->second.updates.erase(found);
+  }
+}
+
+void AppliedBook::note_applied(const UpdateName& name) {
+  Queue& queue = queue_of(name.queue);
+  if (queue.has_ended(name.number)) return;
+  Element& element = queue.elements[name.number];
+  if (name.step < element.settled) return;
+  element.updates[{name.step, name.update}] = State::applied;
+  queue.is_changed = true;
+}
+
+AppliedBook::Part AppliedBook::Queue::part(uint64_t incarnation) const {
+  Part part{.queue = incarnation, .horizon = horizon, .open = open};
+  for (const auto& [number, element] : elements) {
+    Part::Element told{.number = number, .settled = element.settled};
+    for (const auto& [name, state] : element.updates)
+      if (state == State::applied) told.applied.push_back({name.step, name.update});
+    if (told.settled > 0 || !told.applied.empty()) part.elements.push_back(std::move(told));
+  }
+  return part;
+}
+
+AppliedBook::Changes AppliedBook::take_changes(bool all) {
+  Changes changes{.is_all = all || has_forgotten_, .parts = {}};
+  has_forgotten_ = false;
+  // In the order in which they were heard of, so that it is the same once they are put back.
+  std::map<uint64_t, uint64_t> by_time;
+  for (auto& [incarnation, queue] : queues_) {
+    if (std::exchange(queue.is_changed, false) || changes.is_all)
+      by_time[queue.last_heard] = incarnation;
+  }
+  for (const auto& [heard, incarnation] : by_time)
+    changes.parts.push_back(queues_.at(incarnation).part(incarnation));
+  return changes;
+}
+
+void AppliedBook::put_back(const Part& part) {
+  Queue& queue = queue_of(part.queue);
+  queue.horizon = part.horizon;
+  queue.open = part.open;
+  queue.elements.clear();
+  for (const Part::Element& told : part.elements) {
+    Element& element = queue.elements[told.number];
+    element.settled = told.settled;
+    for (const auto& each : told.applied)
+      element.updates[{each.step, each.update}] = State::applied;
   }
 }
 

@@ -22,6 +22,14 @@
 
 namespace millrace {
 
+// What an update is called that is made once.
+struct UpdateName {
+  uint64_t queue = 0, number = 0;  // the element's
+  uint64_t step = 0;
+  std::string update;
+  friend bool operator==(const UpdateName&, const UpdateName&) = default;
+};
+
 class AppliedBook {
  public:
   enum class Verdict : uint8_t { run, done, wait };
@@ -35,6 +43,36 @@ class AppliedBook {
   Verdict begin(const Lease& lease, std::string_view update);
   // What began with `run` has ended.
   void end(const Lease& lease, std::string_view update, Outcome outcome);
+
+  // The same, of one that has been applied, whatever it was thought to be.
+  void note_applied(const UpdateName& name);
+
+  // What outlives the owner's process, for one queue: what was under way there is not applied.
+  struct Part {
+    struct Element {
+      uint64_t number = 0, settled = 0;
+      struct Update {
+        uint64_t step = 0;
+        std::string update;
+        friend bool operator==(const Update&, const Update&) = default;
+      };
+      std::vector<Update> applied = {};
+      friend bool operator==(const Element&, const Element&) = default;
+    };
+    uint64_t queue = 0, horizon = 0;
+    std::vector<uint64_t> open = {};
+    std::vector<Element> elements = {};
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  struct Changes {
+    bool is_all = false;  // what is not among the parts is forgotten
+    std::vector<Part> parts;
+  };
+  // The queues of which something has changed since this was called last; all of them, if `all` or
+  // if one was forgotten.
+  Changes take_changes(bool all);
+  // What a part says of its queue replaces what was known of it.
+  void put_back(const Part& part);
 
   // How many single updates it keeps in mind, and how many elements and exceptions.
   size_t num_updates() const;
@@ -58,15 +96,18 @@ class AppliedBook {
     std::vector<uint64_t> open = {};  // exceptions below the horizon, ascending
     std::map<uint64_t, Element> elements = {};
     uint64_t last_heard = 0;
+    bool is_changed = true;
 
     bool has_ended(uint64_t number) const;
     void hear(const Lease& lease);
+    Part part(uint64_t incarnation) const;
   };
 
   Queue& queue_of(uint64_t incarnation);
 
   const size_t most_queues_;
   uint64_t times_heard_ = 0;
+  bool has_forgotten_ = false;  // since take_changes()
   std::map<uint64_t, Queue> queues_;
 };
 

@@ -126,5 +126,44 @@ TEST_CASE("of too many queues the one that was silent for longest is forgotten")
         "queue 3: all below 2 but 1; 1: settled 0, 0 add running");
 }
 
+TEST_CASE("what is kept of the book is what was applied, and only what has changed is told") {
+  Updates updates;
+  updates.book.take_changes(true);
+  for (uint64_t number : {1, 2}) {
+    const Lease lease = lease_of(number, 3, {1, 2}, 1, 1);
+    CHECK(updates.begin(lease) == "run");
+    if (number == 1) updates.end(lease);
+  }
+  const AppliedBook::Changes changes = updates.book.take_changes(false);
+  CHECK_FALSE(changes.is_all);
+  REQUIRE(changes.parts.size() == 1);
+  AppliedBook next;
+  next.put_back(changes.parts[0]);
+  CHECK(next.description() ==
+        "queue 7: all below 3 but 1, 2; 1: settled 1, 1 add applied; 2: settled 1");
+  CHECK(updates.book.take_changes(false).parts.empty());
+  updates.book.note_applied({7, 2, 1, "add"});
+  updates.book.note_applied({7, 2, 0, "add"});  // of a step that is settled
+  CHECK(updates.book.take_changes(false).parts.size() == 1);
+  CHECK(updates.begin(lease_of(2, 3, {1, 2}, 1, 1)) == "done");
+}
+
+TEST_CASE("once a queue is forgotten all others are told again") {
+  AppliedBook book(2);
+  Lease lease = lease_of(1, 2, {1});
+  for (const uint64_t queue : {2, 1}) {
+    lease.queue = queue;
+    (void)book.begin(lease, "add");
+  }
+  CHECK(book.take_changes(false).parts.size() == 2);
+  lease.queue = 3;
+  (void)book.begin(lease, "add");
+  const AppliedBook::Changes changes = book.take_changes(false);
+  CHECK(changes.is_all);
+  REQUIRE(changes.parts.size() == 2);
+  CHECK(changes.parts[0].queue == 1);  // in the order in which they were heard of
+  CHECK(changes.parts[1].queue == 3);
+}
+
 }  // namespace
 }  // namespace millrace

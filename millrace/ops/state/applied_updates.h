@@ -19,19 +19,16 @@ class AppliedUpdates final : public Resource {
   static constexpr std::string_view kTypeName = "applied updates";
   static constexpr std::string_view kContainer = "_leases";
 
-  AppliedUpdates() : book_(Turns::any) {}
+  // Kept on the disk with what is among `kept`; null: it is not.
+  explicit AppliedUpdates(std::shared_ptr<KeptNames> kept = nullptr,
+                          AppliedBook book = AppliedBook())
+      : kept_(std::move(kept)), book_(Turns::any, std::move(book)) {}
 
-  // The one of a device. Errors: UNIMPLEMENTED if the device's state is kept on the disk, where
-  // this book would be missing.
+  // The one of a device.
   static Result<std::shared_ptr<AppliedUpdates>> of(ResourceStore& resources) {
     return resources.find_or_create<AppliedUpdates>(
         kContainer, "", [&resources]() -> Result<std::shared_ptr<AppliedUpdates>> {
-          if (KeptNames::of(resources) != nullptr) {
-            return unimplemented(
-                "the state of this task is kept on its disk, and which updates were made under a "
-                "lease is not yet; make them on a task that was started without --state");
-          }
-          return std::make_shared<AppliedUpdates>();
+          return std::make_shared<AppliedUpdates>(KeptNames::of(resources));
         });
   }
 
@@ -64,6 +61,69 @@ class AppliedUpdates final : public Resource {
     });
   }
 
+  // `done`, to be called when the update and what the book says of it are on the disk, if they are
+  // kept there. Within a step others may be told that the update was made, and have its element
+  // ended.
+  Done<void> when_kept(Done<void> done) const {
+    if (kept_ == nullptr) return done;
+    return Done<void>([kept = kept_, done = std::move(done)](Status status) mutable {
+      if (!status.ok()) return done(std::move(status));
+      kept->commit(std::move(done));
+    });
+  }
+  bool is_kept() const { return kept_ != nullptr; }
+
+  // While one of these lives, an update and what the book says of it are not told apart. For those
+  // that wait for nothing.
+  class AtOnce {
+   public:
+    explicit AtOnce(AppliedUpdates& updates) : updates_(updates) {
+      if (!updates_.is_kept()) return;
+      MutexLock lock(updates_.moment_);
+      while (updates_.is_told_) updates_.moment_changed_.wait(updates_.moment_);
+      ++updates_.at_once_;
+    }
+    ~AtOnce() {
+      if (!updates_.is_kept()) return;
+      MutexLock lock(updates_.moment_);
+      if (--updates_.at_once_ == 0) updates_.moment_changed_.notify_all();
+    }
+    AtOnce(const AtOnce&) = delete;
+    AtOnce& operator=(const AtOnce&) = delete;
+
+   private:
+    AppliedUpdates& updates_;
+  };
+  // Of whoever keeps the state: while it lives no update is between the two. Waits for those that
+  // are.
+  class Still {
+   public:
+    explicit Still(std::shared_ptr<AppliedUpdates> updates) : updates_(std::move(updates)) {
+      MutexLock lock(updates_->moment_);
+      updates_->is_told_ = true;
+      while (updates_->at_once_ > 0) updates_->moment_changed_.wait(updates_->moment_);
+    }
+    ~Still() {
+      MutexLock lock(updates_->moment_);
+      updates_->is_told_ = false;
+      updates_->moment_changed_.notify_all();
+    }
+    Still(const Still&) = delete;
+    Still& operator=(const Still&) = delete;
+
+   private:
+    const std::shared_ptr<AppliedUpdates> updates_;
+  };
+  AppliedBook::Changes take_changes(bool all) {
+    return book_.change([all](AppliedBook& book) { return book.take_changes(all); });
+  }
+  void note_applied(const UpdateName& name) {
+    (void)book_.change([&](AppliedBook& book) {
+      book.note_applied(name);
+      return 0;
+    });
+  }
+
   std::string description() const override {
     return book_.look([](const AppliedBook& book) {
       return str_cat("updates that were applied once: ", book.num_updates(), " of ",
@@ -73,7 +133,12 @@ class AppliedUpdates final : public Resource {
   void close(const Status& why) override { book_.close(why); }
 
  private:
+  const std::shared_ptr<KeptNames> kept_;
   Awaited<AppliedBook> book_;
+  Mutex moment_;
+  Condition moment_changed_;
+  int at_once_ MR_GUARDED_BY(moment_) = 0;
+  bool is_told_ MR_GUARDED_BY(moment_) = false;
 };
 
 }  // namespace millrace

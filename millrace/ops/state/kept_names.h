@@ -5,10 +5,12 @@
 // there is none, and what is made there is never looked at again. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "millrace/base/done.h"
 #include "millrace/base/mutex.h"
 #include "millrace/op/resource.h"
 #include "millrace/ops/state/kept_records.h"
@@ -38,9 +40,17 @@ class KeptNames final : public Resource {
             const std::shared_ptr<Resource>& made);
   std::vector<Noted> take_noted();
 
+  // Answers once all that was changed before is on the disk: for what has to be there before others
+  // hear of it, within a step. Errors: the disk's; CANCELLED if the task has ended.
+  void commit(Done<void> done) const { commit_(std::move(done)); }
+  using Commit = std::function<void(Done<void>)>;
+  // Before anybody else knows of this.
+  void commit_with(Commit commit) { commit_ = std::move(commit); }
+
   std::string description() const override { return "queues and variables that are kept"; }
 
  private:
+  Commit commit_;  // set once
   Mutex mutex_;
   std::vector<Noted> noted_ MR_GUARDED_BY(mutex_);
 };

@@ -6,6 +6,7 @@ namespace millrace {
 
 void KeptOrder::push(QueueElement element) {
   element.kept_as = next_number_++;
+  if (element.made_by != nullptr) made_.push_back(std::exchange(element.made_by, nullptr));
   all_.emplace(element.kept_as, element);
   order_->push(std::move(element));
 }
@@ -20,21 +21,22 @@ KeptOrder::Changes KeptOrder::take_changes() {
   Changes changes;
   changes.in.insert(all_.lower_bound(first_untold_), all_.end());
   changes.out = std::exchange(out_, {});
+  changes.made = std::exchange(made_, {});
   first_untold_ = next_number_;
   return changes;
 }
 
-KeptOrder::Elements KeptOrder::take_all() {
+KeptOrder::Changes KeptOrder::take_all() {
   out_.clear();
   first_untold_ = next_number_;
-  return all_;
+  return {.in = all_, .out = {}, .made = std::exchange(made_, {})};
 }
 
-void KeptOrder::put_back(Elements elements, uint64_t next_number) {
+void KeptOrder::put_back(Elements elements, uint64_t next_number, const std::set<uint64_t>& aside) {
   for (auto& [number, element] : elements) {
     element.kept_as = number;
     all_.emplace(number, element);
-    order_->push(std::move(element));
+    if (!aside.contains(number)) order_->push(std::move(element));
   }
   next_number_ = first_untold_ = next_number;
 }

@@ -2,18 +2,30 @@
 // which went in and out since it was asked last.
 //
 // Around the order that the queue would have without it. An element counts as in the queue until
-// its taker has it for good (`gone`), be it that a dequeue holds it that waits for more. Guarded by
-// the queue's lock.
+// its taker has it for good (`gone`), be it that a dequeue holds it that waits for more, that it is
+// lent, or that it is a dead letter. Guarded by the queue's lock.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
+#include "millrace/ops/state/lease_book.h"
 #include "millrace/ops/state/queue_core.h"
 
 namespace millrace {
+
+// Of a kept queue: which of its elements were lent and have not ended. In the next life they are in
+// the queue again, under the numbers of their leases.
+struct KeptLoans {
+  uint64_t incarnation = 0;  // 0: it never lent
+  LeaseBook::Kept book;
+  std::vector<uint64_t> elements;  // the numbers of book.open among what is kept, in its order
+  std::vector<uint64_t> dead;      // those of the dead letters, in their order
+  friend bool operator==(const KeptLoans&, const KeptLoans&) = default;
+};
 
 class KeptOrder final : public QueueOrder {
  public:
@@ -31,21 +43,26 @@ class KeptOrder final : public QueueOrder {
   void gone(const QueueElement& element);
 
   using Elements = std::map<uint64_t, QueueElement>;
+  // Names of updates: of each that is made once, when all its elements are in.
+  using Made = std::vector<std::shared_ptr<const UpdateName>>;
   struct Changes {
     Elements in;
     std::vector<uint64_t> out;
+    Made made;
   };
   // Of what is told, nothing is a change any more.
   Changes take_changes();
-  Elements take_all();
+  Changes take_all();
 
-  // Puts back what was kept, before anything else is put in.
-  void put_back(Elements elements, uint64_t next_number);
+  // Puts back what was kept, before anything else is put in. Those `aside` are not to be taken, but
+  // not gone either.
+  void put_back(Elements elements, uint64_t next_number, const std::set<uint64_t>& aside = {});
   uint64_t next_number() const { return next_number_; }
 
  private:
   const std::unique_ptr<QueueOrder> order_;
   Elements all_;
+  Made made_;                  // not told yet
   std::vector<uint64_t> out_;  // told to be in, and gone since
   uint64_t next_number_ = 1;
   uint64_t first_untold_ = 1;  // nobody was told of this element and those after it

@@ -15,7 +15,16 @@ using wire::Field;
 using wire::Reader;
 using wire::WireType;
 
-enum RecordField : uint32_t { kVariable = 1, kQueue = 2, kIn = 3, kOut = 4, kDropped = 5 };
+enum RecordField : uint32_t {
+  kVariable = 1,
+  kQueue = 2,
+  kIn = 3,
+  kOut = 4,
+  kDropped = 5,
+  kLent = 6,
+  kApplied = 7,
+  kMade = 8
+};
 enum NameField : uint32_t { kDevice = 1, kContainer = 2, kName = 3 };
 enum VariableField : uint32_t { kVariableDtype = 4, kVariableShape = 5, kVariableValue = 6 };
 enum QueueField : uint32_t {
@@ -30,6 +39,18 @@ enum QueueField : uint32_t {
   kQueueNext = 12
 };
 enum ElementField : uint32_t { kNumber = 4, kTensors = 5, kDroppedKind = 4 };
+enum LentField : uint32_t {
+  kIncarnation = 4,
+  kNextLease = 5,
+  kLoan = 6,
+  kDied = 7,
+  kDeadLetters = 8
+};
+enum LoanField : uint32_t { kLoanNumber = 1, kLoanAttempt = 2, kLoanElement = 3 };
+enum AppliedField : uint32_t { kLender = 4, kHorizon = 5, kOpen = 6, kOfElement = 7 };
+enum OfElementField : uint32_t { kElementNumber = 1, kSettled = 2, kUpdate = 3 };
+enum UpdateField : uint32_t { kStep = 1, kUpdateName = 2 };
+enum MadeField : uint32_t { kMadeLender = 4, kMadeNumber = 5, kMadeStep = 6, kMadeUpdate = 7 };
 enum TensorField : uint32_t {
   kTensorDtype = 1,
   kTensorShape = 2,
@@ -96,6 +117,43 @@ void put_fields(std::string* out, const KeptOut& gone) {
 
 void put_fields(std::string* out, const KeptDropped& dropped) {
   put_nonzero(out, kDroppedKind, static_cast<uint64_t>(dropped.kind));
+}
+
+void put_fields(std::string* out, const KeptLent& lent) {
+  const KeptLoans& loans = lent.loans;
+  put_nonzero(out, kIncarnation, loans.incarnation);
+  put_nonzero(out, kNextLease, loans.book.next);
+  for (size_t i = 0; i < loans.book.open.size(); ++i) {
+    const wire::NestedField loan(out, kLoan);
+    put_nonzero(out, kLoanNumber, loans.book.open[i].number);
+    put_nonzero(out, kLoanAttempt, loans.book.open[i].attempt);
+    put_nonzero(out, kLoanElement, loans.elements[i]);
+  }
+  for (const uint64_t number : loans.book.dead) put_nonzero(out, kDied, number);
+  for (const uint64_t number : loans.dead) put_nonzero(out, kDeadLetters, number);
+}
+
+void put_fields(std::string* out, const KeptApplied& applied) {
+  put_nonzero(out, kLender, applied.part.queue);
+  put_nonzero(out, kHorizon, applied.part.horizon);
+  for (const uint64_t number : applied.part.open) put_nonzero(out, kOpen, number);
+  for (const AppliedBook::Part::Element& element : applied.part.elements) {
+    const wire::NestedField nested(out, kOfElement);
+    put_nonzero(out, kElementNumber, element.number);
+    put_nonzero(out, kSettled, element.settled);
+    for (const auto& each : element.applied) {
+      const wire::NestedField update(out, kUpdate);
+      put_nonzero(out, kStep, each.step);
+      wire::put_bytes_field(out, kUpdateName, each.update);
+    }
+  }
+}
+
+void put_fields(std::string* out, const KeptMade& made) {
+  put_nonzero(out, kMadeLender, made.update.queue);
+  put_nonzero(out, kMadeNumber, made.update.number);
+  put_nonzero(out, kMadeStep, made.update.step);
+  wire::put_bytes_field(out, kMadeUpdate, made.update.update);
 }
 
 // ---- Reading ------------------------------------------------------------------------------------
@@ -201,8 +259,65 @@ Status read_field(Reader&, const Field& field, KeptOut* gone) {
 }
 
 Status read_field(Reader&, const Field& field, KeptDropped* dropped) {
-  if (field.is(kDroppedKind, WireType::varint))
-    dropped->kind = field.value == 2 ? KeptKind::queue : KeptKind::variable;
+  if (!field.is(kDroppedKind, WireType::varint)) return {};
+  if (field.value < 1 || field.value > 3) return no_record("dropped what is of no kind");
+  dropped->kind = static_cast<KeptKind>(field.value);
+  return {};
+}
+
+Status read_loan(Reader reader, KeptLoans* loans) {
+  LeaseBook::Kept::Open open;
+  uint64_t element = 0;
+  for (Field field; reader.next(&field);) {
+    if (field.is(kLoanNumber, WireType::varint)) open.number = field.value;
+    if (field.is(kLoanAttempt, WireType::varint)) open.attempt = static_cast<uint32_t>(field.value);
+    if (field.is(kLoanElement, WireType::varint)) element = field.value;
+  }
+  loans->book.open.push_back(open);
+  loans->elements.push_back(element);
+  return reader.status();
+}
+
+Status read_field(Reader& reader, const Field& field, KeptLent* lent) {
+  KeptLoans& loans = lent->loans;
+  if (field.is(kIncarnation, WireType::varint)) loans.incarnation = field.value;
+  if (field.is(kNextLease, WireType::varint)) loans.book.next = field.value;
+  if (field.is(kLoan, WireType::bytes)) MR_TRY(read_loan(reader.inside(field), &loans));
+  if (field.is(kDied, WireType::varint)) loans.book.dead.push_back(field.value);
+  if (field.is(kDeadLetters, WireType::varint)) loans.dead.push_back(field.value);
+  return {};
+}
+
+Status read_of_element(Reader reader, AppliedBook::Part::Element* element) {
+  for (Field field; reader.next(&field);) {
+    if (field.is(kElementNumber, WireType::varint)) element->number = field.value;
+    if (field.is(kSettled, WireType::varint)) element->settled = field.value;
+    if (!field.is(kUpdate, WireType::bytes)) continue;
+    AppliedBook::Part::Element::Update update;
+    Reader inner = reader.inside(field);
+    for (Field part; inner.next(&part);) {
+      if (part.is(kStep, WireType::varint)) update.step = part.value;
+      if (part.is(kUpdateName, WireType::bytes)) update.update = part.bytes;
+    }
+    MR_TRY(inner.status());
+    element->applied.push_back(std::move(update));
+  }
+  return reader.status();
+}
+
+Status read_field(Reader& reader, const Field& field, KeptApplied* applied) {
+  if (field.is(kLender, WireType::varint)) applied->part.queue = field.value;
+  if (field.is(kHorizon, WireType::varint)) applied->part.horizon = field.value;
+  if (field.is(kOpen, WireType::varint)) applied->part.open.push_back(field.value);
+  if (!field.is(kOfElement, WireType::bytes)) return {};
+  return read_of_element(reader.inside(field), &applied->part.elements.emplace_back());
+}
+
+Status read_field(Reader&, const Field& field, KeptMade* made) {
+  if (field.is(kMadeLender, WireType::varint)) made->update.queue = field.value;
+  if (field.is(kMadeNumber, WireType::varint)) made->update.number = field.value;
+  if (field.is(kMadeStep, WireType::varint)) made->update.step = field.value;
+  if (field.is(kMadeUpdate, WireType::bytes)) made->update.update = field.bytes;
   return {};
 }
 
@@ -231,6 +346,12 @@ Result<KeptRecord> read_any(Reader& reader) {
       return read_record<KeptOut>(reader.inside(field));
     case kDropped:
       return read_record<KeptDropped>(reader.inside(field));
+    case kLent:
+      return read_record<KeptLent>(reader.inside(field));
+    case kApplied:
+      return read_record<KeptApplied>(reader.inside(field));
+    case kMade:
+      return read_record<KeptMade>(reader.inside(field));
     default:
       // Of a later Millrace, whose state it would not be without it.
       return no_record(str_cat("the kind ", field.number, ", which is not known here"));

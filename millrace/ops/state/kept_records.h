@@ -8,12 +8,20 @@
 //                closed, the next element's number
 //   3 in         device, container, name, number, tensors
 //   4 out        device, container, name, numbers
-//   5 dropped    device, container, name, kind: 1 variable, 2 queue
+//   5 dropped    device, container, name, kind: 1 variable, 2 queue, 3 all that was applied
+//   6 loans      device, container, name, incarnation, the next lease's number, open: loan ...,
+//                numbers that died, dead letters: their numbers among the elements
+//   7 applied    device, incarnation of the lending queue, horizon, open numbers, of element ...
+//   8 made       device, incarnation of the lending queue, number, step, update
+//
+//   loan         number, attempt, the element's number among the elements
+//   of element   number, settled, update: (step, name) ...
 //
 //   tensor       dtype, shape, bytes (of plain dtypes, as in memory) or strings
 //
 // A variable's record has its whole value: the last one counts. A queue's record makes it, or says
-// how it stands now; its elements go in once and out once, by number.
+// how it stands now; its elements go in once and out once, by number. A queue's loans, and what was
+// applied for one lending queue, are told whole, too; `made` adds an update to that.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +31,14 @@
 #include <vector>
 
 #include "millrace/base/result.h"
+#include "millrace/ops/state/applied_book.h"
+#include "millrace/ops/state/kept_order.h"
 #include "millrace/ops/state/queue_core.h"
 #include "millrace/ops/state/queue_spec.h"
 
 namespace millrace {
 
-enum class KeptKind : uint8_t { variable = 1, queue = 2 };
+enum class KeptKind : uint8_t { variable = 1, queue = 2, applied = 3 };
 
 // What a record is about.
 struct KeptName {
@@ -62,7 +72,20 @@ struct KeptDropped {
   KeptName name;
   KeptKind kind = KeptKind::variable;
 };
-using KeptRecord = std::variant<KeptVariable, KeptQueue, KeptIn, KeptOut, KeptDropped>;
+struct KeptLent {
+  KeptName name;
+  KeptLoans loans;
+};
+struct KeptApplied {
+  KeptName name;  // the device's
+  AppliedBook::Part part;
+};
+struct KeptMade {
+  KeptName name;  // the device's
+  UpdateName update;
+};
+using KeptRecord = std::variant<KeptVariable, KeptQueue, KeptIn, KeptOut, KeptDropped, KeptLent,
+                                KeptApplied, KeptMade>;
 
 // Whether values of this type can be kept: plain ones and strings.
 bool can_be_kept(DType dtype);

@@ -22,6 +22,22 @@ QueueElement element(std::string text, int32_t number) {
   return {Tensor::scalar(std::move(text)), Tensor::vector<int32_t>({number, -1})};
 }
 
+const KeptName kOfDevice{1, "", ""};
+
+KeptLoans some_loans() {
+  return {.incarnation = 7,
+          .book = {.next = 4, .open = {{2, 1}, {3, 2}}, .dead = {1}},
+          .elements = {5, 6},
+          .dead = {4}};
+}
+
+AppliedBook::Part some_applied() {
+  return {.queue = 7,
+          .horizon = 4,
+          .open = {2, 3},
+          .elements = {{.number = 2, .settled = 1, .applied = {{1, "add"}}}}};
+}
+
 std::string kept_hex(const KeptRecord& record) {
   std::string text;
   for (const char byte : encode_kept(record)) {
@@ -64,6 +80,10 @@ TEST_CASE("records are read as they were written") {
   CHECK(and_back(KeptOut{kNamed, {1, 300, ~uint64_t{0}}}).numbers ==
         std::vector<uint64_t>{1, 300, ~uint64_t{0}});
   CHECK(and_back(KeptDropped{kNamed, KeptKind::queue}).kind == KeptKind::queue);
+  CHECK(and_back(KeptLent{kNamed, some_loans()}).loans == some_loans());
+  CHECK(and_back(KeptApplied{kOfDevice, some_applied()}).part == some_applied());
+  const UpdateName update{7, 2, 300, "put"};
+  CHECK(and_back(KeptMade{kOfDevice, update}).update == update);
 }
 
 TEST_CASE("the bytes of records are these") {
@@ -77,12 +97,17 @@ TEST_CASE("the bytes of records are these") {
         "1a19080112036a6f621a056e616d657320012a0708071200220161");
   CHECK(kept_hex(KeptOut{kNamed, {1, 300}}) == "2213080112036a6f621a056e616d6573200120ac02");
   CHECK(kept_hex(KeptDropped{kNamed, KeptKind::queue}) == "2a10080112036a6f621a056e616d65732002");
+  CHECK(kept_hex(KeptLent{kNamed, some_loans()}) ==
+        "3226080112036a6f621a056e616d6573200728043206080210011805320608031002180638014004");
+  CHECK(kept_hex(KeptApplied{kOfDevice, some_applied()}) ==
+        "3a1d080112001a0020072804300230033a0d080210011a0708011203616464");
+  CHECK(kept_hex(KeptMade{kOfDevice, {7, 2, 0, "put"}}) == "420f080112001a00200728023a03707574");
 }
 
 Status replayed(std::initializer_list<KeptRecord> records) {
   KeptReplay replay;
   for (const KeptRecord& record : records) MR_TRY(replay.apply(encode_kept(record)));
-  return {};
+  return replay.check();
 }
 
 TEST_CASE("records that can't follow each other are refused") {
@@ -98,6 +123,16 @@ TEST_CASE("records that can't follow each other are refused") {
   CHECK(replayed({KeptDropped{kNamed, KeptKind::queue}}).code() == Code::data_loss);
   CHECK(replayed({KeptVariable{kNamed, DType::f32, {}, Tensor::scalar(1)}}).code() ==
         Code::data_loss);
+  KeptLoans loans{.incarnation = 7, .book = {.next = 2, .open = {{1, 1}}}, .elements = {1}};
+  CHECK(replayed({queue, in, KeptLent{kNamed, loans}}).ok());
+  CHECK(replayed({KeptLent{kNamed, loans}}).code() == Code::data_loss);
+  CHECK(replayed({queue, in, KeptLent{kNamed, loans}, KeptOut{kNamed, {1}}}).message() ==
+        "the record of 'names' in container 'job' has lent element 1, which is not there");
+  loans.book.next = 1;
+  CHECK(replayed({queue, in, KeptLent{kNamed, loans}}).code() == Code::data_loss);
+  CHECK(replayed({KeptApplied{kOfDevice, {.queue = 7, .open = {3, 2}}}}).code() == Code::data_loss);
+  CHECK(replayed({KeptMade{kOfDevice, {0, 1, 0, "put"}}}).code() == Code::data_loss);
+  CHECK(replayed({KeptDropped{kOfDevice, KeptKind::applied}}).code() == Code::data_loss);
 }
 
 TEST_CASE("any bytes are a record or data loss, and ask for no more memory than they have") {
@@ -106,8 +141,12 @@ TEST_CASE("any bytes are a record or data loss, and ask for no more memory than 
       encode_kept(
           KeptVariable{kNamed, DType::f32, {2, 2}, Tensor::of<float>({2, 2}, {1, 2, 3, 4})}),
       encode_kept(KeptQueue{kNamed, two_components(), false, 3}),
-      encode_kept(KeptIn{kNamed, 3, element("text", 4)}), encode_kept(KeptOut{kNamed, {3, 4}}),
-      encode_kept(KeptDropped{kNamed, KeptKind::variable})};
+      encode_kept(KeptIn{kNamed, 3, element("text", 4)}),
+      encode_kept(KeptOut{kNamed, {3, 4}}),
+      encode_kept(KeptDropped{kNamed, KeptKind::variable}),
+      encode_kept(KeptLent{kNamed, some_loans()}),
+      encode_kept(KeptApplied{kOfDevice, some_applied()}),
+      encode_kept(KeptMade{kOfDevice, {7, 2, 3, "put"}})};
   for (const std::string& bytes : whole) {
     for (size_t size = 0; size < bytes.size(); ++size)
       CHECK(decode_kept(bytes.substr(0, size)).status().code() == Code::data_loss);

@@ -63,9 +63,51 @@ Status KeptReplay::apply(const KeptOut& gone) {
 }
 
 Status KeptReplay::apply(const KeptDropped& dropped) {
-  const bool was_there = dropped.kind == KeptKind::queue ? queues_.erase(dropped.name) > 0
-                                                         : variables_.erase(dropped.name) > 0;
-  return was_there ? Status() : impossible(dropped.name, "drops what is not there");
+  size_t were_there = 0;
+  if (dropped.kind == KeptKind::queue) were_there = queues_.erase(dropped.name);
+  if (dropped.kind == KeptKind::variable) were_there = variables_.erase(dropped.name);
+  if (dropped.kind == KeptKind::applied) were_there = books_.erase(dropped.name.device);
+  return were_there > 0 ? Status() : impossible(dropped.name, "drops what is not there");
+}
+
+Status KeptReplay::apply(KeptLent lent) {
+  MR_ASSIGN(QueueState* const state, queue_of(lent.name));
+  const LeaseBook::Kept& book = lent.loans.book;
+  const bool is_in_order =
+      std::ranges::is_sorted(book.open, std::ranges::less(), &LeaseBook::Kept::Open::number) &&
+      std::ranges::is_sorted(book.dead);
+  const bool is_below =
+      std::ranges::all_of(book.open, [&](const auto& each) { return each.number < book.next; }) &&
+      std::ranges::all_of(book.dead, [&](uint64_t number) { return number < book.next; });
+  if (lent.loans.incarnation == 0 || book.next == 0 || !is_in_order || !is_below)
+    return impossible(lent.name, "tells of leases that nobody gives");
+  state->loans = std::move(lent.loans);
+  return {};
+}
+
+Status KeptReplay::apply(const KeptApplied& applied) {
+  if (applied.part.queue == 0 || !std::ranges::is_sorted(applied.part.open))
+    return impossible(applied.name, "tells of updates under no lease");
+  books_[applied.name.device].put_back(applied.part);
+  return {};
+}
+
+Status KeptReplay::apply(const KeptMade& made) {
+  if (made.update.queue == 0) return impossible(made.name, "tells of an update under no lease");
+  books_[made.name.device].note_applied(made.update);
+  return {};
+}
+
+Status KeptReplay::check() const {
+  for (const auto& [name, state] : queues_) {
+    for (const std::vector<uint64_t>& numbers : {state.loans.elements, state.loans.dead}) {
+      for (const uint64_t number : numbers) {
+        if (!state.elements.contains(number))
+          return impossible(name, str_cat("has lent element ", number, ", which is not there"));
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace millrace

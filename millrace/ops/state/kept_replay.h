@@ -24,9 +24,14 @@ class KeptReplay {
   struct QueueState {
     KeptQueue queue;
     KeptOrder::Elements elements;
+    KeptLoans loans;
   };
+  // Errors: DATA_LOSS if a queue has lent what it has not. To be asked at the end.
+  Status check() const;
   const std::map<KeptName, KeptVariable>& variables() const { return variables_; }
   std::map<KeptName, QueueState>& queues() { return queues_; }
+  // By device.
+  std::map<uint64_t, AppliedBook>& books() { return books_; }
 
  private:
   Status apply(KeptVariable variable);
@@ -34,10 +39,14 @@ class KeptReplay {
   Status apply(KeptIn in);
   Status apply(const KeptOut& gone);
   Status apply(const KeptDropped& dropped);
+  Status apply(KeptLent lent);
+  Status apply(const KeptApplied& applied);
+  Status apply(const KeptMade& made);
   Result<QueueState*> queue_of(const KeptName& name);
 
   std::map<KeptName, KeptVariable> variables_;
   std::map<KeptName, QueueState> queues_;
+  std::map<uint64_t, AppliedBook> books_;
 };
 
 }  // namespace millrace

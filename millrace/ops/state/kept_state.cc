@@ -30,6 +30,7 @@ KeptState::KeptState(Random& random, const KeptStateOptions& options) : random_(
                   .names = std::make_shared<KeptNames>()};
     // Nobody else gives anything that name.
     (void)device.resources->add<KeptNames>(KeptNames::kContainer, "", device.names);
+    learn_updates(device);
     devices_.push_back(std::move(device));
   }
 }
@@ -43,6 +44,12 @@ Result<std::shared_ptr<KeptState>> KeptState::open(const Host& host, KeptStateOp
                                "' can't hold a state: the files of this machine don't last");
   }
   std::shared_ptr<KeptState> made(new KeptState(host.random, options));
+  for (const Device& device : made->devices_) {
+    device.names->commit_with([weak = std::weak_ptr<KeptState>(made)](Done<void> done) {
+      if (const auto state = weak.lock()) return state->commit(std::move(done));
+      done(cancelled("the task that kept its state has ended"));
+    });
+  }
   made->replay_.emplace();
   MR_ASSIGN(made->journal_,
             io::Journal::open({*files, host.random, host.blocking, host.pool},
@@ -58,6 +65,7 @@ Result<std::shared_ptr<KeptState>> KeptState::open(const Host& host, KeptStateOp
 }
 
 Status KeptState::move_in(KeptReplay replay) {
+  MR_TRY(replay.check());
   size_t num_elements = 0;
   for (const auto& [name, variable] : replay.variables()) {
     if (name.device >= devices_.size()) return too_few_devices(name.device, devices_.size());
@@ -72,12 +80,29 @@ Status KeptState::move_in(KeptReplay replay) {
   for (auto& [name, state] : replay.queues()) {
     if (name.device >= devices_.size()) return too_few_devices(name.device, devices_.size());
     num_elements += state.elements.size();
+    std::deque<QueueElement> dead;
+    for (const uint64_t number : state.loans.dead) {
+      dead.push_back(state.elements.at(number));
+      dead.back().kept_as = number;
+    }
+    for (size_t i = 0; i < state.loans.elements.size(); ++i)
+      state.elements.at(state.loans.elements[i]).lent_as = state.loans.book.open[i].number;
     auto order = std::make_unique<KeptOrder>(order_of(state.queue.spec, &random_));
-    order->put_back(std::move(state.elements), state.queue.next_number);
+    order->put_back(std::move(state.elements), state.queue.next_number,
+                    {state.loans.dead.begin(), state.loans.dead.end()});
     const auto made = std::make_shared<Queue>(state.queue.spec, name.name, std::move(order));
+    if (state.loans.incarnation != 0) made->put_back(state.loans, std::move(dead));
     if (state.queue.is_closed) MR_TRY(made->close_queue(PendingEnqueues::keep));
     MR_TRY(devices_[name.device].resources->add<Queue>(name.container, name.name, made));
     known_[{KeptKind::queue, name}].made = made;
+  }
+  for (auto& [number, book] : replay.books()) {
+    if (number >= devices_.size()) return too_few_devices(number, devices_.size());
+    Device& device = devices_[number];
+    (void)device.resources->remove<AppliedUpdates>(AppliedUpdates::kContainer, "");
+    device.is_new = true;
+    device.updates = std::make_shared<AppliedUpdates>(device.names, std::move(book));
+    MR_TRY(device.resources->add<AppliedUpdates>(AppliedUpdates::kContainer, "", device.updates));
   }
   found_text_ =
       str_cat(counted(replay.variables().size(), "variable"), " and ",
@@ -97,11 +122,56 @@ void KeptState::learn_names() {
   }
 }
 
+void KeptState::learn_updates(Device& device) {
+  auto found = AppliedUpdates::of(*device.resources);
+  if (!found.ok() || *found == device.updates) return;
+  device.updates = *std::move(found);
+  device.is_new = true;
+}
+
+std::vector<AppliedBook::Changes> KeptState::look(Extent extent) {
+  std::vector<std::unique_ptr<AppliedUpdates::Still>> still;
+  for (Device& device : devices_) {
+    learn_updates(device);
+    still.push_back(std::make_unique<AppliedUpdates::Still>(device.updates));
+  }
+  learn_names();
+  for (auto& [key, known] : known_) {
+    const auto& [kind, name] = key;
+    if (kind != KeptKind::variable) continue;
+    const auto found = devices_[name.device].resources->find<Variable>(name.container, name.name);
+    known.variable = found.ok() ? *found : nullptr;
+    known.now = found.ok() ? (*found)->read() : Tensor();
+  }
+  std::vector<AppliedBook::Changes> applied;
+  for (Device& device : devices_) {
+    const bool all = extent == Extent::all || std::exchange(device.is_new, false);
+    applied.push_back(device.updates->take_changes(all));
+  }
+  return applied;
+}
+
+Status KeptState::put_applied(Extent extent, size_t device, AppliedBook::Changes changes,
+                              io::RecordSink sink) {
+  bool& is_told = devices_[device].is_told;
+  const KeptName name{device, "", ""};
+  if (changes.is_all && is_told && extent == Extent::changes)
+    MR_TRY(sink(encode_kept(KeptDropped{name, KeptKind::applied})));
+  if (changes.is_all) is_told = false;
+  for (AppliedBook::Part& part : changes.parts) {
+    MR_TRY(sink(encode_kept(KeptApplied{name, std::move(part)})));
+    is_told = true;
+  }
+  return {};
+}
+
 Status KeptState::put(Extent extent, io::RecordSink sink) {
   if (replay_) {
     MR_TRY(move_in(*std::exchange(replay_, std::nullopt)));
   }
-  learn_names();
+  std::vector<AppliedBook::Changes> applied = look(extent);
+  for (size_t i = 0; i < devices_.size(); ++i)
+    MR_TRY(put_applied(extent, i, std::move(applied[i]), sink));
   for (auto entry = known_.begin(); entry != known_.end();) {
     const auto& [kind, name] = entry->first;
     Known& known = entry->second;
@@ -116,13 +186,12 @@ Status KeptState::put(Extent extent, io::RecordSink sink) {
 
 Status KeptState::put_variable(Extent extent, const KeptName& name, Known& known,
                                io::RecordSink sink) {
-  const auto found = devices_[name.device].resources->find<Variable>(name.container, name.name);
-  if (!found.ok()) return put_gone(extent, {KeptKind::variable, name}, known, sink);
-  const Variable& variable = **found;
-  Tensor value = variable.read();
+  const std::shared_ptr<Variable> variable = std::exchange(known.variable, nullptr);
+  Tensor value = std::exchange(known.now, Tensor());
   if (!value.has_value()) return put_gone(extent, {KeptKind::variable, name}, known, sink);
   if (extent == Extent::changes && known.is_told && is_same_value(value, known.value)) return {};
-  MR_TRY(sink(encode_kept(KeptVariable{name, variable.dtype(), variable.declared_shape(), value})));
+  MR_TRY(
+      sink(encode_kept(KeptVariable{name, variable->dtype(), variable->declared_shape(), value})));
   known.value = std::move(value);
   known.is_told = true;
   return {};
@@ -147,8 +216,15 @@ Status KeptState::put_queue(Extent extent, const KeptName& name, Known& known,
   known.was_closed = view.is_closed;
   for (auto& [number, element] : view.changes.in)
     MR_TRY(sink(encode_kept(KeptIn{name, number, std::move(element)})));
-  if (view.changes.out.empty()) return {};
-  return sink(encode_kept(KeptOut{name, std::move(view.changes.out)}));
+  for (const std::shared_ptr<const UpdateName>& made : view.changes.made) {
+    MR_TRY(sink(encode_kept(KeptMade{{name.device, "", ""}, *made})));
+    devices_[name.device].updates->note_applied(*made);
+    devices_[name.device].is_told = true;
+  }
+  if (!view.changes.out.empty())
+    MR_TRY(sink(encode_kept(KeptOut{name, std::move(view.changes.out)})));
+  if (view.loans) MR_TRY(sink(encode_kept(KeptLent{name, *std::move(view.loans)})));
+  return {};
 }
 
 Status KeptState::put_gone(Extent extent, const Key& key, Known& known, io::RecordSink sink) {

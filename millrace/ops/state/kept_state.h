@@ -5,6 +5,10 @@
 // names of what they make (kept_names.h), and whether a variable has changed is seen by its buffer,
 // which nobody writes into while it is held here. So a variable costs twice its memory.
 //
+// Updates that are made once are told with what they have changed, in one group: those of variables
+// because none is under way at the moment at which both are looked at (AppliedUpdates::Still), and
+// those of queues because the queue notes the name with the element (QueueElement::made_by).
+//
 // A step on the task has been acknowledged when commit() has answered after it. Thread-safe.
 #pragma once
 
@@ -16,6 +20,7 @@
 
 #include "millrace/base/host.h"
 #include "millrace/io/journal.h"
+#include "millrace/ops/state/applied_updates.h"
 #include "millrace/ops/state/kept_names.h"
 #include "millrace/ops/state/kept_replay.h"
 #include "millrace/ops/state/queue.h"
@@ -53,12 +58,17 @@ class KeptState final : private io::Journaled {
   struct Device {
     std::shared_ptr<ResourceStore> resources;
     std::shared_ptr<KeptNames> names;
+    std::shared_ptr<AppliedUpdates> updates = nullptr;
+    bool is_new = true;    // nothing of these updates has been told
+    bool is_told = false;  // there is a record of some
   };
   // What is known of a resource.
   struct Known {
     std::weak_ptr<Resource> made;
-    bool is_told = false;  // there is a record of it
-    Tensor value;          // of a variable, as it was told
+    bool is_told = false;                // there is a record of it
+    Tensor value;                        // of a variable, as it was told
+    std::shared_ptr<Variable> variable;  // as it is to be told, with its
+    Tensor now;                          // value at that moment
     std::shared_ptr<Queue> queue;
     bool was_closed = false;
   };
@@ -69,10 +79,16 @@ class KeptState final : private io::Journaled {
   Status put_all(io::RecordSink sink) override { return put(Extent::all, sink); }
   Status put_changes(io::RecordSink sink) override { return put(Extent::changes, sink); }
   Status put(Extent extent, io::RecordSink sink);
+  // All variables, and all that is known of applied updates, at a moment at which no update is
+  // made.
+  std::vector<AppliedBook::Changes> look(Extent extent);
+  Status put_applied(Extent extent, size_t device, AppliedBook::Changes changes,
+                     io::RecordSink sink);
   Status put_variable(Extent extent, const KeptName& name, Known& known, io::RecordSink sink);
   Status put_queue(Extent extent, const KeptName& name, Known& known, io::RecordSink sink);
   static Status put_gone(Extent extent, const Key& key, Known& known, io::RecordSink sink);
   void learn_names();
+  void learn_updates(Device& device);
   // Makes what was kept.
   Status move_in(KeptReplay replay);
 

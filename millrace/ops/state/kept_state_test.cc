@@ -285,19 +285,13 @@ TEST_CASE("state of a device that the task has no more is refused, and stays") {
   CHECK(next.value("sum") == 1);
 }
 
-TEST_CASE("leases, and what has no form on the disk, are refused with words") {
+TEST_CASE("what has no form on the disk is refused with words") {
   FailingDisk disk;
   KeptLife life(disk);
   REQUIRE(life.start().ok());
-  Status refused;
-  life.queue("names")->lend({}, {}, nullptr, Done<LentElement>([&](Result<LentElement> lent) {
-                              refused = lent.status();
-                            }));
+  const Status refused = new_variable(life.resources(), {"", "v"}, DType::variant, {}).status();
   CHECK(refused.code() == Code::unimplemented);
   CHECK(refused.message().find("without --state") != std::string::npos);
-  CHECK(AppliedUpdates::of(life.resources()).status().code() == Code::unimplemented);
-  CHECK(new_variable(life.resources(), {"", "v"}, DType::variant, {}).status().code() ==
-        Code::unimplemented);
 }
 
 TEST_CASE("on a device whose state is not kept nothing is noted") {

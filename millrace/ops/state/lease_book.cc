@@ -95,6 +95,18 @@ std::vector<LeaseBook::Number> LeaseBook::open() const {
   return numbers;
 }
 
+LeaseBook::LeaseBook(const Kept& kept) : next_(kept.next), dead_(kept.dead) {
+  for (const Kept::Open& each : kept.open)
+    open_[each.number] = {.is_lent = false, .attempt = each.attempt, .terms = {}};
+}
+
+LeaseBook::Kept LeaseBook::kept() const {
+  Kept kept{.next = next_, .open = {}, .dead = dead_};
+  kept.open.reserve(open_.size());
+  for (const auto& [number, entry] : open_) kept.open.push_back({number, entry.attempt});
+  return kept;
+}
+
 std::string LeaseBook::description() const {
   std::string text;
   for (const auto& [number, entry] : open_) {

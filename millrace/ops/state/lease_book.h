@@ -52,6 +52,24 @@ class LeaseBook {
     never,   // no such element
   };
 
+  // What of it outlives its owner's process, in which nobody holds anything any more.
+  struct Kept {
+    struct Open {
+      Number number = 0;
+      uint32_t attempt = 0;  // that it was lent for last
+      friend bool operator==(const Open&, const Open&) = default;
+    };
+    Number next = 1;
+    std::vector<Open> open;    // ascending
+    std::vector<Number> dead;  // ascending
+    friend bool operator==(const Kept&, const Kept&) = default;
+  };
+
+  LeaseBook() = default;
+  // In the next life: whatever was lent has come back. That its owner died is no attempt that
+  // failed: nothing becomes a dead letter by it.
+  explicit LeaseBook(const Kept& kept);
+
   Loan lend(const Terms& terms);
   // Requires that `number` is returned.
   Loan lend_again(Number number, const Terms& terms);
@@ -72,6 +90,8 @@ class LeaseBook {
   // Those below the horizon that have neither ended nor died, ascending.
   std::vector<Number> open() const;
   size_t num_lent() const { return num_lent_; }
+
+  Kept kept() const;
 
   // "1 lent a2 until 30, 3 returned a1; horizon 4" (in nanoseconds), for transcripts.
   std::string description() const;

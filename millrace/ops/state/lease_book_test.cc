@@ -108,6 +108,19 @@ TEST_CASE("who has lost a lease can't extend it or give it back, but can end it"
   CHECK(book.book() == "horizon 2");
 }
 
+TEST_CASE("in the next life of its owner all that was lent has come back, and no more has died") {
+  LeaseTranscript book(1);
+  book("lend to 1 until 30");
+  book("lend to 1 until 30");
+  book("give back 1 a1");
+  LeaseBook next((*book).kept());
+  CHECK(next.description() == "2 returned a1, 1 dead; horizon 3");
+  CHECK(next.num_lent() == 0);
+  CHECK(next.end(1) == LeaseBook::Ending::dead);
+  CHECK(next.end(2) == LeaseBook::Ending::now);
+  CHECK(next.kept() == LeaseBook::Kept{.next = 3, .open = {}, .dead = {1}});
+}
+
 TEST_CASE("what comes back may end before it is lent again") {
   LeaseTranscript book;
   book("lend to 1 until 30");

@@ -6,6 +6,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/state/held_lease.h"
+#include "millrace/ops/state/kept_names.h"
 #include "millrace/ops/state/queue.h"
 #include "millrace/ops/state/resource_handle_kernel.h"
 #include "millrace/ops/state/stateful_op.h"
@@ -74,21 +75,36 @@ class LendKernel final : public Kernel {
                          .attempts = static_cast<uint32_t>(attempts_),
                          .time = *std::move(time)};
     Queue& lender = **queue;
+    // On the disk before anybody hears of it: the identity may go to another task in this step.
+    const std::shared_ptr<KeptNames> kept =
+        lender.is_kept() ? KeptNames::of(*context.step().device->resources) : nullptr;
+    Done<LentElement> deliver([&context, done = std::move(done)](Result<LentElement> lent) mutable {
+      if (!lent.ok()) return done(std::move(lent).status());
+      const int count = static_cast<int>(lent->element.size());
+      for (int i = 0; i < count; ++i)
+        context.set_output(i, std::move(lent->element[static_cast<size_t>(i)]));
+      context.set_output(count, Tensor::scalar(encode_lease(lent->lease)));
+      context.set_output(count + 1, Tensor::scalar(static_cast<int32_t>(lent->lease.attempt)));
+      done({});
+    });
     lender.lend(std::move(request), *before, context.step().cancellation,
-                Done<LentElement>([&context, queue = *std::move(queue),
-                                   done = std::move(done)](Result<LentElement> lent) mutable {
-                  if (!lent.ok()) return done(std::move(lent).status());
-                  const int count = static_cast<int>(lent->element.size());
-                  for (int i = 0; i < count; ++i)
-                    context.set_output(i, std::move(lent->element[static_cast<size_t>(i)]));
-                  context.set_output(count, Tensor::scalar(encode_lease(lent->lease)));
-                  context.set_output(count + 1,
-                                     Tensor::scalar(static_cast<int32_t>(lent->lease.attempt)));
-                  done({});
+                Done<LentElement>([queue = *std::move(queue), kept,
+                                   deliver = std::move(deliver)](Result<LentElement> lent) mutable {
+                  if (kept == nullptr || !lent.ok()) return deliver(std::move(lent));
+                  kept->commit(when_kept(std::move(queue), *std::move(lent), std::move(deliver)));
                 }));
   }
 
  private:
+  static Done<void> when_kept(std::shared_ptr<Queue> queue, LentElement lent,
+                              Done<LentElement> deliver) {
+    return Done<void>([queue = std::move(queue), lent = std::move(lent),
+                       deliver = std::move(deliver)](Status status) mutable {
+      if (status.ok()) return deliver(std::move(lent));
+      (void)queue->give_back(lent.lease);  // nobody has it
+      deliver(std::move(status));
+    });
+  }
   // Another queue's name may come from one run to the next, in theory: what the first one lent
   // comes back then.
   LeaseBook::Holder holder_at(const std::shared_ptr<Queue>& queue) {

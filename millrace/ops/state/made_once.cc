@@ -27,6 +27,7 @@ class OnceKernel final : public Kernel {
     auto book = AppliedUpdates::of(*context.step().device->resources);
     if (!book.ok()) return done(std::move(book).status());
     AppliedUpdates& updates = **book;
+    done = updates.when_kept(std::move(done));
     updates.begin(***held, node_name_, context.step().cancellation,
                   Done<bool>([this, &context, held = *held, book = *book,
                               done = std::move(done)](Result<bool> is_to_run) mutable {
@@ -41,18 +42,35 @@ class OnceKernel final : public Kernel {
     if (update.is_async()) return update.start(context, std::move(done));
     done(update.run(context));
   }
+  static AppliedBook::Outcome outcome(const Status& status) {
+    return status.ok() ? AppliedBook::Outcome::applied : AppliedBook::Outcome::failed;
+  }
 
   void apply_and_note(KernelContext& context, std::shared_ptr<HeldLease> held,
                       std::shared_ptr<AppliedUpdates> book, Done<void> done) {
+    if (!update_->is_async()) {
+      Status status;
+      {
+        const AppliedUpdates::AtOnce at_once(*book);
+        status = update_->run(context);
+        book->end(**held, node_name_, outcome(status));
+      }
+      return done(std::move(status));
+    }
     // The step may be gone once `done` was called, and the kernel with it: what is needed to note
     // how it went is held here.
-    apply(*update_, context,
-          Done<void>([held = std::move(held), book = std::move(book), name = node_name_,
-                      done = std::move(done)](Status status) mutable {
-            book->end(**held, name,
-                      status.ok() ? AppliedBook::Outcome::applied : AppliedBook::Outcome::failed);
-            done(std::move(status));
-          }));
+    auto* const named = book->is_kept() ? dynamic_cast<NamedUpdate*>(update_.get()) : nullptr;
+    const Lease& lease = **held;
+    auto name = named == nullptr ? nullptr
+                                 : std::make_shared<const UpdateName>(UpdateName{
+                                       lease.queue, lease.number, lease.step, node_name_});
+    Done<void> note([held = std::move(held), book = std::move(book), update = node_name_,
+                     done = std::move(done)](Status status) mutable {
+      book->end(**held, update, outcome(status));
+      done(std::move(status));
+    });
+    if (named != nullptr) return named->start_as(std::move(name), context, std::move(note));
+    update_->start(context, std::move(note));
   }
 
   Status pass_on(KernelContext& context) const {

@@ -8,9 +8,23 @@
 // came in first.
 #pragma once
 
+#include <memory>
+
 #include "millrace/op/op_def.h"
 
 namespace millrace {
+
+struct UpdateName;  // applied_book.h
+
+// A kernel of an update that is made at a moment of its own, when others make room: where the state
+// is kept on the disk, it is told its name, to be noted at that moment with what it changes. Others
+// wait for nothing, and are over before the state is looked at.
+class NamedUpdate {
+ public:
+  virtual ~NamedUpdate() = default;
+  virtual void start_as(std::shared_ptr<const UpdateName> name, KernelContext& context,
+                        Done<void> done) = 0;
+};
 
 KernelFactory made_once(KernelFactory kernel);
 

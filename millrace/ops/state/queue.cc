@@ -94,6 +94,8 @@ void Queue::enqueue_many(QueueElement rows, Cancellation* cancellation, Done<voi
   auto elements = split_rows(rows);
   if (!elements.ok()) return done(elements.status());
   if (Status status = check_rows(rows); !status.ok()) return done(std::move(status));
+  // The update has been made when the last of them is in.
+  if (!elements->empty()) elements->back().made_by = rows.made_by;
   Request request{.kind = Attempt::enqueue, .elements = std::move(*elements)};
   start(std::move(request), cancellation,
         [done = std::move(done)](Status status, QueueBatch) mutable { done(std::move(status)); });
@@ -125,12 +127,13 @@ void Queue::dequeue_many(int64_t count, Shortfall shortfall, Cancellation* cance
 
 Queue::KeptView Queue::kept_changes() {
   MutexLock lock(mutex_);
-  return {kept_->take_changes(), core_.is_closed(), kept_->next_number()};
+  return kept_view(kept_->take_changes());
 }
 
 Queue::KeptView Queue::all_kept() {
   MutexLock lock(mutex_);
-  return {{kept_->take_all(), {}}, core_.is_closed(), kept_->next_number()};
+  loans_changed_ = incarnation_ != 0;
+  return kept_view(kept_->take_all());
 }
 
 Status Queue::close_queue(PendingEnqueues pending) {
@@ -260,13 +263,13 @@ void Queue::take_waiters(QueueCore::Completions completions, SettledList& settle
 
 void Queue::settle(Waiter waiter, QueueCore::Completion completion, SettledList& settled) {
   for (QueueElement& element : completion.elements) {
-    if (kept_ != nullptr) kept_->gone(element);
     if (waiter.lending != nullptr) {
       lend_out(*waiter.lending, element);
-    } else if (element.lent_as != 0) {
-      // Taken for good by somebody who knows of no leases.
-      (void)leases_.end(element.lent_as);
+      continue;
     }
+    // Taken for good, maybe by somebody who knows of no leases.
+    if (element.lent_as != 0) (void)leases_.end(element.lent_as);
+    forget(element);
   }
   settled.push_back({std::move(waiter), std::move(completion)});
 }

@@ -49,7 +49,7 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   static constexpr std::string_view kTypeName = "queue";
 
   Queue(QueueSpec spec, std::string name, std::unique_ptr<QueueOrder> order);
-  // One that is kept on the disk (kept_state.h). It lends nothing.
+  // One that is kept on the disk (kept_state.h).
   Queue(QueueSpec spec, std::string name, std::unique_ptr<KeptOrder> order);
   ~Queue() override;
 
@@ -96,9 +96,12 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
     KeptOrder::Changes changes;
     bool is_closed = false;
     uint64_t next_number = 1;
+    std::optional<KeptLoans> loans;  // if they have changed
   };
   KeptView kept_changes();
   KeptView all_kept();
+  // What `loans` says was lent in an earlier life: the order has it already, but the dead letters.
+  void put_back(const KeptLoans& loans, std::deque<QueueElement> dead);
   bool is_kept() const { return kept_ != nullptr; }
 
   // Errors: CANCELLED if it was closed before.
@@ -155,7 +158,9 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   void set_timer() MR_REQUIRES(mutex_);
   void expire();
   Status check_own(const Lease& lease) const MR_REQUIRES(mutex_);
-  Status check_lends() const;
+  KeptView kept_view(KeptOrder::Changes changes) MR_REQUIRES(mutex_);
+  // It is not among what is kept any more, and its loan neither.
+  void forget(const QueueElement& element) MR_REQUIRES(mutex_);
   static void answer_all(SettledList settled);
 
   Status check_element(const QueueElement& element) const;
@@ -175,6 +180,9 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   LeaseBook::Holder last_holder_ MR_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, QueueElement> lent_ MR_GUARDED_BY(mutex_);  // by number
   std::deque<QueueElement> dead_ MR_GUARDED_BY(mutex_);
+  // Of a kept queue: what is open in the book, by number, as it is kept.
+  std::map<uint64_t, uint64_t> loan_is_kept_as_ MR_GUARDED_BY(mutex_);
+  bool loans_changed_ MR_GUARDED_BY(mutex_) = false;
   // Given with the first lease. Declared before the timer, which must end first.
   std::shared_ptr<const LeaseTime> time_ MR_GUARDED_BY(mutex_);
   std::optional<Clock::Time> timer_is_for_ MR_GUARDED_BY(mutex_);

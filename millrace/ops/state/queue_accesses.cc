@@ -39,7 +39,7 @@ KernelFactory accessing(typename AccessKernel::What what, std::string_view types
   };
 }
 
-class EnqueueKernel final : public Kernel {
+class EnqueueKernel final : public Kernel, public NamedUpdate {
  public:
   enum class What : uint8_t { one, many };
 
@@ -48,6 +48,10 @@ class EnqueueKernel final : public Kernel {
 
   bool is_async() const override { return true; }
   void start(KernelContext& context, Done<void> done) override {
+    start_as(nullptr, context, std::move(done));
+  }
+  void start_as(std::shared_ptr<const UpdateName> name, KernelContext& context,
+                Done<void> done) override {
     auto queue = access_.find(context);
     if (!queue.ok()) return done(queue.status());
     if ((*queue)->spec().types != types_) {
@@ -56,6 +60,7 @@ class EnqueueKernel final : public Kernel {
                           "-> expected: ", handle, tail_of_types((*queue)->spec().types), "->"));
     }
     QueueElement components;
+    components.made_by = std::move(name);
     for (int slot = 1; slot < context.num_inputs(); ++slot) {
       // The queue outlives the step, and so must what it holds.
       auto kept = context.take_input(slot).kept();

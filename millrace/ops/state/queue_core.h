@@ -31,6 +31,8 @@
 
 namespace millrace {
 
+struct UpdateName;  // applied_book.h
+
 // One element: a tensor per component.
 class QueueElement : public absl::InlinedVector<Tensor, 1> {
  public:
@@ -39,6 +41,8 @@ class QueueElement : public absl::InlinedVector<Tensor, 1> {
   uint64_t lent_as = 0;
   // Its number among what the queue keeps on the disk (kept_order.h); 0: none.
   uint64_t kept_as = 0;
+  // Which update puts it in, if that has to be told with it (kept_order.h).
+  std::shared_ptr<const UpdateName> made_by = nullptr;
 };
 using QueueBatch = absl::InlinedVector<QueueElement, 1>;
 

@@ -9,7 +9,6 @@ namespace millrace {
 
 void Queue::lend(LeaseRequest request, const Lease& done_with, Cancellation* cancellation,
                  Done<LentElement> done) {
-  if (Status lends = check_lends(); !lends.ok()) return done(std::move(lends));
   SettledList settled;
   Status ended;
   {
@@ -41,6 +40,8 @@ void Queue::lend_out(Lending& lending, QueueElement& element) {
       element.lent_as == 0 ? leases_.lend(terms) : leases_.lend_again(element.lent_as, terms);
   element.lent_as = loan.number;
   lent_[loan.number] = element;
+  if (kept_ != nullptr) loan_is_kept_as_[loan.number] = element.kept_as;
+  loans_changed_ = true;
   lending.given = {.queue = incarnation_,
                    .number = loan.number,
                    .attempt = loan.attempt,
@@ -52,6 +53,12 @@ void Queue::lend_out(Lending& lending, QueueElement& element) {
 Status Queue::end_number(uint64_t number, QueueCore::Completions& completions) {
   switch (leases_.end(number)) {
     case LeaseBook::Ending::now:
+      if (kept_ != nullptr) {
+        QueueElement ended;
+        ended.lent_as = number;
+        ended.kept_as = loan_is_kept_as_.at(number);
+        forget(ended);
+      }
       if (lent_.erase(number) > 0) {
         core_.stay_out(1, completions);
       } else {
@@ -69,13 +76,6 @@ Status Queue::end_number(uint64_t number, QueueCore::Completions& completions) {
   }
   return invalid("queue '", name_, "' has lent ", leases_.horizon() - 1,
                  " elements and never one of number ", number);
-}
-
-Status Queue::check_lends() const {
-  if (kept_ == nullptr) return {};
-  return unimplemented("queue '", name_,
-                       "' is kept on the disk of its task, and who has which of its elements is "
-                       "not yet; lend from a queue of a task that was started without --state");
 }
 
 Status Queue::check_own(const Lease& lease) const {
@@ -100,6 +100,8 @@ Status Queue::end_lease(const Lease& lease) {
 Result<bool> Queue::extend_lease(const Lease& lease, Clock::Duration duration) {
   MutexLock lock(mutex_);
   MR_TRY(check_own(lease));
+  // Of an earlier life of the task: it has come back, and nothing was lent since.
+  if (time_ == nullptr) return false;
   const bool is_held = leases_.extend(lease.number, lease.attempt, time_->clock().now() + duration);
   set_timer();  // it may end sooner than it did
   return is_held;
@@ -132,8 +134,11 @@ LeaseBook::Holder Queue::new_holder() {
 
 void Queue::take_back(const LeaseBook::Returned& returned, SettledList& settled) {
   QueueCore::Completions completions;
-  for (const uint64_t number : returned.dead)
+  for (const uint64_t number : returned.dead) {
     dead_.push_back(std::move(lent_.extract(number).mapped()));
+    loan_is_kept_as_.erase(number);
+    loans_changed_ = true;
+  }
   QueueBatch again;
   for (const uint64_t number : returned.again)
     again.push_back(std::move(lent_.extract(number).mapped()));
@@ -172,7 +177,36 @@ std::optional<QueueElement> Queue::take_dead_letter() {
   if (dead_.empty()) return std::nullopt;
   QueueElement first = std::move(dead_.front());
   dead_.pop_front();
+  forget(first);
+  loans_changed_ = true;
   return first;
+}
+
+void Queue::forget(const QueueElement& element) {
+  if (kept_ == nullptr) return;
+  kept_->gone(element);
+  if (element.lent_as == 0) return;
+  loan_is_kept_as_.erase(element.lent_as);
+  loans_changed_ = true;
+}
+
+Queue::KeptView Queue::kept_view(KeptOrder::Changes changes) {
+  KeptView view{std::move(changes), core_.is_closed(), kept_->next_number(), std::nullopt};
+  if (!std::exchange(loans_changed_, false)) return view;
+  view.loans = KeptLoans{.incarnation = incarnation_, .book = leases_.kept()};
+  for (const LeaseBook::Kept::Open& each : view.loans->book.open)
+    view.loans->elements.push_back(loan_is_kept_as_.at(each.number));
+  for (const QueueElement& each : dead_) view.loans->dead.push_back(each.kept_as);
+  return view;
+}
+
+void Queue::put_back(const KeptLoans& loans, std::deque<QueueElement> dead) {
+  MutexLock lock(mutex_);
+  incarnation_ = loans.incarnation;
+  leases_ = LeaseBook(loans.book);
+  for (size_t i = 0; i < loans.elements.size(); ++i)
+    loan_is_kept_as_[loans.book.open[i].number] = loans.elements[i];
+  dead_ = std::move(dead);
 }
 
 Queue::LeaseCounts Queue::lease_counts() const {

@@ -62,6 +62,74 @@ TEST_CASE("a server that is started again goes on with its variables and named q
   CHECK(task.run(task.take.name()) == "int32[] 3");
 }
 
+// A server that counts once and keeps its state where the runtime says, as by the environment.
+struct OnceTask {
+  explicit OnceTask(const std::string& folder)
+      : runtime(Runtime::create(
+            {.threads = 2, .once = OnceTerms{std::chrono::hours(1)}, .state_folder = folder})) {}
+
+  void start() {
+    server = Server::start(testing::alone(), runtime).value();
+    session = Session::create(*server).value();
+    REQUIRE(session->extend(builder).ok());
+  }
+  void stop() {
+    session.reset();
+    server.reset();
+  }
+  std::string run(const Output& fetch, int fed = 0) {
+    return testing::text(session->run({{number.name(), Tensor::scalar(fed)}}, {fetch.name()}));
+  }
+  Status run_op(const std::string& name, int fed = 0) {
+    return session->run({{number.name(), Tensor::scalar(fed)}}, {}, {.targets = {name}}).status();
+  }
+
+  const std::shared_ptr<Runtime> runtime;
+  GraphBuilder builder{testing::runtime()->ops()};
+  const Scope root = builder.root();
+  const Output number = ops::placeholder(root, DType::i32);
+  const Output queue = ops::fifo_queue_v2(root, {DType::i32}, {.shared_name = "numbers"});
+  const Operation put = ops::queue_enqueue_v2(root, queue, {number});
+  const Operation close = ops::queue_close_v2(root, queue);
+  const Output take = ops::queue_dequeue_v2(root, queue, {DType::i32}).front();
+  const Output results = ops::fifo_queue_v2(root, {DType::i32}, {.shared_name = "results"});
+  const Operation put_result = ops::queue_enqueue_v2(root, results, {number});
+  const Output num_results = ops::queue_size_v2(root, results);
+  const Output total =
+      ops::variable_v2(root.with_name("total"), PartialShape::scalar(), DType::i32);
+  const Output init = ops::assign(root, total, 0);
+  const Output add = ops::assign_add(root, total, number, {.use_locking = true});
+  std::unique_ptr<Server> server;
+  std::unique_ptr<Session> session;
+};
+
+TEST_CASE("what a session has not acknowledged is taken again in the next life, and counts once") {
+  const testing::ScratchDirectory scratch;
+  OnceTask task(scratch.path("state"));
+  task.start();
+  CHECK(task.run(task.init) == "int32[] 0");
+  for (const int each : {5, 6}) CHECK(task.run_op(task.put.name(), each).ok());
+  CHECK(task.run_op(task.close.name()).ok());
+  CHECK(task.run(task.take) == "int32[] 5");
+  CHECK(task.run(task.add, 5) == "int32[] 5");
+  CHECK(task.run_op(task.put_result.name(), 5).ok());
+  task.stop();
+  task.start();
+  CHECK(task.run(task.take) == "int32[] 5");
+  CHECK(task.run(task.add, 5) == "int32[] 5");
+  CHECK(task.run_op(task.put_result.name(), 5).ok());
+  CHECK(task.run(task.num_results) == "int32[] 1");
+  CHECK(task.run(task.take) == "int32[] 6");
+  CHECK(task.run(task.add, 6) == "int32[] 11");
+  task.stop();
+  task.start();
+  CHECK(task.run(task.take) == "int32[] 6");
+  CHECK(task.run(task.add, 6) == "int32[] 11");
+  CHECK(task.run(task.take).find("closed and has insufficient elements") != std::string::npos);
+  CHECK(task.run(task.total) == "int32[] 11");
+  CHECK(task.run(task.num_results) == "int32[] 1");
+}
+
 TEST_CASE("sessions that add at one time are kept, each once") {
   const testing::ScratchDirectory scratch;
   KeptTask task(scratch.path("state"));

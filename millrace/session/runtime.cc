@@ -27,6 +27,11 @@ std::optional<int64_t> whole_number(std::string_view digits) {
   return number;
 }
 
+std::string text_of(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? "" : text;
+}
+
 std::shared_ptr<const OpRegistry> every_op() {
   auto ops = std::make_shared<OpRegistry>();
   if (const Status status = register_all_ops(*ops); !status.ok()) {
@@ -86,6 +91,8 @@ Runtime::Runtime(RuntimeOptions options)
       once_(options.once ? *options.once
                          : once_terms(std::getenv("MILLRACE_ONCE"),
                                       std::getenv("MILLRACE_ONCE_LEASE_MS"), log_)),
+      state_folder_(options.state_folder ? *std::move(options.state_folder)
+                                         : text_of("MILLRACE_STATE")),
       pool_(options.threads, "millrace", &log_),
       endings_(1, "mr-endings", &log_),
       blocking_(kMostBlocking, "mr-blocking", &log_),

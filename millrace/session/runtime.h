@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "millrace/base/host.h"
 #include "millrace/base/thread_pool.h"
@@ -32,6 +33,9 @@ struct RuntimeOptions {
   // Whether the masters of this process count once (docs/design/once.md). Left out: what
   // MILLRACE_ONCE says (1: yes), with leases as long as MILLRACE_ONCE_LEASE_MS says, or else 30 s.
   std::optional<OnceTerms> once = std::nullopt;
+  // Where servers keep their state that are not told (docs/design/durable.md). Left out: what
+  // MILLRACE_STATE says, or else nowhere.
+  std::optional<std::string> state_folder = std::nullopt;
   // Where log lines go. Null: to standard error, those that MILLRACE_LOG lets through.
   std::shared_ptr<LogSink> log = nullptr;
 };
@@ -58,6 +62,8 @@ class Runtime {
   // With peers elsewhere.
   PeerPatience patience() const { return {silence_limit_}; }
   OnceTerms once() const { return once_; }
+  // Empty: nowhere.
+  const std::string& state_folder() const { return state_folder_; }
   // Starts a thread of each kind, without which nothing that is asked of this process would end.
   // Servers do this first. Errors: RESOURCE_EXHAUSTED if the system refuses one.
   Status start_threads();
@@ -74,6 +80,7 @@ class Runtime {
   const std::unique_ptr<Random> random_;
   const std::chrono::milliseconds silence_limit_;
   const OnceTerms once_;
+  const std::string state_folder_;
   LocalFiles files_;
   ThreadPool pool_;
   ThreadPool endings_;   // posts to the pool, so it ends first

@@ -109,7 +109,8 @@ class Server::Running {
     task_options.default_options = options.default_options;
     task_options.report = options.report;
     task_options.log_name = short_name(name_);
-    task_options.state_folder = options.state_folder;
+    task_options.state_folder =
+        options.state_folder.empty() ? runtime_->state_folder() : options.state_folder;
     MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), peers_.get()));
     Services services{.ops = runtime_->ops(),
                       .master = {task_, &task_->master()},

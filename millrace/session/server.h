@@ -43,7 +43,8 @@ struct ServerOptions {
   SessionOptions default_options = {};  // what sessions get that ask for nothing else
   int cpu_devices = 1;
   // A folder of this machine where the task's queues and variables are kept, so that its next life
-  // has them: in `<job>-<task>` below it. Empty: they go with the process.
+  // has them: in `<job>-<task>` below it. Empty: where the runtime says, which is nowhere unless
+  // MILLRACE_STATE is set: then they go with the process.
   std::string state_folder = {};
   // How long another task that owes an answer may be silent, questions included, before calls to it
   // end with that cause; the log tells after a third of it. 0: for ever. Left out: as the runtime

@@ -95,6 +95,13 @@ def test_a_mapper_that_sleeps_beyond_its_lease_and_wakes_up_doubles_nothing(coun
     assert sorted(os.listdir(count.folder / "marks")) == ["stopped", "woken"]
 
 
+@pytest.mark.parametrize("roles", [TASKS, ["--job", "files=1", "--job", "worker=2"]])
+def test_what_a_slow_task_has_is_done_by_another_as_well(count, roles):
+    done = count("hangs", flags=[*roles, "--until", "files"])
+    check_whole(count, done)
+    assert re.search(r"mapping \S+ from \d+ takes long: another task does it as well", done.output)
+
+
 def test_a_piece_that_kills_whoever_takes_it_ends_the_job_with_its_name(count):
     done = count("always_dies")
     assert done.code == 1, done.output

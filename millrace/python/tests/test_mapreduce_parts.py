@@ -6,6 +6,7 @@ import pytest
 
 import millrace as tf
 from millrace._mapreduce import runs
+from millrace._mapreduce.backups import Backups
 from millrace._mapreduce.ledger import Ledger, duration
 
 
@@ -72,7 +73,7 @@ def test_bad_records_beyond_the_limit_fail_the_job_and_the_first_reason_stays():
     assert ledger.failure is None
     ledger.add_report(mapped(1, bad=1))
     assert ledger.failure == "4 records are bad, and max_bad=3 allows 3"
-    ledger.add_report({"failed": "something else"})
+    ledger.add_report({"split": 2, "failed": "something else"})
     assert "4 records" in ledger.failure
 
 
@@ -101,6 +102,34 @@ def test_while_splits_are_being_found_nobody_knows_what_is_left():
 )
 def test_times_are_for_people(seconds, said):
     assert duration(seconds) == said
+
+
+def test_a_piece_is_given_out_again_when_nothing_else_is_left_for_long_and_not_twice():
+    backups = Backups(least=10)
+    assert backups.due(3, [4, 5, 6], now=0) == []
+    assert backups.due(0, [4, 5], now=100) == []  # since now there is nothing left to take
+    assert backups.due(0, [4, 5], now=109) == []
+    assert backups.due(0, [4, 5], now=110) == [4, 5]
+    assert backups.due(0, [4, 5], now=500) == []
+
+
+def test_long_pieces_are_given_more_time():
+    backups = Backups(least=10)
+    backups.note(30)
+    assert backups.due(0, [4], now=0) == []
+    assert backups.due(0, [4], now=59) == []
+    assert backups.due(0, [4], now=60) == [4]
+    assert Backups(least=None).due(0, [4], now=1e9) == []
+
+
+def test_what_fails_after_another_has_done_it_does_not_fail_the_job():
+    ledger = ledger_of(1, 1)
+    ledger.add_report(mapped(0))
+    assert not ledger.add_report({"split": 0, "failed": "its disk is full"})
+    assert ledger.failure is None
+    assert ledger.is_done({"split": 0}) and not ledger.is_done({"partition": 0, "split": 0})
+    ledger.add_report({"split": 1, "failed": "its disk is full"})
+    assert ledger.failure == "its disk is full"
 
 
 def written(path, *entries):

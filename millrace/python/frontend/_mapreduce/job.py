@@ -38,6 +38,7 @@ def run(
     spill=None,
     lease=30.0,
     attempts=20,
+    backups=10.0,
     name="mapreduce",
     say=show,
     pause=5.0,
@@ -68,6 +69,8 @@ def run(
       spill: the folder for that, on each machine's own disk; by default that of temporary files.
       lease: for how many seconds a task may be silent before another gets what it has.
       attempts: how often one piece of work is begun; then the job fails. A task that is killed costs one.
+      backups: when nothing has been left to take for that many seconds, and for twice as long as any piece took,
+        what is still at work is given to another task as well; None for never.
       name: of the job, if the program makes several in one process.
       say: a function that is given lines about the progress; None for silence.
       pause: seconds between such lines.
@@ -86,6 +89,8 @@ def run(
         raise ValueError(f"lease is {lease!r}; it must be seconds, more than 0")
     if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
         raise ValueError(f"attempts is {attempts!r}; it must be an int, at least 1")
+    if backups is not None and not 0 <= backups <= LONGEST_LEASE:
+        raise ValueError(f"backups is {backups!r}; it must be seconds, or None")
     config = RunConfig()
     if not config.cluster_spec.jobs:
         return Result(*alone.run(words, say, pause))
@@ -93,7 +98,7 @@ def run(
     config, server = tasks.served()
     shared = tasks.Shared(name, lease, attempts)
     if config.task_type == tasks.OWNER:
-        owner = tasks.Owner(words, shared, config, server, attempts, say, pause)
+        owner = tasks.Owner(words, shared, config, server, attempts, backups, say, pause)
         return Result(*owner.run())
     tasks.work(words, shared, config, server, say or str)
     return None

@@ -46,18 +46,27 @@ class Ledger:
 
     def add_report(self, report):
         """Takes the report of a piece. False if one of that piece is there."""
+        kind, book = self._book_of(report)
+        if report[kind] in book:
+            return False
         if "failed" in report:
             self.fail(report["failed"])
             return True
-        kind, book = ("split", self._mapped) if "split" in report else ("partition", self._reduced)
-        if report[kind] in book:
-            return False
         book[report[kind]] = report
         if kind == "split":
             self._weight_mapped += self._weights[report["split"]]
         self.counters.update(report["counters"])
         self.add_bad(report["bad"])
         return True
+
+    def is_done(self, item):
+        """Whether a piece of work is reported."""
+        kind, book = self._book_of(item)
+        return item[kind] in book
+
+    def _book_of(self, piece):
+        """(the name of its number, the reports of its kind)."""
+        return ("partition", self._reduced) if "partition" in piece else ("split", self._mapped)
 
     def add_bad(self, count, first=None):
         """So many more records were bad; `first` tells of one."""
@@ -69,6 +78,10 @@ class Ledger:
     def fail(self, why):
         """The first reason stays."""
         self.failure = self.failure or why
+
+    @property
+    def all_found(self):
+        return self._all_found
 
     @property
     def is_mapped(self):

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 import types
 
 from millrace._mapreduce import inputs, keys, outputs, runs
@@ -46,17 +47,21 @@ class Words:
 
 def attempted(make, words, item, token):
     """The report of a piece; why it failed if it did, in words for the author of the job."""
+    kind = "partition" if "partition" in item else "split"
+    began = time.monotonic()
     try:
-        return make(words, item, token)
+        made = make(words, item, token)
+        return {**made, kind: item[kind], "seconds": time.monotonic() - began}
     except MapReduceError as error:
-        return {"failed": str(error)}
+        why = str(error)
     except MemoryError as error:
-        return {"failed": f"{name_of(item)}: out of memory ({told(error)}): make `memory` smaller"}
+        why = f"{name_of(item)}: out of memory ({told(error)}): make `memory` smaller"
     except OSError as error:
         where = f"it writes to {item['work']} and {words.spill or tempfile.gettempdir()}"
-        return {"failed": f"{name_of(item)}: {told(error)}; {where}"}
+        why = f"{name_of(item)}: {told(error)}; {where}"
     except Exception as error:
-        return {"failed": f"{name_of(item)}: {told(error)}"}
+        why = f"{name_of(item)}: {told(error)}"
+    return {kind: item[kind], "failed": why}
 
 
 def name_of(item):
@@ -85,7 +90,6 @@ def map_split(words, item, token):
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return {
-        "split": item["split"],
         "file": f"{stem}.runs",
         "segments": [(segment.offset, segment.length) for segment in segments],
         "counters": attempt.counters,
@@ -132,7 +136,7 @@ def reduce_partition(words, item, token):
             os.fsync(file.fileno())
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return {"partition": number, "file": path, "counters": attempt.counters, "bad": 0}
+    return {"file": path, "counters": attempt.counters, "bad": 0}
 
 
 def _reduce_key(words, attempt, file, key, values):

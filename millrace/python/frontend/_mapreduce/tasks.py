@@ -17,6 +17,7 @@ from millrace._graph.default_graph import device
 from millrace._graph.graph import Graph
 from millrace._mapreduce import alone, pieces
 from millrace._mapreduce.attempt import MapReduceError, told
+from millrace._mapreduce.backups import Backups
 from millrace._mapreduce.ledger import Ledger
 from millrace._mapreduce.outputs import Workshop
 from millrace._ops.arrays import placeholder
@@ -28,7 +29,7 @@ from millrace._values import dtypes, errors
 
 OWNER = "files"
 _TAKES = {"map": ["map"], "reduce": ["reduce"], "worker": ["map", "reduce"]}
-_AHEAD = 64  # splits that wait to be taken
+_AHEAD = 64  # splits that may wait to be taken, besides those that are being mapped
 _GLANCE = 0.5  # seconds between looks at what was given up
 _FAREWELL = 5.0  # seconds that the owner waits for the last of its workers to hear of the end
 
@@ -66,8 +67,8 @@ class Shared:
         with self.graph.as_default(), device(f"/job:{OWNER}/task:0"):
             self.text = placeholder(dtypes.string, [])
             self.work = {
-                kind: _Work(f"{name}/{kind}", self.text, capacity, lease, attempts)
-                for kind, capacity in (("map", _AHEAD), ("reduce", -1))
+                kind: _Work(f"{name}/{kind}", self.text, lease, attempts)
+                for kind in ("map", "reduce")
             }
             reports = FIFOQueue(-1, [dtypes.string], [()], shared_name=f"{name}/reports")
             self.report = reports.enqueue(self.text)
@@ -82,14 +83,16 @@ class Shared:
 class _Work:
     """A queue of pieces of work, and what is done with it."""
 
-    def __init__(self, name, text, capacity, lease, attempts):
-        self._queue = FIFOQueue(capacity, [dtypes.string], [()], shared_name=name)
+    def __init__(self, name, text, lease, attempts):
+        self._queue = FIFOQueue(-1, [dtypes.string], [()], shared_name=name)
         self.put = self._queue.enqueue(text)
+        self.put_end = self._queue.enqueue(json.dumps({"over": True}))
         self.take = self._queue.dequeue(lease=lease, attempts=attempts)
         self.close = self._queue.close()
         self.cancel = self._queue.close(cancel_pending_enqueues=True)
         _, self.num_dead = self._queue.lease_counts()
         self.dead = self._queue.dead_letter()
+        self.size = self._queue.size()
 
 
 # ---- Workers -----------------------------------------------------------------------------------
@@ -114,10 +117,13 @@ def _take_one(words, shared, session, of, make, say):
         lease = session.run(of.take)
     except (errors.OutOfRangeError, errors.CancelledError):
         return False
+    item = json.loads(lease.value)
     try:
         with lease:
+            if "over" in item:
+                return False
             # Of this attempt alone: who was stopped and wakes up may not write into another's file.
-            report = pieces.attempted(make, words, json.loads(lease.value), uuid.uuid4().hex)
+            report = pieces.attempted(make, words, item, uuid.uuid4().hex)
             session.run(shared.report, {shared.text: json.dumps(report)})
     except errors.FailedPreconditionError as error:
         say(f"{error.message}; going on with the next")  # the lease was lost
@@ -135,7 +141,7 @@ class Owner:
     Two threads do what waits, one puts splits into their queue, the other takes reports; this one decides.
     """
 
-    def __init__(self, words, shared, config, server, attempts, say, pause):
+    def __init__(self, words, shared, config, server, attempts, backups, say, pause):
         self._words = words
         self._shared = shared
         self._say = say or _silent
@@ -144,8 +150,12 @@ class Owner:
         self._workers = {
             f"{job}:{i}" for job in _TAKES if job in cluster.jobs for i in cluster.task_indices(job)
         }
-        reducers = sum(cluster.num_tasks(j) for j in cluster.jobs if "reduce" in _TAKES.get(j, ()))
-        self._parts = words.partitions or reducers
+        self._num_takers = {
+            kind: sum(cluster.num_tasks(job) for job in cluster.jobs if kind in _TAKES.get(job, ()))
+            for kind in ("map", "reduce")
+        }
+        self._parts = words.partitions or self._num_takers["reduce"]
+        self._room = threading.Semaphore(_AHEAD + self._num_takers["map"])
         self._ledger = Ledger(words.max_bad)
         self._progress = alone.Told(self._ledger, say, pause)
         self._workshop = Workshop(words.output.folder, uuid.uuid4().hex)
@@ -153,7 +163,9 @@ class Owner:
         self._events = queue.SimpleQueue()  # functions for this thread to call
         self._farewells = set()
         self._rejected = []
-        self._own_splits = {}
+        self._outstanding = {}  # number -> the piece of work, of the phase that it is in
+        self._least_idle = backups
+        self._backups = Backups(backups)
         self._session = shared.session(server.target)
 
     def run(self):
@@ -165,9 +177,11 @@ class Owner:
                 for left in self._workshop.others():
                     self._say(f"{left} is of a job that was killed or still runs")
                 threads += [self._start(self._feed), self._start(self._receive)]
-                self._follow_until(lambda: self._ledger.is_mapped)
+                self._follow_until(lambda: self._ledger.is_mapped, "map")
+                self._end_phase("map")
                 self._begin_reduce()
-                self._follow_until(lambda: self._ledger.is_reduced)
+                self._follow_until(lambda: self._ledger.is_reduced, "reduce")
+                self._end_phase("reduce")
                 made = alone.ended(self._ledger, self._workshop, self._words, self._rejected)
                 self._part()
                 return dict(self._ledger.counters), made
@@ -193,10 +207,11 @@ class Owner:
         try:
             number = 0
             for split in alone.divided(self._words, self._workshop.path, self._reject):
-                self._events.put(functools.partial(self._found, split))
-                self._put("map", {**split, **self._base, "split": number})
+                item = {**split, **self._base, "split": number}
+                self._room.acquire()
+                self._events.put(functools.partial(self._found, item))
+                self._put("map", item)
                 number += 1
-            self._session.run(self._shared.work["map"].close)
             self._events.put(self._ledger.all_are_found)
         except errors.CancelledError:
             pass  # the job has ended before
@@ -225,18 +240,19 @@ class Owner:
 
     # ---- The thread that decides ----
 
-    def _found(self, split):
-        number = self._ledger.add_split(split["weight"])
-        if split.get("is_own"):
-            self._own_splits[number] = split
+    def _found(self, item):
+        self._outstanding[self._ledger.add_split(item["weight"])] = item
 
     def _on_report(self, report):
         if "bye" in report:
             self._farewells.add(report["bye"])
-        elif self._ledger.add_report(report) and "split" in report:
-            self._workshop.forget(self._own_splits.pop(report["split"], {}))
+        elif self._ledger.add_report(report) and "failed" not in report:
+            self._backups.note(report["seconds"])
+            number = report["split"] if "split" in report else report["partition"]
+            self._workshop.forget(self._outstanding.pop(number))
+            self._room.release()
 
-    def _follow_until(self, is_done):
+    def _follow_until(self, is_done, kind):
         look = time.monotonic() + _GLANCE
         while not is_done():
             try:
@@ -245,6 +261,7 @@ class Owner:
                 pass
             if time.monotonic() >= look:
                 self._look_at_dead_letters()
+                self._back_up(kind)
                 look = time.monotonic() + _GLANCE
             alone.check(self._ledger)
             self._progress.tell()
@@ -254,18 +271,40 @@ class Owner:
             if not self._session.run(of.num_dead):
                 continue
             item = json.loads(self._session.run(of.dead))
+            if "over" in item or self._ledger.is_done(item):
+                continue
             self._ledger.fail(
                 f"{pieces.name_of(item)} was given up after {self._attempts} attempts: each time the task that "
                 "had it died, or was silent for longer than the lease"
             )
+
+    def _back_up(self, kind):
+        """Has what takes long done by another as well; whoever reports first counts."""
+        if kind == "map" and not self._ledger.all_found:
+            return
+        num_waiting = int(self._session.run(self._shared.work[kind].size))
+        for number in self._backups.due(num_waiting, self._outstanding, time.monotonic()):
+            item = self._outstanding[number]
+            self._say(f"{pieces.name_of(item)} takes long: another task does it as well")
+            self._put(kind, item)
+
+    def _end_phase(self, kind):
+        """Tells workers that there is no more of a kind, though somebody may still be at a piece that is done."""
+        of = self._shared.work[kind]
+        for _ in range(self._num_takers[kind]):
+            self._session.run(of.put_end)
+        self._session.run(of.close)
+        self._outstanding.clear()
+        self._backups = Backups(self._least_idle)
 
     def _begin_reduce(self):
         plan = self._workshop.write_plan(self._ledger.plan)
         self._ledger.reduce_begins(self._parts)
         self._progress.begin_phase()
         for number in range(self._parts):
-            self._put("reduce", {**self._base, "partition": number, "plan": plan})
-        self._session.run(self._shared.work["reduce"].close)
+            item = {**self._base, "partition": number, "plan": plan}
+            self._outstanding[number] = item
+            self._put("reduce", item)
 
     def _part(self):
         """Lets workers hear that there is no more to do; those that died are not waited for long."""
@@ -284,6 +323,7 @@ class Owner:
         ):
             with contextlib.suppress(errors.OpError):
                 self._session.run(close)
+        self._room.release()  # who waits for it finds the queue closed
 
 
 def _silent(line):

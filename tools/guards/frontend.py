@@ -26,7 +26,7 @@ LAYERS = [
     ["_data", "_input", "_samples", "_saved_models", "_testing"],
     ["_keras", "_mapreduce", "_supervised"],
     ["_estimators"],
-    ["_check", "_inspect"],
+    ["_check", "_inspect", "_tasks"],
 ]
 # Private names that all objects may have: by these they take part where a Tensor is asked for. And
 # what namedtuples have.

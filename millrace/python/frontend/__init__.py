@@ -269,7 +269,7 @@ _MODULES = frozenset(
     "app bitwise compat contrib data debugging dtypes errors estimator flags gfile graph_util "
     "image initializers keras layers linalg logging lookup losses mapreduce math metrics nn "
     "python_io quantization queue random raw_ops regularizers saved_model sets signal sparse spectral "
-    "strings summary test train xla".split()
+    "strings summary tasks test train xla".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.

@@ -84,6 +84,7 @@ MODULES = {
     "spectral": "dct",
     "strings": "join",
     "summary": "scalar",
+    "tasks": "App",
     "test": "TestCase",
     "train": "Server",
     "xla": "experimental",

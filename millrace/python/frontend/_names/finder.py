@@ -84,8 +84,8 @@ class _Finder:
 
     def find_spec(self, name, path=None, target=None):
         package, _, inner = name.partition(".")
-        if not inner or inner.startswith("_"):
-            return None
+        if not inner or inner.startswith("_") or inner.endswith(".__main__"):
+            return None  # what `python3 -m` runs is a program, and must not look like a package
         if package in self.other_names:
             if inner == "compat.v1":
                 return ModuleSpec(name, _Alias(package))

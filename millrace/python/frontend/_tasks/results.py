@@ -1,0 +1,114 @@
+"""What became of calls, for those who sent them."""
+
+import json
+import time
+
+from millrace._tasks import calls, errors, values, verdicts
+
+_PATIENCE = 60.0  # seconds
+
+
+class Result:
+    """The result of one call, wherever it is run. What `send` gives; `App.result(id)` makes another.
+
+    Attributes:
+      id: of the call, as text.
+    """
+
+    def __init__(self, broker, number, pickles):
+        self._broker = broker
+        self._number = number
+        self._pickles = pickles
+
+    @property
+    def id(self):
+        return calls.shown_id(self._number)
+
+    def get(self, timeout=_PATIENCE):
+        """What the task returned; waits for it for so many seconds.
+
+        Raises:
+          tasks.NoResult: a TimeoutError: there is none in this time. It may come later.
+          tasks.TaskError: if the call ended without a value; it says how, with the worker's traceback.
+          tasks.BrokerLost: a ConnectionError.
+        """
+        try:
+            told = json.loads(self._broker.result(self._number, timeout))
+        except errors.NoResult as error:
+            raise errors.NoResult(f"{error}; it is {self.state}") from None
+        if told["state"] == calls.SUCCESS:
+            return values.unpacked(told["value"], self._pickles)
+        raise errors.TaskError(
+            self.id, told["name"], told["state"], told["message"], told["traceback"]
+        )
+
+    @property
+    def state(self):
+        """One of tasks.STATES, or "UNKNOWN" of a call that was forgotten or never sent."""
+        text, is_revoked = self._broker.look(self._number)
+        state = verdicts.read_state(text)
+        if not state:
+            return "UNKNOWN"
+        if verdicts.has_ended(state):
+            return state["state"]
+        if self._broker.running(self._number):
+            return calls.STARTED
+        return calls.REVOKED if is_revoked else state["state"]
+
+    def is_ready(self):
+        """Whether it has ended, well or not."""
+        return verdicts.has_ended(verdicts.read_state(self._broker.look(self._number)[0]))
+
+    def revoke(self):
+        """If it is not begun yet, it will not be: it ends as REVOKED when a worker comes across it.
+
+        One that runs goes on, unless the task itself asks `tasks.current().is_revoked()`.
+        """
+        self._broker.revoke(self._number)
+
+    def forget(self):
+        """Drops what the broker keeps of a call that has ended.
+
+        Raises:
+          ValueError: if it has not.
+        """
+        if not self.is_ready():
+            raise ValueError(f"call {self.id} is {self.state}: revoke it, and wait for its result")
+        self._broker.forget(self._number, 1.0)
+
+    def __repr__(self):
+        return f"<tasks.Result of call {self.id}>"
+
+
+class GroupResult:
+    """The results of calls that were sent together.
+
+    Attributes:
+      results: their Results, in the order of the group.
+    """
+
+    def __init__(self, results):
+        self.results = list(results)
+
+    def get(self, timeout=_PATIENCE):
+        """The list of what they returned; waits for so many seconds for all of them together.
+
+        Raises:
+          as Result.get, of the first in order that has no value.
+        """
+        end = time.monotonic() + timeout
+        return [each.get(max(0.0, end - time.monotonic())) for each in self.results]
+
+    def is_ready(self):
+        """Whether all have ended."""
+        return all(each.is_ready() for each in self.results)
+
+    def revoke(self):
+        """Revokes all."""
+        for each in self.results:
+            each.revoke()
+
+    def forget(self):
+        """Forgets all."""
+        for each in self.results:
+            each.forget()

@@ -1,0 +1,106 @@
+"""Running one call in a worker's thread: what the function is told of it, and its time limit."""
+
+import contextlib
+import ctypes
+import threading
+import time
+
+from millrace._tasks import calls, errors
+
+_of_thread = threading.local()  # call: what this thread runs
+
+
+class CurrentCall:
+    """What a task may ask of the call that it runs: `tasks.current()`.
+
+    Attributes:
+      id, name: of the call.
+      attempt: how often workers began it, this time included.
+      retries: how often it was tried again after an error.
+    """
+
+    def __init__(self, broker, call, attempt):
+        self.id, self.name = calls.shown_id(call.id), call.name
+        self.attempt, self.retries = attempt, call.retries
+        self._broker = broker
+        self._number = call.id
+
+    def is_revoked(self):
+        """Whether somebody does not want it any more. Asks the broker."""
+        return self._broker.look(self._number)[1]
+
+
+def current():
+    """The CurrentCall of this thread; None outside of a task that a worker runs."""
+    return getattr(_of_thread, "call", None)
+
+
+@contextlib.contextmanager
+def told_of(call):
+    """Inside, `current()` gives a CurrentCall."""
+    _of_thread.call = call
+    try:
+        yield
+    finally:
+        _of_thread.call = None
+
+
+class TimeLimits:
+    """Raises TimeLimitExceeded inside of threads that take too long. One thread watches them all.
+
+    It is raised between two steps of Python: a call into C that does not come back is not ended.
+    """
+
+    def __init__(self):
+        self._changed = threading.Condition()
+        self._ends = {}  # thread's number -> when
+        self._thread = None
+
+    def run(self, seconds, function, *args, **kwargs):
+        """The function's value, if it takes at most so many seconds; 0 for any number.
+
+        Raises:
+          TimeLimitExceeded: inside of the function, which may clean up.
+        """
+        if not seconds:
+            return function(*args, **kwargs)
+        try:
+            self._enter(time.monotonic() + seconds)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._leave()
+                # One that was raised before _leave() had the lock arrives when a function begins.
+                _nothing()
+        except errors.TimeLimitExceeded as error:
+            raise errors.TimeLimitExceeded(f"it ran for more than {seconds:g} s") from error
+
+    def _enter(self, end):
+        with self._changed:
+            self._ends[threading.get_ident()] = end
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="limits", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def _leave(self):
+        with self._changed:
+            self._ends.pop(threading.get_ident(), None)
+            self._changed.notify()
+
+    def _watch(self):
+        with self._changed:
+            while self._ends:
+                number, end = min(self._ends.items(), key=lambda entry: entry[1])
+                pause = end - time.monotonic()
+                if pause > 0:
+                    self._changed.wait(pause)
+                    continue
+                del self._ends[number]
+                kind = ctypes.py_object(errors.TimeLimitExceeded)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), kind)
+            self._thread = None
+
+
+def _nothing():
+    """Nothing."""

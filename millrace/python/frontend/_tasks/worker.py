@@ -1,0 +1,297 @@
+"""Worker: threads that take calls, run them, and say what became of them."""
+
+import json
+import os
+import socket
+import threading
+import time
+import traceback
+
+from millrace._tasks import calls, code, errors as task_errors, running, values, verdicts
+from millrace._values import errors
+
+_LONGEST_PAUSE = 5.0  # seconds before the broker is tried again
+
+
+class _Seat:
+    """One of a worker's threads, as the one that stops it sees it."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.session = None  # all three under the lock
+        self.lease = None  # of the call that it runs
+        self.is_over = False
+
+
+class Worker:
+    """Takes calls from the broker and runs them, in threads, until it is stopped.
+
+    A call is lent to it, and acknowledged when its result is kept: if the worker dies, another one runs
+    it again. Any number of workers may come and go.
+
+    Args:
+      app: the App, with the tasks that it runs.
+      threads: how many calls it runs at once.
+      grace: seconds that a call may go on when the worker is asked to stop; then it is given back.
+      name: as others see it; None for the machine's and the process'.
+      say: is given a line now and then.
+    """
+
+    def __init__(self, app, threads=1, grace=10.0, name=None, say=print):
+        if threads < 1 or grace < 0:
+            raise ValueError(
+                f"a worker with {threads} threads and {grace} s of grace makes no sense"
+            )
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self._app = app
+        self._broker = app.broker
+        self._grace = grace
+        self._say = say
+        self._limits = running.TimeLimits()
+        self._stopping = threading.Event()
+        self._rates = {}  # by task; under the lock
+        self._lock = threading.Lock()
+        self._seats = [_Seat() for _ in range(threads + 1)]
+        works = [self._run_one] * threads + [self._move_one]
+        takes = [self._broker.steps.take] * threads + [self._broker.steps.take_later]
+        self._threads = [
+            threading.Thread(target=self._work, args=each, name=f"{app.name}-{i}", daemon=True)
+            for i, each in enumerate(zip(self._seats, takes, works))
+        ]
+        self._sweeper = threading.Thread(target=self._sweep, name=f"{app.name}-old", daemon=True)
+
+    def start(self):
+        """Begins, in the background."""
+        for thread in (*self._threads, self._sweeper):
+            thread.start()
+
+    def run(self):
+        """Works until stop() is called, by a signal's handler say."""
+        self.start()
+        self._stopping.wait()
+        self.join()
+
+    def stop(self):
+        """Takes no more calls. Does not wait: a signal's handler may call it."""
+        self._stopping.set()
+
+    def join(self):
+        """After stop(): waits for the calls that run, and gives back those that take too long."""
+        for seat in self._seats:
+            with seat.lock:
+                seat.is_over = True
+                idle = seat.session if seat.lease is None else None
+            if idle is not None:
+                _close(idle)  # ends its wait for a call
+        end = time.monotonic() + self._grace
+        for seat, thread in zip(self._seats, self._threads):
+            thread.join(max(0.0, end - time.monotonic()))
+            with seat.lock:
+                lease = seat.lease if thread.is_alive() else None
+            if lease is not None:
+                self._say(
+                    f"{self.name}: gives back a call that runs for more than {self._grace:g} s"
+                )
+                try:
+                    lease.give_back()
+                except (errors.OpError, RuntimeError) as error:
+                    self._say(f"{self.name}: it comes back when its lease ends: {error}")
+
+    # ---- Taking ----------------------------------------------------------------------------------
+
+    def _work(self, seat, take, work):
+        """A thread: takes and works, and connects anew when the broker was lost."""
+        failures = 0
+        while not self._stopping.is_set():
+            session = None
+            try:
+                self._broker.sizes()  # is it there at all? This wait has an end
+                session = self._broker.connect(patience=0)
+                with seat.lock:
+                    if seat.is_over:
+                        break
+                    seat.session = session
+                while True:
+                    if not self._take(seat, session, take, work):
+                        return
+                    failures = 0
+            except (errors.OpError, RuntimeError, task_errors.BrokerLost) as error:
+                if self._stopping.is_set():
+                    break
+                pause = min(_LONGEST_PAUSE, 0.1 * 2.0 ** min(failures, 20))
+                failures += 1
+                self._say(f"{self.name}: tries again in {pause:.1f} s: {_first_line(error)}")
+                self._stopping.wait(pause)
+            finally:
+                with seat.lock:
+                    seat.session = None
+                if session is not None:
+                    _close(session)
+
+    def _take(self, seat, session, take, work):
+        """Takes and works once; False if the worker stops."""
+        lease = session.run(take)
+        with seat.lock:
+            if not seat.is_over:
+                seat.lease = lease
+        if seat.lease is None:
+            lease.give_back()
+            return False
+        try:
+            work(lease)
+        except (task_errors.BrokerLost, errors.FailedPreconditionError, ValueError) as error:
+            # Lost, or given back by join(): somebody else runs it again.
+            self._say(f"{self.name}: a call is not acknowledged: {_first_line(error)}")
+        finally:
+            with seat.lock:
+                seat.lease = None
+        return not self._stopping.is_set()
+
+    def _settle(self, lease, settlement):
+        with lease:
+            self._broker.settle(settlement)
+
+    def _read(self, lease):
+        """The Call that was lent; None of what is none, which is put aside as DEAD."""
+        text = lease.value[1]
+        try:
+            return calls.read_call(text)
+        except ValueError as error:
+            number = self._app.fresh_id()
+            told = calls.Call(number, "?", sent=self._app.clock())
+            message = f"what came is no call: {error}"
+            self._settle(lease, self._failed(told, calls.DEAD, message))
+            self._say(f"{self.name}: {message}; kept as call {calls.shown_id(number)}")
+            return None
+
+    def _sweep(self):
+        """A thread: drops what is kept of calls that ended long ago."""
+        while not self._stopping.wait(min(60.0, self._app.keep / 2)):
+            try:
+                drop_old(self._broker, self._app.clock() - self._app.keep)
+            except (errors.OpError, task_errors.BrokerLost):
+                pass  # the threads that take say so, and it is there again the next time
+
+    # ---- Calls that wait for their time ----------------------------------------------------------
+
+    def _move_one(self, lease):
+        call = self._read(lease)
+        if call is None:
+            return
+        now = self._app.clock()
+        if call.eta > now:
+            # Not to the end: one that is due earlier may come meanwhile, and only who is free takes it.
+            self._stopping.wait(min(call.eta - now, 0.5))
+            lease.give_back()
+        elif call.gathers:
+            states = map(verdicts.read_state, self._broker.states(call.gathers))
+            self._settle(lease, verdicts.gathered(call, list(states), self._value_of, now))
+        elif call.period is not None and not self._is_current(call.period):
+            lease.ack()
+        else:
+            self._settle(lease, verdicts.due(call, now, self._app.fresh_id()))
+
+    def _value_of(self, number):
+        return json.loads(self._broker.result(number, 10.0))["value"]
+
+    def _is_current(self, period):
+        name, number, _ = period
+        return verdicts.read_state(self._broker.period(name)).get("number") == number
+
+    # ---- Running ---------------------------------------------------------------------------------
+
+    def _run_one(self, lease):
+        call = self._read(lease)
+        if call is None:
+            return
+        now = self._app.clock()
+        state, is_revoked = self._broker.look(call.id)
+        if verdicts.has_ended(verdicts.read_state(state)):
+            lease.ack()  # its result was kept, and the acknowledgement was lost
+            return
+        task = self._app.tasks.get(call.name)
+        attempts = task.attempts if task else 3
+        refusal = verdicts.why_not(call, lease.attempt, attempts, is_revoked, now)
+        if refusal is None and task is None and not call.code:
+            known = ", ".join(sorted(self._app.tasks)) or "none"
+            refusal = calls.FAILURE, f"{self.name} knows no task '{call.name}'; it knows {known}"
+        if refusal is not None:
+            self._settle(lease, self._failed(call, *refusal))
+            return
+        begin = self._begin_of(task, call, now)
+        if begin > now:
+            self._settle(lease, verdicts.put_off(call, begin, is_admitted=True))
+            return
+        told = {"worker": self.name, "since": now, "attempt": lease.attempt}
+        self._broker.begin(call.id, json.dumps(told))
+        with running.told_of(running.CurrentCall(self._broker, call, lease.attempt)):
+            settlement = self._outcome(task, call)
+        self._settle(lease, settlement)
+
+    def _begin_of(self, task, call, now):
+        """When a task's rate lets a call begin."""
+        seconds = verdicts.read_rate(task.rate) if task else 0.0
+        if not seconds or call.is_admitted:
+            return now
+        with self._lock:
+            return self._rates.setdefault(task.name, verdicts.Rate(seconds)).moment(now)
+
+    def _outcome(self, task, call):
+        """Runs the function; the Settlement of what it did."""
+        app = self._app
+        try:
+            function = task.function if task else self._function(call)
+            args = values.unpacked(call.args, app.pickles)
+            kwargs = values.unpacked(call.kwargs, app.pickles)
+            limit = task.time_limit if task else 0.0
+            value = self._limits.run(limit, function, *args, **kwargs)
+            value = values.packed(value, app.pickles, f"what '{call.name}' returned")
+        except BaseException as error:  # also SystemExit: it is the call that ends, not the worker
+            return self._after(task, call, error)
+        return verdicts.succeeded(call, value, app.clock(), self.name)
+
+    def _function(self, call):
+        if not self._app.runs_code:
+            raise ValueError(
+                "the call brings its own code, and this worker's App was not made with runs_code=True"
+            )
+        return code.unpacked_code(call.code)
+
+    def _after(self, task, call, error):
+        """The Settlement of a call that raised."""
+        now = self._app.clock()
+        message = f"{type(error).__name__}: {error}"
+        is_retried = isinstance(error, (task_errors.Retry, *(task.retry_on if task else ())))
+        if task and is_retried and call.retries < task.retries:
+            pause = getattr(error, "after", None) if isinstance(error, task_errors.Retry) else None
+            if pause is None:
+                pause = verdicts.pause_before(call.retries, task.pause, task.longest_pause, call.id)
+            return verdicts.retried(call, message, pause, now)
+        told = "".join(traceback.format_exception(error))
+        return self._failed(call, calls.FAILURE, message, told)
+
+    def _failed(self, call, state, message, told=""):
+        return verdicts.failed(call, state, message, self._app.clock(), self.name, told)
+
+
+def drop_old(broker, before):
+    """Drops the results and states of calls that ended before a moment; how many there were."""
+    states, _, _ = broker.list()
+    told = {number: verdicts.read_state(text) for number, text in states.items()}
+    old = [each for each, state in told.items() if verdicts.has_ended(state)]
+    old = [calls.read_id(each) for each in old if told[each]["at"] < before]
+    for number in old:
+        if broker.look(number)[0]:  # another worker may do the same
+            broker.forget(number, 1.0)
+    return len(old)
+
+
+def _close(session):
+    try:
+        session.close()
+    except (errors.OpError, RuntimeError):
+        pass  # the broker knows nothing of it any more
+
+
+def _first_line(error):
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,534 @@
+"""millrace.tasks in one process: what is sent, what workers do with it, and what their senders hear."""
+
+import json
+import queue
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import millrace as tf
+from millrace import tasks
+from millrace._tasks import calls, values, verdicts
+from millrace._tasks.worker import drop_old
+
+WAIT = 60.0  # seconds; a bound on hangs
+
+
+class Clock:
+    """A time that the test sets."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+class Bench:
+    """A broker in this process, an App with a clock of its own, and its workers."""
+
+    def __init__(self):
+        self.clock = Clock()
+        self.server = tf.train.Server.create_local_server()
+        self.told = []
+        self.workers = []
+        self.app = self.another_app()
+
+    def another_app(self, **options):
+        return tasks.App(self.server.target, clock=self.clock, patience=WAIT, **options)
+
+    def start(self, app=None, **options):
+        worker = tasks.Worker(app or self.app, say=self.told.append, **options)
+        self.workers.append(worker)
+        worker.start()
+        return worker
+
+    def stop(self):
+        for worker in self.workers:
+            worker.stop()
+            worker.join()
+        self.app.close()
+
+
+@pytest.fixture
+def bench():
+    made = Bench()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def add(bench):
+    @bench.app.task(name="add")
+    def add(x, y=0):
+        return x + y
+
+    return add
+
+
+def ended(result):
+    """The TaskError that a call ended with."""
+    with pytest.raises(tasks.TaskError) as raised:
+        result.get(WAIT)
+    return raised.value
+
+
+# ---- One call ------------------------------------------------------------------------------------
+
+
+def test_a_function_is_called_by_its_name_and_its_value_comes_back(bench, add):
+    assert add(1, 2) == 3  # here and now
+    result = bench.app.send("add", [1], {"y": 2})
+    assert (result.state, result.is_ready()) == ("WAITING", False)
+    with pytest.raises(tasks.NoResult, match="no result after 0.01 s; it is WAITING"):
+        result.get(0.01)
+    bench.start()
+    assert result.get(WAIT) == 3
+    assert result.get(WAIT) == 3  # as often as one likes
+    assert bench.app.result(result.id).get(WAIT) == 3  # and from anywhere
+    assert (result.state, result.is_ready()) == ("SUCCESS", True)
+    assert add.delay("a", "b").get(WAIT) == "ab"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [1, 2.5, True, "ä", b"\xff"],
+        {"a": (1, (2,)), "!": 3},
+        {1: "one", (2, 3): None},
+        np.arange(6, dtype=np.int16).reshape(2, 3),
+        np.zeros([0, 2], np.complex64),
+        np.array(1.5, ">f8"),
+        np.float32(0.1),
+        np.array([b"a", "b"], object),
+    ],
+)
+def test_values_travel_as_they_are(value):
+    came = values.unpacked(json.loads(json.dumps(values.packed(value))))
+    assert type(came) is type(value)
+    np.testing.assert_equal(came, value)
+
+
+def test_what_does_not_travel_is_told_to_the_sender_with_its_place(add):
+    with pytest.raises(TypeError, match=r"args of 'add'\[0\]\['x'\] is a object"):
+        add.delay({"x": object()})
+
+
+def test_bytes_that_say_nonsense_are_refused():
+    for value in (
+        {"!": "tensor", "dtype": "O", "shape": [], "base64": ""},
+        {"!": "tensor", "dtype": "int32", "shape": [1 << 62], "base64": ""},
+        {"!": "tensor", "dtype": "int32", "shape": [1], "base64": "?"},
+        {"!": "nothing"},
+        {"!": ["list"]},
+        {"!": "texts", "shape": [3], "of": ["a"]},
+        {"!": "pickle", "base64": ""},
+    ):
+        with pytest.raises(ValueError):
+            values.unpacked(value)
+
+
+def test_an_error_comes_back_with_its_words_and_the_place(bench, add):
+    bench.start()
+    error = ended(add.delay(1, "a"))
+    assert (error.state, error.name) == ("FAILURE", "add")
+    assert error.message.startswith("TypeError: unsupported operand") and "return x + y" in str(
+        error
+    )
+
+
+def test_a_task_that_leaves_python_ends_its_call_and_not_the_worker(bench, add):
+    bench.app.task(lambda: sys.exit(3), name="leave")
+    bench.start()
+    assert ended(bench.app.send("leave")).message == "SystemExit: 3"
+    assert add.delay(1, 1).get(WAIT) == 2
+
+
+def test_a_task_that_no_worker_knows_and_what_is_no_call_are_told(bench, add):
+    bench.start()
+    assert "knows no task 'ad'; it knows add" in ended(bench.app.send("ad")).message
+    bench.app.broker.settle(verdicts.Settlement(waiting=[calls.Call("nonsense", "add")]))
+    assert add.delay(1, 1).get(WAIT) == 2
+    assert "what came is no call" in "".join(bench.told)
+
+
+def test_options_that_make_no_sense_are_refused(bench, add):
+    with pytest.raises(ValueError, match="there is a task 'add' already"):
+        bench.app.task(print, name="add")
+    for options in ({"retries": -1}, {"attempts": 0}, {"rate": "1/y"}, {"pause": -1.0}):
+        with pytest.raises(ValueError):
+            bench.app.task(print, name="other", **options)
+    with pytest.raises(TypeError, match="unknown options of a call: etta"):
+        add.send([1], etta=5)
+    for options in ({"name": "a b"}, {"keep": 0.0}, {"lease": 0.0}):
+        with pytest.raises(ValueError):
+            bench.another_app(**options)
+    with pytest.raises(ValueError):
+        tasks.Worker(bench.app, threads=0)
+
+
+def test_a_broker_that_is_not_there_is_told_in_time():
+    app = tasks.App("grpc://127.0.0.1:1", patience=0.2)
+    with pytest.raises(tasks.BrokerLost, match="127.0.0.1:1"):
+        app.send("add", [1, 2])
+
+
+# ---- Again ---------------------------------------------------------------------------------------
+
+
+def test_an_error_is_tried_again_up_to_a_limit(bench):
+    seen = []
+
+    @bench.app.task(name="fails", retries=2, pause=0.0)
+    def fails(times):
+        seen.append(tasks.current().retries)
+        if len(seen) <= times:
+            raise OSError("not yet")
+        return "done"
+
+    bench.start()
+    assert fails.delay(2).get(WAIT) == "done"
+    assert seen == [0, 1, 2]
+    seen.clear()
+    assert ended(fails.delay(3)).message == "OSError: not yet"
+    assert seen == [0, 1, 2]
+
+
+def test_a_retry_waits_for_its_time(bench, add):
+    @bench.app.task(name="later", retries=1, retry_on=())
+    def later():
+        if tasks.current().retries == 0:
+            raise tasks.Retry("busy", after=50.0)
+        return tasks.current().retries
+
+    bench.start()
+    result = later.delay()
+    while result.state != "RETRY":
+        assert add.delay(1, 1).get(WAIT) == 2  # one after the other, by one worker
+    bench.clock.now += 100.0
+    assert result.get(WAIT) == 1
+
+
+def test_errors_that_are_not_named_are_not_tried_again(bench):
+    seen = []
+
+    @bench.app.task(name="fails", retries=5, retry_on=OSError)
+    def fails():
+        seen.append(1)
+        raise KeyError("no")
+
+    bench.start()
+    assert ended(fails.delay()).message == "KeyError: 'no'"
+    assert len(seen) == 1
+
+
+def test_pauses_grow_up_to_the_longest():
+    pauses = [verdicts.pause_before(n, 1.0, 60.0, call_id=5) for n in range(100)]
+    for n in range(6):
+        assert 2.0**n <= pauses[n] < 1.2 * 2.0**n
+    assert all(60.0 <= pause < 72.0 for pause in pauses[6:])
+
+
+def lent(bench, seat):
+    return seat.run(bench.app.broker.steps.take)
+
+
+def test_a_call_that_was_lent_too_often_is_not_run_any_more(bench, add):
+    result = add.delay(1, 2)
+    seat = bench.app.broker.connect()
+    for _ in range(3):
+        lent(bench, seat).give_back()
+    bench.start()
+    error = ended(result)
+    assert error.state == "DEAD" and "3 workers that had it died" in error.message
+
+
+def test_a_call_that_ended_without_being_acknowledged_is_not_run_again(bench, add):
+    seen = []
+    seen_task = bench.app.task(seen.append, name="seen")
+    result = seen_task.delay(1)
+    seat = bench.app.broker.connect()
+    lease = lent(bench, seat)
+    call = calls.read_call(lease.value[1])
+    with pytest.raises(ZeroDivisionError):
+        with lease:
+            bench.app.broker.settle(verdicts.succeeded(call, "first", 1.0, "w"))
+            raise ZeroDivisionError  # it dies here
+    bench.start()
+    assert add.delay(1, 1).get(WAIT) == 2  # what came behind it is done
+    assert (result.get(WAIT), seen) == ("first", [])
+
+
+def test_of_two_attempts_at_once_the_first_result_stays_and_one_call_follows(bench, add):
+    got = queue.Queue()
+    bench.app.task(got.put, name="got")
+    result = tasks.Chain(add.s(1, 2), tasks.Signature(bench.app, "got")).send()
+    seats = [bench.app.broker.connect() for _ in range(2)]
+    straggler = lent(bench, seats[0])
+    call = calls.read_call(straggler.value[1])
+    seats[0].close()  # it was cut off, and goes on
+    second = lent(bench, seats[1])
+    assert second.attempt == 2
+    for lease, value in ((straggler, 3), (second, 4)):
+        with pytest.raises(ZeroDivisionError):
+            with lease:
+                bench.app.broker.settle(verdicts.succeeded(call, value, 1.0, "w"))
+                raise ZeroDivisionError
+    assert bench.app.broker.sizes()[0] == 2  # what follows, and what was not acknowledged
+    bench.start()
+    result.get(WAIT)
+    assert got.get(timeout=WAIT) == 3
+    assert add.delay(1, 1).get(WAIT) == 2
+    assert got.empty()
+
+
+def test_a_worker_that_stops_gives_back_what_takes_too_long(bench):
+    begun, go = threading.Event(), threading.Event()
+
+    @bench.app.task(name="hold")
+    def hold():
+        attempt = tasks.current().attempt
+        begun.set()
+        assert attempt > 1 or go.wait(WAIT)
+        return attempt
+
+    worker = bench.start(grace=0.0)
+    result = hold.delay()
+    assert begun.wait(WAIT)
+    worker.stop()
+    worker.join()
+    bench.start()
+    assert result.get(WAIT) == 2
+    go.set()
+
+
+# ---- When ----------------------------------------------------------------------------------------
+
+
+def test_the_more_important_goes_first_and_equals_in_order(bench):
+    seen = []
+    note = bench.app.task(seen.append, name="note", priority=5)
+    sent = [note.send([each], priority=p) for each, p in [("a", 0), ("b", 9), ("c", 0)]]
+    sent.append(note.send(["d"]))
+    bench.start()
+    for each in sent:
+        each.get(WAIT)
+    assert seen == ["b", "d", "a", "c"]
+
+
+def test_what_waited_too_long_is_not_begun(bench, add):
+    late, in_time = add.send([1], expires=5), add.send([1], expires=50)
+    bench.clock.now += 10
+    bench.start()
+    assert ended(late).state == "EXPIRED"
+    assert in_time.get(WAIT) == 1
+
+
+def test_a_call_waits_for_its_eta(bench, add):
+    bench.start()
+    result, sooner = add.send([1], countdown=100), add.send([2], eta=bench.clock.now + 50)
+    assert add.delay(3).get(WAIT) == 3
+    assert (result.state, sooner.state) == ("WAITING", "WAITING")
+    bench.clock.now += 50
+    assert sooner.get(WAIT) == 2
+    assert result.state == "WAITING"
+    bench.clock.now += 50
+    assert result.get(WAIT) == 1
+
+
+def test_what_is_repeated_comes_once_for_each_time_and_leaves_out_what_was_missed(bench):
+    seen = queue.Queue()
+    note = bench.app.task(lambda what: seen.put((what, bench.clock.now)), name="note")
+    for _ in range(2):
+        bench.start()
+    note.every(1000, ["old"])
+    note.every(10, ["tick"])  # in its place
+    bench.clock.now += 10
+    assert seen.get(timeout=WAIT) == ("tick", 1010.0)
+    bench.clock.now += 37
+    assert seen.get(timeout=WAIT) == ("tick", 1047.0)
+    note.send(["mark"], eta=1049.5)  # later than what was missed
+    bench.clock.now += 3
+    came = [seen.get(timeout=WAIT)[0] for _ in range(2)]
+    assert sorted(came) == ["mark", "tick"]
+    bench.app.end_period("note")
+    note.send(["end"], eta=2010.0)
+    bench.clock.now = 3000.0
+    assert seen.get(timeout=WAIT)[0] == "end"
+
+
+def test_a_rate_puts_off_what_comes_too_soon(bench, add):
+    seen = queue.Queue()
+    note = bench.app.task(seen.put, name="note", rate="1/s")
+    bench.start()
+    sent = [note.delay(i) for i in range(3)]
+    assert sent[0].get(WAIT) is None
+    assert add.delay(1).get(WAIT) == 1  # others are not held up, and it comes behind all three
+    assert [each.state for each in sent] == ["SUCCESS", "WAITING", "WAITING"]
+    bench.clock.now += 1.0
+    assert sent[1].get(WAIT) is None
+    assert sent[2].state == "WAITING"
+    bench.clock.now += 1.0
+    assert sent[2].get(WAIT) is None
+
+
+def test_rates_are_read_in_all_their_forms():
+    assert [verdicts.read_rate(rate) for rate in (None, "10/s", "6/m", 4)] == [0.0, 0.1, 10.0, 0.25]
+    rate = verdicts.Rate(2.0)
+    assert [rate.moment(now) for now in (5.0, 5.0, 6.0, 20.0)] == [5.0, 7.0, 9.0, 20.0]
+
+
+def test_what_is_revoked_is_not_begun_and_what_runs_can_ask(bench, add):
+    begun, go = threading.Event(), threading.Event()
+
+    @bench.app.task(name="ask")
+    def ask():
+        begun.set()
+        assert go.wait(WAIT)
+        return tasks.current().is_revoked()
+
+    revoked = add.delay(1)
+    revoked.revoke()
+    assert revoked.state == "REVOKED"
+    bench.start()
+    assert ended(revoked).state == "REVOKED"
+    result = ask.delay()
+    assert begun.wait(WAIT)
+    assert result.state == "STARTED"
+    result.revoke()
+    go.set()
+    assert result.get(WAIT) is True
+
+
+def test_what_runs_for_too_long_is_ended_and_may_clean_up(bench, add):
+    seen = []
+
+    @bench.app.task(name="forever", time_limit=0.05)
+    def forever():
+        try:
+            while True:
+                pass
+        finally:
+            seen.append("cleaned up")
+
+    bench.start()
+    assert "TimeLimitExceeded: it ran for more than 0.05 s" in ended(forever.delay()).message
+    assert seen == ["cleaned up"]
+    assert add.delay(1).get(WAIT) == 1
+
+
+# ---- Together ------------------------------------------------------------------------------------
+
+
+def test_a_chain_hands_values_on(bench, add):
+    bench.start()
+    assert tasks.Chain(add.s(1, 2), add.s(10), add.s(y=100)).send().get(WAIT) == 113
+    assert tasks.Chain(add.s(1, 2), add.si(5, 6)).send().get(WAIT) == 11
+
+
+def test_a_link_that_fails_ends_those_behind_it(bench, add):
+    bench.start()
+    error = ended(tasks.Chain(add.s(1, "a"), add.s(1), add.s(2)).send())
+    assert error.state == "FAILURE" and "of 'add' before it: TypeError" in error.message
+
+
+def test_a_group_gives_its_values_in_order(bench, add):
+    bench.start(threads=2)
+    group = tasks.Group(add.s(i, i) for i in range(20)).send()
+    assert group.get(WAIT) == [2 * i for i in range(20)]
+    assert group.is_ready()
+    group.forget()
+    assert group.results[0].state == "UNKNOWN"
+
+
+def test_a_chord_gives_all_values_to_its_last_call(bench, add):
+    total = bench.app.task(sum, name="sum")
+    bench.start()
+    group = [add.s(1, 2), tasks.Chain(add.s(3, 4), add.s(5))]
+    chord = tasks.Chord(group, total.s()).send()
+    # Its clock stands still; each look puts the next one off.
+    while not chord.is_ready():
+        bench.clock.now += 1.0
+        add.delay(1).get(WAIT)
+    assert chord.get(WAIT) == 15
+    failing = tasks.Chord([add.s(1), add.s("a", 1)], total.s()).send()
+    while not failing.is_ready():
+        bench.clock.now += 1.0
+        add.delay(1).get(WAIT)
+    assert "whose value it needs: TypeError" in ended(failing).message
+
+
+def test_nothing_together_is_refused():
+    for kind in (tasks.Chain, tasks.Group):
+        with pytest.raises(ValueError, match="no calls"):
+            kind()
+
+
+# ---- What is trusted -----------------------------------------------------------------------------
+
+
+def test_pickles_are_read_only_by_who_wants_them(bench):
+    trusting = bench.another_app(pickles=True)
+    bench.app.task(lambda given: given, name="same")
+    trusting.tasks.update(bench.app.tasks)
+    bench.start()
+    assert "came as a pickle" in ended(trusting.send("same", [{1, 2}])).message
+    bench.stop()
+    bench.start(trusting)
+    assert trusting.send("same", [{1, 2}]).get(WAIT) == {1, 2}
+
+
+def test_code_is_run_only_by_who_wants_it(bench):
+    def cube(x, *, of=3):
+        import math
+
+        return math.pow(x, of)
+
+    assert "was not made with runs_code=True" in _sent_code(bench, bench.app, cube)
+    bench.stop()
+    trusting = bench.another_app(runs_code=True)
+    bench.start(trusting)
+    assert bench.app.send_code(cube, [2]).get(WAIT) == 8.0
+    with pytest.raises(TypeError, match="uses bench of the function around it"):
+        bench.app.send_code(lambda: bench)
+
+
+def _sent_code(bench, app, function):
+    bench.start(app)
+    return ended(app.send_code(function, [2])).message
+
+
+# ---- What is kept --------------------------------------------------------------------------------
+
+
+def test_results_are_kept_for_a_time_or_until_they_are_forgotten(bench, add):
+    bench.start()
+    first = add.delay(1)
+    first.get(WAIT)
+    bench.clock.now += 100
+    second, waiting = add.delay(2), add.send([3], countdown=1000)
+    second.get(WAIT)
+    assert drop_old(bench.app.broker, before=bench.clock.now - 50) == 1
+    assert [each.state for each in (first, second, waiting)] == ["UNKNOWN", "SUCCESS", "WAITING"]
+    second.forget()
+    assert second.state == "UNKNOWN"
+    with pytest.raises(ValueError, match="is WAITING: revoke it"):
+        waiting.forget()
+
+
+def test_the_command_says_what_is_wrong_with_its_words(capsys, monkeypatch):
+    monkeypatch.delenv("MILLRACE_TASKS_BROKER", raising=False)
+    for words in ([], ["ls"], ["work"], ["ls", "--state", "NONE"]):
+        with pytest.raises(SystemExit) as left:
+            tasks.main(words)
+        assert left.value.code == 2
+    assert tasks.main(["work", "no_such_module:app"]) == 2
+    assert tasks.main(["work", "json:app"]) == 2
+    assert tasks.main(["ls", "--broker", "127.0.0.1:1", "--patience", "0.2"]) == 1
+    assert "gave no answer" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as left:
+        tasks.main(["--help"])
+    assert left.value.code == 0

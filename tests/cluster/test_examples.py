@@ -214,3 +214,15 @@ def test_tasks_that_are_started_by_hand_train_together(cluster, python, tmp_path
         assert "is done" in worker.output()
     assert ps.process.poll() is None
     assert (tmp_path / "checkpoint").exists()
+
+
+def test_calls_are_run_by_the_workers_of_a_job(launch, python):
+    job = ["--job", "broker=1", "--job", "worker=2", "--job", "client=1", "--until", "client"]
+    done = launch(job, [python, example("task_queue")])
+    assert done.code == 0, done.output
+    assert "count: {'the': 2, 'mill': 1, 'and': 1, 'race': 1}" in done.output, done.output
+    assert re.search(r"merged: .*\('corn', 2\).*\('the', 4\)", done.output), done.output
+    assert "most: the" in done.output, done.output
+    assert (
+        "failed: AttributeError: 'int' object has no attribute 'split'" in done.output
+    ), done.output

@@ -92,6 +92,15 @@ def test_a_function_is_called_by_its_name_and_its_value_comes_back(bench, add):
     assert add.delay("a", "b").get(WAIT) == "ab"
 
 
+def test_what_is_done_is_gone_from_the_broker(bench, add):
+    worker = bench.start()
+    assert add.delay(1, 2).get(WAIT) == 3
+    assert add.send([1], countdown=0.0).get(WAIT) == 1
+    worker.stop()
+    worker.join()
+    assert bench.app.broker.sizes() == (0, 0, 0)
+
+
 @pytest.mark.parametrize(
     "value",
     [

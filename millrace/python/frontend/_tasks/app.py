@@ -245,7 +245,7 @@ class App:
         """Sends Calls, and what follows each in a chain, in one step."""
         now = self.clock()
         told = [each for first in sent for each in (first, *first.then)]
-        self.broker.settle(
+        self.broker.send(
             verdicts.Settlement(
                 fresh={each.id: each.state(calls.WAITING, now) for each in told},
                 waiting=[each for each in sent if each.eta <= now and not each.gathers],
@@ -275,7 +275,7 @@ class App:
         first = signature.call().but(period=(name, number, float(seconds)), eta=now + seconds)
         told = {"number": number, "every": seconds, "task": signature.name}
         self.broker.set_period(name, json.dumps(told).encode())
-        self.broker.settle(verdicts.Settlement(later=[first]))
+        self.broker.send(verdicts.Settlement(later=[first]))
 
     def end_period(self, name):
         """Ends what is repeated under a name."""

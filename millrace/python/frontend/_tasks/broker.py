@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 
+from millrace import _gen as gen_ops
 from millrace._graph.default_graph import control_dependencies, device
 from millrace._graph.graph import Graph
 from millrace._ops.arrays import placeholder
@@ -55,6 +56,10 @@ class Steps:
         results = MapStagingArea([dtypes.string], shapes=[()], shared_name=f"{name}_results")
         self._build_settling(waiting, later, states, running, results)
         self.take, self.take_later = waiting.dequeue(lease=lease), later.dequeue(lease=lease)
+        # To settle what was taken, and to acknowledge it after that, in one step.
+        with control_dependencies([self.settle]):
+            self.end = gen_ops.queue_end_lease(waiting.queue_ref, self.take.fed)
+            self.end_later = gen_ops.queue_end_lease(later.queue_ref, self.take_later.fed)
 
         # Texts under keys, for whichever table a step is about.
         self.keys, self.texts = placeholder(dtypes.string, [None]), placeholder(
@@ -98,6 +103,7 @@ class Steps:
         for queue, elements in ((waiting, self.waiting), (later, self.later)):
             with control_dependencies([done]):
                 done = queue.enqueue_many(list(elements))
+        self.send = done
         with control_dependencies([done]):
             done = results.put(self.kept[0], [self.kept[1]], indices=[0])
         with control_dependencies([done]):
@@ -165,22 +171,36 @@ class Broker:
 
     # ---- Calls -----------------------------------------------------------------------------------
 
-    def settle(self, settlement):
-        """Tells the broker of a Settlement, in one step; under the lease that the thread is in."""
+    def send(self, settlement):
+        """Tells the broker of a Settlement of nothing but calls that begin to wait, in one step."""
+        self._run(self.steps.send, self._sent(settlement))
+
+    def settle(self, settlement, end=None):
+        """Tells the broker of a Settlement, in one step, under the lease that the thread is in.
+
+        Args:
+          end: what acknowledges the lease in the same step: `steps.end` or `steps.end_later`; None if
+            it is not to be.
+        """
         steps = self.steps
         number, text = settlement.result or (_NO_RESULT, b"")
         feeds = {
-            **_fed(steps.fresh, _named(settlement.fresh)),
-            **_fed(steps.waiting, [(-each.priority, each.text()) for each in settlement.waiting]),
-            **_fed(
-                steps.later, [(int(_MICRO * each.eta), each.text()) for each in settlement.later]
-            ),
+            **self._sent(settlement),
             steps.kept[0]: number,
             steps.kept[1]: text,
             **_fed(steps.ended, _named(settlement.states)),
             steps.gone: _array([calls.shown_id(each) for each in settlement.gone]),
         }
-        self._run(steps.settle, feeds)
+        self._run(steps.settle if end is None else end, feeds)
+
+    def _sent(self, settlement):
+        steps = self.steps
+        later = [(int(_MICRO * each.eta), each.text()) for each in settlement.later]
+        return {
+            **_fed(steps.fresh, _named(settlement.fresh)),
+            **_fed(steps.waiting, [(-each.priority, each.text()) for each in settlement.waiting]),
+            **_fed(steps.later, later),
+        }
 
     def look(self, number):
         """(state, whether it is revoked) of a call; b"" for the state of one that is not known."""
@@ -195,9 +215,11 @@ class Broker:
         )
 
     def begin(self, number, text):
-        """Says that a worker has a call; `text` is shown to those who ask."""
+        """Says that a worker has a call, `text` for those who ask; the same as `look`."""
         steps = self.steps
-        self._run(steps.begin, {steps.keys: [calls.shown_id(number)], steps.texts: [text]})
+        feeds = {steps.keys: [calls.shown_id(number)], steps.texts: [text]}
+        (states, revoked), _ = self._run((steps.look, steps.begin), feeds)
+        return states[0], bool(revoked[0])
 
     def running(self, number):
         """What `begin` said of a call; b"" if no worker has it."""

@@ -147,11 +147,13 @@ class Worker:
                 seat.lease = None
         return not self._stopping.is_set()
 
-    def _settle(self, lease, settlement):
+    def _settle(self, lease, settlement, end=None):
+        """Settles a call, and acknowledges it in the same step; `end` is of the queue it came from."""
         with lease:
-            self._broker.settle(settlement)
+            self._broker.settle(settlement, end or self._broker.steps.end)
+            lease.is_held = False  # the step has ended it
 
-    def _read(self, lease):
+    def _read(self, lease, end=None):
         """The Call that was lent; None of what is none, which is put aside as DEAD."""
         text = lease.value[1]
         try:
@@ -160,7 +162,7 @@ class Worker:
             number = self._app.fresh_id()
             told = calls.Call(number, "?", sent=self._app.clock())
             message = f"what came is no call: {error}"
-            self._settle(lease, self._failed(told, calls.DEAD, message))
+            self._settle(lease, self._failed(told, calls.DEAD, message), end)
             self._say(f"{self.name}: {message}; kept as call {calls.shown_id(number)}")
             return None
 
@@ -175,7 +177,8 @@ class Worker:
     # ---- Calls that wait for their time ----------------------------------------------------------
 
     def _move_one(self, lease):
-        call = self._read(lease)
+        end = self._broker.steps.end_later
+        call = self._read(lease, end)
         if call is None:
             return
         now = self._app.clock()
@@ -185,11 +188,11 @@ class Worker:
             lease.give_back()
         elif call.gathers:
             states = map(verdicts.read_state, self._broker.states(call.gathers))
-            self._settle(lease, verdicts.gathered(call, list(states), self._value_of, now))
+            self._settle(lease, verdicts.gathered(call, list(states), self._value_of, now), end)
         elif call.period is not None and not self._is_current(call.period):
             lease.ack()
         else:
-            self._settle(lease, verdicts.due(call, now, self._app.fresh_id()))
+            self._settle(lease, verdicts.due(call, now, self._app.fresh_id()), end)
 
     def _value_of(self, number):
         return json.loads(self._broker.result(number, 10.0))["value"]
@@ -205,9 +208,11 @@ class Worker:
         if call is None:
             return
         now = self._app.clock()
-        state, is_revoked = self._broker.look(call.id)
+        told = {"worker": self.name, "since": now, "attempt": lease.attempt}
+        state, is_revoked = self._broker.begin(call.id, json.dumps(told))
         if verdicts.has_ended(verdicts.read_state(state)):
-            lease.ack()  # its result was kept, and the acknowledgement was lost
+            # Its result was kept, and the acknowledgement was lost.
+            self._settle(lease, verdicts.Settlement(gone=[call.id]))
             return
         task = self._app.tasks.get(call.name)
         attempts = task.attempts if task else 3
@@ -222,8 +227,6 @@ class Worker:
         if begin > now:
             self._settle(lease, verdicts.put_off(call, begin, is_admitted=True))
             return
-        told = {"worker": self.name, "since": now, "attempt": lease.attempt}
-        self._broker.begin(call.id, json.dumps(told))
         with running.told_of(running.CurrentCall(self._broker, call, lease.attempt)):
             settlement = self._outcome(task, call)
         self._settle(lease, settlement)

@@ -103,6 +103,25 @@ def test_a_call_that_takes_too_long_then_is_given_back(workers):
     assert result.get(DEADLINE) == 2
 
 
+def test_a_worker_that_was_stopped_for_too_long_changes_nothing_and_goes_on(workers):
+    stopped = workers.start()
+    held = tasks.Signature(workers.app, "hold", ("go",))
+    chain = tasks.Chain(held, tasks.Signature(workers.app, "add", (10,)))
+    result = chain.send()
+    workers.wait_for("go.begun1")
+    stopped.signal(signal.SIGSTOP)
+    other = workers.start()
+    assert result.get(DEADLINE) == 12
+    other.signal(signal.SIGKILL)
+    other.wait()
+    (workers.folder / "go").touch()
+    stopped.signal(signal.SIGCONT)
+    # It takes this one when it is through with the first, which is another's by now.
+    assert workers.app.send("add", [1, 2]).get(DEADLINE) == 3
+    assert result.get(DEADLINE) == 12
+    assert workers.app.broker.sizes()[0] == 0  # nothing follows twice
+
+
 def test_all_calls_have_their_results_while_workers_are_killed(workers):
     seed = random.SystemRandom().randrange(1 << 30)
     print(f"seed {seed}")

@@ -51,7 +51,7 @@ Status share_batches(const Replica& replica) {
   MR_ASSIGN(const auto session, Session::create(*replica.server));
   MR_TRY(session->extend(graph));
   MR_TRY(first.give(*session));
-  Batches batches(digits, 32 * towers, 0);
+  Batches batches(digits, int64_t{32} * towers, 0);
   for (int step = 1; step <= 300; ++step) {
     const Digits batch = batches.next();
     MR_ASSIGN(const auto values,

@@ -105,7 +105,7 @@ void LocalGathering::carry_out(Actions actions, Actions& out) {
       auto peer = peers_.find(tell->to);
       if (peer == peers_.end()) continue;
       std::string& unwritten = peer->second.unwritten;
-      unwritten = unwritten.empty() ? std::move(tell->line) : unwritten + tell->line;
+      unwritten += tell->line;
     } else if (const auto* hang_up = std::get_if<Gathering::HangUp>(&action)) {
       if (auto peer = peers_.find(hang_up->who); peer != peers_.end())
         peer->second.hanging_up = true;

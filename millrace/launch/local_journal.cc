@@ -36,7 +36,7 @@ Status LocalJournal::flush() {
     const ssize_t size = write(file_.number(), rest.data(), rest.size());
     if (size >= 0) rest.remove_prefix(static_cast<size_t>(size));
     if (size >= 0 || errno == EINTR) continue;
-    const Status fault = unavailable("can't write '", path_, "': ", strerror(errno));
+    Status fault = unavailable("can't write '", path_, "': ", strerror(errno));
     file_.close();
     pending_.clear();
     return fault;

@@ -25,8 +25,8 @@ Result<YamlValue> YamlValue::parse(std::string_view text, std::string_view file)
     std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1)
       return invalid(file, ": ", documents.size(), " documents (---); one is expected");
-    YAML::Node node = documents.empty() ? YAML::Node() : documents[0];
-    return YamlValue(std::move(node), std::string(file), "");
+    const YAML::Node node = documents.empty() ? YAML::Node() : documents[0];
+    return YamlValue(node, std::string(file), "");
   } catch (const YAML::Exception& fault) {
     return invalid(file, at_line(fault.mark), ": ", fault.msg);
   }

@@ -61,8 +61,8 @@ class YamlValue {
   }
 
  private:
-  YamlValue(YAML::Node node, std::string file, std::string path)
-      : node_(std::move(node)), file_(std::move(file)), path_(std::move(path)) {}
+  YamlValue(const YAML::Node& node, std::string file, std::string path)
+      : node_(node), file_(std::move(file)), path_(std::move(path)) {}
 
   std::string place() const;
   Status expected(std::string_view what) const;

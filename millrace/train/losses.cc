@@ -30,7 +30,7 @@ bool fit(const Scope& scope, const Output& labels, const Output& predictions) {
 // Weights of the shape of the losses, which is seen to when it runs where it isn't known before;
 // scalars stay as they are. No value, after an error, if they don't fit.
 Output fitting_weights(const Scope& scope, const Input& given, const Output& losses) {
-  const Output weights = as_type(
+  Output weights = as_type(
       scope, constant(scope, given, given.literal() != nullptr ? DType::f32 : DType::invalid),
       DType::f32);
   const PartialShape own = shape_of(weights), wanted = shape_of(losses);
@@ -65,9 +65,9 @@ Output number_present(const Scope& scope, const Output& losses, const Input& giv
 Output reduced(const Scope& scope, const Output& losses, const LossOptions& options) {
   const Output weights = fitting_weights(scope, options.weights, losses);
   if (!weights.has_value()) return {};
-  const Output weighted = ops::mul(scope, losses, weights);
+  Output weighted = ops::mul(scope, losses, weights);
   if (options.reduction == Reduction::none) return weighted;
-  const Output total = reduce_sum(scope, weighted);
+  Output total = reduce_sum(scope, weighted);
   Output number;
   switch (options.reduction) {
     case Reduction::none:
@@ -107,7 +107,7 @@ Output weighted_loss(const VariableScope& model, const Scope& scope, const Outpu
                      const LossOptions& options) {
   if (!is_given(scope, losses, "losses")) return {};
   const Output wide = as_type(scope, losses, DType::f32);
-  const Output loss = as_type(scope, reduced(scope, wide, options), losses.dtype());
+  Output loss = as_type(scope, reduced(scope, wide, options), losses.dtype());
   if (loss.has_value()) model.collections().losses.push_back(loss);
   return loss;
 }

@@ -272,7 +272,7 @@ Output report_uninitialized_variables(const Scope& scope, const std::vector<Vari
         ops::is_variable_initialized(inside.colocated_with(variable.op()), variable.reference));
     names.push_back(variable.name);
   }
-  const Output all = constant(inside, Tensor::vector<std::string>(names));
+  Output all = constant(inside, Tensor::vector<std::string>(names));
   if (names.empty()) return all;
   const Output lacks = Output(inside.add("LogicalNot", {ops::pack(inside, flags)}, {}), 0);
   const Output where = ops::squeeze(inside, Output(inside.add("Where", {lacks}, {}), 0),

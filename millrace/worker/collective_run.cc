@@ -164,10 +164,10 @@ Status CollectiveRun::seen(int from, const Status& status) {
                        status.message().find("different device incarnation") != std::string::npos;
   // A code that says that this step was cancelled, or that its input is exhausted, would be wrong.
   const bool misleads = is_behind || is_gone || status.code() == Code::cancelled;
-  const Status why(misleads ? Code::aborted : status.code(),
-                   is_gone ? str_cat("group ", group_->key, " of ", size(), " has lost ",
-                                     member(from), ": ", status.message())
-                           : status.message());
+  Status why(misleads ? Code::aborted : status.code(),
+             is_gone ? str_cat("group ", group_->key, " of ", size(), " has lost ", member(from),
+                               ": ", status.message())
+                     : status.message());
   if (is_gone || is_behind) desk_->lose(*seat_, *group_, why);
   return why;
 }

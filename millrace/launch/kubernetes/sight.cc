@@ -497,7 +497,8 @@ int64_t seconds_of(const std::string& time) {
                                          std::chrono::day(day)};
   if (!date.ok()) return 0;
   const std::chrono::sys_days days(date);
-  return int64_t{days.time_since_epoch().count()} * 86'400 + hour * 3600 + minute * 60 + second;
+  return int64_t{days.time_since_epoch().count()} * 86'400 + int64_t{hour} * 3600 +
+         int64_t{minute} * 60 + second;
 }
 
 }  // namespace millrace

@@ -159,7 +159,7 @@ Status SlurmHost::end(const KeptJob& job) {
     std::vector<std::string> words = {"scancel", number};
     // The launcher knows what else is to be ended, and how.
     if (due == 1) words = {"scancel", "--batch", "--signal=TERM", number};
-    const Status done = ask(words, Tries::several).status();
+    Status done = ask(words, Tries::several).status();
     // It may have ended since.
     if (!done.ok() && done.code() != Code::not_found) return done;
   }

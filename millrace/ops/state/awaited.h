@@ -43,28 +43,22 @@ class Awaited {
       : turns_(turns), state_(std::forward<Args>(args)...) {}
 
   void attempt(Attempt attempt, Cancellation* cancellation, Status if_cancelled, Done<void> done) {
-    Settled settled;
+    if (std::optional<Settled> settled = at_once(attempt, done)) return answer(*std::move(settled));
     uint64_t ticket = 0;
-    bool waits = false;
     {
       MutexLock lock(mutex_);
-      if (std::optional<Status> outcome = try_first(attempt)) {
-        settled.push_back({{}, std::move(done), *std::move(outcome)});
-        serve(settled);
-      } else {
-        waits = true;
-        ticket = next_ticket_++;
-      }
+      ticket = next_ticket_++;
     }
-    if (waits) {
-      // The cancellation hears of it first: once the attempt is in line it may be answered at any
-      // moment, and the cancellation may be gone right after. Not under the lock: what was
-      // cancelled already calls back from inside on_cancel.
-      Cancellation::Registration registration;
-      if (cancellation != nullptr) {
-        registration = cancellation->on_cancel(
-            [this, ticket, if_cancelled](const Status&) { cancel(ticket, if_cancelled); });
-      }
+    // The cancellation hears of it first: once the attempt is in line it may be answered at any
+    // moment, and the cancellation may be gone right after. Not under the lock: what was
+    // cancelled already calls back from inside on_cancel.
+    Cancellation::Registration registration;
+    if (cancellation != nullptr) {
+      registration = cancellation->on_cancel(
+          [this, ticket, if_cancelled](const Status&) { cancel(ticket, if_cancelled); });
+    }
+    Settled settled;
+    {
       MutexLock lock(mutex_);
       waiting_.push_back({ticket, std::move(attempt), std::move(registration), std::move(done)});
       serve(settled);
@@ -124,6 +118,18 @@ class Awaited {
     if (!closed_.ok()) return closed_;
     if (turns_ == Turns::in_order && !waiting_.empty()) return std::nullopt;
     return attempt(state_);
+  }
+
+  // Takes `done` and gives its answer, with those that this one made possible, if the attempt need
+  // not wait.
+  std::optional<Settled> at_once(Attempt& attempt, Done<void>& done) {
+    MutexLock lock(mutex_);
+    std::optional<Status> outcome = try_first(attempt);
+    if (!outcome) return std::nullopt;
+    Settled settled;
+    settled.push_back({{}, std::move(done), *std::move(outcome)});
+    serve(settled);
+    return settled;
   }
 
   // Each one that gets through may be what another waits for: from the start then.

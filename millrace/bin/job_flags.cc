@@ -84,6 +84,10 @@ void add_job_flags(CLI::App& verb, JobFlags& flags) {
       ->allow_extra_args(false);
   verb.add_flag("--once", flags.once,
                 "Each element that a session dequeues counts once, though tasks die or try again");
+  verb.add_option(
+          "--state", flags.state,
+          "Each task keeps its variables and shared queues in this folder, for its next life")
+      ->type_name("DIR");
   verb.add_option("--env", flags.environment, "Set in every task; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -103,6 +107,7 @@ Result<JobSpec> job_of(const JobFlags& flags, const std::vector<std::string>& ex
     job.environment.push_back(std::move(entry));
   }
   job.once |= flags.once;
+  if (!flags.state.empty()) job.state = flags.state;
   for (const std::string& text : flags.restarts) MR_TRY(set_restart(job, text));
   if (!flags.until.empty()) job.until = flags.until;
   if (!command.empty()) job.command = command;

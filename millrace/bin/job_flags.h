@@ -22,6 +22,7 @@ struct JobFlags {
   std::vector<std::string> restarts;
   std::vector<std::string> environment;
   bool once = false;
+  std::string state;
   std::string directory;
   std::string timeout;
   std::string grace;

@@ -34,7 +34,8 @@ It listens on loopback only if its address in the cluster is a loopback address,
 interfaces; --bind chooses one. Port 0 takes a free one.
 
 With --state its variables, and its queues that have a shared_name, outlive it: whoever serves as the
-same task with the same folder goes on with all that was acknowledged, however it ended.
+same task with the same folder goes on with all that was acknowledged, however it ended. MILLRACE_STATE
+says the same, to every server of the process.
 
 SIGUSR1 puts what it waits for into the log; `millrace status` asks the same over its port.
 

@@ -114,6 +114,7 @@ const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& r
 std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec& role) {
   std::vector<EnvironmentEntry> entries;
   if (job.once) entries.emplace_back("MILLRACE_ONCE", "1");
+  if (!job.state.empty()) entries.emplace_back("MILLRACE_STATE", job.state);
   entries.insert(entries.end(), job.environment.begin(), job.environment.end());
   entries.insert(entries.end(), role.environment.begin(), role.environment.end());
   return entries;

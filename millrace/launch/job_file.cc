@@ -248,6 +248,9 @@ constexpr Key<JobSpec> kJobKeys[] = {
     {"once", kYesNo, "no",
      "Each element that a session dequeues counts once, though tasks die, stop or try again.",
      [](const YamlValue& value, JobSpec& job) { return put_yes_no(value, job.once); }},
+    {"state", kText, "nowhere",
+     "The folder where each task keeps its variables and shared queues, for its next life.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.state); }},
     {"directory", kText, "where the job is started", "Where the tasks run.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.directory); }},
     {"image", kText, "", "The container's image, for managers that run containers.",
@@ -359,6 +362,7 @@ std::string to_job_file(const JobSpec& job) {
   if (!job.until.empty()) json["until"] = job.until;
   for (const auto& [name, value] : job.environment) json["env"][name] = value;
   if (job.once) json["once"] = true;
+  put_text("state", job.state);
   put_text("directory", job.directory);
   put_text("image", job.image);
   put_text("queue", job.queue);

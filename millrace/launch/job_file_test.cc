@@ -62,6 +62,20 @@ TEST_CASE("a job that counts once says so to its tasks, and they may say otherwi
             .find("once: neither true nor false") != std::string::npos);
 }
 
+TEST_CASE("a job whose tasks keep their state says where, and a role may say nowhere") {
+  const JobSpec job = parse_job_file(
+                          "{command: x, state: /kept, roles: {a: 1, b: {count: 1, env: "
+                          "{MILLRACE_STATE: ''}}}}",
+                          "job.yaml")
+                          .value();
+  CHECK(job.state == "/kept");
+  CHECK(environment_of(job, job.roles[0]) ==
+        std::vector<EnvironmentEntry>{{"MILLRACE_STATE", "/kept"}});
+  CHECK(environment_of(job, job.roles[1]).back() == EnvironmentEntry{"MILLRACE_STATE", ""});
+  CHECK(parse_job_file(to_job_file(job), "again").value().state == "/kept");
+  CHECK(parse_job_file("{command: x, roles: {a: 1}}", "job.yaml")->state.empty());
+}
+
 TEST_CASE("a role says in a word, a number or in keys how it is restarted, and what it may lose") {
   const JobSpec job = parse_job_file(R"(
 command: x

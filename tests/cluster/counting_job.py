@@ -73,6 +73,13 @@ def total(word, counts):
     return sum(counts)
 
 
+def show(line):
+    """What the owner says, which is also where it may die: in the midst of the job."""
+    print(line, flush=True)
+    if "dies_owning" in WAYS and not line.startswith("0 of") and is_first("owner"):
+        die()
+
+
 def die_before_acknowledging(lease):
     """The report is there, and nobody has heard that the piece is done."""
     if "dies_after_its_report" in WAYS and is_first(f"ack-{ME}"):
@@ -91,6 +98,7 @@ result = mapreduce.run(
     backups=0 if "hangs" in WAYS else None,
     attempts=3 if "always_dies" in WAYS else 20,
     memory=1 << 12,
+    say=show,
     pause=0,
 )
 if result:

@@ -95,6 +95,16 @@ def test_a_mapper_that_sleeps_beyond_its_lease_and_wakes_up_doubles_nothing(coun
     assert sorted(os.listdir(count.folder / "marks")) == ["stopped", "woken"]
 
 
+def test_a_job_whose_owner_is_killed_begins_anew_if_all_are_started_again(count):
+    done = count("dies_owning", flags=[*TASKS, *AGAIN, "--restart", "files=100"])
+    assert done.code == 0, done.output
+    assert counted(count.output) == count.expected
+    assert f"lines 600 words {len(count.expected)}" in done.output, done.output
+    assert re.search(
+        r"counts\.unfinished-\w+ is of a job that was killed or still runs", done.output
+    )
+
+
 @pytest.mark.parametrize("roles", [TASKS, ["--job", "files=1", "--job", "worker=2"]])
 def test_what_a_slow_task_has_is_done_by_another_as_well(count, roles):
     done = count("hangs", flags=[*roles, "--until", "files"])

@@ -1,6 +1,7 @@
 """The parts of millrace.mapreduce that decide: the book of a job, its progress, files of sorted runs."""
 
 import os
+import shutil
 
 import pytest
 
@@ -8,6 +9,7 @@ import millrace as tf
 from millrace._mapreduce import runs
 from millrace._mapreduce.backups import Backups
 from millrace._mapreduce.ledger import Ledger, duration
+from millrace._mapreduce.outputs import Workshop
 
 
 def mapped(split, bad=0, **counters):
@@ -130,6 +132,20 @@ def test_what_fails_after_another_has_done_it_does_not_fail_the_job():
     assert ledger.is_done({"split": 0}) and not ledger.is_done({"partition": 0, "split": 0})
     ledger.add_report({"split": 1, "failed": "its disk is full"})
     assert ledger.failure == "its disk is full"
+
+
+def test_a_straggler_cannot_put_anything_into_a_folder_that_is_being_removed(tmp_path, monkeypatch):
+    workshop = Workshop(str(tmp_path / "out"), "token").make()
+    remove = shutil.rmtree
+
+    def meanwhile(path, **how):
+        with pytest.raises(FileNotFoundError):
+            open(os.path.join(workshop.path, "late"), "xb")
+        remove(path, **how)
+
+    monkeypatch.setattr(shutil, "rmtree", meanwhile)
+    workshop.remove()
+    assert os.listdir(tmp_path) == []
 
 
 def written(path, *entries):

@@ -153,5 +153,8 @@ class Workshop:
         return [os.path.join(self._folder, name) for name in names]
 
     def remove(self):
-        """Removes what is left of the work. A straggler may still write there; it is not waited for."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Removes what is left of the work. A straggler is not waited for: it does not find the folder."""
+        over = f"{self.path}-over"
+        with contextlib.suppress(OSError):
+            os.rename(self.path, over)
+        shutil.rmtree(over, ignore_errors=True)

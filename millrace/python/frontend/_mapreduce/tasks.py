@@ -183,6 +183,7 @@ class Owner:
                 self._follow_until(lambda: self._ledger.is_reduced, "reduce")
                 self._end_phase("reduce")
                 made = alone.ended(self._ledger, self._workshop, self._words, self._rejected)
+                self._workshop.remove()  # before the wait, in which a launcher may end this task
                 self._part()
                 return dict(self._ledger.counters), made
             finally:

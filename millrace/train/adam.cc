@@ -8,6 +8,7 @@
 #include "millrace/train/optimizers.h"
 
 namespace millrace {
+
 AdamOptimizer::AdamOptimizer(Input learning_rate, AdamOptions options)
     : Optimizer(options.name.empty() ? "Adam" : options.name, options.use_locking),
       learning_rate_(std::move(learning_rate)),

@@ -7,7 +7,7 @@ namespace millrace {
 
 VariableScope enter_layer(const VariableScope& scope, std::string_view name,
                           std::string_view kind) {
-  return scope.enter_unused(name.empty() ? kind : name);
+  return name.empty() ? scope.enter_unused(kind) : scope.enter(name);
 }
 
 std::optional<int64_t> size_of_last_axis(const VariableScope& layer, const Output& x,

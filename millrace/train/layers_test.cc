@@ -44,6 +44,23 @@ TEST_CASE("dense is activation(x * kernel + bias), along the last axis whatever 
   CHECK(made.to_string() == "float[1,2,1] 2 -2");
 }
 
+TEST_CASE("a layer of a given name is the earlier one where the scope reuses, else it is refused") {
+  Model model;
+  const Output x = model.placeholder(DType::f32, {-1, 2});
+  const auto head = [&](const VariableScope& scope) {
+    return layers::dense(scope, x, 1, {.use_bias = false, .name = "head"});
+  };
+  const VariableScope shared = model.root.enter("net", Reuse::automatic);
+  CHECK(head(shared).has_value());
+  CHECK(head(shared).has_value());
+  REQUIRE(model.root.collections().global_variables.size() == 1);
+  CHECK(model.root.collections().global_variables[0].name == "net/head/kernel");
+  CHECK(head(model.root.enter("net", Reuse::all)).has_value());
+  CHECK_FALSE(head(model.root.enter("net", Reuse::none)).has_value());
+  CHECK(model.status().find("variable 'net/head/kernel': it is there already") !=
+        std::string::npos);
+}
+
 TEST_CASE("a dense layer of what has no known size names itself") {
   Model model;
   CHECK_FALSE(layers::dense(model.root.enter("net"), model.placeholder(DType::f32, {4, -1}), 2)

@@ -16,8 +16,7 @@ std::string named_or(std::string name, std::string_view usual) {
 
 }  // namespace
 
-// ---- Gradient descent
-// ----------------------------------------------------------------------------
+// ---- Gradient descent ----
 
 GradientDescentOptimizer::GradientDescentOptimizer(Input learning_rate, OptimizerOptions options)
     : Optimizer(named_or(std::move(options.name), "GradientDescent"), options.use_locking),
@@ -37,8 +36,7 @@ Operation GradientDescentOptimizer::apply(const Scope& scope, const ScopeGradien
       .op();
 }
 
-// ---- Momentum
-// ------------------------------------------------------------------------------------
+// ---- Momentum ----
 
 MomentumOptimizer::MomentumOptimizer(Input learning_rate, Input momentum, Kind kind,
                                      OptimizerOptions options)
@@ -64,8 +62,7 @@ Operation MomentumOptimizer::apply(const Scope& scope, const ScopeGradient& grad
                     {{"use_nesterov", kind_ == Kind::nesterov}});
 }
 
-// ---- Adagrad
-// -------------------------------------------------------------------------------------
+// ---- Adagrad ----
 
 AdagradOptimizer::AdagradOptimizer(Input learning_rate, double initial_accumulator_value,
                                    OptimizerOptions options)
@@ -92,8 +89,7 @@ Operation AdagradOptimizer::apply(const Scope& scope, const ScopeGradient& gradi
                     {typed(scope, rate_, variable)});
 }
 
-// ---- RMSProp
-// -------------------------------------------------------------------------------------
+// ---- RMSProp ----
 
 RMSPropOptimizer::RMSPropOptimizer(Input learning_rate, RMSPropOptions options)
     : Optimizer(named_or(options.name, "RMSProp"), options.use_locking),

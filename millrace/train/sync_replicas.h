@@ -3,8 +3,8 @@
 //   AdamOptimizer adam(0.005);
 //   SyncReplicasOptimizer optimizer(adam, {.num_replicas = 2, .replica = task});
 //   const Operation train = optimizer.minimize(model, loss, {.global_step = step});
-//   … session->run({}, {}, {.targets = {optimizer.begin().name()}});   // once variables have
-//   values
+//   … session->run({}, {}, {.targets = {optimizer.begin().name()}});
+//   … once variables have values
 //
 // Each worker adds its gradients to accumulators beside the variables. Once enough have come the
 // chief, replica 0, takes their mean, changes the variables and counts the step, and puts a token

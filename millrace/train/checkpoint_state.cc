@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+
 #include "millrace/base/str_cat.h"
 #include "millrace/train/saver.h"
 
@@ -18,44 +20,19 @@ std::pair<std::string, std::string> parted(const std::string& path) {
   return {path.substr(0, slash + 1), path.substr(slash + 1)};
 }
 
-std::string quoted(std::string_view text) {
-  std::string made = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') made += '\\';
-    if (c == '\n') {
-      made += "\\n";
-    } else {
-      made += c;
-    }
-  }
-  return made + "\"";
+std::string quoted(const std::string& text) {
+  return str_cat("\"", absl::Utf8SafeCEscape(text), "\"");
 }
 
 // What stands in quotes at the begin of `text`; none if that is something else.
 std::optional<std::string> unquoted(std::string_view text) {
   if (text.empty() || (text.front() != '"' && text.front() != '\'')) return std::nullopt;
-  const char quote = text.front();
+  size_t end = 1;
+  while (end < text.size() && text[end] != text.front()) end += text[end] == '\\' ? 2 : 1;
   std::string made;
-  for (size_t at = 1; at < text.size(); ++at) {
-    if (text[at] == quote) return made;
-    if (text[at] != '\\') {
-      made += text[at];
-      continue;
-    }
-    if (++at == text.size()) return std::nullopt;
-    int code = 0, digits = 0;
-    while (digits < 3 && at < text.size() && text[at] >= '0' && text[at] <= '7') {
-      code = code * 8 + (text[at++] - '0');
-      ++digits;
-    }
-    if (digits > 0) {
-      made += static_cast<char>(code);
-      --at;
-    } else {
-      made += text[at] == 'n' ? '\n' : text[at];
-    }
-  }
-  return std::nullopt;
+  if (end >= text.size() || !absl::CUnescape(to_absl(text.substr(1, end - 1)), &made))
+    return std::nullopt;
+  return made;
 }
 
 Result<std::string> whole_text(Files& files, const std::string& path) {

@@ -2,8 +2,8 @@
 // and which update; and the nodes that the session needs for itself, next to the client's:
 //
 //   _once/lease       a placeholder: the lease that a step is made under
-//   _once/after       StepLease: has the step made under it; its result is the lease that then
-//   holds _once/extend/D    QueueExtendLease, for the queue of the dequeue D: what heartbeats run
+//   _once/after       StepLease: has the step made under it; gives the lease that holds then
+//   _once/extend/D    QueueExtendLease, for the queue of the dequeue D: what heartbeats run
 //   _once/end/D       QueueEndLease, likewise
 //
 // Knows nodes by their names, as they come in GraphDefs. Not thread-safe.

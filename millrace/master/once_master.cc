@@ -13,17 +13,29 @@ OnceMaster::OnceMaster(MasterService& master, const OpRegistry& ops, const Host&
 OnceMaster::~OnceMaster() { stop(); }
 
 void OnceMaster::stop() {
-  end_all();
+  end(handles());
   heartbeats_.wait();
 }
 
-void OnceMaster::end_all() {
-  Sessions ended;
-  {
-    MutexLock lock(mutex_);
-    ended.swap(sessions_);
+std::vector<std::string> OnceMaster::handles() {
+  MutexLock lock(mutex_);
+  std::vector<std::string> all;
+  for (const auto& [handle, session] : sessions_) all.push_back(handle);
+  return all;
+}
+
+void OnceMaster::end(const std::vector<std::string>& handles) {
+  for (const std::string& handle : handles) {
+    SessionPtr ended;
+    {
+      MutexLock lock(mutex_);
+      const auto found = sessions_.find(handle);
+      if (found == sessions_.end()) continue;
+      ended = std::move(found->second);
+      sessions_.erase(found);
+    }
+    ended->end();
   }
-  for (const auto& [handle, session] : ended) session->end();
 }
 
 OnceMaster::SessionPtr OnceMaster::find(const std::string& handle) {
@@ -71,28 +83,30 @@ void OnceMaster::partial_run_setup(PartialRunSetupRequest request, Call call,
   master_.partial_run_setup(std::move(request), call, std::move(done));
 }
 
+// Known here until the master has closed it: what comes meanwhile must not be passed on without its
+// lease.
 void OnceMaster::close_session(CloseSessionRequest request, Call call, Done<void> done) {
-  SessionPtr session;
-  {
-    MutexLock lock(mutex_);
-    const auto found = sessions_.find(request.session_handle);
-    if (found != sessions_.end()) {
-      session = std::move(found->second);
-      sessions_.erase(found);
-    }
-  }
-  if (session != nullptr) session->end();
-  master_.close_session(std::move(request), call, std::move(done));
+  std::string handle = request.session_handle;
+  master_.close_session(
+      std::move(request), call,
+      Done<void>([this, handle = std::move(handle), done = std::move(done)](Status status) mutable {
+        end({std::move(handle)});
+        done(std::move(status));
+      }));
 }
 
 void OnceMaster::list_devices(ListDevicesRequest request, Call call, Done<ListDevicesReply> done) {
   master_.list_devices(std::move(request), call, std::move(done));
 }
 
-// It ends every session of the master.
+// It ends every session of the master, unless it was refused.
 void OnceMaster::reset(ResetRequest request, Call call, Done<void> done) {
-  end_all();
-  master_.reset(std::move(request), call, std::move(done));
+  master_.reset(
+      std::move(request), call,
+      Done<void>([this, ended = handles(), done = std::move(done)](Status status) mutable {
+        if (status.ok()) end(ended);
+        done(std::move(status));
+      }));
 }
 
 void OnceMaster::make_callable(MakeCallableRequest request, Call call,

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -62,7 +63,9 @@ class OnceMaster final : public MasterService {
 
   // Null for one that is not known; the master says so.
   SessionPtr find(const std::string& handle);
-  void end_all();
+  std::vector<std::string> handles();
+  // Of those that are known, and forgets them.
+  void end(const std::vector<std::string>& handles);
 
   MasterService& master_;
   const OpRegistry& ops_;

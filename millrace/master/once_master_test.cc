@@ -278,6 +278,30 @@ TEST_CASE("a session that is closed has no heartbeats") {
   CHECK_FALSE(stage.timers.is_set());
 }
 
+TEST_CASE("a step that comes while its session is being closed is made under its lease") {
+  Stage stage;
+  (void)stage.take(5);
+  stage.behind.on_close_session = [&](CloseSessionRequest, Call, Done<void> done) {
+    CHECK(stage.take(6) == "take:0 _once/after:0 under #5 step 1;");
+    done(Status());
+  };
+  stage.once.close_session({"s"}, {}, Done<void>([](auto) {}));
+  CHECK_FALSE(stage.timers.is_set());
+}
+
+TEST_CASE("sessions end with a reset, and go on counting once if it was refused") {
+  Stage stage;
+  (void)stage.take(5);
+  Status outcome = unavailable("no way to reach a task");
+  stage.behind.on_reset = [&](ResetRequest, Call, Done<void> done) { done(outcome); };
+  stage.once.reset({}, {}, Done<void>([&](Status status) { CHECK(status == outcome); }));
+  CHECK(stage.run({"add:0"}) == "add:0 _once/after under #5 step 1;");
+  CHECK(stage.beat() == "_once/extend/take:0 under #5 step 1;");
+  outcome = {};
+  stage.once.reset({}, {}, Done<void>([](auto) {}));
+  CHECK_FALSE(stage.timers.is_set());
+}
+
 TEST_CASE("partial runs that take, or update while something is held, are refused") {
   Stage stage;
   const auto set_up = [&](const char* fetch) {

@@ -96,6 +96,18 @@ def test_a_submission_that_was_not_answered_is_taken_back(ask, tmp_path):
     assert kept(tmp_path) == []
 
 
+def test_a_submission_that_can_not_be_noted_is_taken_back(ask, tmp_path):
+    folder = tmp_path / "kept" / "slurm" / "words"
+    code, output = ask(
+        {"sbatch": f"mkdir {folder}/submission.new; echo 7", "scancel": "exit 0"},
+        "submit",
+        "words.yaml",
+    )
+    assert code == 1 and "can't write" in output, output
+    assert asked(tmp_path, "scancel") == ["scancel 7"]
+    assert kept(tmp_path) == []
+
+
 def test_what_could_not_be_taken_back_is_said(ask, tmp_path):
     code, output = ask(
         {"sbatch": complains(FAILED + "Socket timed out"), "squeue": complains(SILENT)},

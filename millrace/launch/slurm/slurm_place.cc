@@ -99,7 +99,13 @@ Status SlurmHost::start(KeptJob& job) {
   }
   // "12" or "12;cluster"
   job.submission.number = answer->substr(0, answer->find_first_of(";\n"));
-  return write_submission(job);
+  const Status written = write_submission(job);
+  if (written.ok()) return {};
+  const Status undone = ask({"scancel", job.submission.number}, Tries::several).status();
+  if (undone.ok()) return written;
+  return written.then(str_cat("; it runs as job ", job.submission.number,
+                              " and could not be ended (", undone.message(), "): scancel ",
+                              job.submission.number, " ends it"));
 }
 
 Status SlurmHost::undo(const KeptJob& job) {

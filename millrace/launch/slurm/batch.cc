@@ -4,6 +4,7 @@
 
 #include "millrace/launch/job_file.h"
 #include "millrace/launch/job_folder.h"
+#include "millrace/launch/plan.h"
 #include "millrace/launch/slurm/srun.h"
 
 namespace millrace {
@@ -109,7 +110,7 @@ Result<std::string> slurm_batch_script(const JobSpec& job, const std::string& fo
       append_component(text, job, job.roles[i], job.roles[i].count);
     }
   }
-  const std::string kept = folder.empty() ? "" : str_cat("--folder ", folder, " ");
+  const std::string kept = folder.empty() ? "" : str_cat("--folder ", shell_quoted(folder), " ");
   str_append(&text, "\nexec millrace run --on srun ", kept, "/dev/stdin <<'", kEnd, "'\n",
              to_job_file(job), kEnd, "\n");
   return text;

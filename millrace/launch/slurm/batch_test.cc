@@ -84,6 +84,8 @@ TEST_CASE("a job that is kept names its folder, in which its launcher works") {
         "\n#SBATCH --comment=/home/a/jobs/words\n",
         "\nexec millrace run --on srun --folder /home/a/jobs/words /dev/stdin <<"})
     CHECK(script.find(line) != std::string::npos);
+  CHECK(slurm_batch_script(counting_words(), "/R&D/$a").value().find(" --folder '/R&D/$a' ") !=
+        std::string::npos);
   for (const char* folder : {"/home/a b", "/home/%j", "/home/a\n#SBATCH --uid=0", "/home/'a"})
     CHECK(slurm_batch_script(counting_words(), folder).status().code() == Code::invalid_argument);
 }

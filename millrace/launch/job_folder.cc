@@ -77,8 +77,9 @@ Result<KeptJob> JobFolders::make(const JobSpec& job, int64_t now_micros) const {
                    " (its folder is ", kept.folder, ")");
     return unavailable("can't make the folder '", kept.folder, "': ", strerror(errno));
   }
-  Status written = write_text(job_file_in(kept.folder), to_job_file(job));
-  if (written.ok()) written = write_submission(kept);
+  // Others find the job by its file, and then tell its age.
+  Status written = write_submission(kept);
+  if (written.ok()) written = write_text(job_file_in(kept.folder), to_job_file(job));
   if (written.ok()) return kept;
   (void)remove_folder(kept.folder);
   return written;

@@ -28,7 +28,7 @@ std::string launcher_log_in(const std::string& folder);
 
 // What is known of a job since it was submitted.
 struct Submission {
-  int64_t micros = 0;       // of the wall's clock
+  int64_t micros = 0;       // of the wall's clock; 0: not known
   std::string number = {};  // what the manager calls it; empty: not known
 };
 

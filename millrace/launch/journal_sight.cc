@@ -211,7 +211,10 @@ JobSight sight_of(const JobSpec& job, const KeptSight& seen) {
 std::optional<int64_t> ended_at_micros(const KeptSight& seen) {
   const Journal& journal = seen.journal;
   if (!journal.is_over() && seen.launcher.stage != Stage::gone) return {};
-  if (!journal.start) return seen.submitted_micros;
+  if (!journal.start) {
+    if (seen.submitted_micros == 0) return {};  // not known
+    return seen.submitted_micros;
+  }
   return wall_at(*journal.start,
                  journal.entries.empty() ? journal.start->at : journal.entries.back().at);
 }

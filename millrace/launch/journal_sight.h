@@ -30,13 +30,13 @@ struct KeptSight {
   LauncherSight launcher = {};
   std::string log_directory = {};   // handles of attempts are files in it
   std::string launcher_words = {};  // the last line that the launcher wrote
-  int64_t submitted_micros = 0;
+  int64_t submitted_micros = 0;     // 0: not known
   int64_t now_micros = 0;
 };
 
 JobSight sight_of(const JobSpec& job, const KeptSight& seen);
 
-// When the job ended, by the wall's clock; nothing while it has not.
+// When the job ended, by the wall's clock; nothing while it has not, or where nothing tells.
 std::optional<int64_t> ended_at_micros(const KeptSight& seen);
 
 }  // namespace millrace

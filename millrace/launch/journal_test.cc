@@ -186,6 +186,14 @@ TEST_CASE("a launcher that could not begin is told with its last words") {
   CHECK(exit_code(sight) == 1);
 }
 
+TEST_CASE("a job that has not begun ended when it was submitted, if that is known") {
+  KeptSight seen = kept("", {.stage = Stage::gone});
+  CHECK(ended_at_micros(seen) == 90'000'000);
+  // Its time can't be over.
+  seen.submitted_micros = 0;
+  CHECK(!ended_at_micros(seen).has_value());
+}
+
 TEST_CASE("a task that comes again is pending in between, and its attempts are kept") {
   const JobSpec job =
       words({{"files", 1},

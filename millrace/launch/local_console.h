@@ -46,8 +46,8 @@ class Console {
   void flush();
   // From now on a reader that does not read is given a moment only.
   void hurry() { patience_milliseconds_ = 200; }
-  // Nobody reads standard output any more.
-  bool is_deserted() const { return out_.deserted; }
+  // Nobody reads the tasks' lines any more, which are to be shown on standard output.
+  bool is_deserted() const { return lines_ == Options::Lines::shown && out_.deserted; }
 
  private:
   struct Output {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include "millrace/launch/local_journal.h"
 #include "millrace/launch/supervision.h"
@@ -23,6 +24,13 @@ constexpr Clock::Duration kToBegin = seconds(30);
 constexpr int64_t kToBeginMicros = 30'000'000;
 constexpr Clock::Duration kAfterKill = seconds(10);
 constexpr int kCanNotRun = 126;
+
+// Its launcher may not have a journal yet, or not the lock on it.
+bool is_beginning(const KeptJob& job, const Clock& clock) {
+  std::error_code ignored;
+  return std::filesystem::exists(job.folder, ignored) && !read_journal(job).start &&
+         clock.wall_micros() < job.submission.micros + kToBeginMicros;
+}
 
 void rest() { poll(nullptr, 0, kLookMilliseconds); }
 
@@ -88,15 +96,14 @@ Status DetachedHost::start(KeptJob& job) {
 Result<std::vector<LauncherSight>> DetachedHost::see(const std::vector<KeptJob>& jobs) {
   std::vector<LauncherSight> sights;
   for (const KeptJob& job : jobs) {
+    const bool begins = is_beginning(job, clock_);
     const Result<pid_t> holder = journal_holder(journal_in(job.folder));
-    if (holder.ok() && *holder != 0) {
+    if (!holder.ok() && holder.status().code() != Code::not_found) return holder.status();
+    const bool is_held = holder.ok() && *holder != 0;
+    if (is_held || begins) {
       sights.push_back({.stage = LauncherSight::Stage::running});
     } else if (holder.ok()) {
       sights.push_back({.stage = LauncherSight::Stage::gone, .why = "its launcher was killed"});
-    } else if (holder.status().code() != Code::not_found) {
-      return holder.status();
-    } else if (clock_.wall_micros() < job.submission.micros + kToBeginMicros) {
-      sights.push_back({.stage = LauncherSight::Stage::running});
     } else {
       sights.push_back({.stage = LauncherSight::Stage::gone});
     }
@@ -111,6 +118,8 @@ Status DetachedHost::end(const KeptJob& job) {
   const Clock::Time at_last = again + kPatience;
   int sent = 0;
   for (;; rest()) {
+    // Without its folder it would make one anew, and nobody would know of it.
+    if (clock_.now() < start + kToBegin && is_beginning(job, clock_)) continue;
     const Result<pid_t> holder = journal_holder(path);
     if (!holder.ok() && holder.status().code() != Code::not_found) return holder.status();
     if (!holder.ok() || *holder == 0) return {};

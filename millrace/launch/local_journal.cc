@@ -32,16 +32,17 @@ Result<LocalJournal> LocalJournal::create(const std::string& path, Readers reade
 
 Status LocalJournal::flush() {
   std::string_view rest = pending_;
-  while (file_.is_open() && !rest.empty()) {
+  while (!is_cut_off_ && !rest.empty()) {
     const ssize_t size = write(file_.number(), rest.data(), rest.size());
     if (size >= 0) rest.remove_prefix(static_cast<size_t>(size));
     if (size >= 0 || errno == EINTR) continue;
     Status fault = unavailable("can't write '", path_, "': ", strerror(errno));
-    file_.close();
+    // The file stays open: its lock says that the launcher lives.
+    is_cut_off_ = true;
     pending_.clear();
     return fault;
   }
-  if (!pending_.empty() && file_.is_open() && readers_ == Readers::elsewhere)
+  if (!pending_.empty() && !is_cut_off_ && readers_ == Readers::elsewhere)
     fdatasync(file_.number());
   pending_.clear();
   return {};
@@ -54,7 +55,9 @@ Result<pid_t> journal_holder(const std::string& path) {
   struct flock lock = whole_file();
   if (fcntl(file.number(), F_GETLK, &lock) != 0)
     return unavailable("can't ask who holds '", path, "': ", strerror(errno));
-  return lock.l_type == F_UNLCK ? pid_t{0} : lock.l_pid;
+  if (lock.l_type == F_UNLCK) return pid_t{0};
+  // Nought or less: a process of another machine, or of another container.
+  return lock.l_pid > 0 ? lock.l_pid : pid_t{-1};
 }
 
 }  // namespace millrace

@@ -24,7 +24,8 @@ class LocalJournal {
 
   void add(const JournalStart& start) { pending_ += to_line(start); }
   void add(const JournalEntry& entry) { pending_ += to_line(entry); }
-  // Errors: UNAVAILABLE with what the system says, once; from then on nothing is written.
+  // Errors: UNAVAILABLE with what the system says, once; from then on nothing is written, and
+  // the lock stays.
   Status flush();
 
  private:
@@ -35,9 +36,11 @@ class LocalJournal {
   Descriptor file_;
   Readers readers_;
   std::string pending_;
+  bool is_cut_off_ = false;  // a line could not be written
 };
 
-// The process that holds the lock of this file; 0 if none does. Errors: UNAVAILABLE with what the
+// The process that holds the lock of this file; -1 if it has no number here, as one of another
+// container; 0 if none does. Errors: UNAVAILABLE with what the
 // system says; NOT_FOUND if there is no such file.
 Result<pid_t> journal_holder(const std::string& path);
 

@@ -111,6 +111,18 @@ JournalStart journal_start(const JobSpec& job, const LocalRunOptions& options) {
           .time_limit = job.time_limit};
 }
 
+std::string log_directory_of(const LocalRunOptions& options) {
+  if (!options.log_directory.empty() || options.folder.empty()) return options.log_directory;
+  return logs_in(options.folder);
+}
+
+Status make_directories(std::string_view what, const std::string& path) {
+  std::error_code fault;
+  std::filesystem::create_directories(path, fault);
+  if (!fault) return {};
+  return unavailable("can't make the ", what, " '", path, "': ", fault.message());
+}
+
 class LocalRun {
  public:
   // Either with a port for each task, or with the gathering of tasks that choose their own.
@@ -141,24 +153,12 @@ class LocalRun {
     }
   }
 
-  Status open_logs(const std::string& directory) {
-    if (directory.empty()) return {};
-    std::error_code fault;
-    std::filesystem::create_directories(directory, fault);
-    if (fault)
-      return unavailable("can't make the log directory '", directory, "': ", fault.message());
-    for (TaskAttempts& task : tasks_) MR_TRY(task.keep_logs(directory));
-    return {};
-  }
-
-  Status open_journal(const std::string& folder) {
-    if (folder.empty()) return {};
-    const auto readers =
-        began_.late ? LocalJournal::Readers::elsewhere : LocalJournal::Readers::here;
-    MR_ASSIGN(LocalJournal journal, LocalJournal::create(journal_in(folder), readers));
-    journal.add(began_);
-    journal_.emplace(std::move(journal));
-    return journal_->flush();
+  // The journal first, which a job has once: a second launcher must not touch its logs.
+  Status open(const LocalRunOptions& options) {
+    MR_TRY(make_journal(options.folder));
+    MR_TRY(open_logs(log_directory_of(options)));
+    // With this it has begun.
+    return journal_ ? journal_->flush() : Status();
   }
 
   JobReport run() {
@@ -176,6 +176,24 @@ class LocalRun {
   }
 
  private:
+  Status make_journal(const std::string& folder) {
+    if (folder.empty()) return {};
+    MR_TRY(make_directories("folder", folder));
+    const auto readers =
+        began_.late ? LocalJournal::Readers::elsewhere : LocalJournal::Readers::here;
+    MR_ASSIGN(LocalJournal journal, LocalJournal::create(journal_in(folder), readers));
+    journal.add(began_);
+    journal_.emplace(std::move(journal));
+    return {};
+  }
+
+  Status open_logs(const std::string& directory) {
+    if (directory.empty()) return {};
+    MR_TRY(make_directories("log directory", directory));
+    for (TaskAttempts& task : tasks_) MR_TRY(task.keep_logs(directory));
+    return {};
+  }
+
   void start_tasks() {
     files_ = raise_descriptor_limit();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
@@ -409,11 +427,6 @@ class LocalRun {
   bool interrupted_ = false;
 };
 
-std::string log_directory_of(const LocalRunOptions& options) {
-  if (!options.log_directory.empty() || options.folder.empty()) return options.log_directory;
-  return logs_in(options.folder);
-}
-
 struct Prepared {
   LaunchPlan plan;
   std::vector<HeldPort> ports;
@@ -446,8 +459,7 @@ Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options
             options.reach == nullptr ? prepare_here(job) : prepare_elsewhere(job, options));
   LocalRun run(job, options, std::move(prepared.plan), std::move(prepared.ports),
                std::move(prepared.gathering));
-  MR_TRY(run.open_logs(log_directory_of(options)));
-  MR_TRY(run.open_journal(options.folder));
+  MR_TRY(run.open(options));
   return run.run();
 }
 

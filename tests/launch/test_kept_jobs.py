@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -260,3 +261,66 @@ def test_its_journal_is_a_record_that_others_can_read(here):
 def test_a_job_that_is_not_there_is_told(here, verb):
     code, output = here.millrace(verb, "nobody")
     assert code == 1 and "there is no job 'nobody'" in output, output
+
+
+def test_a_second_launcher_leaves_the_first_ones_folder_as_it_is(here):
+    run = [here.command, "run", "--folder", "kept/local/words", here.job("echo up", "{map: 1}")]
+    assert subprocess.run(run, cwd=here.folder, timeout=PATIENCE).returncode == 0
+    second = subprocess.run(run, cwd=here.folder, capture_output=True, text=True, timeout=PATIENCE)
+    assert second.returncode == 1 and "has been started before" in second.stderr, second.stderr
+    assert (here.folder / "kept" / "local" / "words" / "logs" / "map_0.log").read_text() == "up\n"
+
+
+def test_a_launcher_that_can_not_write_any_more_goes_on_and_can_be_stopped(here):
+    script = "[ -e go ] && { " + WRITES_PID + "exec sleep 600; }; "
+    script += "until [ -e go ]; do sleep 0.05; done; exit 3"
+    job = here.job(script, "{map: {count: 1, restart: {on: [3], pause: 100ms}}}")
+    # As on a full disk; without the signal that a limit comes with.
+    ignore = lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # noqa: E731
+    submit = here.start("submit", job, preexec_fn=ignore)
+    assert submit.communicate(timeout=PATIENCE)[0] == "words\n"
+    resource.prlimit(here.launcher(), resource.RLIMIT_FSIZE, (20, 20))
+    (here.folder / "go").touch()
+    here.wait_until(here.pids, "the task comes again")
+    assert "its launcher was killed" not in here.millrace("status", "words")[1]
+    assert here.millrace("stop", "words")[0] == 0
+    assert here.pids() == []
+
+
+def test_a_job_is_not_taken_for_gone_where_its_launcher_has_no_number(here):
+    apart = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*apart, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this machine lets nobody have process numbers of their own")
+    here.millrace("submit", here.job(WRITES_PID + "exec sleep 600"))
+    here.wait_until(lambda: len(here.pids()) == 3, "all tasks run")
+    for verb, code, told in [("status", 0, "3 of 3 tasks run"), ("stop", 1, "does not see it")]:
+        done = subprocess.run(
+            [*apart, here.command, verb, "--on", "local", "words"],
+            env=here.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert done.returncode == code and told in done.stdout + done.stderr, done
+    assert len(here.pids()) == 3 and here.kept() == ["words"]
+
+
+def test_stop_waits_for_a_launcher_that_is_just_beginning(here):
+    """It would make its folder anew, and go on where nobody knows of it."""
+    folder = here.folder / "kept" / "local" / "words"
+    folder.mkdir(parents=True)
+    (folder / "submission").write_text(json.dumps({"submitted": int(time.time() * 1e6)}))
+    Path(here.job(WRITES_PID + "exec sleep 600")).rename(folder / "job.yaml")
+    stop = here.start("stop", "words")
+    with pytest.raises(subprocess.TimeoutExpired):
+        stop.communicate(timeout=0.5)
+    launcher = subprocess.Popen(
+        [here.command, "run", "--folder", folder, folder / "job.yaml"],
+        cwd=here.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=default_signals,
+    )
+    assert stop.communicate(timeout=PATIENCE)[0] == "words is gone\n"
+    assert launcher.wait(PATIENCE) == 130
+    assert here.kept() == [] and here.pids() == []

@@ -1,12 +1,15 @@
 """When calls of millrace.tasks are run: priorities, etas, periods, rates, limits; and calls that belong together."""
 
+import contextlib
 import queue
 import threading
+import time
 
 import pytest
 
 from millrace import tasks
 from millrace._tasks import verdicts
+from millrace._tasks.running import TimeLimits
 from task_bench import WAIT, Bench, ended
 
 
@@ -139,6 +142,23 @@ def test_what_runs_for_too_long_is_ended_and_may_clean_up(bench, add):
     assert "TimeLimitExceeded: it ran for more than 0.05 s" in ended(forever.delay()).message
     assert seen == ["cleaned up"]
     assert add.delay(1).get(WAIT) == 1
+
+
+def test_calls_that_end_just_at_their_limit_hold_nobody_up():
+    limits, seconds = TimeLimits(), 0.001
+
+    def work():
+        for _ in range(200):
+            end = time.monotonic() + seconds
+            with contextlib.suppress(tasks.TimeLimitExceeded):
+                limits.run(seconds, lambda: all(iter(lambda: time.monotonic() < end, False)))
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT)
+        assert not thread.is_alive()
 
 
 # ---- Together ------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class TimeLimits:
 
     def __init__(self):
         self._changed = threading.Condition()
-        self._ends = {}  # thread's number -> when
+        self._ends = {}  # thread's number -> (when, a lock that is let go of once it was raised)
         self._thread = None
 
     def run(self, seconds, function, *args, **kwargs):
@@ -65,40 +65,47 @@ class TimeLimits:
         if not seconds:
             return function(*args, **kwargs)
         try:
-            self._enter(time.monotonic() + seconds)
+            raised = self._enter(time.monotonic() + seconds)
             try:
                 return function(*args, **kwargs)
             finally:
-                self._leave()
-                # One that was raised before _leave() had the lock arrives when a function begins.
+                self._leave(raised)
+                # One that was raised and has not arrived does so when a function begins.
                 _nothing()
         except errors.TimeLimitExceeded as error:
             raise errors.TimeLimitExceeded(f"it ran for more than {seconds:g} s") from error
 
     def _enter(self, end):
+        raised = threading.Lock()
+        raised.acquire()
         with self._changed:
-            self._ends[threading.get_ident()] = end
+            self._ends[threading.get_ident()] = end, raised
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="limits", daemon=True)
                 self._thread.start()
             self._changed.notify()
+        return raised
 
-    def _leave(self):
+    def _leave(self, raised):
+        # Who takes the entry out decides. Not under the lock that all share: the error may arrive just
+        # when this thread has it, which would then keep it.
+        if self._ends.pop(threading.get_ident(), None) is None:
+            raised.acquire()
+            return
         with self._changed:
-            self._ends.pop(threading.get_ident(), None)
             self._changed.notify()
 
     def _watch(self):
         with self._changed:
-            while self._ends:
-                number, end = min(self._ends.items(), key=lambda entry: entry[1])
+            while ends := list(self._ends.items()):
+                number, (end, raised) = min(ends, key=lambda entry: entry[1][0])
                 pause = end - time.monotonic()
                 if pause > 0:
                     self._changed.wait(pause)
-                    continue
-                del self._ends[number]
-                kind = ctypes.py_object(errors.TimeLimitExceeded)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), kind)
+                elif self._ends.pop(number, None) is not None:
+                    kind = ctypes.py_object(errors.TimeLimitExceeded)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), kind)
+                    raised.release()
             self._thread = None
 
 

@@ -134,6 +134,26 @@ def test_options_that_make_no_sense_are_refused(bench, add):
         tasks.Worker(bench.app, threads=0)
 
 
+def test_times_and_priorities_beyond_all_bounds_are_refused_where_they_are_said(bench, add):
+    for options in ({"priority": 1 << 63}, {"eta": float("inf")}, {"countdown": float("nan")}):
+        with pytest.raises(ValueError, match="of 'add' is"):
+            add.send([1], **options)
+        with pytest.raises(ValueError, match="of 'add' is"):
+            tasks.Chain(add.s(1), add.s(2).set(**options)).send()
+    with pytest.raises(ValueError, match="every inf s"):
+        add.every(float("inf"))
+    assert bench.app.broker.sizes() == (0, 0, 0)
+    for told in (
+        '"eta":NaN',
+        '"priority":9223372036854775808',
+        '"priority":0.5',
+        '"period":["p",1,0.0]',
+        '"period":["p",1,Infinity]',
+    ):
+        with pytest.raises(ValueError):
+            calls.read_call('{"id":1,"name":"add",%s}' % told)
+
+
 def test_a_broker_that_is_not_there_is_told_in_time():
     app = tasks.App("grpc://127.0.0.1:1", patience=0.2)
     with pytest.raises(tasks.BrokerLost, match="127.0.0.1:1"):
@@ -174,6 +194,18 @@ def test_a_retry_waits_for_its_time(bench, add):
         assert add.delay(1, 1).get(WAIT) == 2  # one after the other, by one worker
     bench.clock.now += 100.0
     assert result.get(WAIT) == 1
+
+
+def test_a_retry_after_a_time_that_never_comes_ends_no_worker(bench, add):
+    @bench.app.task(name="again", retries=1, retry_on=())
+    def again(after):
+        raise tasks.Retry("busy", after=after)
+
+    bench.start()
+    result, wrong = again.delay(float("inf")), again.delay(float("nan"))
+    assert ended(wrong).message.startswith("ValueError: after is nan")
+    assert add.delay(1, 1).get(WAIT) == 2
+    assert result.state == "RETRY"
 
 
 def test_errors_that_are_not_named_are_not_tried_again(bench):

@@ -202,6 +202,15 @@ def test_a_chord_gives_all_values_to_its_last_call(bench, add):
     assert "whose value it needs: TypeError" in ended(failing).message
 
 
+def test_a_chord_with_a_value_that_is_gone_ends_and_says_so(bench, add):
+    def gone(number):
+        raise tasks.NoResult
+
+    last = add.s().call().but(gathers=[7])
+    settled = verdicts.gathered(last, [{"state": "SUCCESS"}], gone, now=1.0)
+    assert "0000000000000007, whose value it needs: it was forgotten" in settled.waiting[0].cause
+
+
 def test_nothing_together_is_refused():
     for kind in (tasks.Chain, tasks.Group):
         with pytest.raises(ValueError, match="no calls"):

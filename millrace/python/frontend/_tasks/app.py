@@ -198,6 +198,7 @@ class App:
 
         Raises:
           TypeError: for what does not travel.
+          ValueError: for a priority beyond 63 bits, and an eta that never comes.
           tasks.BrokerLost: a ConnectionError: it may have been sent or not.
         """
         return Signature(self, name, tuple(args), dict(kwargs or {})).send(**options)
@@ -225,7 +226,7 @@ class App:
         if options.get("countdown"):
             eta = now + options["countdown"]
         expires = options.get("expires", known.expires if known else 0.0)
-        return calls.Call(
+        call = calls.Call(
             id=self.fresh_id(),
             name=signature.name,
             args=values.packed(list(signature.args), self.pickles, f"args of '{signature.name}'"),
@@ -236,6 +237,8 @@ class App:
             expires=now + expires if expires else 0.0,
             takes_value=signature.takes_value,
         )
+        calls.check_order(call)
+        return call
 
     def fresh_id(self):
         """An id that no call has."""
@@ -267,10 +270,12 @@ class App:
         worker are left out.
 
         Raises:
-          ValueError: for 0 seconds or less.
+          ValueError: for 0 seconds or less, and for times that never come.
         """
-        if not seconds > 0:
-            raise ValueError(f"every {seconds!r} s makes no sense: give more than 0")
+        if not 0 < seconds <= calls.LATEST / 2:
+            raise ValueError(
+                f"every {seconds!r} s makes no sense: give more than 0, and a time that comes"
+            )
         number, now = self.fresh_id(), self.clock()
         first = signature.call().but(period=(name, number, float(seconds)), eta=now + seconds)
         told = {"number": number, "every": seconds, "task": signature.name}

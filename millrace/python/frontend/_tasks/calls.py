@@ -10,7 +10,8 @@ ENDED = frozenset([SUCCESS, FAILURE, DEAD, EXPIRED, REVOKED])
 STARTED = "STARTED"
 STATES = (WAITING, STARTED, RETRY, SUCCESS, FAILURE, DEAD, EXPIRED, REVOKED)
 
-_LARGEST_ID = 2**63 - 1
+LATEST = 9e12  # seconds since 1970: the last moment that can be waited for
+_LARGEST_ID = _LARGEST_PRIORITY = 2**63 - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,14 +112,30 @@ def _call(told):
         if type(getattr(call, name)) is not wanted:
             raise ValueError(f"{name} of a call is {getattr(call, name)!r}")
     for name in ("priority", "sent", "eta", "expires", "retries"):
-        if type(getattr(call, name)) not in (int, float):
+        wanted = (int,) if name in ("priority", "retries") else (int, float)
+        if type(getattr(call, name)) not in wanted:
             raise ValueError(f"{name} of a call is {getattr(call, name)!r}")
     if any(type(each) is not int for each in call.gathers):
         raise ValueError(f"gathers of a call is {call.gathers!r}")
     if call.period is not None and [type(each) for each in call.period] != [str, int, float]:
         raise ValueError(f"period of a call is {call.period!r}")
+    if call.period is not None and not 0 < call.period[2] <= LATEST:
+        raise ValueError(f"period of a call is {call.period!r}")
     check_id(call.id)
+    check_order(call)
     return call
+
+
+def check_order(call):
+    """ValueError unless a call's priority and eta are such as its queue can have."""
+    if abs(call.priority) > _LARGEST_PRIORITY:
+        raise ValueError(
+            f"priority of '{call.name}' is {call.priority}; give at most {_LARGEST_PRIORITY}, either way"
+        )
+    if not abs(call.eta) <= LATEST:
+        raise ValueError(
+            f"eta of '{call.name}' is {call.eta!r}; give seconds since 1970, at most {LATEST:g}"
+        )
 
 
 def check_id(number):

@@ -40,6 +40,8 @@ class Retry(Exception):
     """
 
     def __init__(self, why="asked for", after=None):
+        if after is not None and not after >= 0:
+            raise ValueError(f"after is {after!r}; give seconds, 0 or more, or None")
         super().__init__(why)
         self.after = after
 

@@ -4,8 +4,9 @@ import dataclasses
 import json
 import re
 
-from millrace._tasks import calls
+from millrace._tasks import calls, errors
 
+_FORGOTTEN = "it was forgotten"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -90,7 +91,8 @@ def _ended(call, state, text, now, worker, **more):
 
 def retried(call, message, pause, now):
     """The Settlement of a call that is to be run again after a pause."""
-    again = call.but(retries=call.retries + 1, eta=now + pause, is_admitted=False)
+    eta = min(now + pause, calls.LATEST)
+    again = call.but(retries=call.retries + 1, eta=eta, is_admitted=False)
     told = again.state(calls.RETRY, now, message=message[:500])
     return Settlement(fresh={call.id: told}, later=[again], gone=[call.id])
 
@@ -117,19 +119,27 @@ def gathered(call, states, value_of, now):
 
     Args:
       states: of the others, in order; {} of one that is not known.
-      value_of: gives the packed value of one that succeeded, by its id.
+      value_of: gives the packed value of one that succeeded, by its id; raises NoResult if it is gone.
     """
     for number, state in zip(call.gathers, states):
         if not state or has_ended(state) and state["state"] != calls.SUCCESS:
-            what = state.get("message", "") if state else "it was forgotten"
-            cause = f"call {calls.shown_id(number)}, whose value it needs: {what}"
-            return Settlement(waiting=[call.but(gathers=[], cause=cause)])
+            return _lacking(call, number, state.get("message", "") if state else _FORGOTTEN)
     if not all(map(has_ended, states)):
         # Asked again after a tenth of the time that it has taken so far.
         pause = min(1.0, max(0.02, (now - call.sent) / 10))
         return Settlement(later=[call.but(eta=now + pause)])
-    args = [[value_of(number) for number in call.gathers], *call.args]
-    return Settlement(waiting=[call.but(args=args, gathers=[], eta=0.0)])
+    found = []
+    for number in call.gathers:
+        try:
+            found.append(value_of(number))
+        except errors.NoResult:
+            return _lacking(call, number, _FORGOTTEN)
+    return Settlement(waiting=[call.but(args=[found, *call.args], gathers=[], eta=0.0)])
+
+
+def _lacking(call, number, why):
+    cause = f"call {calls.shown_id(number)}, whose value it needs: {why}"
+    return Settlement(waiting=[call.but(gathers=[], cause=cause)])
 
 
 def read_rate(rate):

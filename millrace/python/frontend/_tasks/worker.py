@@ -115,7 +115,7 @@ class Worker:
                     if not self._take(seat, session, take, work):
                         return
                     failures = 0
-            except (errors.OpError, RuntimeError, task_errors.BrokerLost) as error:
+            except Exception as error:  # of the broker's, or a fault here: no call ends the thread
                 if self._stopping.is_set():
                     break
                 pause = min(_LONGEST_PAUSE, 0.1 * 2.0 ** min(failures, 20))

@@ -31,8 +31,9 @@ millrace_find(CLI11 "libcli11-dev" CONFIG)
 millrace_find(spdlog "libspdlog-dev libfmt-dev" CONFIG)
 millrace_find(leveldb "libleveldb-dev libsnappy-dev" CONFIG)
 millrace_find(IsaL "libisal-dev")
-# Only for its headers: the library is loaded when a kernel first needs it (ops/onednn).
-millrace_find(dnnl "libdnnl-dev" CONFIG)
+# The library is loaded when a kernel first needs it (ops/onednn). Its own package file would ask for
+# OpenCL's headers too, which Debian only recommends beside it.
+millrace_find_header(oneapi/dnnl/dnnl.h "libdnnl-dev")
 millrace_find_header(farmhash.h "libfarmhash-dev")
 millrace_find_header(re2/re2.h "libre2-dev")
 millrace_find(ZLIB "zlib1g-dev")

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/base/thread_pool.h"
+#include "millrace/op/infer.h"
 
 namespace millrace::cpu {
 namespace {

@@ -10,11 +10,13 @@
 
 #include <memory>
 
+#include "millrace/base/done.h"
 #include "millrace/op/op_def.h"
 
 namespace millrace {
 
-struct UpdateName;  // applied_book.h
+class KernelContext;  // op/kernel.h
+struct UpdateName;    // applied_book.h
 
 // A kernel of an update that is made at a moment of its own, when others make room: where the state
 // is kept on the disk, it is told its name, to be noted at that moment with what it changes. Others

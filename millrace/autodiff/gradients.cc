@@ -157,7 +157,7 @@ class GradientWalk {
     if (!is_reversed_.contains(frame)) return {};
     MR_ASSIGN(const std::shared_ptr<LoopGradient> reversed, reversed_->of(frame));
     std::shared_ptr<ReversedPlace> outside = nodes_.run_in(reversed);
-    const Status passed = pass_inside(id, *reversed);
+    Status passed = pass_inside(id, *reversed);
     nodes_.leave_scope();
     nodes_.run_in(std::move(outside));
     return passed;
@@ -327,8 +327,8 @@ class GradientWalk {
       return unimplemented("the gradient of '", node.name, "' (op type: ", node.op->name,
                            ") can't be made: it is used as it enters the loop, not as a variable");
     }
-    MR_ASSIGN(Gradient total, reversed.total(graph()[id], gradient));
-    arriving_[source].push_back(std::move(total));
+    MR_ASSIGN(const Gradient total, reversed.total(graph()[id], gradient));
+    arriving_[source].push_back(total);
     return {};
   }
 

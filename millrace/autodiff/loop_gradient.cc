@@ -106,7 +106,7 @@ Status LoopGradient::begin() {
                          all_.loops_.frames().frames()[frame_].name, "', which has no LoopCond");
   }
   std::shared_ptr<ReversedPlace> here = all_.nodes_.run_in(outer_);
-  const Status begun = [&]() -> Status {
+  Status begun = [&]() -> Status {
     MR_ASSIGN(const Endpoint count, count_forward());
     if (outer_) {
       MR_ASSIGN(count_, outer_->bring(count));

@@ -87,7 +87,7 @@ Result<Endpoint> LoopGradient::recall(Endpoint of) {
 Result<Endpoint> LoopGradient::stack_for(Endpoint of) {
   PlacedNodes& nodes = all_.nodes_;
   std::shared_ptr<ReversedPlace> here = nodes.run_in(nullptr);
-  const Result<Endpoint> made = [&]() -> Result<Endpoint> {
+  Result<Endpoint> made = [&]() -> Result<Endpoint> {
     MR_ASSIGN(const Endpoint any, nodes.add_constant(Tensor::scalar<int32_t>(-1)));
     return nodes.add("StackV2", {any}, {{"elem_type", nodes.dtype(of)}}, "f_acc");
   }();

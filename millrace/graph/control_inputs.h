@@ -18,6 +18,7 @@ class ControlInputs {
   ControlInputs() = default;
   ControlInputs(const ControlInputs& other) { assign(other); }
   ControlInputs(ControlInputs&& other) noexcept { swap(other); }
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): it is handled
   ControlInputs& operator=(const ControlInputs& other) {
     if (this != &other) assign(other);
     return *this;

@@ -53,7 +53,7 @@ Status merge_bundles(Files& files, const std::vector<std::string>& prefixes,
   MR_TRY(make_directory_of(files, destination));
   const int count = shards_for(files, destination, static_cast<int>(data.size()));
   const std::string index = str_cat(index_path(destination), ".tempstate", random.next());
-  const Status written = write_bundle_index(files, index, count, entries);
+  Status written = write_bundle_index(files, index, count, entries);
   if (!written.ok()) {
     static_cast<void>(files.remove(index));
     return written;

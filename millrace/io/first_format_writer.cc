@@ -56,7 +56,7 @@ Status FirstFormatWriter::finish(Random& random) {
   if (path_.empty()) return invalid("a checkpoint needs a path; it is empty");
   MR_TRY(make_directory_of(files_, path_));
   const std::string unfinished = str_cat(path_, ".tempstate", random.next());
-  const auto written = [&]() -> Status {
+  auto written = [&]() -> Status {
     MR_ASSIGN(const std::unique_ptr<WritableFile> file, files_.create(unfinished));
     MR_TRY(write(*file));
     return files_.rename(unfinished, path_);

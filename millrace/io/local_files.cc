@@ -233,7 +233,7 @@ Status LocalFiles::make_directories(const std::string& path) {
     end = std::min(path.find('/', end + 1), path.size());
     const std::string part = path.substr(0, end);
     if (::mkdir(part.c_str(), 0777) == 0) continue;
-    const Status problem = refused(part);
+    Status problem = refused(part);
     const Result<struct stat> found = stat_of(part);
     if (!found.ok()) return problem;
     if (!S_ISDIR(found->st_mode)) return failed_precondition(part, "; is not a directory");

@@ -138,7 +138,7 @@ Result<std::unique_ptr<Table>> Table::open(std::unique_ptr<ReadableFile> file,
   parts->source = std::make_unique<table_files::TableSource>(std::move(file), size);
   MR_TRY(guarded(path, [&] {
     leveldb::Table* opened = nullptr;
-    const leveldb::Status status =
+    leveldb::Status status =
         leveldb::Table::Open(parts->options, parts->source.get(), size, &opened);
     parts->table.reset(opened);
     return status;

@@ -1,6 +1,7 @@
 // hostile_ops: runs every op on input that somebody hostile could send, case after case, and prints
 // what repeats each case that ended the process, hung, or gave what can't be right.
 #include <algorithm>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -73,7 +74,7 @@ int main(int argc, char** argv) {
       const millrace::hostile::Subject subject(ops, *op);
       for (int64_t i = 0; i < options.cases; ++i)
         std::printf(
-            "%lld: %s\n", static_cast<long long>(options.first + i),
+            "%" PRId64 ": %s\n", options.first + i,
             millrace::hostile::Trial(subject, options.seed, options.first + i).text().c_str());
     }
     return 0;

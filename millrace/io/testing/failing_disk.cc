@@ -32,7 +32,7 @@ class FailingDisk::Writable final : public WritableFile {
   Writable(FailingDisk& disk, std::shared_ptr<Content> content)
       : disk_(disk), content_(std::move(content)) {}
   Status append(std::string_view bytes) override {
-    const Status changed = disk_.change();
+    Status changed = disk_.change();
     content_->bytes += changed.ok() ? bytes : bytes.substr(0, std::exchange(disk_.torn_, 0));
     return changed;
   }

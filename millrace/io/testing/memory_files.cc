@@ -30,7 +30,7 @@ class MemoryFiles::Writable final : public WritableFile {
   Writable(MemoryFiles& files, std::string path) : files_(files), path_(std::move(path)) {}
   Status append(std::string_view bytes) override {
     // Half of what a failing write was given may have arrived.
-    const Status changed = files_.change();
+    Status changed = files_.change();
     files_.contents_[path_] += changed.ok() ? bytes : bytes.substr(0, bytes.size() / 2);
     return changed;
   }

@@ -99,7 +99,7 @@ Status SlurmHost::start(KeptJob& job) {
   }
   // "12" or "12;cluster"
   job.submission.number = answer->substr(0, answer->find_first_of(";\n"));
-  const Status written = write_submission(job);
+  Status written = write_submission(job);
   if (written.ok()) return {};
   const Status undone = ask({"scancel", job.submission.number}, Tries::several).status();
   if (undone.ok()) return written;

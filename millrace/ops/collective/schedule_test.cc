@@ -136,7 +136,7 @@ TEST_CASE("all-to-all brings chunk r of each to member r") {
   std::vector<Chunks> chunks;
   std::vector<Lane> lanes;
   for (int rank = 0; rank < size; ++rank) {
-    Chunks own(2 * size);
+    Chunks own(2 * static_cast<size_t>(size));
     for (int to = 0; to < size; ++to) own[static_cast<size_t>(to)] = letter(rank) + letter(to);
     chunks.push_back(own);
     lanes.push_back(all_to_all(rank, size));

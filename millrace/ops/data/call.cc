@@ -6,7 +6,9 @@ namespace millrace::data {
 
 class Call::Cell final : public FunctionRun {
  public:
+  // Nobody else has it now.
   void begin() {
+    MutexLock lock(mutex_);
     has_ended_.store(false, std::memory_order_relaxed);
     status_ = {};
   }

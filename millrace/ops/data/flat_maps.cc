@@ -3,6 +3,7 @@
 #include <deque>
 #include <utility>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/ops/data/dataset_kernel.h"
 #include "millrace/ops/data/families.h"
 #include "millrace/ops/data/function_walk.h"
@@ -261,7 +262,7 @@ Status register_dataset_flat_maps(OpRegistry& ops) {
       interleave_of({.cycle = 4, .block = 3, .ahead = 2, .is_parallel = true}))));
   for (const char* name : {"ParallelInterleaveDataset", "ExperimentalParallelInterleaveDataset"}) {
     MR_TRY(ops.add(
-        dataset_op(name, doc, turns + ", sloppy: bool" + buffers, function,
+        dataset_op(name, doc, str_cat(turns, ", sloppy: bool", buffers), function,
                    interleave_of({.cycle = 5, .block = 4, .ahead = 2, .is_parallel = true}))));
   }
   return {};

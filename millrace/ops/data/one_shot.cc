@@ -65,7 +65,7 @@ class OneShotKernel final : public Kernel, public FunctionCaller {
         if (waiting_.size() > 1) return;
       }
     }
-    if (done) return done({});
+    if (done) return done({});  // NOLINT(bugprone-use-after-move): not moved then
     call_factory(machine_of(context), context.step().device->resources, context);
   }
 

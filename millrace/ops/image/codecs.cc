@@ -62,7 +62,7 @@ struct BoundJpeg {
     MR_ASSIGN(options.try_recover_truncated, spec.attrs.boolean("try_recover_truncated"));
     MR_ASSIGN(options.acceptable_fraction, spec.attrs.real("acceptable_fraction"));
     MR_ASSIGN(const std::string method, spec.attrs.string("dct_method"));
-    if (method != "" && method != "INTEGER_FAST" && method != "INTEGER_ACCURATE")
+    if (!method.empty() && method != "INTEGER_FAST" && method != "INTEGER_ACCURATE")
       return invalid("dct_method must be one of {'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}");
     options.fast_dct = method != "INTEGER_ACCURATE";
     return options;

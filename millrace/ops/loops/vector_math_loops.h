@@ -115,11 +115,14 @@ void each_pair(const void* a, int64_t a_step, const void* b, int64_t b_step, voi
 }
 
 #define MR_FUNCTOR(name) constexpr auto of_##name = [](auto... x) { return name(x...); };
+// Each of the few sources that include this has its own, for its own kind of processor.
+// NOLINTBEGIN(misc-definitions-in-headers)
 MR_LIBMVEC_FUNCTIONS(MR_FUNCTOR)
 MR_COMPOSED_FUNCTIONS(MR_FUNCTOR)
 MR_FUNCTOR(atan2)
 MR_FUNCTOR(pow)
 MR_FUNCTOR(softplus_grad)
+// NOLINTEND(misc-definitions-in-headers)
 #undef MR_FUNCTOR
 
 // By VectorFunction and by VectorPair.

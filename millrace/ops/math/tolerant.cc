@@ -35,8 +35,8 @@ Status near_loop(const Tensor& x, const Tensor& y, float tolerance, Tensor& out,
     if constexpr (std::is_integral_v<M>) {
       // The distance of integers without overflow, and only then as a double: large neighbours
       // are the same double.
-      const auto larger = static_cast<uint64_t>(std::max(p, q));
-      const auto distance = static_cast<double>(larger - static_cast<uint64_t>(std::min(p, q)));
+      const auto whole = [](M x) { return static_cast<uint64_t>(static_cast<int64_t>(x)); };
+      const auto distance = static_cast<double>(whole(std::max(p, q)) - whole(std::min(p, q)));
       to[i] = distance < static_cast<double>(tolerance);
     } else {
       to[i] = std::abs(p - q) < tolerance;

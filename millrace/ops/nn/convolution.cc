@@ -353,8 +353,7 @@ Status Convolver::run(KernelContext& context, const ConvolutionShape& shape,
   }
   if (shape.work() * static_cast<double>(shape.batch) >= kWorthACall) {
     if (const int64_t slabs = slabs_of(shape, direction_); slabs > 1) {
-      const Status status =
-          run_slabs(context, spec_of(shape, direction_, 1), made_, slabs, tensors);
+      Status status = run_slabs(context, spec_of(shape, direction_, 1), made_, slabs, tensors);
       if (status.code() != Code::unimplemented) return status;
     }
     const int64_t images = images_of_piece(shape, most_pieces(shape, direction_));

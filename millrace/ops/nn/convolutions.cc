@@ -159,9 +159,9 @@ Status infer_by_images(InferContext& context) {
     context.set_output(0, PartialShape::of_rank(windows.axes()));
     return {};
   }
-  MR_ASSIGN(*sizes, whole_sizes(context.attrs().op().name, *std::move(sizes), windows,
-                                outputs.dim(0), filter.dim(windows.axes() - 2)));
-  return context.set_output(0, PartialShape::create(*sizes));
+  MR_ASSIGN(const auto whole, whole_sizes(context.attrs().op().name, *std::move(sizes), windows,
+                                          outputs.dim(0), filter.dim(windows.axes() - 2)));
+  return context.set_output(0, PartialShape::create(whole));
 }
 
 Status infer_by_filter(InferContext& context) {

@@ -44,7 +44,8 @@ Status check_paddings(std::span<const int64_t> paddings, Padding padding, int ch
     if (padding > kLargest) return invalid("explicit_paddings of ", padding, " are too large");
   }
   for (const int axis : {0, channels}) {
-    if (paddings[2 * axis] == 0 && paddings[2 * axis + 1] == 0) continue;
+    const size_t before = 2 * static_cast<size_t>(axis);
+    if (paddings[before] == 0 && paddings[before + 1] == 0) continue;
     return invalid("Nonzero explicit padding in the batch or depth dimensions is not supported");
   }
   return {};
@@ -169,8 +170,9 @@ Result<Slide> Windows::slide(int n, int64_t in, int64_t window) const {
     return made;
   }
   if (padding_ == Padding::given) {
-    made.before = paddings_[2 * axis];
-    made.after = paddings_[2 * axis + 1];
+    const size_t before = 2 * static_cast<size_t>(axis);
+    made.before = paddings_[before];
+    made.after = paddings_[before + 1];
   }
   // Towards zero, as TensorFlow divides: one element too few gives no window, more is an error.
   made.out = (in + made.before + made.after - reach + made.stride) / made.stride;
@@ -195,8 +197,11 @@ Result<int64_t> Windows::number(int n, int64_t in, int64_t window) const {
   const int axis = spatial(n);
   if (in == kUnknownDim || window == kUnknownDim || strides_.empty()) return kUnknownDim;
   MR_ASSIGN(const Slide made, slide(n, in, window));
-  const int64_t padded =
-      in + (padding_ == Padding::given ? paddings_[2 * axis] + paddings_[2 * axis + 1] : 0);
+  int64_t padded = in;
+  if (padding_ == Padding::given) {
+    const size_t before = 2 * static_cast<size_t>(axis);
+    padded += paddings_[before] + paddings_[before + 1];
+  }
   const int64_t reach = (window - 1) * made.dilation + 1;
   if (padding_ != Padding::same && padded < reach) {
     return invalid("Negative dimension size caused by subtracting ", reach, " from ", padded,

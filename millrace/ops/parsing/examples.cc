@@ -111,7 +111,7 @@ Status set_parsed(KernelContext& context, const ExampleNode& node, ParsedExample
   for (int i = 0; i < dense; ++i)
     context.set_output(3 * lists + i, std::move(parsed.dense[static_cast<size_t>(i)]));
   for (int i = 0; i < ragged; ++i) {
-    const ParsedList& list = parsed.lists[static_cast<size_t>(lists + i)];
+    const ParsedList& list = parsed.lists[static_cast<size_t>(lists) + static_cast<size_t>(i)];
     std::vector<int64_t> splits{0};
     splits.insert(splits.end(), list.row_ends.begin(), list.row_ends.end());
     MR_ASSIGN(Tensor values, list.values.tensor({static_cast<int64_t>(list.values.size())}));

@@ -45,7 +45,7 @@ Result<Tensor> decode_padded(KernelContext& context, bool little_endian) {
   char* to = static_cast<char*>(made.mutable_data());
   CancelProbe probe(context);
   for (const std::string& text : input.flat<std::string>()) {
-    std::memcpy(to, text.data(), std::min(length, text.size()));
+    std::copy_n(text.data(), std::min(length, text.size()), to);
     const auto elements = static_cast<int64_t>(length / size);
     if (!is_ours && size > 1) {
       MR_TRY(probe.in_pieces(elements, [&](int64_t begin, int64_t count) {

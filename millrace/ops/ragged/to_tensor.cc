@@ -153,7 +153,7 @@ Result<Tensor> ragged_to_tensor(KernelContext& context, const Partitions& partit
   MR_ASSIGN(std::vector<int64_t> dims,
             wanted_dims(context.input(kShapeSlot), levels + values.shape().rank()));
   for (int axis = 1; axis < values.shape().rank(); ++axis) {
-    int64_t& dim = dims[static_cast<size_t>(levels + axis)];
+    int64_t& dim = dims[static_cast<size_t>(levels) + static_cast<size_t>(axis)];
     if (dim >= 0 && dim != values.shape().dim(axis)) {
       return invalid("rt_input.shape and shape are incompatible: rt_input.shape[", levels + axis,
                      "] = ", values.shape().dim(axis), " but shape[", levels + axis, "] = ", dim);
@@ -229,7 +229,7 @@ Status infer_ragged_to_tensor(InferContext& context) {
     MR_ASSIGN(dims, wanted_dims(*shape, levels + values.rank()));
   }
   for (int axis = 1; axis < values.rank(); ++axis) {
-    int64_t& dim = dims[static_cast<size_t>(levels + axis)];
+    int64_t& dim = dims[static_cast<size_t>(levels) + static_cast<size_t>(axis)];
     if (dim == kUnknownDim) dim = values.dim(axis);
   }
   return context.set_output(0, PartialShape::create(dims));

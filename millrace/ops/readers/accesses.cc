@@ -1,6 +1,7 @@
 // Part of families.h: register_reader_accesses.
 #include <utility>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/readers/families.h"
 #include "millrace/ops/readers/reading.h"
@@ -143,10 +144,10 @@ Status add_reader_access(OpRegistry& ops, const ReaderAccess& access) {
   for (const bool v2 : {true, false}) {
     const std::string handle = v2 ? "resource" : "ref(string)";
     const std::string queue = access.has_queue ? ", queue_handle: " + handle : "";
-    OpDef op =
-        stateful_op(access.name + (v2 ? "V2" : ""), access.doc,
-                    "reader_handle: " + handle + queue + access.inputs + " -> " + access.outputs,
-                    access.infer, access.cpu, Cost::cheap);
+    OpDef op = stateful_op(
+        access.name + (v2 ? "V2" : ""), access.doc,
+        str_cat("reader_handle: ", handle, queue, access.inputs, " -> ", access.outputs),
+        access.infer, access.cpu, Cost::cheap);
     op.not_differentiable = "what a reader gives comes from files";
     MR_TRY(ops.add(std::move(op)));
   }

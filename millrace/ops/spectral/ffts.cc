@@ -1,6 +1,7 @@
 // Part of families.h: register_ffts.
 #include <algorithm>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
@@ -191,7 +192,7 @@ Status add_complex(OpRegistry& ops, int rank) {
         .cpu = transform_kernel(forward),
         .grad = grad::fft,
         .cost = Cost::heavy,
-        .examples = {even + " -> " + spectrum, x},
+        .examples = {str_cat(even, " -> ", spectrum), x},
     }));
     const Transform backward{Direction::backward, Signal::complex, rank};
     MR_TRY(ops.add({
@@ -202,7 +203,7 @@ Status add_complex(OpRegistry& ops, int rank) {
         .cpu = transform_kernel(backward),
         .grad = grad::ifft,
         .cost = Cost::heavy,
-        .examples = {even + " -> " + back, x},
+        .examples = {str_cat(even, " -> ", back), x},
     }));
   }
   return {};

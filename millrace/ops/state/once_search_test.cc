@@ -227,7 +227,7 @@ class Search {
   }
 
   static uint64_t holder_of(const Message& message) {
-    return static_cast<uint64_t>(10 * message.taker + message.life + 1);
+    return 10 * static_cast<uint64_t>(message.taker) + static_cast<uint64_t>(message.life) + 1;
   }
 
   // At the queue's owner.

@@ -87,7 +87,7 @@ Status histogram_summary(KernelContext& context, AddValues add) {
 // --- MergeSummary ---
 
 Status read_tags(std::string_view message, std::set<std::string_view>& tags, std::string* out) {
-  const Status malformed = invalid("Could not parse one of the summary inputs");
+  Status malformed = invalid("Could not parse one of the summary inputs");
   wire::Reader reader(message);
   for (wire::Field field; reader.next(&field);) {
     if (!field.is(summary::kValue, wire::WireType::bytes)) continue;

@@ -214,8 +214,9 @@ void append_summary(const Tensor& tensor, int axis, int64_t ends, int64_t begin,
       text += " ";
       return;
     }
-    text.append(static_cast<size_t>(shape.rank() - axis - 1), '\n');
-    text.append(static_cast<size_t>(axis + 1), ' ');
+    const auto depth = static_cast<size_t>(axis) + 1;
+    text.append(static_cast<size_t>(shape.rank()) - depth, '\n');
+    text.append(depth, ' ');
   };
   text += "[";
   const int64_t count = shape.dim(axis);

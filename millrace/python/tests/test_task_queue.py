@@ -353,6 +353,18 @@ def test_results_are_kept_for_a_time_or_until_they_are_forgotten(bench, add):
         waiting.forget()
 
 
+def test_what_is_revoked_too_late_is_not_kept_for_ever(bench, add):
+    bench.start()
+    done, waiting = add.delay(1), add.send([3], countdown=1000)
+    done.get(WAIT)
+    done.forget()
+    done.revoke()
+    waiting.revoke()
+    assert drop_old(bench.app.broker, before=0) == 0
+    _, _, revoked = bench.app.broker.list()
+    assert revoked == {waiting.id}
+
+
 def test_the_command_says_what_is_wrong_with_its_words(capsys, monkeypatch):
     monkeypatch.delenv("MILLRACE_TASKS_BROKER", raising=False)
     for words in ([], ["ls"], ["work"], ["ls", "--state", "NONE"]):

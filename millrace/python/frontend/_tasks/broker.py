@@ -242,6 +242,10 @@ class Broker:
         """Drops a call that has ended, with its result."""
         with contextlib.suppress(task_errors.NoResult):
             self._waited(self.steps.drop_result, number, seconds)
+        self.forget_state(number)
+
+    def forget_state(self, number):
+        """Drops all that is known of a call but its result."""
         self._run(self.steps.forget, {self.steps.keys: [calls.shown_id(number)]})
 
     def _waited(self, fetches, number, seconds):

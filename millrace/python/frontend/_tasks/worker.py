@@ -173,6 +173,8 @@ class Worker:
                 drop_old(self._broker, self._app.clock() - self._app.keep)
             except (errors.OpError, task_errors.BrokerLost):
                 pass  # the threads that take say so, and it is there again the next time
+            except Exception as error:  # a state that is none of ours, say; others are dropped later
+                self._say(f"{self.name}: can't drop what is old: {_first_line(error)}")
 
     # ---- Calls that wait for their time ----------------------------------------------------------
 
@@ -278,14 +280,21 @@ class Worker:
 
 
 def drop_old(broker, before):
-    """Drops the results and states of calls that ended before a moment; how many there were."""
-    states, _, _ = broker.list()
+    """Drops the results and states of calls that ended before a moment; how many there were.
+
+    And the word that a call is revoked, where nothing else is known of it: it was dropped before, or
+    never sent.
+    """
+    states, _, revoked = broker.list()
     told = {number: verdicts.read_state(text) for number, text in states.items()}
     old = [each for each, state in told.items() if verdicts.has_ended(state)]
     old = [calls.read_id(each) for each in old if told[each]["at"] < before]
     for number in old:
         if broker.look(number)[0]:  # another worker may do the same
             broker.forget(number, 1.0)
+    for number in map(calls.read_id, revoked - states.keys()):
+        if not broker.look(number)[0]:  # the three lists are not of one moment
+            broker.forget_state(number)
     return len(old)
 
 

@@ -15,14 +15,13 @@ Cancellation::Registration posting(Cancellation& cancellation, Runner& endings,
 
 }  // namespace
 
-EarlyEnd::EarlyEnd(MasterContext& context, const Call& call, std::string_view what,
-                   const Stop& stop) {
-  const Host& host = context.host();
+EarlyEnd::EarlyEnd(const Host& host, const Call& call, std::string_view what, const Stop& stop) {
   if (call.cancellation != nullptr) given_up_ = posting(*call.cancellation, host.endings, stop);
   if (!call.deadline) return;
-  timer_ = host.timers.at(*call.deadline, [&host, stop, late = late(what)] {
-    host.metrics.add(Counter::limits_hit);
-    host.endings.post([stop, late] { stop(late); });
+  timer_ = host.timers.at(*call.deadline, [&metrics = host.metrics, &endings = host.endings, stop,
+                                           late = late(what)] {
+    metrics.add(Counter::limits_hit);
+    endings.post([stop, late] { stop(late); });
   });
 }
 
@@ -33,7 +32,7 @@ Status EarlyEnd::late(std::string_view what) {
 
 EarlyEnd EarlyEnd::or_stopping(MasterContext& context, const Call& call, std::string_view what,
                                const Stop& stop) {
-  EarlyEnd made(context, call, what, stop);
+  EarlyEnd made(context.host(), call, what, stop);
   made.stopping_ = posting(context.stopping, context.host().endings, stop);
   return made;
 }

@@ -25,7 +25,7 @@ class EarlyEnd {
 
   EarlyEnd() = default;
   // `what` is named when the deadline passes: "Timed out waiting for <what>".
-  EarlyEnd(MasterContext& context, const Call& call, std::string_view what, const Stop& stop);
+  EarlyEnd(const Host& host, const Call& call, std::string_view what, const Stop& stop);
   // For operations that no session ends: also when the master stops.
   static EarlyEnd or_stopping(MasterContext& context, const Call& call, std::string_view what,
                               const Stop& stop);

@@ -23,7 +23,7 @@ class Waiting : public std::enable_shared_from_this<Waiting> {
   explicit Waiting(Done<PlanCache::Ordered> done) : done_(std::move(done)) {}
 
   void watch(MasterContext& context, const Call& call) {
-    EarlyEnd early_end(context, call, "the step to be planned",
+    EarlyEnd early_end(context.host(), call, "the step to be planned",
                        [weak = weak_from_this()](const Status& why) {
                          if (auto self = weak.lock()) self->end(why);
                        });

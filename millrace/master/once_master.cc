@@ -48,55 +48,79 @@ void OnceMaster::create_session(CreateSessionRequest request, Call call,
                                 Done<CreateSessionReply> done) {
   auto session = std::make_shared<OnceSession>(master_, ops_, host_, heartbeats_, terms_.lease);
   session->add_to(request.graph, OnceSession::Part::first);
+  auto lasting = std::make_shared<LastingSession>(master_, ops_, host_, heartbeats_,
+                                                  terms_.patience, request);
   master_.create_session(
       std::move(request), call,
-      Done<CreateSessionReply>([this, session = std::move(session),
+      Done<CreateSessionReply>([this, session = std::move(session), lasting = std::move(lasting),
+                                call,
                                 done = std::move(done)](Result<CreateSessionReply> reply) mutable {
-        if (reply.ok()) {
-          session->set_handle(reply->session_handle);
-          MutexLock lock(mutex_);
-          sessions_[reply->session_handle] = std::move(session);
-        }
-        done(std::move(reply));
+        if (!reply.ok()) return done(std::move(reply));
+        LastingSession& asked = *lasting;
+        asked.begin(*reply, call,
+                    Done<bool>([this, session = std::move(session), lasting = std::move(lasting),
+                                made = *std::move(reply),
+                                done = std::move(done)](Result<bool> can_last) mutable {
+                      if (!can_last.ok() || !*can_last) lasting = nullptr;
+                      session->begin(made.session_handle, std::move(lasting));
+                      {
+                        MutexLock lock(mutex_);
+                        sessions_[made.session_handle] = std::move(session);
+                      }
+                      done(std::move(made));
+                    }));
       }));
 }
 
 void OnceMaster::extend_session(ExtendSessionRequest request, Call call,
                                 Done<ExtendSessionReply> done) {
-  if (const auto session = find(request.session_handle))
+  if (const auto session = find(request.session_handle)) {
     session->add_to(request.graph, OnceSession::Part::further);
+    if (session->lasting() != nullptr)
+      return session->lasting()->extend(std::move(request), call, std::move(done));
+  }
   master_.extend_session(std::move(request), call, std::move(done));
 }
 
 void OnceMaster::run_step(RunStepRequest request, Call call, Done<RunStepReply> done) {
-  const auto session = request.partial_run_handle.empty() ? find(request.session_handle) : nullptr;
-  if (session != nullptr) return session->run_step(std::move(request), call, std::move(done));
-  master_.run_step(std::move(request), call, std::move(done));
+  const auto session = find(request.session_handle);
+  if (session == nullptr) return master_.run_step(std::move(request), call, std::move(done));
+  if (!request.partial_run_handle.empty())
+    return session->run_leg(std::move(request), call, std::move(done));
+  session->run_step(std::move(request), call, std::move(done));
 }
 
 void OnceMaster::partial_run_setup(PartialRunSetupRequest request, Call call,
                                    Done<PartialRunSetupReply> done) {
-  if (const auto session = find(request.session_handle)) {
-    Status fault = session->may_run_in_legs({request.feeds, request.fetches, request.targets});
-    if (!fault.ok()) return done(std::move(fault));
-  }
+  if (const auto session = find(request.session_handle))
+    return session->partial_run_setup(std::move(request), call, std::move(done));
   master_.partial_run_setup(std::move(request), call, std::move(done));
 }
 
 // Known here until the master has closed it: what comes meanwhile must not be passed on without its
 // lease.
 void OnceMaster::close_session(CloseSessionRequest request, Call call, Done<void> done) {
-  std::string handle = request.session_handle;
-  master_.close_session(
-      std::move(request), call,
-      Done<void>([this, handle = std::move(handle), done = std::move(done)](Status status) mutable {
-        end({std::move(handle)});
-        done(std::move(status));
-      }));
+  const std::string handle = request.session_handle;
+  Done<void> then([this, handle, done = std::move(done)](Status status) mutable {
+    end({handle});
+    done(std::move(status));
+  });
+  const auto session = find(handle);
+  if (session == nullptr || session->lasting() == nullptr)
+    return master_.close_session(std::move(request), call, std::move(then));
+  session->lasting()->close(call, std::move(then));
 }
 
 void OnceMaster::list_devices(ListDevicesRequest request, Call call, Done<ListDevicesReply> done) {
-  master_.list_devices(std::move(request), call, std::move(done));
+  const auto session = find(request.session_handle);
+  if (session == nullptr || session->lasting() == nullptr)
+    return master_.list_devices(std::move(request), call, std::move(done));
+  session->lasting()->life(
+      call, Done<LastingSession::Life>([this, call, done = std::move(done)](
+                                           Result<LastingSession::Life> life) mutable {
+        if (!life.ok()) return done(std::move(life).status());
+        master_.list_devices({life->handle}, call, std::move(done));
+      }));
 }
 
 // It ends every session of the master, unless it was refused.
@@ -123,10 +147,8 @@ void OnceMaster::run_callable(RunCallableRequest request, Call call, Done<RunCal
 }
 
 void OnceMaster::release_callable(ReleaseCallableRequest request, Call call, Done<void> done) {
-  if (const auto session = find(request.session_handle)) {
-    if (const int64_t leased = session->release_callable(request.handle); leased != 0)
-      master_.release_callable({request.session_handle, leased}, {}, Done<void>([](Status) {}));
-  }
+  if (const auto session = find(request.session_handle))
+    return session->release_callable(std::move(request), call, std::move(done));
   master_.release_callable(std::move(request), call, std::move(done));
 }
 

@@ -5,7 +5,8 @@
 // acknowledges what the session took before; steps that update state in between are made under the
 // lease, so that each of their updates happens once, whoever makes them again; and heartbeats
 // extend the lease as long as the session lives and has not asked for the next element. Steps that
-// do neither, and all steps while nothing is held, are passed on as they are.
+// do neither, and all steps while nothing is held, are passed on as they are. Where tasks keep their
+// state, sessions wait for one that is lost, and go on with it (lasting_session.h).
 //
 // Any thread may call. docs/design/once.md tells what is guaranteed.
 #pragma once
@@ -31,6 +32,8 @@ class OnceSession;  // once_session.h
 // OnceMaster.
 struct OnceTerms {
   std::chrono::milliseconds lease{0};
+  // How long a session waits for a task that keeps its state, and was lost, to be there again.
+  std::chrono::milliseconds patience{120'000};
 };
 inline constexpr std::chrono::milliseconds kUsualOnceLease{30'000};
 

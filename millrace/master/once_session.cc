@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "millrace/master/early_end.h"
 #include "millrace/master/master_session.h"
 
 namespace millrace {
@@ -18,6 +19,11 @@ void run_under_lease(Request& request, OnceBook::Kind kind) {
   } else {
     request.targets.emplace_back(OnceGraph::kAfterNode);
   }
+}
+
+// As the master says it of those that it made itself.
+Status no_callable(int64_t handle) {
+  return invalid("Attempted to run callable after handle was released: ", handle);
 }
 
 }  // namespace
@@ -49,9 +55,9 @@ void OnceSession::add_to(wire::GraphDef& graph, Part part) {
   for (wire::NodeDef& node : own.nodes) graph.nodes.push_back(std::move(node));
 }
 
-void OnceSession::set_handle(std::string handle) {
-  MutexLock lock(mutex_);
+void OnceSession::begin(std::string handle, std::shared_ptr<LastingSession> lasting) {
   handle_ = std::move(handle);
+  lasting_ = std::move(lasting);
 }
 
 OnceGraph::StepKind OnceSession::kind_of(const StepRequestNames& names) {
@@ -79,16 +85,19 @@ void OnceSession::finish(const Begun& begun, Result<Reply> reply, Done<Reply> do
     reply->tensors.pop_back();
   }
   std::string taken_by;  // what is left to be acknowledged
+  bool is_another = false;
   Result<std::string> left = std::string();
   {
     MutexLock lock(mutex_);
     const uint64_t before = book_.life();
     left = book_.end(*begun.step, reply.status(), after);
-    if (book_.life() != before) {
+    is_another = book_.life() != before;
+    if (is_another) {
       taken_by = std::exchange(dequeue_, begun.dequeue);
       set_heartbeat();
     }
   }
+  if (is_another && lasting_ != nullptr) lasting_->let_go_of_earlier();
   if (!left.ok()) return done(std::move(left).status());
   if (left->empty()) return done(std::move(reply));
   acknowledge(*std::move(left), taken_by,
@@ -102,11 +111,10 @@ void OnceSession::finish(const Begun& begun, Result<Reply> reply, Done<Reply> do
 void OnceSession::acknowledge(std::string lease, const std::string& dequeue, Done<void> done) {
   if (dequeue.empty()) return done(Status());
   RunStepRequest request;
-  request.session_handle = handle();
   request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(std::move(lease))});
   request.targets.push_back(str_cat("_once/end/", dequeue));
-  master_.run_step(std::move(request), {.deadline = host_.clock.now() + lease_},
-                   Done<RunStepReply>([self = shared_from_this(),
+  run_own(std::move(request), {.deadline = host_.clock.now() + lease_},
+          Done<RunStepReply>([self = shared_from_this(),
                                        done = std::move(done)](Result<RunStepReply> reply) mutable {
                      if (!reply.ok()) {
                        self->host_.log.warning("an element could not be acknowledged, and comes ",
@@ -116,19 +124,100 @@ void OnceSession::acknowledge(std::string lease, const std::string& dequeue, Don
                    }));
 }
 
+// Steps of the session's own, which do no harm when they fail.
+void OnceSession::run_own(RunStepRequest request, const Call& call, Done<RunStepReply> done) {
+  if (lasting_ == nullptr) {
+    request.session_handle = handle_;
+    return master_.run_step(std::move(request), call, std::move(done));
+  }
+  lasting_->life(call, Done<Life>([this, self = shared_from_this(), request = std::move(request),
+                                   call, done = std::move(done)](Result<Life> life) mutable {
+                   if (!life.ok()) return done(life.status());
+                   request.session_handle = life->handle;
+                   master_.run_step(std::move(request), call, std::move(done));
+                 }));
+}
+
+// An update may be made again under a lease only: its owner then knows whether it was made.
+Again OnceSession::again(const OnceGraph::StepKind& kind, const Begun& begun) const {
+  if (!begun.step) return kind.updates ? Again::no : Again::yes;
+  return begun.step->kind == Kind::takes ? Again::takes : Again::yes;
+}
+
 void OnceSession::run_step(RunStepRequest request, const Call& call, Done<RunStepReply> done) {
   const OnceGraph::StepKind kind = kind_of(names_of(request));
   auto begun = begin(kind, hash_of(request));
   if (!begun.ok()) return done(std::move(begun).status());
-  if (!begun->step) return master_.run_step(std::move(request), call, std::move(done));
-  request.feeds.push_back(
-      {std::string(OnceGraph::kLease), Tensor::scalar(std::move(begun->step->lease))});
-  run_under_lease(request, begun->step->kind);
-  master_.run_step(std::move(request), call,
-                   Done<RunStepReply>([self = shared_from_this(), begun = *std::move(begun),
-                                       done = std::move(done)](Result<RunStepReply> reply) mutable {
-                     self->finish(begun, std::move(reply), std::move(done));
-                   }));
+  if (!begun->step && lasting_ == nullptr)
+    return master_.run_step(std::move(request), call, std::move(done));
+  const Again again = this->again(kind, *begun);
+  if (begun->step) {
+    request.feeds.push_back(
+        {std::string(OnceGraph::kLease), Tensor::scalar(std::move(begun->step->lease))});
+    run_under_lease(request, begun->step->kind);
+    done = Done<RunStepReply>([self = shared_from_this(), begun = *std::move(begun),
+                               done = std::move(done)](Result<RunStepReply> reply) mutable {
+      self->finish(begun, std::move(reply), std::move(done));
+    });
+  }
+  if (lasting_ == nullptr) return master_.run_step(std::move(request), call, std::move(done));
+  make_lasting<RunStepReply>(lasting_, again, within(call, request.options), std::move(done),
+                             [self = shared_from_this(), request = std::move(request)](
+                                 const Life& life, const Call& call, Done<RunStepReply> done) {
+                               RunStepRequest made = request;
+                               made.session_handle = life.handle;
+                               self->master_.run_step(std::move(made), call, std::move(done));
+                             });
+}
+
+// The client's time is that of all attempts together.
+Call OnceSession::within(const Call& call, const RunOptions& options) const {
+  Call limited = call;
+  limited.deadline = EarlyEnd::deadline(call, options.timeout, host_.clock.now());
+  return limited;
+}
+
+// A leg has its life's number before its handle: what began in one life is nothing in the next.
+void OnceSession::partial_run_setup(PartialRunSetupRequest request, const Call& call,
+                                    Done<PartialRunSetupReply> done) {
+  Status fault = may_run_in_legs({request.feeds, request.fetches, request.targets});
+  if (!fault.ok()) return done(std::move(fault));
+  if (lasting_ == nullptr)
+    return master_.partial_run_setup(std::move(request), call, std::move(done));
+  make_lasting<PartialRunSetupReply>(
+      lasting_, Again::yes, call, std::move(done),
+      [self = shared_from_this(), request = std::move(request)](const Life& life, const Call& call,
+                                                                Done<PartialRunSetupReply> done) {
+        PartialRunSetupRequest made = request;
+        made.session_handle = life.handle;
+        self->master_.partial_run_setup(
+            std::move(made), call,
+            Done<PartialRunSetupReply>([number = life.number, done = std::move(done)](
+                                           Result<PartialRunSetupReply> reply) mutable {
+              if (reply.ok())
+                reply->partial_run_handle = str_cat(number, "/", reply->partial_run_handle);
+              done(std::move(reply));
+            }));
+      });
+}
+
+void OnceSession::run_leg(RunStepRequest request, const Call& call, Done<RunStepReply> done) {
+  if (lasting_ == nullptr) return master_.run_step(std::move(request), call, std::move(done));
+  make_lasting<RunStepReply>(
+      lasting_, Again::no, call, std::move(done),
+      [self = shared_from_this(), request = std::move(request)](const Life& life, const Call& call,
+                                                                Done<RunStepReply> done) {
+        const std::string mark = str_cat(life.number, "/");
+        if (!request.partial_run_handle.starts_with(mark)) {
+          return done(failed_precondition("the partial run '", request.partial_run_handle,
+                                          "' ended when a task of the session was lost; set it up "
+                                          "again"));
+        }
+        RunStepRequest made = request;
+        made.session_handle = life.handle;
+        made.partial_run_handle.erase(0, mark.size());
+        self->master_.run_step(std::move(made), call, std::move(done));
+      });
 }
 
 Status OnceSession::may_run_in_legs(const StepRequestNames& names) {
@@ -152,25 +241,53 @@ void OnceSession::make_callable(MakeCallableRequest request, const Call& call,
   made->signature = hash_of(made->names);
   made->options = request.options;
   made->kind = kind_of(made->names);
-  if (!made->kind.takes && !made->kind.updates)
+  if (!made->kind.takes && !made->kind.updates && lasting_ == nullptr)
     return master_.make_callable(std::move(request), call, std::move(done));
-  if (made->kind.takes) {
+  auto keep = Done<Life>([self = shared_from_this(), made,
+                          done = std::move(done)](Result<Life> life) mutable {
+    if (!life.ok()) return done(std::move(life).status());
+    MutexLock lock(self->mutex_);
+    // Each life of a session counts anew.
+    made->handle =
+        self->lasting_ ? ++self->last_callable_ : made->made(made->kind.takes).callable.handle;
+    self->callables_.emplace(made->handle, made);
+    done(MakeCallableReply{made->handle, std::make_shared<KeptOnce>(self, self->handle_, made)});
+  });
+  const bool is_leased = made->kind.takes;
+  if (lasting_ == nullptr)
+    return make_at_master(made, is_leased, {0, handle_}, call, std::move(keep));
+  make_lasting<Life>(lasting_, Again::yes, call, std::move(keep),
+                     [self = shared_from_this(), made, is_leased](
+                         const Life& life, const Call& call, Done<Life> done) {
+                       self->make_at_master(made, is_leased, life, call, std::move(done));
+                     });
+}
+
+// Makes a callable in a life of the session, unless it is made there; answers with that life.
+void OnceSession::make_at_master(const std::shared_ptr<Callable>& callable, bool is_leased,
+                                 const Life& life, const Call& call, Done<Life> done) {
+  MakeCallableRequest request{life.handle, callable->names.feeds, callable->names.fetches,
+                              callable->names.targets, callable->options};
+  if (is_leased) {
     request.feeds.emplace_back(OnceGraph::kLease);
-    run_under_lease(request, Kind::takes);
+    run_under_lease(request, callable->kind.takes ? Kind::takes : Kind::updates);
   }
   master_.make_callable(
       std::move(request), call,
-      Done<MakeCallableReply>([self = shared_from_this(), made,
+      Done<MakeCallableReply>([self = shared_from_this(), callable, is_leased, life,
                                done = std::move(done)](Result<MakeCallableReply> reply) mutable {
         if (!reply.ok()) return done(std::move(reply).status());
-        made->plain = *reply;
-        if (made->kind.takes) made->leased = *reply;
+        bool is_spare = false;  // somebody else has made one meanwhile, or it was released
         {
           MutexLock lock(self->mutex_);
-          self->callables_.emplace(made->plain.handle, made);
-          reply->callable = std::make_shared<KeptOnce>(self, self->handle_, made);
+          Made& made = callable->made(is_leased);
+          const bool is_released =
+              callable->handle != 0 && !self->callables_.contains(callable->handle);
+          is_spare = is_released || (made.callable.handle != 0 && made.life >= life.number);
+          if (!is_spare) made = {*std::move(reply), life.number};
         }
-        done(std::move(reply));
+        if (is_spare) self->release_at_master(life.handle, {*std::move(reply), life.number});
+        done(std::move(life));
       }));
 }
 
@@ -183,86 +300,99 @@ std::shared_ptr<OnceSession::Callable> OnceSession::find_callable(int64_t handle
 void OnceSession::run_callable(RunCallableRequest request, const Call& call,
                                Done<RunCallableReply> done) {
   auto callable = find_callable(request.handle);
+  if (callable == nullptr && lasting_ != nullptr) return done(no_callable(request.handle));
   if (callable == nullptr) return master_.run_callable(std::move(request), call, std::move(done));
   this->call(std::move(callable), std::move(request.feeds), call, std::move(done));
-}
-
-std::string OnceSession::handle() {
-  MutexLock lock(mutex_);
-  return handle_;
 }
 
 void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> feeds,
                        const Call& call, Done<RunCallableReply> done) {
   auto begun = begin(callable->kind, callable->signature);
   if (!begun.ok()) return done(std::move(begun).status());
-  if (!begun->step) return call_at_master(callable->plain, std::move(feeds), call, std::move(done));
-  MakeCallableReply known;
-  MakeCallableRequest leased;
-  {
-    MutexLock lock(mutex_);
-    known = callable->leased;
-    if (known.handle == 0) leased.session_handle = handle_;
+  const Again again = this->again(callable->kind, *begun);
+  const bool is_leased = begun->step.has_value();
+  if (is_leased) {
+    feeds.push_back(Tensor::scalar(std::move(begun->step->lease)));
+    done = Done<RunCallableReply>([self = shared_from_this(), begun = *std::move(begun),
+                                   done = std::move(done)](Result<RunCallableReply> reply) mutable {
+      self->finish(begun, std::move(reply), std::move(done));
+    });
   }
-  if (known.handle != 0) return call_leased(known, *begun, std::move(feeds), call, std::move(done));
-  leased.feeds = callable->names.feeds;
-  leased.fetches = callable->names.fetches;
-  leased.targets = callable->names.targets;
-  leased.options = callable->options;
-  leased.feeds.emplace_back(OnceGraph::kLease);
-  run_under_lease(leased, Kind::updates);
-  // The callee of the second call may need what the first one had: the caller waits for both.
-  master_.make_callable(
-      std::move(leased), call,
-      Done<MakeCallableReply>([self = shared_from_this(), callable = std::move(callable),
-                               begun = *std::move(begun), feeds = std::move(feeds), call,
-                               done = std::move(done)](Result<MakeCallableReply> made) mutable {
-        if (!made.ok())
-          return self->finish<RunCallableReply>(begun, made.status(), std::move(done));
-        bool is_spare = false;  // somebody else has made one meanwhile, or it was released
-        {
-          MutexLock lock(self->mutex_);
-          is_spare =
-              callable->leased.handle != 0 || !self->callables_.contains(callable->plain.handle);
-          if (!is_spare) callable->leased = *made;
-        }
-        Done<RunCallableReply> then = std::move(done);
-        if (is_spare) {
-          then = Done<RunCallableReply>([self, spare = made->handle, done = std::move(then)](
-                                            Result<RunCallableReply> reply) mutable {
-            self->master_.release_callable({self->handle(), spare}, {}, Done<void>([](Status) {}));
-            done(std::move(reply));
-          });
-        }
-        self->call_leased(*made, std::move(begun), std::move(feeds), call, std::move(then));
-      }));
+  if (lasting_ == nullptr)
+    return call_made(callable, is_leased, {0, handle_}, std::move(feeds), call, std::move(done));
+  make_lasting<RunCallableReply>(
+      lasting_, again, within(call, callable->options), std::move(done),
+      [self = shared_from_this(), callable = std::move(callable), is_leased,
+       feeds = std::move(feeds)](const Life& life, const Call& call, Done<RunCallableReply> done) {
+        self->call_made(callable, is_leased, life, feeds, call, std::move(done));
+      });
 }
 
-void OnceSession::call_leased(const MakeCallableReply& leased, Begun begun,
-                              std::vector<Tensor> feeds, const Call& call,
-                              Done<RunCallableReply> done) {
-  feeds.push_back(Tensor::scalar(std::move(begun.step->lease)));
-  call_at_master(leased, std::move(feeds), call,
-                 Done<RunCallableReply>([self = shared_from_this(), begun, done = std::move(done)](
-                                            Result<RunCallableReply> reply) mutable {
-                   self->finish(begun, std::move(reply), std::move(done));
+void OnceSession::call_made(const std::shared_ptr<Callable>& callable, bool is_leased,
+                            const Life& life, std::vector<Tensor> feeds, const Call& call,
+                            Done<RunCallableReply> done) {
+  MakeCallableReply known;
+  bool is_released = false;
+  {
+    MutexLock lock(mutex_);
+    const Made& made = callable->made(is_leased);
+    if (made.life == life.number) known = made.callable;
+    is_released = !callables_.contains(callable->handle);
+  }
+  if (known.handle != 0)
+    return call_at_master(known, life.handle, std::move(feeds), call, std::move(done));
+  if (is_released) return done(no_callable(callable->handle));
+  // The callee of the second call may need what the first one had: the caller waits for both.
+  make_at_master(callable, is_leased, life, call,
+                 Done<Life>([self = shared_from_this(), callable, is_leased,
+                             feeds = std::move(feeds), call,
+                             done = std::move(done)](Result<Life> life) mutable {
+                   if (!life.ok()) return done(std::move(life).status());
+                   self->call_made(callable, is_leased, *life, std::move(feeds), call,
+                                   std::move(done));
                  }));
 }
 
 // By pointer where the master behind gave one.
-void OnceSession::call_at_master(const MakeCallableReply& made, std::vector<Tensor> feeds,
-                                 const Call& call, Done<RunCallableReply> done) {
+void OnceSession::call_at_master(const MakeCallableReply& made, const std::string& handle,
+                                 std::vector<Tensor> feeds, const Call& call,
+                                 Done<RunCallableReply> done) {
   if (made.callable != nullptr) return made.callable->run(std::move(feeds), call, std::move(done));
-  master_.run_callable({handle(), made.handle, std::move(feeds)}, call, std::move(done));
+  master_.run_callable({handle, made.handle, std::move(feeds)}, call, std::move(done));
 }
 
-int64_t OnceSession::release_callable(int64_t handle) {
-  MutexLock lock(mutex_);
-  const auto found = callables_.find(handle);
-  if (found == callables_.end()) return 0;
-  const int64_t leased = found->second->leased.handle;
-  callables_.erase(found);
-  return leased == handle ? 0 : leased;
+void OnceSession::release_callable(ReleaseCallableRequest request, const Call& call,
+                                   Done<void> done) {
+  std::shared_ptr<Callable> released;
+  {
+    MutexLock lock(mutex_);
+    const auto found = callables_.find(request.handle);
+    if (found != callables_.end()) {
+      released = std::move(found->second);
+      callables_.erase(found);
+    }
+  }
+  if (lasting_ == nullptr) {
+    if (released != nullptr) {
+      for (const Made& made : {released->plain, released->leased})
+        if (made.callable.handle != request.handle) release_at_master(handle_, made);
+    }
+    return master_.release_callable(std::move(request), call, std::move(done));
+  }
+  if (released == nullptr) return done(Status());
+  // With a life that has passed, all that was made in it has gone.
+  lasting_->life(call, Done<Life>([self = shared_from_this(), released,
+                                   done = std::move(done)](Result<Life> life) mutable {
+                   if (!life.ok()) return done(std::move(life).status());
+                   for (const Made& made : {released->plain, released->leased})
+                     if (made.life == life->number) self->release_at_master(life->handle, made);
+                   done(Status());
+                 }));
+}
+
+void OnceSession::release_at_master(const std::string& handle, const Made& made) {
+  if (made.callable.handle == 0) return;
+  master_.release_callable({handle, made.callable.handle}, {}, Done<void>([](Status) {}));
 }
 
 // ---- Heartbeats --------------------------------------------------------------------------------
@@ -291,11 +421,10 @@ void OnceSession::beat() {
     is_beating_ = true;
     life = held->life;
     token = heartbeats_.enter();
-    request.session_handle = handle_;
     request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(held->lease)});
     request.fetches.push_back(str_cat("_once/extend/", dequeue_, ":0"));
   }
-  master_.run_step(
+  run_own(
       std::move(request), {.deadline = host_.clock.now() + lease_},
       Done<RunStepReply>([self = shared_from_this(), life, token = std::move(token)](
                              const Result<RunStepReply>& reply) { self->heard(life, reply); }));
@@ -321,10 +450,13 @@ void OnceSession::heard(uint64_t life, const Result<RunStepReply>& reply) {
 }
 
 void OnceSession::end() {
-  MutexLock lock(mutex_);
-  is_over_ = true;
-  timer_.cancel();
-  callables_.clear();
+  {
+    MutexLock lock(mutex_);
+    is_over_ = true;
+    timer_.cancel();
+    callables_.clear();
+  }
+  if (lasting_ != nullptr) lasting_->end();
 }
 
 }  // namespace millrace

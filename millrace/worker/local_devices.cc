@@ -1,5 +1,6 @@
 #include "millrace/worker/local_devices.h"
 
+#include "millrace/cluster/kept_device.h"
 #include "millrace/ops/state/kept_state.h"
 
 namespace millrace {
@@ -12,6 +13,9 @@ LocalDevices LocalDevices::create(const TaskName& task, int cpus, const Host& ho
                                      : std::make_shared<ResourceStore>(task.job);
     const DeviceName name = DeviceName::on(task, "CPU", id);
     made.devices_.push_back({.name = name,
+                             .description = kept == nullptr
+                                                ? std::string()
+                                                : kept_device_description(kept->identity()),
                              .context = {.name = name.to_string(),
                                          .incarnation = host.random.next(),
                                          .resources = resources.get(),
@@ -69,7 +73,7 @@ std::vector<DeviceAttributes> LocalDevices::attributes(int64_t memory_limit) con
                    .type = *device.name.type,
                    .memory_limit = memory_limit,
                    .incarnation = device.context.incarnation,
-                   .description = {}});
+                   .description = device.description});
   }
   return all;
 }

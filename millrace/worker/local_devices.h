@@ -53,6 +53,7 @@ class LocalDevices {
  private:
   struct Device {
     DeviceName name;
+    std::string description;
     DeviceContext context;
     std::shared_ptr<ResourceStore> resources;
   };

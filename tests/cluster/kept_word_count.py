@@ -6,7 +6,7 @@
 
 The queue and the total outlive their tasks. So each task first asks how far its work is: `files` puts all
 names in by one step, and then closes the queue; until it is closed nobody takes any. `reduce` sets the total
-if nobody has. When a task has died, who worked with it begins another session, which finds what was kept.
+if nobody has. Who works with a task that has died waits for it, and goes on.
 """
 
 import argparse
@@ -15,17 +15,8 @@ import time
 
 import millrace as tf
 
-# How a step may fail, or a session's beginning, when a task that takes part has died.
-LOST = (
-    tf.errors.UnavailableError,
-    tf.errors.AbortedError,
-    tf.errors.CancelledError,
-    tf.errors.InternalError,
-)
-
-
 class Program:
-    """What the tasks share, and the work of each in a session that may be lost."""
+    """What the tasks share, and the work of each."""
 
     def __init__(self, texts, pause, last):
         self._texts, self._pause, self._last = texts, pause, last
@@ -80,24 +71,6 @@ class Program:
         print(f"total: {session.run(self._total)} words, {dead} dead letters", flush=True)
 
 
-def in_sessions(target, work):
-    """Begins again, in another session, whenever a task was lost."""
-    # Mappers come and go.
-    owners = tf.ConfigProto(device_filters=["/job:files", "/job:reduce"])
-    while True:
-        session = tf.Session(target, config=owners)
-        try:
-            return work(session)
-        except LOST as why:
-            print(f"begins another session: {type(why).__name__}", flush=True)
-        finally:
-            # Gives back what it has, on the tasks that are there.
-            try:
-                session.close()
-            except LOST:
-                pass
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--texts", required=True, help="a file with the path of a text per line")
@@ -109,7 +82,10 @@ def main():
         config.cluster_spec, job_name=config.task_type, task_index=config.task_id
     )
     program = Program(arguments.texts, arguments.pause, arguments.last)
-    in_sessions(server.target, getattr(program, config.task_type))
+    # Mappers come and go.
+    owners = tf.ConfigProto(device_filters=["/job:files", "/job:reduce"])
+    with tf.Session(server.target, config=owners) as session:
+        getattr(program, config.task_type)(session)
     if config.task_type in ("files", "reduce"):
         server.join()
 

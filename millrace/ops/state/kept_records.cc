@@ -23,7 +23,8 @@ enum RecordField : uint32_t {
   kDropped = 5,
   kLent = 6,
   kApplied = 7,
-  kMade = 8
+  kMade = 8,
+  kIdentity = 9
 };
 enum NameField : uint32_t { kDevice = 1, kContainer = 2, kName = 3 };
 enum VariableField : uint32_t { kVariableDtype = 4, kVariableShape = 5, kVariableValue = 6 };
@@ -51,6 +52,7 @@ enum AppliedField : uint32_t { kLender = 4, kHorizon = 5, kOpen = 6, kOfElement 
 enum OfElementField : uint32_t { kElementNumber = 1, kSettled = 2, kUpdate = 3 };
 enum UpdateField : uint32_t { kStep = 1, kUpdateName = 2 };
 enum MadeField : uint32_t { kMadeLender = 4, kMadeNumber = 5, kMadeStep = 6, kMadeUpdate = 7 };
+enum IdentityField : uint32_t { kDrawn = 4 };
 enum TensorField : uint32_t {
   kTensorDtype = 1,
   kTensorShape = 2,
@@ -154,6 +156,10 @@ void put_fields(std::string* out, const KeptMade& made) {
   put_nonzero(out, kMadeNumber, made.update.number);
   put_nonzero(out, kMadeStep, made.update.step);
   wire::put_bytes_field(out, kMadeUpdate, made.update.update);
+}
+
+void put_fields(std::string* out, const KeptIdentity& identity) {
+  put_nonzero(out, kDrawn, identity.identity);
 }
 
 // ---- Reading ------------------------------------------------------------------------------------
@@ -321,6 +327,11 @@ Status read_field(Reader&, const Field& field, KeptMade* made) {
   return {};
 }
 
+Status read_field(Reader&, const Field& field, KeptIdentity* identity) {
+  if (field.is(kDrawn, WireType::varint)) identity->identity = field.value;
+  return {};
+}
+
 template <class Record>
 Result<KeptRecord> read_record(Reader reader) {
   Record made;
@@ -352,6 +363,8 @@ Result<KeptRecord> read_any(Reader& reader) {
       return read_record<KeptApplied>(reader.inside(field));
     case kMade:
       return read_record<KeptMade>(reader.inside(field));
+    case kIdentity:
+      return read_record<KeptIdentity>(reader.inside(field));
     default:
       // Of a later Millrace, whose state it would not be without it.
       return no_record(str_cat("the kind ", field.number, ", which is not known here"));

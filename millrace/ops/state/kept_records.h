@@ -13,6 +13,7 @@
 //                numbers that died, dead letters: their numbers among the elements
 //   7 applied    device, incarnation of the lending queue, horizon, open numbers, of element ...
 //   8 made       device, incarnation of the lending queue, number, step, update
+//   9 identity   random, drawn when the state began; it stays
 //
 //   loan         number, attempt, the element's number among the elements
 //   of element   number, settled, update: (step, name) ...
@@ -84,8 +85,12 @@ struct KeptMade {
   KeptName name;  // the device's
   UpdateName update;
 };
+struct KeptIdentity {
+  KeptName name = {};  // nothing's
+  uint64_t identity = 0;
+};
 using KeptRecord = std::variant<KeptVariable, KeptQueue, KeptIn, KeptOut, KeptDropped, KeptLent,
-                                KeptApplied, KeptMade>;
+                                KeptApplied, KeptMade, KeptIdentity>;
 
 // Whether values of this type can be kept: plain ones and strings.
 bool can_be_kept(DType dtype);

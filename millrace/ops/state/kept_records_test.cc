@@ -84,6 +84,7 @@ TEST_CASE("records are read as they were written") {
   CHECK(and_back(KeptApplied{kOfDevice, some_applied()}).part == some_applied());
   const UpdateName update{7, 2, 300, "put"};
   CHECK(and_back(KeptMade{kOfDevice, update}).update == update);
+  CHECK(and_back(KeptIdentity{{}, ~uint64_t{0}}).identity == ~uint64_t{0});
 }
 
 TEST_CASE("the bytes of records are these") {
@@ -102,6 +103,7 @@ TEST_CASE("the bytes of records are these") {
   CHECK(kept_hex(KeptApplied{kOfDevice, some_applied()}) ==
         "3a1d080112001a0020072804300230033a0d080210011a0708011203616464");
   CHECK(kept_hex(KeptMade{kOfDevice, {7, 2, 0, "put"}}) == "420f080112001a00200728023a03707574");
+  CHECK(kept_hex(KeptIdentity{{}, 5}) == "4a0612001a002005");
 }
 
 Status replayed(std::initializer_list<KeptRecord> records) {

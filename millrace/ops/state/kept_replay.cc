@@ -98,6 +98,12 @@ Status KeptReplay::apply(const KeptMade& made) {
   return {};
 }
 
+Status KeptReplay::apply(const KeptIdentity& identity) {
+  if (identity.identity == 0) return impossible(identity.name, "tells of no identity");
+  identity_ = identity.identity;
+  return {};
+}
+
 Status KeptReplay::check() const {
   for (const auto& [name, state] : queues_) {
     for (const std::vector<uint64_t>& numbers : {state.loans.elements, state.loans.dead}) {

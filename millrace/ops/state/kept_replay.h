@@ -30,6 +30,8 @@ class KeptReplay {
   Status check() const;
   const std::map<KeptName, KeptVariable>& variables() const { return variables_; }
   std::map<KeptName, QueueState>& queues() { return queues_; }
+  // 0: of a state that has none yet.
+  uint64_t identity() const { return identity_; }
   // By device.
   std::map<uint64_t, AppliedBook>& books() { return books_; }
 
@@ -42,11 +44,13 @@ class KeptReplay {
   Status apply(KeptLent lent);
   Status apply(const KeptApplied& applied);
   Status apply(const KeptMade& made);
+  Status apply(const KeptIdentity& identity);
   Result<QueueState*> queue_of(const KeptName& name);
 
   std::map<KeptName, KeptVariable> variables_;
   std::map<KeptName, QueueState> queues_;
   std::map<uint64_t, AppliedBook> books_;
+  uint64_t identity_ = 0;
 };
 
 }  // namespace millrace

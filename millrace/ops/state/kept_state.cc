@@ -1,5 +1,7 @@
 #include "millrace/ops/state/kept_state.h"
 
+#include <cinttypes>
+#include <cstdio>
 #include <utility>
 
 #include "millrace/base/str_cat.h"
@@ -64,8 +66,16 @@ Result<std::shared_ptr<KeptState>> KeptState::open(const Host& host, KeptStateOp
   return made;
 }
 
+std::string KeptState::identity() const {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016" PRIx64, identity_);
+  return text;
+}
+
 Status KeptState::move_in(KeptReplay replay) {
   MR_TRY(replay.check());
+  identity_ = replay.identity();
+  while (identity_ == 0) identity_ = random_.next();
   size_t num_elements = 0;
   for (const auto& [name, variable] : replay.variables()) {
     if (name.device >= devices_.size()) return too_few_devices(name.device, devices_.size());
@@ -169,6 +179,7 @@ Status KeptState::put(Extent extent, io::RecordSink sink) {
   if (replay_) {
     MR_TRY(move_in(*std::exchange(replay_, std::nullopt)));
   }
+  if (extent == Extent::all) MR_TRY(sink(encode_kept(KeptIdentity{{}, identity_})));
   std::vector<AppliedBook::Changes> applied = look(extent);
   for (size_t i = 0; i < devices_.size(); ++i)
     MR_TRY(put_applied(extent, i, std::move(applied[i]), sink));

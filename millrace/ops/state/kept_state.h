@@ -51,6 +51,8 @@ class KeptState final : private io::Journaled {
   // ends.
   Status close(const Status& why) { return journal_->close(why); }
 
+  // Of the state, whichever life of the task has it: 16 hexadecimal digits, drawn when it began.
+  std::string identity() const;
   // What there was when it was opened: "2 variables and 1 queue of 17 elements in '...'".
   const std::string& found_text() const { return found_text_; }
 
@@ -95,6 +97,7 @@ class KeptState final : private io::Journaled {
   Random& random_;
   std::vector<Device> devices_;  // constant after construction
   std::string found_text_;       // set by open()
+  uint64_t identity_ = 0;        // set by open()
   // Of whoever writes the journal.
   std::optional<KeptReplay> replay_;  // what was found, until it is among the resources
   std::map<Key, Known> known_;

@@ -1,0 +1,110 @@
+#include "millrace/master/lasting_state.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+
+#include "millrace/base/str_cat.h"
+#include "millrace/cluster/kept_device.h"
+#include "millrace/op/device_name.h"
+
+namespace millrace {
+namespace {
+
+// What nodes say of their devices, each once; those that leave the job open are placed on the
+// master's own task, which lives as long as the session.
+std::vector<DeviceName> named_devices(const wire::GraphDef& graph) {
+  absl::flat_hash_set<std::string_view> texts;
+  const auto note = [&](const std::vector<wire::NodeDef>& nodes) {
+    for (const wire::NodeDef& node : nodes) texts.insert(node.device);
+  };
+  note(graph.nodes);
+  for (const wire::FunctionDef& function : graph.functions) note(function.nodes);
+  std::vector<DeviceName> names;
+  for (const std::string_view text : texts) {
+    const auto name = DeviceName::parse(text);
+    if (name.ok() && name->job) names.push_back(*name);
+  }
+  return names;
+}
+
+bool is_named(std::span<const DeviceName> names, const DeviceName& device) {
+  return std::ranges::any_of(
+      names, [&](const DeviceName& name) { return name.is_compatible_with(device); });
+}
+
+const DeviceAttributes* find(std::span<const DeviceAttributes> devices, std::string_view name) {
+  const auto found = std::ranges::find(devices, name, &DeviceAttributes::name);
+  return found == devices.end() ? nullptr : &*found;
+}
+
+// An op whose node holds something between steps that no kept state has: tables, accumulators,
+// iterators, staging areas (which are known by name, and have no handle). Queues and variables are
+// kept; what lasts for a step only says neither.
+bool holds_what_is_not_kept(const OpDef& op) {
+  const std::string_view name = op.name;
+  if (name.ends_with("Stage")) return true;
+  if (!op.stateful || op.outputs.empty()) return false;
+  const ArgDef& first = op.outputs[0];
+  if (!first.is_ref && first.dtype != DType::resource) return false;
+  return !name.ends_with("Queue") && !name.ends_with("QueueV2") && name != "Variable" &&
+         name != "VariableV2" && name != "TemporaryVariable" && !name.ends_with("VarHandleOp") &&
+         name != "_VarHandlesOp";
+}
+
+const wire::NodeDef* find_not_kept(const wire::GraphDef& graph, const OpRegistry& ops,
+                                   const DeviceName& device) {
+  for (const wire::NodeDef& node : graph.nodes) {
+    const OpDef* const op = ops.find(node.op);
+    if (op == nullptr || !holds_what_is_not_kept(*op)) continue;
+    const auto name = DeviceName::parse(node.device);
+    if (name.ok() && name->job && name->is_compatible_with(device)) return &node;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool may_come_back(std::span<const DeviceAttributes> devices) {
+  return std::ranges::any_of(
+      devices, [](const DeviceAttributes& device) { return keeps_state(device.description); });
+}
+
+Status is_all_there(const wire::GraphDef& graph, const OpRegistry& ops,
+                    std::span<const DeviceAttributes> before,
+                    std::span<const DeviceAttributes> now) {
+  const std::vector<DeviceName> names = named_devices(graph);
+  for (const DeviceAttributes& device : before) {
+    MR_ASSIGN(const DeviceName name, DeviceName::parse(device.name));
+    if (!is_named(names, name)) continue;
+    const DeviceAttributes* const next = find(now, device.name);
+    if (next == nullptr) return aborted(device.name, " takes no part any more");
+    if (next->incarnation == device.incarnation) continue;
+    if (!keeps_state(device.description)) {
+      return aborted(device.name, " has started again, and keeps no state: start its task with ",
+                     "--state DIR for sessions to go on");
+    }
+    if (next->description != device.description) {
+      return aborted(device.name, " has started again without the state that it had ('",
+                     device.description, "', now '", next->description, "')");
+    }
+    if (const wire::NodeDef* const lost = find_not_kept(graph, ops, name)) {
+      return aborted(device.name, " has started again, and what '", lost->name, "' (", lost->op,
+                     ") held there was not kept: only variables and queues are");
+    }
+  }
+  return {};
+}
+
+bool has_started_again(std::span<const DeviceAttributes> before,
+                       std::span<const DeviceAttributes> now) {
+  return std::ranges::any_of(before, [&](const DeviceAttributes& device) {
+    const DeviceAttributes* const next = find(now, device.name);
+    return next != nullptr && next->incarnation != device.incarnation;
+  });
+}
+
+}  // namespace millrace

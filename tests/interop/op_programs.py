@@ -42,7 +42,7 @@ def fed(tf, name, given, feeds):
 
 
 def typed(tf, attrs):
-    names = ("dtype", "Tout", "T", "output_dtype")
+    names = ("dtype", "Tout", "T", "output_dtype", "out_type", "internal_type")
     return {key: tf.as_dtype(value) if key in names else value for key, value in attrs.items()}
 
 

@@ -202,6 +202,50 @@ def set_size(m):
     return one(m, ("set_indices", "set_values", "set_shape"), dims_of(m, (2, 3)), 0, 2)[0], {}
 
 
+def crossed(m, kinds=("int64", "string")):
+    """Columns of features with a batch of their own: those that are sparse, those that are dense."""
+    batch, given = int(m.rng.integers(1, 4)), {"indices": [], "values": [], "shapes": []}
+    for _ in range(m.choice([0, 1, 2])):
+        dims = [batch + int(m.one_in(20)), int(m.rng.integers(1, 4))]
+        indices = places(m, dims, is_ordered=not m.one_in(12))
+        given["indices"].append(m.integers(indices, "int64"))
+        given["values"].append(m.values((len(indices),), dtype=m.choice(kinds)))
+        given["shapes"].append(m.integers(dims, "int64"))
+    least = 0 if given["values"] else 1
+    given["dense_inputs"] = [
+        m.values((batch, int(m.rng.integers(0 if m.one_in(8) else 1, 3))), dtype=m.choice(kinds))
+        for _ in range(int(m.rng.integers(least, 3)))
+    ]
+    return given
+
+
+def cross(m):
+    inner = m.choice(["int64", "string"])
+    kinds = ("string",) if inner == "string" and not m.one_in(8) else ("int64", "string")
+    return crossed(m, kinds), {
+        "hashed_output": bool(m.one_in(2)),
+        "num_buckets": int(m.choice([0, 10, 1 << 40])),
+        "hash_key": int(m.rng.integers(0, 1 << 62)),
+        "out_type": m.choice(["int64", "string"]),
+        "internal_type": inner,
+    }
+
+
+def cross_texts(m):
+    return {**crossed(m), "sep": ("string", np.array(m.choice([b"", b"_"]), object))}, {}
+
+
+def cross_hashed(m):
+    # TensorFlow ends on integers that are to be hashed strongly.
+    is_strong = bool(m.one_in(2))
+    return {
+        **crossed(m, ("string",) if is_strong else ("int64", "string")),
+        "num_buckets": m.integers(m.choice([-3, 0, 10, 1 << 40]), "int64"),
+        "strong_hash": ("bool", np.array(is_strong)),
+        "salt": m.integers(m.rng.integers(-5, 1 << 62, 1 if m.one_in(12) else 2), "int64"),
+    }, {}
+
+
 def ctc_inputs(m):
     # Not one class alone, of which TensorFlow writes beyond its memory.
     steps, batch, classes = (int(size) for size in m.rng.integers([1, 1, 2], 6, 3))
@@ -326,6 +370,9 @@ TABLE = [
     ("DenseToSparseSetOperation", INTEGERS, set_operation(["dense", "sparse"]), False),
     ("SparseToSparseSetOperation", INTEGERS, set_operation(["sparse", "sparse"]), False),
     ("SetSize", INTEGERS, set_size, False),
+    ("SparseCross", ["string"], cross, False),
+    ("SparseCrossV2", ["string"], cross_texts, False),
+    ("SparseCrossHashed", ["string"], cross_hashed, False),
     ("RaggedTensorToSparse", ANY, ragged_to_sparse, True),
     ("RaggedGather", ANY, ragged_gather, True),
     ("RaggedRange", ["int32", "int64", "float32", "float64"], ragged_range, False),

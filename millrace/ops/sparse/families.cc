@@ -15,6 +15,7 @@ Status register_sparse(OpRegistry& ops) {
   MR_TRY(register_sparse_serialized(ops));
   MR_TRY(register_sparse_tensors_maps(ops));
   MR_TRY(register_edit_distances(ops));
+  MR_TRY(register_sparse_crosses(ops));
   return register_sets(ops);
 }
 

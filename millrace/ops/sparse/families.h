@@ -48,6 +48,9 @@ Status register_sparse_tensors_maps(OpRegistry& ops);
 // How far sequences are from each other: EditDistance.
 Status register_edit_distances(OpRegistry& ops);
 
+// Combinations of features: SparseCross, SparseCrossV2, SparseCrossHashed.
+Status register_sparse_crosses(OpRegistry& ops);
+
 // Rows as sets: DenseToDenseSetOperation, DenseToSparse..., SparseToSparse..., SetSize.
 Status register_sets(OpRegistry& ops);
 

@@ -5,7 +5,7 @@
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/text/families.h"
-#include "millrace/ops/text/hashes.h"
+#include "millrace/ops/loops/hashes.h"
 
 namespace millrace {
 namespace {

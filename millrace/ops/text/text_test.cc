@@ -4,7 +4,7 @@
 
 #include "millrace/ops/testing/op_bench.h"
 #include "millrace/ops/text/families.h"
-#include "millrace/ops/text/hashes.h"
+#include "millrace/ops/loops/hashes.h"
 
 namespace millrace {
 namespace {

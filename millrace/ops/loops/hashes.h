@@ -15,4 +15,7 @@ struct SipKey {
 };
 uint64_t sip_hash64(SipKey key, std::string_view bytes);
 
+// One hash of two, in which their order matters: how crosses of features are put together.
+uint64_t joined_hash64(uint64_t first, uint64_t second);
+
 }  // namespace millrace

@@ -1,10 +1,12 @@
-#include "millrace/ops/text/hashes.h"
+#include "millrace/ops/loops/hashes.h"
 
 #include <bit>
 #include <cstring>
 
 namespace millrace {
 namespace {
+
+constexpr uint64_t kMurmurFactor = 0xc6a4a7935bd1e995u;
 
 // `count` <= 8 bytes, the first one lowest.
 uint64_t little_endian(const char* bytes, size_t count) {
@@ -55,7 +57,7 @@ class SipState {
 }  // namespace
 
 uint64_t murmur_hash64(std::string_view bytes) {
-  constexpr uint64_t kFactor = 0xc6a4a7935bd1e995u, kSeed = 0xDECAFCAFFEu;
+  constexpr uint64_t kFactor = kMurmurFactor, kSeed = 0xDECAFCAFFEu;
   uint64_t hash = kSeed ^ (bytes.size() * kFactor);
   while (bytes.size() >= 8) {
     uint64_t word = little_endian(bytes.data(), 8) * kFactor;
@@ -65,6 +67,14 @@ uint64_t murmur_hash64(std::string_view bytes) {
   }
   if (!bytes.empty()) hash = (hash ^ little_endian(bytes.data(), bytes.size())) * kFactor;
   hash = (hash ^ (hash >> 47)) * kFactor;
+  return hash ^ (hash >> 47);
+}
+
+uint64_t joined_hash64(uint64_t first, uint64_t second) {
+  second *= kMurmurFactor;
+  second = (second ^ (second >> 47)) * kMurmurFactor;
+  uint64_t hash = (first ^ kMurmurFactor ^ second) * kMurmurFactor;
+  hash = (hash ^ (hash >> 47)) * kMurmurFactor;
   return hash ^ (hash >> 47);
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/op/kernel.h"
+#include "millrace/ops/loops/arguments.h"
 
 namespace millrace {
 namespace {
@@ -77,6 +79,35 @@ Result<SparseOutputs> sparse_outputs(const ParsedList& list, bool has_batch) {
           ? Tensor::vector<int64_t>({static_cast<int64_t>(list.row_ends.size()), list.longest})
           : Tensor::vector<int64_t>({list.longest});
   return outputs;
+}
+
+Result<int> set_parsed(KernelContext& context, ParsedExamples parsed,
+                       std::span<const DType> split_types, bool has_batch) {
+  const int ragged = static_cast<int>(split_types.size());
+  const int lists = static_cast<int>(parsed.lists.size()) - ragged;
+  for (int i = 0; i < lists; ++i) {
+    MR_ASSIGN(SparseOutputs outputs,
+              sparse_outputs(parsed.lists[static_cast<size_t>(i)], has_batch));
+    context.set_output(i, std::move(outputs.indices));
+    context.set_output(lists + i, std::move(outputs.values));
+    context.set_output(2 * lists + i, std::move(outputs.shape));
+  }
+  int slot = 3 * lists;
+  for (Tensor& dense : parsed.dense) context.set_output(slot++, std::move(dense));
+  for (int i = 0; i < ragged; ++i) {
+    const ParsedList& list = parsed.lists[static_cast<size_t>(lists) + static_cast<size_t>(i)];
+    MR_ASSIGN(Tensor values, list.values.tensor({static_cast<int64_t>(list.values.size())}));
+    MR_ASSIGN(Tensor splits, row_splits(split_types[static_cast<size_t>(i)], list.row_ends));
+    context.set_output(slot + i, std::move(values));
+    context.set_output(slot + ragged + i, std::move(splits));
+  }
+  return slot + 2 * ragged;
+}
+
+Result<Tensor> row_splits(DType dtype, std::span<const int64_t> ends) {
+  std::vector<int64_t> splits{0};
+  splits.insert(splits.end(), ends.begin(), ends.end());
+  return integer_tensor(dtype, {static_cast<int64_t>(splits.size())}, splits);
 }
 
 int64_t DenseColumn::stride() const {

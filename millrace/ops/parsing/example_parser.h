@@ -49,10 +49,19 @@ struct SparseOutputs {
 };
 Result<SparseOutputs> sparse_outputs(const ParsedList& list, bool has_batch);
 
+// A 0, and where each row ends, as a vector of int32 or int64.
+Result<Tensor> row_splits(DType dtype, std::span<const int64_t> ends);
+
 struct ParsedExamples {
   std::vector<Tensor> dense;
   std::vector<ParsedList> lists;
 };
+
+// Sets outputs from slot 0 on: places, values and shapes of the sparse columns, the dense ones,
+// values and splits of the ragged ones, which are the last lists and have splits of these types.
+// Gives the slot behind them.
+Result<int> set_parsed(KernelContext& context, ParsedExamples parsed,
+                       std::span<const DType> split_types, bool has_batch);
 
 class ExampleParser {
  public:

@@ -96,33 +96,6 @@ Result<ExampleParser> parser_of(const ExampleNode& node, std::span<const std::st
   return ExampleParser::create(std::move(dense), std::move(lists));
 }
 
-Status set_parsed(KernelContext& context, const ExampleNode& node, ParsedExamples parsed,
-                  bool has_batch) {
-  const int lists = static_cast<int>(node.list_types.size());
-  const int ragged = static_cast<int>(node.ragged_types.size());
-  const int dense = static_cast<int>(parsed.dense.size());
-  for (int i = 0; i < lists; ++i) {
-    MR_ASSIGN(SparseOutputs outputs,
-              sparse_outputs(parsed.lists[static_cast<size_t>(i)], has_batch));
-    context.set_output(i, std::move(outputs.indices));
-    context.set_output(lists + i, std::move(outputs.values));
-    context.set_output(2 * lists + i, std::move(outputs.shape));
-  }
-  for (int i = 0; i < dense; ++i)
-    context.set_output(3 * lists + i, std::move(parsed.dense[static_cast<size_t>(i)]));
-  for (int i = 0; i < ragged; ++i) {
-    const ParsedList& list = parsed.lists[static_cast<size_t>(lists) + static_cast<size_t>(i)];
-    std::vector<int64_t> splits{0};
-    splits.insert(splits.end(), list.row_ends.begin(), list.row_ends.end());
-    MR_ASSIGN(Tensor values, list.values.tensor({static_cast<int64_t>(list.values.size())}));
-    MR_ASSIGN(Tensor ends, integer_tensor(node.split_types[static_cast<size_t>(i)],
-                                          {static_cast<int64_t>(splits.size())}, splits));
-    context.set_output(3 * lists + dense + i, std::move(values));
-    context.set_output(3 * lists + dense + ragged + i, std::move(ends));
-  }
-  return {};
-}
-
 // --- Of a batch ---
 
 Result<std::span<const std::string>> batch_names(const Tensor& names, const Tensor& serialized) {
@@ -161,7 +134,7 @@ class ParseBatchKernel final : public Kernel {
     CancelProbe probe(context);
     if (serialized.shape().is_scalar() && has_vectors_) {
       MR_ASSIGN(ParsedExamples one, parser.parse_one(serialized.item<std::string>(), probe));
-      return set_parsed(context, node_, std::move(one), false);
+      return set_parsed(context, std::move(one), node_.split_types, false).status();
     }
     if (serialized.shape().rank() != 1) {
       return invalid("Expected serialized to be a vector, got shape: ",
@@ -169,7 +142,7 @@ class ParseBatchKernel final : public Kernel {
     }
     MR_ASSIGN(const auto names, batch_names(context.input(1), serialized));
     MR_ASSIGN(ParsedExamples parsed, parser.parse(serialized.flat<std::string>(), names, probe));
-    return set_parsed(context, node_, std::move(parsed), true);
+    return set_parsed(context, std::move(parsed), node_.split_types, true).status();
   }
 
  private:
@@ -233,7 +206,7 @@ class ParseOneKernel final : public Kernel {
               parser_of(node_, list_keys_, dense_keys_, {}, std::move(defaults)));
     CancelProbe probe(context);
     MR_ASSIGN(ParsedExamples parsed, parser.parse_one(serialized.item<std::string>(), probe));
-    return set_parsed(context, node_, std::move(parsed), false);
+    return set_parsed(context, std::move(parsed), {}, false).status();
   }
 
  private:

@@ -16,6 +16,9 @@ Status register_examples(OpRegistry& ops);
 // tf.train.SequenceExample: ParseSingleSequenceExample.
 Status register_sequences(OpRegistry& ops);
 
+// The same of many messages: ParseSequenceExample, ParseSequenceExampleV2.
+Status register_sequence_batches(OpRegistry& ops);
+
 // Numbers, fields and tensors in bytes: DecodeRaw, DecodeCSV, ParseTensor, SerializeTensor.
 Status register_records(OpRegistry& ops);
 

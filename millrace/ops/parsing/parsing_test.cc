@@ -3,6 +3,7 @@
 
 #include "millrace/format/wire_format.h"
 #include "millrace/ops/parsing/families.h"
+#include "millrace/ops/parsing/testing/messages.h"
 #include "millrace/ops/testing/op_bench.h"
 
 namespace millrace {
@@ -16,33 +17,6 @@ const OpRegistry& parsing_ops() {
   }();
   return *kOps;
 }
-
-std::string field(int number, std::string_view bytes) {
-  std::string out;
-  wire::put_bytes_field(&out, number, bytes);
-  return out;
-}
-std::string ints(std::initializer_list<int64_t> values) {
-  std::string packed;
-  for (const int64_t value : values) wire::put_varint(&packed, static_cast<uint64_t>(value));
-  return field(3, field(1, packed));
-}
-std::string floats(std::initializer_list<float> values) {
-  return field(2, field(1, std::string_view(reinterpret_cast<const char*>(values.begin()),
-                                            values.size() * sizeof(float))));
-}
-std::string texts(std::initializer_list<std::string> values) {
-  std::string list;
-  for (const std::string& value : values) list += field(1, value);
-  return field(1, list);
-}
-using Entries = std::vector<std::pair<std::string, std::string>>;
-std::string features(const Entries& entries) {
-  std::string map;
-  for (const auto& [key, value] : entries) map += field(1, field(1, key) + field(2, value));
-  return map;
-}
-std::string example(const Entries& entries) { return field(1, features(entries)); }
 
 Tensor vector_of(std::vector<std::string> values) {
   return Tensor::vector<std::string>(std::span<const std::string>(values));
@@ -101,7 +75,7 @@ TEST_CASE("numbers that are not packed are the same numbers") {
   std::string list;
   wire::put_float_field(&list, 1, 1);
   wire::put_float_field(&list, 1, 2);
-  CHECK(parse({example({{"a", field(2, list)}})}).value()[3] == Tensor::of<float>({1, 2}, {1, 2}));
+  CHECK(parse({example({{"a", field_of(2, list)}})}).value()[3] == Tensor::of<float>({1, 2}, {1, 2}));
 }
 
 TEST_CASE("features of another type or size are refused with the example and the key") {
@@ -130,14 +104,14 @@ TEST_CASE("bytes that are cut off anywhere are an error or a shorter message, ne
     }
   }
   CHECK_FALSE(parse({"\xff\xff\xff\xff"}).ok());
-  CHECK_FALSE(parse({field(1, "\x0a\x7f")}).ok());
+  CHECK_FALSE(parse({field_of(1, "\x0a\x7f")}).ok());
 }
 
 TEST_CASE("a batch that would be padded out of all bounds is refused before it is made") {
   std::vector<std::string> many(1 << 18, example({}));
   std::string numbers;
   for (int i = 0; i < 1 << 20; ++i) wire::put_float_field(&numbers, 1, 1);
-  many.push_back(example({{"a", field(2, numbers)}}));
+  many.push_back(example({{"a", field_of(2, numbers)}}));
   const Status status = parse(std::move(many), Tensor::vector<float>({-1}), {kUnknownDim}).status();
   CHECK(status.code() == Code::resource_exhausted);
 }
@@ -157,33 +131,6 @@ TEST_CASE("one example has no axis for a batch") {
   CHECK(parsed[1] == vector_of({"x", "y"}));
   CHECK(parsed[2] == Tensor::vector<int64_t>({2}));
   CHECK(parsed[3] == Tensor::vector<float>({1, 2}));
-}
-
-Result<std::vector<Tensor>> parse_sequence(const std::string& message, Tensor may_miss) {
-  return run_op(parsing_ops(), "ParseSingleSequenceExample",
-                {text(message), std::move(may_miss), text("s"), text("d"), text("")},
-                {{"Ncontext_sparse", AttrValue(0)},
-                 {"Ncontext_dense", AttrValue(0)},
-                 {"Tcontext_dense", AttrValue(std::vector<DType>{})},
-                 {"Nfeature_list_sparse", AttrValue(1)},
-                 {"Nfeature_list_dense", AttrValue(1)},
-                 {"feature_list_sparse_types", AttrValue(std::vector<DType>{DType::i64})},
-                 {"feature_list_dense_types", AttrValue(std::vector<DType>{DType::f32})},
-                 {"feature_list_dense_shapes", AttrValue(std::vector<PartialShape>{{2}})}});
-}
-
-TEST_CASE("the lists of a sequence are steps") {
-  const std::string lists =
-      features({{"d", field(1, floats({1, 2})) + field(1, floats({3, 4}))},
-                {"s", field(1, ints({5})) + field(1, ints({})) + field(1, ints({6, 7}))}});
-  const auto parsed = parse_sequence(field(2, lists), vector_of({})).value();
-  CHECK(parsed[0] == Tensor::of<int64_t>({3, 2}, {0, 0, 2, 0, 2, 1}));
-  CHECK(parsed[1] == Tensor::vector<int64_t>({5, 6, 7}));
-  CHECK(parsed[2] == Tensor::vector<int64_t>({3, 2}));
-  CHECK(parsed[3] == Tensor::of<float>({2, 2}, {1, 2, 3, 4}));
-  CHECK(parse_sequence("", vector_of({"d"})).value()[3].shape() == Shape{0, 2});
-  CHECK(parse_sequence("", vector_of({})).status().message().find("Feature list 'd' is required") !=
-        std::string::npos);
 }
 
 TEST_CASE("raw bytes of a length that makes no numbers are refused") {

@@ -7,17 +7,10 @@
 #include "millrace/op/kernel.h"
 #include "millrace/ops/parsing/example_parser.h"
 #include "millrace/ops/parsing/families.h"
+#include "millrace/ops/parsing/feature_lists.h"
 
 namespace millrace {
 namespace {
-
-// A list of features that is asked for: all of one shape, or any number of values each.
-struct SequenceColumn {
-  std::string key;
-  DType dtype;
-  std::optional<Shape> shape;  // none: sparse
-  bool may_be_missing = true;
-};
 
 struct SequenceNode {
   std::vector<DType> context_lists, context_dense, lists, dense;
@@ -51,38 +44,6 @@ struct SequenceNode {
   }
 };
 
-std::string place_of(std::string_view name, std::string_view key, size_t index) {
-  return str_cat("Name: ", name.empty() ? "<unknown>" : name, ", Feature list: ", key,
-                 ", Index: ", index, ".  ");
-}
-
-// The steps of one list, one after another.
-Result<ParsedList> read_steps(const SequenceColumn& column,
-                              std::span<const std::string_view> feature_list, std::string_view name,
-                              CancelProbe& probe) {
-  ParsedList steps{FeatureValues(column.dtype), {}, 0};
-  for (const std::string_view bytes : feature_list) {
-    const size_t index = steps.row_ends.size();
-    MR_ASSIGN(const Feature feature, Feature::read(bytes).with(column.key));
-    if (feature.dtype != column.dtype && (feature.dtype != DType::invalid || column.shape)) {
-      return invalid(place_of(name, column.key, index),
-                     "Data types don't match. Expected type: ", dtype_name(column.dtype),
-                     ", the feature has ",
-                     feature.dtype == DType::invalid ? "none" : dtype_name(feature.dtype));
-    }
-    MR_ASSIGN(const size_t count, feature.append_to(steps.values));
-    if (column.shape && static_cast<int64_t>(count) != column.shape->num_elements()) {
-      return invalid(place_of(name, column.key, index), "Number of ", dtype_name(column.dtype),
-                     " values != expected.  values size: ", count,
-                     " but output shape: ", column.shape->to_string());
-    }
-    steps.longest = std::max(steps.longest, static_cast<int64_t>(count));
-    steps.row_ends.push_back(static_cast<int64_t>(steps.values.size()));
-    if (!probe.go_on(static_cast<int64_t>(1 + bytes.size() / 16))) return probe.status();
-  }
-  return steps;
-}
-
 class ParseSequenceKernel final : public Kernel {
  public:
   explicit ParseSequenceKernel(SequenceNode node) : node_(std::move(node)) {}
@@ -103,10 +64,10 @@ class ParseSequenceKernel final : public Kernel {
     const auto missing = context.input(1).flat<std::string>();
     int slot = 2;
     MR_ASSIGN(const ExampleParser parser, context_parser(context, slot));
-    std::vector<SequenceColumn> columns;
+    std::vector<ListedColumn> columns;
     for (const DType dtype : node_.lists) {
       MR_ASSIGN(std::string key, key_at(context, slot++));
-      columns.push_back({std::move(key), dtype, std::nullopt});
+      columns.push_back({std::move(key), dtype});
     }
     for (size_t i = 0; i < node_.dense.size(); ++i) {
       MR_ASSIGN(std::string key, key_at(context, slot++));
@@ -117,8 +78,7 @@ class ParseSequenceKernel final : public Kernel {
     CancelProbe probe(context);
     MR_ASSIGN(const auto features, messages_in(bytes, 1).with("Could not parse the sequence"));
     MR_ASSIGN(ParsedExamples parsed, parser.parse_features(features, name, probe));
-    int output = 0;
-    MR_TRY(set_context(context, std::move(parsed), output));
+    MR_ASSIGN(const int output, set_parsed(context, std::move(parsed), {}, false));
     return set_lists(context, bytes, columns, name, probe, output);
   }
 
@@ -147,56 +107,24 @@ class ParseSequenceKernel final : public Kernel {
     return ExampleParser::create(std::move(dense), std::move(lists));
   }
 
-  Status set_context(KernelContext& context, ParsedExamples parsed, int& output) const {
-    const int lists = static_cast<int>(node_.context_lists.size());
-    for (int i = 0; i < lists; ++i)
-      MR_TRY(set_sparse(context, parsed.lists[static_cast<size_t>(i)], false, output + i, lists));
-    output += 3 * lists;
-    for (Tensor& dense : parsed.dense) context.set_output(output++, std::move(dense));
-    return {};
-  }
-
-  static Status set_sparse(KernelContext& context, const ParsedList& list, bool has_steps, int slot,
-                           int apart) {
-    MR_ASSIGN(SparseOutputs made, sparse_outputs(list, has_steps));
-    context.set_output(slot, std::move(made.indices));
-    context.set_output(slot + apart, std::move(made.values));
-    context.set_output(slot + 2 * apart, std::move(made.shape));
-    return {};
-  }
-
   Status set_lists(KernelContext& context, std::string_view bytes,
-                   const std::vector<SequenceColumn>& columns, std::string_view name,
+                   const std::vector<ListedColumn>& columns, std::string_view name,
                    CancelProbe& probe, int output) const {
-    absl::flat_hash_map<std::string_view, std::string_view> found;
-    MR_ASSIGN(const auto maps, messages_in(bytes, 2));
-    for (const std::string_view map : maps) {
-      MR_TRY(each_entry(map, [&](std::string_view key, std::string_view value) -> Status {
-        found[key] = value;
-        return {};
-      }));
-    }
+    MR_ASSIGN(const ListedBytes found, listed_bytes(bytes));
     const int lists = static_cast<int>(node_.lists.size());
     for (size_t i = 0; i < columns.size(); ++i) {
-      const SequenceColumn& column = columns[i];
-      const auto place = found.find(column.key);
-      if (place == found.end() && !column.may_be_missing) {
-        return invalid("Name: ", name.empty() ? "<unknown>" : name, ", Feature list '", column.key,
-                       "' is required but could not be found.  Did you mean to include it in "
-                       "feature_list_dense_missing_assumed_empty or feature_list_dense_defaults?");
-      }
-      MR_ASSIGN(const auto features,
-                messages_in(place == found.end() ? std::string_view() : place->second, 1));
-      MR_ASSIGN(const ParsedList steps, read_steps(column, features, name, probe));
-      if (!column.shape) {
-        MR_TRY(set_sparse(context, steps, true, output + static_cast<int>(i), lists));
+      ListedSteps steps(columns[i].dtype);
+      MR_TRY(append_list(columns[i], found, name, probe, steps));
+      if (columns[i].shape) {
+        MR_ASSIGN(Tensor dense, dense_steps(steps, *columns[i].shape, false));
+        context.set_output(output + 2 * lists + static_cast<int>(i), std::move(dense));
         continue;
       }
-      Shape::Dims dims{static_cast<int64_t>(steps.row_ends.size())};
-      dims.insert(dims.end(), column.shape->dims().begin(), column.shape->dims().end());
-      MR_ASSIGN(const Shape shape, Shape::create(dims));
-      MR_ASSIGN(Tensor dense, steps.values.tensor(shape));
-      context.set_output(output + 2 * lists + static_cast<int>(i), std::move(dense));
+      MR_ASSIGN(ListedSparse made, sparse_steps(steps, false));
+      const int slot = output + static_cast<int>(i);
+      context.set_output(slot, std::move(made.indices));
+      context.set_output(slot + lists, std::move(made.values));
+      context.set_output(slot + 2 * lists, std::move(made.shape));
     }
     return {};
   }

@@ -253,119 +253,6 @@ Result<Tensor> draw_boxes(KernelContext& context, PaintLoop loop) {
   return output;
 }
 
-// --- CropAndResize ---
-
-using ReadPixel = void (*)(const void* image, int64_t at, float* to, int64_t channels);
-
-template <class T>
-void read_pixel(const void* image, int64_t at, float* to, int64_t channels) {
-  const T* const from = static_cast<const T*>(image) + at;
-  for (int64_t c = 0; c < channels; ++c)
-    to[c] = static_cast<float>(static_cast<cpu::Math<T>>(from[c]));
-}
-
-// Where element `i` of `count` lies along an axis of `size` pixels of which the box takes a part.
-float crop_place(float from, float to, int64_t size, int64_t i, int64_t count) {
-  const auto last = static_cast<float>(size - 1);
-  if (count <= 1) return 0.5f * (from + to) * last;
-  return from * last + static_cast<float>(i) * (to - from) * last / static_cast<float>(count - 1);
-}
-
-struct Cropping {
-  bool is_nearest = false;
-  float outside = 0;
-};
-
-struct BoundCropping {
-  Result<Cropping> read(const KernelSpec& spec) const {
-    Cropping cropping;
-    MR_ASSIGN(const std::string method, spec.attrs.string("method"));
-    cropping.is_nearest = method == "nearest";
-    MR_ASSIGN(cropping.outside, spec.attrs.real("extrapolation_value"));
-    return cropping;
-  }
-};
-
-Result<Tensor> crop_and_resize(KernelContext& context, const Cropping& cropping, ReadPixel read) {
-  const Tensor& images = context.input(0);
-  const Shape& shape = images.shape();
-  const Shape& boxes_shape = context.input(1).shape();
-  if (shape.rank() != 4) return invalid("input image must be 4-D", shape.to_string());
-  if (shape.dim(1) <= 0 || shape.dim(2) <= 0) return invalid("image dimensions must be positive");
-  if (boxes_shape.rank() != 2 || boxes_shape.dim(1) != 4)
-    return invalid("boxes must be 2-D with 4 columns, got ", boxes_shape.to_string());
-  if (context.input(2).shape() != Shape{boxes_shape.dim(0)})
-    return invalid("box_index has incompatible shape ", context.input(2).shape().to_string());
-  MR_ASSIGN(const std::vector<int64_t> size, read_integers(context.input(3), "crop_size"));
-  if (size.size() != 2) return invalid("crop_size must have two elements");
-  if (size[0] <= 0 || size[1] <= 0) return invalid("crop dimensions must be positive");
-  const int64_t rows = shape.dim(1), columns = shape.dim(2), channels = shape.dim(3);
-  MR_ASSIGN(const Shape crops_shape,
-            Shape::create(std::array{boxes_shape.dim(0), size[0], size[1], channels}));
-  MR_ASSIGN(Tensor output, context.allocate(0, crops_shape));
-  if (output.num_elements() == 0) return output;  // of any number of rows
-  const auto boxes = context.input(1).flat<float>();
-  const auto which = context.input(2).flat<int32_t>();
-  float* to = output.mutable_flat<float>().data();
-  std::vector<float> corners(static_cast<size_t>(channels) * 4);
-  CancelProbe probe(context);
-  for (size_t b = 0; b < which.size(); ++b) {
-    if (which[b] < 0 || which[b] >= shape.dim(0)) {
-      return out_of_range("box_index has values outside [0, batch_size): ", which[b], " of ",
-                          shape.dim(0));
-    }
-    const float* const box = &boxes[b * 4];
-    const auto pixel = [&](int64_t y, int64_t x, float* values) {
-      read(images.data(), ((which[b] * rows + y) * columns + x) * channels, values, channels);
-    };
-    for (int64_t i = 0; i < size[0]; ++i) {
-      const float y = crop_place(box[0], box[2], rows, i, size[0]);
-      for (int64_t k = 0; k < size[1]; ++k, to += channels) {
-        const float x = crop_place(box[1], box[3], columns, k, size[1]);
-        const bool is_inside = y >= 0 && y <= static_cast<float>(rows - 1) && x >= 0 &&
-                               x <= static_cast<float>(columns - 1);
-        if (!is_inside) {
-          std::fill(to, to + channels, cropping.outside);
-        } else if (cropping.is_nearest) {
-          pixel(std::lround(y), std::lround(x), to);
-        } else {
-          const auto top = static_cast<int64_t>(std::floor(y));
-          const auto left = static_cast<int64_t>(std::floor(x));
-          const auto bottom = static_cast<int64_t>(std::ceil(y));
-          const auto right = static_cast<int64_t>(std::ceil(x));
-          const float down = y - std::floor(y), across = x - std::floor(x);
-          float* const c = corners.data();
-          pixel(top, left, c);
-          pixel(top, right, c + channels);
-          pixel(bottom, left, c + 2 * channels);
-          pixel(bottom, right, c + 3 * channels);
-          for (int64_t n = 0; n < channels; ++n) {
-            const float above = c[n] + (c[channels + n] - c[n]) * across;
-            const float below =
-                c[2 * channels + n] + (c[3 * channels + n] - c[2 * channels + n]) * across;
-            to[n] = above + (below - above) * down;
-          }
-        }
-      }
-      if (!probe.go_on(size[1] * channels * 4)) return probe.status();
-    }
-  }
-  return output;
-}
-
-Status infer_crops(InferContext& context) {
-  MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
-  MR_ASSIGN(const PartialShape boxes, context.input_of_rank(1, 2));
-  MR_TRY(context.input_of_rank(2, 1));
-  MR_TRY(context.input_of_rank(3, 1));
-  MR_ASSIGN(const auto size, constant_integers(context, 3, "crop_size"));
-  const bool is_known = size && size->size() == 2 && (*size)[0] >= 0 && (*size)[1] >= 0;
-  Shape::Dims dims = {boxes.has_rank() ? boxes.dim(0) : kUnknownDim,
-                      is_known ? (*size)[0] : kUnknownDim, is_known ? (*size)[1] : kUnknownDim,
-                      images.has_rank() ? images.dim(3) : kUnknownDim};
-  return context.set_output(0, PartialShape::create(dims));
-}
-
 constexpr const char* kChoice = "its result is indices";
 constexpr const char* kScores = "T: {half, float} = float, T_threshold: {half, float} = float";
 
@@ -416,20 +303,7 @@ Status register_boxes(OpRegistry& ops) {
                                  : " -> [[[[1] [1] [1]] [[1] [0] [1]] [[1] [1] [1]]]]")},
     }));
   }
-  return ops.add({
-      .name = "CropAndResize",
-      .doc = "Parts of images, each as a box of shares of the image says, all of one size.",
-      .signature = "image: T, boxes: float, box_ind: int32, crop_size: int32 -> crops: float | "
-                   "T: {uint8, uint16, int8, int16, int32, int64, half, float, double}, "
-                   "method: {'bilinear', 'nearest'} = 'bilinear', extrapolation_value: float = 0",
-      .infer = infer_crops,
-      .cpu = kernel_with(crop_and_resize, BoundCropping(),
-                         cpu::loop_of_input<cpu::Real>([]<class T>() { return &read_pixel<T>; })),
-      .not_differentiable = "CropAndResizeGradImage and CropAndResizeGradBoxes, which make its "
-                            "gradients, are not here yet",
-      .examples = {"[[[[1] [2]] [[3] [4]]]], [[0 0 1 1] [0 0 2 2]], [0 0], [1 3] -> "
-                   "[[[[2] [2.5] [3]]] [[[3] [4] [0]]]]"},
-  });
+  return {};
 }
 
 }  // namespace millrace

@@ -6,7 +6,9 @@ Status register_image(OpRegistry& ops) {
   MR_TRY(register_resizes(ops));
   MR_TRY(register_colors(ops));
   MR_TRY(register_codecs(ops));
-  return register_boxes(ops);
+  MR_TRY(register_boxes(ops));
+  MR_TRY(register_crops(ops));
+  return register_distorted_boxes(ops);
 }
 
 }  // namespace millrace

@@ -19,7 +19,13 @@ Status register_colors(OpRegistry& ops);
 // Images as bytes: DecodeJpeg, DecodePng, DecodeImage, ExtractJpegShape, EncodeJpeg, EncodePng.
 Status register_codecs(OpRegistry& ops);
 
-// Boxes: NonMaxSuppression and its kin, DrawBoundingBoxes, CropAndResize.
+// Boxes: NonMaxSuppression and its kin, DrawBoundingBoxes.
 Status register_boxes(OpRegistry& ops);
+
+// Parts of images, all of one size: CropAndResize and its gradients.
+Status register_crops(OpRegistry& ops);
+
+// Parts of images at random: SampleDistortedBoundingBox and its kin.
+Status register_distorted_boxes(OpRegistry& ops);
 
 }  // namespace millrace

@@ -1,4 +1,6 @@
 // Part of families.h: register_sparse_segments.
+#include <algorithm>
+
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/indices.h"
@@ -63,22 +65,35 @@ Status infer_picked(InferContext& context) {
 
 // --- the gradients ---
 
-// Row i of what arrived at the segments is added to row indices[i], divided as the segment was.
-Result<Tensor> spread_segments(KernelContext& context, const FoldLoops& loops) {
-  const Tensor& arriving = context.input(0);
-  if (arriving.shape().rank() < 1) return invalid("grad must be at least rank 1");
-  MR_ASSIGN(const Picks picks, read_picks(context.input(1), context.input(2)));
-  if (!context.input(3).shape().is_scalar()) return invalid("output_dim0 should be a scalar.");
-  MR_ASSIGN(const int64_t rows, read_integer(context.input(3), "output_dim0"));
-  if (rows < 0) return invalid("output_dim0 = ", rows, " must not be negative");
-  MR_TRY(read_indices(context.input(1), rows).status());
+// What arrived at the segments, the rows and segments of what went into them, and how many rows of
+// data there were.
+struct Arrived {
+  Tensor gradient;
+  Picks picks;
+  int64_t rows = 0;
+};
+
+Result<Arrived> read_arrived(KernelContext& context, std::string_view what) {
+  Arrived made{context.input(0), {}, 0};
+  if (made.gradient.shape().rank() < 1) return invalid("grad must be at least rank 1");
+  MR_ASSIGN(made.picks, read_picks(context.input(1), context.input(2)));
+  if (!context.input(3).shape().is_scalar()) return invalid(what, " should be a scalar.");
+  MR_ASSIGN(made.rows, read_integer(context.input(3), what));
+  if (made.rows < 0) return invalid(what, " = ", made.rows, " must not be negative");
+  MR_TRY(read_indices(context.input(1), made.rows).status());
+  return made;
+}
+
+// Row ids[i] of what arrived is added to row at[i] of `rows` rows, divided as the segment was.
+Result<Tensor> spread(KernelContext& context, const Tensor& arriving, std::span<const int64_t> ids,
+                      std::span<const int64_t> at, int64_t rows, const FoldLoops& loops) {
   const int64_t segments = arriving.shape().dim(0);
   MR_ASSIGN(const Shape shape, segments_shape(rows, arriving.shape()));
   MR_ASSIGN(Tensor made, Tensor::zeros(arriving.dtype(), shape));
   // Before there is a count for each: rows of no elements may be as many as they like.
   if (arriving.num_elements() == 0 && segments > 0) return made;
   std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
-  for (const int64_t id : picks.ids) {
+  for (const int64_t id : ids) {
     if (id < 0 || id >= segments)
       return invalid("Segment id ", id, " out of range [0, ", segments, ").");
     ++counts[static_cast<size_t>(id)];
@@ -87,19 +102,39 @@ Result<Tensor> spread_segments(KernelContext& context, const FoldLoops& loops) {
   MR_ASSIGN(Tensor share, Tensor::allocate(arriving.dtype(), {in.length}));
   char* const all = static_cast<char*>(made.mutable_data());
   CancelProbe probe(context);
-  for (size_t i = 0; i < picks.ids.size() && in.length > 0; ++i) {
-    const char* from = in.data + picks.ids[i] * in.bytes;
-    const int64_t number = counts[static_cast<size_t>(picks.ids[i])];
+  for (size_t i = 0; i < ids.size() && in.length > 0; ++i) {
+    const char* from = in.data + ids[i] * in.bytes;
+    const int64_t number = counts[static_cast<size_t>(ids[i])];
     if (loops.folding.divide != By::nothing && number > 1) {
       MR_ASSIGN(const Tensor by, divisor_of(arriving.dtype(), number, loops.folding.divide));
       loops.divide(from, 1, by.data(), 0, share.mutable_data(), in.length);
       from = static_cast<const char*>(share.data());
     }
-    char* to = all + picks.rows[i] * in.bytes;
+    char* to = all + at[i] * in.bytes;
     loops.fold(to, 1, from, 1, to, in.length);
     if (!probe.go_on(in.length)) return probe.status();
   }
   return made;
+}
+
+Result<Tensor> spread_segments(KernelContext& context, const FoldLoops& loops) {
+  MR_ASSIGN(const Arrived in, read_arrived(context, "output_dim0"));
+  return spread(context, in.gradient, in.picks.ids, in.picks.rows, in.rows, loops);
+}
+
+// The same for the rows that are named alone, in ascending order.
+Status spread_named(KernelContext& context, const FoldLoops& loops) {
+  MR_ASSIGN(const Arrived in, read_arrived(context, "dense_output_dim0"));
+  std::vector<int64_t> named = in.picks.rows;
+  std::ranges::sort(named);
+  named.erase(std::unique(named.begin(), named.end()), named.end());
+  std::vector<int64_t> at;
+  for (const int64_t row : in.picks.rows)
+    at.push_back(std::ranges::lower_bound(named, row) - named.begin());
+  const auto number = static_cast<int64_t>(named.size());
+  MR_ASSIGN(Tensor made, spread(context, in.gradient, in.picks.ids, at, number, loops));
+  context.set_output(0, std::move(made));
+  return context.set_output(1, integer_tensor(context.output_dtype(1), {number}, named));
 }
 
 Status infer_spread(InferContext& context) {
@@ -116,10 +151,24 @@ Status infer_spread(InferContext& context) {
   return context.set_output(0, PartialShape::create(dims));
 }
 
+Status infer_spread_named(InferContext& context) {
+  MR_TRY(context.input_of_rank(1, 1));
+  MR_TRY(context.input_of_rank(2, 1));
+  MR_TRY(context.input_of_rank(3, 0));
+  context.set_output(1, PartialShape::of_rank(1));
+  const PartialShape& arriving = context.input(0);
+  if (!arriving.has_rank()) return {};
+  if (arriving.rank() < 1) return invalid("grad must be at least rank 1");
+  std::vector<int64_t> dims(arriving.dims().begin(), arriving.dims().end());
+  dims[0] = kUnknownDim;
+  return context.set_output(0, PartialShape::create(dims));
+}
+
 struct SparseSegmentOp {
   std::string name, doc, types;
   By divide;
   std::string result, spread;  // of [[1 2] [3 4] [5 6]] by [0 2 1] and [0 0 1]; of [4 6] by them
+  std::string named;           // of [[4] [6]] by [5 2 5] and [0 0 1]
 };
 
 Status add_sparse_segments(OpRegistry& ops, const SparseSegmentOp& row) {
@@ -152,6 +201,20 @@ Status add_sparse_segments(OpRegistry& ops, const SparseSegmentOp& row) {
       .grad = grad::sparse_segments,
       .examples = {str_cat("[[1 2] [3 4] [5 6]], [0 2 1], [0 0 1], 2 -> ", row.result)},
   }));
+  MR_TRY(ops.add({
+      .name = str_cat("SparseSegment", row.name, "GradV2"),
+      .doc = str_cat("The gradient of SparseSegment", row.name,
+                     ": what arrived at the segments, for those rows alone that went into them, "
+                     "which are named in ascending order."),
+      .signature = str_cat("grad: T, indices: Tidx, segment_ids: Tsegmentids, "
+                           "dense_output_dim0: int32 -> output: T, sorted_unique_indices: Tidx | "
+                           "T: floating, Tidx: {int32, int64} = int32, ",
+                           ids),
+      .infer = infer_spread_named,
+      .cpu = kernel_with(spread_named, folding),
+      .not_differentiable = "which rows it makes is known only when it has run",
+      .examples = {str_cat("[[4] [6]], [5 2 5], [0 0 1], 8 -> ", row.named, ", [2 5]")},
+  }));
   return ops.add({
       .name = str_cat("SparseSegment", row.name, "Grad"),
       .doc = str_cat("The gradient of SparseSegment", row.name,
@@ -171,13 +234,15 @@ Status add_sparse_segments(OpRegistry& ops, const SparseSegmentOp& row) {
 
 Status register_sparse_segments(OpRegistry& ops) {
   MR_TRY(
-      add_sparse_segments(ops, {"Sum", "Sums", "real", By::nothing, "[[6 8] [3 4]]", "[4 6 4]"}));
+      add_sparse_segments(ops, {"Sum", "Sums", "real", By::nothing, "[[6 8] [3 4]]", "[4 6 4]",
+                                "[[4] [10]]"}));
   MR_TRY(add_sparse_segments(
-      ops, {"Mean", "Means", "floating", By::number, "[[3 4] [3 4]]", "[2 6 2]"}));
+      ops, {"Mean", "Means", "floating", By::number, "[[3 4] [3 4]]", "[2 6 2]", "[[2] [8]]"}));
   return add_sparse_segments(
       ops,
       {"SqrtN", "Sums, divided by the root of how many they are of,", "floating",
-       By::root_of_number, "[[4.2426406871 5.6568542495] [3 4]]", "[2.8284271247 6 2.8284271247]"});
+       By::root_of_number, "[[4.2426406871 5.6568542495] [3 4]]", "[2.8284271247 6 2.8284271247]",
+       "[[2.8284271247] [8.8284271247]]"});
 }
 
 }  // namespace millrace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "millrace/op/cancel_probe.h"
-#include "millrace/ops/sampling/philox.h"
+#include "millrace/ops/loops/philox_numbers.h"
 
 namespace millrace {
 

@@ -14,7 +14,12 @@ from millrace._gen import (
     resize_nearest_neighbor,
     rgb_to_hsv,
 )
-from millrace._ops.image_boxes import crop_and_resize, draw_bounding_boxes, non_max_suppression
+from millrace._ops.image_boxes import (
+    crop_and_resize,
+    draw_bounding_boxes,
+    non_max_suppression,
+    sample_distorted_bounding_box,
+)
 from millrace._ops.images import (
     ResizeMethod,
     adjust_brightness,

@@ -72,3 +72,45 @@ def non_max_suppression(
     return gen_ops.non_max_suppression_v3(
         boxes, scores, max_output_size, iou_threshold, score_threshold, name=name
     )
+
+
+def sample_distorted_bounding_box(
+    image_size,
+    bounding_boxes,
+    seed=None,
+    seed2=None,
+    min_object_covered=0.1,
+    aspect_ratio_range=None,
+    area_range=None,
+    max_attempts=None,
+    use_image_if_no_bounding_boxes=None,
+    name=None,
+):
+    """A random part of an image that covers enough of one of its boxes: how images are varied to train.
+
+    Args:
+      image_size: an integer vector, [height, width, channels].
+      bounding_boxes: float32, [batch, boxes, 4]: top, left, bottom, right as shares of the image.
+      seed, seed2: integers; parts repeat from run to run if one is not 0.
+      min_object_covered: float32, a scalar: at least this share of a box is in the part.
+      aspect_ratio_range: two floats, of width / height; [0.75, 1.33] for None.
+      area_range: two floats, shares of the image's area; [0.05, 1] for None.
+      max_attempts: how often a part is drawn before the whole image is given; 100 for None.
+      use_image_if_no_bounding_boxes: whether an image without boxes is one; an error otherwise.
+      name: a name for the node.
+
+    Returns:
+      (begin, size, bboxes): what tf.slice takes, of image_size's type, and the part as a box, [1, 1, 4].
+    """
+    return gen_ops.sample_distorted_bounding_box_v2(
+        image_size,
+        bounding_boxes,
+        min_object_covered,
+        seed=seed or 0,
+        seed2=seed2 or 0,
+        aspect_ratio_range=aspect_ratio_range or [0.75, 1.33],
+        area_range=area_range or [0.05, 1.0],
+        max_attempts=max_attempts or 100,
+        use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),
+        name=name,
+    )

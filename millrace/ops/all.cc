@@ -16,6 +16,7 @@
 #include "millrace/ops/ragged/families.h"
 #include "millrace/ops/random/families.h"
 #include "millrace/ops/readers/families.h"
+#include "millrace/ops/recurrent/families.h"
 #include "millrace/ops/sampling/families.h"
 #include "millrace/ops/script/families.h"
 #include "millrace/ops/sparse/families.h"
@@ -49,6 +50,7 @@ std::span<const OpRoom> op_rooms() {
       {"parsing", register_parsing},
       {"image", register_image},
       {"readers", register_readers},
+      {"recurrent", register_recurrent},
       {"sparse", register_sparse},
       {"ctc", register_ctc},
       {"ragged", register_ragged},

@@ -181,23 +181,23 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
   // PreventGradient has one to refuse it; references and handles are no values to move a little,
   // nor numbers of two parts, and chance is no function (tests/interop/op_cases.py has those two).
   // Arrays of tensors are compared in python/tests/test_loop_gradients.py; what is of float32 only,
-  // as resized images and normalised batches, has tests of its own in Python. Variants are no
-  // numbers: what they hold is compared in ragged/ragged_test.cc, and for lists and optionals in
-  // python/tests/test_list_gradients.py.
+  // as resized images and normalised batches, has tests of its own in Python or beside its op.
+  // Variants are no numbers: what they hold is compared in ragged/ragged_test.cc, and for lists and
+  // optionals in python/tests/test_list_gradients.py.
   CHECK(unchecked ==
-        " Angle BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D CTCLossV2"
-        " Complex ComplexAbs Conj Eig FFT FFT2D FFT3D FusedBatchNorm FusedBatchNormGrad"
-        " FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 IFFT"
-        " IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D Imag LRN MatrixLogarithm MaxPool3D MaxPool3DGrad"
-        " OptionalFromValue OptionalGetValue PreventGradient RFFT RFFT2D RFFT3D"
-        " RaggedTensorFromVariant RaggedTensorToVariant RandomGamma ReadVariableOp Real"
-        " RefIdentity ResizeBicubic ResizeBilinear ResourceGather ResourceGatherNd"
-        " TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3"
-        " TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat"
-        " TensorListConcatV2 TensorListFromTensor TensorListGather TensorListGetItem"
-        " TensorListPopBack TensorListPushBack TensorListResize TensorListScatter"
-        " TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem"
-        " TensorListSplit TensorListStack");
+        " Angle BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D BlockLSTM"
+        " BlockLSTMV2 CTCLossV2 Complex ComplexAbs Conj CropAndResize Eig FFT FFT2D FFT3D"
+        " FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
+        " FusedBatchNormV2 FusedBatchNormV3 GRUBlockCell IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D"
+        " Imag LRN LSTMBlockCell MatrixLogarithm MaxPool3D MaxPool3DGrad OptionalFromValue"
+        " OptionalGetValue PreventGradient RFFT RFFT2D RFFT3D RaggedTensorFromVariant"
+        " RaggedTensorToVariant RandomGamma ReadVariableOp Real RefIdentity ResizeBicubic"
+        " ResizeBilinear ResourceGather ResourceGatherNd TensorArrayConcatV3 TensorArrayGatherV3"
+        " TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3 TensorArraySplitV3"
+        " TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor"
+        " TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack"
+        " TensorListResize TensorListScatter TensorListScatterIntoExistingList"
+        " TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack");
 }
 
 }  // namespace

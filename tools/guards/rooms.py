@@ -39,7 +39,7 @@ FLOORS = [
             "ops/ragged",
         ],
     ),
-    ("F2", ["ops/readers"]),
+    ("F2", ["ops/readers", "ops/recurrent"]),
     ("F2", ["ops/data"]),
     ("F2", ["ops"]),
     ("F3", ["plan", "api"]),

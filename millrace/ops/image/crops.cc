@@ -160,8 +160,8 @@ Result<Tensor> crop_and_resize(KernelContext& context, Sampling sampling, float 
       read_corners(sizes, point, images.data(), read, c);
       for (int64_t n = 0; n < channels; ++n) {
         const float above = c[n] + (c[channels + n] - c[n]) * point.across();
-        const float below = c[2 * channels + n] +
-                            (c[3 * channels + n] - c[2 * channels + n]) * point.across();
+        const float below =
+            c[2 * channels + n] + (c[3 * channels + n] - c[2 * channels + n]) * point.across();
         to[n] = above + (below - above) * point.down();
       }
     }
@@ -251,7 +251,9 @@ Result<Tensor> image_gradient(KernelContext& context, Sampling sampling, AddShar
   return output;
 }
 
-Status infer_image_gradient(InferContext& context) { return infer_shape_of(context, "image_size", 3); }
+Status infer_image_gradient(InferContext& context) {
+  return infer_shape_of(context, "image_size", 3);
+}
 
 // How far a point moves when the first and the last edge of its box move along an axis of `size`
 // pixels by all of it.
@@ -322,8 +324,8 @@ Status crop_gradient(GradContext& g) {
   }
   // As TensorFlow has it, also for those that take the nearest pixel.
   if (g.is_needed(1)) {
-    g.set_input_grad(1, g.add("CropAndResizeGradBoxes",
-                              {g.grad(), g.input(0), g.input(1), g.input(2)}));
+    g.set_input_grad(
+        1, g.add("CropAndResizeGradBoxes", {g.grad(), g.input(0), g.input(1), g.input(2)}));
   }
   return {};
 }

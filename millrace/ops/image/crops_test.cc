@@ -31,8 +31,7 @@ TEST_CASE("gradients of images of sizes that make no sense are refused") {
   CHECK(image_gradient(grads, ints({1, 5, 5, 3})).ok());
   CHECK(image_gradient(grads, ints({1, 5, 5})).message() ==
         "image_size must have 4 elements, not 3");
-  CHECK(image_gradient(grads, ints({1, 0, 5, 3})).message() ==
-        "image dimensions must be positive");
+  CHECK(image_gradient(grads, ints({1, 0, 5, 3})).message() == "image dimensions must be positive");
   CHECK(image_gradient(grads, ints({-1, 5, 5, 3})).code() == Code::invalid_argument);
   CHECK(image_gradient(grads, ints({1, 5, 5, 2})).message() ==
         "image_size and grads are incompatible: 2 and 3 channels");

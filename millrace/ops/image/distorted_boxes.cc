@@ -34,8 +34,8 @@ struct Range {
 struct Distortion {
   Range aspect_ratio, area;
   int64_t attempts = 0;
-  bool uses_image = false;          // where there is no box
-  float covered = 0;                // of one box at least this share; where no input says it
+  bool uses_image = false;  // where there is no box
+  float covered = 0;        // of one box at least this share; where no input says it
   bool has_covered_input = false;
 };
 
@@ -108,8 +108,7 @@ std::optional<PixelBox> random_part(int64_t rows, int64_t columns, Range area, f
   const float most = area.high * static_cast<float>(columns) * static_cast<float>(rows);
   const int64_t most_high = most_rows(rows, columns, most, aspect_ratio);
   int64_t height = std::min(rounded(std::sqrt(least / aspect_ratio)), most_high);
-  if (height < most_high)
-    height += random.below32(static_cast<uint32_t>(most_high - height + 1));
+  if (height < most_high) height += random.below32(static_cast<uint32_t>(most_high - height + 1));
   const auto width_of = [&](int64_t high) {
     return rounded(static_cast<float>(high) * aspect_ratio);
   };
@@ -221,13 +220,13 @@ Status distort(KernelContext& context, const Distortion& node, PhiloxBlocks bloc
   }
   const DType type = context.output_dtype(0);
   // All channels are kept.
-  MR_TRY(context.set_output(0, integer_tensor(type, {3}, std::array{chosen.top, chosen.left,
-                                                                    int64_t{0}})));
+  MR_TRY(context.set_output(
+      0, integer_tensor(type, {3}, std::array{chosen.top, chosen.left, int64_t{0}})));
   const std::array<int64_t, 3> sizes = {chosen.bottom - chosen.top, chosen.right - chosen.left, -1};
   if (type == DType::u8) {
     // There -1 is what it becomes.
-    MR_TRY(context.set_output(1, integer_tensor(type, {3}, std::array{sizes[0], sizes[1],
-                                                                      int64_t{255}})));
+    MR_TRY(context.set_output(
+        1, integer_tensor(type, {3}, std::array{sizes[0], sizes[1], int64_t{255}})));
   } else {
     MR_TRY(context.set_output(1, integer_tensor(type, {3}, sizes)));
   }
@@ -263,9 +262,9 @@ Status distort_by_seed(KernelContext& context, const Distortion& node) {
   if (seed.shape() != Shape{2})
     return invalid("seed must have shape [2], not ", seed.shape().to_string());
   MR_ASSIGN(const std::vector<int64_t> seeds, read_elements(seed, "seed"));
-  return distort(context, node,
-                 PhiloxBlocks::scrambled(static_cast<uint64_t>(seeds[0]),
-                                         static_cast<uint64_t>(seeds[1])));
+  return distort(
+      context, node,
+      PhiloxBlocks::scrambled(static_cast<uint64_t>(seeds[0]), static_cast<uint64_t>(seeds[1])));
 }
 
 Status infer_distorted(InferContext& context) {

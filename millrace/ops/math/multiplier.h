@@ -1,7 +1,7 @@
 // Products of matrices as kernels make them: whatever the type, either operand turned, in batches
 // that broadcast. Large ones of float32 go to oneDNN in blocks that the step's pool shares; how
-// they are cut follows from the shapes, so that one thread and many give the same bits. Private to
-// this room; immutable, for any thread.
+// they are cut follows from the shapes, so that one thread and many give the same bits. Immutable,
+// for any thread.
 #pragma once
 
 #include "millrace/op/cancel_probe.h"

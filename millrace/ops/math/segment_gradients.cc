@@ -124,8 +124,8 @@ Status sparse_segments(GradContext& g) {
   const auto is_sparse = g.attrs().boolean("sparse_gradient");
   if (is_sparse.ok() && *is_sparse) {
     const Endpoint shape = g.shape_node(g.input(0));
-    const Endpoint rows = g.add(
-        op + "V2", {g.grad(), g.input(1), g.input(2), first_dim(g, g.input(0))});
+    const Endpoint rows =
+        g.add(op + "V2", {g.grad(), g.input(1), g.input(2), first_dim(g, g.input(0))});
     g.set_input_grad(0, IndexedSlices{rows, {rows.node, 1}, shape});
     return {};
   }

@@ -233,16 +233,14 @@ Status add_sparse_segments(OpRegistry& ops, const SparseSegmentOp& row) {
 }  // namespace
 
 Status register_sparse_segments(OpRegistry& ops) {
-  MR_TRY(
-      add_sparse_segments(ops, {"Sum", "Sums", "real", By::nothing, "[[6 8] [3 4]]", "[4 6 4]",
-                                "[[4] [10]]"}));
+  MR_TRY(add_sparse_segments(
+      ops, {"Sum", "Sums", "real", By::nothing, "[[6 8] [3 4]]", "[4 6 4]", "[[4] [10]]"}));
   MR_TRY(add_sparse_segments(
       ops, {"Mean", "Means", "floating", By::number, "[[3 4] [3 4]]", "[2 6 2]", "[[2] [8]]"}));
   return add_sparse_segments(
-      ops,
-      {"SqrtN", "Sums, divided by the root of how many they are of,", "floating",
-       By::root_of_number, "[[4.2426406871 5.6568542495] [3 4]]", "[2.8284271247 6 2.8284271247]",
-       "[[2.8284271247] [8.8284271247]]"});
+      ops, {"SqrtN", "Sums, divided by the root of how many they are of,", "floating",
+            By::root_of_number, "[[4.2426406871 5.6568542495] [3 4]]",
+            "[2.8284271247 6 2.8284271247]", "[[2.8284271247] [8.8284271247]]"});
 }
 
 }  // namespace millrace

@@ -18,10 +18,6 @@ const OpRegistry& parsing_ops() {
   return *kOps;
 }
 
-Tensor vector_of(std::vector<std::string> values) {
-  return Tensor::vector<std::string>(std::span<const std::string>(values));
-}
-Tensor text(std::string value) { return Tensor::scalar(std::move(value)); }
 Tensor nothing(DType dtype) { return *Tensor::zeros(dtype, {0}); }
 
 // Parses a dense "a" of two floats (or of a varying number), and a sparse "b" of integers.
@@ -75,7 +71,8 @@ TEST_CASE("numbers that are not packed are the same numbers") {
   std::string list;
   wire::put_float_field(&list, 1, 1);
   wire::put_float_field(&list, 1, 2);
-  CHECK(parse({example({{"a", field_of(2, list)}})}).value()[3] == Tensor::of<float>({1, 2}, {1, 2}));
+  CHECK(parse({example({{"a", field_of(2, list)}})}).value()[3] ==
+        Tensor::of<float>({1, 2}, {1, 2}));
 }
 
 TEST_CASE("features of another type or size are refused with the example and the key") {

@@ -80,12 +80,12 @@ struct Keys {
 
 Status check_keys(const HalfKeys& keys, const Half& half, std::string_view prefix) {
   if (keys.sparse.size() != half.lists.size()) {
-    return invalid("Expected len(", prefix, "_sparse_keys) to match N", prefix, "_sparse: ",
-                   keys.sparse.size(), " vs. ", half.lists.size());
+    return invalid("Expected len(", prefix, "_sparse_keys) to match N", prefix,
+                   "_sparse: ", keys.sparse.size(), " vs. ", half.lists.size());
   }
   if (keys.dense.size() != half.dense.size()) {
-    return invalid("Expected len(", prefix, "_dense_keys) to match N", prefix, "_dense: ",
-                   keys.dense.size(), " vs. ", half.dense.size());
+    return invalid("Expected len(", prefix, "_dense_keys) to match N", prefix,
+                   "_dense: ", keys.dense.size(), " vs. ", half.dense.size());
   }
   if (keys.ragged.size() != half.ragged.size()) {
     return invalid("Expected len(", prefix, "_ragged_keys) to match len(", prefix,
@@ -237,7 +237,8 @@ class ParseSequencesKernel final : public Kernel {
   Status set_steps(KernelContext& context, const std::vector<ListedSteps>& steps, bool has_batch,
                    int slot) const {
     const Half& half = node_.lists;
-    const int sparse = static_cast<int>(half.lists.size()), dense = static_cast<int>(half.dense.size());
+    const int sparse = static_cast<int>(half.lists.size()),
+              dense = static_cast<int>(half.dense.size());
     const int ragged = static_cast<int>(half.ragged.size());
     auto next = steps.begin();
     for (int i = 0; i < sparse; ++i, ++slot) {

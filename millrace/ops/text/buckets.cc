@@ -4,8 +4,8 @@
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
-#include "millrace/ops/text/families.h"
 #include "millrace/ops/loops/hashes.h"
+#include "millrace/ops/text/families.h"
 
 namespace millrace {
 namespace {

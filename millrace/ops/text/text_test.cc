@@ -2,9 +2,9 @@
 // examples.
 #include "doctest/doctest.h"
 
+#include "millrace/ops/loops/hashes.h"
 #include "millrace/ops/testing/op_bench.h"
 #include "millrace/ops/text/families.h"
-#include "millrace/ops/loops/hashes.h"
 
 namespace millrace {
 namespace {

@@ -4,6 +4,12 @@
 
 namespace millrace {
 
+Tensor vector_of(std::vector<std::string> values) {
+  return Tensor::vector<std::string>(std::span<const std::string>(values));
+}
+
+Tensor text(std::string value) { return Tensor::scalar(std::move(value)); }
+
 std::string field_of(int number, std::string_view bytes) {
   std::string out;
   wire::put_bytes_field(&out, number, bytes);

@@ -8,7 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/tensor/tensor.h"
+
 namespace millrace {
+
+// Messages as what ops take: a vector of them, and one.
+Tensor vector_of(std::vector<std::string> values);
+Tensor text(std::string value);
 
 // A field of bytes, a message's, say.
 std::string field_of(int number, std::string_view bytes);

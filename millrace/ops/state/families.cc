@@ -15,6 +15,7 @@ Status register_state(OpRegistry& ops) {
   MR_TRY(register_session_tensors(ops));
   MR_TRY(register_slice_writes(ops));
   MR_TRY(register_leases(ops));
+  MR_TRY(register_timestamps(ops));
   return register_temporaries(ops);
 }
 

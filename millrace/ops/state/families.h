@@ -52,6 +52,9 @@ Status register_slice_writes(OpRegistry& ops);
 // are in lease_book.h; docs/design/once.md.
 Status register_leases(OpRegistry& ops);
 
+// What time it is: Timestamp.
+Status register_timestamps(OpRegistry& ops);
+
 // Variables of one step: TemporaryVariable, DestroyTemporaryVariable; and ResourceCountUpTo.
 Status register_temporaries(OpRegistry& ops);
 

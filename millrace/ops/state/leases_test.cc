@@ -118,6 +118,7 @@ class LeaseBench {
   }
   Bench& bench() { return bench_; }
   const Value& queue() const { return queue_; }
+  const OpRegistry& ops() const { return *ops_; }
 
  private:
   static std::unique_ptr<OpRegistry> registry() {
@@ -170,6 +171,14 @@ TEST_CASE("a lease that is extended lasts, and one that is over can't be extende
   q.pass(seconds(1));
   CHECK(q.counts() == "0 lent, 0 dead");
   CHECK_FALSE(q.extend(lease));
+}
+
+TEST_CASE("it is as late as the clock of the leases says") {
+  LeaseBench q;
+  q.pass(seconds(90));
+  CHECK(q.bench().run("Timestamp", {}, {.name = "now"}).value()[0].tensor.item<double>() == 90);
+  Bench without(q.ops());
+  CHECK(without.run("Timestamp", {}, {.name = "now"}).status().code() == Code::failed_precondition);
 }
 
 TEST_CASE("a lease may be made to end sooner") {

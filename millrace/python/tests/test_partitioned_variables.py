@@ -164,6 +164,68 @@ def test_a_checkpoint_has_the_whole_whatever_the_parts(tmp_path, use_resource):
             np.testing.assert_array_equal(session.run(tf.identity(v)), value)
 
 
+def momentum_of(parts):
+    """A variable in so many parts (None for whole), and what trains it."""
+    v = tf.get_variable(
+        "v",
+        initializer=np.ones([10, 2], np.float32),
+        partitioner=tf.fixed_size_partitioner(parts) if parts else None,
+    )
+    factors = np.arange(20, dtype=np.float32).reshape(10, 2)
+    return tf.train.MomentumOptimizer(0.1, 0.5).minimize(tf.reduce_sum(tf.multiply(v, factors)))
+
+
+def test_what_optimizers_keep_of_parts_is_in_a_checkpoint_as_a_whole_too(tmp_path):
+    path = str(tmp_path / "model")
+    with tf.Session() as session:
+        step = momentum_of(3)
+        session.run(tf.global_variables_initializer())
+        session.run([step])
+        tf.train.Saver().save(session, path)
+    assert tf.train.list_variables(path) == [("v", [10, 2]), ("v/Momentum", [10, 2])]
+    kept = np.arange(20, dtype=np.float32).reshape(10, 2)
+    np.testing.assert_array_equal(tf.train.load_variable(path, "v/Momentum"), kept)
+    for parts in (2, None):
+        with tf.Graph().as_default(), tf.Session() as session:
+            momentum_of(parts)
+            tf.train.Saver().restore(session, path)
+            _, *slots = tf.global_variables()[-(parts or 1) - 1 :]
+            np.testing.assert_array_equal(np.concatenate(session.run(slots)), kept)
+
+
+def test_what_optimizers_keep_is_not_divided_again_by_the_scope_that_they_are_in():
+    with tf.variable_scope("model", partitioner=tf.fixed_size_partitioner(2)):
+        v = tf.get_variable("v", [10, 2])
+        tf.train.MomentumOptimizer(0.1, 0.5).minimize(tf.reduce_sum(v))
+    slots = tf.global_variables()[2:]
+    assert [slot.shape.as_list() for slot in slots] == [[5, 2]] * 2
+    # TensorFlow calls them so: the scope's name is once more in front, and as much is cut off it.
+    assert [slot.save_slice_info.full_name for slot in slots] == [
+        "model/v/art_0/Momentum",
+        "model/v/art_1/Momentum",
+    ]
+
+
+def test_batch_normalization_keeps_its_averages_whole():
+    with tf.variable_scope("model", partitioner=tf.fixed_size_partitioner(3)):
+        x = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3))
+        y = tf.layers.batch_normalization(x, training=True)
+    names = [variable.op.name for variable in tf.global_variables()]
+    inner = "model/batch_normalization"
+    assert names == [
+        *(f"{inner}/{name}/part_{part}" for name in ("gamma", "beta") for part in range(3)),
+        f"{inner}/moving_mean",
+        f"{inner}/moving_variance",
+    ]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(tf.get_collection(tf.GraphKeys.UPDATE_OPS))
+        assert session.run(y).mean() == pytest.approx(0, abs=1e-6)
+        np.testing.assert_allclose(
+            session.run(tf.global_variables()[-2]), [0.045, 0.055, 0.065], rtol=1e-5
+        )
+
+
 def test_programs_find_its_class_where_tensorflow_has_it():
     from millrace.python.ops.variables import PartitionedVariable
 

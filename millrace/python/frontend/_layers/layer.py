@@ -1,5 +1,6 @@
 """Layer: variables that are made when it is first called, and the nodes that use them."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -219,6 +220,16 @@ class Layer:
         return made
 
     add_variable = add_weight
+
+    @contextlib.contextmanager
+    def undivided_weights(self):
+        """A context in which `add_weight` leaves variables whole, whatever divides those of the scope."""
+        kept = self._scope.partitioner
+        self._scope.set_partitioner(None)
+        try:
+            yield
+        finally:
+            self._scope.set_partitioner(kept)
 
     def add_loss(self, losses, inputs=None):
         """Adds scalar Tensors to the losses and to the collection of regularization losses.

@@ -141,12 +141,13 @@ class BatchNormalization(Layer):
                 self.beta_regularizer,
                 constraint=self.beta_constraint,
             )
-        self.moving_mean = self.add_weight(
-            "moving_mean", shape, wide, self.moving_mean_initializer, trainable=False
-        )
-        self.moving_variance = self.add_weight(
-            "moving_variance", shape, wide, self.moving_variance_initializer, trainable=False
-        )
+        with self.undivided_weights():  # averages move as a whole
+            self.moving_mean = self.add_weight(
+                "moving_mean", shape, wide, self.moving_mean_initializer, trainable=False
+            )
+            self.moving_variance = self.add_weight(
+                "moving_variance", shape, wide, self.moving_variance_initializer, trainable=False
+            )
 
     def call(self, inputs, training=False):
         if self.fused and inputs.dtype.base_dtype in _FUSED_TYPES:

@@ -6,6 +6,7 @@ from millrace._graph.default_graph import colocate_with
 from millrace._ops.arrays import zeros
 from millrace._state.initializers import Zeros
 from millrace._state.named_variables import get_variable, variable_scope
+from millrace._state.variable_defs import SaveSliceInfo
 from millrace._state.variables import ResourceVariable, Variable, is_variable_initialized
 
 
@@ -61,6 +62,25 @@ def _made(primary, name, colocate_with_primary, **arguments):
     use_resource = None
     if isinstance(primary, Variable):
         use_resource = isinstance(primary, ResourceVariable)
-    with variable_scope(None, f"{primary.op.name}/{name}"):
+    with variable_scope(None, f"{primary.op.name}/{name}") as scope:
+        scope.set_partitioner(None)  # it is as large as its primary, which may be a part already
         with colocate_with(primary if colocate_with_primary else None):
-            return get_variable("", trainable=False, use_resource=use_resource, **arguments)
+            slot = get_variable("", trainable=False, use_resource=use_resource, **arguments)
+    _set_slice(slot, primary)
+    return slot
+
+
+def _set_slice(slot, primary):
+    """Makes the slot of a part a part too, for checkpoints."""
+    whole = getattr(primary, "save_slice_info", None)
+    rank = slot.shape.ndims
+    if whole is None or rank == 0:
+        return
+    # In another variable scope this is not its own name, but what TensorFlow's checkpoints have.
+    name = slot.op.name[len(primary.op.name) + 1 :]
+    slot.save_slice_info = SaveSliceInfo(
+        f"{whole.full_name}/{name}",
+        whole.full_shape[:rank],
+        whole.var_offset[:rank],
+        whole.var_shape[:rank],
+    )

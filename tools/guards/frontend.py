@@ -23,7 +23,7 @@ LAYERS = [
     ["_train"],
     ["_layers", "_measures", "_run"],
     ["_recurrent", "_saving", "_summaries"],
-    ["_data", "_input", "_samples", "_saved_models", "_testing"],
+    ["_columns", "_data", "_input", "_samples", "_saved_models", "_testing"],
     ["_keras", "_mapreduce", "_supervised"],
     ["_estimators"],
     ["_check", "_inspect", "_tasks"],

@@ -266,7 +266,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app bitwise compat contrib data debugging dtypes errors estimator flags gfile graph_util "
+    "app bitwise compat contrib data debugging dtypes errors estimator feature_column flags gfile graph_util "
     "image initializers keras layers linalg logging lookup losses mapreduce math metrics nn "
     "python_io quantization queue random raw_ops regularizers saved_model sets signal sparse spectral "
     "strings summary tasks test train xla".split()

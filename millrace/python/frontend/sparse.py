@@ -19,6 +19,8 @@ from millrace._ops.sparse_arithmetic import sparse_reduce_sum as reduce_sum
 from millrace._ops.sparse_arithmetic import sparse_reduce_sum_sparse as reduce_sum_sparse
 from millrace._ops.sparse_arithmetic import sparse_softmax as softmax
 from millrace._ops.sparse_arithmetic import sparse_tensor_dense_matmul as matmul
+from millrace._ops.sparse_crosses import sparse_cross as cross
+from millrace._ops.sparse_crosses import sparse_cross_hashed as cross_hashed
 from millrace._ops.sparse_layout import sparse_concat as concat
 from millrace._ops.sparse_layout import sparse_expand_dims as expand_dims
 from millrace._ops.sparse_layout import sparse_eye as eye

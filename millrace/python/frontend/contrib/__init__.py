@@ -3,6 +3,7 @@
 from millrace.contrib import (
     data,
     factorization,
+    feature_column,
     framework,
     image,
     layers,

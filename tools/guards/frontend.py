@@ -26,11 +26,12 @@ LAYERS = [
     ["_columns", "_data", "_input", "_samples", "_saved_models", "_testing"],
     ["_keras", "_mapreduce", "_supervised"],
     ["_estimators"],
+    ["_canned"],
     ["_check", "_inspect", "_tasks"],
 ]
 # Private names that all objects may have: by these they take part where a Tensor is asked for. And
 # what namedtuples have.
-SHARED = ["_as_tensor", "_as_graph_element", "_make"]
+SHARED = ["_as_tensor", "_as_graph_element", "_make", "_replace"]
 HEIGHT = {package: height for height, packages in enumerate(LAYERS) for package in packages}
 
 

@@ -15,6 +15,7 @@ MODULES = {
     "compat": "as_bytes",
     "compat.v1": "Session",
     "contrib": "learn",
+    "contrib.estimator": "multi_label_head",
     "contrib.factorization": "KMeans",
     "contrib.feature_column": "sequence_input_layer",
     "contrib.data": "group_by_window",

@@ -14,3 +14,4 @@ class MetricKeys:
 
     LOSS = "loss"
     AVERAGE_LOSS = "average_loss"
+    REGULARIZATION_LOSS = "regularization_loss"

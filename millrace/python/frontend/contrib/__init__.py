@@ -2,6 +2,7 @@
 
 from millrace.contrib import (
     data,
+    estimator,
     factorization,
     feature_column,
     framework,

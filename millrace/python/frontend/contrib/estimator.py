@@ -1,0 +1,99 @@
+"""tf.contrib.estimator: heads for models of one's own, with contrib's defaults."""
+
+from millrace._canned.added_metrics import add_metrics
+from millrace._canned.classification import BinaryHead as _BinaryHead
+from millrace._canned.classification import MultiClassHead as _MultiClassHead
+from millrace._canned.multi_label import MultiLabelHead as _MultiLabelHead
+from millrace._canned.regression import RegressionHead as _RegressionHead
+from millrace._measures.losses import Reduction as _Reduction
+
+
+def binary_classification_head(
+    weight_column=None,
+    thresholds=None,
+    label_vocabulary=None,
+    loss_reduction=_Reduction.SUM_OVER_BATCH_SIZE,
+    loss_fn=None,
+    name=None,
+):
+    """The head of two classes, for one logit.
+
+    Args:
+      weight_column: the key of a feature with a weight for each example, or a numeric_column.
+      thresholds: numbers between 0 and 1 at which accuracy, precision and recall are measured too.
+      label_vocabulary: both labels, strings; they are numbers from 0 to 1 if None.
+      loss_reduction: one of tf.losses.Reduction, but NONE.
+      loss_fn: a function of labels and logits that gives a loss for each example, of shape [batch, 1].
+      name: of the head; what summaries and metrics are called ends with it.
+
+    Raises:
+      ValueError: for settings that are none of these.
+    """
+    return _BinaryHead(weight_column, thresholds, label_vocabulary, loss_reduction, loss_fn, name)
+
+
+def multi_class_head(
+    n_classes,
+    weight_column=None,
+    label_vocabulary=None,
+    loss_reduction=_Reduction.SUM_OVER_BATCH_SIZE,
+    loss_fn=None,
+    name=None,
+):
+    """The head of three or more classes of which an example has one, for as many logits.
+
+    Arguments and errors as for binary_classification_head.
+    """
+    return _MultiClassHead(
+        n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name
+    )
+
+
+def multi_label_head(
+    n_classes,
+    weight_column=None,
+    thresholds=None,
+    label_vocabulary=None,
+    loss_reduction=_Reduction.SUM_OVER_BATCH_SIZE,
+    loss_fn=None,
+    classes_for_class_based_metrics=None,
+    name=None,
+):
+    """The head of two or more classes of which an example may have any, for as many logits.
+
+    Labels are a matrix of zeros and ones, or a SparseTensor of classes.
+
+    Args:
+      classes_for_class_based_metrics: numbers or labels of classes that are measured by themselves too.
+      Others, and errors: as for binary_classification_head.
+    """
+    return _MultiLabelHead(
+        n_classes,
+        weight_column,
+        thresholds,
+        label_vocabulary,
+        loss_reduction,
+        loss_fn,
+        classes_for_class_based_metrics,
+        name,
+    )
+
+
+def regression_head(
+    weight_column=None,
+    label_dimension=1,
+    loss_reduction=_Reduction.SUM_OVER_BATCH_SIZE,
+    loss_fn=None,
+    inverse_link_fn=None,
+    name=None,
+):
+    """The head of numbers, for `label_dimension` logits.
+
+    Args:
+      loss_fn: a function of labels and logits that gives losses of their shape.
+      inverse_link_fn: a function of the logits that gives the predictions; these are the logits if None.
+      Others, and errors: as for binary_classification_head.
+    """
+    return _RegressionHead(
+        weight_column, label_dimension, loss_reduction, loss_fn, inverse_link_fn, name
+    )

@@ -130,6 +130,14 @@ def test_words_of_a_kind_are_alike(python):
     assert set(re.search(r"apple: (.*)", output).group(1).split()) <= fruits, output
 
 
+def test_late_trips_are_foretold(python):
+    output = run_alone(python, example("11_wide_and_deep"))
+    (baseline,), (reached,) = (numbers(output, name) for name in ("accuracy_baseline", "accuracy"))
+    assert reached > 0.9 > baseline, output
+    at_eight, at_noon = (int(share) for share in re.findall(r"late with (\d+)%", output))
+    assert at_eight > 90 and at_noon < 10, output
+
+
 MAPREDUCE = ["--job", "files=1", "--job", "map=2", "--job", "reduce=2", "--until", "files"]
 
 

@@ -1,6 +1,6 @@
 // How a task's devices tell, in their attributes' description, that the task keeps its state
-// (docs/design/durable.md), and which: whoever sees the same words in the next life of the task knows
-// that it has what it had. Pure functions.
+// (docs/design/durable.md), and which: whoever sees the same words in the next life of the task
+// knows that it has what it had. Pure functions.
 #pragma once
 
 #include <string>

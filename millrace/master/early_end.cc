@@ -18,11 +18,11 @@ Cancellation::Registration posting(Cancellation& cancellation, Runner& endings,
 EarlyEnd::EarlyEnd(const Host& host, const Call& call, std::string_view what, const Stop& stop) {
   if (call.cancellation != nullptr) given_up_ = posting(*call.cancellation, host.endings, stop);
   if (!call.deadline) return;
-  timer_ = host.timers.at(*call.deadline, [&metrics = host.metrics, &endings = host.endings, stop,
-                                           late = late(what)] {
-    metrics.add(Counter::limits_hit);
-    endings.post([stop, late] { stop(late); });
-  });
+  timer_ = host.timers.at(
+      *call.deadline, [&metrics = host.metrics, &endings = host.endings, stop, late = late(what)] {
+        metrics.add(Counter::limits_hit);
+        endings.post([stop, late] { stop(late); });
+      });
 }
 
 Status EarlyEnd::late(std::string_view what) {

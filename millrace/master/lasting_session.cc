@@ -65,19 +65,19 @@ void LastingSession::begin(const CreateSessionReply& made, const Call& call, Don
     life_ = {1, made.session_handle};
     version_ = made.graph_version;
   }
-  master_.list_devices(
-      {made.session_handle}, call,
-      Done<ListDevicesReply>([self = shared_from_this(),
-                              done = std::move(done)](Result<ListDevicesReply> devices) mutable {
-        if (!devices.ok()) return done(false);
-        std::vector<DeviceAttributes> all = all_of(*std::move(devices));
-        const bool can_last = !self->options_.isolate_session_state && may_come_back(all);
-        {
-          MutexLock lock(self->mutex_);
-          self->devices_ = std::move(all);
-        }
-        done(can_last);
-      }));
+  master_.list_devices({made.session_handle}, call,
+                       Done<ListDevicesReply>([self = shared_from_this(), done = std::move(done)](
+                                                  Result<ListDevicesReply> devices) mutable {
+                         if (!devices.ok()) return done(false);
+                         std::vector<DeviceAttributes> all = all_of(*std::move(devices));
+                         const bool can_last =
+                             !self->options_.isolate_session_state && may_come_back(all);
+                         {
+                           MutexLock lock(self->mutex_);
+                           self->devices_ = std::move(all);
+                         }
+                         done(can_last);
+                       }));
 }
 
 std::shared_ptr<LastingSession::Waiter> LastingSession::wait(Status why, const Call& call,
@@ -100,16 +100,17 @@ void LastingSession::life(const Call& call, Done<Life> done) {
   }
   if (now) return done(*std::move(now));
   // Whatever comes of it, the life that there is then.
-  auto then = wait({}, call, Done<void>([self = shared_from_this(), done = std::move(done)](
-                                            Status ended) mutable {
-                     Life found;
-                     {
-                       MutexLock lock(self->mutex_);
-                       found = self->life_;
-                     }
-                     if (!ended.ok()) return done(std::move(ended));
-                     done(std::move(found));
-                   }));
+  auto then =
+      wait({}, call,
+           Done<void>([self = shared_from_this(), done = std::move(done)](Status ended) mutable {
+             Life found;
+             {
+               MutexLock lock(self->mutex_);
+               found = self->life_;
+             }
+             if (!ended.ok()) return done(std::move(ended));
+             done(std::move(found));
+           }));
   bool is_late = false;
   {
     MutexLock lock(mutex_);
@@ -162,24 +163,23 @@ void LastingSession::renew() {
     request.graph = graph_;
   }
   master_.create_session(
-      std::move(request),
-      {.cancellation = &ending_, .deadline = host_.clock.now() + patience_},
-      Done<CreateSessionReply>([self = shared_from_this(), token = under_way_.enter()](
-                                   Result<CreateSessionReply> made) {
-        self->renewed(std::move(made));
-      }));
+      std::move(request), {.cancellation = &ending_, .deadline = host_.clock.now() + patience_},
+      Done<CreateSessionReply>(
+          [self = shared_from_this(), token = under_way_.enter()](Result<CreateSessionReply> made) {
+            self->renewed(std::move(made));
+          }));
 }
 
 void LastingSession::renewed(Result<CreateSessionReply> made) {
   if (!made.ok()) return settle(Found::nothing, made.status());
   CreateSessionReply reply = *std::move(made);
   const std::string handle = reply.session_handle;
-  master_.list_devices({handle}, {.deadline = host_.clock.now() + patience_},
-                       Done<ListDevicesReply>([self = shared_from_this(), reply = std::move(reply),
-                                               token = under_way_.enter()](
-                                                  Result<ListDevicesReply> devices) {
-                         self->compared(reply, std::move(devices));
-                       }));
+  master_.list_devices(
+      {handle}, {.deadline = host_.clock.now() + patience_},
+      Done<ListDevicesReply>([self = shared_from_this(), reply = std::move(reply),
+                              token = under_way_.enter()](Result<ListDevicesReply> devices) {
+        self->compared(reply, std::move(devices));
+      }));
 }
 
 void LastingSession::compared(const CreateSessionReply& made, Result<ListDevicesReply> devices) {
@@ -193,8 +193,8 @@ void LastingSession::compared(const CreateSessionReply& made, Result<ListDevices
   std::vector<std::string> to_close;
   {
     MutexLock lock(mutex_);
-    outcome = is_over_ ? cancelled("the session was closed")
-                       : is_all_there(graph_, ops_, devices_, now);
+    outcome =
+        is_over_ ? cancelled("the session was closed") : is_all_there(graph_, ops_, devices_, now);
     if (!outcome.ok()) {
       lost_ = outcome;
       to_close.push_back(made.session_handle);

@@ -1,14 +1,15 @@
-// LastingSession: sessions of one master that follow each other and are one to their client, so that
-// it outlasts tasks that keep their state (docs/design/durable.md).
+// LastingSession: sessions of one master that follow each other and are one to their client, so
+// that it outlasts tasks that keep their state (docs/design/durable.md).
 //
-//   whole -- a step has failed --> between lives: another session is asked for, whose creation waits
+//   whole -- a step has failed --> between lives: another session is asked for, whose creation
+//   waits
 //     ^                                 |         until all tasks are there
 //     |-- all is there: the next life --|
 //     |-- not in time: this life -------|-- a task came back without what it had --> lost
 //
 // It keeps what sessions are made of (options, graph), and knows the devices of each life. Whoever
-// makes steps asks for the life that there is, and says when a step of it has failed; lasting_step.h
-// does both. Kept by who uses it, and by what is under way. Any thread.
+// makes steps asks for the life that there is, and says when a step of it has failed;
+// lasting_step.h does both. Kept by who uses it, and by what is under way. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// LastingStep: what is asked of a session that lasts (lasting_session.h), made in the life that there
-// is, and again in the next one if a task was lost meanwhile.
+// LastingStep: what is asked of a session that lasts (lasting_session.h), made in the life that
+// there is, and again in the next one if a task was lost meanwhile.
 //
 //   make_lasting<RunStepReply>(session, Again::yes, call, std::move(done),
 //                              [=](const LastingSession::Life& life, const Call& call,
@@ -26,8 +26,7 @@ enum class Again : uint8_t {
 template <class Reply>
 class LastingStep final : public std::enable_shared_from_this<LastingStep<Reply>> {
  public:
-  using Make =
-      absl::AnyInvocable<void(const LastingSession::Life&, const Call&, Done<Reply>)>;
+  using Make = absl::AnyInvocable<void(const LastingSession::Life&, const Call&, Done<Reply>)>;
 
   LastingStep(std::shared_ptr<LastingSession> session, Again again, const Call& call,
               Done<Reply> done, Make make)
@@ -51,8 +50,9 @@ class LastingStep final : public std::enable_shared_from_this<LastingStep<Reply>
 
   void make_in(const LastingSession::Life& life) {
     make_(life, call_,
-          Done<Reply>([self = this->shared_from_this(), number = life.number](
-                          Result<Reply> reply) { self->made(number, std::move(reply)); }));
+          Done<Reply>([self = this->shared_from_this(), number = life.number](Result<Reply> reply) {
+            self->made(number, std::move(reply));
+          }));
   }
 
   void made(uint64_t life, Result<Reply> reply) {
@@ -66,16 +66,15 @@ class LastingStep final : public std::enable_shared_from_this<LastingStep<Reply>
     }
     // From now on it goes on where others have got it.
     const Call call{.cancellation = call_.cancellation, .deadline = call_.deadline};
-    session_->failed(life, reply.status(),
-                     again_ == Again::takes ? LastingSession::Earlier::close
-                                            : LastingSession::Earlier::keep,
-                     call,
-                     Done<void>([self = this->shared_from_this(), call](Status goes_on) {
-                       if (!goes_on.ok()) return self->done_(std::move(goes_on));
-                       self->call_.runner = nullptr;
-                       self->call_.waiting = false;
-                       self->start();
-                     }));
+    session_->failed(
+        life, reply.status(),
+        again_ == Again::takes ? LastingSession::Earlier::close : LastingSession::Earlier::keep,
+        call, Done<void>([self = this->shared_from_this(), call](Status goes_on) {
+          if (!goes_on.ok()) return self->done_(std::move(goes_on));
+          self->call_.runner = nullptr;
+          self->call_.waiting = false;
+          self->start();
+        }));
   }
 
   bool may_be_a_loss(const Status& status) const {

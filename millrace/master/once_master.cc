@@ -48,8 +48,8 @@ void OnceMaster::create_session(CreateSessionRequest request, Call call,
                                 Done<CreateSessionReply> done) {
   auto session = std::make_shared<OnceSession>(master_, ops_, host_, heartbeats_, terms_.lease);
   session->add_to(request.graph, OnceSession::Part::first);
-  auto lasting = std::make_shared<LastingSession>(master_, ops_, host_, heartbeats_,
-                                                  terms_.patience, request);
+  auto lasting =
+      std::make_shared<LastingSession>(master_, ops_, host_, heartbeats_, terms_.patience, request);
   master_.create_session(
       std::move(request), call,
       Done<CreateSessionReply>([this, session = std::move(session), lasting = std::move(lasting),
@@ -116,11 +116,11 @@ void OnceMaster::list_devices(ListDevicesRequest request, Call call, Done<ListDe
   if (session == nullptr || session->lasting() == nullptr)
     return master_.list_devices(std::move(request), call, std::move(done));
   session->lasting()->life(
-      call, Done<LastingSession::Life>([this, call, done = std::move(done)](
-                                           Result<LastingSession::Life> life) mutable {
-        if (!life.ok()) return done(std::move(life).status());
-        master_.list_devices({life->handle}, call, std::move(done));
-      }));
+      call, Done<LastingSession::Life>(
+                [this, call, done = std::move(done)](Result<LastingSession::Life> life) mutable {
+                  if (!life.ok()) return done(std::move(life).status());
+                  master_.list_devices({life->handle}, call, std::move(done));
+                }));
 }
 
 // It ends every session of the master, unless it was refused.

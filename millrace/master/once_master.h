@@ -5,8 +5,8 @@
 // acknowledges what the session took before; steps that update state in between are made under the
 // lease, so that each of their updates happens once, whoever makes them again; and heartbeats
 // extend the lease as long as the session lives and has not asked for the next element. Steps that
-// do neither, and all steps while nothing is held, are passed on as they are. Where tasks keep their
-// state, sessions wait for one that is lost, and go on with it (lasting_session.h).
+// do neither, and all steps while nothing is held, are passed on as they are. Where tasks keep
+// their state, sessions wait for one that is lost, and go on with it (lasting_session.h).
 //
 // Any thread may call. docs/design/once.md tells what is guaranteed.
 #pragma once

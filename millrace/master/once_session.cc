@@ -115,13 +115,13 @@ void OnceSession::acknowledge(std::string lease, const std::string& dequeue, Don
   request.targets.push_back(str_cat("_once/end/", dequeue));
   run_own(std::move(request), {.deadline = host_.clock.now() + lease_},
           Done<RunStepReply>([self = shared_from_this(),
-                                       done = std::move(done)](Result<RunStepReply> reply) mutable {
-                     if (!reply.ok()) {
-                       self->host_.log.warning("an element could not be acknowledged, and comes ",
-                                               "back: ", reply.status().to_string());
-                     }
-                     done(Status());
-                   }));
+                              done = std::move(done)](Result<RunStepReply> reply) mutable {
+            if (!reply.ok()) {
+              self->host_.log.warning("an element could not be acknowledged, and comes ",
+                                      "back: ", reply.status().to_string());
+            }
+            done(Status());
+          }));
 }
 
 // Steps of the session's own, which do no harm when they fail.
@@ -343,14 +343,13 @@ void OnceSession::call_made(const std::shared_ptr<Callable>& callable, bool is_l
     return call_at_master(known, life.handle, std::move(feeds), call, std::move(done));
   if (is_released) return done(no_callable(callable->handle));
   // The callee of the second call may need what the first one had: the caller waits for both.
-  make_at_master(callable, is_leased, life, call,
-                 Done<Life>([self = shared_from_this(), callable, is_leased,
-                             feeds = std::move(feeds), call,
-                             done = std::move(done)](Result<Life> life) mutable {
-                   if (!life.ok()) return done(std::move(life).status());
-                   self->call_made(callable, is_leased, *life, std::move(feeds), call,
-                                   std::move(done));
-                 }));
+  make_at_master(
+      callable, is_leased, life, call,
+      Done<Life>([self = shared_from_this(), callable, is_leased, feeds = std::move(feeds), call,
+                  done = std::move(done)](Result<Life> life) mutable {
+        if (!life.ok()) return done(std::move(life).status());
+        self->call_made(callable, is_leased, *life, std::move(feeds), call, std::move(done));
+      }));
 }
 
 // By pointer where the master behind gave one.
@@ -424,10 +423,9 @@ void OnceSession::beat() {
     request.feeds.push_back({std::string(OnceGraph::kLease), Tensor::scalar(held->lease)});
     request.fetches.push_back(str_cat("_once/extend/", dequeue_, ":0"));
   }
-  run_own(
-      std::move(request), {.deadline = host_.clock.now() + lease_},
-      Done<RunStepReply>([self = shared_from_this(), life, token = std::move(token)](
-                             const Result<RunStepReply>& reply) { self->heard(life, reply); }));
+  run_own(std::move(request), {.deadline = host_.clock.now() + lease_},
+          Done<RunStepReply>([self = shared_from_this(), life, token = std::move(token)](
+                                 const Result<RunStepReply>& reply) { self->heard(life, reply); }));
 }
 
 // A heartbeat that failed says nothing of the lease: the next one may be in time.

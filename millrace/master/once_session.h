@@ -18,8 +18,8 @@
 #include "millrace/base/in_flight.h"
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/services.h"
-#include "millrace/master/once_book.h"
 #include "millrace/master/lasting_step.h"
+#include "millrace/master/once_book.h"
 #include "millrace/master/once_graph.h"
 
 namespace millrace {

@@ -130,9 +130,10 @@ void StepRun::run(std::vector<Tensor> feeds, const Call& call) {
 }
 
 void StepRun::watch(const Call& call) {
-  EarlyEnd early_end(session_->context().host(), call, what(), [weak = weak_from_this()](Status why) {
-    if (auto self = weak.lock()) self->stop(std::move(why));
-  });
+  EarlyEnd early_end(session_->context().host(), call, what(),
+                     [weak = weak_from_this()](Status why) {
+                       if (auto self = weak.lock()) self->stop(std::move(why));
+                     });
   MutexLock lock(mutex_);
   early_end_ = std::move(early_end);
 }

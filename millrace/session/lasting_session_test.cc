@@ -11,10 +11,9 @@ namespace {
 // A queue of numbers and their total on the task "files", and a program that works from "map".
 struct Counting {
   Counting()
-      : fleet({"files", "map"},
-              Runtime::create({.threads = 4,
-                               .once = OnceTerms{std::chrono::hours(1)},
-                               .state_folder = scratch.path("state")})) {
+      : fleet({"files", "map"}, Runtime::create({.threads = 4,
+                                                 .once = OnceTerms{std::chrono::hours(1)},
+                                                 .state_folder = scratch.path("state")})) {
     fleet.start("files");
     session = Session::create(fleet.start("map")).value();
     REQUIRE(session->extend(builder).ok());

@@ -12,16 +12,15 @@ LocalDevices LocalDevices::create(const TaskName& task, int cpus, const Host& ho
     auto resources = kept != nullptr ? kept->resources(static_cast<size_t>(id))
                                      : std::make_shared<ResourceStore>(task.job);
     const DeviceName name = DeviceName::on(task, "CPU", id);
-    made.devices_.push_back({.name = name,
-                             .description = kept == nullptr
-                                                ? std::string()
-                                                : kept_device_description(kept->identity()),
-                             .context = {.name = name.to_string(),
-                                         .incarnation = host.random.next(),
-                                         .resources = resources.get(),
-                                         .random = &host.random,
-                                         .files = &host.files},
-                             .resources = resources});
+    made.devices_.push_back(
+        {.name = name,
+         .description = kept == nullptr ? std::string() : kept_device_description(kept->identity()),
+         .context = {.name = name.to_string(),
+                     .incarnation = host.random.next(),
+                     .resources = resources.get(),
+                     .random = &host.random,
+                     .files = &host.files},
+         .resources = resources});
   }
   return made;
 }

@@ -15,6 +15,7 @@ import time
 
 import millrace as tf
 
+
 class Program:
     """What the tasks share, and the work of each."""
 

@@ -330,7 +330,7 @@ Status crop_gradient(GradContext& g) {
   return {};
 }
 
-constexpr std::string_view kPixels =
+constexpr std::string_view kCroppedTypes =
     "T: {uint8, uint16, int8, int16, int32, int64, half, float, double}";
 constexpr const char* kOnce = "TensorFlow gives it none";
 
@@ -342,7 +342,7 @@ Status register_crops(OpRegistry& ops) {
       .doc = "Parts of images, each as a box of shares of the image says, all of one size.",
       .signature = str_cat("image: T, boxes: float, box_ind: int32, crop_size: int32 -> "
                            "crops: float | ",
-                           kPixels,
+                           kCroppedTypes,
                            ", method: {'bilinear', 'nearest'} = 'bilinear', "
                            "extrapolation_value: float = 0"),
       .infer = infer_crops,
@@ -372,7 +372,7 @@ Status register_crops(OpRegistry& ops) {
       .doc = "The gradient of the boxes of CropAndResize: how its crops change as edges move.",
       .signature = str_cat("grads: float, image: T, boxes: float, box_ind: int32 -> "
                            "output: float | ",
-                           kPixels, ", method: {'bilinear'} = 'bilinear'"),
+                           kCroppedTypes, ", method: {'bilinear'} = 'bilinear'"),
       .infer = infer_box_gradient,
       .cpu = kernel_with(box_gradient, cpu::LoopFor{read_loop, 1}),
       .not_differentiable = kOnce,

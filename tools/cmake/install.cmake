@@ -1,6 +1,7 @@
-# `cmake --install`: headers, static libraries, and what find_package(Millrace) needs. Programs use
-# the one target Millrace::millrace, which stands for all rooms; bin and python are doors, not rooms
-# that a program could link.
+# `cmake --install`, by components: `command` (bin) and `python` say beside their targets what they
+# are; here is `development`: headers, static libraries, and what find_package(Millrace) needs. Programs
+# use the one target Millrace::millrace, which stands for all rooms; bin and python are doors, not
+# rooms that a program could link.
 
 include(CMakePackageConfigHelpers)
 
@@ -15,8 +16,9 @@ set_target_properties(millrace_all PROPERTIES EXPORT_NAME millrace)
 target_link_libraries(millrace_all INTERFACE ${libraries})
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Millrace")
-install(TARGETS millrace_all ${libraries} EXPORT MillraceTargets)
-install(EXPORT MillraceTargets NAMESPACE Millrace:: DESTINATION "${package_dir}")
+install(TARGETS millrace_all ${libraries} EXPORT MillraceTargets COMPONENT development)
+install(EXPORT MillraceTargets NAMESPACE Millrace:: DESTINATION "${package_dir}"
+  COMPONENT development)
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/MillraceConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/MillraceConfig.cmake" INSTALL_DESTINATION "${package_dir}")
@@ -24,11 +26,11 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/MillraceConfigVersion.cm
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/MillraceConfig.cmake"
   "${PROJECT_BINARY_DIR}/MillraceConfigVersion.cmake"
-  "${CMAKE_CURRENT_LIST_DIR}/FindIsaL.cmake" DESTINATION "${package_dir}")
+  "${CMAKE_CURRENT_LIST_DIR}/FindIsaL.cmake" DESTINATION "${package_dir}" COMPONENT development)
 
 file(MAKE_DIRECTORY "${MILLRACE_GENERATED_DIR}/millrace")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/millrace" "${MILLRACE_GENERATED_DIR}/millrace"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
   FILES_MATCHING PATTERN "*.h"
   PATTERN bin EXCLUDE
   PATTERN python EXCLUDE

@@ -1,6 +1,6 @@
 # The commands of this repository; each is a thin line over cmake or a script in tools/.
 .DEFAULT_GOAL := help
-.PHONY: help build test test-managers demo bench check format clean
+.PHONY: help build test test-managers demo bench dist check format clean
 
 JOBS ?= $(shell nproc)
 export JOBS
@@ -27,6 +27,11 @@ demo: build ## count words on a cluster of four processes (TEXTS=folder for your
 bench: build ## build, then print the table of benchmarks
 	@tools/setup bench
 	@tools/bench
+
+dist: ## packages in build/dist: wheels, .deb, container image; tries each on a clean Debian 12
+	@tools/setup build dist
+	@$(MAKE) --no-print-directory build
+	@tools/dist --try
 
 check: ## format, floors, build time, lint, clang build, tests under sanitizers
 	@tools/setup build check

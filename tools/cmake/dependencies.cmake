@@ -1,7 +1,9 @@
 # Everything that Millrace uses and did not write. Each find fails with the Debian package to
-# install; tools/setup installs them all.
+# install; tools/setup installs them all. MILLRACE_DEBIAN_PACKAGES lists those packages.
 
 macro(millrace_find package debian)
+  string(REPLACE " " ";" names "${debian}")
+  list(APPEND MILLRACE_DEBIAN_PACKAGES ${names})
   find_package(${package} ${ARGN} QUIET)
   if(NOT ${package}_FOUND)
     message(FATAL_ERROR "Millrace needs ${package}: install the Debian package(s) '${debian}', "
@@ -11,6 +13,7 @@ endmacro()
 
 # What brings nothing for CMake along is linked by its name.
 macro(millrace_find_header header debian)
+  list(APPEND MILLRACE_DEBIAN_PACKAGES ${debian})
   find_path(MILLRACE_HAS_${header} ${header})
   mark_as_advanced(MILLRACE_HAS_${header})
   if(NOT MILLRACE_HAS_${header})
@@ -41,6 +44,8 @@ millrace_find(PNG "libpng-dev")
 millrace_find(JPEG "libjpeg62-turbo-dev")
 millrace_find(yaml-cpp "libyaml-cpp-dev" CONFIG)
 millrace_find(Eigen3 "libeigen3-dev" CONFIG)
+# What follows is for our own tests and module, so programs that link Millrace do without.
+set(MILLRACE_DEBIAN_PACKAGES_TO_LINK ${MILLRACE_DEBIAN_PACKAGES})
 
 if(MILLRACE_TESTS)
   millrace_find(doctest "doctest-dev" CONFIG)

@@ -1,7 +1,7 @@
 # `cmake --install`, by components: `command` (bin) and `python` say beside their targets what they
 # are; here is `development`: headers, static libraries, and what find_package(Millrace) needs. Programs
 # use the one target Millrace::millrace, which stands for all rooms; bin and python are doors, not
-# rooms that a program could link.
+# rooms that a program could link. Packages are made of the same components (packages.cmake).
 
 include(CMakePackageConfigHelpers)
 

@@ -1,0 +1,85 @@
+"""What goes into the container image: the command, the Python package, oneDNN, and Debian's Python with NumPy, so
+that a program is all that is left to add. No shell, no package manager, no documentation but licences."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from packages import bundle, elf
+from packages.refusal import Refused, run
+
+_PYTHON_PACKAGES = (
+    *("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib"),
+    "python3-numpy",
+)
+# Of those packages: what only their own tests need, what makes programs rather than runs them, and modules
+# for databases and directories that bring large libraries along.
+_LEFT_OUT = re.compile(
+    r"/(tests?|share|include|ensurepip|idlelib|lib2to3|distutils|f2py|pydoc_data|sqlite3)/"
+    r"|/python3\.11/dist-packages/|/lib-dynload/(_dbm|_sqlite3|nis)\.|\.(pyi|a)$"
+    r"|/core/_(simd|operand_flag_tests|rational_tests|struct_ufunc_tests|umath_tests)\."
+)
+
+
+def make(build, output, staging):
+    """Writes the image of a build into `output`, as `docker save` would have; returns its path."""
+    build.stage(staging / "usr", "command", "python")
+    shutil.rmtree(staging / "usr" / "share")
+    onednn = elf.loaded_by_name(build.onednn)
+    if onednn is None:
+        raise Refused(f"{build.onednn} is not here; tools/setup brings it")
+    system = [onednn, *_python_files()]
+    for file in system:
+        _copy(file, staging)
+    interpreter = staging / "usr" / "bin" / "python3.11"
+    interpreter.rename(interpreter.with_name("python3"))
+    # By content, since files in an image have no times. Nobody may write there when it runs.
+    run(
+        [build.python, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+        + ["-s", staging, staging / "usr" / "lib"],
+        "compile the Python files of the image",
+    )
+    _add_licences(build, staging, system)
+    output.mkdir(parents=True, exist_ok=True)
+    for old in output.glob("millrace-*-image.tar.gz"):
+        old.unlink()
+    made = output / f"millrace-{build.version}-image.tar.gz"
+    tag = f"millrace:{build.version}"
+    run(
+        [build.root / "tools" / "image", "--tag", tag, "--output", made, f"{staging}=/"],
+        "pack the image",
+    )
+    shutil.rmtree(staging)
+    return made
+
+
+def _python_files():
+    """The files of Debian's Python and NumPy."""
+    listed = run(
+        ["dpkg-query", "-L", *_PYTHON_PACKAGES], "list the files of Debian's Python and NumPy"
+    )
+    paths = sorted({Path(line) for line in listed.splitlines() if line.startswith("/usr/")})
+    return [path for path in paths if path.is_file() and not _LEFT_OUT.search(str(path))]
+
+
+def _copy(file, staging):
+    target = staging / file.relative_to("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
+        shutil.copy(file, target)
+
+
+def _add_licences(build, staging, system):
+    libraries = set()
+    for file in staging.rglob("*"):
+        if file.is_file() and elf.is_elf(file):
+            libraries.update(elf.libraries_of(file).values())
+    ours = {path for path in libraries if staging in path.parents}
+    found = bundle.licences([*system, *sorted(libraries - ours)])
+    found["millrace"] = build.root / "LICENSE"
+    for package, file in found.items():
+        target = staging / "usr" / "share" / "doc" / package / "copyright"
+        target.parent.mkdir(parents=True)
+        shutil.copy(file, target)
+        os.chmod(target, 0o644)

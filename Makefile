@@ -1,6 +1,6 @@
 # The commands of this repository; each is a thin line over cmake or a script in tools/.
 .DEFAULT_GOAL := help
-.PHONY: help build test test-managers demo bench dist check format clean
+.PHONY: help build test test-managers demo bench dist docs check format clean
 
 JOBS ?= $(shell nproc)
 export JOBS
@@ -32,6 +32,11 @@ dist: ## packages in build/dist: wheels, .deb, container image; tries each on a 
 	@tools/setup build dist
 	@$(MAKE) --no-print-directory build
 	@tools/dist --try
+
+docs: ## the documentation as a site with a search, without a server: build/docs/site/index.html
+	@tools/setup build docs
+	@$(MAKE) --no-print-directory build
+	@tools/docs
 
 check: ## format, floors, build time, lint, clang build, tests under sanitizers
 	@tools/setup build check

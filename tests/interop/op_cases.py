@@ -9,6 +9,7 @@ import dataclasses
 import zlib
 
 import numpy as np
+import model_cases
 import network_cases
 import sparse_cases
 
@@ -737,6 +738,7 @@ ROWS = [
     Row("StatelessRandomGetKeyCounter", ["int64"], key_counter),
     *[Row(*fields) for fields in sparse_cases.TABLE],
     *[Row(*fields) for fields in network_cases.TABLE],
+    *[Row(*fields) for fields in model_cases.TABLE],
 ]
 
 

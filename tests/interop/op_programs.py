@@ -43,7 +43,10 @@ def fed(tf, name, given, feeds):
 
 def typed(tf, attrs):
     names = ("dtype", "Tout", "T", "output_dtype", "out_type", "internal_type")
-    return {key: tf.as_dtype(value) if key in names else value for key, value in attrs.items()}
+    made = {key: tf.as_dtype(value) if key in names else value for key, value in attrs.items()}
+    for key in [key for key in made if key.endswith("_types") and key != "row_partition_types"]:
+        made[key] = [tf.as_dtype(value) for value in made[key]]
+    return made
 
 
 def is_differentiable(tensor):

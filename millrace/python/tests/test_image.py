@@ -137,6 +137,33 @@ def test_boxes_are_drawn_cut_out_and_chosen(session):
     assert session.run(kept).tolist() == [0, 2]
 
 
+def test_crops_pass_their_gradient_on_to_images_and_boxes(session):
+    rng = np.random.default_rng(5)
+    image = tf.constant(rng.uniform(size=[2, 5, 6, 2]), tf.float32)
+    boxes = tf.constant([[0.11, 0.23, 0.87, 0.79], [0.4, 0.1, 0.9, 1.3]])
+    crops = tf.image.crop_and_resize(image, boxes, [1, 0], [3, 4])
+    weights = tf.constant(rng.uniform(size=[2, 3, 4, 2]), tf.float32)
+    error = tf.test.compute_gradient_error
+    assert error(image, [2, 5, 6, 2], crops * weights, [2, 3, 4, 2], delta=1e-2) < 2e-3
+    assert error(boxes, [2, 4], crops * weights, [2, 3, 4, 2], delta=1e-3) < 2e-2
+    nearest = tf.image.crop_and_resize(image, boxes, [1, 0], [3, 4], method="nearest")
+    assert error(image, [2, 5, 6, 2], nearest * weights, [2, 3, 4, 2], delta=1e-2) < 2e-3
+
+
+def test_parts_of_images_are_drawn_at_random(session):
+    boxes = [[[0.1, 0.2, 0.9, 0.8]]]
+    begin, size, box = session.run(
+        tf.image.sample_distorted_bounding_box([40, 50, 3], boxes, seed=1, seed2=2)
+    )
+    # TensorFlow's for these seeds.
+    assert begin.tolist() == [6, 1, 0] and size.tolist() == [16, 16, -1]
+    np.testing.assert_allclose(box, [[[0.15, 0.02, 0.55, 0.34]]], rtol=1e-6)
+    part = tf.slice(tf.zeros([40, 50, 3]), begin, size)
+    assert session.run(part).shape == (16, 16, 3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="No bounding boxes provided"):
+        session.run(tf.image.sample_distorted_bounding_box([4, 5, 3], np.zeros([1, 0, 4], "f")))
+
+
 def test_colours_are_turned_and_scaled_in_yiq(session):
     image = np.random.default_rng(3).uniform(size=(4, 5, 3)).astype(np.float32)
     adjust = tf.contrib.image.adjust_hsv_in_yiq

@@ -192,11 +192,11 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
         " Imag LRN LSTMBlockCell MatrixLogarithm MaxPool3D MaxPool3DGrad OptionalFromValue"
         " OptionalGetValue PreventGradient RFFT RFFT2D RFFT3D RaggedTensorFromVariant"
         " RaggedTensorToVariant RandomGamma ReadVariableOp Real RefIdentity ResizeBicubic"
-        " ResizeBilinear ResourceGather ResourceGatherNd TensorArrayConcatV3 TensorArrayGatherV3"
-        " TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3 TensorArraySplitV3"
-        " TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor"
-        " TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack"
-        " TensorListResize TensorListScatter TensorListScatterIntoExistingList"
+        " ResizeBilinear ResourceGather ResourceGatherNd SparseMatMul TensorArrayConcatV3"
+        " TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3"
+        " TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat TensorListConcatV2"
+        " TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack"
+        " TensorListPushBack TensorListResize TensorListScatter TensorListScatterIntoExistingList"
         " TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack");
 }
 

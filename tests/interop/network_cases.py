@@ -408,6 +408,7 @@ TABLE = [
     ("Select", ANY, select, True),
     ("SelectV2", ANY, chosen(("t", "e")), True),
     ("AddN", NUMBERS, add_n, True),
+    ("SparseMatMul", ["float32", "bfloat16"], mat_mul, True),
     ("ReverseV2", ANY, reverse, True),
     ("BroadcastTo", ANY, broadcast, True),
     ("Where", [*REAL, "bool"], where),

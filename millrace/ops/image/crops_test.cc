@@ -35,7 +35,7 @@ TEST_CASE("gradients of images of sizes that make no sense are refused") {
   CHECK(image_gradient(grads, ints({-1, 5, 5, 3})).code() == Code::invalid_argument);
   CHECK(image_gradient(grads, ints({1, 5, 5, 2})).message() ==
         "image_size and grads are incompatible: 2 and 3 channels");
-  CHECK(image_gradient(grads, ints({1 << 30, 1 << 30, 1, 3})).code() == Code::resource_exhausted);
+  CHECK(image_gradient(grads, ints({1 << 20, 1 << 20, 1, 3})).code() == Code::resource_exhausted);
   CHECK(image_gradient(zeros({1, 2, 3}), ints({1, 5, 5, 3})).message() ==
         "grads image must be 4-D[1,2,3]");
   CHECK(image_gradient(zeros({2, 2, 2, 3}), ints({1, 5, 5, 3}))

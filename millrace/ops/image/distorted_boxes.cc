@@ -9,6 +9,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/image/families.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/philox_numbers.h"
 
 namespace millrace {
@@ -144,16 +145,45 @@ bool covers_one(const PixelBox& part, float share, std::span<const PixelBox> obj
 
 // --- the kernel ---
 
+// Three numbers of any type that sizes have here, also of the small ones.
+using Three = std::array<int64_t, 3>;
+
+template <class T>
+Three read_three(const Tensor& tensor) {
+  const auto all = tensor.flat<T>();
+  return {static_cast<int64_t>(all[0]), static_cast<int64_t>(all[1]), static_cast<int64_t>(all[2])};
+}
+
+// Of those without a sign -1 is the largest.
+template <class T>
+Tensor make_three(const Three& all) {
+  return Tensor::vector<T>(
+      {static_cast<T>(all[0]), static_cast<T>(all[1]), static_cast<T>(all[2])});
+}
+
+struct ThreeLoops {
+  Three (*read)(const Tensor& tensor) = nullptr;
+  Tensor (*make)(const Three& all) = nullptr;
+
+  static ThreeLoops of(DType dtype) {
+    using Types = cpu::Types<uint8_t, int8_t, int16_t, int32_t, int64_t>;
+    using Read = Three (*)(const Tensor&);
+    using Make = Tensor (*)(const Three&);
+    return {cpu::pick<Read>(Types(), dtype, []<class T>() -> Read { return &read_three<T>; }),
+            cpu::pick<Make>(Types(), dtype, []<class T>() -> Make { return &make_three<T>; })};
+  }
+};
+
 struct ImageSize {
   int64_t rows = 0, columns = 0;
 };
 
-Result<ImageSize> image_size(const Tensor& size) {
+Result<ImageSize> image_size(const Tensor& size, const ThreeLoops& loops) {
   if (size.shape().rank() != 1)
     return invalid("image_size must be 1-dimensional", size.shape().to_string());
   if (size.shape().dim(0) != 3)
     return invalid("image_size must contain 3 elements", size.shape().to_string());
-  MR_ASSIGN(const std::vector<int64_t> sizes, read_elements(size, "image_size"));
+  const Three sizes = loops.read(size);
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (sizes[0] < 0 || sizes[0] >= kMost)
     return invalid("image height cannot be >= int32 max, or negative: ", sizes[0]);
@@ -193,7 +223,9 @@ Result<std::vector<PixelBox>> object_boxes(const Tensor& boxes, ImageSize size, 
 }
 
 Status distort(KernelContext& context, const Distortion& node, PhiloxBlocks blocks) {
-  MR_ASSIGN(const ImageSize size, image_size(context.input(0)));
+  const ThreeLoops loops = ThreeLoops::of(context.input(0).dtype());
+  if (loops.read == nullptr) return internal("no loop for ", dtype_name(context.input(0).dtype()));
+  MR_ASSIGN(const ImageSize size, image_size(context.input(0), loops));
   float covered = node.covered;
   if (node.has_covered_input) {
     if (!context.input(2).shape().is_scalar()) {
@@ -218,18 +250,9 @@ Status distort(KernelContext& context, const Distortion& node, PhiloxBlocks bloc
     }
     if (!probe.go_on(static_cast<int64_t>(16 + objects.size()))) return probe.status();
   }
-  const DType type = context.output_dtype(0);
   // All channels are kept.
-  MR_TRY(context.set_output(
-      0, integer_tensor(type, {3}, std::array{chosen.top, chosen.left, int64_t{0}})));
-  const std::array<int64_t, 3> sizes = {chosen.bottom - chosen.top, chosen.right - chosen.left, -1};
-  if (type == DType::u8) {
-    // There -1 is what it becomes.
-    MR_TRY(context.set_output(
-        1, integer_tensor(type, {3}, std::array{sizes[0], sizes[1], int64_t{255}})));
-  } else {
-    MR_TRY(context.set_output(1, integer_tensor(type, {3}, sizes)));
-  }
+  context.set_output(0, loops.make({chosen.top, chosen.left, 0}));
+  context.set_output(1, loops.make({chosen.bottom - chosen.top, chosen.right - chosen.left, -1}));
   const auto rows = static_cast<float>(size.rows), columns = static_cast<float>(size.columns);
   context.set_output(2, Tensor::of<float>({1, 1, 4}, {static_cast<float>(chosen.top) / rows,
                                                       static_cast<float>(chosen.left) / columns,

@@ -36,7 +36,7 @@ TEST_CASE("same seeds give TensorFlow's parts") {
   const auto stateless = run_op(box_ops(), "StatelessSampleDistortedBoundingBox",
                                 {Tensor::vector<uint8_t>({40, 50, 3}), one_box(),
                                  Tensor::scalar(.5f), Tensor::vector<int32_t>({1, 2})});
-  REQUIRE(stateless.ok());
+  REQUIRE_MESSAGE(stateless.ok(), stateless.status().to_string());
   CHECK((*stateless)[0] == Tensor::vector<uint8_t>({12, 3, 0}));
   CHECK((*stateless)[1] == Tensor::vector<uint8_t>({26, 32, 255}));
   CHECK((*stateless)[2].flat<float>()[2] == doctest::Approx(.95));

@@ -352,9 +352,13 @@ KernelFactory adding_n(const VariantTypes& types) {
   };
 }
 
-// What all inputs together say about their one shape.
+// What all inputs together say about their one shape; and an attribute, where there is one.
 Status infer_add_n(InferContext& context) {
   PartialShape shape = context.input(0);
+  if (context.attrs().find("shape") != nullptr) {
+    MR_ASSIGN(const PartialShape said, context.attrs().shape("shape"));
+    MR_ASSIGN(shape, shape.merge(said));
+  }
   for (int slot = 1; slot < context.num_inputs(); ++slot) {
     MR_ASSIGN(shape, shape.merge(context.input(slot)));
   }
@@ -368,6 +372,16 @@ Status register_arithmetic(OpRegistry& ops) {
   MR_TRY(register_sums(ops));
   MR_TRY(register_quotients(ops));
   MR_TRY(register_extremes(ops));
+  MR_TRY(ops.add({
+      .name = "AccumulateNV2",
+      .doc = "The sum of all inputs, whose one shape the node says.",
+      .signature = "inputs: N*T -> sum: T | N: int >= 1, T: number, shape: shape",
+      .infer = infer_add_n,
+      .cpu = adding_n(ops.variants()),
+      .grad = grad::add_n,
+      .commutative = true,
+      .examples = {"[1 2], [3 4], [5 6] -> [9 12] | shape = [2]", "[1 2] -> [1 2] | shape = [?]"},
+  }));
   return ops.add({
       .name = "AddN",
       .doc = "The sum of all inputs, which have one shape; tensor lists are added by element.",

@@ -50,6 +50,21 @@ Status matmul(GradContext& g) {
   return {};
 }
 
+// Its products are of float32, whatever its operands are.
+Status sparse_matmul(GradContext& g) {
+  MR_ASSIGN(const bool turns_a, g.attrs().boolean("transpose_a"));
+  MR_ASSIGN(const bool turns_b, g.attrs().boolean("transpose_b"));
+  const Sides made = product_sides({g, "SparseMatMul", "transpose_a", "transpose_b"}, g.input(0),
+                                   turns_a, g.input(1), turns_b);
+  const auto as_input = [&](Endpoint gradient, int slot) {
+    const DType type = g.dtype(g.input(slot));
+    return type == DType::f32 ? gradient : g.add("Cast", {gradient}, {{"DstT", type}});
+  };
+  if (g.is_needed(0)) g.set_input_grad(0, as_input(made.by_a, 0));
+  if (g.is_needed(1)) g.set_input_grad(1, as_input(made.by_b, 1));
+  return {};
+}
+
 // Adjoints conjugate already.
 Status batch_matmul(GradContext& g) {
   MR_ASSIGN(const bool turns_x, g.attrs().boolean("adj_x"));

@@ -1,6 +1,7 @@
 // Part of families.h: register_matmuls.
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/math/gradients.h"
 #include "millrace/ops/math/multiplier.h"
@@ -57,9 +58,32 @@ InferFn infer_product(Naming naming) {
   };
 }
 
+// Of float32 and bfloat16 in any pair, to float32.
+Result<Tensor> mixed_product(KernelContext& context, Side a_side, Side b_side) {
+  MR_ASSIGN(const Tensor a, widened(context.input(0), CancelProbe(context)));
+  MR_ASSIGN(const Tensor b, widened(context.input(1), CancelProbe(context)));
+  return Multiplier(a_side, b_side, product_loop_for(DType::f32)).run(context, a, b);
+}
+
 }  // namespace
 
 Status register_matmuls(OpRegistry& ops) {
+  MR_TRY(ops.add({
+      .name = "SparseMatMul",
+      .doc = "The product of two matrices of which one may be mostly zeros, which changes nothing "
+             "of it.",
+      .signature = "a: Ta, b: Tb -> product: float | transpose_a: bool = false, "
+                   "transpose_b: bool = false, a_is_sparse: bool = false, "
+                   "b_is_sparse: bool = false, Ta: {float, bfloat16} = float, "
+                   "Tb: {float, bfloat16} = float",
+      .infer = infer_product(kMatMul),
+      .cpu = kernel_with(mixed_product, BoundSide{kMatMul.a, kMatMul.turned},
+                         BoundSide{kMatMul.b, kMatMul.turned}),
+      .grad = grad::sparse_matmul,
+      .cost = Cost::heavy,
+      .examples = {"[[1 0] [0 4]], [[5] [6]] -> [[5] [24]]",
+                   "[[1 0] [0 4]], [[5 6]] -> [[5] [24]] | transpose_b = true, a_is_sparse = true"},
+  }));
   MR_TRY(ops.add({
       .name = "MatMul",
       .doc = "The product of two matrices, either of which may be transposed first.",

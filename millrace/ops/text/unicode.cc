@@ -60,7 +60,7 @@ Result<Converter> open_converter(const std::string& encoding) {
   return invalid("Could not create converter for input encoding: ", encoding);
 }
 
-struct BoundEncoding {
+struct BoundInputEncoding {
   Result<std::string> read(const KernelSpec& spec) const {
     MR_ASSIGN(std::string encoding, spec.attrs.string("input_encoding"));
     MR_TRY(open_converter(encoding).status());
@@ -169,7 +169,8 @@ Result<Tensor> transcode(KernelContext& context, const std::string& encoding, En
 }
 
 // With a third output, where each character begins.
-Status decode(KernelContext& context, const std::string& encoding, const Malformed& malformed) {
+Status decode_characters(KernelContext& context, const std::string& encoding,
+                         const Malformed& malformed) {
   MR_ASSIGN(const Converter converter, open_converter(encoding));
   const bool has_starts = context.num_outputs() == 3;
   std::vector<int32_t> characters;
@@ -190,7 +191,7 @@ Status decode(KernelContext& context, const std::string& encoding, const Malform
   return {};
 }
 
-Status infer_decode(InferContext& context) {
+Status infer_decode_characters(InferContext& context) {
   const PartialShape& input = context.input(0);
   const auto whole = input.to_shape();
   context.set_output(0, PartialShape{whole ? whole->num_elements() + 1 : kUnknownDim});
@@ -248,7 +249,7 @@ Result<Tensor> encode_characters(KernelContext& context, Encode encode,
   return made;
 }
 
-Status infer_encode(InferContext& context) {
+Status infer_encode_characters(InferContext& context) {
   MR_TRY(context.input_of_rank(0, 1));
   MR_ASSIGN(const PartialShape splits, context.input_of_rank(1, 1));
   const bool is_known = splits.has_rank() && splits.dim(0) >= 1;
@@ -285,8 +286,8 @@ Status add_decode(OpRegistry& ops, std::string name, std::string doc, std::strin
       .signature = str_cat("input: string -> row_splits: Tsplits, char_values: int32", outputs,
                            " | input_encoding: string, ", kErrors, kControls,
                            ", Tsplits: {int32, int64} = int64"),
-      .infer = infer_decode,
-      .cpu = kernel_with(decode, BoundEncoding(), BoundMalformed()),
+      .infer = infer_decode_characters,
+      .cpu = kernel_with(decode_characters, BoundInputEncoding(), BoundMalformed()),
       .not_differentiable = kNoGradient,
       .examples = {str_cat("['ab' '' 'c'] -> [0 2 2 3], [97 98 99]", example,
                            " | input_encoding = 'UTF-8'")},
@@ -303,7 +304,7 @@ Status register_unicode(OpRegistry& ops) {
       .signature = str_cat("input: string -> output: string | input_encoding: string, ", kOutput,
                            kErrors, kControls),
       .infer = infer::same_as_input,
-      .cpu = kernel_with(transcode, BoundEncoding(), BoundEncode(), BoundMalformed()),
+      .cpu = kernel_with(transcode, BoundInputEncoding(), BoundEncode(), BoundMalformed()),
       .not_differentiable = kNoGradient,
       .examples = {"['ab' ''] -> ['ab' ''] | input_encoding = 'latin1', output_encoding = 'UTF-8'"},
   }));
@@ -319,7 +320,7 @@ Status register_unicode(OpRegistry& ops) {
       .doc = "The rows of a ragged matrix of code points as texts.",
       .signature = str_cat("input_values: int32, input_splits: Tsplits -> output: string | ",
                            kErrors, ", ", kOutput, "Tsplits: {int32, int64} = int64"),
-      .infer = infer_encode,
+      .infer = infer_encode_characters,
       .cpu = kernel_with(encode_characters, BoundEncode(), BoundMalformed()),
       .not_differentiable = kNoGradient,
       .examples = {"[97 98 99], [0 2 2 3] -> ['ab' '' 'c'] | output_encoding = 'UTF-8'"},

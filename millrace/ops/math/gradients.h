@@ -53,7 +53,7 @@ Status add_n(GradContext& g);
 
 Status matmul(GradContext& g);
 Status batch_matmul(GradContext& g);
-Status sparse_matmul(GradContext& g);
+Status mixed_matmul(GradContext& g);
 
 Status sum(GradContext& g);
 Status mean(GradContext& g);

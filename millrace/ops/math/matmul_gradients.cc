@@ -51,7 +51,7 @@ Status matmul(GradContext& g) {
 }
 
 // Its products are of float32, whatever its operands are.
-Status sparse_matmul(GradContext& g) {
+Status mixed_matmul(GradContext& g) {
   MR_ASSIGN(const bool turns_a, g.attrs().boolean("transpose_a"));
   MR_ASSIGN(const bool turns_b, g.attrs().boolean("transpose_b"));
   const Sides made = product_sides({g, "SparseMatMul", "transpose_a", "transpose_b"}, g.input(0),

@@ -79,7 +79,7 @@ Status register_matmuls(OpRegistry& ops) {
       .infer = infer_product(kMatMul),
       .cpu = kernel_with(mixed_product, BoundSide{kMatMul.a, kMatMul.turned},
                          BoundSide{kMatMul.b, kMatMul.turned}),
-      .grad = grad::sparse_matmul,
+      .grad = grad::mixed_matmul,
       .cost = Cost::heavy,
       .examples = {"[[1 0] [0 4]], [[5] [6]] -> [[5] [24]]",
                    "[[1 0] [0 4]], [[5 6]] -> [[5] [24]] | transpose_b = true, a_is_sparse = true"},

@@ -33,6 +33,12 @@ REASONS = {
         "its gradient of the labels leaves out what comes by the second output, which is "
         "softmax - labels"
     ),
+    **{
+        ("BlockLSTMV2", f"gradient {slot}:"): (
+            "its gradient takes the gates in the order of BlockLSTM, which is another one"
+        )
+        for slot in range(8)
+    },
     ("Where", "UnimplementedError in TensorFlow"): (
         "it lacks kernels for types that its signature allows"
     ),

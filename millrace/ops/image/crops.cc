@@ -203,16 +203,22 @@ Status check_grads(const Tensor& grads, const Tensor& boxes, CropSizes& sizes) {
   return {};
 }
 
-// Adds a share of a pixel's gradient to an element of an image.
-using AddShare = void (*)(void* image, int64_t at, const float* gradient, float share,
+// Adds a share of a pixel's gradient, vertical and horizontal, to an element of an image; rounded
+// where TensorFlow rounds.
+struct Share {
+  float vertical = 1, horizontal = 1;
+};
+using AddShare = void (*)(void* image, int64_t at, const float* gradient, Share share,
                           int64_t channels);
 
 template <class T>
-void add_share(void* image, int64_t at, const float* gradient, float share, int64_t channels) {
+void add_share(void* image, int64_t at, const float* gradient, Share share, int64_t channels) {
+  using M = cpu::Math<T>;
   T* const to = static_cast<T*>(image) + at;
-  for (int64_t c = 0; c < channels; ++c)
-    to[c] = static_cast<T>(static_cast<cpu::Math<T>>(to[c]) +
-                           static_cast<cpu::Math<T>>(static_cast<T>(gradient[c] * share)));
+  for (int64_t c = 0; c < channels; ++c) {
+    const auto part = static_cast<T>(share.horizontal * (share.vertical * gradient[c]));
+    to[c] = static_cast<T>(static_cast<M>(to[c]) + static_cast<M>(part));
+  }
 }
 
 Result<Tensor> image_gradient(KernelContext& context, Sampling sampling, AddShare add) {
@@ -235,16 +241,16 @@ Result<Tensor> image_gradient(KernelContext& context, Sampling sampling, AddShar
     if (!point.is_inside) return;
     if (sampling == Sampling::nearest) {
       return add(image, pixel_at(sizes, point, std::lround(point.y), std::lround(point.x)),
-                 gradient, 1, sizes.channels);
+                 gradient, {}, sizes.channels);
     }
     const float down = point.down(), across = point.across();
-    const auto spread = [&](int64_t y, int64_t x, float share) {
+    const auto spread = [&](int64_t y, int64_t x, Share share) {
       add(image, pixel_at(sizes, point, y, x), gradient, share, sizes.channels);
     };
-    spread(point.top(), point.left(), (1 - down) * (1 - across));
-    spread(point.top(), point.right(), (1 - down) * across);
-    spread(point.bottom(), point.left(), down * (1 - across));
-    spread(point.bottom(), point.right(), down * across);
+    spread(point.top(), point.left(), {1 - down, 1 - across});
+    spread(point.top(), point.right(), {1 - down, across});
+    spread(point.bottom(), point.left(), {down, 1 - across});
+    spread(point.bottom(), point.right(), {down, across});
   };
   CancelProbe probe(context);
   MR_TRY(each_point(sizes, context.input(1), context.input(2), probe, spread_pixel));

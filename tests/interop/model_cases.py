@@ -342,7 +342,9 @@ def encode(m):
 
 
 def script(m):
-    return {"input": m.integers(m.rng.integers(-5, 0x30000, m.shape()))}, {}
+    # Not what came into Unicode later than TensorFlow's tables.
+    low, high = m.choice([(-5, 0x500), (0x4E00, 0x9FA5), (0x110000, 0x120000)])
+    return {"input": m.integers(m.rng.integers(low, high, m.shape()))}, {}
 
 
 # (op, types, maker, whether gradients are compared)

@@ -23,7 +23,8 @@ struct CropSizes {
 float crop_place(float from, float to, int64_t size, int64_t i, int64_t count) {
   const auto last = static_cast<float>(size - 1);
   if (count <= 1) return 0.5f * (from + to) * last;
-  return from * last + static_cast<float>(i) * (to - from) * last / static_cast<float>(count - 1);
+  const float step = (to - from) * last / static_cast<float>(count - 1);
+  return from * last + static_cast<float>(i) * step;
 }
 
 // One pixel of a crop and where it lies in its image. Its four neighbours are meant only if it is

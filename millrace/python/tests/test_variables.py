@@ -250,3 +250,13 @@ def test_what_computes_an_initial_value_asks_for_no_place_of_its_own():
         for operation in made
     )
     assert variable.device == "/job:ps/task:0"
+
+
+def test_one_number_for_a_large_table_is_one_number_in_the_graph(graph, session):
+    table = tf.get_variable("table", [1000, 1000], initializer=tf.constant_initializer(0.5))
+    words = tf.get_variable("words", [2000], tf.string, tf.constant_initializer("a"))
+    tf.train.AdagradOptimizer(0.1).minimize(tf.reduce_sum(table))
+    assert len(graph.as_graph_def().SerializeToString()) < 20000
+    session.run(tf.global_variables_initializer())
+    assert session.run([tf.reduce_min(table), tf.reduce_max(table)]) == [0.5, 0.5]
+    assert set(session.run(words)) == {b"a"}

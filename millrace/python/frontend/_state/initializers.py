@@ -2,10 +2,18 @@
 
 import math
 
+import numpy as np
+
+from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant
+from millrace._graph.default_graph import name_scope
 from millrace._ops.arrays import ones, zeros
 from millrace._ops.random_values import random_normal, random_uniform, truncated_normal
 from millrace._values import dtypes
+from millrace._values.tensor_shape import as_shape
+
+# From so many elements on, values that are all alike are made when they are needed.
+_MANY = 1000
 
 
 class Initializer:
@@ -42,7 +50,13 @@ class Constant(Initializer):
         self.verify_shape = verify_shape
 
     def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None):
-        return constant(self.value, self._type(dtype), shape=shape)
+        dtype = self._type(dtype)
+        dims = as_shape(shape)
+        if np.ndim(self.value) or not dims.is_fully_defined() or dims.num_elements() < _MANY:
+            return constant(self.value, dtype, shape=shape)
+        # One number for all of a large table: the graph holds the number alone.
+        with name_scope(None, "Const") as scope:
+            return gen_ops.fill(dims.as_list(), constant(self.value, dtype), name=scope)
 
 
 class RandomUniform(Initializer):

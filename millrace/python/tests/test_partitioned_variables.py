@@ -226,6 +226,16 @@ def test_batch_normalization_keeps_its_averages_whole():
         )
 
 
+def test_layers_regularize_its_parts():
+    with tf.variable_scope("model", partitioner=tf.fixed_size_partitioner(2)):
+        x = tf.ones([1, 4])
+        tf.layers.dense(x, 3, kernel_regularizer=tf.reduce_sum, kernel_initializer=tf.ones)
+    losses = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(losses) == [6, 6]
+
+
 def test_programs_find_its_class_where_tensorflow_has_it():
     from millrace.python.ops.variables import PartitionedVariable
 

@@ -213,8 +213,9 @@ class Layer:
                     partitioner=partitioner,
                 )
             if regularizer and len(get_collection_ref(GraphKeys.GLOBAL_VARIABLES)) > known:
-                with name_scope(f"{made.op.name}/Regularizer/"):
-                    self.add_loss(regularizer(made))
+                for part in getattr(made, "parts", [made]):
+                    with name_scope(f"{part.op.name}/Regularizer/"):
+                        self.add_loss(regularizer(part))
         weights = self._trainable_weights if trainable else self._non_trainable_weights
         weights.append(made)
         return made

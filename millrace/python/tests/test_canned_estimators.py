@@ -94,6 +94,14 @@ def test_a_linear_classifier_tells_two_classes_apart(config):
     assert estimator.get_variable_value("linear/linear_model/colour/weights").shape == (3, 1)
 
 
+def test_labels_of_two_classes_may_be_true_and_false_or_shares(config):
+    estimator = est.LinearClassifier(wide(), config=config)
+    estimator.train(rows(IS_DEAR == 1), steps=50)
+    assert estimator.evaluate(rows(IS_DEAR == 1, 1))["auc"] > 0.9
+    measured = estimator.evaluate(rows(np.full(96, 0.25), 1))
+    assert measured["label/mean"] == 0.25
+
+
 def one_batch(labels):
     """A batch of all, again and again."""
     return est.inputs.numpy_input_fn({"size": SIZE}, labels, 96, None, shuffle=False)

@@ -103,6 +103,7 @@ def listed(**arguments):
             ValueError,
             "same number of buckets",
         ),
+        (lambda: fc.crossed_column(["a", "b"], 1.5), ValueError, "a whole number is needed"),
         (lambda: fc.crossed_column(["a"], 10), ValueError, "length > 1"),
         (lambda: fc.crossed_column(["a", "b"], 0), ValueError, "hash_bucket_size must be"),
         (

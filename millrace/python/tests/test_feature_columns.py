@@ -347,6 +347,10 @@ def test_columns_say_how_their_features_are_parsed(run, tmp_path):
 
 
 def test_columns_are_values():
+    keys = dict.fromkeys(WORDS).keys()
+    assert fc.categorical_column_with_vocabulary_list("colour", keys) == listed()
+    assert fc.categorical_column_with_vocabulary_list("colour", np.array(WORDS)) == listed()
     assert fc.numeric_column("a", [2], 1) == fc.numeric_column("a", (2,), [1.0, 1.0])
     assert fc.numeric_column("a") != fc.numeric_column("a", 2)
+    assert fc.categorical_column_with_hash_bucket("a", 1e3).num_buckets == 1000  # as a float
     assert len({listed(), listed(), fc.indicator_column(listed())}) == 2

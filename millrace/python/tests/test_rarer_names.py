@@ -193,3 +193,23 @@ def test_cells_and_layers_from_inside():
 
     assert BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell
     assert max_pooling2d is tf.layers.max_pooling2d and Dense is tf.keras.layers.Dense
+
+
+def test_estimators_and_their_heads_from_inside():
+    from millrace.python.estimator import estimator as inner
+    from millrace.python.estimator.canned import dnn, head, optimizers, prediction_keys
+    from millrace.python.estimator.inputs import numpy_io
+    from millrace.python.feature_column import feature_column_lib
+
+    assert (
+        dnn.DNNClassifier is tf.estimator.DNNClassifier
+        and inner.Estimator is tf.estimator.Estimator
+    )
+    assert numpy_io.numpy_input_fn is tf.estimator.inputs.numpy_input_fn
+    assert feature_column_lib.input_layer is tf.feature_column.input_layer
+    made = head._multi_class_head_with_softmax_cross_entropy_loss(3, weight_column="w")
+    assert made.logits_dimension == 3
+    assert head._binary_logistic_head_with_sigmoid_cross_entropy_loss().logits_dimension == 1
+    assert prediction_keys.PredictionKeys.PROBABILITIES == "probabilities"
+    chosen = optimizers.get_optimizer_instance("Ftrl", learning_rate=0.1)
+    assert isinstance(chosen, tf.train.FtrlOptimizer)

@@ -194,6 +194,8 @@ class BinaryHead(_ClassHead):
         return {**super().export_outputs(predictions), ServingKeys.REGRESS: value}
 
     def label_numbers(self, labels):
+        if labels.dtype != dtypes.string:
+            labels = cast(labels, dtypes.float32)  # bools too
         return cast(self._class_numbers(labels), dtypes.float32)
 
     def losses(self, labels, logits):

@@ -8,6 +8,7 @@ from millrace._columns.column import (
     IdsAndWeights,
     check_key,
     to_sparse,
+    whole,
 )
 from millrace._flow.checks import assert_greater_equal, assert_less
 from millrace._graph.conversion import convert
@@ -107,7 +108,7 @@ def categorical_column_with_identity(key, num_buckets, default_value=None):
         raise ValueError(
             f"default_value {default_value} not in range [0, {num_buckets}), column_name {key}"
         )
-    return IdentityColumn(key, num_buckets, default_value)
+    return IdentityColumn(key, whole(num_buckets), default_value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,7 +160,7 @@ def categorical_column_with_hash_bucket(key, hash_bucket_size, dtype=dtypes.stri
             f"hash_bucket_size: {hash_bucket_size}, key: {key}"
         )
     check_key(key)
-    return HashedColumn(key, hash_bucket_size, checked_kind(dtype, key))
+    return HashedColumn(key, whole(hash_bucket_size), checked_kind(dtype, key))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -172,3 +172,11 @@ def check_key(key):
     """Raises ValueError if the key of a feature is no string."""
     if not isinstance(key, str):
         raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")
+
+
+def whole(number):
+    """A number as an int; programs have whole ones as floats too. ValueError for others."""
+    made = int(number)
+    if made != number:
+        raise ValueError(f"a whole number is needed, not {number}")
+    return made

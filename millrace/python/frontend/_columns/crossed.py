@@ -3,7 +3,7 @@
 import dataclasses
 
 from millrace._columns.categorical import HashedColumn
-from millrace._columns.column import CategoricalColumn
+from millrace._columns.column import CategoricalColumn, whole
 from millrace._ops.parsing import VarLenFeature
 from millrace._ops.sparse_crosses import sparse_cross_hashed
 from millrace._values import dtypes
@@ -91,4 +91,4 @@ def crossed_column(keys, hash_bucket_size, hash_key=None):
                 "crossing will increase probability of collision. Instead, use the feature name as a "
                 f"string. Given: {key}"
             )
-    return CrossedColumn(tuple(keys), hash_bucket_size, hash_key)
+    return CrossedColumn(tuple(keys), whole(hash_bucket_size), hash_key)

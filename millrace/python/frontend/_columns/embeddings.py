@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 from millrace._columns.categorical import WeightedColumn
-from millrace._columns.column import CategoricalColumn, DenseColumn, Sequence, SequenceColumn
+from millrace._columns.column import CategoricalColumn, DenseColumn, Sequence, SequenceColumn, whole
 from millrace._columns.sequence_ids import SequenceCategoricalColumn, check_kind, lengths_of
 from millrace._graph.default_graph import add_to_collection, get_collection, name_scope
 from millrace._ops.sparse_embeddings import safe_embedding_lookup_sparse
@@ -162,7 +162,7 @@ def embedding_column(
     )
     return EmbeddingColumn(
         categorical_column,
-        dimension,
+        whole(dimension),
         combiner,
         initializer,
         ckpt_to_load_from,
@@ -227,7 +227,7 @@ def shared_embedding_columns(
     return [
         SharedEmbeddingColumn(
             column,
-            dimension,
+            whole(dimension),
             combiner,
             initializer,
             ckpt_to_load_from,

@@ -149,7 +149,7 @@ def categorical_column_with_vocabulary_list(
     Args:
       key: of the feature, strings or integers: a SparseTensor, or a Tensor in which "" and -1 stand for
         nothing.
-      vocabulary_list: the categories, each once.
+      vocabulary_list: the categories, each once: a list, an array, the keys of a dictionary.
       dtype: the type to parse; that of the list if None.
       default_value: the id of what is not in the list; -1 is counted by no sum.
       num_oov_buckets: how many more ids there are, for what is not in the list, by its hash.
@@ -159,14 +159,14 @@ def categorical_column_with_vocabulary_list(
       and a default.
     """
     check_key(key)
-    if vocabulary_list is None or len(vocabulary_list) < 1:
+    given = np.asarray(list(() if vocabulary_list is None else vocabulary_list))
+    if not given.size:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
-    words = tuple(np.asarray(vocabulary_list).tolist())
+    words = tuple(given.tolist())
     if len(set(words)) != len(words):
         raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
     _check_buckets(num_oov_buckets, default_value, key)
-    kind = np.asarray(vocabulary_list).dtype
-    own = dtypes.string if kind.kind in "OSU" else dtypes.as_dtype(kind)
+    own = dtypes.string if given.dtype.kind in "OSU" else dtypes.as_dtype(given.dtype)
     dtype = checked_kind(own if dtype is None else dtype, key)
     if dtype.is_integer != own.is_integer:
         raise ValueError(

@@ -29,6 +29,31 @@ _OWN = {
     "python.distribute.all_reduce": {
         name: f"_ops.reduction_graphs.{name}" for name in _REDUCTIONS.split()
     },
+    "python.estimator.canned.baseline": {"_": "estimator"},
+    "python.estimator.canned.dnn": {"_": "estimator"},
+    "python.estimator.canned.dnn_linear_combined": {"_": "estimator"},
+    "python.estimator.canned.head": {
+        "_binary_logistic_head_with_sigmoid_cross_entropy_loss": "_canned.classification.BinaryHead",
+        "_multi_class_head_with_softmax_cross_entropy_loss": "_canned.classification.MultiClassHead",
+        "_regression_head": "_canned.regression.RegressionHead",
+        "_regression_head_with_mean_squared_error_loss": "_canned.regression.RegressionHead",
+    },
+    "python.estimator.canned.linear": {"_": "estimator"},
+    "python.estimator.canned.optimizers": {
+        "get_optimizer_instance": "_canned.optimizers.chosen_optimizer"
+    },
+    "python.estimator.canned.prediction_keys": {"PredictionKeys": "_canned.heads.PredictionKeys"},
+    "python.estimator.estimator": {"_": "estimator"},
+    "python.estimator.estimator_lib": {"_": "estimator"},
+    "python.estimator.export.export": {"_": "estimator.export"},
+    "python.estimator.export.export_output": {"_": "estimator.export"},
+    "python.estimator.inputs.numpy_io": {"_": "estimator.inputs"},
+    "python.estimator.inputs.pandas_io": {"_": "estimator.inputs"},
+    "python.estimator.model_fn": {"_": "estimator"},
+    "python.estimator.run_config": {"_": "estimator"},
+    "python.estimator.training": {"_": "estimator"},
+    "python.feature_column.feature_column": {"_": "feature_column"},
+    "python.feature_column.feature_column_lib": {"_": "feature_column"},
     "python.framework.device": {"DeviceSpec": "DeviceSpec"},
     "python.framework.constant_op": {"constant": "constant"},
     "python.framework.dtypes": {"_": "dtypes"},

@@ -4,6 +4,10 @@ _LOOP = (
     "write the loop yourself: session.run of the training op in a tf.train.MonitoredTrainingSession"
 )
 _MODEL = "tf.estimator.Estimator trains and evaluates what a function of yours makes of tf.layers"
+_CANNED = "tf.estimator has DNNClassifier and kin, and Estimator for functions of one's own"
+_COLUMNS = (
+    "tf.feature_column has columns of numbers, words and embeddings, and input_layer for them"
+)
 _NUMPY = "compute it in NumPy beside the graph and feed the result"
 _GRAPHS = "graphs alone run here: build one, and run it in a tf.Session"
 _LAYERS = "tf.layers and tf.nn have layers, and tf.train optimizers, to build the model from"
@@ -34,7 +38,16 @@ ADVICE = {
     "contrib.eager": _GRAPHS,
     "contrib.estimator": _MODEL,
     "contrib.keras": _LAYERS,
-    "contrib.learn": _LOOP,
+    "contrib.layers.bucketized_column": _COLUMNS,
+    "contrib.layers.crossed_column": _COLUMNS,
+    "contrib.layers.embedding_column": _COLUMNS,
+    "contrib.layers.input_from_feature_columns": _COLUMNS,
+    "contrib.layers.one_hot_column": _COLUMNS,
+    "contrib.layers.real_valued_column": _COLUMNS,
+    "contrib.layers.sparse_column_with_hash_bucket": _COLUMNS,
+    "contrib.layers.sparse_column_with_integerized_feature": _COLUMNS,
+    "contrib.layers.sparse_column_with_keys": _COLUMNS,
+    "contrib.learn": _CANNED,
     "contrib.learn.datasets": _MNIST,
     "contrib.learn.preprocessing": "number the words in a Python dictionary, and feed the numbers",
     "contrib.learn.python.learn.datasets": _MNIST,

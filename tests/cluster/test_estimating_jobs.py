@@ -11,11 +11,11 @@ PROGRAM = ROOT / "tests" / "cluster" / "estimating.py"
 
 @pytest.fixture
 def job(cluster, python, tmp_path):
-    """job(chief=1, ...) -> (a function that starts a task, the folder)."""
+    """job(chief=1, ...) -> a function that starts a task."""
 
-    def make(**jobs):
+    def make(*arguments, **jobs):
         made = cluster(**jobs)
-        command = [python, PROGRAM, tmp_path / "model", "200"]
+        command = [python, PROGRAM, tmp_path / "model", "200", *arguments]
         return lambda name, index=0: made.start(name, index, command)
 
     return make
@@ -45,3 +45,19 @@ def test_a_master_evaluates_what_it_trains(job):
     start("ps")
     step, loss = evaluated(start("master"))
     assert step >= 200 and loss < 0.05
+
+
+def test_a_canned_estimator_has_its_tables_in_parts_on_two_ps(job, tmp_path):
+    start = job("canned", ps=2, chief=1, worker=1)
+    for index in range(2):
+        start("ps", index)
+    chief, worker, evaluator = (start(name) for name in ("chief", "worker", "evaluator"))
+    for task in (chief, worker):
+        assert task.wait() == 0 and task.output().endswith("done\n"), task.output()
+    step, loss = evaluated(evaluator)
+    assert step >= 200 and loss < 0.05
+    graph = (tmp_path / "model" / "graph.pbtxt").read_text()
+    table = "dnn/input_from_feature_columns/input_layer/word_embedding/embedding_weights"
+    places = re.findall(rf'name: "{table}/part_\d"\n.*?device: "(.*?)"', graph, re.DOTALL)
+    owners = sorted(re.search(r"ps/task:\d", place)[0] for place in places)
+    assert owners == ["ps/task:0", "ps/task:1"], places

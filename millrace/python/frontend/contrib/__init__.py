@@ -1,20 +1,20 @@
-"""tf.contrib: what programs of TensorFlow 1 take from there."""
+"""tf.contrib: what programs of TensorFlow 1 take from there. Each module is loaded when it is first used."""
 
-from millrace.contrib import (
-    data,
-    estimator,
-    factorization,
-    feature_column,
-    framework,
-    image,
-    layers,
-    learn,
-    legacy_seq2seq,
-    lookup,
-    metrics,
-    rnn,
-    seq2seq,
-    slim,
-    staging,
-    training,
+from importlib import import_module as _import_module
+
+from millrace._names import finder as _finder
+
+_MODULES = frozenset(
+    "data estimator factorization feature_column framework image layers learn legacy_seq2seq lookup "
+    "metrics rnn seq2seq slim staging training".split()
 )
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return _import_module(f"{__name__}.{name}")
+    raise _finder.missing_name(__name__, name)
+
+
+def __dir__():
+    return sorted({*globals(), *_MODULES})

@@ -39,6 +39,7 @@ MODULES = {
     "dtypes": "float32",
     "errors": "NotFoundError",
     "estimator": "Estimator",
+    "estimator.experimental": "stop_if_lower_hook",
     "estimator.export": "PredictOutput",
     "estimator.inputs": "numpy_input_fn",
     "feature_column": "numeric_column",

@@ -3,6 +3,11 @@
 from millrace._canned.added_metrics import add_metrics
 from millrace._canned.classification import BinaryHead as _BinaryHead
 from millrace._canned.classification import MultiClassHead as _MultiClassHead
+from millrace._canned.logit_functions import (
+    call_logit_fn,
+    dnn_logit_fn_builder,
+    linear_logit_fn_builder,
+)
 from millrace._canned.multi_label import MultiLabelHead as _MultiLabelHead
 from millrace._canned.regression import RegressionHead as _RegressionHead
 from millrace._measures.losses import Reduction as _Reduction

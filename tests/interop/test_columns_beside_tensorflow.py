@@ -42,3 +42,11 @@ def test_names_and_numbers_agree(both, program):
 def test_each_loads_what_the_other_has_trained(both):
     for module in PYTHONS:
         assert_alike(both["tensorflow"]["trained"]["given"], both[module]["loaded"], module)
+
+
+def test_a_canned_estimator_is_served_by_tensorflow(tmp_path):
+    ours = json.loads(printed("estimator_program.py", "millrace", tmp_path).splitlines()[-1])
+    theirs = json.loads(printed("estimator_program.py", "tensorflow", tmp_path).splitlines()[-1])
+    assert_alike(ours["asked"], ours["served"], "millrace")
+    assert_alike(ours["asked"], theirs["served"], "tensorflow")
+    assert set(ours["asked"]["classes"]) == {"no", "maybe", "yes"}

@@ -66,6 +66,9 @@ def _single(column):
 def crossed_column(keys, hash_bucket_size, hash_key=None):
     """A column of the combinations of categories: one from each of several columns, as one category.
 
+    As with TensorFlow, features that are Tensors are joined behind those that are SparseTensors, and the ids
+    of combinations follow from that: what is dense in training must be so when the model serves.
+
     Args:
       keys: two or more keys of features (of strings, or of integers) or categorical columns; no column with
         hash buckets, whose key is to be given instead.

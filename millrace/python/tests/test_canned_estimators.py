@@ -271,6 +271,7 @@ def test_a_network_shows_its_layers(config):
         "dnn/dnn/hiddenlayer_0/activation",
         "dnn/dnn/hiddenlayer_0/fraction_of_zero_values",
         "dnn/dnn/logits/activation",
+        "enqueue_input/queue/enqueue_input/fifo_queuefraction_over_0_of_1000_full",
     } <= tags
 
 

@@ -4,9 +4,13 @@ import threading
 
 import numpy as np
 
+from millrace import _gen as gen_ops
+from millrace._graph.default_graph import name_scope
 from millrace._input.queue_runner import QueueRunner, add_queue_runner
+from millrace._ops.arithmetic import cast
 from millrace._ops.script_calls import py_func
 from millrace._state.queues import FIFOQueue, RandomShuffleQueue
+from millrace._summaries.building import scalar
 from millrace._values import dtypes
 
 _LABEL = "__label__"
@@ -42,21 +46,30 @@ def _dequeued(arrays, batch_size, num_epochs, shuffle, capacity, num_threads):
         for array in arrays
     ]
     shapes = [array.shape[1:] for array in arrays]
-    if shuffle:
-        queue = RandomShuffleQueue(capacity, capacity // 4, types, shapes)
-    else:
-        queue = FIFOQueue(capacity, types, shapes)
-    rows = _Rows(arrays, min(batch_size, capacity), num_epochs)
-    enqueues = []
-    for _ in range(num_threads):
-        taken = py_func(rows, [], types, name="rows")
-        for tensor, shape in zip(taken, shapes):
-            tensor.set_shape([None, *shape])
-        enqueues.append(queue.enqueue_many(taken))
-    add_queue_runner(QueueRunner(queue, enqueues))
-    take = queue.dequeue_many if num_epochs is None else queue.dequeue_up_to
-    found = take(batch_size)
+    with name_scope("enqueue_input"):
+        kept = capacity // 4 if shuffle else 0
+        if shuffle:
+            queue = RandomShuffleQueue(capacity, kept, types, shapes)
+        else:
+            queue = FIFOQueue(capacity, types, shapes)
+        rows = _Rows(arrays, min(batch_size, capacity), num_epochs)
+        enqueues = []
+        for _ in range(num_threads):
+            taken = py_func(rows, [], types, name="rows")
+            for tensor, shape in zip(taken, shapes):
+                tensor.set_shape([None, *shape])
+            enqueues.append(queue.enqueue_many(taken))
+        add_queue_runner(QueueRunner(queue, enqueues))
+        _show_fill(queue, kept, capacity - kept)
+        take = queue.dequeue_many if num_epochs is None else queue.dequeue_up_to
+        found = take(batch_size)
     return found if isinstance(found, (list, tuple)) else [found]
+
+
+def _show_fill(queue, kept, room):
+    """A summary of how full the queue is, beyond what it keeps to choose from."""
+    share = cast(gen_ops.maximum(0, queue.size() - kept), dtypes.float32) * (1.0 / room)
+    scalar(f"queue/{queue.name}fraction_over_{kept}_of_{room}_full", share)
 
 
 def numpy_input_fn(

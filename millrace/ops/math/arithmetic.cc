@@ -352,18 +352,21 @@ KernelFactory adding_n(const VariantTypes& types) {
   };
 }
 
-// What all inputs together say about their one shape; and an attribute, where there is one.
+// What all inputs together say about their one shape.
 Status infer_add_n(InferContext& context) {
   PartialShape shape = context.input(0);
-  if (context.attrs().find("shape") != nullptr) {
-    MR_ASSIGN(const PartialShape said, context.attrs().shape("shape"));
-    MR_ASSIGN(shape, shape.merge(said));
-  }
   for (int slot = 1; slot < context.num_inputs(); ++slot) {
     MR_ASSIGN(shape, shape.merge(context.input(slot)));
   }
   context.set_output(0, std::move(shape));
   return {};
+}
+
+// The same; what the node says must not contradict it, and is not believed without it.
+Status infer_accumulate_n(InferContext& context) {
+  MR_TRY(infer_add_n(context));
+  MR_ASSIGN(const PartialShape said, context.attrs().shape("shape"));
+  return context.output(0).merge(said).status();
 }
 
 }  // namespace
@@ -376,7 +379,7 @@ Status register_arithmetic(OpRegistry& ops) {
       .name = "AccumulateNV2",
       .doc = "The sum of all inputs, whose one shape the node says.",
       .signature = "inputs: N*T -> sum: T | N: int >= 1, T: number, shape: shape",
-      .infer = infer_add_n,
+      .infer = infer_accumulate_n,
       .cpu = adding_n(ops.variants()),
       .grad = grad::add_n,
       .commutative = true,

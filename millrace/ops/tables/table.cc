@@ -136,7 +136,8 @@ Status Table::remove(const Tensor& keys) {
 }
 
 Status Table::replace(const Tensor& keys, const Tensor& values) {
-  if (spec_.kind == TableSpec::Kind::fixed) return refused("Import");
+  // TensorFlow's own tables are filled so since its version 1.13.
+  if (spec_.kind == TableSpec::Kind::fixed) return fill(keys, values);
   MR_TRY(check_entries(keys, values));
   MR_ASSIGN(const Shape lead, lead_of(keys));
   const auto count = static_cast<size_t>(lead.num_elements());

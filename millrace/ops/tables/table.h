@@ -47,6 +47,7 @@ class Table final : public Resource {
   // Of the others. Errors: UNIMPLEMENTED if it is fixed.
   Status insert(const Tensor& keys, const Tensor& values);
   Status remove(const Tensor& keys);
+  // All entries; a fixed one is filled.
   Status replace(const Tensor& keys, const Tensor& values);
   // All keys and values there are.
   Result<std::pair<Tensor, Tensor>> entries() const;

@@ -90,8 +90,16 @@ TEST_CASE("a table that is filled once is not asked before, not filled otherwise
   CHECK(t.run("LookupTableInsertV2", {table, names({"a"}), ids({1})}).code() ==
         Code::unimplemented);
   CHECK(t.run("LookupTableRemoveV2", {table, names({"a"})}).code() == Code::unimplemented);
-  CHECK(t.run("LookupTableImportV2", {table, names({"a"}), ids({1})}).code() ==
-        Code::unimplemented);
+}
+
+TEST_CASE("a fixed table is filled by an import too, as TensorFlow's clients do it") {
+  Tables t;
+  const Value table = t.make("HashTableV2").value();
+  REQUIRE(t.run("LookupTableImportV2", {table, names({"a", "b"}), ids({1, 2})}).ok());
+  CHECK(t.find(table, names({"b", "c"}), Tensor::scalar<int64_t>(0)).value() == ids({2, 0}));
+  CHECK(t.run("LookupTableImportV2", {table, names({"a", "b"}), ids({1, 2})}).ok());
+  CHECK(t.run("LookupTableImportV2", {table, names({"a"}), ids({1})}).message() ==
+        "Table was already initialized with different data.");
 }
 
 TEST_CASE("a changing table takes the last value, forgets removed keys, and can be replaced") {

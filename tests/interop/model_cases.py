@@ -278,75 +278,6 @@ def gru_cell_gradient(m):
     return {**given, **states_of(m, "r u c d_h", state)}, {}
 
 
-# --- texts ---
-
-PIECES = [
-    b"a",
-    b"\xc3\xa9",
-    b"\xe2\x82\xac",
-    b"\xf0\x9f\x98\x80",
-    b"\x01",
-    b"\xff",
-    b"\xe2\x82",
-    b"\xed\xa0\x80",
-]
-
-
-def any_text(m):
-    return b"".join(m.rng.choice(PIECES[: 5 if m.one_in(2) else 8], int(m.rng.integers(0, 6))))
-
-
-def some_texts(m):
-    made = np.empty(m.shape(ranks=(0, 1, 2), most=3), object)
-    for at in np.ndindex(made.shape):
-        made[at] = any_text(m)
-    return "string", made
-
-
-def of_errors(m):
-    return {
-        "errors": m.choice(["strict", "replace", "ignore"]),
-        "replacement_char": int(m.choice([0xFFFD, 63, 0x110000 if m.one_in(4) else 97])),
-    }
-
-
-def out_of(m):
-    encodings = ["UTF-8", "UTF-8", "US-ASCII", "latin1", "UTF-16-BE", "UTF-16LE", "shift_jis"]
-    return {
-        "input_encoding": m.choice([*encodings, "no encoding" if m.one_in(4) else "UTF-8"]),
-        "replace_control_characters": bool(m.one_in(2)),
-        **of_errors(m),
-    }
-
-
-def output_encoding(m):
-    return {"output_encoding": m.choice(["UTF-8", "UTF-16-BE", "UTF-32-BE"])}
-
-
-def transcode(m):
-    return {"input": some_texts(m)}, {**out_of(m), **output_encoding(m)}
-
-
-def decode(m):
-    return {"input": some_texts(m)}, out_of(m)
-
-
-def encode(m):
-    characters = [97, 0xE9, 0x20AC, 0x1F600, *([0xD800, 0x110000, -1] if m.one_in(3) else [])]
-    splits = np.cumsum([0, *m.rng.integers(0, 3, int(m.rng.integers(0, 4)))])
-    length = int(splits[-1]) + int(m.one_in(12))
-    return {
-        "input_values": m.integers(m.rng.choice(characters, length)),
-        "input_splits": m.integers(splits, m.choice(["int32", "int64"])),
-    }, {**of_errors(m), **output_encoding(m)}
-
-
-def script(m):
-    # Not what came into Unicode later than TensorFlow's tables.
-    low, high = m.choice([(-5, 0x500), (0x4E00, 0x9FA5), (0x110000, 0x120000)])
-    return {"input": m.integers(m.rng.integers(low, high, m.shape()))}, {}
-
-
 # (op, types, maker, whether gradients are compared)
 TABLE = [
     ("ParseSequenceExample", ["string"], parsed, False),
@@ -366,9 +297,4 @@ TABLE = [
     ("BlockLSTMGradV2", ["float32"], lstm_block_gradient, False),
     ("GRUBlockCell", ["float32"], gru_cell, False),
     ("GRUBlockCellGrad", ["float32"], gru_cell_gradient, False),
-    ("UnicodeTranscode", ["string"], transcode, False),
-    ("UnicodeDecode", ["string"], decode, False),
-    ("UnicodeDecodeWithOffsets", ["string"], decode, False),
-    ("UnicodeEncode", ["string"], encode, False),
-    ("UnicodeScript", ["int32"], script, False),
 ]

@@ -28,9 +28,6 @@ Status register_combined(OpRegistry& ops);
 // Runs of words: StringNGrams.
 Status register_ngrams(OpRegistry& ops);
 
-// Encodings and characters: UnicodeTranscode, UnicodeDecode, UnicodeEncode, UnicodeScript.
-Status register_unicode(OpRegistry& ops);
-
 // Fingerprint: a hash for each row of a tensor of any type.
 Status register_fingerprints(OpRegistry& ops);
 

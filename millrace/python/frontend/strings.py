@@ -9,7 +9,6 @@ from millrace._gen import string_to_hash_bucket_fast as to_hash_bucket_fast
 from millrace._gen import string_to_hash_bucket_strong as to_hash_bucket_strong
 from millrace._gen import string_to_number as to_number
 from millrace._gen import string_upper as upper
-from millrace._gen import unicode_script, unicode_transcode
 from millrace._gen import unsorted_segment_join
 from millrace._ops.text import reduce_join, regex_full_match, regex_replace, substr
 from millrace._ops.text import string_format as format

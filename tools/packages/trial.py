@@ -59,7 +59,9 @@ class Trial:
         if found != [str(expected)]:
             raise Refused(f"{found} words were counted, not {expected}; it said:\n{said}")
         took = time.monotonic() - began
-        self.say(f"{expected} words counted on four processes, as wc counts them, in {took:.1f} s")
+        self.say(
+            f"{expected} words counted on four processes, as many as there are, in {took:.1f} s"
+        )
 
     def _ask(self, command, what):
         return self.root.run_as_nobody(command, what, timeout=120)
@@ -128,6 +130,11 @@ def debs(build, root, made, say):
         ["/tmp/consumer/consumer"],
     ):
         root.run_as_nobody(words, "build a program with the installed library")
+    names = [deb.name.split("_")[0] for deb in made]
+    _apt(root, "purge", *names)
+    left = root.run(["find", "/usr", "/etc", "/var/lib/dpkg/info", "-iname", "*millrace*"], "look")
+    if left:
+        raise Refused(f"removing the packages leaves\n{left}")
 
 
 def _apt(root, *words, **options):

@@ -3,7 +3,8 @@ build's interpreter, beside the package:
 
     python3 tools/pages/python_pages.py FOLDER
 
-writes a page that lists the modules into FOLDER, and a page per module into FOLDER/python. A thing that has several names is told of under the shortest; the others lead there.
+writes a page that lists the modules into FOLDER, and a page per module into FOLDER/python. A thing that has
+several names is told of under the shortest; the others lead there.
 """
 
 import inspect

@@ -130,6 +130,9 @@ TEST_CASE("a job is ending while its helpers are, and has ended when its launche
       str_cat(kBegun, kStarted,
               R"({"at":3000000000,"ended":[{"task":1,"code":0},{"task":2,"code":0}]})", "\n");
   CHECK(sentence(look(text)) == "words: succeeded in 10 s; 1 task still runs");
+  // Only of what is over is known how long it took.
+  CHECK_FALSE(look(text).report.tasks[0].time);
+  CHECK(look(text).report.tasks[1].time);
   text += R"({"at":3500000000,"ended":[{"task":0,"signal":15}]})"
           "\n";
   CHECK(look(text).stage == JobStage::ending);

@@ -343,8 +343,8 @@ TaskSummary Supervision::report(const Task& task) const {
   if (task.is_lost) report.text += ", may be lost";
   if (task.reason.kind == ExitKind::stopped && stop_)
     report.text = with_manner(why_stopped(), task.reason.text);
-  if (task.phase == Phase::waiting || task.reason.kind == ExitKind::not_started)
-    report.time.reset();
+  const bool has_ended = task.phase != Phase::waiting && task.phase != Phase::running;
+  if (!has_ended || task.reason.kind == ExitKind::not_started) report.time.reset();
   return report;
 }
 

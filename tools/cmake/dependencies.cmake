@@ -43,6 +43,7 @@ millrace_find(ZLIB "zlib1g-dev")
 millrace_find(PNG "libpng-dev")
 millrace_find(JPEG "libjpeg62-turbo-dev")
 millrace_find(yaml-cpp "libyaml-cpp-dev" CONFIG)
+millrace_find(OpenSSL "libssl-dev")
 millrace_find(Eigen3 "libeigen3-dev" CONFIG)
 # What follows is for our own tests and module, so programs that link Millrace do without.
 set(MILLRACE_DEBIAN_PACKAGES_TO_LINK ${MILLRACE_DEBIAN_PACKAGES})

@@ -53,7 +53,7 @@ FLOORS = [
     ("F6", ["transport/conformance"]),
     ("F7", ["session"]),
     ("F8", ["train", "launch"]),
-    ("F8", ["launch/kubernetes", "launch/slurm"]),
+    ("F8", ["launch/kubernetes", "launch/slurm", "launch/yarn"]),
     ("F8", ["millrace.h"]),
     ("F9", ["bin", "python"]),
 ]

@@ -1,0 +1,178 @@
+#include "millrace/launch/yarn/answers.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+using nlohmann::json;
+using Stage = LauncherSight::Stage;
+
+constexpr size_t kMostWords = 400;
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, text) != words.end();
+}
+
+bool says(std::string_view text, std::initializer_list<std::string_view> marks) {
+  return std::ranges::any_of(
+      marks, [&](std::string_view mark) { return text.find(mark) != std::string_view::npos; });
+}
+
+Status nonsense() {
+  return unavailable("what answers there is no ResourceManager of YARN, or one that just starts");
+}
+
+// An object below `key`. Errors: UNAVAILABLE.
+Result<json> parse_object(std::string_view text) {
+  json object = json::parse(text.begin(), text.end(), nullptr, false);
+  if (!object.is_object()) return nonsense();
+  return object;
+}
+
+std::string text_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+int64_t number_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+}
+
+// "container_..." of "http://n1:8042/node/containerlogs/container_.../me"
+std::string container_in(std::string_view url) {
+  const size_t at = url.find("/container_");
+  if (at == std::string_view::npos) return "";
+  url.remove_prefix(at + 1);
+  return std::string(url.substr(0, url.find('/')));
+}
+
+// One line of what YARN says, without the time before it.
+std::string words_of(std::string_view said) {
+  while (said.starts_with("[") || said.starts_with(" ")) {
+    const size_t end = said.starts_with("[") ? said.find(']') : 0;
+    if (end == std::string_view::npos) break;
+    said.remove_prefix(end + 1);
+  }
+  return std::string(said.substr(0, std::min(said.find('\n'), kMostWords)));
+}
+
+// The message of {"RemoteException": {"message": "..."}}, or a line of whatever it is.
+std::string message_of(std::string_view body) {
+  const json object = json::parse(body.begin(), body.end(), nullptr, false);
+  if (!object.is_object() || !object.contains("RemoteException"))
+    return body.starts_with("<") ? "" : words_of(body);
+  return words_of(text_of(object["RemoteException"], "message"));
+}
+
+std::string wait_of(const ApplicationState& application) {
+  const std::string& said = application.diagnostics;
+  if (says(said, {"AM container is launched", "AM is launched"}))
+    return "its launcher is being started";
+  if (says(said, {"AM resource limit", "AMResourceLimit"}))
+    return "its queue runs as many jobs as it may (AM resource limit)";
+  if (says(said, {"activating application", "not yet activated", "waiting for resources"}) ||
+      application.state == "ACCEPTED")
+    return "no machine is free for its launcher";
+  return "YARN has not looked at it yet";
+}
+
+}  // namespace
+
+Result<NewApplication> parse_new_application(std::string_view text) {
+  MR_ASSIGN(const json object, parse_object(text));
+  NewApplication application{.id = text_of(object, "application-id")};
+  const auto most = object.find("maximum-resource-capability");
+  if (application.id.empty() || most == object.end() || !most->is_object()) return nonsense();
+  application.most = {.megabytes = number_of(*most, "memory"),
+                      .cores = static_cast<int>(number_of(*most, "vCores"))};
+  return application;
+}
+
+Result<ApplicationState> parse_application(std::string_view text) {
+  MR_ASSIGN(const json object, parse_object(text));
+  const auto app = object.find("app");
+  if (app == object.end() || !app->is_object() || text_of(*app, "state").empty()) return nonsense();
+  return ApplicationState{.state = text_of(*app, "state"),
+                          .final_status = text_of(*app, "finalStatus"),
+                          .diagnostics = text_of(*app, "diagnostics"),
+                          .master_container = container_in(text_of(*app, "amContainerLogs"))};
+}
+
+bool is_decided(const ApplicationState& application) {
+  return !is_one_of(application.state, {"NEW", "NEW_SAVING", "SUBMITTED"});
+}
+
+bool is_over(const ApplicationState& application) {
+  return is_one_of(application.state, {"FINISHED", "FAILED", "KILLED"});
+}
+
+LauncherSight launcher_sight(const ApplicationState& application) {
+  if (application.state == "RUNNING") return {.stage = Stage::running};
+  if (!is_over(application)) return {.stage = Stage::pending, .waits = {wait_of(application)}};
+  LauncherSight sight{.stage = Stage::gone};
+  const std::string words = words_of(application.diagnostics);
+  if (application.state == "KILLED") {
+    sight.cancelled = true;
+    sight.why = words.empty() ? "YARN, which was told to kill it" : words;
+  } else if (says(application.diagnostics, {"exitCode: -100", "lost node"})) {
+    sight.why = "the machine where its launcher ran is lost";
+  } else if (says(application.diagnostics, {"exitCode: -102"})) {
+    sight.why = "preempted: YARN gave its launcher's container to another job";
+  } else if (says(application.diagnostics, {"exitCode: -103", "exitCode: -104"})) {
+    sight.why = "out of memory: YARN has ended its launcher";
+  } else if (application.state == "FINISHED" && application.final_status == "SUCCEEDED") {
+    sight.why = "YARN says that it has succeeded, and its journal does not";
+  } else {
+    sight.why = words.empty() ? str_cat("its launcher has ended (", application.state, ")")
+                              : str_cat("its launcher has ended: ", words);
+  }
+  return sight;
+}
+
+LauncherSight forgotten_launcher() {
+  return {.stage = Stage::gone,
+          .why = "its launcher has ended without a word, and YARN no longer knows of it"};
+}
+
+Status yarn_fault(int http_code, std::string_view body) {
+  const std::string words = message_of(body);
+  const std::string told = words.empty() ? str_cat("HTTP ", http_code) : words;
+  if (says(body, {"StandbyException", "This is standby RM"}))
+    return unavailable("this ResourceManager only stands by");
+  if (http_code == 401)
+    return error(Code::unauthenticated, "the login does not hold, or no longer: ", told,
+                 "; log in again (kinit)");
+  if (says(body, {"unknown queue", "non-leaf queue", "unavailable queue", "to a non-leaf"}))
+    return invalid("queue: ", told);
+  if (http_code == 403 ||
+      says(body, {"AccessControlException", "does not have permission", "cannot submit"}))
+    return error(Code::permission_denied, "the login may not do this: ", told,
+                 "; ask whoever runs the cluster, or choose another queue");
+  if (says(body, {"InvalidResourceRequestException", "Invalid resource request"}))
+    return invalid("the cluster has no machines for this job: ", told);
+  if (http_code == 404) return not_found(told);
+  if (http_code >= 500 || http_code == 307 || http_code == 408 || http_code == 429)
+    return unavailable("YARN's ResourceManager can't answer: ", told);
+  if (http_code == 400) return invalid("YARN does not take the job: ", told);
+  return error(Code::unknown, "YARN: ", told);
+}
+
+Status curl_fault(int code, std::string_view said) {
+  // Of curl's manual: no such host, refused, timeout, empty answer, and broken connections.
+  constexpr int kPassing[] = {5, 6, 7, 18, 28, 35, 52, 55, 56};
+  if (said.starts_with("curl: "))
+    said.remove_prefix(said.find(") ") == said.npos ? 6 : said.find(") ") + 2);
+  const std::string_view words = said.substr(0, said.find('\n'));
+  if (std::ranges::find(kPassing, code) != std::end(kPassing))
+    return unavailable("YARN's ResourceManager does not answer: ", words);
+  return error(Code::unknown, "curl: ", words.empty() ? "it failed without a word" : words);
+}
+
+}  // namespace millrace

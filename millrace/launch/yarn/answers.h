@@ -1,0 +1,46 @@
+// What the ResourceManager answers to who asks for applications by HTTP, as what is known of a
+// job's launcher; and what its refusals mean. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/base/result.h"
+#include "millrace/launch/journal_sight.h"
+#include "millrace/launch/yarn/application.h"
+
+namespace millrace {
+
+struct NewApplication {
+  std::string id = {};  // "application_1700000000000_0001"
+  YarnLimits most = {};
+};
+// Errors: UNAVAILABLE for an answer that makes no sense, as of something between us and the
+// cluster.
+Result<NewApplication> parse_new_application(std::string_view text);
+
+struct ApplicationState {
+  std::string state = {};             // "ACCEPTED"
+  std::string final_status = {};      // "SUCCEEDED"
+  std::string diagnostics = {};       // for people
+  std::string master_container = {};  // "container_1700000000000_0001_01_000001"; empty: none yet
+};
+// Errors: as above.
+Result<ApplicationState> parse_application(std::string_view text);
+
+// The application has been taken in, or refused.
+bool is_decided(const ApplicationState& application);
+// YARN has nothing more to do with it.
+bool is_over(const ApplicationState& application);
+
+LauncherSight launcher_sight(const ApplicationState& application);
+// Of one that YARN no longer knows.
+LauncherSight forgotten_launcher();
+
+// An answer with this code that is not one of 2xx. Errors for people: UNAUTHENTICATED,
+// PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE, RESOURCE_EXHAUSTED, UNKNOWN.
+Status yarn_fault(int http_code, std::string_view body);
+// A call that curl could not make, with its exit code and what it said.
+Status curl_fault(int code, std::string_view said);
+
+}  // namespace millrace

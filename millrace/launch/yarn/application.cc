@@ -1,0 +1,161 @@
+#include "millrace/launch/yarn/application.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/base/str_cat.h"
+#include "millrace/launch/job_folder.h"
+#include "millrace/launch/plan.h"
+#include "millrace/launch/yarn/container_end.h"
+
+namespace millrace {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int64_t kMegabyte = 1 << 20;
+constexpr int64_t kUsualMegabytes = 1024;  // of a task that asks for nothing
+// The launcher itself, and for each task the errand and its keeper.
+constexpr int64_t kMasterMegabytes = 256;
+constexpr int64_t kErrandMegabytes = 32;
+// The command stands in double quotes, in which a shell still sees these; and YARN puts values in
+// for <NAME> and {{NAME}}.
+constexpr const char* kNoWord = "\"'$`\\<>{}\n\r";
+
+Status check_word(std::string_view what, std::string_view text, std::string_view advice) {
+  if (text.find_first_of(kNoWord) == std::string_view::npos) return {};
+  return invalid(what, ", '", text,
+                 "': YARN takes no quotes, '$', '`', '\\', '<', '>', '{' or '}' in it; ", advice);
+}
+
+Status check_for_yarn(const JobSpec& job) {
+  MR_TRY(check(job));
+  MR_TRY(check_never_restarts(job, "on YARN"));
+  if (!is_submitted_name(job.name)) return invalid("the job needs a name: ", kSubmittedNameRule);
+  const bool has_image =
+      !job.image.empty() ||
+      std::ranges::any_of(job.roles, [](const RoleSpec& role) { return !role.image.empty(); });
+  if (has_image)
+    return invalid("image: programs run on YARN's machines as they are there; leave the image out");
+  if (!job.volumes.empty())
+    return invalid("volumes: a task on YARN sees the file systems of its machine; leave them out");
+  for (const RoleSpec& role : job.roles) {
+    if (role.resources.gpus > 0)
+      return invalid("gpus: they are not asked for on YARN yet; leave them out of role ",
+                     role.name);
+    if (role.nodes.size() > 1)
+      return invalid("nodes: a machine of YARN has one label; role ", role.name, " asks for ",
+                     role.nodes.size());
+  }
+  return {};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) str_append(&text, text.empty() ? "" : ",", word);
+  return text;
+}
+
+std::string master_command(const YarnLaunch& launch) {
+  const std::string& folder = launch.folder;
+  return str_cat("exec 1>'", launcher_log_in(folder), "' 2>&1 && cd '", launch.directory,
+                 "' && exec millrace run --on yarn-am --folder '", folder, "' '",
+                 job_file_in(folder), "'");
+}
+
+ordered_json environment_json(const YarnLaunch& launch) {
+  ordered_json entries = ordered_json::array();
+  for (const auto& [name, value] : launch.environment)
+    entries.push_back({{"key", name}, {"value", value}});
+  entries.push_back({{"key", kSchedulersVariable}, {"value", joined(launch.schedulers)}});
+  return {{"entry", std::move(entries)}};
+}
+
+}  // namespace
+
+Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch) {
+  MR_TRY(check_for_yarn(job));
+  MR_TRY(check_word("the folder of the job", launch.folder, "choose another with MILLRACE_JOBS"));
+  MR_TRY(check_word("the directory", launch.directory, "submit from another"));
+  for (const auto& [name, value] : launch.environment)
+    MR_TRY(check_word(name, value, "set it to something else"));
+  ordered_json application;
+  application["application-id"] = launch.application;
+  application["application-name"] = job.name;
+  application["application-type"] = "MILLRACE";
+  if (!job.queue.empty()) application["queue"] = job.queue;
+  // Tasks are not started again, and so neither is the launcher.
+  application["max-app-attempts"] = 1;
+  application["am-container-spec"]["commands"]["command"] = master_command(launch);
+  application["am-container-spec"]["environment"] = environment_json(launch);
+  const auto tasks = static_cast<int64_t>(count_tasks(job));
+  application["resource"] = {{"memory", kMasterMegabytes + kErrandMegabytes * tasks},
+                             {"vCores", 1}};
+  return application;
+}
+
+Result<std::string> describe_yarn_application(const JobSpec& job) {
+  MR_ASSIGN(const ordered_json application,
+            yarn_application(job, {.application = "APPLICATION",
+                                   .folder = "FOLDER",
+                                   .directory = "DIRECTORY",
+                                   .schedulers = {"RESOURCEMANAGER:8030"}}));
+  return application.dump(2) + "\n";
+}
+
+ContainerWish container_wish(const RoleSpec& role, int priority) {
+  const Resources& asked = role.resources;
+  ContainerWish wish{
+      .priority = priority,
+      .megabytes = asked.memory > 0 ? (asked.memory + kMegabyte - 1) / kMegabyte : kUsualMegabytes,
+      .cores = std::max(1, static_cast<int>(std::ceil(asked.cpus)))};
+  for (const auto& [label, value] : role.nodes) wish.label = value.empty() ? label : value;
+  return wish;
+}
+
+Status check_fits(const JobSpec& job, const YarnLimits& most) {
+  for (const RoleSpec& role : job.roles) {
+    const ContainerWish wish = container_wish(role, 0);
+    if (wish.megabytes > most.megabytes)
+      return invalid("the cluster has no machines for this job: a task of ", role.name,
+                     " asks for ", wish.megabytes, " MiB of memory, and YARN gives ",
+                     most.megabytes, " at most; ask for less");
+    if (wish.cores > most.cores)
+      return invalid("the cluster has no machines for this job: a task of ", role.name,
+                     " asks for ", wish.cores, " cores, and YARN gives ", most.cores,
+                     " at most; ask for less");
+  }
+  return {};
+}
+
+Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::string& master,
+                 const std::string& known_as) {
+  return {.name = "yarn",
+          .listen_host = "0.0.0.0",
+          .known_as = known_as,
+          .command_at =
+              [&job, folder, master](const RoleSpec& role, size_t number,
+                                     const std::vector<std::string>& command) {
+                const auto place = std::ranges::find(job.roles, role.name, &RoleSpec::name);
+                // The first container has priority 0.
+                const ContainerWish wish =
+                    container_wish(role, 1 + static_cast<int>(place - job.roles.begin()));
+                std::vector<std::string> words = {
+                    "millrace",   "yarn-task",
+                    "--master",   master,
+                    "--files",    str_cat(folder, "/container_", number),
+                    "--priority", std::to_string(wish.priority),
+                    "--memory",   std::to_string(wish.megabytes),
+                    "--cores",    std::to_string(wish.cores)};
+                if (!wish.label.empty()) words.insert(words.end(), {"--label", wish.label});
+                words.push_back("--");
+                words.insert(words.end(), command.begin(), command.end());
+                return words;
+              },
+          .hear = hear_yarn,
+          .own_failure = kErrandFailed};
+}
+
+}  // namespace millrace

@@ -1,0 +1,55 @@
+// The application that a job is, as YARN's ResourceManager takes it, and how its tasks are reached
+// from its first container, where `millrace run --on yarn-am` supervises. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "millrace/base/result.h"
+#include "millrace/launch/job.h"
+#include "millrace/launch/reach.h"
+#include "millrace/launch/yarn/messages.h"
+
+namespace millrace {
+
+// What is known of an application beside its job.
+struct YarnLaunch {
+  std::string application = {};  // "application_1700000000000_0001"
+  std::string folder = {};       // of the job (job_folder.h), which all machines see
+  std::string directory = {};    // where it was submitted, and tasks work unless the job says where
+  std::vector<std::string> schedulers = {};        // "rm:8030"
+  std::vector<EnvironmentEntry> environment = {};  // of the launcher and all tasks
+};
+
+// The body of a submission. The job passes check() and has a name. Errors: INVALID_ARGUMENT for
+// what YARN can't give (an image, volumes, gpus, restarts), or for a folder, a directory or a value
+// of the environment that YARN's shell would take apart.
+Result<nlohmann::ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& launch);
+
+// The same for people, before anything of it is known; ends with a newline.
+Result<std::string> describe_yarn_application(const JobSpec& job);
+
+// What a role's tasks ask for; no two roles have the same priority.
+ContainerWish container_wish(const RoleSpec& role, int priority);
+
+struct YarnLimits {
+  int64_t megabytes = 0;
+  int cores = 0;
+};
+// INVALID_ARGUMENT that names the role if one asks for more than any machine has.
+Status check_fits(const JobSpec& job, const YarnLimits& most);
+
+// What of the environment goes along from who submits to the launcher and to its tasks.
+inline constexpr const char* kPassedOn[] = {"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "LANG"};
+
+// Carries the addresses where the application master logs in, with commas between them.
+inline constexpr const char* kSchedulersVariable = "MILLRACE_YARN_SCHEDULERS";
+
+// In the first container: a task is an errand (local_errand.h) that asks `master` for a container.
+// `known_as`: the name by which tasks find this machine. The job outlives the reach.
+Reach yarn_reach(const JobSpec& job, const std::string& folder, const std::string& master,
+                 const std::string& known_as);
+
+}  // namespace millrace

@@ -1,0 +1,130 @@
+#include "millrace/launch/yarn/application.h"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace {
+namespace {
+
+JobSpec counting_words() {
+  return {.name = "words",
+          .roles = {{"files", 1}, {"map", 2}},
+          .until = {"map"},
+          .command = {"python3", "count.py"},
+          .queue = "short"};
+}
+
+YarnLaunch known_launch() {
+  return {.application = "application_1_0001",
+          .folder = "/home/me/jobs/yarn/words",
+          .directory = "/home/me/my texts",
+          .schedulers = {"rm1:8030", "rm2:8030"},
+          .environment = {{"PATH", "/opt/bin:/bin"}}};
+}
+
+TEST_CASE("an application is one container that runs the launcher on the job's folder") {
+  CHECK(yarn_application(counting_words(), known_launch()).value().dump(2) == R"({
+  "application-id": "application_1_0001",
+  "application-name": "words",
+  "application-type": "MILLRACE",
+  "queue": "short",
+  "max-app-attempts": 1,
+  "am-container-spec": {
+    "commands": {
+      "command": "exec 1>'/home/me/jobs/yarn/words/launcher.log' 2>&1 && cd '/home/me/my texts' && exec millrace run --on yarn-am --folder '/home/me/jobs/yarn/words' '/home/me/jobs/yarn/words/job.yaml'"
+    },
+    "environment": {
+      "entry": [
+        {
+          "key": "PATH",
+          "value": "/opt/bin:/bin"
+        },
+        {
+          "key": "MILLRACE_YARN_SCHEDULERS",
+          "value": "rm1:8030,rm2:8030"
+        }
+      ]
+    }
+  },
+  "resource": {
+    "memory": 352,
+    "vCores": 1
+  }
+})");
+}
+
+TEST_CASE("what is known when it is submitted stands in capitals before") {
+  const std::string text = describe_yarn_application(counting_words()).value();
+  CHECK(text.find("--folder 'FOLDER'") != std::string::npos);
+  CHECK(text.ends_with("}\n"));
+}
+
+TEST_CASE("what YARN can't give, or its shell would take apart, is refused with a reason") {
+  auto refused = [](const auto& change) {
+    JobSpec job = counting_words();
+    YarnLaunch where = known_launch();
+    change(job, where);
+    const Status status = yarn_application(job, where).status();
+    CHECK(status.code() == Code::invalid_argument);
+    return status.message().substr(0, status.message().find(':'));
+  };
+  CHECK(refused([](JobSpec& job, YarnLaunch&) { job.image = "words:1"; }) == "image");
+  CHECK(refused([](JobSpec& job, YarnLaunch&) { job.roles[1].image = "words:1"; }) == "image");
+  CHECK(refused([](JobSpec& job, YarnLaunch&) {
+          job.volumes = {{"/data", "claim"}};
+        }) == "volumes");
+  CHECK(refused([](JobSpec& job, YarnLaunch&) { job.roles[1].resources.gpus = 1; }) == "gpus");
+  CHECK(refused([](JobSpec& job, YarnLaunch&) {
+          job.roles[0].nodes = {{"disk", "ssd"}, {"fast", ""}};
+        }) == "nodes");
+  CHECK(refused([](JobSpec& job, YarnLaunch&) { job.name = ""; }) == "the job needs a name");
+  CHECK(refused([](JobSpec&, YarnLaunch& where) {
+          where.folder = "/home/it's";
+        }).starts_with("the folder of the job, '/home/it's'"));
+  CHECK(refused([](JobSpec&, YarnLaunch& where) {
+          where.directory = "/a$b";
+        }).starts_with("the directory"));
+  CHECK(refused([](JobSpec&, YarnLaunch& where) {
+          where.environment[0].second = "{{HOME}}";
+        }).starts_with("PATH"));
+  JobSpec again = counting_words();
+  CHECK(set_restart(again, "map=3").ok());
+  CHECK(yarn_application(again, known_launch()).status().code() == Code::invalid_argument);
+}
+
+TEST_CASE("a role's tasks ask for whole megabytes and cores, and by a priority of their own") {
+  RoleSpec role{.name = "map", .resources = {.cpus = 1.5, .memory = 3'000'000}};
+  role.nodes = {{"fast", ""}};
+  CHECK(container_wish(role, 2) ==
+        ContainerWish{.priority = 2, .megabytes = 3, .cores = 2, .label = "fast"});
+  role.nodes = {{"kind", "gpu"}};
+  CHECK(container_wish(role, 2).label == "gpu");
+  CHECK(container_wish({.name = "map"}, 1) ==
+        ContainerWish{.priority = 1, .megabytes = 1024, .cores = 1});
+}
+
+TEST_CASE("what no machine has is told by the role that asks for it") {
+  JobSpec job = counting_words();
+  CHECK(check_fits(job, {.megabytes = 1024, .cores = 1}).ok());
+  const Status small = check_fits(job, {.megabytes = 512, .cores = 1});
+  CHECK(small.message() ==
+        "the cluster has no machines for this job: a task of files asks for 1024 MiB of memory, "
+        "and YARN gives 512 at most; ask for less");
+  job.roles[1].resources.cpus = 9;
+  CHECK(check_fits(job, {.megabytes = 4096, .cores = 8}).code() == Code::invalid_argument);
+}
+
+TEST_CASE("a task is reached by an errand that asks for its container") {
+  const JobSpec job = counting_words();
+  const Reach reach = yarn_reach(job, "/jobs/words", "socket", "n1");
+  const LaunchPlan plan = plan_elsewhere(job, reach, "n1:4000", "7");
+  CHECK(plan.tasks[2].argv ==
+        std::vector<std::string>{
+            "millrace",   "yarn-task", "--master", "socket", "--files", "/jobs/words/container_2",
+            "--priority", "2",         "--memory", "1024",   "--cores", "1",
+            "--",         "millrace",  "join",     "--at",   "n1:4000", "--job",
+            "map",        "--index",   "1",        "--",     "python3", "count.py"});
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,78 @@
+#include "millrace/launch/yarn/credentials.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kMagic = "HDTS";
+constexpr int kWritableForm = 0;
+constexpr int kSmallest = -112;  // of the numbers that are one byte
+constexpr int kNegative = -120;  // below it, the bytes that follow are of a negative number
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  Result<std::string> take(size_t size) {
+    if (size > rest_.size()) return cut_off();
+    std::string taken(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return taken;
+  }
+
+  Result<size_t> size() {
+    MR_ASSIGN(const std::string first, take(1));
+    const int head = static_cast<signed char>(first[0]);
+    if (head >= 0) return static_cast<size_t>(head);
+    if (head >= kSmallest || head < kNegative) return error(Code::data_loss, "a negative length");
+    MR_ASSIGN(const std::string bytes, take(static_cast<size_t>(kSmallest - head)));
+    uint64_t number = 0;
+    for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
+    return static_cast<size_t>(number);
+  }
+
+  Result<std::string> text() {
+    MR_ASSIGN(const size_t length, size());
+    return take(length);
+  }
+
+ private:
+  static Status cut_off() { return error(Code::data_loss, "it is cut off"); }
+
+  std::string_view rest_;
+};
+
+Result<HadoopToken> read_token(Reader& reader) {
+  MR_TRY(reader.text());  // its alias
+  HadoopToken token;
+  MR_ASSIGN(token.identifier, reader.text());
+  MR_ASSIGN(token.password, reader.text());
+  MR_ASSIGN(token.kind, reader.text());
+  MR_ASSIGN(token.service, reader.text());
+  return token;
+}
+
+}  // namespace
+
+Result<std::vector<HadoopToken>> parse_credentials(std::string_view bytes) {
+  if (!bytes.starts_with(kMagic) || bytes.size() == kMagic.size())
+    return error(Code::data_loss, "this is no file of Hadoop's tokens");
+  const int form = static_cast<unsigned char>(bytes[kMagic.size()]);
+  if (form != kWritableForm)
+    return error(Code::unimplemented, "the tokens are in Hadoop's form ", form,
+                 "; only form 0 can be read");
+  Reader reader(bytes.substr(kMagic.size() + 1));
+  MR_ASSIGN(const size_t count, reader.size());
+  std::vector<HadoopToken> tokens;
+  for (size_t i = 0; i < count; ++i) {
+    MR_ASSIGN(HadoopToken token, read_token(reader));
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+}  // namespace millrace

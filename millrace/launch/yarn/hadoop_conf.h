@@ -1,0 +1,31 @@
+// Where a YARN is and how one logs in there, from the files in which Hadoop keeps that: properties,
+// each with a name and a value. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/result.h"
+
+namespace millrace {
+
+using HadoopConf = std::map<std::string, std::string, std::less<>>;
+
+// The properties of a file like yarn-site.xml. Whatever else it holds is passed over; of a name
+// that comes twice the last value counts.
+HadoopConf parse_hadoop_conf(std::string_view xml);
+
+struct YarnAddresses {
+  // Of each ResourceManager, the active one and those that stand by: "http://rm:8088".
+  std::vector<std::string> web = {};
+  // Where application masters log in, in the same order: "rm:8030".
+  std::vector<std::string> schedulers = {};
+  bool has_kerberos = false;  // curl logs in by the user's ticket
+};
+
+// Errors: FAILED_PRECONDITION if the properties say of no ResourceManager where it is.
+Result<YarnAddresses> yarn_addresses(const HadoopConf& conf);
+
+}  // namespace millrace

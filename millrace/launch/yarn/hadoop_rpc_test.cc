@@ -1,0 +1,196 @@
+#include "millrace/launch/yarn/hadoop_rpc.h"
+
+#include <doctest/doctest.h>
+
+#include "millrace/base/str_cat.h"
+#include "millrace/format/wire_format.h"
+#include "millrace/launch/yarn/sasl_digest.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::string_literals;
+using wire::put_bytes_field;
+using wire::put_varint_field;
+
+constexpr const char* kServersOffer = R"(realm="default",nonce="abc",qop="auth",charset=utf-8)";
+constexpr uint64_t kLoginCall = 0xFFFFFFDF;  // -33 in 32 bits
+
+HadoopLogin login() {
+  return {.protocol = "Protocol",
+          .token = {.identifier = "who", .password = "secret"},
+          .client_id = "0123456789abcdef",
+          .nonce = "mine"};
+}
+
+std::string delimited(const std::string& text) {
+  std::string out;
+  wire::put_varint(&out, text.size());
+  return out + text;
+}
+
+std::string frame(const std::string& parts) {
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    out += static_cast<char>(parts.size() >> shift & 0xFF);
+  return out + parts;
+}
+
+// What a server sends in answer to a call.
+std::string answer(uint64_t call, const std::string& body) {
+  std::string header;
+  put_varint_field(&header, 1, call);
+  put_varint_field(&header, 2, 0);
+  return frame(delimited(header) + delimited(body));
+}
+
+std::string refusal(uint64_t call, uint64_t status, const std::string& exception,
+                    const std::string& said) {
+  std::string header;
+  put_varint_field(&header, 1, call);
+  put_varint_field(&header, 2, status);
+  put_bytes_field(&header, 4, exception);
+  put_bytes_field(&header, 5, said);
+  return frame(delimited(header));
+}
+
+std::string auth(const std::string& method, const std::string& challenge) {
+  std::string out;
+  put_bytes_field(&out, 1, method);
+  put_bytes_field(&out, 2, "DIGEST-MD5");
+  put_bytes_field(&out, 3, "");
+  put_bytes_field(&out, 4, "default");
+  if (!challenge.empty()) put_bytes_field(&out, 5, challenge);
+  return out;
+}
+
+std::string negotiation() {
+  std::string body;
+  put_varint_field(&body, 2, 1);
+  put_bytes_field(&body, 4, auth("KERBEROS", ""));
+  put_bytes_field(&body, 4, auth("TOKEN", kServersOffer));
+  return answer(kLoginCall, body);
+}
+
+DigestResponse proofs() {
+  // "who" and "secret" in base64.
+  return answer_digest(kServersOffer,
+                       {.user = "d2hv", .password = "c2VjcmV0", .uri = "/default", .nonce = "mine"})
+      .value();
+}
+
+std::string success(const std::string& proof) {
+  std::string body;
+  put_varint_field(&body, 2, 0);
+  put_bytes_field(&body, 3, proof);
+  return answer(kLoginCall, body);
+}
+
+HadoopConnection open_connection() {
+  HadoopConnection connection(login());
+  CHECK(connection.feed(negotiation()).ok());
+  CHECK(connection.feed(success(proofs().expected)).ok());
+  connection.take_output();
+  return connection;
+}
+
+TEST_CASE("a connection begins with its version, and asks what logins there are") {
+  HadoopConnection connection(login());
+  CHECK(connection.has_output());
+  // kind protobuf, final packet, call -33, no client, retry -1; then: negotiate
+  CHECK(connection.take_output() == "hrpc\x09\x00\xDF"s + "\x00\x00\x00\x0E"s + "\x0A"s +
+                                        "\x08\x02\x10\x00\x18\x41\x22\x00\x28\x01"s +
+                                        "\x02\x10\x01"s);
+  CHECK_FALSE(connection.has_output());
+}
+
+TEST_CASE("a token is shown by its digest, and calls go out when the server has proved itself") {
+  HadoopConnection connection(login());
+  connection.take_output();
+  CHECK(connection.call("register", "REQUEST") == 0);
+  CHECK(connection.take_output().empty());
+
+  CHECK(connection.feed(negotiation()).value().empty());
+  std::string expected;
+  put_varint_field(&expected, 2, 2);
+  put_bytes_field(&expected, 3, proofs().text);
+  put_bytes_field(&expected, 4, auth("TOKEN", ""));
+  CHECK(connection.take_output().ends_with(delimited(expected)));
+
+  CHECK(connection.feed(success(proofs().expected)).value().empty());
+  const std::string sent = connection.take_output();
+  std::string context;
+  put_bytes_field(&context, 3, "Protocol");
+  CHECK(sent.find(delimited(context)) != std::string::npos);
+  CHECK(sent.ends_with(delimited("\x0A\x08register\x12\x08Protocol\x18\x01"s) +
+                       delimited("REQUEST")));
+  CHECK(connection.call("again", "") == 1);
+  CHECK(connection.has_output());
+}
+
+TEST_CASE("answers come with the numbers of their calls, however they are cut") {
+  HadoopConnection connection = open_connection();
+  const std::string bytes = answer(0, "FIRST") + answer(1, "");
+  std::vector<HadoopConnection::Answer> answers;
+  for (const char byte : bytes)
+    for (auto& one : connection.feed(std::string(1, byte)).value()) answers.push_back(one);
+  REQUIRE(answers.size() == 2);
+  CHECK(answers[0].call == 0);
+  CHECK(answers[0].body.value() == "FIRST");
+  CHECK(answers[1].call == 1);
+  CHECK(answers[1].body.value().empty());
+}
+
+TEST_CASE("an exception is the end of its call alone, and tells what it was in one line") {
+  HadoopConnection connection = open_connection();
+  const auto answers =
+      connection
+          .feed(refusal(0, 1, "org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException",
+                        "too much memory\n\tat org.apache.hadoop"))
+          .value();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].body.status().code() == Code::invalid_argument);
+  CHECK(answers[0].body.status().message() == "too much memory");
+  CHECK(connection.feed(answer(1, "GOES ON")).value().size() == 1);
+}
+
+TEST_CASE("a server that refuses the token, or can't prove that it knows it, is not talked to") {
+  HadoopConnection refused(login());
+  CHECK(refused.feed(refusal(kLoginCall, 2, "javax.security.sasl.SaslException", "no such token"))
+            .status()
+            .code() == Code::unauthenticated);
+  HadoopConnection fooled(login());
+  CHECK(fooled.feed(negotiation()).ok());
+  CHECK(fooled.feed(success("rspauth=0")).status().code() == Code::unauthenticated);
+  HadoopConnection tokenless(login());
+  std::string body;
+  put_varint_field(&body, 2, 1);
+  put_bytes_field(&body, 4, auth("KERBEROS", ""));
+  CHECK(tokenless.feed(answer(kLoginCall, body)).status().code() == Code::unauthenticated);
+}
+
+TEST_CASE("what is no server of Hadoop is found out at once") {
+  HadoopConnection connection(login());
+  CHECK(connection.feed("HTTP/1.1 400 Bad Request").status().code() == Code::data_loss);
+  HadoopConnection cut(login());
+  CHECK(cut.feed(frame("\x7F")).status().code() == Code::data_loss);
+  HadoopConnection early(login());
+  CHECK(early.feed(success("")).status().code() == Code::data_loss);
+}
+
+TEST_CASE("exceptions have the codes by which is decided what to do") {
+  auto code = [](const std::string& name) {
+    return hadoop_fault("org.apache.hadoop." + name, "").code();
+  };
+  CHECK(code("ipc.StandbyException") == Code::unavailable);
+  CHECK(code("yarn.exceptions.ApplicationMasterNotRegisteredException") == Code::aborted);
+  CHECK(code("yarn.exceptions.ApplicationAttemptNotFoundException") == Code::not_found);
+  CHECK(code("yarn.exceptions.InvalidApplicationMasterRequestException") == Code::already_exists);
+  CHECK(code("ipc.RpcNoSuchMethodException") == Code::unimplemented);
+  CHECK(code("security.token.SecretManager$InvalidToken") == Code::unauthenticated);
+  CHECK(code("security.AccessControlException") == Code::permission_denied);
+  CHECK(hadoop_fault("java.io.IOException", "").message() == "IOException");
+}
+
+}  // namespace
+}  // namespace millrace

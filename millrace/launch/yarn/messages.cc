@@ -1,0 +1,382 @@
+#include "millrace/launch/yarn/messages.h"
+
+#include <cstdio>
+
+#include "millrace/base/str_cat.h"
+#include "millrace/format/wire_format.h"
+#include "millrace/launch/yarn/hadoop_rpc.h"
+
+namespace millrace {
+namespace {
+
+using wire::Field;
+using wire::NestedField;
+using wire::put_bytes_field;
+using wire::put_varint_field;
+using wire::WireType;
+
+// The numbers of Hadoop's messages, each in the namespace of its message.
+namespace application_id {
+enum : uint32_t { kId = 1, kClusterTimestamp = 2 };
+}
+namespace attempt_id {
+enum : uint32_t { kApplication = 1, kAttempt = 2 };
+}
+namespace container_id {
+enum : uint32_t { kAttempt = 2, kId = 3 };
+}
+namespace node_id {
+enum : uint32_t { kHost = 1, kPort = 2 };
+}
+namespace resource {
+enum : int { kMemory = 1, kVirtualCores = 2 };
+}
+namespace priority_message {
+enum : uint32_t { kPriority = 1 };
+}
+namespace token {
+enum : uint32_t { kIdentifier = 1, kPassword = 2, kKind = 3, kService = 4 };
+}
+namespace node_token {
+enum : uint32_t { kNode = 1, kToken = 2 };
+}
+namespace register_message {
+enum : int { kHost = 1, kRpcPort = 2, kTrackingUrl = 3 };
+}
+namespace resource_request {
+enum : int {
+  kPriority = 1,
+  kName = 2,
+  kCapability = 3,
+  kCount = 4,
+  kRelaxLocality = 5,
+  kLabel = 6
+};
+}
+namespace allocate {
+enum : int { kAsk = 1, kRelease = 2, kResponseId = 4, kProgress = 5 };
+}
+namespace allocated {
+enum : uint32_t {
+  kCommand = 1,
+  kResponseId = 2,
+  kContainers = 3,
+  kCompleted = 4,
+  kNodeTokens = 9,
+  kMasterToken = 12,
+};
+constexpr uint64_t kResync = 1;
+constexpr uint64_t kShutdown = 2;
+}  // namespace allocated
+namespace container {
+enum : uint32_t { kId = 1, kNode = 2, kPriority = 5, kToken = 6 };
+}
+namespace container_status {
+enum : uint32_t { kId = 1, kDiagnostics = 3, kExitStatus = 4 };
+constexpr int kNotSaid = -1000;
+}  // namespace container_status
+namespace finish {
+enum : int { kDiagnostics = 1, kTrackingUrl = 2, kStatus = 3 };
+}
+namespace finished {
+enum : uint32_t { kIsUnregistered = 1 };
+}
+namespace start_list {
+enum : int { kRequest = 1 };
+}
+namespace start {
+enum : int { kLaunchContext = 1, kToken = 2 };
+}
+namespace launch_context {
+enum : int { kEnvironment = 4, kCommand = 5 };
+}
+namespace text_pair {
+enum : int { kKey = 1, kValue = 2 };
+}
+namespace stop {
+enum : int { kContainer = 1 };
+}
+namespace signal_container {
+enum : int { kContainer = 1, kCommand = 2 };
+constexpr uint64_t kGracefulShutdown = 2;
+}  // namespace signal_container
+namespace start_answer {
+enum : uint32_t { kFailed = 3 };
+}
+namespace failed_request {
+enum : uint32_t { kException = 2 };
+}
+namespace exception {
+enum : uint32_t { kMessage = 1, kClass = 3 };
+}
+
+// Numbers below zero stand as if they had 64 bits.
+uint64_t unsigned_of(int64_t number) { return static_cast<uint64_t>(number); }
+
+Status malformed(const wire::Reader& reader) {
+  return error(Code::data_loss, "a message of YARN makes no sense: ", reader.status().message());
+}
+
+// Calls use(field) for each field of the message. Errors: DATA_LOSS, or what `use` says.
+template <class Use>
+Status for_each_field(std::string_view bytes, Use use) {
+  wire::Reader reader(bytes);
+  Field field;
+  while (reader.next(&field)) MR_TRY(use(field));
+  return reader.ok() ? Status() : malformed(reader);
+}
+
+struct ApplicationNumber {
+  int32_t id = 0;
+  int64_t timestamp = 0;
+};
+
+Result<ApplicationNumber> parse_application_id(std::string_view bytes) {
+  ApplicationNumber number;
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.is(application_id::kId, WireType::varint)) number.id = field.as_int32();
+    if (field.is(application_id::kClusterTimestamp, WireType::varint))
+      number.timestamp = static_cast<int64_t>(field.value);
+    return {};
+  }));
+  return number;
+}
+
+// As Hadoop writes it: an epoch, which counts the ResourceManager's restarts, in the upper bits of
+// the number.
+std::string container_text(const ApplicationNumber& application, int32_t attempt, int64_t id) {
+  constexpr int kEpochBits = 40;
+  const int64_t epoch = id >> kEpochBits;
+  char text[128];
+  char prefix[32] = "";
+  if (epoch > 0) std::snprintf(prefix, sizeof prefix, "e%02lld_", static_cast<long long>(epoch));
+  std::snprintf(text, sizeof text, "container_%s%lld_%04d_%02d_%06lld", prefix,
+                static_cast<long long>(application.timestamp), application.id, attempt,
+                static_cast<long long>(id & ((int64_t{1} << kEpochBits) - 1)));
+  return text;
+}
+
+Result<ContainerId> parse_container_id(std::string_view bytes) {
+  ApplicationNumber application;
+  int32_t attempt = 0;
+  int64_t id = 0;
+  auto take_attempt = [&](const Field& field) -> Status {
+    if (field.is(attempt_id::kAttempt, WireType::varint)) attempt = field.as_int32();
+    if (!field.is(attempt_id::kApplication, WireType::bytes)) return {};
+    MR_ASSIGN(application, parse_application_id(field.bytes));
+    return {};
+  };
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.is(container_id::kId, WireType::varint)) id = static_cast<int64_t>(field.value);
+    if (!field.is(container_id::kAttempt, WireType::bytes)) return {};
+    return for_each_field(field.bytes, take_attempt);
+  }));
+  return ContainerId{.text = container_text(application, attempt, id), .bytes = std::string(bytes)};
+}
+
+Result<NodeAddress> parse_node(std::string_view bytes) {
+  NodeAddress node;
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.is(node_id::kHost, WireType::bytes)) node.host = field.bytes;
+    if (field.is(node_id::kPort, WireType::varint)) node.port = field.as_int32();
+    return {};
+  }));
+  return node;
+}
+
+Result<HadoopToken> parse_token(std::string_view bytes) {
+  HadoopToken found;
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.is(token::kIdentifier, WireType::bytes)) found.identifier = field.bytes;
+    if (field.is(token::kPassword, WireType::bytes)) found.password = field.bytes;
+    if (field.is(token::kKind, WireType::bytes)) found.kind = field.bytes;
+    if (field.is(token::kService, WireType::bytes)) found.service = field.bytes;
+    return {};
+  }));
+  return found;
+}
+
+Result<std::pair<NodeAddress, HadoopToken>> parse_node_token(std::string_view bytes) {
+  std::pair<NodeAddress, HadoopToken> found;
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.is(node_token::kNode, WireType::bytes)) {
+      MR_ASSIGN(found.first, parse_node(field.bytes));
+    }
+    if (field.is(node_token::kToken, WireType::bytes)) {
+      MR_ASSIGN(found.second, parse_token(field.bytes));
+    }
+    return {};
+  }));
+  return found;
+}
+
+Result<GivenContainer> parse_given(std::string_view bytes) {
+  GivenContainer given;
+  auto take_priority = [&](const Field& field) -> Status {
+    if (field.is(priority_message::kPriority, WireType::varint)) given.priority = field.as_int32();
+    return {};
+  };
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.type != WireType::bytes) return {};
+    if (field.number == container::kId) {
+      MR_ASSIGN(given.id, parse_container_id(field.bytes));
+    }
+    if (field.number == container::kNode) {
+      MR_ASSIGN(given.node, parse_node(field.bytes));
+    }
+    if (field.number == container::kToken) given.token = field.bytes;
+    if (field.number == container::kPriority) return for_each_field(field.bytes, take_priority);
+    return {};
+  }));
+  return given;
+}
+
+Result<EndedContainer> parse_ended(std::string_view bytes) {
+  EndedContainer ended{.status = container_status::kNotSaid};
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.is(container_status::kExitStatus, WireType::varint)) ended.status = field.as_int32();
+    if (field.is(container_status::kDiagnostics, WireType::bytes)) ended.diagnostics = field.bytes;
+    if (field.is(container_status::kId, WireType::bytes)) {
+      MR_ASSIGN(ended.id, parse_container_id(field.bytes));
+    }
+    return {};
+  }));
+  return ended;
+}
+
+void put_ask(std::string& out, const ContainerAsk& ask) {
+  const NestedField request(&out, allocate::kAsk);
+  {
+    const NestedField priority(&out, resource_request::kPriority);
+    put_varint_field(&out, priority_message::kPriority, unsigned_of(ask.wish.priority));
+  }
+  put_bytes_field(&out, resource_request::kName, "*");
+  {
+    const NestedField capability(&out, resource_request::kCapability);
+    put_varint_field(&out, resource::kMemory, unsigned_of(ask.wish.megabytes));
+    put_varint_field(&out, resource::kVirtualCores, unsigned_of(ask.wish.cores));
+  }
+  put_varint_field(&out, resource_request::kCount, unsigned_of(ask.count));
+  put_varint_field(&out, resource_request::kRelaxLocality, 1);
+  if (!ask.wish.label.empty()) put_bytes_field(&out, resource_request::kLabel, ask.wish.label);
+}
+
+}  // namespace
+
+std::string register_request(std::string_view host) {
+  std::string out;
+  put_bytes_field(&out, register_message::kHost, host);
+  put_varint_field(&out, register_message::kRpcPort, unsigned_of(-1));
+  put_bytes_field(&out, register_message::kTrackingUrl, "");
+  return out;
+}
+
+std::string allocate_request(const AllocateRequest& request) {
+  std::string out;
+  for (const ContainerAsk& ask : request.asks) put_ask(out, ask);
+  for (const ContainerId& id : request.given_back)
+    put_bytes_field(&out, allocate::kRelease, id.bytes);
+  put_varint_field(&out, allocate::kResponseId, unsigned_of(request.response_id));
+  wire::put_float_field(&out, allocate::kProgress, 0);
+  return out;
+}
+
+Result<AllocateAnswer> parse_allocate_answer(std::string_view bytes) {
+  AllocateAnswer answer;
+  auto take_part = [&](const Field& field) -> Status {
+    if (field.number == allocated::kContainers) {
+      MR_ASSIGN(GivenContainer given, parse_given(field.bytes));
+      answer.given.push_back(std::move(given));
+    }
+    if (field.number == allocated::kCompleted) {
+      MR_ASSIGN(EndedContainer ended, parse_ended(field.bytes));
+      answer.ended.push_back(std::move(ended));
+    }
+    if (field.number == allocated::kNodeTokens) {
+      MR_ASSIGN(auto found, parse_node_token(field.bytes));
+      answer.node_tokens.push_back(std::move(found));
+    }
+    if (field.number == allocated::kMasterToken) {
+      MR_ASSIGN(answer.master_token, parse_token(field.bytes));
+    }
+    return {};
+  };
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.is(allocated::kResponseId, WireType::varint)) answer.response_id = field.as_int32();
+    if (field.is(allocated::kCommand, WireType::varint)) {
+      answer.is_resync = field.value == allocated::kResync;
+      answer.is_shutdown = field.value == allocated::kShutdown;
+    }
+    return field.type == WireType::bytes ? take_part(field) : Status();
+  }));
+  return answer;
+}
+
+std::string finish_request(FinalStatus status, std::string_view diagnostics) {
+  std::string out;
+  put_bytes_field(&out, finish::kDiagnostics, diagnostics);
+  put_bytes_field(&out, finish::kTrackingUrl, "");
+  put_varint_field(&out, finish::kStatus, static_cast<uint64_t>(status));
+  return out;
+}
+
+Result<bool> parse_finish_answer(std::string_view bytes) {
+  bool is_noted = false;
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (field.is(finished::kIsUnregistered, WireType::varint)) is_noted = field.value != 0;
+    return {};
+  }));
+  return is_noted;
+}
+
+std::string start_request(const GivenContainer& container, const ContainerLaunch& launch) {
+  std::string request;
+  {
+    const NestedField context(&request, start::kLaunchContext);
+    for (const auto& [name, value] : launch.environment) {
+      const NestedField entry(&request, launch_context::kEnvironment);
+      put_bytes_field(&request, text_pair::kKey, name);
+      put_bytes_field(&request, text_pair::kValue, value);
+    }
+    put_bytes_field(&request, launch_context::kCommand, launch.command);
+  }
+  put_bytes_field(&request, start::kToken, container.token);
+  std::string out;
+  put_bytes_field(&out, start_list::kRequest, request);
+  return out;
+}
+
+std::string stop_request(const ContainerId& container) {
+  std::string out;
+  put_bytes_field(&out, stop::kContainer, container.bytes);
+  return out;
+}
+
+std::string signal_request(const ContainerId& container) {
+  std::string out;
+  put_bytes_field(&out, signal_container::kContainer, container.bytes);
+  put_varint_field(&out, signal_container::kCommand, signal_container::kGracefulShutdown);
+  return out;
+}
+
+Status parse_start_answer(std::string_view bytes) {
+  std::string exception_class;
+  std::string said;
+  bool has_failed = false;
+  auto take_exception = [&](const Field& field) -> Status {
+    if (field.is(exception::kClass, WireType::bytes)) exception_class = field.bytes;
+    if (field.is(exception::kMessage, WireType::bytes)) said = field.bytes;
+    return {};
+  };
+  MR_TRY(for_each_field(bytes, [&](const Field& field) -> Status {
+    if (!field.is(start_answer::kFailed, WireType::bytes)) return {};
+    has_failed = true;
+    return for_each_field(field.bytes, [&](const Field& inner) -> Status {
+      if (!inner.is(failed_request::kException, WireType::bytes)) return {};
+      return for_each_field(inner.bytes, take_exception);
+    });
+  }));
+  return has_failed ? hadoop_fault(exception_class, said) : Status();
+}
+
+}  // namespace millrace

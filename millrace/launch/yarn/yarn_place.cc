@@ -1,0 +1,192 @@
+#include "millrace/launch/yarn/yarn_place.h"
+
+#include <poll.h>
+
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/base/str_cat.h"
+#include "millrace/launch/local_command.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kMostTries = 4;
+constexpr milliseconds kFirstPause{300};
+constexpr milliseconds kBetweenLooks{300};
+constexpr seconds kToBeDecided{20};
+// How long, after the job's grace, the launcher may take to end, and then YARN.
+constexpr seconds kAfterGrace{15};
+constexpr seconds kToBeGone{120};
+
+void pause(milliseconds time) { poll(nullptr, 0, static_cast<int>(time.count())); }
+
+std::string app_path(const std::string& application) { return str_cat("apps/", application); }
+
+// curl's arguments are seen by everybody on the machine; none of them is a secret.
+std::vector<std::string> curl_words(const std::string& method, const std::string& url,
+                                    seconds time_limit, bool has_kerberos) {
+  std::vector<std::string> words = {
+      "curl", "--silent", "--show-error", "--globoff", "--max-time",
+      std::to_string(time_limit.count()), "--request", method, "--header",
+      "Content-Type: application/json", "--header", "Accept: application/json",
+      // Where this is not asked for, it does no harm.
+      "--header", "X-XSRF-HEADER: millrace", "--write-out", "\n%{http_code}"};
+  if (method != "GET") words.insert(words.end(), {"--data-binary", "@-"});
+  if (has_kerberos) words.insert(words.end(), {"--negotiate", "--user", ":"});
+  words.insert(words.end(), {"--", url});
+  return words;
+}
+
+}  // namespace
+
+YarnLaunch YarnHost::launch_of(const KeptJob& job) const {
+  return {.application = job.submission.number,
+          .folder = job.folder,
+          .directory = options_.directory,
+          .schedulers = options_.addresses.schedulers,
+          .environment = options_.environment};
+}
+
+Status YarnHost::check(const JobSpec& job) {
+  return yarn_application(job, launch_of({.job = job})).status();
+}
+
+Result<std::string> YarnHost::ask_once(const Call& call, const std::string& server) {
+  std::string url = str_cat(server, "/ws/v1/cluster/", call.path);
+  if (!options_.addresses.has_kerberos) str_append(&url, "?user.name=", options_.user);
+  const auto limit = duration_cast<seconds>(options_.time_limit);
+  // curl itself is to end in time; should it not, it is ended.
+  const Result<CommandOutput> answer =
+      run_command(curl_words(call.method, url, limit, options_.addresses.has_kerberos), call.body,
+                  limit + seconds(5), clock_);
+  if (!answer.ok() && answer.status().code() == Code::not_found)
+    return failed_precondition(answer.status().message(), "; jobs go to YARN by it: install curl");
+  if (!answer.ok()) return answer.status();
+  if (answer->code != 0) return curl_fault(answer->code, answer->err).with(server);
+  const size_t end = answer->out.rfind('\n');
+  int code = 0;
+  if (end == std::string::npos) return curl_fault(0, "it told no code of the answer");
+  std::from_chars(answer->out.data() + end + 1, answer->out.data() + answer->out.size(), code);
+  const std::string body = answer->out.substr(0, end);
+  if (code / 100 == 2) return body;
+  return yarn_fault(code, body);
+}
+
+Result<std::string> YarnHost::ask(const Call& call, Tries tries) {
+  const std::vector<std::string>& servers = options_.addresses.web;
+  milliseconds pause_before_next = kFirstPause;
+  for (int left = tries == Tries::one ? 1 : kMostTries;; --left) {
+    Status fault;
+    for (size_t i = 0; i < servers.size(); ++i) {
+      Result<std::string> answer = ask_once(call, servers[active_]);
+      if (answer.ok() || !may_pass(answer.status())) return answer;
+      fault = answer.status();
+      active_ = (active_ + 1) % servers.size();
+    }
+    if (left == 1) return fault;
+    pause(pause_before_next);
+    pause_before_next *= 2;
+  }
+}
+
+Result<ApplicationState> YarnHost::look_at(const std::string& application) {
+  MR_ASSIGN(const std::string text, ask({"GET", app_path(application)}, Tries::several));
+  return parse_application(text);
+}
+
+Status YarnHost::kill(const std::string& application) {
+  return ask({"PUT", str_cat(app_path(application), "/state"), R"({"state":"KILLED"})"},
+             Tries::several)
+      .status();
+}
+
+Status YarnHost::start(KeptJob& job) {
+  MR_ASSIGN(const std::string text, ask({"POST", "apps/new-application"}, Tries::several));
+  MR_ASSIGN(const NewApplication application, parse_new_application(text));
+  MR_TRY(check_fits(job.job, application.most));
+  // Noted before it is there: what runs is never without somebody who knows of it.
+  job.submission.number = application.id;
+  MR_TRY(write_submission(job));
+  MR_ASSIGN(const nlohmann::ordered_json body, yarn_application(job.job, launch_of(job)));
+  // Once only: whether a call that was not answered has been heard is looked at.
+  const Status submitted = ask({"POST", "apps", body.dump()}, Tries::one).status();
+  if (!submitted.ok()) {
+    if (!may_pass(submitted)) return submitted;
+    const Status undone = undo(application.id);
+    if (undone.ok()) return submitted;
+    return submitted.then(str_cat("; whether it was submitted all the same can't be said (",
+                                  undone.message(), "): it would be ", application.id));
+  }
+  const Clock::Time until = clock_.now() + kToBeDecided;
+  while (clock_.now() < until) {
+    MR_ASSIGN(const ApplicationState state, look_at(application.id));
+    if (state.state == "FAILED") return yarn_fault(400, state.diagnostics);
+    if (is_decided(state)) break;
+    pause(kBetweenLooks);
+  }
+  return {};
+}
+
+Status YarnHost::undo(const std::string& application) {
+  const Status there = look_at(application).status();
+  if (there.code() == Code::not_found) return {};
+  return there.ok() ? kill(application) : there;
+}
+
+Result<std::vector<LauncherSight>> YarnHost::see(const std::vector<KeptJob>& jobs) {
+  std::vector<LauncherSight> sights;
+  for (const KeptJob& job : jobs) {
+    // Its submission was cut off before YARN heard of it.
+    if (job.submission.number.empty()) {
+      sights.push_back(forgotten_launcher());
+      continue;
+    }
+    const Result<ApplicationState> state = look_at(job.submission.number);
+    if (!state.ok() && state.status().code() != Code::not_found) return state.status();
+    sights.push_back(state.ok() ? launcher_sight(*state) : forgotten_launcher());
+  }
+  return sights;
+}
+
+Status YarnHost::ask_to_end(const ApplicationState& application) {
+  return ask({"POST",
+              str_cat("containers/", application.master_container, "/signal/GRACEFUL_SHUTDOWN")},
+             Tries::several)
+      .status();
+}
+
+Status YarnHost::end(const KeptJob& job) {
+  const std::string& application = job.submission.number;
+  if (application.empty()) return {};
+  const Clock::Time by_yarn = clock_.now() + job.job.grace + kAfterGrace;
+  enum class Sent { nothing, signal, kill } sent = Sent::nothing;
+  for (;; pause(kBetweenLooks)) {
+    const Result<ApplicationState> state = look_at(application);
+    if (!state.ok() && state.status().code() == Code::not_found) return {};
+    if (!state.ok()) return state.status();
+    if (is_over(*state)) return {};
+    const Clock::Time now = clock_.now();
+    if (now >= by_yarn + kToBeGone)
+      return error(Code::deadline_exceeded, application, " is still there, and ", state->state);
+    const bool has_launcher = state->state == "RUNNING" && !state->master_container.empty();
+    if (sent == Sent::nothing && has_launcher) {
+      // The launcher knows what else is to be ended, and how. A YARN that can't tell it so kills
+      // it.
+      if (ask_to_end(*state).ok()) {
+        sent = Sent::signal;
+        continue;
+      }
+    }
+    if (sent == Sent::kill || (sent == Sent::signal && now < by_yarn)) continue;
+    sent = Sent::kill;
+    MR_TRY(kill(application));
+  }
+}
+
+}  // namespace millrace

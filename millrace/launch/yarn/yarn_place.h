@@ -1,0 +1,61 @@
+// YARN as a place for jobs (folder_place.h): application.h's application goes to the
+// ResourceManager by HTTP, and `millrace run --on yarn-am` in its first container is the launcher,
+// which writes into the job's folder. All machines see the folder. The ResourceManager tells of the
+// launcher until it has begun, and when it has ended without a word. The curl command brings the
+// logins; it has to be on the PATH. Every call of it has a time limit; what may pass is tried again
+// a few times.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "millrace/base/clock.h"
+#include "millrace/launch/folder_place.h"
+#include "millrace/launch/yarn/answers.h"
+#include "millrace/launch/yarn/hadoop_conf.h"
+
+namespace millrace {
+
+struct YarnOptions {
+  YarnAddresses addresses = {};
+  std::string user = {};                           // who asks, where nobody has to prove it
+  std::string directory = {};                      // where the job is submitted
+  std::vector<EnvironmentEntry> environment = {};  // of its launcher and its tasks
+  // Of one call of curl.
+  Clock::Duration time_limit = std::chrono::seconds(30);
+};
+
+class YarnHost final : public LauncherHost {
+ public:
+  YarnHost(YarnOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
+
+  Status check(const JobSpec& job) override;
+  Status start(KeptJob& job) override;
+  Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
+  // Asks the launcher to end the tasks within the job's grace; then YARN does.
+  Status end(const KeptJob& job) override;
+
+ private:
+  struct Call {
+    std::string method;
+    std::string path;         // below /ws/v1/cluster/
+    std::string body = "{}";  // of what is no GET
+  };
+  enum class Tries { one, several };
+  // The body of the answer.
+  Result<std::string> ask(const Call& call, Tries tries);
+  Result<std::string> ask_once(const Call& call, const std::string& server);
+  Result<ApplicationState> look_at(const std::string& application);
+  Status kill(const std::string& application);
+  // SIGTERM to the launcher.
+  Status ask_to_end(const ApplicationState& application);
+  YarnLaunch launch_of(const KeptJob& job) const;
+  // Ends what may have come of a submission that was not answered.
+  Status undo(const std::string& application);
+
+  const YarnOptions options_;
+  const Clock& clock_;
+  size_t active_ = 0;  // which ResourceManager answered last
+};
+
+}  // namespace millrace

@@ -13,6 +13,7 @@
 #include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/local_run.h"
 #include "millrace/launch/slurm/batch.h"
+#include "millrace/launch/yarn/application.h"
 
 namespace millrace {
 namespace {
@@ -20,12 +21,14 @@ namespace {
 constexpr const char* kExplainFooter =
     R"(Prints what would be started, and starts nothing. On this machine: every task with its environment
 and command, as a shell would take them. For Kubernetes: the objects, as kubectl apply -f - takes
-them; the image has to have the `millrace` command. For Slurm: the script, as sbatch takes it.
+them; the image has to have the `millrace` command. For Slurm: the script, as sbatch takes it. For YARN:
+the application, as its ResourceManager takes it; what is known when it is submitted stands there in capitals.
 
 Examples:
   millrace explain word_count.yaml
   millrace explain word_count.yaml --on k8s | kubectl apply --dry-run=server -f -
   millrace explain word_count.yaml --on slurm | sbatch
+  millrace explain word_count.yaml --on yarn
   millrace explain --job ps=1 --job worker=4 -- python3 train.py --job_name={job_name}
   millrace explain --keys                                  what may stand in a job file
   millrace explain --schema > job.schema.json              for editors
@@ -58,6 +61,7 @@ constexpr Place kPlaces[] = {
     {"local", describe_local_run},
     {"k8s", describe_kubernetes},
     {"slurm", slurm_batch_script},
+    {"yarn", describe_yarn_application},
 };
 
 Result<std::string> explained(const ExplainFlags& flags, const std::vector<std::string>& extras,
@@ -69,7 +73,7 @@ Result<std::string> explained(const ExplainFlags& flags, const std::vector<std::
   if (!flags.image.empty()) job.image = flags.image;
   for (const Place& place : kPlaces)
     if (place.name == flags.where) return place.describe(job);
-  return invalid("--on ", flags.where, ": there are local, k8s and slurm");
+  return invalid("--on ", flags.where, ": there are local, k8s, slurm and yarn");
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ void add_explain(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = app.add_subcommand("explain", "Show what a job would start, and start nothing");
   verb->footer(kExplainFooter);
   add_job_flags(*verb, flags->job);
-  verb->add_option("--on", flags->where, "Where: local, k8s or slurm")
+  verb->add_option("--on", flags->where, "Where: local, k8s, slurm or yarn")
       ->type_name("PLACE")
       ->capture_default_str();
   verb->add_option("--name", flags->name, "What the job is called (the file's name)")

@@ -1,11 +1,14 @@
 #include "millrace/bin/places.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -16,18 +19,21 @@
 #include "millrace/launch/kubernetes/kubernetes_place.h"
 #include "millrace/launch/local_detached.h"
 #include "millrace/launch/slurm/slurm_place.h"
+#include "millrace/launch/yarn/yarn_place.h"
 
 namespace millrace {
 namespace {
 
 using MadePlace = Result<std::unique_ptr<JobPlace>>;
 
+// Of a variable; empty if it is not set.
+std::string value(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? "" : text;
+}
+
 // The folder of one place's jobs.
 Result<JobFolders> folders_of(const std::string& place) {
-  auto value = [](const char* variable) -> std::string {
-    const char* text = std::getenv(variable);
-    return text == nullptr ? "" : text;
-  };
   std::filesystem::path root = value(kJobsVariable);
   if (root.empty() && !value("XDG_STATE_HOME").empty())
     root = std::filesystem::path(value("XDG_STATE_HOME")) / "millrace";
@@ -49,11 +55,48 @@ MadePlace make_kubernetes(const PlaceFlags& flags, Random& random, const Clock& 
 
 MadePlace make_slurm(const PlaceFlags&, Random&, const Clock& clock) {
   MR_ASSIGN(JobFolders folders, folders_of("slurm"));
-  const char* configuration = std::getenv("SLURM_CONF");
-  SlurmOptions options{.user = std::to_string(getuid()),
-                       .configuration = configuration == nullptr ? "" : configuration};
+  SlurmOptions options{.user = std::to_string(getuid()), .configuration = value("SLURM_CONF")};
   return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(
       std::move(folders), std::make_unique<SlurmHost>(std::move(options), clock), clock));
+}
+
+// What Hadoop's files on this machine say, as its own commands read them.
+Result<YarnAddresses> known_yarn() {
+  const std::string folder =
+      value("YARN_CONF_DIR").empty() ? value("HADOOP_CONF_DIR") : value("YARN_CONF_DIR");
+  if (folder.empty())
+    return failed_precondition(
+        "nothing says where YARN is: set HADOOP_CONF_DIR to the folder with its yarn-site.xml");
+  HadoopConf conf;
+  for (const char* name : {"core-site.xml", "yarn-site.xml"}) {
+    std::ifstream file(std::filesystem::path(folder) / name, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    for (auto& [property, setting] : parse_hadoop_conf(text.str()))
+      conf[property] = std::move(setting);
+  }
+  Result<YarnAddresses> addresses = yarn_addresses(conf);
+  return std::move(addresses).with(folder);
+}
+
+std::string yarn_user() {
+  if (!value("HADOOP_USER_NAME").empty()) return value("HADOOP_USER_NAME");
+  const passwd* entry = getpwuid(getuid());
+  return entry == nullptr ? std::to_string(getuid()) : entry->pw_name;
+}
+
+MadePlace make_yarn(const PlaceFlags&, Random&, const Clock& clock) {
+  MR_ASSIGN(JobFolders folders, folders_of("yarn"));
+  YarnOptions options;
+  MR_ASSIGN(options.addresses, known_yarn());
+  options.user = yarn_user();
+  std::error_code fault;
+  options.directory = std::filesystem::current_path(fault).string();
+  if (fault) return failed_precondition("this directory: ", fault.message());
+  for (const char* name : kPassedOn)
+    if (!value(name).empty()) options.environment.emplace_back(name, value(name));
+  return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(
+      std::move(folders), std::make_unique<YarnHost>(std::move(options), clock), clock));
 }
 
 // This very program runs the job.
@@ -74,6 +117,7 @@ struct KnownPlace {
 constexpr KnownPlace kJobPlaces[] = {
     {"k8s", make_kubernetes},
     {"slurm", make_slurm},
+    {"yarn", make_yarn},
     {"local", make_local},
 };
 

@@ -43,7 +43,7 @@ void add_submit_flags(CLI::App& verb, SubmitFlags& flags);
 inline constexpr const char* kJobsVariable = "MILLRACE_JOBS";
 
 bool is_place(std::string_view name);
-// "k8s, slurm, local": for messages.
+// "k8s, slurm, yarn, local": for messages.
 std::string place_names();
 
 // Errors: INVALID_ARGUMENT for a place that there isn't, or none; FAILED_PRECONDITION if nothing

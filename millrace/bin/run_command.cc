@@ -20,6 +20,8 @@
 #include "millrace/launch/slurm/answers.h"
 #include "millrace/launch/slurm/srun.h"
 #include "millrace/launch/ssh.h"
+#include "millrace/launch/yarn/application.h"
+#include "millrace/launch/yarn/local_master.h"
 
 namespace millrace {
 namespace {
@@ -42,6 +44,7 @@ Examples:
   millrace run --job worker=2 --release-ports -- ./a_program_that_binds_its_port_itself
   millrace run --on k8s word_count.yaml                   submit it there, follow it to its end
   millrace run --on slurm word_count.yaml
+  millrace run --on yarn word_count.yaml
   millrace run --on ssh --hosts n1,n2,n3 word_count.yaml  on machines that are known by name alone
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 the command line makes no sense, 130 interrupted.)";
@@ -144,12 +147,67 @@ int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
   return run_there(*job, place, flags.submitted, flags.log_directory);
 }
 
+// Of a variable; empty if it is not set.
+std::string variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+// Without empty ones.
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+// The last line of a report: how the job went.
+std::string sentence_of(const JobReport& report) {
+  std::string text = render(report);
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// In the first container of an application of YARN.
+int run_in_yarn(const RunFlags& flags, const JobSpec& job) {
+  if (flags.folder.empty())
+    return complain("run", invalid("--on yarn-am: it goes with --folder, as submit has it done"));
+  // By which the cluster knows this machine.
+  const std::string node = variable("NM_HOST");
+  const std::string known_as = node.empty() ? host_name() : node;
+  auto launch = [&](const std::string& master) -> LauncherEnd {
+    const Reach reach = yarn_reach(job, flags.folder, master, known_as);
+    const auto random = make_random();
+    const Result<JobReport> report = run_locally(job, {.log_directory = flags.log_directory,
+                                                       .folder = flags.folder,
+                                                       .reach = &reach,
+                                                       .token = new_token(),
+                                                       .clock = Clock::real(),
+                                                       .random = *random});
+    if (report.ok()) return {.code = exit_code(*report), .sentence = sentence_of(*report)};
+    return {.code = complain("run", report.status()), .sentence = report.status().message()};
+  };
+  const auto random = make_random();
+  const Result<int> code =
+      run_application_master({.credentials_file = variable("HADOOP_TOKEN_FILE_LOCATION"),
+                              .schedulers = split_at_commas(variable(kSchedulersVariable)),
+                              .host = known_as,
+                              .launch = launch,
+                              .clock = Clock::real(),
+                              .random = *random});
+  return code.ok() ? *code : complain("run", code.status());
+}
+
 int run(const RunFlags& flags, const std::vector<std::string>& extras,
         const std::vector<std::string>& command) {
   // "local" is here, before the user's eyes; `millrace submit --on local` leaves it alone.
   if (flags.where != "local" && is_place(flags.where)) return run_in_place(flags, extras, command);
   Result<JobSpec> job = local_job_of(flags, extras, command);
   if (!job.ok()) return complain("run", job.status());
+  if (flags.where == "yarn-am") return run_in_yarn(flags, *job);
   Result<std::optional<Reach>> reach = reach_of(flags, *job);
   if (!reach.ok()) return complain("run", reach.status());
   if (flags.dry_run) {
@@ -183,8 +241,9 @@ void add_run(CLI::App& app, Invocation& invocation) {
   verb->add_option("--folder", flags->folder,
                    "Keep the job's journal and logs there and show no lines, as submit has it done")
       ->type_name("DIR");
-  verb->add_option("--on", flags->where,
-                   "Where the tasks run: local, ssh, srun in an allocation of Slurm, k8s, or slurm")
+  verb->add_option(
+          "--on", flags->where,
+          "Where the tasks run: local, ssh, srun in an allocation of Slurm, k8s, slurm, or yarn")
       ->type_name("PLACE")
       ->capture_default_str();
   verb->add_option(

@@ -14,12 +14,13 @@ namespace {
 constexpr const char* kSubmitFooter =
     R"(Gives a job to a cluster's manager, or to a launcher of its own on this machine, and ends; the job goes
 on. Its name is printed. When it can't be submitted, nothing of it is left there. `millrace explain
---on k8s` and `--on slurm` show what would be submitted. Jobs on Slurm and on this machine are kept
-below $MILLRACE_JOBS (~/.local/state/millrace); on Slurm all machines have to see that folder.
+--on k8s`, `--on slurm` and `--on yarn` show what would be submitted. Jobs on Slurm, on YARN and on this machine are
+kept below $MILLRACE_JOBS (~/.local/state/millrace); on Slurm and YARN all machines have to see that folder.
 
 Examples:
   millrace submit word_count.yaml --on k8s
   millrace submit word_count.yaml --on slurm
+  millrace submit word_count.yaml --on yarn
   millrace submit word_count.yaml --on local
   millrace submit --on k8s --image words:1 --job files=1 --job map=4 --until map -- word_count
   millrace logs word-count --on k8s --follow

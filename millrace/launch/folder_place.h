@@ -1,6 +1,6 @@
 // A place where a launcher of ours supervises the job and keeps its journal and its logs in a
-// folder (job_folder.h): this machine, Slurm. What the places differ in is how a launcher comes to
-// run, what is said of it, and how it is ended; the rest is here.
+// folder (job_folder.h): this machine, Slurm, YARN. What the places differ in is how a launcher
+// comes to run, what is said of it, and how it is ended; the rest is here.
 //
 // A job that has ended is kept for its `keep`, and goes when somebody asks for jobs after that.
 // Not thread-safe.

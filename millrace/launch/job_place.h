@@ -1,7 +1,7 @@
-// A place that keeps jobs after the command that brought them has ended: Kubernetes, Slurm, this
-// machine. What
-// `submit`, `status`, `logs`, `wait`, `stop` and `list` need of it, and nothing else: how a job is
-// followed and what people are shown is the same for all of them (follow_job.h, job_sight.h).
+// A place that keeps jobs after the command that brought them has ended: Kubernetes, Slurm, YARN,
+// this machine. What `submit`, `status`, `logs`, `wait`, `stop` and `list` need of it, and nothing
+// else: how a job is followed and what people are shown is the same for all of them (follow_job.h,
+// job_sight.h).
 //
 // Every call ends: in a time limit, after a bounded number of tries. Errors are for people: what
 // could not be done, why, and what to do. Not thread-safe.

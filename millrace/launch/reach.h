@@ -2,7 +2,8 @@
 // words before the command. A task is then a child of the launcher all the same, which sees what it
 // writes and how it ends; where it serves, it tells itself (gathering.h).
 //
-// A value; pure. `srun` in an allocation of Slurm (slurm/), `ssh` to a machine.
+// A value; pure. `srun` in an allocation of Slurm (slurm/), an errand for a container (yarn/),
+// `ssh` to a machine.
 #pragma once
 
 #include <functional>

@@ -1,0 +1,54 @@
+// Part of verbs.h: `millrace yarn-task`, which `millrace run --on yarn-am` starts for each task.
+#include <climits>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "millrace/bin/verbs.h"
+#include "millrace/bin/whole_number.h"
+#include "millrace/launch/yarn/local_errand.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kYarnTaskFooter =
+    R"(Asks the application master of a job on YARN for a container, runs COMMAND in it, repeats what that writes,
+and ends as it does. `millrace run --on yarn-am` starts one for each task; it is of no use by itself.
+
+Exit codes: the command's; 255 and a line that begins with "yarn: " if YARN ended it or it could not be run.)";
+
+int run_task(const ErrandOptions& flags, const std::vector<std::string>& command) {
+  if (command.empty()) return complain("yarn-task", invalid("no command; write it after '--'"));
+  ErrandOptions options = flags;
+  options.command = command;
+  const Result<int> code = run_errand(options);
+  return code.ok() ? *code : complain("yarn-task", code.status());
+}
+
+}  // namespace
+
+void add_yarn_task(CLI::App& app, Invocation& invocation) {
+  auto flags = std::make_shared<ErrandOptions>();
+  CLI::App* verb = app.add_subcommand("yarn-task", "Run a command in a container of YARN");
+  verb->group("");  // people have no use for it
+  verb->footer(kYarnTaskFooter);
+  verb->add_option("--master", flags->master, "Where the application master listens")->required();
+  verb->add_option("--files", flags->files, "How the files begin that its output goes through")
+      ->type_name("PATH")
+      ->required();
+  verb->add_option("--priority", flags->wish.priority, "Of the container: one for each role")
+      ->check(whole_number(0, INT_MAX))
+      ->required();
+  verb->add_option("--memory", flags->wish.megabytes, "Of the container, in MiB")
+      ->check(CLI::PositiveNumber)
+      ->required();
+  verb->add_option("--cores", flags->wish.cores, "Of the container")
+      ->check(whole_number(1, INT_MAX))
+      ->required();
+  verb->add_option("--label", flags->wish.label, "Which the machine must have");
+  verb->callback([flags, &invocation] {
+    invocation.run = [flags, &invocation] { return run_task(*flags, invocation.command); };
+  });
+}
+
+}  // namespace millrace

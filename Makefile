@@ -17,7 +17,7 @@ build: ## install what is missing and build into build/
 test: build ## build, then run every C++ and Python test
 	@tools/test
 
-test-managers: build ## jobs on a real Kubernetes; builds it once, 15 to 20 minutes of processor time
+test-managers: build ## jobs on a real Kubernetes, Slurm and YARN; builds the first once, 15 to 20 minutes of processor time
 	@tools/setup managers
 	@tools/test_managers
 

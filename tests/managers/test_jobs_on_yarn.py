@@ -1,0 +1,410 @@
+"""What users ask of a job on YARN, on a real one of two machines, which tools/yarn-cluster runs on this
+machine."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from managed import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+CLUSTER = ROOT / "tools" / "yarn-cluster"
+NOT_THERE = 3
+HELPERS_WAIT = "[ {job_name} = map ] || exec sleep 600; "
+GETTING_IT = 960  # once on a machine
+
+
+@pytest.fixture(scope="module")
+def yarn():
+    """The environment in which millrace finds the cluster."""
+    built = subprocess.run([CLUSTER, "build"], capture_output=True, text=True, timeout=GETTING_IT)
+    if built.returncode == NOT_THERE:
+        pytest.skip(f"LEFT OUT, jobs on a real YARN: {built.stderr}")
+    folder = Path(tempfile.mkdtemp(prefix="yarn-"))
+    up = subprocess.run([CLUSTER, "up", folder], capture_output=True, text=True, timeout=300)
+    try:
+        if up.returncode == NOT_THERE:
+            pytest.skip(f"LEFT OUT, jobs on a real YARN: {up.stderr}")
+        assert up.returncode == 0, up.stderr
+        yield {**os.environ, "HADOOP_CONF_DIR": str(folder / "conf")}
+    finally:
+        subprocess.run([CLUSTER, "down", folder], check=True, timeout=60)
+        shutil.rmtree(folder)
+
+
+def own_lines(text):
+    """Without what `millrace join` says while others are missing, and where the container is."""
+    return [
+        line
+        for line in text.splitlines()
+        if "millrace join: " not in line and "yarn: runs in " not in line
+    ]
+
+
+class Queue:
+    """Commands where YARN is there, with jobs kept in a folder of the test's own."""
+
+    def __init__(self, environment, folder):
+        self.environment = {**environment, "MILLRACE_JOBS": str(folder / "kept")}
+        self.folder = folder
+
+    def run(self, *words):
+        return subprocess.run(
+            words,
+            env=self.environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+
+    def millrace(self, verb, *words):
+        done = self.run("millrace", verb, "--on", "yarn", *words)
+        return done.returncode, done.stdout + done.stderr
+
+    def start(self, verb, *words):
+        return subprocess.Popen(
+            ["millrace", verb, "--on", "yarn", *words],
+            env=self.environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def manager(self, path, method="GET", body=None):
+        """What the ResourceManager says of something."""
+        conf = (Path(self.environment["HADOOP_CONF_DIR"]) / "yarn-site.xml").read_text()
+        address = re.search(r"resourcemanager.webapp.address</name><value>([^<]*)", conf)[1]
+        request = urllib.request.Request(
+            f"http://{address}/ws/v1/cluster/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return json.load(answer)
+
+    def application(self):
+        kept = self.folder / "kept" / "yarn" / "words" / "submission"
+        return re.search(r"application_\d+_\d+", kept.read_text())[0]
+
+    def ended_application(self):
+        """What YARN says of the job when it is over."""
+        path = f"apps/{self.application()}"
+        return self.wait_until(
+            lambda: (app := self.manager(path)["app"])["state"] == "FINISHED" and app,
+            "YARN notes the end",
+        )
+
+    def left(self):
+        """What YARN still has to do with jobs, and what is kept of them."""
+        folder = self.folder / "kept" / "yarn"
+        kept = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        active = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+        apps = (self.manager(f"apps?states={active}")["apps"] or {}).get("app", [])
+        return [app["name"] for app in apps], kept
+
+    def num_containers(self):
+        nodes = self.manager("nodes")["nodes"]["node"]
+        return sum(node["numContainers"] for node in nodes)
+
+    def job(self, script, roles="{files: 1, map: 2}", until="map", **keys):
+        lines = "".join(f"{key}: {value}\n" for key, value in keys.items())
+        path = self.folder / "words.yaml"
+        words = script if isinstance(script, list) else ["sh", "-c", script]
+        path.write_text(
+            f"name: words\ncommand: {words}\nroles: {roles}\nuntil: {until}\ngrace: 2s\n{lines}"
+        )
+        return str(path)
+
+    def wait_until(self, found, what):
+        """Waits for something that the cluster does in its own time."""
+        deadline = time.monotonic() + PATIENCE
+        while not (answer := found()):
+            assert time.monotonic() < deadline, f"{what}: {self.millrace('status', 'words')[1]}"
+            time.sleep(0.2)
+        return answer
+
+    def wait_for_tasks(self, count=3):
+        text = f"{count} of {count} tasks run"
+        self.wait_until(lambda: text in self.millrace("status", "words")[1], "the tasks start")
+
+
+@pytest.fixture
+def queue(yarn, tmp_path):
+    queue = Queue(yarn, tmp_path)
+    yield queue
+    for app in (queue.manager("apps?states=ACCEPTED,RUNNING")["apps"] or {}).get("app", []):
+        queue.manager(f"apps/{app['id']}/state?user.name=root", "PUT", {"state": "KILLED"})
+    queue.wait_until(lambda: queue.num_containers() == 0, "the test's containers are gone")
+
+
+def test_word_count_is_exact_and_every_task_is_heard(queue):
+    for i in range(7):
+        (queue.folder / f"text_{i}").write_text("word " * 1000)
+    texts = queue.folder / "list"
+    texts.write_text("".join(f"{queue.folder}/text_{i}\n" for i in range(7)))
+    job = queue.job(["word_count", str(texts)], "{files: 1, reduce: 1, map: 3}")
+    code, output = queue.millrace("run", job, "--log-dir", "logs")
+    assert code == 0, output
+    assert re.search(r"total: 7000\b", output), output
+    heard = {line.split("|")[0].strip() for line in own_lines(output) if " | " in line}
+    assert heard >= {"map:0", "map:1", "map:2"}, output
+    for helper in ("files:0", "reduce:0"):
+        assert re.search(rf"{helper} +stopped: job finished", output), output
+    assert sorted(path.name for path in (queue.folder / "logs").iterdir()) == [
+        "files_0.log",
+        "map_0.log",
+        "map_1.log",
+        "map_2.log",
+        "reduce_0.log",
+    ]
+    code, output = queue.millrace("logs", "words")
+    assert (code, "total: 7000" in output) == (0, True), output
+    # YARN knows how it went, in the same words.
+    app = queue.ended_application()
+    assert app["finalStatus"] == "SUCCEEDED"
+    assert app["diagnostics"].startswith("job succeeded in ")
+
+
+def test_the_tasks_run_in_containers_on_both_machines_where_the_job_was_submitted(queue):
+    job = queue.job('echo "in $(pwd) with $CONTAINER_ID"; sleep 1', "{map: {count: 5, cpus: 1}}")
+    code, output = queue.millrace("run", job)
+    assert code == 0, output
+    assert output.count(f"| in {queue.folder} with container_") == 5, output
+    assert len(set(re.findall(r"with (container_\w+)", output))) == 5
+    nodes = set(re.findall(r"yarn: runs in container_\w+ on (\S+)", output))
+    assert len(nodes) == 2, output
+    # What its lines went through is gone with them.
+    assert not list((queue.folder / "kept" / "yarn" / "words").glob("container_*"))
+
+
+def test_what_stands_in_quotes_comes_to_the_program_as_it_is(queue):
+    (queue.folder / "words.yaml").write_text(
+        "command: [sh, -c, 'printf \"%s|\" \"$@\"; sleep 0', x, '$HOME \"a\" {{B}} <LOG_DIR>', 'c`d\\e']\n"
+        "roles: {map: 1}\nname: words\n"
+    )
+    code, output = queue.millrace("run", "words.yaml")
+    assert code == 0 and '$HOME "a" {{B}} <LOG_DIR>|c`d\\e|' in output, output
+
+
+def test_the_exit_code_of_a_task_that_fails_is_told_with_its_last_words(queue):
+    script = HELPERS_WAIT + (
+        "[ {task_index} = 1 ] && { echo ValueError: bad record >&2; exit 3; }; exec sleep 600"
+    )
+    code, output = queue.millrace("run", queue.job(script))
+    assert code == 1, output
+    assert re.search(r"map:1 +exit code 3", output), output
+    assert "last error: ValueError: bad record" in output
+    assert re.search(r"map:0 +stopped: map:1 failed", output), output
+    assert re.search(r"files:0 +stopped: map:1 failed", output), output
+    assert re.search(r"job failed after .*: map:1: exit code 3", output), output
+    assert queue.millrace("wait", "words")[0] == 1
+    app = queue.ended_application()
+    assert app["finalStatus"] == "FAILED" and "map:1: exit code 3" in app["diagnostics"]
+
+
+def test_a_worker_that_is_killed_is_told_from_one_that_fails(queue):
+    script = HELPERS_WAIT + "echo $$ > pid_{task_index}; exec sleep 600"
+    running = queue.start("run", queue.job(script))
+    pid = queue.wait_until(
+        lambda: (path := queue.folder / "pid_1").exists() and path.read_text().strip(), "map:1 runs"
+    )
+    os.kill(int(pid), signal.SIGKILL)
+    output, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 1, output
+    assert re.search(r"map:1 +exit code 137, as of SIGKILL", output), output
+    assert re.search(r"map:0 +stopped: map:1 failed", output), output
+
+
+def test_a_task_that_takes_more_memory_than_it_may_is_told_so(queue):
+    # The shell keeps what it has while it waits: YARN looks now and then.
+    script = HELPERS_WAIT + "x=0123456789abcdef; "
+    script += "while [ ${#x} -lt 200000000 ]; do x=$x$x; done; sleep 600"
+    code, output = queue.millrace(
+        "run", queue.job(script, "{files: 1, map: {count: 1, memory: 64Mi}}")
+    )
+    assert code == 1, output
+    assert re.search(r"map:0 +out of memory", output), output
+    assert "64 MB physical memory used" in output, output
+
+
+def test_a_program_that_is_not_there_is_named(queue):
+    code, output = queue.millrace("run", queue.job(["no-such-program"]))
+    assert code == 1 and "can't run 'no-such-program': No such file" in output, output
+
+
+def test_a_submitted_job_goes_on_alone_and_can_be_asked_about(queue):
+    job = queue.job(HELPERS_WAIT + "echo counted; sleep 2")
+    assert queue.millrace("submit", job) == (0, "words\n")
+    assert "words" in queue.millrace("list")[1]
+    code, output = queue.millrace("submit", job)
+    assert code == 1 and "there is a job 'words' already" in output, output
+    code, output = queue.millrace("wait", "words", "--timeout", "100s")
+    assert code == 0 and "job succeeded" in output, output
+    status = queue.millrace("status", "words")[1]
+    assert "words: succeeded" in status and "stopped: job finished" in status, status
+    assert "succeeded" in queue.millrace("list")[1]
+    code, output = queue.millrace("logs", "words", "map:1")
+    assert code == 0 and own_lines(output) == ["map:1    | counted"], output
+
+
+def test_who_submitted_may_be_killed_and_the_job_is_found_again(queue):
+    job = queue.job(HELPERS_WAIT + "echo up; until [ -e go ]; do sleep 0.1; done; echo counted")
+    running = queue.start("run", job)
+    for line in running.stdout:
+        if line.endswith("| up\n"):
+            break
+    running.kill()
+    running.wait()
+    running.stdout.close()
+    following = queue.start("logs", "words", "--follow")
+    for line in following.stdout:
+        if line.endswith("| up\n"):
+            break
+    (queue.folder / "go").touch()
+    output, _ = following.communicate(timeout=PATIENCE)
+    assert following.returncode == 0 and output.count("| counted") == 2, output
+    assert "words: succeeded" in output
+    assert queue.millrace("wait", "words")[0] == 0
+
+
+def test_stop_ends_the_tasks_as_they_wish_and_leaves_nothing(queue):
+    script = "trap 'touch peace_{job_name}_{task_index}; exit 0' TERM; echo up; sleep 600 & wait"
+    queue.millrace("submit", queue.job(script))
+    queue.wait_for_tasks()
+    code, output = queue.millrace("stop", "words", "--log-dir", "saved")
+    assert code == 0, output
+    assert queue.left() == ([], [])
+    queue.wait_until(lambda: queue.num_containers() == 0, "the containers are gone")
+    assert own_lines((queue.folder / "saved" / "map_1.log").read_text()) == ["up"]
+    assert len(list(queue.folder.glob("peace_*"))) == 3
+    code, output = queue.millrace("status", "words")
+    assert code == 1 and "there is no job 'words'" in output, output
+
+
+def test_a_task_that_does_not_end_is_killed_after_the_grace(queue):
+    script = (
+        "[ {job_name} = map ] && { until [ -s pid ]; do sleep 0.1; done; exit 0; }; "
+        "trap '' TERM; echo $$ > pid; while :; do sleep 1; done"
+    )
+    code, output = queue.millrace("run", queue.job(script))
+    assert code == 0, output
+    assert re.search(r"files:0 +stopped: job finished \(SIGKILL was needed\)", output), output
+    pid = (queue.folder / "pid").read_text().strip()
+    queue.wait_until(lambda: not Path(f"/proc/{pid}").exists(), "it is killed")
+
+
+def test_ctrl_c_removes_a_job_that_is_run(queue):
+    running = queue.start("run", queue.job("echo up; exec sleep 600"))
+    for line in running.stdout:
+        if "tasks run" in line:
+            break
+    running.send_signal(signal.SIGINT)
+    output, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 130 and "interrupted" in output, output
+    assert queue.left() == ([], [])
+
+
+def test_a_job_that_waits_says_what_for_and_can_be_stopped(queue):
+    # Of the small queue's machines, and then of their memory for launchers, there is enough for one.
+    big = "{map: {count: 1, memory: 256Mi}}"
+    queue.millrace("submit", queue.job("exec sleep 600", big, queue="small"), "--name", "big")
+    queue.wait_until(
+        lambda: "1 of 1 tasks run" in queue.millrace("status", "big")[1], "the first job runs"
+    )
+    queue.millrace("submit", queue.job("exec sleep 600", big, queue="small"))
+    queue.wait_until(
+        lambda: re.search(
+            r"AM resource limit|no machine is free", queue.millrace("status", "words")[1]
+        ),
+        "YARN says why",
+    )
+    assert queue.millrace("stop", "words")[0] == 0
+    assert queue.left()[1] == ["big"]
+    assert queue.millrace("stop", "big")[0] == 0
+
+
+def test_a_job_that_is_killed_by_hand_was_interrupted(queue):
+    queue.millrace("submit", queue.job("exec sleep 600"))
+    queue.wait_for_tasks()
+    path = f"apps/{queue.application()}/state?user.name=root"
+    queue.manager(path, "PUT", {"state": "KILLED"})
+    code, output = queue.millrace("wait", "words")
+    assert code == 130 and "interrupted by" in output, output
+
+
+def test_a_launcher_that_is_killed_is_said_and_its_tasks_are_ended(queue):
+    queue.millrace("submit", queue.job("echo $$ >> pids; exec sleep 600"))
+    queue.wait_for_tasks()
+    folder = str(queue.folder / "kept" / "yarn" / "words")
+    parents = {
+        int(entry.name): int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit()
+        and (words := (entry / "cmdline").read_bytes().split(b"\0"))[:4]
+        == [b"millrace", b"run", b"--on", b"yarn-am"]
+        and folder.encode() in words
+    }
+    # The application master, its launcher, and that one's keepers.
+    (master,) = (pid for pid, parent in parents.items() if parent not in parents)
+    os.kill(master, signal.SIGKILL)
+    code, output = queue.millrace("wait", "words")
+    assert code == 1 and "its launcher has ended" in output, output
+    for pid in (queue.folder / "pids").read_text().split():
+        queue.wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), "its tasks are ended")
+
+
+def test_a_time_limit_ends_the_job(queue):
+    code, output = queue.millrace("run", queue.job("exec sleep 600", time_limit="3s"))
+    assert code == 1 and "time limit of 3.0 s" in output, output
+
+
+def test_roles_that_ask_for_different_machines_know_each_other(queue):
+    roles = "{files: {cpus: 2}, map: {count: 2, cpus: 1, memory: 300Mi}}"
+    code, output = queue.millrace("run", queue.job(HELPERS_WAIT + "echo {map_hosts}", roles))
+    assert code == 0, output
+    hosts = re.findall(r"map:\d +\| (\S+:\d+,\S+:\d+)$", output, re.MULTILINE)
+    assert len(hosts) == 2 and len(set(hosts)) == 1, output
+
+
+def test_what_the_cluster_can_not_give_is_told_and_nothing_is_left(queue):
+    code, output = queue.millrace("submit", queue.job("true", "{map: {count: 1, memory: 900Gi}}"))
+    assert code == 2 and "the cluster has no machines for this job" in output, output
+    code, output = queue.millrace("submit", queue.job("true", queue="nowhere"))
+    assert code == 2 and "unknown queue: nowhere" in output, output
+    assert queue.left() == ([], [])
+    job = queue.job("true", "{map: {count: 1, nodes: {fast: ''}}}")
+    code, output = queue.millrace("run", job)
+    assert code == 1 and "could not start: Invalid" in output, output
+
+
+def test_twenty_tasks_come_together(queue):
+    roles = "{map: {count: 20, memory: 64Mi}}"
+    code, output = queue.millrace("run", queue.job("echo I am {task_index}", roles))
+    assert code == 0, output
+    assert {int(number) for number in re.findall(r"\| I am (\d+)$", output, re.MULTILINE)} == set(
+        range(20)
+    )
+
+
+def test_a_job_that_has_ended_goes_when_its_time_is_over(queue):
+    assert queue.millrace("run", queue.job(HELPERS_WAIT, keep="1s"))[0] == 0
+    queue.wait_until(lambda: "words" not in queue.millrace("list")[1], "its time is over")
+    queue.wait_until(lambda: queue.left() == ([], []), "nothing is left")
+
+
+@pytest.mark.parametrize("verb", ["status", "logs", "wait", "stop", "rerun"])
+def test_a_job_that_is_not_there_is_named(queue, verb):
+    code, output = queue.millrace(verb, "nobody")
+    assert code == 1 and "there is no job 'nobody'" in output, output

@@ -59,7 +59,7 @@ void OnceMaster::create_session(CreateSessionRequest request, Call call,
         LastingSession& asked = *lasting;
         asked.begin(*reply, call,
                     Done<bool>([this, session = std::move(session), lasting = std::move(lasting),
-                                made = *std::move(reply),
+                                made = *reply,
                                 done = std::move(done)](Result<bool> can_last) mutable {
                       if (!can_last.ok() || !*can_last) lasting = nullptr;
                       session->begin(made.session_handle, std::move(lasting));

@@ -57,18 +57,18 @@ void OnceMaster::create_session(CreateSessionRequest request, Call call,
                                 done = std::move(done)](Result<CreateSessionReply> reply) mutable {
         if (!reply.ok()) return done(std::move(reply));
         LastingSession& asked = *lasting;
-        asked.begin(*reply, call,
-                    Done<bool>([this, session = std::move(session), lasting = std::move(lasting),
-                                made = *reply,
-                                done = std::move(done)](Result<bool> can_last) mutable {
-                      if (!can_last.ok() || !*can_last) lasting = nullptr;
-                      session->begin(made.session_handle, std::move(lasting));
-                      {
-                        MutexLock lock(mutex_);
-                        sessions_[made.session_handle] = std::move(session);
-                      }
-                      done(std::move(made));
-                    }));
+        asked.begin(
+            *reply, call,
+            Done<bool>([this, session = std::move(session), lasting = std::move(lasting),
+                        made = *reply, done = std::move(done)](Result<bool> can_last) mutable {
+              if (!can_last.ok() || !*can_last) lasting = nullptr;
+              session->begin(made.session_handle, std::move(lasting));
+              {
+                MutexLock lock(mutex_);
+                sessions_[made.session_handle] = std::move(session);
+              }
+              done(std::move(made));
+            }));
       }));
 }
 

@@ -147,7 +147,7 @@ def test_progress_is_told_by_the_task_that_knows(count):
         ),
         (["--job", "files=2", "--job", "worker=1"], "needs exactly one task of job 'files'"),
         (
-            ["--job", "ps=1", "--job", "worker=1", "--until", "ps"],
+            ["--job", "ps=1", "--job", "files=1", "--job", "worker=1", "--until", "ps"],
             "job 'ps' has nothing to do in a MapReduce",
         ),
     ],

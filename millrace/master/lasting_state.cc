@@ -48,8 +48,11 @@ bool holds_what_is_not_kept(const OpDef& op) {
   const std::string_view name = op.name;
   if (name.ends_with("Stage")) return true;
   if (!op.stateful || op.outputs.empty()) return false;
-  const ArgDef& first = op.outputs[0];
-  if (!first.is_ref && first.dtype != DType::resource) return false;
+  const auto is_handle = [](const ArgDef& arg) {
+    return arg.is_ref || arg.dtype == DType::resource;
+  };
+  // What is given a handle passes it on.
+  if (!is_handle(op.outputs[0]) || std::ranges::any_of(op.inputs, is_handle)) return false;
   return !name.ends_with("Queue") && !name.ends_with("QueueV2") && name != "Variable" &&
          name != "VariableV2" && name != "TemporaryVariable" && !name.ends_with("VarHandleOp") &&
          name != "_VarHandlesOp";

@@ -96,7 +96,8 @@ TEST_CASE("what is not kept must not have been on a task that started again") {
                        device_of("reduce", 3, "r")};
   CHECK(loss(graph, now).find("what 'table' (MutableHashTableV2) held there was not kept") !=
         std::string::npos);
-  for (const char* op : {"VarHandleOp", "Variable", "RandomShuffleQueueV2", "PriorityQueue"}) {
+  for (const char* op : {"VarHandleOp", "Assign", "AssignAdd", "ResourceGather", "Variable",
+                         "RandomShuffleQueueV2", "PriorityQueue"}) {
     graph.nodes.back().op = op;
     CHECK_MESSAGE(loss(graph, now).empty(), op);
   }

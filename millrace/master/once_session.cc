@@ -161,7 +161,8 @@ void OnceSession::run_step(RunStepRequest request, const Call& call, Done<RunSte
     });
   }
   if (lasting_ == nullptr) return master_.run_step(std::move(request), call, std::move(done));
-  make_lasting<RunStepReply>(lasting_, again, within(call, request.options), std::move(done),
+  const Call limited = within(call, request.options);
+  make_lasting<RunStepReply>(lasting_, again, limited, std::move(done),
                              [self = shared_from_this(), request = std::move(request)](
                                  const Life& life, const Call& call, Done<RunStepReply> done) {
                                RunStepRequest made = request;
@@ -320,8 +321,9 @@ void OnceSession::call(std::shared_ptr<Callable> callable, std::vector<Tensor> f
   }
   if (lasting_ == nullptr)
     return call_made(callable, is_leased, {0, handle_}, std::move(feeds), call, std::move(done));
+  const Call limited = within(call, callable->options);
   make_lasting<RunCallableReply>(
-      lasting_, again, within(call, callable->options), std::move(done),
+      lasting_, again, limited, std::move(done),
       [self = shared_from_this(), callable = std::move(callable), is_leased,
        feeds = std::move(feeds)](const Life& life, const Call& call, Done<RunCallableReply> done) {
         self->call_made(callable, is_leased, life, feeds, call, std::move(done));

@@ -133,12 +133,8 @@ Variable Optimizer::make_slot(const VariableScope& scope, const Variable& variab
                       .get_variable("", variable.shape,
                                     {.dtype = variable.dtype(),
                                      .initializer = initializers::constant(value),
-                                     .is_trainable = false});
-  // What is kept of a part is a part of what is kept of the whole.
-  if (!variable.slice.empty()) {
-    made.saved_name = str_cat(variable.saved_name, made.name.substr(made.name.rfind('/')));
-    made.slice = variable.slice;
-  }
+                                     .is_trainable = false,
+                                     .beside = &variable});
   return slots_.emplace(std::move(key), std::move(made)).first->second;
 }
 

@@ -165,6 +165,11 @@ Variable VariableScope::made(const std::string& full_name, const InitialValue& w
   });
   if (!variable.has_value()) return {};
   variable.is_trainable = options.is_trainable;
+  if (options.beside != nullptr && !options.beside->slice.empty()) {
+    variable.saved_name =
+        str_cat(options.beside->saved_name, full_name.substr(full_name.rfind('/')));
+    variable.slice = options.beside->slice;
+  }
   model_->by_name.emplace(full_name, variable);
   if (options.regularizer) {
     const Scope beside = within(outermost, own).named("Regularizer");

@@ -48,6 +48,9 @@ struct VariableOptions {
   Initializer initializer = nullptr;
   Regularizer regularizer = nullptr;
   bool is_trainable = true;
+  // Of the same shape, and what the new one is kept for: if this one is a part, so is that, in
+  // checkpoints. Null: none. Read while the variable is made.
+  const Variable* beside = nullptr;
 };
 
 // What get_variable does where a name is there already, or is not.

@@ -11,6 +11,8 @@
 namespace millrace {
 namespace {
 
+constexpr std::chrono::milliseconds kPause{200};  // before a life is asked for again
+
 std::vector<DeviceAttributes> all_of(ListDevicesReply devices) {
   std::vector<DeviceAttributes> all = std::move(devices.local);
   for (DeviceAttributes& device : devices.remote) all.push_back(std::move(device));
@@ -136,6 +138,7 @@ void LastingSession::failed(uint64_t life, Status why, Earlier earlier, const Ca
       if (!is_between_) {
         host_.log.info("a step failed (", why.to_string(), "): waits for its tasks to be there");
         is_between_ = true;
+        until_ = host_.clock.now() + patience_;
         closes_earlier_ = false;
       }
       closes_earlier_ |= earlier == Earlier::close;
@@ -158,12 +161,14 @@ void LastingSession::begin_renewal_if_due() {
 
 void LastingSession::renew() {
   CreateSessionRequest request{.graph = {}, .options = options_, .target = target_};
+  Clock::Time until;
   {
     MutexLock lock(mutex_);
     request.graph = graph_;
+    until = until_;
   }
   master_.create_session(
-      std::move(request), {.cancellation = &ending_, .deadline = host_.clock.now() + patience_},
+      std::move(request), {.cancellation = &ending_, .deadline = until},
       Done<CreateSessionReply>(
           [self = shared_from_this(), token = under_way_.enter()](Result<CreateSessionReply> made) {
             self->renewed(std::move(made));
@@ -171,7 +176,10 @@ void LastingSession::renew() {
 }
 
 void LastingSession::renewed(Result<CreateSessionReply> made) {
-  if (!made.ok()) return settle(Found::nothing, made.status());
+  if (!made.ok()) {
+    if (!tries_again(made.status())) settle(Found::nothing, made.status());
+    return;
+  }
   CreateSessionReply reply = *std::move(made);
   const std::string handle = reply.session_handle;
   master_.list_devices(
@@ -180,6 +188,27 @@ void LastingSession::renewed(Result<CreateSessionReply> made) {
                               token = under_way_.enter()](Result<ListDevicesReply> devices) {
         self->compared(reply, std::move(devices));
       }));
+}
+
+bool LastingSession::tries_again(const Status& why_not) {
+  if (why_not.code() != Code::unavailable && why_not.code() != Code::aborted) return false;
+  MutexLock lock(mutex_);
+  const Clock::Time next = host_.clock.now() + kPause;
+  if (is_over_ || next >= until_) return false;
+  is_pausing_ = true;
+  // The callback takes no lock, so that a timer can be replaced under it.
+  pause_ = host_.timers.at(next, [weak = weak_from_this(), &pool = host_.pool] {
+    pool.post([weak] {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      {
+        MutexLock lock(self->mutex_);
+        if (!std::exchange(self->is_pausing_, false)) return;
+      }
+      self->renew();
+    });
+  });
+  return true;
 }
 
 void LastingSession::compared(const CreateSessionReply& made, Result<ListDevicesReply> devices) {
@@ -299,13 +328,18 @@ void LastingSession::close(const Call& call, Done<void> done) {
 }
 
 void LastingSession::end() {
+  const Status why = cancelled("the session was closed");
   std::vector<std::string> to_close;
+  bool was_pausing = false;
   {
     MutexLock lock(mutex_);
     is_over_ = true;
     to_close.swap(earlier_);
+    pause_.cancel();
+    was_pausing = std::exchange(is_pausing_, false);
   }
-  ending_.cancel(cancelled("the session was closed"));
+  ending_.cancel(why);
+  if (was_pausing) settle(Found::nothing, why);
   for (std::string& handle : to_close) close_life(std::move(handle));
 }
 

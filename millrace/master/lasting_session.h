@@ -71,6 +71,8 @@ class LastingSession final : public std::enable_shared_from_this<LastingSession>
   void begin_renewal_if_due();
   void renew();
   void renewed(Result<CreateSessionReply> made);
+  // Whether it is tried again, after a pause: another task may have died meanwhile.
+  bool tries_again(const Status& why_not);
   void compared(const CreateSessionReply& made, Result<ListDevicesReply> devices);
   // Ends the time between two lives: by the next one, after something was lost or not; or not.
   enum class Found : uint8_t { lost, whole, nothing };
@@ -96,6 +98,9 @@ class LastingSession final : public std::enable_shared_from_this<LastingSession>
   bool is_between_ MR_GUARDED_BY(mutex_) = false;  // two lives, or about to be
   bool is_renewing_ MR_GUARDED_BY(mutex_) = false;
   bool closes_earlier_ MR_GUARDED_BY(mutex_) = false;  // with the next life
+  Clock::Time until_ MR_GUARDED_BY(mutex_) = {};       // the next life is waited for
+  bool is_pausing_ MR_GUARDED_BY(mutex_) = false;      // before the next try
+  Timers::Timer pause_ MR_GUARDED_BY(mutex_);
   bool is_over_ MR_GUARDED_BY(mutex_) = false;
   Status lost_ MR_GUARDED_BY(mutex_);  // not OK: it can't go on any more
   std::vector<std::shared_ptr<Waiter>> waiting_ MR_GUARDED_BY(mutex_);

@@ -39,6 +39,22 @@ class LaterTasks final : public Runner {
   std::deque<Task> tasks_;
 };
 
+class HeldTimer final : public Timers {
+ public:
+  Timer at(Clock::Time when, Task task) override {
+    task_ = std::move(task);
+    return handle({when, ++last_});
+  }
+  void fire() { std::exchange(task_, nullptr)(); }
+
+ private:
+  void cancel(const Key& key) override {
+    if (key.id == last_) task_ = nullptr;
+  }
+  Task task_;
+  uint64_t last_ = 0;
+};
+
 // A session on a queue of /job:files, before a master that makes session s1, s2 … when it is told
 // to.
 class LastingStage {
@@ -129,9 +145,10 @@ class LastingStage {
 
   testing::FakeMaster behind;
   testing::TestHost moving;
-  testing::StillTimers timers;
+  HeldTimer timers;
   LaterTasks endings;
-  const Host host{moving.host.clock, timers,     moving.random,  moving.pool, endings,
+  LaterTasks pool;
+  const Host host{moving.host.clock, timers,     moving.random,  pool,        endings,
                   moving.blocking,   moving.log, moving.metrics, moving.files};
   InFlight under_way;
   std::shared_ptr<LastingSession> session;
@@ -220,6 +237,31 @@ TEST_CASE("a task that does not come in time fails the steps that wait; later on
   stage.incarnation = 2;
   stage.made(2);
   CHECK(stage.told == "done in s2;");
+}
+
+TEST_CASE("a task that dies while others come back is waited for as well") {
+  LastingStage stage;
+  stage.failures = {kFilesDown};
+  stage.step(Again::yes);
+  stage.not_made(unavailable("reduce is down"));
+  CHECK(stage.told.empty());
+  CHECK(stage.asked() == "step s1;create 1;");
+  stage.timers.fire();
+  stage.pool.run();
+  CHECK(stage.asked() == "create 1;");
+  stage.incarnation = 2;
+  stage.made(2);
+  CHECK(stage.told == "done in s2;");
+}
+
+TEST_CASE("a session that is closed in a pause answers who waits") {
+  LastingStage stage;
+  stage.failures = {kFilesDown};
+  stage.step(Again::yes);
+  stage.not_made(unavailable("reduce is down"));
+  stage.session->end();
+  CHECK(stage.told ==
+        "UNAVAILABLE: files is down; the session could not go on: the session was closed;");
 }
 
 TEST_CASE("an error that is the step's own comes back as it was, once nothing is found lost") {

@@ -29,8 +29,10 @@ def says(body, code=200):
     return f"printf '%s\\n%s' {shlex.quote(text)} {code}"
 
 
-def app(state, diagnostics="", final="UNDEFINED"):
-    logs = "http://n1:8042/node/containerlogs/container_1_0001_01_000001/me"
+LOGS = "http://n1:8042/node/containerlogs/container_1_0001_01_000001/me"
+
+
+def app(state, diagnostics="", final="UNDEFINED", logs=LOGS):
     fields = {"state": state, "finalStatus": final, "diagnostics": diagnostics}
     return says({"app": {**fields, "amContainerLogs": logs}})
 
@@ -39,6 +41,7 @@ def refuses(code, message, exception="BadRequestException"):
     return says({"RemoteException": {"exception": exception, "message": message}}, code)
 
 
+ACTIVE = says({"clusterInfo": {"haState": "ACTIVE"}})
 SUBMITTED = {"POST apps/new": says(NEW), "POST apps": says("", 202), "GET apps": app("ACCEPTED")}
 
 
@@ -150,6 +153,11 @@ def test_a_submission_that_was_not_answered_is_taken_back(ask, tmp_path):
     assert kept(tmp_path) == []
 
 
+def test_a_job_that_was_taken_in_stays_though_nobody_answers_then(ask, tmp_path):
+    assert ask({**SUBMITTED, "GET apps": REFUSED}, "submit", "words.yaml") == (0, "words\n")
+    assert kept(tmp_path) == ["words"]
+
+
 def test_what_could_not_be_taken_back_is_said(ask, tmp_path):
     scripts = {"POST apps/new": says(NEW), "POST apps": SILENT, "GET apps": REFUSED}
     code, output = ask(scripts, "submit", "words.yaml")
@@ -173,10 +181,17 @@ def test_what_will_not_pass_is_told_and_leaves_nothing(ask, tmp_path, answer, co
 
 def test_a_queue_that_is_not_there_is_found_out_when_it_is_submitted(ask, tmp_path):
     words = f"Application {APPLICATION} submitted by user me to unknown queue: nowhere"
-    scripts = {**SUBMITTED, "GET apps": app("FAILED", words, "FAILED")}
+    scripts = {**SUBMITTED, "GET apps": app("FAILED", words, "FAILED", logs="")}
     code, output = ask(scripts, "submit", "words.yaml")
     assert code == 2 and "unknown queue: nowhere" in output, output
     assert kept(tmp_path) == []
+
+
+def test_a_launcher_that_ends_at_once_was_submitted_all_the_same(ask, tmp_path):
+    scripts = {**SUBMITTED, "GET apps": app("FAILED", "exited with  exitCode: 127", "FAILED")}
+    assert ask(scripts, "submit", "words.yaml") == (0, "words\n")
+    code, output = ask(scripts, "wait", "words")
+    assert code == 1 and "its launcher has ended with code 127" in output, output
 
 
 def test_a_manager_that_can_not_hand_on_the_word_to_end_kills_the_job(ask, tmp_path):
@@ -205,10 +220,23 @@ def test_a_job_that_may_not_be_stopped_stays(ask, tmp_path):
 
 def test_a_job_that_yarn_forgot_is_told_so(ask, tmp_path):
     ask(SUBMITTED, "submit", "words.yaml")
-    code, output = ask({"GET apps": refuses(404, LOST, "NotFoundException")}, "wait", "words")
+    lost = {"GET apps": refuses(404, LOST, "NotFoundException"), "GET info": ACTIVE}
+    code, output = ask(lost, "wait", "words")
     assert code == 1 and "YARN no longer knows of it" in output, output
-    assert ask({"GET apps": refuses(404, LOST, "NotFoundException")}, "stop", "words")[0] == 0
+    assert ask(lost, "stop", "words")[0] == 0
     assert kept(tmp_path) == []
+
+
+def test_a_manager_that_just_begins_is_not_believed_to_have_forgotten_anything(ask, tmp_path):
+    ask(SUBMITTED, "submit", "words.yaml")
+    lost = refuses(404, LOST, "NotFoundException")
+    begins = says({"clusterInfo": {"haState": "INITIALIZING"}})
+    code, output = ask({"GET apps": lost, "GET info": begins}, "status", "words")
+    assert code == 1 and "just begins" in output, output
+    # It may know by the time that it is asked what it is.
+    later = f"[ -e again ] || {{ touch again; {lost}; exit; }}; {app('RUNNING')}"
+    code, output = ask({"GET apps": later, "GET info": ACTIVE}, "status", "words")
+    assert code == 0 and "its launcher is being started" in output, output
 
 
 def test_a_ticket_of_kerberos_is_shown_by_curl(ask, tmp_path):

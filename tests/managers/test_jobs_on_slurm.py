@@ -8,12 +8,11 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
 
-from managed import PATIENCE
+from managed import PATIENCE, KeptJobs
 
 ROOT = Path(__file__).parents[2]
 CLUSTER = ROOT / "tools" / "slurm-cluster"
@@ -43,63 +42,12 @@ def own_lines(text):
     return [line for line in text.splitlines() if "millrace join: " not in line]
 
 
-class Queue:
-    """Commands where Slurm is there, with jobs kept in a folder of the test's own."""
-
-    def __init__(self, environment, folder):
-        self.environment = {**environment, "MILLRACE_JOBS": str(folder / "kept")}
-        self.folder = folder
-
-    def run(self, *words):
-        return subprocess.run(
-            words,
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
-
-    def millrace(self, verb, *words):
-        done = self.run("millrace", verb, "--on", "slurm", *words)
-        return done.returncode, done.stdout + done.stderr
-
-    def start(self, verb, *words):
-        return subprocess.Popen(
-            ["millrace", verb, "--on", "slurm", *words],
-            env=self.environment,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+class Queue(KeptJobs):
+    """Of Slurm."""
 
     def left(self):
         """What Slurm still has to do with jobs, and what is kept of them."""
-        folder = self.folder / "kept" / "slurm"
-        kept = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-        return self.run("squeue", "--noheader", "--format=%j %T").stdout.split(), kept
-
-    def job(self, script, roles="{files: 1, map: 2}", until="map", **keys):
-        lines = "".join(f"{key}: {value}\n" for key, value in keys.items())
-        path = self.folder / "words.yaml"
-        words = script if isinstance(script, list) else ["sh", "-c", script]
-        path.write_text(
-            f"name: words\ncommand: {words}\nroles: {roles}\nuntil: {until}\ngrace: 2s\n{lines}"
-        )
-        return str(path)
-
-    def wait_until(self, found, what):
-        """Waits for something that the cluster does in its own time."""
-        deadline = time.monotonic() + PATIENCE
-        while not (answer := found()):
-            assert time.monotonic() < deadline, f"{what}: {self.millrace('status', 'words')[1]}"
-            time.sleep(0.2)
-        return answer
-
-    def wait_for_tasks(self, count=3):
-        text = f"{count} of {count} tasks run"
-        self.wait_until(lambda: text in self.millrace("status", "words")[1], "the tasks start")
+        return self.run("squeue", "--noheader", "--format=%j %T").stdout.split(), self.names()
 
     def number(self):
         return self.run("squeue", "--noheader", "--format=%i").stdout.strip()
@@ -107,7 +55,7 @@ class Queue:
 
 @pytest.fixture
 def queue(slurm, tmp_path):
-    queue = Queue(slurm, tmp_path)
+    queue = Queue("slurm", slurm, tmp_path)
     yield queue
     queue.run("scancel", "--user=root")
     queue.wait_until(

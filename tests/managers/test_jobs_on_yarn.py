@@ -1,4 +1,4 @@
-"""What users ask of a job on YARN, on a real one of two machines, which tools/yarn-cluster runs on this
+"""What users ask of a job on YARN, on a real one of three machines, which tools/yarn-cluster runs on this
 machine."""
 
 import json
@@ -8,13 +8,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-from managed import PATIENCE
+from managed import PATIENCE, KeptJobs
 
 ROOT = Path(__file__).parents[2]
 CLUSTER = ROOT / "tools" / "yarn-cluster"
@@ -50,36 +49,8 @@ def own_lines(text):
     ]
 
 
-class Queue:
-    """Commands where YARN is there, with jobs kept in a folder of the test's own."""
-
-    def __init__(self, environment, folder):
-        self.environment = {**environment, "MILLRACE_JOBS": str(folder / "kept")}
-        self.folder = folder
-
-    def run(self, *words):
-        return subprocess.run(
-            words,
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
-
-    def millrace(self, verb, *words):
-        done = self.run("millrace", verb, "--on", "yarn", *words)
-        return done.returncode, done.stdout + done.stderr
-
-    def start(self, verb, *words):
-        return subprocess.Popen(
-            ["millrace", verb, "--on", "yarn", *words],
-            env=self.environment,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+class Queue(KeptJobs):
+    """Of YARN."""
 
     def manager(self, path, method="GET", body=None):
         """What the ResourceManager says of something."""
@@ -108,41 +79,29 @@ class Queue:
 
     def left(self):
         """What YARN still has to do with jobs, and what is kept of them."""
-        folder = self.folder / "kept" / "yarn"
-        kept = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
         active = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
         apps = (self.manager(f"apps?states={active}")["apps"] or {}).get("app", [])
-        return [app["name"] for app in apps], kept
+        return [app["name"] for app in apps], self.names()
 
     def num_containers(self):
-        nodes = self.manager("nodes")["nodes"]["node"]
+        nodes = self.manager("nodes?states=RUNNING")["nodes"]["node"]
         return sum(node["numContainers"] for node in nodes)
 
-    def job(self, script, roles="{files: 1, map: 2}", until="map", **keys):
-        lines = "".join(f"{key}: {value}\n" for key, value in keys.items())
-        path = self.folder / "words.yaml"
-        words = script if isinstance(script, list) else ["sh", "-c", script]
-        path.write_text(
-            f"name: words\ncommand: {words}\nroles: {roles}\nuntil: {until}\ngrace: 2s\n{lines}"
-        )
-        return str(path)
+    def kill(self, daemon):
+        pid = (
+            Path(self.environment["HADOOP_CONF_DIR"]).parent / "run" / f"{daemon}.pid"
+        ).read_text()
+        os.kill(int(pid), signal.SIGKILL)
 
-    def wait_until(self, found, what):
-        """Waits for something that the cluster does in its own time."""
-        deadline = time.monotonic() + PATIENCE
-        while not (answer := found()):
-            assert time.monotonic() < deadline, f"{what}: {self.millrace('status', 'words')[1]}"
-            time.sleep(0.2)
-        return answer
-
-    def wait_for_tasks(self, count=3):
-        text = f"{count} of {count} tasks run"
-        self.wait_until(lambda: text in self.millrace("status", "words")[1], "the tasks start")
+    def bring_back(self):
+        """What was killed of the cluster."""
+        done = self.run(CLUSTER, "up", Path(self.environment["HADOOP_CONF_DIR"]).parent)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
 def queue(yarn, tmp_path):
-    queue = Queue(yarn, tmp_path)
+    queue = Queue("yarn", yarn, tmp_path)
     yield queue
     for app in (queue.manager("apps?states=ACCEPTED,RUNNING")["apps"] or {}).get("app", []):
         queue.manager(f"apps/{app['id']}/state?user.name=root", "PUT", {"state": "KILLED"})
@@ -242,6 +201,14 @@ def test_a_task_that_takes_more_memory_than_it_may_is_told_so(queue):
 def test_a_program_that_is_not_there_is_named(queue):
     code, output = queue.millrace("run", queue.job(["no-such-program"]))
     assert code == 1 and "can't run 'no-such-program': No such file" in output, output
+
+
+def test_a_machine_that_lacks_the_command_says_so(queue):
+    command = shutil.which("millrace")
+    queue.environment["PATH"] = "/usr/bin:/bin"
+    done = queue.run(command, "run", queue.job("true"), "--on", "yarn")
+    assert done.returncode == 1, done.stdout
+    assert "ended with code 127: " in done.stdout and "millrace: not found" in done.stdout
 
 
 def test_a_submitted_job_goes_on_alone_and_can_be_asked_about(queue):
@@ -365,6 +332,41 @@ def test_a_launcher_that_is_killed_is_said_and_its_tasks_are_ended(queue):
         queue.wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), "its tasks are ended")
 
 
+def test_a_manager_that_is_restarted_finds_the_job_again(queue):
+    job = queue.job(HELPERS_WAIT + "until [ -e go ]; do sleep 0.1; done; echo counted")
+    running = queue.start("run", job)
+    queue.wait_for_tasks()
+    queue.kill("manager")
+    code, output = queue.millrace("status", "words")
+    assert code == 1 and "YARN's ResourceManager does not answer" in output, output
+    queue.bring_back()
+    (queue.folder / "go").touch()
+    output, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0 and output.count("| counted") == 2, output
+    assert queue.ended_application()["finalStatus"] == "SUCCEEDED"
+
+
+def test_a_machine_that_is_lost_is_told_by_the_tasks_that_ran_there(queue):
+    # So many don't fit on one machine.
+    job = queue.job("echo $$ >> pids; exec sleep 600", "{map: {count: 5}}")
+    running = queue.start("run", job)
+    queue.wait_for_tasks(5)
+    master = queue.manager(f"apps/{queue.application()}")["app"]["amHostHttpAddress"]
+    other, name = ("node1", "localhost") if "127.0.0.2" in master else ("node2", "127.0.0.2")
+    queue.kill(other)
+    try:
+        output, _ = running.communicate(timeout=PATIENCE)
+        assert running.returncode == 1, output
+        assert re.search(rf"map:\d +its machine {name} is lost", output), output
+        assert output.splitlines()[-1].endswith(f"its machine {name} is lost"), output
+    finally:
+        queue.bring_back()
+        # The machine itself is not lost, and neither is what ran there.
+        for pid in (queue.folder / "pids").read_text().split():
+            if Path(f"/proc/{pid}").exists():
+                os.kill(int(pid), signal.SIGKILL)
+
+
 def test_a_time_limit_ends_the_job(queue):
     code, output = queue.millrace("run", queue.job("exec sleep 600", time_limit="3s"))
     assert code == 1 and "time limit of 3.0 s" in output, output
@@ -384,9 +386,17 @@ def test_what_the_cluster_can_not_give_is_told_and_nothing_is_left(queue):
     code, output = queue.millrace("submit", queue.job("true", queue="nowhere"))
     assert code == 2 and "unknown queue: nowhere" in output, output
     assert queue.left() == ([], [])
-    job = queue.job("true", "{map: {count: 1, nodes: {fast: ''}}}")
+    job = queue.job("true", "{map: {count: 1, nodes: {slow: ''}}}")
     code, output = queue.millrace("run", job)
-    assert code == 1 and "could not start: Invalid" in output, output
+    assert code == 1 and re.search("could not start: Invalid resource.*slow", output), output
+
+
+def test_a_role_runs_where_its_label_is(queue):
+    roles = "{files: 1, map: {count: 2, memory: 64Mi, nodes: {fast: ''}}}"
+    code, output = queue.millrace("run", queue.job(HELPERS_WAIT, roles))
+    assert code == 0, output
+    where = dict(re.findall(r"(\S+) +\| yarn: runs in container_\w+ on (\S+)", output))
+    assert where["map:0"] == where["map:1"] == "127.0.0.3" != where["files:0"], output
 
 
 def test_twenty_tasks_come_together(queue):

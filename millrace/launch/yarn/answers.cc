@@ -24,14 +24,14 @@ bool says(std::string_view text, std::initializer_list<std::string_view> marks) 
       marks, [&](std::string_view mark) { return text.find(mark) != std::string_view::npos; });
 }
 
-Status nonsense() {
+Status no_answer() {
   return unavailable("what answers there is no ResourceManager of YARN, or one that just starts");
 }
 
 // An object below `key`. Errors: UNAVAILABLE.
 Result<json> parse_object(std::string_view text) {
   json object = json::parse(text.begin(), text.end(), nullptr, false);
-  if (!object.is_object()) return nonsense();
+  if (!object.is_object()) return no_answer();
   return object;
 }
 
@@ -71,6 +71,28 @@ std::string message_of(std::string_view body) {
   return words_of(text_of(object["RemoteException"], "message"));
 }
 
+// The text between a mark and the end of its line; empty if there is no such mark.
+std::string_view after(std::string_view text, std::string_view mark) {
+  const size_t at = text.find(mark);
+  if (at == std::string_view::npos) return "";
+  text.remove_prefix(at + mark.size());
+  return text.substr(0, text.find('\n'));
+}
+
+// Why the first container ended, of what YARN says at length.
+std::string end_of_master(const ApplicationState& application) {
+  const std::string_view said = application.diagnostics;
+  const std::string_view code = after(said, "exitCode: ");
+  if (code.empty()) {
+    const std::string words = words_of(said);
+    return str_cat("its launcher has ended", words.empty() ? " (" : ": ",
+                   words.empty() ? application.state : words, words.empty() ? ")" : "");
+  }
+  // What the shell said that was to start it.
+  const std::string_view shell = after(said, "prelaunch.err :\n");
+  return str_cat("its launcher has ended with code ", code, shell.empty() ? "" : ": ", shell);
+}
+
 std::string wait_of(const ApplicationState& application) {
   const std::string& said = application.diagnostics;
   if (says(said, {"AM container is launched", "AM is launched"}))
@@ -89,7 +111,7 @@ Result<NewApplication> parse_new_application(std::string_view text) {
   MR_ASSIGN(const json object, parse_object(text));
   NewApplication application{.id = text_of(object, "application-id")};
   const auto most = object.find("maximum-resource-capability");
-  if (application.id.empty() || most == object.end() || !most->is_object()) return nonsense();
+  if (application.id.empty() || most == object.end() || !most->is_object()) return no_answer();
   application.most = {.megabytes = number_of(*most, "memory"),
                       .cores = static_cast<int>(number_of(*most, "vCores"))};
   return application;
@@ -98,15 +120,27 @@ Result<NewApplication> parse_new_application(std::string_view text) {
 Result<ApplicationState> parse_application(std::string_view text) {
   MR_ASSIGN(const json object, parse_object(text));
   const auto app = object.find("app");
-  if (app == object.end() || !app->is_object() || text_of(*app, "state").empty()) return nonsense();
+  if (app == object.end() || !app->is_object() || text_of(*app, "state").empty())
+    return no_answer();
   return ApplicationState{.state = text_of(*app, "state"),
                           .final_status = text_of(*app, "finalStatus"),
                           .diagnostics = text_of(*app, "diagnostics"),
                           .master_container = container_in(text_of(*app, "amContainerLogs"))};
 }
 
+Result<bool> parse_is_active(std::string_view text) {
+  MR_ASSIGN(const json object, parse_object(text));
+  const auto info = object.find("clusterInfo");
+  if (info == object.end() || !info->is_object()) return no_answer();
+  return text_of(*info, "haState") == "ACTIVE";
+}
+
 bool is_decided(const ApplicationState& application) {
   return !is_one_of(application.state, {"NEW", "NEW_SAVING", "SUBMITTED"});
+}
+
+bool was_refused(const ApplicationState& application) {
+  return application.state == "FAILED" && application.master_container.empty();
 }
 
 bool is_over(const ApplicationState& application) {
@@ -130,8 +164,7 @@ LauncherSight launcher_sight(const ApplicationState& application) {
   } else if (application.state == "FINISHED" && application.final_status == "SUCCEEDED") {
     sight.why = "YARN says that it has succeeded, and its journal does not";
   } else {
-    sight.why = words.empty() ? str_cat("its launcher has ended (", application.state, ")")
-                              : str_cat("its launcher has ended: ", words);
+    sight.why = end_of_master(application);
   }
   return sight;
 }

@@ -28,8 +28,15 @@ struct ApplicationState {
 // Errors: as above.
 Result<ApplicationState> parse_application(std::string_view text);
 
+// Of what the ResourceManager says of itself: true when it is the active one, and has read what it
+// knew before it was restarted. Errors: as above.
+Result<bool> parse_is_active(std::string_view text);
+
 // The application has been taken in, or refused.
 bool is_decided(const ApplicationState& application);
+// It never had a container, and never will: what is wrong with it was found out at once. (One whose
+// launcher has ended was taken in, however short that was.)
+bool was_refused(const ApplicationState& application);
 // YARN has nothing more to do with it.
 bool is_over(const ApplicationState& application);
 

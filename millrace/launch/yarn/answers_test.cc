@@ -30,6 +30,12 @@ TEST_CASE("a new application has a name, and says what a machine can give at mos
   CHECK(application.most.cores == 4);
 }
 
+TEST_CASE("a manager that just begins is told from one that knows what it knew") {
+  CHECK(parse_is_active(R"({"clusterInfo":{"state":"STARTED","haState":"ACTIVE"}})").value());
+  CHECK_FALSE(parse_is_active(R"({"clusterInfo":{"haState":"INITIALIZING"}})").value());
+  CHECK(parse_is_active("{}").status().code() == Code::unavailable);
+}
+
 TEST_CASE("what is no answer of a ResourceManager may become one") {
   for (const char* text : {"", "<html>", "[]", "{}", R"({"app":{}})", R"({"app":[]})"}) {
     CHECK(parse_new_application(text).status().code() == Code::unavailable);
@@ -62,6 +68,8 @@ TEST_CASE("an application that runs has a launcher, by whose container it is rea
   CHECK(is_decided(running));
   CHECK_FALSE(is_over(running));
   CHECK_FALSE(is_decided(app("NEW_SAVING", "")));
+  CHECK_FALSE(was_refused(app("FAILED", "exitCode: 127")));
+  CHECK(was_refused(parse_application(R"({"app":{"state":"FAILED"}})").value()));
 }
 
 TEST_CASE("a launcher that is gone was killed by somebody, or is told with what YARN says") {
@@ -81,8 +89,13 @@ TEST_CASE("a launcher that is gone was killed by somebody, or is told with what 
   CHECK(why(failed + "exitCode: -102\\n") ==
         "preempted: YARN gave its launcher's container to another job");
   CHECK(why(failed + "exitCode: 143\\nFailing this attempt") ==
-        "its launcher has ended: Application a failed 1 times due to AM Container exited with  "
-        "exitCode: 143");
+        "its launcher has ended with code 143");
+  CHECK(why(failed + "exitCode: 1\\nLast 4096 bytes of prelaunch.err :\\n/bin/bash: line 1: "
+                     "/jobs/words/launcher.log: No such file or directory\\n\\n") ==
+        "its launcher has ended with code 1: /bin/bash: line 1: /jobs/words/launcher.log: No such "
+        "file or directory");
+  CHECK(why("no more is known") == "its launcher has ended: no more is known");
+  CHECK(why("") == "its launcher has ended (FAILED)");
   CHECK(forgotten_launcher().stage == Stage::gone);
 }
 

@@ -35,7 +35,8 @@ bool ApplicationMaster::is_eager() const {
          });
 }
 
-void ApplicationMaster::take(const Wanted& event, Actions&) {
+void ApplicationMaster::take(const Wanted& event, Actions& actions) {
+  if (abandoned_) return actions.push_back(TellEnd{event.errand, *abandoned_});
   errands_[event.errand] = {.wish = event.wish};
   wishes_[event.wish.priority] = event.wish;
   changed_.insert(event.wish.priority);
@@ -106,6 +107,17 @@ void ApplicationMaster::take(const AsksRefused& event, Actions& actions) {
     actions.push_back(TellEnd{errand->first, never_started(event.status.message())});
     errands_.erase(errand);
   }
+}
+
+void ApplicationMaster::take(const Abandoned& event, Actions& actions) {
+  abandoned_ = taken_away(event.status.message());
+  for (const auto& [id, errand] : errands_) {
+    if (errand.stage == Stage::running)
+      actions.push_back(StopContainer{errand.container.id, errand.container.node});
+    actions.push_back(TellEnd{id, *abandoned_});
+  }
+  errands_.clear();
+  by_container_.clear();
 }
 
 void ApplicationMaster::take(const RegisteredAgain&, Actions&) {

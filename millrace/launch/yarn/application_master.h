@@ -47,6 +47,10 @@ struct Answered {
 struct AsksRefused {
   Status status;
 };
+// YARN has given us up, or does not answer any more: no container is ours from now on.
+struct Abandoned {
+  Status status;
+};
 // The ResourceManager has begun anew and knows us again: all is asked once more.
 struct RegisteredAgain {};
 // What a node said to a start, by the container's text.
@@ -59,7 +63,7 @@ struct SignalAnswered {
   std::string container;
   Status status;
 };
-using MasterEvent = std::variant<Wanted, EndWished, ErrandGone, Answered, AsksRefused,
+using MasterEvent = std::variant<Wanted, EndWished, ErrandGone, Answered, AsksRefused, Abandoned,
                                  RegisteredAgain, StartAnswered, SignalAnswered>;
 
 // ---- Actions
@@ -115,6 +119,7 @@ class ApplicationMaster {
   void take(const ErrandGone& event, Actions& actions);
   void take(const Answered& event, Actions& actions);
   void take(const AsksRefused& event, Actions& actions);
+  void take(const Abandoned& event, Actions& actions);
   void take(const RegisteredAgain& event, Actions& actions);
   void take(const StartAnswered& event, Actions& actions);
   void take(const SignalAnswered& event, Actions& actions);
@@ -130,7 +135,8 @@ class ApplicationMaster {
   std::set<int> changed_;                         // priorities whose number is to be said
   std::vector<ContainerId> given_back_;           // to be said
   int response_id_ = 0;
-  std::optional<AllocateRequest> said_;  // and not answered yet
+  std::optional<AllocateRequest> said_;    // and not answered yet
+  std::optional<ContainerEnd> abandoned_;  // how everybody ends
 };
 
 }  // namespace millrace

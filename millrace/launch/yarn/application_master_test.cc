@@ -198,6 +198,17 @@ TEST_CASE("what YARN refuses to give is told to all who wait for it") {
   CHECK(story.says() == "#2");
 }
 
+TEST_CASE("when YARN gives up, everybody is told, and what runs is stopped") {
+  Story story = running();
+  story.want(2, 1);
+  CHECK(story.on(Abandoned{aborted("YARN has given up this attempt")}) ==
+        "stop c1 on n1; tell 1 end 255 taken away: YARN has given up this attempt; "
+        "tell 2 end 255 taken away: YARN has given up this attempt");
+  CHECK(story.on(Wanted{3, {.priority = 1}}) ==
+        "tell 3 end 255 taken away: YARN has given up this attempt");
+  CHECK(story.on(ErrandGone{1}).empty());
+}
+
 TEST_CASE("a manager that has begun anew hears once more what is wanted and what is given back") {
   Story story = running();
   story.want(2, 1);

@@ -88,6 +88,8 @@ ContainerEnd container_end(int status, std::string_view diagnostics, std::string
 
 ContainerEnd never_started(std::string_view why) { return failed(kCouldNotStart, why); }
 
+ContainerEnd taken_away(std::string_view why) { return failed(kTakenAway, why); }
+
 ContainerEnd never_began() { return {.code = kCodeOfSignal + SIGTERM}; }
 
 bool hear_yarn(std::string_view line, ExitFacts& facts) {

@@ -24,6 +24,8 @@ struct ContainerEnd {
 ContainerEnd container_end(int status, std::string_view diagnostics, std::string_view node);
 // Of one that could not be started.
 ContainerEnd never_started(std::string_view why);
+// Of one that is ours no longer.
+ContainerEnd taken_away(std::string_view why);
 // Of one that was to end before it began.
 ContainerEnd never_began();
 

@@ -138,8 +138,7 @@ class ErrandRun {
     const ssize_t size = recv(master_.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (size <= 0) {
-      end_ = ContainerEnd{.code = kErrandFailed,
-                          .words = "taken away: its application master is gone"};
+      end_ = taken_away("its application master is gone");
       return;
     }
     lines_.feed({bytes.data(), static_cast<size_t>(size)}, [this](std::string_view line) {

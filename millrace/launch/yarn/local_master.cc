@@ -155,7 +155,7 @@ class Master {
     if (!heartbeat_.fault().ok() && !is_given_up_) {
       is_given_up_ = true;
       std::fprintf(stderr, "millrace: %s\n", heartbeat_.fault().message().c_str());
-      ::kill(launcher_, SIGTERM);
+      carry_out(master_.on(Abandoned{heartbeat_.fault()}));
     }
     int status = 0;
     if (waitpid(launcher_, &status, WNOHANG) != launcher_) return;

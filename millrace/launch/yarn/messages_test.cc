@@ -41,7 +41,7 @@ TEST_CASE("what is asked for has the bytes that Hadoop's protocol gives it") {
         text(1, text(1, number(1, 1)) + text(2, "*") + text(3, number(1, 64) + number(2, 2)) +
                     number(4, 3) + number(5, 1) + text(6, "gpu")) +
             text(2, "ID") + number(4, 5) + "\x2D\0\0\0\0"s);
-  // Golden: so it was sent to Hadoop 3.4.2, which gave the three containers.
+  // Golden: as Hadoop 3.4.2 takes it.
   CHECK(allocate_request({.asks = {{.wish = {.priority = 1, .megabytes = 64}, .count = 3}}}) ==
         "\x0A\x11\x0A\x02\x08\x01\x12\x01*\x1A\x04\x08\x40\x10\x01\x20\x03\x28\x01"
         "\x20\x00\x2D\x00\x00\x00\x00"s);

@@ -96,8 +96,17 @@ Result<std::string> YarnHost::ask(const Call& call, Tries tries) {
 }
 
 Result<ApplicationState> YarnHost::look_at(const std::string& application) {
-  MR_ASSIGN(const std::string text, ask({"GET", app_path(application)}, Tries::several));
-  return parse_application(text);
+  const Call call = {"GET", app_path(application)};
+  Result<std::string> text = ask(call, Tries::several);
+  if (text.status().code() == Code::not_found) {
+    // One that is just being restarted knows nothing yet.
+    MR_ASSIGN(const std::string info, ask({"GET", "info"}, Tries::several));
+    MR_ASSIGN(const bool is_active, parse_is_active(info));
+    if (!is_active) return unavailable("YARN's ResourceManager just begins");
+    text = ask(call, Tries::several);
+  }
+  if (!text.ok()) return text.status();
+  return parse_application(*text);
 }
 
 Status YarnHost::kill(const std::string& application) {
@@ -125,9 +134,11 @@ Status YarnHost::start(KeptJob& job) {
   }
   const Clock::Time until = clock_.now() + kToBeDecided;
   while (clock_.now() < until) {
-    MR_ASSIGN(const ApplicationState state, look_at(application.id));
-    if (state.state == "FAILED") return yarn_fault(400, state.diagnostics);
-    if (is_decided(state)) break;
+    const Result<ApplicationState> state = look_at(application.id);
+    // It is there, and whoever asks next may hear more.
+    if (!state.ok()) break;
+    if (was_refused(*state)) return yarn_fault(400, state->diagnostics);
+    if (is_decided(*state)) break;
     pause(kBetweenLooks);
   }
   return {};

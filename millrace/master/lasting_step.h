@@ -69,7 +69,7 @@ class LastingStep final : public std::enable_shared_from_this<LastingStep<Reply>
     session_->failed(
         life, reply.status(),
         again_ == Again::takes ? LastingSession::Earlier::close : LastingSession::Earlier::keep,
-        call, Done<void>([self = this->shared_from_this(), call](Status goes_on) {
+        call, Done<void>([self = this->shared_from_this()](Status goes_on) {
           if (!goes_on.ok()) return self->done_(std::move(goes_on));
           self->call_.runner = nullptr;
           self->call_.waiting = false;

@@ -86,6 +86,7 @@ Status Heartbeat::connect() {
 
 void Heartbeat::call(ApplicationMaster& master) {
   answer_due_ = options_.clock.now() + kMostOfAnswer;
+  asked_in_ = stage_;
   switch (stage_) {
     case Stage::registering:
       asked_ = link_->call("registerApplicationMaster", register_request(options_.host));
@@ -105,8 +106,8 @@ std::vector<MasterAction> Heartbeat::take(const Result<std::string>& answer,
                                           ApplicationMaster& master) {
   if (!answer.ok()) return take_fault(answer.status(), master);
   silent_since_.reset();
-  if (stage_ == Stage::registering) return enter(master);
-  if (stage_ == Stage::asking) return take_allocation(*answer, master);
+  if (asked_in_ == Stage::registering) return enter(master);
+  if (asked_in_ == Stage::asking) return take_allocation(*answer, master);
   const Result<bool> is_noted = parse_finish_answer(*answer);
   if (is_noted.ok() && *is_noted) stage_ = Stage::over;
   return {};

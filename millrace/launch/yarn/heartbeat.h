@@ -69,7 +69,8 @@ class Heartbeat {
   std::vector<std::pair<NodeAddress, HadoopToken>> node_tokens_;
   std::optional<HadoopLink> link_;
   size_t scheduler_ = 0;
-  std::optional<int> asked_;     // the call that is not answered
+  std::optional<int> asked_;  // the call that is not answered
+  Stage asked_in_ = Stage::registering;
   Clock::Time answer_due_ = {};  // of it
   Clock::Time not_before_ = {};  // the next connection
   Clock::Time answered_at_ = {};

@@ -20,7 +20,7 @@ def test_all_unknown_ops_are_named_with_the_nodes_that_use_them(target, graph):
     x = tf.constant([[0.5], [0.25]])
     for i in range(5):
         tf.raw_ops.AudioSpectrogram(input=x, window_size=2, stride=1, name=f"spectrum_{i}")
-    tf.raw_ops.BatchMatMulV3(x=x, y=x, Tout=tf.float32, name="product")
+    tf.raw_ops.BatchMatMulV3(x=x, y=x, Tout=tf.float32, adj_y=True, name="product")
     told = refusal(target)
     assert (
         "Op type not registered 'AudioSpectrogram', used by "

@@ -278,6 +278,7 @@ void OnceSession::make_at_master(const std::shared_ptr<Callable>& callable, bool
       Done<MakeCallableReply>([self = shared_from_this(), callable, is_leased, life,
                                done = std::move(done)](Result<MakeCallableReply> reply) mutable {
         if (!reply.ok()) return done(std::move(reply).status());
+        const int64_t handle = reply->handle;
         bool is_spare = false;  // somebody else has made one meanwhile, or it was released
         {
           MutexLock lock(self->mutex_);
@@ -287,8 +288,8 @@ void OnceSession::make_at_master(const std::shared_ptr<Callable>& callable, bool
           is_spare = is_released || (made.callable.handle != 0 && made.life >= life.number);
           if (!is_spare) made = {*std::move(reply), life.number};
         }
-        if (is_spare) self->release_at_master(life.handle, {*std::move(reply), life.number});
-        done(std::move(life));
+        if (is_spare) self->release_at_master(life.handle, handle);
+        done(life);
       }));
 }
 
@@ -334,16 +335,18 @@ void OnceSession::call_made(const std::shared_ptr<Callable>& callable, bool is_l
                             const Life& life, std::vector<Tensor> feeds, const Call& call,
                             Done<RunCallableReply> done) {
   MakeCallableReply known;
-  bool is_released = false;
+  bool is_released = false, is_over = false;
   {
     MutexLock lock(mutex_);
     const Made& made = callable->made(is_leased);
     if (made.life == life.number) known = made.callable;
+    is_over = made.life > life.number;
     is_released = !callables_.contains(callable->handle);
   }
   if (known.handle != 0)
     return call_at_master(known, life.handle, std::move(feeds), call, std::move(done));
   if (is_released) return done(no_callable(callable->handle));
+  if (is_over) return done(aborted("the session has gone on in another life"));
   // The callee of the second call may need what the first one had: the caller waits for both.
   make_at_master(
       callable, is_leased, life, call,
@@ -376,7 +379,8 @@ void OnceSession::release_callable(ReleaseCallableRequest request, const Call& c
   if (lasting_ == nullptr) {
     if (released != nullptr) {
       for (const Made& made : {released->plain, released->leased})
-        if (made.callable.handle != request.handle) release_at_master(handle_, made);
+        if (made.callable.handle != request.handle)
+          release_at_master(handle_, made.callable.handle);
     }
     return master_.release_callable(std::move(request), call, std::move(done));
   }
@@ -386,14 +390,15 @@ void OnceSession::release_callable(ReleaseCallableRequest request, const Call& c
                                    done = std::move(done)](Result<Life> life) mutable {
                    if (!life.ok()) return done(std::move(life).status());
                    for (const Made& made : {released->plain, released->leased})
-                     if (made.life == life->number) self->release_at_master(life->handle, made);
+                     if (made.life == life->number)
+                       self->release_at_master(life->handle, made.callable.handle);
                    done(Status());
                  }));
 }
 
-void OnceSession::release_at_master(const std::string& handle, const Made& made) {
-  if (made.callable.handle == 0) return;
-  master_.release_callable({handle, made.callable.handle}, {}, Done<void>([](Status) {}));
+void OnceSession::release_at_master(const std::string& handle, int64_t callable) {
+  if (callable == 0) return;
+  master_.release_callable({handle, callable}, {}, Done<void>([](Status) {}));
 }
 
 // ---- Heartbeats --------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class OnceSession final : public std::enable_shared_from_this<OnceSession> {
             Done<RunCallableReply> done);
   void make_at_master(const std::shared_ptr<Callable>& callable, bool is_leased, const Life& life,
                       const Call& call, Done<Life> done);
-  void release_at_master(const std::string& handle, const Made& made);
+  void release_at_master(const std::string& handle, int64_t callable);
   // Calls it at the master behind, in a life; makes it there first if need be.
   void call_made(const std::shared_ptr<Callable>& callable, bool is_leased, const Life& life,
                  std::vector<Tensor> feeds, const Call& call, Done<RunCallableReply> done);

@@ -13,8 +13,8 @@
 using namespace millrace;
 
 // Numbers from -1 to 1 that both programs know.
-Tensor numbers(Shape shape, int factor) {
-  Tensor made = Tensor::allocate(DType::f32, std::move(shape)).value();
+Tensor numbers(const Shape& shape, int factor) {
+  Tensor made = Tensor::allocate(DType::f32, shape).value();
   int at = 0;
   for (float& each : made.mutable_flat<float>())
     each = static_cast<float>((at++ * factor) % 17 - 8) / 8.0F;

@@ -26,7 +26,8 @@ class Reader {
 
   Result<size_t> size() {
     MR_ASSIGN(const std::string first, take(1));
-    const int head = static_cast<signed char>(first[0]);
+    int head = static_cast<unsigned char>(first[0]);
+    if (head > 127) head -= 256;
     if (head >= 0) return static_cast<size_t>(head);
     if (head >= kSmallest || head < kNegative) return error(Code::data_loss, "a negative length");
     MR_ASSIGN(const std::string bytes, take(static_cast<size_t>(kSmallest - head)));

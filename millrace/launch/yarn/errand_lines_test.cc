@@ -31,8 +31,8 @@ TEST_CASE("what the master says is heard as it was said") {
 TEST_CASE("anything else is refused") {
   for (const char* line : {"", "[]", "{}", "nonsense", R"({"want":{}})", R"({"want":1})",
                            R"({"runs":1,"on":2})", R"({"code":"3"})",
-                           R"({"want":{"priority":1,"memory":"a","cores":1,"label":""},)"
-                           R"("command":"c","environment":{}})"}) {
+                           (R"({"want":{"priority":1,"memory":"a","cores":1,"label":""},)"
+                            R"("command":"c","environment":{}})")}) {
     CHECK(parse_errand(line).status().code() == Code::invalid_argument);
     CHECK(parse_master(line).status().code() == Code::invalid_argument);
   }

@@ -205,7 +205,7 @@ Status HadoopConnection::take_frame(std::string_view frame, std::vector<Answer>&
     return error(Code::data_loss, "an answer of Hadoop: ", reader.status().message());
   const bool is_of_call = stage_ == Stage::open && call >= 0;
   if (status != response_header::kSuccess) {
-    const Status fault = hadoop_fault(exception, said);
+    Status fault = hadoop_fault(exception, said);
     if (!is_of_call) return fault;
     answers.push_back({call, fault});
     return {};

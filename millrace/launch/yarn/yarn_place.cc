@@ -124,7 +124,7 @@ Status YarnHost::start(KeptJob& job) {
   MR_TRY(write_submission(job));
   MR_ASSIGN(const nlohmann::ordered_json body, yarn_application(job.job, launch_of(job)));
   // Once only: whether a call that was not answered has been heard is looked at.
-  const Status submitted = ask({"POST", "apps", body.dump()}, Tries::one).status();
+  Status submitted = ask({"POST", "apps", body.dump()}, Tries::one).status();
   if (!submitted.ok()) {
     if (!may_pass(submitted)) return submitted;
     const Status undone = undo(application.id);

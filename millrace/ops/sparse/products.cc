@@ -127,11 +127,11 @@ Status register_sparse_products(OpRegistry& ops) {
                     "[[6 8] [23 30]] | T = float"),
                    ("[[0 1] [1 0]], [2 3], [2 3], [[1 2] [3 4]] -> [[9 12] [2 4] [0 0]] | "
                     "T = float, adjoint_a = true"),
-                   "[[0 1]], [2], [2 3], [[1 2 3] [4 5 6]] -> [[4 10] [0 0]] | T = int32, "
-                   "adjoint_b = true",
+                   ("[[0 1]], [2], [2 3], [[1 2 3] [4 5 6]] -> [[4 10] [0 0]] | T = int32, "
+                    "adjoint_b = true"),
                    "[[0 0]], [2], [1 1], [[3]] -> [[6]] | T = half",
-                   "[[0 1] [1 0]], [2 3], [2 3], [[1 3] [2 4]] -> [[9 12] [2 4] [0 0]] | "
-                   "T = complex64, adjoint_a = true, adjoint_b = true"},
+                   ("[[0 1] [1 0]], [2 3], [2 3], [[1 3] [2 4]] -> [[9 12] [2 4] [0 0]] | "
+                    "T = complex64, adjoint_a = true, adjoint_b = true")},
   });
 }
 

@@ -195,7 +195,7 @@ def test_branches_and_loops_come_back_as_such(path):
     first = tf.train.export_meta_graph(path)
     found = first.collection_def
     assert len(found["cond_context"].bytes_list.value) == 2 and "while_context" not in found
-    with tf.Graph().as_default() as graph, tf.Session() as other:
+    with tf.Graph().as_default() as graph, tf.Session():
         tf.train.import_meta_graph(path)
         again = tf.train.export_meta_graph()
         assert again.collection_def["cond_context"] == found["cond_context"]

@@ -2,58 +2,17 @@
 // it is asked; and by who waits.
 #include "millrace/master/lasting_session.h"
 
-#include <deque>
-
 #include "doctest/doctest.h"
 
+#include "millrace/base/testing/held_tasks.h"
 #include "millrace/base/testing/test_host.h"
 #include "millrace/cluster/kept_device.h"
 #include "millrace/cluster/testing/fake_services.h"
 #include "millrace/master/lasting_step.h"
-#include "millrace/ops/all.h"
+#include "millrace/master/testing/all_ops.h"
 
 namespace millrace {
 namespace {
-
-const OpRegistry& lasting_ops() {
-  static const OpRegistry& ops = *[] {
-    auto* made = new OpRegistry();
-    REQUIRE(register_all_ops(*made).ok());
-    return made;
-  }();
-  return ops;
-}
-
-class LaterTasks final : public Runner {
- public:
-  void post(Task task) override { tasks_.push_back(std::move(task)); }
-  void run() {
-    while (!tasks_.empty()) {
-      Task task = std::move(tasks_.front());
-      tasks_.pop_front();
-      task();
-    }
-  }
-
- private:
-  std::deque<Task> tasks_;
-};
-
-class HeldTimer final : public Timers {
- public:
-  Timer at(Clock::Time when, Task task) override {
-    task_ = std::move(task);
-    return handle({when, ++last_});
-  }
-  void fire() { std::exchange(task_, nullptr)(); }
-
- private:
-  void cancel(const Key& key) override {
-    if (key.id == last_) task_ = nullptr;
-  }
-  Task task_;
-  uint64_t last_ = 0;
-};
 
 // A session on a queue of /job:files, before a master that makes session s1, s2 … when it is told
 // to.
@@ -93,7 +52,7 @@ class LastingStage {
                                  .device = "/job:files/task:0",
                                  .inputs = {},
                                  .attrs = {}});
-    session = std::make_shared<LastingSession>(behind, lasting_ops(), host, under_way,
+    session = std::make_shared<LastingSession>(behind, testing::ops_of_masters(), host, under_way,
                                                std::chrono::seconds(60), std::move(asked));
     session->begin({"s1", 1}, {},
                    Done<bool>([](Result<bool> can_last) { CHECK(can_last.value()); }));
@@ -145,9 +104,9 @@ class LastingStage {
 
   testing::FakeMaster behind;
   testing::TestHost moving;
-  HeldTimer timers;
-  LaterTasks endings;
-  LaterTasks pool;
+  testing::OneTimer timers;
+  testing::HeldTasks endings;
+  testing::HeldTasks pool;
   const Host host{moving.host.clock, timers,     moving.random,  pool,        endings,
                   moving.blocking,   moving.log, moving.metrics, moving.files};
   InFlight under_way;

@@ -4,19 +4,10 @@
 #include "doctest/doctest.h"
 
 #include "millrace/cluster/kept_device.h"
-#include "millrace/ops/all.h"
+#include "millrace/master/testing/all_ops.h"
 
 namespace millrace {
 namespace {
-
-const OpRegistry& state_ops() {
-  static const OpRegistry& ops = *[] {
-    auto* made = new OpRegistry();
-    REQUIRE(register_all_ops(*made).ok());
-    return made;
-  }();
-  return ops;
-}
 
 DeviceAttributes device_of(std::string_view job, uint64_t incarnation, std::string_view identity) {
   return {.name = str_cat("/job:", job, "/replica:0/task:0/device:CPU:0"),
@@ -43,7 +34,7 @@ const Devices kThreeTasks = {device_of("files", 1, "f"), device_of("map", 2, "")
 
 std::string loss(const wire::GraphDef& graph, const Devices& now,
                  const Devices& before = kThreeTasks) {
-  return std::string(is_all_there(graph, state_ops(), before, now).message());
+  return std::string(is_all_there(graph, testing::ops_of_masters(), before, now).message());
 }
 
 TEST_CASE("a session may outlast tasks if any of them keeps its state") {

@@ -2,65 +2,23 @@
 // master behind writes down what it is asked; time and threads are moved by hand.
 #include "millrace/master/once_master.h"
 
-#include <deque>
 #include <functional>
 
 #include "doctest/doctest.h"
 
+#include "millrace/base/testing/held_tasks.h"
 #include "millrace/base/testing/test_host.h"
 #include "millrace/cluster/testing/fake_services.h"
 #include "millrace/master/once_graph.h"
-#include "millrace/ops/all.h"
+#include "millrace/master/testing/all_ops.h"
 #include "millrace/ops/state/lease.h"
 
 namespace millrace {
 namespace {
 
-class HeldTasks final : public Runner {
- public:
-  void post(Task task) override { tasks_.push_back(std::move(task)); }
-  void run() {
-    while (!tasks_.empty()) {
-      Task task = std::move(tasks_.front());
-      tasks_.pop_front();
-      task();
-    }
-  }
-
- private:
-  std::deque<Task> tasks_;
-};
-
-// The one timer that a session has.
-class OneTimer final : public Timers {
- public:
-  Timer at(Clock::Time, Task task) override {
-    task_ = std::move(task);
-    return handle({{}, ++last_});
-  }
-  bool is_set() const { return static_cast<bool>(task_); }
-  void fire() { std::exchange(task_, nullptr)(); }
-
- private:
-  void cancel(const Key& key) override {
-    if (key.id == last_) task_ = nullptr;
-  }
-  Task task_;
-  uint64_t last_ = 0;
-};
-
 std::string lease_bytes(uint64_t number, uint64_t queue = 7) {
   return encode_lease(
       {.queue = queue, .number = number, .attempt = 1, .horizon = number + 1, .open = {number}});
-}
-
-const OpRegistry& ops_of_stage() {
-  static const OpRegistry& ops = *[] {
-    auto* made = new OpRegistry();
-    REQUIRE(register_all_ops(*made).ok());
-    return made;
-  }();
-  return ops;
 }
 
 class Stage {
@@ -150,11 +108,11 @@ class Stage {
 
   testing::FakeMaster behind;
   testing::TestHost moving;
-  HeldTasks pool;
-  OneTimer timers;
+  testing::HeldTasks pool;
+  testing::OneTimer timers;
   const Host host{moving.host.clock, timers,     moving.random,  pool,        moving.endings,
                   moving.blocking,   moving.log, moving.metrics, moving.files};
-  OnceMaster once{behind, ops_of_stage(), host, {kUsualOnceLease}};
+  OnceMaster once{behind, testing::ops_of_masters(), host, {kUsualOnceLease}};
   std::string after;        // the lease that a step under one gives
   Status failure;           // of the next steps
   bool is_extended = true;  // what a heartbeat hears

@@ -3,31 +3,14 @@
 #pragma once
 
 #include <charconv>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "millrace/base/testing/held_tasks.h"
 #include "millrace/io/journal.h"
 
 namespace millrace::testing {
-
-// Keeps what is posted until the test runs it.
-class HeldTasks final : public Runner {
- public:
-  void post(Task task) override { tasks_.push_back(std::move(task)); }
-  // Also what these post.
-  void run() {
-    while (!tasks_.empty()) {
-      Task task = std::move(tasks_.front());
-      tasks_.pop_front();
-      task();
-    }
-  }
-
- private:
-  std::deque<Task> tasks_;
-};
 
 class Ledger final : public io::Journaled {
  public:

@@ -11,6 +11,8 @@
 namespace millrace {
 namespace {
 
+Status closed_meanwhile() { return cancelled("the session was closed"); }
+
 constexpr std::chrono::milliseconds kPause{200};  // before a life is asked for again
 
 std::vector<DeviceAttributes> all_of(ListDevicesReply devices) {
@@ -85,12 +87,12 @@ void LastingSession::begin(const CreateSessionReply& made, const Call& call, Don
 std::shared_ptr<LastingSession::Waiter> LastingSession::wait(Status why, const Call& call,
                                                              Done<void> done) {
   auto waiter = std::make_shared<Waiter>(std::move(why), std::move(done));
-  EarlyEnd early_end(host_, call, "a task of the session to come back",
-                     [weak = std::weak_ptr(waiter)](Status ended) {
-                       if (const auto self = weak.lock()) self->answer(std::move(ended));
-                     });
+  // Held meanwhile, so that who answers at once finds it, and nobody hears of the end after that.
   MutexLock lock(waiter->mutex);
-  waiter->early_end = std::move(early_end);
+  waiter->early_end = EarlyEnd(host_, call, "a task of the session to come back",
+                               [weak = std::weak_ptr(waiter)](Status ended) {
+                                 if (const auto self = weak.lock()) self->answer(std::move(ended));
+                               });
   return waiter;
 }
 
@@ -151,11 +153,15 @@ void LastingSession::failed(uint64_t life, Status why, Earlier earlier, const Ca
 
 // Extensions under way would be in one life and not in the next.
 void LastingSession::begin_renewal_if_due() {
+  bool is_over = false;
   {
     MutexLock lock(mutex_);
     if (!is_between_ || is_renewing_ || extending_ > 0) return;
     is_renewing_ = true;
+    is_over = is_over_;
   }
+  // What counts it may be waited for no more.
+  if (is_over) return settle(Found::nothing, closed_meanwhile());
   renew();
 }
 
@@ -222,8 +228,7 @@ void LastingSession::compared(const CreateSessionReply& made, Result<ListDevices
   std::vector<std::string> to_close;
   {
     MutexLock lock(mutex_);
-    outcome =
-        is_over_ ? cancelled("the session was closed") : is_all_there(graph_, ops_, devices_, now);
+    outcome = is_over_ ? closed_meanwhile() : is_all_there(graph_, ops_, devices_, now);
     if (!outcome.ok()) {
       lost_ = outcome;
       to_close.push_back(made.session_handle);
@@ -330,7 +335,7 @@ void LastingSession::close(const Call& call, Done<void> done) {
 }
 
 void LastingSession::end() {
-  const Status why = cancelled("the session was closed");
+  const Status why = closed_meanwhile();
   std::vector<std::string> to_close;
   bool was_pausing = false;
   {

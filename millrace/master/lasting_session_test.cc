@@ -273,6 +273,19 @@ TEST_CASE("an extension under way is in the next life as well") {
   CHECK(stage.asked() == "create 2;");
 }
 
+TEST_CASE("a session that is closed while it is extended asks for no other one") {
+  LastingStage stage;
+  stage.holds_extensions = true;
+  stage.extend();
+  stage.failures = {kFilesDown};
+  stage.step(Again::yes);
+  stage.session->end();
+  stage.extended(2);
+  CHECK(stage.asked() == "extend s1 1;step s1;");
+  CHECK(stage.told ==
+        "UNAVAILABLE: files is down; the session could not go on: the session was closed;");
+}
+
 TEST_CASE("who gives up waiting is answered at once, and the others go on waiting") {
   LastingStage stage;
   Cancellation gave_up;

@@ -340,8 +340,10 @@ void OnceSession::call_made(const std::shared_ptr<Callable>& callable, bool is_l
     MutexLock lock(mutex_);
     const Made& made = callable->made(is_leased);
     if (made.life == life.number) known = made.callable;
-    is_over = made.life > life.number;
-    is_released = !callables_.contains(callable->handle);
+    if (known.handle == 0) {
+      is_over = made.life > life.number;
+      is_released = !callables_.contains(callable->handle);
+    }
   }
   if (known.handle != 0)
     return call_at_master(known, life.handle, std::move(feeds), call, std::move(done));

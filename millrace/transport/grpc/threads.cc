@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,26 @@ bool is_handling(uint64_t beat) { return (beat & 1) != 0; }
 int thread_bound(int asked) {
   if (asked > 0) return std::max(asked, 2);
   return 2 * static_cast<int>(std::max(1u, std::thread::hardware_concurrency())) + 2;
+}
+
+// gRPC starts threads of its own when it serves: for timers, names, closures.
+constexpr int kOfGrpc = 4;
+
+// Whether the system would give gRPC its threads. It doesn't say so itself, and who lets go of a
+// gRPC that was refused its timers' thread waits for that one without end.
+Status try_threads_of_grpc() {
+  std::promise<void> enough;
+  const std::shared_future<void> tried = enough.get_future().share();
+  std::vector<std::thread> threads;
+  Status refused;
+  while (refused.ok() && threads.size() < kOfGrpc) {
+    auto started = millrace::start_thread("grpc's own", [tried] { tried.wait(); });
+    refused = started.status();
+    if (started.ok()) threads.push_back(*std::move(started));
+  }
+  enough.set_value();
+  for (std::thread& thread : threads) thread.join();
+  return refused;
 }
 
 }  // namespace
@@ -55,7 +76,9 @@ Status GrpcThreads::start() {
   const transport::CompletionQueue::Use use(*queue_);
   if (!use) return use.why_not();
   MutexLock lock(mutex_);
-  return threads_.size() < 2 ? start_thread() : Status();
+  if (threads_.size() >= 2) return {};
+  MR_TRY(start_thread());
+  return try_threads_of_grpc();
 }
 
 int GrpcThreads::started() const {

@@ -51,8 +51,8 @@ class GrpcThreads {
   // Waits for the calls that run. Not to be called from one of the threads.
   ~GrpcThreads();
 
-  // Starts as many threads as serving needs: one that reads and one that computes. What uses the
-  // queue without this makes do with one if it must.
+  // Starts as many threads as serving needs: one that reads and one that computes; and sees to it
+  // that gRPC will get its own. What uses the queue without this makes do with one if it must.
   // Errors: RESOURCE_EXHAUSTED if the system refuses a thread or a descriptor.
   Status start();
 

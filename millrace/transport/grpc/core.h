@@ -13,15 +13,28 @@
 #include <grpc/grpc_security.h>
 #include <grpc/slice.h>
 
+#include "millrace/base/status.h"
+
 namespace millrace::transport {
 
-// gRPC is initialised as long as one of these exists.
+// Whether the system would give gRPC the threads that it starts for itself: for timers, names,
+// closures. It doesn't say so, and who lets go of a gRPC that was refused one waits for it without
+// end. Errors: RESOURCE_EXHAUSTED.
+Status try_threads_of_grpc();
+
+// gRPC is initialised as long as one of these exists; and for good where it may have been refused
+// a thread that it then begins with.
 class Library {
  public:
-  Library() { grpc_init(); }
-  ~Library() { grpc_shutdown(); }
+  Library() : has_its_threads_(try_threads_of_grpc().ok()) { grpc_init(); }
+  ~Library() {
+    if (has_its_threads_) grpc_shutdown();
+  }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
+
+ private:
+  const bool has_its_threads_;
 };
 
 template <auto destroy>

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <string>
 #include <utility>
 
 #include "millrace/base/start_thread.h"
 #include "millrace/transport/grpc/completion_queue.h"
+#include "millrace/transport/grpc/core.h"
 
 namespace millrace {
 namespace {
@@ -25,26 +25,6 @@ bool is_handling(uint64_t beat) { return (beat & 1) != 0; }
 int thread_bound(int asked) {
   if (asked > 0) return std::max(asked, 2);
   return 2 * static_cast<int>(std::max(1u, std::thread::hardware_concurrency())) + 2;
-}
-
-// gRPC starts threads of its own when it serves: for timers, names, closures.
-constexpr int kOfGrpc = 4;
-
-// Whether the system would give gRPC its threads. It doesn't say so itself, and who lets go of a
-// gRPC that was refused its timers' thread waits for that one without end.
-Status try_threads_of_grpc() {
-  std::promise<void> enough;
-  const std::shared_future<void> tried = enough.get_future().share();
-  std::vector<std::thread> threads;
-  Status refused;
-  while (refused.ok() && threads.size() < kOfGrpc) {
-    auto started = millrace::start_thread("grpc's own", [tried] { tried.wait(); });
-    refused = started.status();
-    if (started.ok()) threads.push_back(*std::move(started));
-  }
-  enough.set_value();
-  for (std::thread& thread : threads) thread.join();
-  return refused;
 }
 
 }  // namespace
@@ -78,7 +58,7 @@ Status GrpcThreads::start() {
   MutexLock lock(mutex_);
   if (threads_.size() >= 2) return {};
   MR_TRY(start_thread());
-  return try_threads_of_grpc();
+  return transport::try_threads_of_grpc();
 }
 
 int GrpcThreads::started() const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,6 +52,10 @@ Result<SparseOutputs> sparse_outputs(const ParsedList& list, bool has_batch);
 
 // A 0, and where each row ends, as a vector of int32 or int64.
 Result<Tensor> row_splits(DType dtype, std::span<const int64_t> ends);
+// How many splits there are of that many rows, where a shape rule knows them.
+inline int64_t splits_of(int64_t rows) {
+  return rows < 0 || rows == std::numeric_limits<int64_t>::max() ? kUnknownDim : rows + 1;
+}
 
 struct ParsedExamples {
   std::vector<Tensor> dense;

@@ -64,9 +64,8 @@ struct ExampleNode {
     }
     for (size_t i = 0; i < ragged_types.size(); ++i)
       context.set_output(slot++, PartialShape::of_rank(1));
-    for (size_t i = 0; i < ragged_types.size(); ++i) {
-      context.set_output(slot++, PartialShape{batch < 0 || !has_batch ? kUnknownDim : batch + 1});
-    }
+    for (size_t i = 0; i < ragged_types.size(); ++i)
+      context.set_output(slot++, PartialShape{splits_of(has_batch ? batch : kUnknownDim)});
   }
 };
 

@@ -307,7 +307,7 @@ Status infer_sequences(InferContext& context) {
   const auto set_vectors = [&](size_t count, int64_t length) {
     for (size_t i = 0; i < count; ++i) context.set_output(slot++, PartialShape{length});
   };
-  const int64_t splits = has_batch && batch >= 0 ? batch + 1 : kUnknownDim;
+  const int64_t splits = splits_of(batch);
   set_sparse(node.context.lists.size(), has_batch ? 2 : 1);
   MR_TRY(set_dense(node.context.shapes, lead));
   set_vectors(node.context.ragged.size(), kUnknownDim);

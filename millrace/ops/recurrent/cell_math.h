@@ -21,6 +21,11 @@ Status set_narrowed(KernelContext& context, int slot, const Tensor& made);
 Status check_dim(const Tensor& tensor, std::string_view name, int axis, int64_t wanted,
                  std::string_view called);
 
+// What a shape rule knows of dim `axis`.
+inline int64_t known_dim(const PartialShape& shape, int axis) {
+  return shape.has_rank() ? shape.dim(axis) : kUnknownDim;
+}
+
 // Row by row the elements of a, then those of b: [rows, a's columns + b's].
 Result<Tensor> side_by_side(const float* a, int64_t a_columns, const float* b, int64_t b_columns,
                             int64_t rows);

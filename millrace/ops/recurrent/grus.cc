@@ -141,9 +141,8 @@ Status infer_gru_cell_grad(InferContext& context) {
   context.set_output(0, x);
   context.set_output(1, h);
   context.set_output(2, h);
-  context.set_output(3, PartialShape{x.has_rank() ? x.dim(0) : kUnknownDim,
-                                     w_ru.has_rank() ? w_ru.dim(1) : kUnknownDim});
-  return {};
+  return context.set_output(3,
+                            PartialShape::create(std::array{known_dim(x, 0), known_dim(w_ru, 1)}));
 }
 
 // What comes by h; the other outputs are there for the gradient alone, and have none.

@@ -89,9 +89,8 @@ Status infer_lstm_block(InferContext& context) {
   MR_TRY(context.input_of_rank(0, 0));
   MR_ASSIGN(const PartialShape x, context.input_of_rank(1, 3));
   MR_ASSIGN(const PartialShape cs, context.input_of_rank(2, 2));
-  const PartialShape states{x.has_rank() ? x.dim(0) : kUnknownDim,
-                            x.has_rank() ? x.dim(1) : kUnknownDim,
-                            cs.has_rank() ? cs.dim(1) : kUnknownDim};
+  MR_ASSIGN(const PartialShape states,
+            PartialShape::create(std::array{known_dim(x, 0), known_dim(x, 1), known_dim(cs, 1)}));
   for (int slot = 0; slot < 7; ++slot) context.set_output(slot, states);
   return {};
 }

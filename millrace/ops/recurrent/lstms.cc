@@ -86,8 +86,8 @@ Status lstm_cell_grad(KernelContext& context, const LstmOptions& options) {
 Status infer_lstm_cell(InferContext& context) {
   MR_ASSIGN(const PartialShape x, context.input_of_rank(0, 2));
   MR_ASSIGN(const PartialShape cs, context.input_of_rank(1, 2));
-  const PartialShape state{x.has_rank() ? x.dim(0) : kUnknownDim,
-                           cs.has_rank() ? cs.dim(1) : kUnknownDim};
+  MR_ASSIGN(const PartialShape state,
+            PartialShape::create(std::array{known_dim(x, 0), known_dim(cs, 1)}));
   for (int slot = 0; slot < 7; ++slot) context.set_output(slot, state);
   return {};
 }
@@ -96,9 +96,10 @@ Status infer_lstm_cell_grad(InferContext& context) {
   MR_TRY(context.input_of_rank(0, 2));
   MR_ASSIGN(const PartialShape cs, context.input_of_rank(1, 2));
   context.set_output(0, cs);
-  const bool is_known = cs.has_rank() && cs.dim(1) >= 0 && cs.dim(1) < int64_t{1} << 60;
-  context.set_output(1, PartialShape{cs.has_rank() ? cs.dim(0) : kUnknownDim,
-                                     is_known ? 4 * cs.dim(1) : kUnknownDim});
+  const int64_t cell = known_dim(cs, 1);
+  const bool is_known = cell >= 0 && cell < int64_t{1} << 60;
+  MR_TRY(context.set_output(
+      1, PartialShape::create(std::array{known_dim(cs, 0), is_known ? 4 * cell : kUnknownDim})));
   for (int slot = 2; slot < 5; ++slot) {
     MR_ASSIGN(const PartialShape peephole, context.input_of_rank(slot + 2, 1));
     context.set_output(slot, peephole);

@@ -4,6 +4,7 @@
 
 #include "doctest/doctest.h"
 
+#include "millrace/op/infer.h"
 #include "millrace/ops/recurrent/families.h"
 #include "millrace/ops/testing/op_bench.h"
 
@@ -200,6 +201,30 @@ TEST_CASE("gated units of sizes that do not fit are refused") {
   CHECK(unit(2, filled({7, 9}, 0)) == "w_ru.dim_size(1) != cell_size * 2: 9 vs. 2 * 4");
   CHECK(unit(3, filled({6, 4}, 0)) == "w_c.dim_size(0) != input_size + cell_size: 6 vs. 7");
   CHECK(unit(5, filled({5}, 0)) == "b_c.dim_size(0) != cell_size: 5 vs. 4");
+}
+
+TEST_CASE("rules refuse sizes that together are more than can be counted") {
+  constexpr int64_t kLong = int64_t{1} << 40;
+  // Of the input `slot`, whose rank is that of the shape; of the others nothing is known.
+  using Known = std::vector<std::pair<size_t, PartialShape>>;
+  const auto answer = [](std::string_view name, const Known& known) {
+    const OpDef& op = *cell_ops().find(name);
+    std::vector<PartialShape> shapes(op.inputs.size());
+    for (const auto& [slot, shape] : known) shapes[slot] = shape;
+    const Attrs attrs;
+    InferContext context({op, attrs}, shapes, {}, static_cast<int>(op.outputs.size()));
+    return op.infer(context).message();
+  };
+  const PartialShape rows{kLong, kUnknownDim}, columns{kUnknownDim, kLong};
+  for (const auto& said :
+       {answer("LSTMBlockCell", {{0, rows}, {1, columns}}),
+        answer("LSTMBlockCellGrad", {{1, PartialShape{kLong, kLong >> 18}}}),
+        answer("BlockLSTM", {{1, PartialShape{kUnknownDim, kLong, kUnknownDim}}, {2, columns}}),
+        answer("GRUBlockCellGrad", {{0, rows}, {2, columns}})}) {
+    CHECK_MESSAGE(said.ends_with("has more than 2^63 - 1 elements"), said);
+  }
+  // What is said of one input alone is let be.
+  CHECK(answer("LSTMBlockCell", {{0, rows}}).empty());
 }
 
 }  // namespace

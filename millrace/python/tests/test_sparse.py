@@ -52,6 +52,14 @@ def test_tensors_are_joined_and_cut(session, sparse):
         tf.sparse_split(1, sparse, 2)
 
 
+def test_a_cast_leaves_elements_in_their_places(session, sparse):
+    made = session.run(tf.cast(sparse, tf.int32))
+    assert made.values.dtype == np.int32 and made.values.tolist() == [1, 2, 3]
+    assert made.indices.tolist() == [[0, 1], [1, 0], [1, 2]] and made.dense_shape.tolist() == [2, 3]
+    assert tf.cast(sparse, tf.float32) is sparse
+    assert tf.to_double(session.run(sparse)).dtype == tf.float64
+
+
 def test_elements_are_left_out_and_rows_are_filled(session, sparse):
     kept = tf.sparse_retain(sparse, [False, True, True])
     assert dense(session, kept) == [[0, 0, 0], [2, 0, 3]]

@@ -37,10 +37,7 @@ def words_or_integers(column, inputs):
             "Column dtype and SparseTensors dtype must be compatible. "
             f"key: {column.key}, column dtype: {column.dtype}, tensor dtype: {dtype}"
         )
-    if dtype.is_integer and dtype != dtypes.int64:
-        values = cast(feature.values, dtypes.int64)
-        return SparseTensor(feature.indices, values, feature.dense_shape)
-    return feature
+    return cast(feature, dtypes.int64) if dtype.is_integer else feature
 
 
 def checked_kind(dtype, key):
@@ -194,10 +191,7 @@ class WeightedColumn(CategoricalColumn):
         if weights.dtype.base_dtype != self.dtype:
             raise ValueError(f"Bad dtype, expected {self.dtype}, but got {weights.dtype}.")
         weights = to_sparse(weights, 0)
-        if not self.dtype.is_floating:
-            values = cast(weights.values, dtypes.float32)
-            weights = SparseTensor(weights.indices, values, weights.dense_shape)
-        return weights
+        return weights if self.dtype.is_floating else cast(weights, dtypes.float32)
 
     def ids_and_weights(self, inputs):
         ids = self.categorical_column.ids_and_weights(inputs).ids

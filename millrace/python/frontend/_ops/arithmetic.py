@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.sparse_tensor import SparseTensor, is_sparse
 from millrace._ops.arrays import identity
 from millrace._ops.operators import true_divide
 from millrace._values import dtypes
@@ -36,8 +37,12 @@ __all__ = [
 
 
 def cast(x, dtype, name=None):
-    """`x` with its elements as `dtype`. A Tensor that has the type already is returned as it is."""
+    """A Tensor or SparseTensor with its elements as `dtype`; what has the type already as it is."""
     dtype = dtypes.as_dtype(dtype).base_dtype
+    if is_sparse(x):
+        x = SparseTensor.from_value(x)
+        values = cast(x.values, dtype, name)
+        return x if values is x.values else SparseTensor(x.indices, values, x.dense_shape)
     x = convert(x, name="x")
     if x.dtype.base_dtype == dtype:
         return x

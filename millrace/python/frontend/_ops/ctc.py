@@ -154,8 +154,7 @@ def ctc_batch_cost(y_true, y_pred, input_length, label_length):
     """
     label_length = gen_ops.squeeze(convert(label_length), squeeze_dims=[-1])
     input_length = cast(gen_ops.squeeze(convert(input_length), squeeze_dims=[-1]), dtypes.int32)
-    labels = ctc_label_dense_to_sparse(y_true, label_length)
-    labels = SparseTensor(labels.indices, cast(labels.values, dtypes.int32), labels.dense_shape)
+    labels = cast(ctc_label_dense_to_sparse(y_true, label_length), dtypes.int32)
     loss = ctc_loss(inputs=_logits(y_pred), labels=labels, sequence_length=input_length)
     return gen_ops.expand_dims(loss, 1)
 

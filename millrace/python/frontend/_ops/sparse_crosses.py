@@ -2,7 +2,6 @@
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
-from millrace._graph.operation import Tensor
 from millrace._graph.sparse_tensor import SparseTensor, is_sparse
 from millrace._ops.arithmetic import cast
 from millrace._values import dtypes
@@ -74,6 +73,4 @@ def _of_kind(feature):
         return feature
     if not dtype.is_integer:
         raise TypeError(f"crosses are of strings and integers, not of {dtype.name}: {feature}")
-    if isinstance(feature, Tensor):
-        return cast(feature, dtypes.int64)
-    return SparseTensor(feature.indices, cast(feature.values, dtypes.int64), feature.dense_shape)
+    return cast(feature, dtypes.int64)

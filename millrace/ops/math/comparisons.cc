@@ -22,11 +22,13 @@ KernelFactory equality(F f, cpu::Mismatch mismatch) {
 
 Status infer_equality(InferContext& context) {
   MR_ASSIGN(const bool is_error, context.attrs().boolean("incompatible_shape_error"));
-  const auto shape = broadcast_shapes(context.input(0), context.input(1));
+  const PartialShape &x = context.input(0), &y = context.input(1);
+  const auto shape = broadcast_shapes(x, y);
   if (is_error) MR_TRY(shape);
   if (!shape.ok()) {
     context.set_output(0, PartialShape::scalar());
-  } else if (is_error || shape->is_fully_known()) {
+  } else if (is_error || (x.is_fully_known() && y.is_fully_known())) {
+    // An unknown size may turn out not to fit.
     context.set_output(0, *shape);
   }
   return {};

@@ -109,3 +109,14 @@ def test_a_size_of_what_is_made_may_be_a_tensor(session):
         tf.TensorShape([tf.size(x)])
     with pytest.raises(TypeError):
         tf.TensorShape(["two"])
+
+
+def test_equal_of_sizes_that_may_not_fit_has_a_shape_that_is_open():
+    known, open_ended = tf.constant([1, 2]), tf.placeholder(tf.int32, [None])
+    for compare in (tf.raw_ops.Equal, tf.raw_ops.NotEqual):
+        assert compare(x=known, y=open_ended).shape.as_list() == [2]
+        lenient = compare(x=known, y=open_ended, incompatible_shape_error=False)
+        assert lenient.shape.ndims is None
+        assert compare(x=known, y=known, incompatible_shape_error=False).shape.as_list() == [2]
+    with tf.Session() as session:
+        assert session.run(tf.reduce_all(lenient), {open_ended: [1, 2, 3]})

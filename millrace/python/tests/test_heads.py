@@ -140,6 +140,20 @@ def test_each_number_may_have_a_weight(session):
         evaluated(head, LOGITS, BOTH, session, {"w": weights[:, :2]})
 
 
+@pytest.mark.parametrize("logits", [[[1.0], [2.0]], [[1.0], [2.0], [3.0]]])
+def test_weights_may_be_of_a_rank_that_is_known_later(session, logits):
+    given = tf.placeholder(tf.float32)
+    labels = np.zeros([len(logits), 1])
+    for wanted in (heads.regression_head("w"), heads.binary_classification_head("w")):
+        spec = wanted.create_loss({"w": given}, est.ModeKeys.EVAL, tf.constant(logits), labels)
+        ones = session.run(spec.training_loss, {given: np.ones([len(logits), 1])})
+        none = session.run(spec.training_loss, {given: np.zeros(len(logits))})
+        assert ones > 0 and none == 0
+        for shape in ([len(logits), 2], [len(logits), 1, 1], [1]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="weights shape must be"):
+                session.run(spec.training_loss, {given: np.ones(shape)})
+
+
 def test_losses_of_regularizers_join(session):
     head = heads.regression_head(loss_reduction=tf.losses.Reduction.SUM)
     step = tf.train.get_or_create_global_step()

@@ -262,9 +262,8 @@ class Head:
 
 
 def _is_same(shape, other):
-    if shape.shape.as_list() != other.shape.as_list():  # of different ranks
-        return convert(False)
-    return reduce_all(gen_ops.equal(shape, other))
+    # Of different ranks, which may be known only now, is False.
+    return reduce_all(gen_ops.equal(shape, other, incompatible_shape_error=False))
 
 
 def _fitted_logits(logits, size):

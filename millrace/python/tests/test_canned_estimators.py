@@ -343,6 +343,40 @@ def test_a_model_begins_with_another_ones_weights(config, tmp_path):
     np.testing.assert_array_equal(second.get_variable_value(name), first.get_variable_value(name))
 
 
+def test_an_estimator_with_more_metrics_begins_with_the_same_weights(config, tmp_path):
+    first = est.LinearRegressor(wide(), config=config)
+    first.train(rows(VALUE), steps=20)
+    still = tf.train.GradientDescentOptimizer(0.0)
+    folder = str(tmp_path / "second")
+    second = est.LinearRegressor(wide(), folder, optimizer=still, warm_start_from=config.model_dir)
+    measured = est.add_metrics(
+        second, lambda predictions: {"mean": tf.metrics.mean(predictions["predictions"])}
+    )
+    measured.train(rows(VALUE), steps=1)
+    found = measured.evaluate(rows(VALUE, 1))
+    assert found["mean"] == found["prediction/mean"] != 0
+    name = "linear/linear_model/colour/weights"
+    np.testing.assert_array_equal(measured.get_variable_value(name), first.get_variable_value(name))
+
+
+def test_an_estimator_with_more_metrics_has_the_same_parameters(config):
+    def model_fn(features, labels, mode, params):
+        weight = tf.get_variable("weight", initializer=params["first"])
+        loss = tf.reduce_mean(features["size"] * weight)
+        step = tf.assign_add(tf.train.get_global_step(), 1)
+        return est.EstimatorSpec(mode, loss=loss, train_op=step, predictions=weight)
+
+    def input_fn(params):
+        return rows(VALUE, params["epochs"])()
+
+    own = est.Estimator(model_fn, config=config, params={"first": 3.0, "epochs": 1})
+    found = est.add_metrics(
+        own, lambda predictions: {"weight": tf.metrics.mean(predictions)}
+    ).train(input_fn)
+    assert found.get_variable_value("global_step") == 3  # batches of one epoch
+    assert found.evaluate(input_fn)["weight"] == 3
+
+
 def test_training_and_evaluation_go_together(config):
     estimator = est.LinearClassifier(wide(), config=config)
     result, _ = est.train_and_evaluate(

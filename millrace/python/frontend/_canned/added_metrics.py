@@ -23,7 +23,7 @@ def add_metrics(estimator, metric_fn):
     if others:
         raise ValueError(f"metric_fn ({metric_fn}) has following not expected args: {others}")
 
-    def model_fn(features, labels, mode, config):
+    def model_fn(features, labels, mode, params, config):
         spec = estimator.model_fn(features, labels, mode, config)
         if mode != ModeKeys.EVAL:
             return spec
@@ -36,4 +36,9 @@ def add_metrics(estimator, metric_fn):
         added = metric_fn(**{name: known[name] for name in names})
         return spec._replace(eval_metric_ops={**(spec.eval_metric_ops or {}), **added})
 
-    return Estimator(model_fn, estimator.model_dir, estimator.config)
+    return Estimator(
+        model_fn,
+        config=estimator.config,
+        params=estimator.params,
+        warm_start_from=estimator.warm_start_settings,
+    )

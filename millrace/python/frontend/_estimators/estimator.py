@@ -91,6 +91,11 @@ class Estimator:
         return copy.deepcopy(self._params)
 
     @property
+    def warm_start_settings(self):
+        """The WarmStartSettings, or None."""
+        return self._warm_start
+
+    @property
     def model_fn(self):
         """The function, of (features, labels, mode, config)."""
 

@@ -78,6 +78,33 @@ def test_evaluations_of_early_steps_may_be_left_out(tmp_path):
     assert steps_with(estimator, hook) == 100
 
 
+def test_an_evaluation_that_is_being_written_is_left_for_the_next_time(tmp_path):
+    estimator = estimator_in(tmp_path)
+    tell(estimator.eval_dir(), {10: {"loss": 1.0}, 20: {"loss": 9.0}})
+    (path,) = (tmp_path / "eval").iterdir()
+    told = path.read_bytes()
+    path.write_bytes(told[:-5])
+    make = experimental.stop_if_higher_hook
+    hook = make(estimator, "loss", 5.0, run_every_secs=None, run_every_steps=1)
+    assert steps_with(estimator, hook) == 100
+    path.write_bytes(told)
+    hook = make(estimator, "loss", 5.0, run_every_secs=None, run_every_steps=1)
+    estimator.train(rows(), hooks=[hook], max_steps=200)
+    assert estimator.get_variable_value("global_step") == 101
+
+
+def test_summaries_of_no_number_are_no_metric(tmp_path):
+    estimator = estimator_in(tmp_path)
+    with tf.Graph().as_default(), tf.Session() as session:
+        shown = session.run(tf.summary.histogram("loss", [5.0]))
+    with tf.summary.FileWriter(estimator.eval_dir()) as writer:
+        writer.add_summary(shown, 10)
+    hook = experimental.stop_if_lower_hook(
+        estimator, "loss", 1.0, run_every_secs=None, run_every_steps=1
+    )
+    assert steps_with(estimator, hook) == 100
+
+
 def test_other_workers_end_when_the_chief_has_said_so(tmp_path, monkeypatch):
     monkeypatch.setenv(
         "TF_CONFIG",

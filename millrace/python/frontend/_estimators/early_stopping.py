@@ -1,5 +1,6 @@
 """Hooks that end a training when its evaluations tell that enough is learned, in all workers at once."""
 
+import contextlib
 import glob
 import logging
 import operator
@@ -14,7 +15,7 @@ from millrace._summaries.file_writer import summary_iterator
 from millrace._supervised.hook import SessionRunArgs, SessionRunHook
 from millrace._supervised.timers import SecondOrStepTimer
 from millrace._train.global_steps import get_global_step
-from millrace._values import dtypes
+from millrace._values import dtypes, errors
 
 _log = logging.getLogger("millrace")
 
@@ -159,10 +160,11 @@ def read_eval_metrics(folder):
     """{step: {name: number}} of all evaluations whose summaries are in a folder, by step."""
     found = {}
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*tfevents*"))):
-        for event in summary_iterator(path):
-            for value in event.summary.value:
-                if value.simple_value is not None:
-                    found.setdefault(event.step, {})[value.tag] = value.simple_value
+        with contextlib.suppress(errors.DataLossError):  # the last event is being written, say
+            for event in summary_iterator(path):
+                for value in event.summary.value:
+                    if value.HasField("simple_value"):
+                        found.setdefault(event.step, {})[value.tag] = value.simple_value
     return dict(sorted(found.items()))
 
 

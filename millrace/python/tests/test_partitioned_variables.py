@@ -226,6 +226,15 @@ def test_batch_normalization_keeps_its_averages_whole():
         )
 
 
+def test_averages_may_be_made_before_a_layer_is_called():
+    layer = tf.layers.BatchNormalization(center=False, scale=False)
+    layer.build(tf.TensorShape([None, 3]))
+    assert [v.op.name.rpartition("/")[2] for v in layer.variables] == [
+        "moving_mean",
+        "moving_variance",
+    ]
+
+
 def test_layers_regularize_its_parts():
     with tf.variable_scope("model", partitioner=tf.fixed_size_partitioner(2)):
         x = tf.ones([1, 4])

@@ -225,6 +225,7 @@ class Layer:
     @contextlib.contextmanager
     def undivided_weights(self):
         """A context in which `add_weight` leaves variables whole, whatever divides those of the scope."""
+        self._open_scope(None)
         kept = self._scope.partitioner
         self._scope.set_partitioner(None)
         try:

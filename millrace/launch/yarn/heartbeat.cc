@@ -38,7 +38,7 @@ HadoopLogin login_with(const std::string& protocol, HadoopToken token, Random& r
 }
 
 std::optional<pollfd> Heartbeat::event() const {
-  if (!link_) return {};
+  if (!link_ || !fault_.ok()) return {};
   return link_->event();
 }
 
@@ -54,6 +54,11 @@ std::vector<MasterAction> Heartbeat::turn(ApplicationMaster& master) {
   std::vector<MasterAction> actions;
   if (!fault_.ok() || has_finished()) return actions;
   const Clock::Time now = options_.clock.now();
+  if (is_finishing_ && now >= farewell_due_) {
+    fault_ = error(Code::deadline_exceeded, "YARN's ResourceManager has not noted the end in ",
+                   kMostFarewell.count(), " s");
+    return actions;
+  }
   if (!link_) {
     if (now < not_before_) return actions;
     if (const Status begun = connect(); !begun.ok()) return lose(begun), actions;
@@ -184,8 +189,8 @@ void Heartbeat::lose(const Status& why) {
   scheduler_ = (scheduler_ + 1) % options_.schedulers.size();
   not_before_ = now + kBetweenConnections;
   if (!silent_since_) silent_since_ = now;
-  const Clock::Duration most = is_finishing_ ? Clock::Duration(kMostFarewell) : kMostSilence;
-  if (now - *silent_since_ >= most) fault_ = why.with("YARN's ResourceManager does not answer");
+  if (now - *silent_since_ >= kMostSilence)
+    fault_ = why.with("YARN's ResourceManager does not answer");
 }
 
 std::optional<HadoopToken> Heartbeat::token_of(const NodeAddress& node) const {
@@ -198,6 +203,7 @@ void Heartbeat::finish(FinalStatus status, std::string words) {
   is_finishing_ = true;
   final_status_ = status;
   final_words_ = std::move(words);
+  farewell_due_ = options_.clock.now() + kMostFarewell;
   answered_at_ = {};
   silent_since_.reset();
   if (stage_ == Stage::asking) stage_ = Stage::finishing;

@@ -42,10 +42,11 @@ class Heartbeat {
   std::optional<HadoopToken> token_of(const NodeAddress& node) const;
 
   bool is_registered() const { return was_registered_; }
-  // From now on nothing is asked any more but to note the end.
+  // From now on nothing is asked any more but to note the end, for a minute at most.
   void finish(FinalStatus status, std::string words);
   bool has_finished() const { return stage_ == Stage::over; }
-  // Not OK: it makes no sense to go on, and why. UNAVAILABLE: nobody has answered for ten minutes.
+  // Not OK: it makes no sense to go on, and why. UNAVAILABLE: nobody has answered for ten minutes;
+  // DEADLINE_EXCEEDED: the end was not noted.
   const Status& fault() const { return fault_; }
 
  private:
@@ -76,6 +77,7 @@ class Heartbeat {
   Clock::Time answered_at_ = {};
   std::optional<Clock::Time> silent_since_;
   bool is_finishing_ = false;
+  Clock::Time farewell_due_ = {};
   FinalStatus final_status_ = FinalStatus::failed;
   std::string final_words_;
   Status fault_;

@@ -100,7 +100,7 @@ void ApplicationMaster::end(const EndedContainer& container, Actions& actions) {
 }
 
 void ApplicationMaster::take(const AsksRefused& event, Actions& actions) {
-  said_.reset();
+  give_back_said();
   for (auto it = errands_.begin(); it != errands_.end();) {
     const auto errand = it++;
     if (errand->second.stage != Stage::waiting) continue;
@@ -121,12 +121,16 @@ void ApplicationMaster::take(const Abandoned& event, Actions& actions) {
 }
 
 void ApplicationMaster::take(const RegisteredAgain&, Actions&) {
-  if (said_)
-    given_back_.insert(given_back_.end(), said_->given_back.begin(), said_->given_back.end());
-  said_.reset();
+  give_back_said();
   response_id_ = 0;
   for (const auto& [id, errand] : errands_)
     if (errand.stage == Stage::waiting) changed_.insert(errand.wish.priority);
+}
+
+void ApplicationMaster::give_back_said() {
+  if (said_)
+    given_back_.insert(given_back_.end(), said_->given_back.begin(), said_->given_back.end());
+  said_.reset();
 }
 
 void ApplicationMaster::take(const StartAnswered& event, Actions& actions) {

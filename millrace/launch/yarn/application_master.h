@@ -128,6 +128,8 @@ class ApplicationMaster {
   Errands::iterator errand_of(const std::string& container);
   int num_waiting(int priority) const;
   void forget(Errands::iterator errand);
+  // What was said was not heard: what it gave back is to be said again.
+  void give_back_said();
 
   Errands errands_;
   std::map<std::string, ErrandId> by_container_;  // by its text

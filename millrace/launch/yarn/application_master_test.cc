@@ -198,6 +198,16 @@ TEST_CASE("what YARN refuses to give is told to all who wait for it") {
   CHECK(story.says() == "#2");
 }
 
+TEST_CASE(
+    "what was given back in the same breath as something that is refused is given back again") {
+  Story story = running();
+  story.on(ErrandGone{1});
+  story.want(2, 2);
+  CHECK(story.says() == "#2 ask 2:1 back c1");
+  story.on(AsksRefused{invalid("no label 'gpu'")});
+  CHECK(story.says() == "#2 back c1");
+}
+
 TEST_CASE("when YARN gives up, everybody is told, and what runs is stopped") {
   Story story = running();
   story.want(2, 1);

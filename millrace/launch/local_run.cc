@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "millrace/launch/local_attempts.h"
 #include "millrace/launch/local_console.h"
 #include "millrace/launch/local_descendants.h"
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/local_gathering.h"
 #include "millrace/launch/local_journal.h"
 #include "millrace/launch/local_oom.h"
@@ -71,16 +71,6 @@ void open_standard_streams() {
   int number = open("/dev/null", O_RDWR);
   while (number >= 0 && number <= STDERR_FILENO) number = open("/dev/null", O_RDWR);
   close(number);
-}
-
-// Five descriptors per task: a large job needs more than the usual 1024. Returns the limit before.
-rlimit raise_descriptor_limit() {
-  rlimit before{};
-  getrlimit(RLIMIT_NOFILE, &before);
-  rlimit raised = before;
-  raised.rlim_cur = before.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &raised);
-  return before;
 }
 
 bool wants_colours() {
@@ -195,6 +185,7 @@ class LocalRun {
   }
 
   void start_tasks() {
+    // Five descriptors per task.
     files_ = raise_descriptor_limit();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
       start_task(i);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/line_splitter.h"
+#include "millrace/launch/local_descriptors.h"
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/poll_time.h"
 #include "millrace/launch/yarn/errand_lines.h"
@@ -119,6 +119,8 @@ class Master {
     if (pid == 0) become_launcher(options_, name, of_child, self);
     if (pid < 0) return error(Code::resource_exhausted, "no process: ", strerror(errno));
     launcher_ = pid;
+    // One for each errand, and for what is asked of its node.
+    raise_descriptor_limit();
     signals_.emplace(std::initializer_list<int>{SIGCHLD});
     return {};
   }
@@ -187,7 +189,6 @@ class Master {
   void hear_errands(size_t event) {
     std::vector<ErrandId> gone;
     for (auto& [id, errand] : errands_) {
-      if (event >= events_.size()) break;  // came after the list was made
       if (events_[event++].revents == 0) continue;
       if (!hear(id, errand)) gone.push_back(id);
     }

@@ -26,19 +26,13 @@ namespace {
 
 using MadePlace = Result<std::unique_ptr<JobPlace>>;
 
-// Of a variable; empty if it is not set.
-std::string value(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? "" : text;
-}
-
 // The folder of one place's jobs.
 Result<JobFolders> folders_of(const std::string& place) {
-  std::filesystem::path root = value(kJobsVariable);
-  if (root.empty() && !value("XDG_STATE_HOME").empty())
-    root = std::filesystem::path(value("XDG_STATE_HOME")) / "millrace";
-  if (root.empty() && !value("HOME").empty())
-    root = std::filesystem::path(value("HOME")) / ".local" / "state" / "millrace";
+  std::filesystem::path root = variable(kJobsVariable);
+  if (root.empty() && !variable("XDG_STATE_HOME").empty())
+    root = std::filesystem::path(variable("XDG_STATE_HOME")) / "millrace";
+  if (root.empty() && !variable("HOME").empty())
+    root = std::filesystem::path(variable("HOME")) / ".local" / "state" / "millrace";
   if (root.empty())
     return failed_precondition("nothing says where jobs are kept: set ", kJobsVariable,
                                " to a folder");
@@ -55,7 +49,7 @@ MadePlace make_kubernetes(const PlaceFlags& flags, Random& random, const Clock& 
 
 MadePlace make_slurm(const PlaceFlags&, Random&, const Clock& clock) {
   MR_ASSIGN(JobFolders folders, folders_of("slurm"));
-  SlurmOptions options{.user = std::to_string(getuid()), .configuration = value("SLURM_CONF")};
+  SlurmOptions options{.user = std::to_string(getuid()), .configuration = variable("SLURM_CONF")};
   return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(
       std::move(folders), std::make_unique<SlurmHost>(std::move(options), clock), clock));
 }
@@ -63,7 +57,7 @@ MadePlace make_slurm(const PlaceFlags&, Random&, const Clock& clock) {
 // What Hadoop's files on this machine say, as its own commands read them.
 Result<YarnAddresses> known_yarn() {
   const std::string folder =
-      value("YARN_CONF_DIR").empty() ? value("HADOOP_CONF_DIR") : value("YARN_CONF_DIR");
+      variable("YARN_CONF_DIR").empty() ? variable("HADOOP_CONF_DIR") : variable("YARN_CONF_DIR");
   if (folder.empty())
     return failed_precondition(
         "nothing says where YARN is: set HADOOP_CONF_DIR to the folder with its yarn-site.xml");
@@ -80,7 +74,7 @@ Result<YarnAddresses> known_yarn() {
 }
 
 std::string yarn_user() {
-  if (!value("HADOOP_USER_NAME").empty()) return value("HADOOP_USER_NAME");
+  if (!variable("HADOOP_USER_NAME").empty()) return variable("HADOOP_USER_NAME");
   const passwd* entry = getpwuid(getuid());
   return entry == nullptr ? std::to_string(getuid()) : entry->pw_name;
 }
@@ -94,7 +88,7 @@ MadePlace make_yarn(const PlaceFlags&, Random&, const Clock& clock) {
   options.directory = std::filesystem::current_path(fault).string();
   if (fault) return failed_precondition("this directory: ", fault.message());
   for (const char* name : kPassedOn)
-    if (!value(name).empty()) options.environment.emplace_back(name, value(name));
+    if (!variable(name).empty()) options.environment.emplace_back(name, variable(name));
   return std::unique_ptr<JobPlace>(std::make_unique<FolderPlace>(
       std::move(folders), std::make_unique<YarnHost>(std::move(options), clock), clock));
 }
@@ -155,6 +149,11 @@ void add_submit_flags(CLI::App& verb, SubmitFlags& flags) {
           "help, before the job is given up (1m)")
       ->type_name("DURATION");
   add_place_details(verb, flags.place);
+}
+
+std::string variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? "" : text;
 }
 
 bool is_place(std::string_view name) {

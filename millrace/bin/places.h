@@ -42,6 +42,9 @@ void add_submit_flags(CLI::App& verb, SubmitFlags& flags);
 // Where jobs are kept whose launcher is ours, unless $MILLRACE_JOBS says otherwise.
 inline constexpr const char* kJobsVariable = "MILLRACE_JOBS";
 
+// Of the environment; empty if it is not set.
+std::string variable(const char* name);
+
 bool is_place(std::string_view name);
 // "k8s, slurm, yarn, local": for messages.
 std::string place_names();

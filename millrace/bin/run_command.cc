@@ -21,6 +21,7 @@
 #include "millrace/launch/slurm/srun.h"
 #include "millrace/launch/ssh.h"
 #include "millrace/launch/yarn/application.h"
+#include "millrace/launch/yarn/hadoop_conf.h"
 #include "millrace/launch/yarn/local_master.h"
 
 namespace millrace {
@@ -147,30 +148,6 @@ int run_in_place(const RunFlags& flags, const std::vector<std::string>& extras,
   return run_there(*job, place, flags.submitted, flags.log_directory);
 }
 
-// Of a variable; empty if it is not set.
-std::string variable(const char* name) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? "" : text;
-}
-
-// Without empty ones.
-std::vector<std::string> split_at_commas(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    if (end > 0) parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-// The last line of a report: how the job went.
-std::string sentence_of(const JobReport& report) {
-  std::string text = render(report);
-  while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
-
 // In the first container of an application of YARN.
 int run_in_yarn(const RunFlags& flags, const JobSpec& job) {
   if (flags.folder.empty())
@@ -187,13 +164,13 @@ int run_in_yarn(const RunFlags& flags, const JobSpec& job) {
                                                        .token = new_token(),
                                                        .clock = Clock::real(),
                                                        .random = *random});
-    if (report.ok()) return {.code = exit_code(*report), .sentence = sentence_of(*report)};
+    if (report.ok()) return {.code = exit_code(*report), .sentence = sentence(*report)};
     return {.code = complain("run", report.status()), .sentence = report.status().message()};
   };
   const auto random = make_random();
   const Result<int> code =
       run_application_master({.credentials_file = variable("HADOOP_TOKEN_FILE_LOCATION"),
-                              .schedulers = split_at_commas(variable(kSchedulersVariable)),
+                              .schedulers = parse_hadoop_list(variable(kSchedulersVariable)),
                               .host = known_as,
                               .launch = launch,
                               .clock = Clock::real(),

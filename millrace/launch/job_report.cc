@@ -85,7 +85,9 @@ std::string losses_text(const JobReport& report) {
   return text;
 }
 
-std::string verdict(const JobReport& report) {
+}  // namespace
+
+std::string sentence(const JobReport& report) {
   std::string time = duration_text(report.time) + losses_text(report);
   switch (report.end) {
     case JobEnd::succeeded:
@@ -97,8 +99,6 @@ std::string verdict(const JobReport& report) {
   }
   return str_cat("job ended after ", time, ": ", report.cause);
 }
-
-}  // namespace
 
 std::string render(const JobReport& report) {
   Row title = {"task", "exit reason", "time", "peak memory"};
@@ -115,7 +115,7 @@ std::string render(const JobReport& report) {
     append_error_lines(task, report.end, widths[0] + 2, &text);
     append_earlier(task, widths[0] + 2, &text);
   }
-  return text + verdict(report) + "\n";
+  return text + sentence(report) + "\n";
 }
 
 int exit_code(const JobReport& report) {

@@ -40,8 +40,11 @@ struct JobReport {
   std::vector<std::string> lost = {};  // tasks that failed, and were allowed to
 };
 
-// The table (task, exit reason, time, peak memory; error lines below those who failed), and one
-// line on the job. Ends with a newline.
+// How the job went: "job succeeded in 12 s", "job failed after 3 min 20 s: map:1: exit code 3".
+std::string sentence(const JobReport& report);
+
+// The table (task, exit reason, time, peak memory; error lines below those who failed), and the
+// job's sentence. Ends with a newline.
 std::string render(const JobReport& report);
 
 // The exit code of `millrace run`: 0 succeeded, 1 failed, 130 interrupted.

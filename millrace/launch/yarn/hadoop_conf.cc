@@ -64,17 +64,6 @@ std::string value_of(const HadoopConf& conf, std::string_view name) {
   return value;
 }
 
-std::vector<std::string> split(std::string_view list) {
-  std::vector<std::string> parts;
-  while (!list.empty()) {
-    const size_t end = std::min(list.find(','), list.size());
-    if (const std::string_view part = trimmed(list.substr(0, end)); !part.empty())
-      parts.emplace_back(part);
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return parts;
-}
-
 // "rm:8088" from a property of its own, or from the host and the port that Hadoop takes by itself.
 std::string address(const HadoopConf& conf, std::string_view property, const std::string& suffix,
                     int usual_port) {
@@ -106,6 +95,17 @@ HadoopConf parse_hadoop_conf(std::string_view xml) {
   return conf;
 }
 
+std::vector<std::string> parse_hadoop_list(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    if (const std::string_view part = trimmed(list.substr(0, end)); !part.empty())
+      parts.emplace_back(part);
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return parts;
+}
+
 Result<YarnAddresses> yarn_addresses(const HadoopConf& conf) {
   constexpr int kSchedulerPort = 8030;
   constexpr int kWebPort = 8088;
@@ -114,7 +114,8 @@ Result<YarnAddresses> yarn_addresses(const HadoopConf& conf) {
   YarnAddresses addresses;
   std::vector<std::string> suffixes;
   if (value_of(conf, "yarn.resourcemanager.ha.enabled") == "true")
-    for (const std::string& id : split(value_of(conf, "yarn.resourcemanager.ha.rm-ids")))
+    for (const std::string& id :
+         parse_hadoop_list(value_of(conf, "yarn.resourcemanager.ha.rm-ids")))
       suffixes.push_back("." + id);
   if (suffixes.empty()) suffixes.emplace_back();
   for (const std::string& suffix : suffixes) {

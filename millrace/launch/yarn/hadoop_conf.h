@@ -17,6 +17,9 @@ using HadoopConf = std::map<std::string, std::string, std::less<>>;
 // that comes twice the last value counts.
 HadoopConf parse_hadoop_conf(std::string_view xml);
 
+// The parts of a value with commas between them, but for empty ones.
+std::vector<std::string> parse_hadoop_list(std::string_view list);
+
 struct YarnAddresses {
   // Of each ResourceManager, the active one and those that stand by: "http://rm:8088".
   std::vector<std::string> web = {};

@@ -6,14 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/yarn/first_words.h"
 
 namespace millrace {
 namespace {
 
 using nlohmann::json;
 using Stage = LauncherSight::Stage;
-
-constexpr size_t kMostWords = 400;
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, text) != words.end();
@@ -53,22 +52,12 @@ std::string container_in(std::string_view url) {
   return std::string(url.substr(0, url.find('/')));
 }
 
-// One line of what YARN says, without the time before it.
-std::string words_of(std::string_view said) {
-  while (said.starts_with("[") || said.starts_with(" ")) {
-    const size_t end = said.starts_with("[") ? said.find(']') : 0;
-    if (end == std::string_view::npos) break;
-    said.remove_prefix(end + 1);
-  }
-  return std::string(said.substr(0, std::min(said.find('\n'), kMostWords)));
-}
-
 // The message of {"RemoteException": {"message": "..."}}, or a line of whatever it is.
 std::string message_of(std::string_view body) {
   const json object = json::parse(body.begin(), body.end(), nullptr, false);
   if (!object.is_object() || !object.contains("RemoteException"))
-    return body.starts_with("<") ? "" : words_of(body);
-  return words_of(text_of(object["RemoteException"], "message"));
+    return std::string(body.starts_with("<") ? "" : first_words(body));
+  return std::string(first_words(text_of(object["RemoteException"], "message")));
 }
 
 // The text between a mark and the end of its line; empty if there is no such mark.
@@ -84,7 +73,7 @@ std::string end_of_master(const ApplicationState& application) {
   const std::string_view said = application.diagnostics;
   const std::string_view code = after(said, "exitCode: ");
   if (code.empty()) {
-    const std::string words = words_of(said);
+    const std::string_view words = first_words(said);
     return str_cat("its launcher has ended", words.empty() ? " (" : ": ",
                    words.empty() ? application.state : words, words.empty() ? ")" : "");
   }
@@ -151,7 +140,7 @@ LauncherSight launcher_sight(const ApplicationState& application) {
   if (application.state == "RUNNING") return {.stage = Stage::running};
   if (!is_over(application)) return {.stage = Stage::pending, .waits = {wait_of(application)}};
   LauncherSight sight{.stage = Stage::gone};
-  const std::string words = words_of(application.diagnostics);
+  const std::string_view words = first_words(application.diagnostics);
   if (application.state == "KILLED") {
     sight.cancelled = true;
     sight.why = words.empty() ? "YARN, which was told to kill it" : words;

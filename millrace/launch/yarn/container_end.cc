@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/yarn/first_words.h"
 
 namespace millrace {
 namespace {
@@ -12,7 +13,6 @@ constexpr std::string_view kOutOfMemory = "out of memory: ";
 constexpr std::string_view kTakenAway = "taken away: ";
 constexpr std::string_view kCouldNotStart = "could not start: ";
 constexpr int kCodeOfSignal = 128;
-constexpr size_t kMostOfDiagnostics = 300;
 
 // Hadoop's ContainerExitStatus.
 enum : int {
@@ -28,20 +28,6 @@ enum : int {
   kKilledByScheduler = -108,
   kTooManyLogs = -109,
 };
-
-// The first line that says something, without the time before it: "[2026-01-01
-// 00:00:00.000]Container [pid=1,...] is running ...".
-std::string_view first_words(std::string_view said) {
-  while (!said.empty()) {
-    const size_t end = std::min(said.find('\n'), said.size());
-    std::string_view line = said.substr(0, end);
-    said.remove_prefix(std::min(end + 1, said.size()));
-    if (line.starts_with("[2")) line.remove_prefix(std::min(line.find(']') + 1, line.size()));
-    while (line.starts_with(" ")) line.remove_prefix(1);
-    if (!line.empty()) return line.substr(0, kMostOfDiagnostics);
-  }
-  return "";
-}
 
 ContainerEnd failed(std::string_view kind, std::string_view words) {
   return {.code = kErrandFailed, .words = str_cat(kind, words)};

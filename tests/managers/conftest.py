@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from managed import PATIENCE
+pytest.register_assert_rewrite("managed")
+from managed import PATIENCE  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 CLUSTER = ROOT / "tools" / "k8s-cluster"

@@ -7,9 +7,7 @@ import time
 
 import pytest
 
-from managed import PATIENCE
-
-HELPERS_WAIT = "[ {job_name} = map ] || exec sleep 600; "
+from managed import HELPERS_WAIT, PATIENCE, count_words, fail_with_last_words, submit_and_ask
 
 
 def until(look, what):
@@ -32,41 +30,12 @@ def test_what_explain_prints_is_what_the_api_server_takes(shell):
 
 
 def test_word_count_is_exact_and_every_task_is_heard(shell):
-    job = shell.job(["word_count", "/texts/list"], "{files: 1, reduce: 1, map: 3}")
-    code, output = shell.millrace("run", job, "--log-dir", "logs")
-    assert code == 0, output
-    assert re.search(r"total: 7000\b", output), output
-    assert {line.split("|")[0].strip() for line in output.splitlines() if " | " in line} >= {
-        "map:0",
-        "map:1",
-        "map:2",
-    }
-    for helper in ("files:0", "reduce:0"):
-        assert re.search(rf"{helper} +stopped: job finished", output), output
+    output = count_words(shell, "/texts/list")
     assert "ending the tasks that are left" not in output
-    assert sorted(path.name for path in (shell.folder / "logs").iterdir()) == [
-        "files_0.log",
-        "map_0.log",
-        "map_1.log",
-        "map_2.log",
-        "reduce_0.log",
-    ]
-    code, output = shell.millrace("logs", "words")
-    assert (code, "total: 7000" in output) == (0, True), output
 
 
 def test_the_exit_code_of_a_task_that_fails_is_told_with_its_last_words(shell):
-    script = HELPERS_WAIT + (
-        "[ {task_index} = 1 ] && { echo ValueError: bad record >&2; exit 3; }; exec sleep 600"
-    )
-    code, output = shell.millrace("run", shell.job(script))
-    assert code == 1, output
-    assert re.search(r"map:1 +exit code 3", output), output
-    assert "last error: ValueError: bad record" in output
-    assert re.search(r"map:0 +stopped: map:1 failed", output), output
-    assert re.search(r"files:0 +stopped: map:1 failed", output), output
-    assert re.search(r"job failed after .*: map:1: exit code 3", output), output
-    assert shell.millrace("wait", "words")[0] == 1
+    fail_with_last_words(shell)
 
 
 def test_a_task_that_is_killed_is_told_from_one_that_fails(shell):
@@ -86,16 +55,7 @@ def test_a_task_that_takes_more_memory_than_it_may_is_told_so(shell):
 
 
 def test_a_submitted_job_goes_on_alone_and_can_be_asked_about(shell):
-    job = shell.job(HELPERS_WAIT + "echo counted; sleep 2")
-    assert shell.millrace("submit", job) == (0, "words\n")
-    assert "words" in shell.millrace("list")[1]
-    code, output = shell.millrace("submit", job)
-    assert code == 1 and "there is a job 'words' already" in output, output
-    code, output = shell.millrace("wait", "words", "--timeout", "100s")
-    assert code == 0 and "job succeeded" in output, output
-    status = shell.millrace("status", "words")[1]
-    assert "words: succeeded" in status and "stopped: job finished" in status, status
-    assert "succeeded" in shell.millrace("list")[1]
+    submit_and_ask(shell)
     assert shell.millrace("logs", "words", "map:1") == (0, "map:1    | counted\n")
 
 

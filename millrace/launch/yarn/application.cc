@@ -65,6 +65,10 @@ std::string master_command(const YarnLaunch& launch) {
                  job_file_in(folder), "'");
 }
 
+int64_t launcher_megabytes(const JobSpec& job) {
+  return kMasterMegabytes + kErrandMegabytes * static_cast<int64_t>(count_tasks(job));
+}
+
 ordered_json environment_json(const YarnLaunch& launch) {
   ordered_json entries = ordered_json::array();
   for (const auto& [name, value] : launch.environment)
@@ -90,9 +94,7 @@ Result<ordered_json> yarn_application(const JobSpec& job, const YarnLaunch& laun
   application["max-app-attempts"] = 1;
   application["am-container-spec"]["commands"]["command"] = master_command(launch);
   application["am-container-spec"]["environment"] = environment_json(launch);
-  const auto tasks = static_cast<int64_t>(count_tasks(job));
-  application["resource"] = {{"memory", kMasterMegabytes + kErrandMegabytes * tasks},
-                             {"vCores", 1}};
+  application["resource"] = {{"memory", launcher_megabytes(job)}, {"vCores", 1}};
   return application;
 }
 
@@ -127,6 +129,10 @@ Status check_fits(const JobSpec& job, const YarnLimits& most) {
                      " asks for ", wish.cores, " cores, and YARN gives ", most.cores,
                      " at most; ask for less");
   }
+  if (const int64_t megabytes = launcher_megabytes(job); megabytes > most.megabytes)
+    return invalid("the cluster has no machines for this job: its launcher asks for ", megabytes,
+                   " MiB of memory for ", count_tasks(job), " tasks, and YARN gives ",
+                   most.megabytes, " at most; ask for fewer tasks");
   return {};
 }
 

@@ -38,7 +38,7 @@ struct YarnLimits {
   int64_t megabytes = 0;
   int cores = 0;
 };
-// INVALID_ARGUMENT that names the role if one asks for more than any machine has.
+// INVALID_ARGUMENT that names the role, or the launcher, if it asks for more than any machine has.
 Status check_fits(const JobSpec& job, const YarnLimits& most);
 
 // What of the environment goes along from who submits to the launcher and to its tasks.

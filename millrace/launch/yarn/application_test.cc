@@ -114,6 +114,15 @@ TEST_CASE("what no machine has is told by the role that asks for it") {
   CHECK(check_fits(job, {.megabytes = 4096, .cores = 8}).code() == Code::invalid_argument);
 }
 
+TEST_CASE(
+    "a launcher of more tasks than any machine has memory for is told before it is submitted") {
+  JobSpec job = counting_words();
+  for (RoleSpec& role : job.roles) role.count = 100;
+  const Status small = check_fits(job, {.megabytes = 1024, .cores = 1});
+  CHECK(small.message().starts_with("the cluster has no machines for this job: its launcher asks"));
+  CHECK(small.message().ends_with("and YARN gives 1024 at most; ask for fewer tasks"));
+}
+
 TEST_CASE("a task is reached by an errand that asks for its container") {
   const JobSpec job = counting_words();
   const Reach reach = yarn_reach(job, "/jobs/words", "socket", "n1");

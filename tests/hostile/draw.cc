@@ -254,6 +254,19 @@ Shape Draw::shape() {
   return made.ok() ? *made : Shape{0};
 }
 
+PartialShape Draw::wide(const Shape& like) {
+  constexpr int64_t kLong[] = {kMost, kMost - 1, int64_t{1} << 62, int64_t{1} << 40,
+                               int64_t{1} << 31};
+  std::vector<int64_t> dims(like.dims().begin(), like.dims().end());
+  for (int64_t& dim : dims) {
+    if (one_in(2)) dim = kUnknownDim;
+  }
+  if (!dims.empty())
+    dims[static_cast<size_t>(below(static_cast<int64_t>(dims.size())))] = pick(kLong);
+  auto made = PartialShape::create(dims);
+  return made.ok() ? *std::move(made) : PartialShape();
+}
+
 Shape Draw::changed(const Shape& like) {
   std::vector<int64_t> dims(like.dims().begin(), like.dims().end());
   const auto place = [&] {

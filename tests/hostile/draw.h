@@ -35,6 +35,8 @@ class Draw {
   std::string text();
   // Of at most some 10^5 elements.
   Shape shape();
+  // Of the rank of `like`, with dimensions that are unknown or as long as a shape may be.
+  PartialShape wide(const Shape& like);
   // `like` with a dimension or the rank changed.
   Shape changed(const Shape& like);
 

@@ -238,8 +238,27 @@ std::string Trial::text() const {
   return text;
 }
 
+// Whatever the kernel would say: graphs are built of such shapes, and a rule may refuse them.
+void Trial::ask_rule() {
+  std::vector<DType> types;
+  for (const Value& input : inputs_)
+    types.push_back(input.ref ? DType::invalid : input.tensor.dtype());
+  const auto attrs = complete_attrs(op_, types, attrs_);
+  if (!op_.infer || !attrs.ok() || !check_attrs(op_, *attrs).ok()) return;
+  const auto outputs = resolve_args(op_, op_.outputs, *attrs);
+  if (!outputs.ok()) return;
+  std::vector<PartialShape> shapes;
+  for (const Value& input : inputs_) {
+    const Shape given = input.ref ? draw_.shape() : input.tensor.shape();
+    shapes.push_back(draw_.wide(draw_.one_in(4) ? draw_.shape() : given));
+  }
+  InferContext context({op_, *attrs}, shapes, {}, static_cast<int>(outputs->size()));
+  (void)op_.infer(context);
+}
+
 std::string Trial::run() {
   if (!refusal_.empty()) return {};
+  ask_rule();
   Bench& bench = surroundings_.bench();
   std::vector<Value> kept = inputs_;
   if (draw_.one_in(2)) {

@@ -7,8 +7,9 @@
 //     rule excludes;
 //   * a kernel that waits, and does not answer when its step is cancelled.
 //
-// What ends the process is for whoever runs trials to see (hunt.h). The same registry, seed and
-// number make the same trial. For one thread; `run` once.
+// Its shape rule is asked first, of shapes that no kernel would come to see: of huge sizes, and
+// such as are not known. What ends the process is for whoever runs trials to see (hunt.h). The same
+// registry, seed and number make the same trial. For one thread; `run` once.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +57,7 @@ class Trial {
   AttrValue drawn(const AttrDef& attr);
   Attrs draw_attrs(const Example* example);
   Value draw_input(const Example* example, size_t slot, const ArgType& type, DType hint);
+  void ask_rule();
   std::string check(const std::vector<Value>& inputs, const Running& running,
                     const std::vector<Value>& outputs);
   std::string check_rule(const std::vector<Value>& inputs, const std::vector<Value>& outputs);

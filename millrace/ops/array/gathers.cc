@@ -29,6 +29,8 @@ Status infer_gather(InferContext& context) {
   const PartialShape& indices = context.input(1);
   const Tensor* axis = context.constant(2);
   if (axis == nullptr) {
+    if (params.has_rank() && params.rank() == 0)
+      return invalid("params must be at least rank 1 but is a scalar");
     if (params.has_rank() && indices.has_rank() && batch_dims == 0)
       context.set_output(0, PartialShape::of_rank(params.rank() - 1 + indices.rank()));
     return {};

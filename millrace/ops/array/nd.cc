@@ -194,8 +194,8 @@ Status infer_unravel(InferContext& context) {
   const PartialShape& indices = context.input(0);
   const int64_t axes = dims.has_rank() ? dims.dim(0) : kUnknownDim;
   if (indices.rank() == 0) context.set_output(0, PartialShape{axes});
-  if (indices.rank() == 1) context.set_output(0, PartialShape{axes, indices.dim(0)});
-  return {};
+  if (indices.rank() != 1) return {};
+  return context.set_output(0, PartialShape::create(Shape::Dims{axes, indices.dim(0)}));
 }
 
 // --- the rows of the family ---

@@ -162,8 +162,7 @@ Status infer_beam(InferContext& context) {
     context.set_output(top + i, PartialShape::of_rank(1));
     context.set_output(2 * top + i, PartialShape{2});
   }
-  context.set_output(3 * top, PartialShape{sequences, top});
-  return {};
+  return context.set_output(3 * top, PartialShape::create(Shape::Dims{sequences, top}));
 }
 
 }  // namespace

@@ -42,10 +42,12 @@ class Planner {
   }
 
   Status check_count() {
-    for (size_t entry = 0; entry < arguments_.count; ++entry) {
+    // All entries beyond the masks' bits speak of axes; there may be too many to be counted.
+    const bool is_too_long = arguments_.count > 64 + static_cast<size_t>(input_.rank());
+    for (size_t entry = 0; entry < arguments_.count && !is_too_long; ++entry) {
       if (!is_ellipsis(entry) && !is_new_axis(entry)) ++indexed_axes_;
     }
-    if (indexed_axes_ <= input_.rank()) return {};
+    if (!is_too_long && indexed_axes_ <= input_.rank()) return {};
     return invalid("Index out of range using input dim ", input_.rank(), "; input has only ",
                    input_.rank(), " dims");
   }

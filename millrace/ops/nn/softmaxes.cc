@@ -340,8 +340,7 @@ Status infer_sparse_cross_entropy(InferContext& context) {
   MR_ASSIGN(PartialShape labels, context.input_of_rank(1, 1));
   MR_ASSIGN(labels, labels.merge(PartialShape{logits.dim(0)}));
   context.set_output(0, labels);
-  context.set_output(1, PartialShape{labels.dim(0), logits.dim(1)});
-  return {};
+  return context.set_output(1, PartialShape::create(Shape::Dims{labels.dim(0), logits.dim(1)}));
 }
 
 template <Scale kScale>

@@ -1,5 +1,6 @@
 // Part of families.h: register_ragged_ranges.
 #include <cmath>
+#include <limits>
 
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
@@ -93,7 +94,8 @@ Status infer_ragged_range(InferContext& context) {
       break;
     }
   }
-  context.set_output(0, PartialShape{rows == kUnknownDim ? kUnknownDim : rows + 1});
+  const bool is_known = rows >= 0 && rows < std::numeric_limits<int64_t>::max();
+  context.set_output(0, PartialShape{is_known ? rows + 1 : kUnknownDim});
   context.set_output(1, PartialShape::of_rank(1));
   return {};
 }

@@ -245,9 +245,8 @@ Status infer_candidates(InferContext& context) {
   MR_ASSIGN(const int64_t num_sampled, context.attrs().integer("num_sampled"));
   MR_ASSIGN(const int64_t num_true, context.attrs().integer("num_true"));
   context.set_output(0, PartialShape{num_sampled});
-  context.set_output(1, PartialShape{classes.has_rank() ? classes.dim(0) : kUnknownDim, num_true});
   context.set_output(2, PartialShape{num_sampled});
-  return {};
+  return context.set_output(1, PartialShape::create(Shape::Dims{classes.dim(0), num_true}));
 }
 
 // --- ComputeAccidentalHits ---

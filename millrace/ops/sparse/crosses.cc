@@ -346,10 +346,7 @@ Status cross_hashed(KernelContext& context, CrossNode node) {
   });
 }
 
-Status infer_cross(InferContext& context) {
-  set_sparse(context, kUnknownDim, 2);
-  return {};
-}
+Status infer_cross(InferContext& context) { return set_sparse(context, kUnknownDim, 2); }
 
 constexpr std::string_view kColumns =
     "indices: N*int64, values: sparse_types, shapes: N*int64, dense_inputs: dense_types";

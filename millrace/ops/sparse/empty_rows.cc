@@ -81,7 +81,7 @@ Status fill_empty_rows(KernelContext& context) {
 Status infer_fill_empty_rows(InferContext& context) {
   MR_TRY(infer_sparse(context));
   MR_TRY(context.input_of_rank(3, 0));
-  set_sparse(context, kUnknownDim, sparse_rank(context), 2);
+  MR_TRY(set_sparse(context, kUnknownDim, sparse_rank(context), 2));
   MR_ASSIGN(const auto dims, constant_integers(context, 2, "dense_shape"));
   const int64_t rows = dims && !dims->empty() && dims->front() >= 0 ? dims->front() : kUnknownDim;
   const PartialShape& values = context.input(1);

@@ -91,12 +91,12 @@ Status infer_concat_sparse(InferContext& context) {
     MR_TRY(context.input_of_rank(number + i, 1));
     MR_ASSIGN(const PartialShape shape, context.input_of_rank(2 * number + i, 1));
     const int64_t here = indices.has_rank() ? indices.dim(0) : kUnknownDim;
-    elements = here == kUnknownDim || elements == kUnknownDim ? kUnknownDim : elements + here;
+    const bool are_known = here >= 0 && elements >= 0;
+    if (!are_known || __builtin_add_overflow(elements, here, &elements)) elements = kUnknownDim;
     if (indices.has_rank() && indices.dim(1) != kUnknownDim) rank = indices.dim(1);
     if (shape.has_rank() && shape.dim(0) != kUnknownDim) rank = shape.dim(0);
   }
-  set_sparse(context, elements, rank);
-  return {};
+  return set_sparse(context, elements, rank);
 }
 
 // --- SparseSplit ---

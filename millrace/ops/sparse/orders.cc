@@ -124,11 +124,8 @@ Status infer_reshape_sparse(InferContext& context) {
   MR_ASSIGN(const PartialShape indices, context.input_of_rank(0, 2));
   MR_TRY(context.input_of_rank(1, 1));
   MR_ASSIGN(const PartialShape wanted, context.input_of_rank(2, 1));
-  const int64_t number = indices.has_rank() ? indices.dim(0) : kUnknownDim;
-  const int64_t rank = wanted.has_rank() ? wanted.dim(0) : kUnknownDim;
-  context.set_output(0, PartialShape{number, rank});
-  context.set_output(1, PartialShape{rank});
-  return {};
+  context.set_output(1, PartialShape{wanted.dim(0)});
+  return context.set_output(0, PartialShape::create(Shape::Dims{indices.dim(0), wanted.dim(0)}));
 }
 
 }  // namespace

@@ -173,8 +173,7 @@ Status infer_reduce_to_dense(InferContext& context) {
 Status infer_reduce_to_sparse(InferContext& context) {
   MR_TRY(infer_sparse(context));
   MR_ASSIGN(const bool keep_dims, context.attrs().boolean("keep_dims"));
-  set_sparse(context, kUnknownDim, keep_dims ? sparse_rank(context) : kUnknownDim);
-  return {};
+  return set_sparse(context, kUnknownDim, keep_dims ? sparse_rank(context) : kUnknownDim);
 }
 
 // --- SparseSoftmax ---

@@ -133,8 +133,7 @@ Status infer_deserialize(InferContext& context) {
   const PartialShape& serialized = context.input(0);
   if (serialized.has_rank() && serialized.rank() < 1)
     return invalid("Serialized sparse should have non-zero rank ", serialized.to_string());
-  set_sparse(context, kUnknownDim, kUnknownDim);
-  return {};
+  return set_sparse(context, kUnknownDim, kUnknownDim);
 }
 
 // Messages of an int64 matrix [[2]], a float vector and an int64 vector [5].

@@ -178,8 +178,7 @@ Status set_operation(KernelContext& context, RunSetOperation run, SetInputs inpu
 }
 
 Status infer_set_operation(InferContext& context) {
-  set_sparse(context, kUnknownDim, kUnknownDim);
-  return {};
+  return set_sparse(context, kUnknownDim, kUnknownDim);
 }
 
 // --- SetSize ---

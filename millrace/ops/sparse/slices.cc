@@ -65,8 +65,7 @@ Status infer_slice_sparse(InferContext& context) {
   MR_TRY(infer_sparse(context));
   MR_TRY(context.input_of_rank(3, 1));
   MR_TRY(context.input_of_rank(4, 1));
-  set_sparse(context, kUnknownDim, sparse_rank(context));
-  return {};
+  return set_sparse(context, kUnknownDim, sparse_rank(context));
 }
 
 // --- the gradient ---

@@ -180,10 +180,10 @@ Status infer_sparse(const InferContext& context, int slot) {
   return {};
 }
 
-void set_sparse(InferContext& context, int64_t number, int64_t rank, int outputs) {
-  context.set_output(0, PartialShape{number, rank});
+Status set_sparse(InferContext& context, int64_t number, int64_t rank, int outputs) {
   context.set_output(1, PartialShape{number});
   if (outputs > 2) context.set_output(2, PartialShape{rank});
+  return context.set_output(0, PartialShape::create(Shape::Dims{number, rank}));
 }
 
 int64_t sparse_rank(const InferContext& context, int slot) {

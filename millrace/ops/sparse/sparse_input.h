@@ -65,7 +65,8 @@ std::vector<Meeting> meet(const Tensor& first, const Tensor& second);
 // Rules. The three inputs from `slot` on can be a sparse tensor.
 Status infer_sparse(const InferContext& context, int slot = 0);
 // Outputs 0 to 2 are a sparse tensor of a rank, which may be kUnknownDim, of so many elements.
-void set_sparse(InferContext& context, int64_t number, int64_t rank, int outputs = 3);
+// Errors: INVALID_ARGUMENT if their places can't be counted.
+Status set_sparse(InferContext& context, int64_t number, int64_t rank, int outputs = 3);
 // The rank of the sparse tensor whose inputs begin at `slot`, or kUnknownDim.
 int64_t sparse_rank(const InferContext& context, int slot = 0);
 

@@ -132,8 +132,7 @@ Status infer_add_sparse(InferContext& context) {
   MR_TRY(infer_sparse(context, 0));
   MR_TRY(infer_sparse(context, 3));
   MR_TRY(context.input_of_rank(6, 0));
-  set_sparse(context, kUnknownDim, sparse_rank(context));
-  return {};
+  return set_sparse(context, kUnknownDim, sparse_rank(context));
 }
 
 Status extreme_sparse(KernelContext& context, Combine combine) {
@@ -149,8 +148,7 @@ Status extreme_sparse(KernelContext& context, Combine combine) {
 Status infer_extreme_sparse(InferContext& context) {
   MR_TRY(infer_sparse(context, 0));
   MR_TRY(infer_sparse(context, 3));
-  set_sparse(context, kUnknownDim, sparse_rank(context), 2);
-  return {};
+  return set_sparse(context, kUnknownDim, sparse_rank(context), 2);
 }
 
 // --- the gradient of a sum ---

@@ -160,8 +160,7 @@ Status infer_add_many(InferContext& context) {
 
 Status infer_take_many(InferContext& context) {
   MR_TRY(context.input_of_rank(0, 1));
-  set_sparse(context, kUnknownDim, kUnknownDim);
-  return {};
+  return set_sparse(context, kUnknownDim, kUnknownDim);
 }
 
 Status add_map_op(OpRegistry& ops, OpDef op) {

@@ -61,9 +61,8 @@ Status infer_fingerprint(InferContext& context) {
   const PartialShape& data = context.input(0);
   if (data.has_rank() && data.rank() == 0)
     return invalid("`data` should have at least one dimension: ", data.to_string());
-  context.set_output(0,
-                     PartialShape{data.has_rank() ? data.dim(0) : kUnknownDim, kFingerprintBytes});
-  return {};
+  const int64_t rows = data.has_rank() ? data.dim(0) : kUnknownDim;
+  return context.set_output(0, PartialShape::create(Shape::Dims{rows, kFingerprintBytes}));
 }
 
 }  // namespace

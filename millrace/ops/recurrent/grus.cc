@@ -70,7 +70,8 @@ Status gru_cell(KernelContext& context) {
   MR_ASSIGN(const Tensor beside, in.beside_x(floats_of(shown)));
   MR_ASSIGN(made[2], product(context, beside, in.w_c));
   float *const c = floats_in(made[2]), *const h = floats_in(made[3]);
-  for (int64_t at = 0; at < in.batch * n; ++at) c[at] += floats_of(in.b_c)[at % n];
+  for (int64_t row = 0; row < in.batch; ++row)
+    for (int64_t k = 0; k < n; ++k) c[row * n + k] += floats_of(in.b_c)[k];
   tangents(c, in.batch * n);
   for (int64_t at = 0; at < in.batch * n; ++at) h[at] = u[at] * (old[at] - c[at]) + c[at];
   for (int slot = 0; slot < 4; ++slot)

@@ -9,7 +9,7 @@ from millrace._estimators.features import argument_names
 from millrace._estimators.mode_keys import MetricKeys, ModeKeys
 from millrace._estimators.spec import EstimatorSpec
 from millrace._flow.checks import assert_equal, assert_rank_at_least
-from millrace._flow.control_flow import Assert, group
+from millrace._flow.control_flow import Assert, group, with_dependencies
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, get_collection, name_scope
@@ -216,8 +216,7 @@ class Head:
         size = 1 if self.labels_dimension == 1 else self._logits_dimension
         wanted = concat([shape_of(logits)[:-1], [size]], 0)
         told = f"loss_fn must return a Tensor of shape [batch, {size}]"
-        with control_dependencies([assert_equal(shape_of(losses), wanted, message=told)]):
-            return gen_ops.identity(losses)
+        return with_dependencies([assert_equal(shape_of(losses), wanted, message=told)], losses)
 
     def fitted_labels(self, labels, logits, size):
         """Labels as a Tensor of shape [batch, size]. ValueError if that is not what they are."""
@@ -241,8 +240,7 @@ class Head:
         if labels.shape.ndims and labels.shape.as_list()[-1] not in (None, size):
             raise ValueError(f"Mismatched label shape: {labels.shape}; {told}")
         wanted = concat([shape_of(logits)[:-1], [size]], 0)
-        with control_dependencies([assert_equal(wanted, shape_of(labels), message=told)]):
-            return gen_ops.identity(labels)
+        return with_dependencies([assert_equal(wanted, shape_of(labels), message=told)], labels)
 
     def _weights(self, features, logits):
         """1.0, or a Tensor of shape [batch, 1] or, where that may be, of the logits."""
@@ -257,8 +255,7 @@ class Head:
             allowed.append(all_of_logits)
         fits = [_is_same(own, shape) for shape in allowed]
         told = ["weights shape must be [batch_size, 1]; it is", own, "for logits of", all_of_logits]
-        with control_dependencies([Assert(reduce_any(gen_ops.pack(fits)), told)]):
-            return gen_ops.identity(weights)
+        return with_dependencies([Assert(reduce_any(gen_ops.pack(fits)), told)], weights)
 
 
 def _is_same(shape, other):
@@ -275,8 +272,7 @@ def _fitted_logits(logits, size):
             if known != size:
                 raise ValueError(f"{told}, got {logits.shape}.")
             return logits
-        with control_dependencies([assert_equal(size, shape_of(logits)[-1], message=told)]):
-            return gen_ops.identity(logits)
+        return with_dependencies([assert_equal(size, shape_of(logits)[-1], message=told)], logits)
 
 
 def _train_op(loss, optimizer, train_op_fn):

@@ -211,6 +211,12 @@ def test_a_model_of_ones_own_takes_a_head(tmp_path):
             lambda: heads.multi_label_head(3, classes_for_class_based_metrics=[3]),
             "no class 3 among 3",
         ),
+        (
+            lambda: heads.multi_label_head(
+                2, label_vocabulary=["a", "b"], classes_for_class_based_metrics=["c"]
+            ),
+            "no class c among 2",
+        ),
     ],
 )
 def test_what_makes_no_head_is_refused(make, message):

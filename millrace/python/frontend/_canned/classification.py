@@ -8,9 +8,8 @@ from millrace._estimators.export_outputs import (
     PredictOutput,
     RegressionOutput,
 )
-from millrace._flow.checks import assert_greater_equal, assert_less_equal
+from millrace._flow.checks import in_range
 from millrace._graph.conversion import convert
-from millrace._graph.default_graph import control_dependencies
 from millrace._measures import counts, means
 from millrace._measures.losses import Reduction
 from millrace._ops.arithmetic import argmax, cast, sigmoid
@@ -26,8 +25,8 @@ from millrace._state.index_tables import index_table_from_tensor, index_to_strin
 from millrace._values import dtypes
 
 
-class _ClassHead(Head):
-    """What both share."""
+class ClassHead(Head):
+    """What heads of classes share: their names, which labels may have and exports tell."""
 
     def __init__(self, n_classes, logits_dimension, label_vocabulary, *settings):
         super().__init__(logits_dimension, *settings)
@@ -38,8 +37,8 @@ class _ClassHead(Head):
             )
         if label_vocabulary is not None and len(label_vocabulary) != n_classes:
             raise ValueError(
-                f"label_vocabulary must have one label per class: n_classes is {n_classes}, and it has "
-                f"{len(label_vocabulary)}: {list(label_vocabulary)}"
+                "label_vocabulary must have one label per class: its length must be n_classes "
+                f"({n_classes}), not {len(label_vocabulary)}: {list(label_vocabulary)}"
             )
         self._n_classes = n_classes
         self._vocabulary = label_vocabulary and list(label_vocabulary)
@@ -59,7 +58,8 @@ class _ClassHead(Head):
             raise ValueError(
                 "Labels are strings: give the estimator a label_vocabulary= with one for each class"
             )
-        return _in_range(labels, self._n_classes)
+        last = self._n_classes - 1
+        return in_range(labels, last, f"labels must be in [0, {last}]")
 
     def _class_predictions(self, logits, class_ids):
         """Predictions that all have whose labels are classes."""
@@ -95,17 +95,7 @@ def _for_each(row, rows):
     return tile(expand_dims(row, 0), gen_ops.pack([shape_of(rows)[0], 1]))
 
 
-def _in_range(labels, n_classes):
-    told = f"labels must be in [0, {n_classes - 1}]"
-    checks = [
-        assert_less_equal(labels, n_classes - 1, message=told),
-        assert_greater_equal(labels, 0, message=told),
-    ]
-    with control_dependencies(checks):
-        return gen_ops.identity(labels)
-
-
-class MultiClassHead(_ClassHead):
+class MultiClassHead(ClassHead):
     """Three or more classes, of which each example has one: the softmax of as many logits.
 
     Args:
@@ -156,7 +146,7 @@ class MultiClassHead(_ClassHead):
         return {"accuracy": means.accuracy(labels, class_ids, weights, name="accuracy")}
 
 
-class BinaryHead(_ClassHead):
+class BinaryHead(ClassHead):
     """Two classes: the sigmoid of one logit is the probability of the second.
 
     Args:

@@ -10,9 +10,8 @@ from millrace._columns.column import (
     to_sparse,
     whole,
 )
-from millrace._flow.checks import assert_greater_equal, assert_less
+from millrace._flow.checks import in_range
 from millrace._graph.conversion import convert
-from millrace._graph.default_graph import control_dependencies
 from millrace._graph.sparse_tensor import SparseTensor
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import where
@@ -70,17 +69,14 @@ class IdentityColumn(CategoricalColumn):
         feature = to_sparse(inputs.get(self.key))
         if not feature.dtype.is_integer:
             raise ValueError(f"Invalid input, not integer. key: {self.key} dtype: {feature.dtype}")
-        ids, end = cast(feature.values, dtypes.int64), convert(self.num_buckets, dtypes.int64)
+        ids = cast(feature.values, dtypes.int64)
         if self.default_value is None:
             told = f"an id of column {self.key} is not in [0, {self.num_buckets})"
-            checks = [
-                assert_less(ids, end, message=told),
-                assert_greater_equal(ids, 0, message=told),
-            ]
-            with control_dependencies(checks):
-                ids = gen_ops.identity(ids)
+            ids = in_range(ids, self.num_buckets - 1, told)
         else:
-            is_known = gen_ops.logical_and(gen_ops.greater_equal(ids, 0), gen_ops.less(ids, end))
+            is_known = gen_ops.logical_and(
+                gen_ops.greater_equal(ids, 0), gen_ops.less(ids, self.num_buckets)
+            )
             default = gen_ops.fill(gen_ops.shape(ids), convert(self.default_value, dtypes.int64))
             ids = where(is_known, ids, default)
         return SparseTensor(feature.indices, ids, feature.dense_shape)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from millrace import _gen as gen_ops
-from millrace._flow.control_flow import Assert, no_op
+from millrace._flow.control_flow import Assert, no_op, with_dependencies
 from millrace._graph.conversion import constant_value, convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.operation import Tensor
@@ -202,6 +202,15 @@ def assert_scalar(tensor, name=None, message=None):
                 f"{message or ''} Expected scalar shape for {tensor.name}, saw shape: {tensor.shape}.".strip()
             )
         return tensor
+
+
+def in_range(numbers, last, message):
+    """Numbers as they are. Errors as of `assert_less_equal` if one of them is not in [0, last]."""
+    checks = [
+        assert_less_equal(numbers, last, message=message),
+        assert_greater_equal(numbers, 0, message=message),
+    ]
+    return with_dependencies(checks, numbers)
 
 
 def is_numeric_tensor(tensor):

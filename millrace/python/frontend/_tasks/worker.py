@@ -173,9 +173,8 @@ class Worker:
                 drop_old(self._broker, self._app.clock() - self._app.keep)
             except (errors.OpError, task_errors.BrokerLost):
                 pass  # the threads that take say so, and it is there again the next time
-            except (
-                Exception
-            ) as error:  # a state that is none of ours, say; others are dropped later
+            except Exception as error:
+                # A state that is none of ours, say; others are dropped later.
                 self._say(f"{self.name}: can't drop what is old: {_first_line(error)}")
 
     # ---- Calls that wait for their time ----------------------------------------------------------

@@ -89,7 +89,7 @@ stop_if_higher_hook = _threshold_hook("stop_if_higher_hook", operator.gt, "highe
 stop_if_lower_hook = _threshold_hook("stop_if_lower_hook", operator.lt, "lower")
 
 
-def _without_better(estimator, metric_name, patience, is_better, word, folder, min_steps, *times):
+def _without_better(is_better, word, estimator, metric_name, patience, folder, min_steps, *times):
     """The hook that ends the training so many steps after the metric was best."""
     folder = folder or estimator.eval_dir()
 
@@ -129,9 +129,17 @@ def stop_if_no_increase_hook(
       max_steps_without_increase: that many steps.
       eval_dir, min_steps, run_every_secs, run_every_steps: as for stop_if_higher_hook.
     """
-    times = run_every_secs, run_every_steps
-    found = estimator, metric_name, max_steps_without_increase, operator.gt, "increase"
-    return _without_better(*found, eval_dir, min_steps, *times)
+    return _without_better(
+        operator.gt,
+        "increase",
+        estimator,
+        metric_name,
+        max_steps_without_increase,
+        eval_dir,
+        min_steps,
+        run_every_secs,
+        run_every_steps,
+    )
 
 
 def stop_if_no_decrease_hook(
@@ -151,9 +159,17 @@ def stop_if_no_decrease_hook(
       max_steps_without_decrease: that many steps.
       eval_dir, min_steps, run_every_secs, run_every_steps: as for stop_if_higher_hook.
     """
-    times = run_every_secs, run_every_steps
-    found = estimator, metric_name, max_steps_without_decrease, operator.lt, "decrease"
-    return _without_better(*found, eval_dir, min_steps, *times)
+    return _without_better(
+        operator.lt,
+        "decrease",
+        estimator,
+        metric_name,
+        max_steps_without_decrease,
+        eval_dir,
+        min_steps,
+        run_every_secs,
+        run_every_steps,
+    )
 
 
 def read_eval_metrics(folder):

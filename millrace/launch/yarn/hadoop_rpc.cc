@@ -108,6 +108,31 @@ Result<std::string_view> take_delimited(std::string_view& bytes) {
   return part;
 }
 
+// A way to log in that the server offers.
+struct LoginOffer {
+  std::string_view method = {};  // empty if the offer makes no sense
+  std::string_view protocol = {};
+  std::string_view server = {};
+  std::string_view challenge = {};
+  std::string chosen = {};  // the offer without its challenge, as it is sent back
+};
+
+LoginOffer parse_offer(std::string_view bytes) {
+  LoginOffer offer;
+  wire::Reader reader(bytes);
+  for (Field field; reader.next(&field);) {
+    if (field.is(sasl_auth::kMethod, WireType::bytes)) offer.method = field.bytes;
+    if (field.is(sasl_auth::kProtocol, WireType::bytes)) offer.protocol = field.bytes;
+    if (field.is(sasl_auth::kServerId, WireType::bytes)) offer.server = field.bytes;
+    if (field.is(sasl_auth::kChallenge, WireType::bytes)) {
+      offer.challenge = field.bytes;
+    } else if (field.type == WireType::bytes && field.number < sasl_auth::kChallenge) {
+      wire::put_bytes_field(&offer.chosen, static_cast<int>(field.number), field.bytes);
+    }
+  }
+  return reader.ok() ? offer : LoginOffer();
+}
+
 bool ends_with_one_of(std::string_view text, std::initializer_list<std::string_view> ends) {
   for (const std::string_view end : ends)
     if (text.ends_with(end)) return true;
@@ -229,19 +254,10 @@ Status HadoopConnection::take_login(std::string_view message) {
   }
   if (!reader.ok()) return error(Code::data_loss, "a login of Hadoop: ", reader.status().message());
   if (stage_ == Stage::negotiating && state == sasl::kNegotiate) {
-    for (const std::string_view offer : offers) {
-      wire::Reader auth(offer);
-      std::string words[6];
-      std::string chosen;  // without its challenge
-      while (auth.next(&field)) {
-        if (field.type != WireType::bytes || field.number > sasl_auth::kChallenge) continue;
-        words[field.number] = field.bytes;
-        if (field.number != sasl_auth::kChallenge)
-          wire::put_bytes_field(&chosen, static_cast<int>(field.number), field.bytes);
-      }
-      if (!auth.ok() || words[sasl_auth::kMethod] != "TOKEN") continue;
-      return prove(chosen, words[sasl_auth::kChallenge],
-                   str_cat(words[sasl_auth::kProtocol], "/", words[sasl_auth::kServerId]));
+    for (const std::string_view bytes : offers) {
+      const LoginOffer offer = parse_offer(bytes);
+      if (offer.method != "TOKEN") continue;
+      return prove(offer.chosen, offer.challenge, str_cat(offer.protocol, "/", offer.server));
     }
     return error(Code::unauthenticated, "the server takes no token for a login");
   }

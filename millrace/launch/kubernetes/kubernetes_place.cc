@@ -1,7 +1,5 @@
 #include "millrace/launch/kubernetes/kubernetes_place.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <sstream>
 
@@ -18,17 +16,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Objects = std::vector<Json>;
 using std::chrono::duration_cast;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kMostTries = 4;
-constexpr milliseconds kFirstPause{300};
 // How long the tasks' grace and the cluster's own work may take until all is gone.
 constexpr seconds kToBeGone{120};
 // All that a job may consist of.
 constexpr const char* kKinds = "jobs.batch,pods,services,configmaps,secrets";
-
-void pause(milliseconds time) { poll(nullptr, 0, static_cast<int>(time.count())); }
 
 std::string selector_of(const std::string& name) {
   return str_cat(kManagedByLabel, "=millrace,", kInstanceLabel, "=", name);
@@ -101,17 +94,15 @@ std::vector<std::string> KubernetesPlace::kubectl(const std::vector<std::string>
 
 Result<std::string> KubernetesPlace::ask(const std::vector<std::string>& words,
                                          const std::string& input, Tries tries) {
-  milliseconds pause_before_next = kFirstPause;
-  for (int left = tries == Tries::one ? 1 : kMostTries;; --left) {
+  return ask_again(tries, [&]() -> Result<std::string> {
     Result<CommandOutput> answer = run_command(kubectl(words), input, options_.time_limit, clock_);
-    if (answer.ok() && answer->code == 0) return std::move(answer->out);
-    const Status fault = answer.ok() ? kubectl_fault(answer->err) : answer.status();
-    if (fault.code() == Code::not_found && !answer.ok())
-      return failed_precondition(fault.message(), "; jobs go to Kubernetes by kubectl: install it");
-    if (left == 1 || !may_pass(fault)) return fault;
-    pause(pause_before_next);
-    pause_before_next *= 2;
-  }
+    if (!answer.ok() && answer.status().code() == Code::not_found)
+      return failed_precondition(answer.status().message(),
+                                 "; jobs go to Kubernetes by kubectl: install it");
+    if (!answer.ok()) return answer.status();
+    if (answer->code != 0) return kubectl_fault(answer->err);
+    return std::move(answer->out);
+  });
 }
 
 Result<Objects> KubernetesPlace::items(const std::vector<std::string>& words) {
@@ -204,7 +195,7 @@ Status KubernetesPlace::remove_labelled(const std::string& selector) {
     if (clock_.now() >= deadline)
       return error(Code::deadline_exceeded, left.size(), " objects are still there, ",
                    left[0]["kind"].dump(), " ", left[0]["metadata"]["name"].dump(), " first");
-    pause(kFirstPause);
+    pause(kBetweenLooks);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "millrace/base/clock.h"
 #include "millrace/base/random.h"
 #include "millrace/launch/job_place.h"
+#include "millrace/launch/local_tries.h"
 
 namespace millrace {
 
@@ -38,8 +39,6 @@ class KubernetesPlace final : public JobPlace {
   AttemptOutput output_of(const TaskSight& task, Follow follow) override;
 
  private:
-  enum class Tries { one, several };
-
   std::vector<std::string> kubectl(const std::vector<std::string>& words) const;
   // What kubectl writes to standard output.
   Result<std::string> ask(const std::vector<std::string>& words, const std::string& input,

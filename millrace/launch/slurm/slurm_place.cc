@@ -1,7 +1,5 @@
 #include "millrace/launch/slurm/slurm_place.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -14,17 +12,11 @@
 namespace millrace {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kMostTries = 4;
-constexpr milliseconds kFirstPause{300};
-constexpr milliseconds kBetweenLooks{300};
 // How long, after the job's grace, the launcher may take to end, and then Slurm.
 constexpr seconds kAfterGrace{15};
 constexpr seconds kToBeGone{120};
-
-void pause(milliseconds time) { poll(nullptr, 0, static_cast<int>(time.count())); }
 
 std::string script_in(const std::string& folder) { return folder + "/batch.sh"; }
 
@@ -69,19 +61,16 @@ Status SlurmHost::check_configuration() const {
 
 Result<std::string> SlurmHost::ask(const std::vector<std::string>& words, Tries tries) {
   MR_TRY(check_configuration());
-  milliseconds pause_before_next = kFirstPause;
-  for (int left = tries == Tries::one ? 1 : kMostTries;; --left) {
+  return ask_again(tries, [&]() -> Result<std::string> {
     Result<CommandOutput> answer = run_command(words, "", options_.time_limit, clock_);
-    if (answer.ok() && answer->code == 0) return std::move(answer->out);
-    const Status fault = answer.ok() ? slurm_fault(words[0], answer->err) : answer.status();
-    if (fault.code() == Code::not_found && !answer.ok())
-      return failed_precondition(fault.message(),
+    if (!answer.ok() && answer.status().code() == Code::not_found)
+      return failed_precondition(answer.status().message(),
                                  "; jobs go to Slurm by its commands: submit "
                                  "where they are installed");
-    if (left == 1 || !may_pass(fault)) return fault;
-    pause(pause_before_next);
-    pause_before_next *= 2;
-  }
+    if (!answer.ok()) return answer.status();
+    if (answer->code != 0) return slurm_fault(words[0], answer->err);
+    return std::move(answer->out);
+  });
 }
 
 Status SlurmHost::start(KeptJob& job) {

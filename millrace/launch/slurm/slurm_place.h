@@ -10,6 +10,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/launch/folder_place.h"
+#include "millrace/launch/local_tries.h"
 #include "millrace/launch/slurm/answers.h"
 
 namespace millrace {
@@ -35,7 +36,6 @@ class SlurmHost final : public LauncherHost {
   Status end(const KeptJob& job) override;
 
  private:
-  enum class Tries { one, several };
   Status check_configuration() const;
   Result<std::string> ask(const std::vector<std::string>& words, Tries tries);
   Result<std::vector<QueueRow>> queue();

@@ -1,7 +1,5 @@
 #include "millrace/launch/yarn/yarn_place.h"
 
-#include <poll.h>
-
 #include <charconv>
 
 #include <nlohmann/json.hpp>
@@ -13,18 +11,12 @@ namespace millrace {
 namespace {
 
 using std::chrono::duration_cast;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kMostTries = 4;
-constexpr milliseconds kFirstPause{300};
-constexpr milliseconds kBetweenLooks{300};
 constexpr seconds kToBeDecided{20};
 // How long, after the job's grace, the launcher may take to end, and then YARN.
 constexpr seconds kAfterGrace{15};
 constexpr seconds kToBeGone{120};
-
-void pause(milliseconds time) { poll(nullptr, 0, static_cast<int>(time.count())); }
 
 std::string app_path(const std::string& application) { return str_cat("apps/", application); }
 
@@ -80,8 +72,7 @@ Result<std::string> YarnHost::ask_once(const Call& call, const std::string& serv
 
 Result<std::string> YarnHost::ask(const Call& call, Tries tries) {
   const std::vector<std::string>& servers = options_.addresses.web;
-  milliseconds pause_before_next = kFirstPause;
-  for (int left = tries == Tries::one ? 1 : kMostTries;; --left) {
+  return ask_again(tries, [&]() -> Result<std::string> {
     Status fault;
     for (size_t i = 0; i < servers.size(); ++i) {
       Result<std::string> answer = ask_once(call, servers[active_]);
@@ -89,10 +80,8 @@ Result<std::string> YarnHost::ask(const Call& call, Tries tries) {
       fault = answer.status();
       active_ = (active_ + 1) % servers.size();
     }
-    if (left == 1) return fault;
-    pause(pause_before_next);
-    pause_before_next *= 2;
-  }
+    return fault;
+  });
 }
 
 Result<ApplicationState> YarnHost::look_at(const std::string& application) {

@@ -11,6 +11,7 @@
 
 #include "millrace/base/clock.h"
 #include "millrace/launch/folder_place.h"
+#include "millrace/launch/local_tries.h"
 #include "millrace/launch/yarn/answers.h"
 #include "millrace/launch/yarn/hadoop_conf.h"
 
@@ -41,7 +42,6 @@ class YarnHost final : public LauncherHost {
     std::string path;         // below /ws/v1/cluster/
     std::string body = "{}";  // of what is no GET
   };
-  enum class Tries { one, several };
   // The body of the answer.
   Result<std::string> ask(const Call& call, Tries tries);
   Result<std::string> ask_once(const Call& call, const std::string& server);

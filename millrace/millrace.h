@@ -24,8 +24,10 @@
 #include "millrace/train/losses.h"              // IWYU pragma: export
 #include "millrace/train/optimizer.h"           // IWYU pragma: export
 #include "millrace/train/optimizers.h"          // IWYU pragma: export
+#include "millrace/train/recurrent.h"           // IWYU pragma: export
 #include "millrace/train/reductions.h"          // IWYU pragma: export
 #include "millrace/train/replica_device.h"      // IWYU pragma: export
+#include "millrace/train/sampled_losses.h"      // IWYU pragma: export
 #include "millrace/train/saver.h"               // IWYU pragma: export
 #include "millrace/train/sync_replicas.h"       // IWYU pragma: export
 #include "millrace/train/variable_scope.h"      // IWYU pragma: export

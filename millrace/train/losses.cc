@@ -118,6 +118,19 @@ Scope loss_scope(const VariableScope& scope, std::string_view name) {
 
 }  // namespace
 
+Output sigmoid_cross_entropy_with_logits(const Scope& scope, const Output& labels,
+                                         const Output& logits) {
+  if (!is_given(scope, labels, "labels") || !is_given(scope, logits, "logits")) return {};
+  // max(x, 0) - x * z + log(1 + exp(-|x|)), with a slope on both sides of 0 that is right at 0.
+  const Output zeros = ops::zeros_like(scope, logits);
+  const Output is_positive = ops::greater_equal(scope, logits, zeros);
+  const Output positive = ops::select(scope, is_positive, logits, zeros);
+  const Output falling = ops::select(scope, is_positive, ops::neg(scope, logits), logits);
+  return ops::add(scope.with_name("xentropy"),
+                  ops::sub(scope, positive, ops::mul(scope, logits, labels)),
+                  ops::log1p(scope, ops::exp(scope, falling)));
+}
+
 namespace losses {
 
 Output sparse_softmax_cross_entropy(const VariableScope& scope, const Output& labels,
@@ -189,14 +202,7 @@ Output sigmoid_cross_entropy(const VariableScope& scope, const Output& multi_cla
   if (options.label_smoothing > 0)
     labels = ops::add_v2(inside, ops::mul(inside, labels, 1 - options.label_smoothing),
                          0.5 * options.label_smoothing);
-  // max(x, 0) - x * z + log(1 + exp(-|x|)), with a slope on both sides of 0 that is right at 0.
-  const Output zeros = ops::zeros_like(inside, logits);
-  const Output is_positive = ops::greater_equal(inside, logits, zeros);
-  const Output positive = ops::select(inside, is_positive, logits, zeros);
-  const Output falling = ops::select(inside, is_positive, ops::neg(inside, logits), logits);
-  const Output losses = ops::add(inside.with_name("xentropy"),
-                                 ops::sub(inside, positive, ops::mul(inside, logits, labels)),
-                                 ops::log1p(inside, ops::exp(inside, falling)));
+  const Output losses = sigmoid_cross_entropy_with_logits(inside, labels, logits);
   return weighted_loss(scope, inside, losses,
                        {.weights = options.weights, .reduction = options.reduction});
 }

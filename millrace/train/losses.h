@@ -29,6 +29,11 @@ struct CrossEntropyOptions {
   Reduction reduction = Reduction::sum_by_nonzero_weights;
 };
 
+// How far sigmoid(logits) is from labels in [0, 1], for each element: of the shape and type of
+// both.
+Output sigmoid_cross_entropy_with_logits(const Scope& scope, const Output& labels,
+                                         const Output& logits);
+
 namespace losses {
 
 // Errors of all: INVALID_ARGUMENT for shapes or weights that don't fit each other.

@@ -115,16 +115,22 @@ def test_a_table_lies_on_two_ps(launch, python, language):
     assert numbers(done.output, "loss")[-1] < 0.4, done.output
 
 
-def test_the_text_goes_on(python):
-    output = run_alone(python, example("08_lstm_text"))
+def run_in(language, python, name):
+    return run_alone(*command(python, name, language))
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_the_text_goes_on(python, language):
+    output = run_in(language, python, "08_lstm_text")
     assert numbers(output, "loss")[-1] < 0.3
     *words, _cut = re.search(r"^the river .*", output, re.MULTILINE).group().split()
     assert len(words) > 8
     assert set(words) <= set("the river turns wheel, wheel stone, stone grinds corn.".split())
 
 
-def test_words_of_a_kind_are_alike(python):
-    output = run_alone(python, example("09_word2vec"))
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_words_of_a_kind_are_alike(python, language):
+    output = run_in(language, python, "09_word2vec")
     animals, fruits = {"cat", "dog", "horse", "cow"}, {"apple", "pear", "plum", "cherry"}
     assert set(re.search(r"cat: (.*)", output).group(1).split()) <= animals, output
     assert set(re.search(r"apple: (.*)", output).group(1).split()) <= fruits, output

@@ -5,6 +5,7 @@
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/image/bmp.h"
 #include "millrace/ops/image/families.h"
 #include "millrace/ops/image/jpeg.h"
 #include "millrace/ops/image/png.h"
@@ -21,11 +22,16 @@ Result<std::string_view> contents_of(const Tensor& contents) {
 bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
 bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
 
+bool is_bmp(std::string_view bytes) { return bytes.starts_with("BM"); }
+
 Status unknown_format(std::string_view bytes) {
-  if (bytes.starts_with("GIF8") || bytes.starts_with("BM")) {
-    return unimplemented("this version decodes JPEG and PNG, not ",
-                         bytes.starts_with("BM") ? "BMP" : "GIF");
+  if (is_bmp(bytes)) {
+    return invalid(
+        "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` "
+        "instead.");
   }
+  if (bytes.starts_with("GIF8"))
+    return unimplemented("this version decodes JPEG, PNG and BMP, not GIF");
   return invalid("Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
 }
 
@@ -78,6 +84,23 @@ struct BoundChannels {
     return options;
   }
 };
+
+Result<Tensor> decode_only_bmp(KernelContext& context, const JpegOptions& options) {
+  MR_ASSIGN(const std::string_view bytes, contents_of(context.input(0)));
+  CancelProbe probe(context);
+  return decode_bmp(bytes, options.channels, probe);
+}
+
+Result<Tensor> decode_image(KernelContext& context, const JpegOptions& options) {
+  MR_ASSIGN(const std::string_view bytes, contents_of(context.input(0)));
+  CancelProbe probe(context);
+  if (!is_bmp(bytes)) return decode_any(bytes, options, context.output_dtype(0), probe);
+  if (context.output_dtype(0) != DType::u8) {
+    return invalid("a BMP has 8 bits a channel, and can't be decoded to ",
+                   dtype_name(context.output_dtype(0)));
+  }
+  return decode_bmp(bytes, options.channels, probe);
+}
 
 Result<Tensor> decode(KernelContext& context, const JpegOptions& options) {
   MR_ASSIGN(const std::string_view bytes, contents_of(context.input(0)));
@@ -183,6 +206,12 @@ const std::string kPixel(
     "B`\x82",
     67);
 
+// The smallest BMP: a header, and one gray pixel.
+const std::string kBmpPixel(
+    "BM\x37\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x8\0\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7",
+    55);
+
 OpDef decoder(std::string name, std::string doc, const std::string& output,
               const std::string& attrs, KernelFactory cpu) {
   return {.name = std::move(name),
@@ -206,9 +235,13 @@ Status register_codecs(OpRegistry& ops) {
   MR_TRY(
       ops.add(decoder("DecodePng", "The pixels of a PNG (or JPEG) image.", "dtype",
                       ", dtype: {uint8, uint16} = uint8", kernel_with(decode, BoundChannels()))));
-  OpDef any = decoder("DecodeImage", "The pixels of a JPEG or PNG image.", "dtype",
+  OpDef any = decoder("DecodeImage", "The pixels of a JPEG, PNG or BMP image.", "dtype",
                       ", dtype: {uint8, uint16} = uint8, expand_animations: bool = true",
-                      kernel_with(decode, BoundChannels()));
+                      kernel_with(decode_image, BoundChannels()));
+  OpDef bmp = decoder("DecodeBmp", "The pixels of a BMP image.", "uint8", "",
+                      kernel_with(decode_only_bmp, BoundChannels()));
+  bmp.examples = {"'" + kBmpPixel + "' -> [[[7]]]"};
+  MR_TRY(ops.add(std::move(bmp)));
   MR_TRY(ops.add(std::move(any)));
   MR_TRY(ops.add({
       .name = "ExtractJpegShape",

@@ -8,6 +8,7 @@ Status register_image(OpRegistry& ops) {
   MR_TRY(register_codecs(ops));
   MR_TRY(register_boxes(ops));
   MR_TRY(register_crops(ops));
+  MR_TRY(register_glimpses(ops));
   return register_distorted_boxes(ops);
 }
 

@@ -16,7 +16,8 @@ Status register_resizes(OpRegistry& ops);
 // Colours: RGBToHSV, AdjustHue, AdjustContrastv2 …
 Status register_colors(OpRegistry& ops);
 
-// Images as bytes: DecodeJpeg, DecodePng, DecodeImage, ExtractJpegShape, EncodeJpeg, EncodePng.
+// Images as bytes: DecodeJpeg, DecodePng, DecodeBmp, DecodeImage, ExtractJpegShape,
+// EncodeJpeg, EncodePng.
 Status register_codecs(OpRegistry& ops);
 
 // Boxes: NonMaxSuppression and its kin, DrawBoundingBoxes.
@@ -24,6 +25,9 @@ Status register_boxes(OpRegistry& ops);
 
 // Parts of images, all of one size: CropAndResize and its gradients.
 Status register_crops(OpRegistry& ops);
+
+// Windows of images that may reach over the border: ExtractGlimpse.
+Status register_glimpses(OpRegistry& ops);
 
 // Parts of images at random: SampleDistortedBoundingBox and its kin.
 Status register_distorted_boxes(OpRegistry& ops);

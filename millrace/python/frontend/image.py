@@ -1,6 +1,7 @@
 """tf.image: images of other sizes, parts and colours."""
 
 from millrace._gen import (
+    decode_bmp,
     decode_image,
     decode_jpeg,
     decode_png,
@@ -17,6 +18,7 @@ from millrace._gen import (
 from millrace._ops.image_boxes import (
     crop_and_resize,
     draw_bounding_boxes,
+    extract_glimpse,
     non_max_suppression,
     sample_distorted_bounding_box,
 )

@@ -185,3 +185,25 @@ def test_colours_are_turned_and_scaled_in_yiq(session):
         tf.contrib.image.random_hsv_in_yiq(image, lower_value=2)
     with pytest.raises(ValueError, match="3 channels"):
         adjust(np.zeros((2, 4)))
+
+
+def test_glimpses_are_windows_around_an_offset(session):
+    image = np.arange(12, dtype=np.float32).reshape(1, 3, 4, 1)
+    middle = tf.image.extract_glimpse(image, [1, 2], [[0.0, 0.0]])
+    assert middle.shape.as_list() == [1, 1, 2, 1]
+    assert session.run(middle).ravel().tolist() == [5, 6]
+    corner = tf.image.extract_glimpse(image, [2, 2], [[2.0, 2.0]], False, False)
+    assert session.run(corner).ravel().tolist() == [5, 6, 9, 10]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a matrix"):
+        session.run(
+            tf.image.extract_glimpse(image, [1, 2], tf.placeholder_with_default([0.0], None))
+        )
+
+
+def test_a_bmp_is_decoded_by_its_own_op_and_by_the_one_for_all(session):
+    header = np.array([54, 40, 1, 2], "<i4").tobytes() + b"\1\0\x08\0" + bytes(24)
+    bmp = b"BM" + bytes(8) + header + b"\7___\5"
+    for decode in (tf.image.decode_bmp, tf.image.decode_image):
+        assert session.run(decode(bmp)).tolist() == [[[5]], [[7]]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="decode_bmp"):
+        session.run(tf.image.decode_png(bmp))

@@ -17,6 +17,42 @@ def draw_bounding_boxes(images, boxes, name=None, colors=None):
     return gen_ops.draw_bounding_boxes_v2(images, boxes, colors, name=name)
 
 
+def extract_glimpse(
+    input,
+    size,
+    offsets,
+    centered=True,
+    normalized=True,
+    uniform_noise=True,
+    name=None,
+):
+    """A window of each image around its offset; random numbers where it reaches over the border.
+
+    Args:
+      input: images, float32, [batch, height, width, channels].
+      size: int32, [2]: the windows' height and width.
+      offsets: float32, [batch, 2]: where (y, x) the middle of each window is.
+      centered: True if offsets count from the middle of the image, where they are 0, and half of its
+        size is 1; False if they count from its first pixel.
+      normalized: True if offsets are in sizes of the image, False if in pixels.
+      uniform_noise: has no effect, as in TensorFlow: what is beside an image is drawn evenly from
+        the range of its values.
+      name: a name for the node.
+
+    Returns:
+      a Tensor of shape [batch, size[0], size[1], channels].
+    """
+    return gen_ops.extract_glimpse(
+        input,
+        size,
+        offsets,
+        centered=centered,
+        normalized=normalized,
+        uniform_noise=uniform_noise,
+        name=name,
+    )
+
+
 def crop_and_resize(
     image,
     boxes,

@@ -1,0 +1,18 @@
+// BMP: images of whole bytes, as they lie in the file. No library is asked: there is nothing packed
+// in what TensorFlow reads of them, and that is what is read here.
+#pragma once
+
+#include <string_view>
+
+#include "millrace/base/result.h"
+#include "millrace/op/cancel_probe.h"
+#include "millrace/tensor/tensor.h"
+
+namespace millrace {
+
+// uint8 [height, width, channels]: 1 gray (without a palette), 3 red, green, blue, 4 with alpha.
+// `channels` 0 means as many as the image has, any other number must be that.
+// Errors: INVALID_ARGUMENT for bytes that are no such BMP, or are cut off.
+Result<Tensor> decode_bmp(std::string_view bytes, int channels, CancelProbe& probe);
+
+}  // namespace millrace

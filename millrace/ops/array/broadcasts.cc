@@ -69,6 +69,13 @@ Status summed_axes(KernelContext& context) {
   return set_vector(context, 1, of_b);
 }
 
+// "[2 3]", as ConcatOffset's messages have it.
+std::string spaced(const Dims& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) str_append(&text, i == 0 ? "" : " ", dims[i]);
+  return text + "]";
+}
+
 // Input 0 is the axis, each other input the shape of a piece.
 Status piece_offsets(KernelContext& context) {
   MR_ASSIGN(const int64_t wanted, read_integer(context.input(0), "concat_dim"));
@@ -82,12 +89,19 @@ Status piece_offsets(KernelContext& context) {
     MR_ASSIGN(const Dims dims, read_integers(context.input(slot), "shape"));
     if (slot == 1) first = dims;
     const int rank = static_cast<int>(first.size());
-    MR_ASSIGN(const int axis, resolve_axis(wanted, rank, "Concat dim"));
+    if (wanted < -rank || wanted >= rank) {
+      return invalid("Concat dim is out of range: ", wanted, " vs. ", rank,
+                     ", which is the rank of the pieces");
+    }
+    const int axis = static_cast<int>(wanted < 0 ? wanted + rank : wanted);
+    if (dims.size() != first.size()) {
+      return invalid("input ", slot, " should contain ", rank,
+                     " elements, as input 1 does, but got ", spaced(dims));
+    }
     for (int i = 0; i < rank; ++i) {
-      if (dims.size() == first.size() && (i == axis || dims[i] == first[i])) continue;
+      if (i == axis || dims[i] == first[i]) continue;
       return invalid("All dimensions except ", axis, " must match. Input ", slot - 1, " has shape ",
-                     dims_text(dims), " and doesn't match input 0 with shape ", dims_text(first),
-                     ".");
+                     spaced(dims), " and doesn't match input 0 with shape ", spaced(first), ".");
     }
     Dims begin(first.size(), 0);
     begin[axis] = offset;

@@ -83,13 +83,19 @@ int64_t longest_of(const Band& band, int64_t rows, int64_t columns) {
                   columns - std::max<int64_t>(band.lower, 0));
 }
 
-Result<Matrices> matrices_of(const Shape& shape, const Band& band) {
+// Of a shape of rank 2 or more.
+Matrices laid_out(const Shape& shape, const Band& band) {
   const int rank = shape.rank();
-  if (rank < 2) {
-    return invalid("input must be at least 2-dim, received shape: ", shape.to_string());
-  }
   Matrices all{1, shape.dim(rank - 2), shape.dim(rank - 1), band, 0};
   for (int axis = 0; axis < rank - 2; ++axis) all.batch *= shape.dim(axis);
+  return all;
+}
+
+Result<Matrices> matrices_of(const Shape& shape, const Band& band) {
+  if (shape.rank() < 2) {
+    return invalid("input must be at least 2-dim, received shape: ", shape.to_string());
+  }
+  Matrices all = laid_out(shape, band);
   MR_TRY(check_band(band, all.rows, all.columns));
   all.longest = longest_of(band, all.rows, all.columns);
   return all;
@@ -163,8 +169,10 @@ Result<std::pair<int64_t, int64_t>> matrix_sizes(const Band& band, int64_t longe
   return std::pair(rows, columns);
 }
 
+Status not_packed() { return invalid("diagonal must be at least 1-dim, received shape: []"); }
+
 Status check_packed(const PartialShape& diagonal, const Band& band) {
-  if (diagonal.rank() < 1) return invalid("diagonal must be at least 1-dim, received shape: []");
+  if (diagonal.rank() < 1) return not_packed();
   if (band.lower == band.upper) return {};
   if (diagonal.rank() < 2) {
     return invalid("diagonal must be at least 2-dim for ", band.upper - band.lower + 1,
@@ -211,7 +219,8 @@ Result<Tensor> matrix_diag(KernelContext& context, const Alignment& sides) {
   MR_ASSIGN(const MatrixDiagArguments said, matrix_diag_arguments(context));
   MR_ASSIGN(const PartialShape known, matrix_diag_shape(diagonal.shape(), said));
   const Shape shape = *known.to_shape();
-  MR_ASSIGN(Matrices all, matrices_of(shape, said.band));
+  // Matrices may be too small for the outermost diagonals, which are then not in them.
+  Matrices all = laid_out(shape, said.band);
   all.longest = diagonal.shape().dim(diagonal.shape().rank() - 1);
   MR_ASSIGN(Tensor made, context.num_inputs() == 1
                              ? Tensor::zeros(diagonal.dtype(), shape)
@@ -297,6 +306,7 @@ Result<Tensor> matrix_set_diag(KernelContext& context, const Alignment& sides) {
     MR_ASSIGN(band, read_band(context.input(2)));
   }
   MR_ASSIGN(const Matrices all, matrices_of(context.input(0).shape(), band));
+  if (diagonal.shape().is_scalar()) return not_packed();
   MR_ASSIGN(const Shape expected,
             Shape::create(packed_dims(context.input(0).shape().dims(), band, all.longest)));
   if (diagonal.shape() != expected) {

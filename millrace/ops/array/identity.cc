@@ -42,6 +42,11 @@ Status ensure_shape(KernelContext& context, const PartialShape& shape) {
                  " is not compatible with expected shape ", shape.to_string(), ".");
 }
 
+Status guaranteed_constant(KernelContext& context) {
+  if (context.input(0).dtype() != DType::resource) return forward_first(context);
+  return invalid("Input tensor cannot be a resource variable handle: read the variable first");
+}
+
 Status forward_all(KernelContext& context) {
   for (int slot = 0; slot < context.num_inputs(); ++slot) forward(context, slot, slot);
   return {};
@@ -147,6 +152,7 @@ Status register_identity(OpRegistry& ops) {
   OpDef guaranteed = passing(
       "GuaranteeConst", "Its input, unchanged; a promise that it is the same in each step.", same);
   guaranteed.grad = grad::pass;
+  guaranteed.cpu = kernel(guaranteed_constant);
   guaranteed.stateful = true;
   MR_TRY(ops.add(std::move(guaranteed)));
   OpDef prevent = passing("PreventGradient",

@@ -1,4 +1,6 @@
 // Part of families.h: register_nd.
+#include <limits>
+
 #include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/array/families.h"
@@ -168,11 +170,16 @@ Result<Tensor> unravel_index(KernelContext& context) {
                    "\"");
   MR_ASSIGN(const std::vector<int64_t> dims, read_elements(context.input(1), "dims"));
   MR_ASSIGN(const std::vector<int64_t> all, read_elements(indices, "indices"));
+  const int64_t most = context.input(1).dtype() == DType::i32 ? std::numeric_limits<int32_t>::max()
+                                                              : std::numeric_limits<int64_t>::max();
   int64_t limit = 1;
   for (const int64_t dim : dims) {
     if (dim == 0) return invalid("Input dims cannot contain a dim of zero");
-    if (dim < 0 || __builtin_mul_overflow(limit, dim, &limit))
-      return invalid("Input dims product is negative or overflows int64");
+    if (dim < 0) return invalid("Input dims cannot be negative, got ", dim);
+    if (__builtin_mul_overflow(limit, dim, &limit) || limit > most) {
+      return invalid("Input dims product is causing integer overflow: it is over ", most,
+                     ", the end of ", dtype_name(context.input(1).dtype()));
+    }
   }
   std::vector<int64_t> made(dims.size() * all.size());
   for (size_t i = 0; i < all.size(); ++i) {

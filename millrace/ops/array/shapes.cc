@@ -38,9 +38,22 @@ Status infer_shape_of_each(InferContext& context) {
 
 // --- Reshape ---
 
-// The dims asked for, with the one that is -1 worked out from the number of elements.
+// The product of the dims that are no zeros.
+Result<int64_t> product_without_zeros(const Shape& shape) {
+  int64_t product = 1;
+  for (const int64_t dim : shape.dims()) {
+    if (dim != 0 && __builtin_mul_overflow(product, dim, &product))
+      return invalid("the dims of ", shape.to_string(), " leave no size for the one that is -1");
+  }
+  return product;
+}
+
+// The dims asked for, with the one that is -1 worked out from the number of elements. An empty
+// tensor and a zero among the dims leave it open; the dims that are no zeros then say what it is:
+// [0,6] as [0,-1,3] is [0,2,3].
 Result<Shape> reshaped(const Shape& from, std::vector<int64_t> dims) {
   int unknown = -1;
+  bool has_zero = false;
   int64_t product = 1;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (dims[axis] == kUnknownDim) {
@@ -49,22 +62,26 @@ Result<Shape> reshaped(const Shape& from, std::vector<int64_t> dims) {
       unknown = static_cast<int>(axis);
     } else if (dims[axis] < 0) {
       return invalid("Size ", axis, " must be non-negative, not ", dims[axis]);
+    } else if (dims[axis] == 0) {
+      has_zero = true;
     } else if (__builtin_mul_overflow(product, dims[axis], &product)) {
       return invalid("Shape ", PartialShape::create(dims).status().message());
     }
   }
   if (unknown >= 0) {
-    if (product == 0) {
-      return invalid(
-          "reshape cannot infer the missing input size for an empty tensor unless all specified "
-          "input sizes are non-zero");
+    int64_t elements = from.num_elements();
+    if (has_zero && elements == 0) {
+      MR_ASSIGN(elements, product_without_zeros(from));
     }
-    dims[unknown] = from.num_elements() / product;
-    if (dims[unknown] * product != from.num_elements()) {
-      return invalid("Input to reshape is a tensor with ", from.num_elements(),
+    dims[unknown] = elements / product;
+    if (dims[unknown] * product != elements) {
+      return invalid("Input to reshape is a tensor with ", elements,
                      " values, but the requested shape requires a multiple of ", product);
     }
-  } else if (product != from.num_elements()) {
+    product = elements;
+  }
+  if (has_zero) product = 0;
+  if (product != from.num_elements()) {
     return invalid("Input to reshape is a tensor with ", from.num_elements(),
                    " values, but the requested shape has ", product);
   }

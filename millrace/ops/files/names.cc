@@ -14,22 +14,28 @@ std::string five_digits(int32_t number) {
   return text;
 }
 
-Result<int32_t> scalar_number(const Tensor& tensor, std::string_view what) {
-  if (tensor.num_elements() == 1) return tensor.item<int32_t>();
-  return invalid(what, " should be a scalar tensor, got ", tensor.shape().to_string(), " instead.");
+Status check_scalars(const KernelContext& context, std::span<const std::string_view> names) {
+  for (size_t slot = 0; slot < names.size(); ++slot) {
+    const Shape& shape = context.input(static_cast<int>(slot)).shape();
+    if (!shape.is_scalar())
+      return invalid(names[slot], " must be a scalar, got shape ", shape.to_string());
+  }
+  return {};
 }
 
 Result<Tensor> sharded_name(KernelContext& context) {
-  MR_ASSIGN(const std::string base, scalar_text(context.input(0), "basename"));
-  MR_ASSIGN(const int32_t shard, scalar_number(context.input(1), "shard"));
-  MR_ASSIGN(const int32_t count, scalar_number(context.input(2), "num_shards"));
-  return Tensor::scalar(str_cat(base, "-", five_digits(shard), "-of-", five_digits(count)));
+  constexpr std::string_view kNames[] = {"basename", "shard", "num_shards"};
+  MR_TRY(check_scalars(context, kNames));
+  return Tensor::scalar(str_cat(context.input(0).item<std::string>(), "-",
+                                five_digits(context.input(1).item<int32_t>()), "-of-",
+                                five_digits(context.input(2).item<int32_t>())));
 }
 
 Result<Tensor> sharded_pattern(KernelContext& context) {
-  MR_ASSIGN(const std::string base, scalar_text(context.input(0), "basename"));
-  MR_ASSIGN(const int32_t count, scalar_number(context.input(1), "num_shards"));
-  return Tensor::scalar(str_cat(base, "-", std::string(5, '?'), "-of-", five_digits(count)));
+  constexpr std::string_view kNames[] = {"basename", "num_shards"};
+  MR_TRY(check_scalars(context, kNames));
+  return Tensor::scalar(str_cat(context.input(0).item<std::string>(), "-", std::string(5, '?'),
+                                "-of-", five_digits(context.input(1).item<int32_t>())));
 }
 
 }  // namespace

@@ -9,17 +9,6 @@
 namespace millrace {
 namespace {
 
-// "[1,0]" for element `position` of a tensor of that shape; "" for a scalar.
-std::string place_text(const Shape& shape, int64_t position) {
-  if (shape.is_scalar()) return "";
-  std::string text = "]";
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    text = str_cat(axis > 0 ? "," : "[", position % shape.dim(axis), text);
-    position /= shape.dim(axis);
-  }
-  return text;
-}
-
 struct GatherAxes {
   int axis, batch_dims;
 };
@@ -64,11 +53,21 @@ CopyRows copy_rows_for(DType dtype, int64_t inner) {
 
 }  // namespace
 
+std::string place_text(std::span<const int64_t> dims, int64_t position) {
+  if (dims.empty()) return "";
+  std::string text = "]";
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    text = str_cat(axis > 0 ? "," : "[", position % dims[axis], text);
+    position /= dims[axis];
+  }
+  return text;
+}
+
 Result<std::vector<int64_t>> read_indices(const Tensor& indices, int64_t limit) {
   MR_ASSIGN(std::vector<int64_t> values, read_elements(indices, "indices"));
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= 0 && values[i] < limit) continue;
-    return invalid("indices", place_text(indices.shape(), static_cast<int64_t>(i)), " = ",
+    return invalid("indices", place_text(indices.shape().dims(), static_cast<int64_t>(i)), " = ",
                    values[i], " is not in [0, ", limit, ")");
   }
   return values;

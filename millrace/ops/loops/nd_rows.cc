@@ -1,6 +1,7 @@
 #include "millrace/ops/loops/nd_rows.h"
 
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/indices.h"
 #include "millrace/ops/loops/strided_copy.h"
 #include "millrace/ops/loops/sums.h"
 
@@ -35,28 +36,19 @@ bool string_sum(const void* a, int64_t a_step, const void* b, int64_t b_step, vo
   return true;
 }
 
-Status check_nd_updates(const Shape& params, const Shape& indices, const Shape& updates) {
-  MR_ASSIGN(const PartialShape expected, nd_rows_shape(indices, params));
-  if (*expected.to_shape() == updates) return {};
-  return invalid(
-      "Must have updates.shape = indices.shape[:-1] + params_shape[indices.shape[-1]:], "
-      "got updates.shape: ",
-      updates.to_string(), ", indices.shape: ", indices.to_string(),
-      ", params_shape: ", params.to_string());
-}
+struct NdRows {
+  static constexpr int64_t kNone = -1;  // an index out of range that is ignored
+  std::vector<int64_t> numbers;         // which slice, counted in slices
+  int64_t length = 1;                   // elements of a slice
+};
 
-}  // namespace
-
-Result<BadIndices> BoundBadIndices::read(const KernelSpec& spec) const {
-  MR_ASSIGN(const std::string policy, spec.attrs.string("bad_indices_policy"));
-  if (policy == "IGNORE") return BadIndices::are_ignored;
-  if (policy.empty() || policy == "DEFAULT" || policy == "ERROR") return BadIndices::are_errors;
-  return invalid("bad_indices_policy is '", policy, "'; it must be '', DEFAULT, ERROR or IGNORE");
-}
-
-Result<NdRows> read_nd_rows(const Tensor& indices, const Shape& params, BadIndices bad) {
+// `what` is "param shape" or "shape", as TensorFlow's clients know it.
+Result<NdRows> read_nd_rows(const Tensor& indices, const Shape& params, std::string_view what,
+                            BadIndices bad) {
   const int rank = indices.shape().rank();
   if (rank == 0) return invalid("indices must be at least a vector");
+  const std::span<const int64_t> places =
+      indices.shape().dims().first(static_cast<size_t>(rank - 1));
   const int64_t depth = indices.shape().dim(rank - 1);
   if (depth > params.rank()) {
     return invalid("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ",
@@ -66,7 +58,7 @@ Result<NdRows> read_nd_rows(const Tensor& indices, const Shape& params, BadIndic
   for (int axis = static_cast<int>(depth); axis < params.rank(); ++axis)
     rows.length *= params.dim(axis);
   int64_t number = 1;
-  for (int axis = 0; axis < rank - 1; ++axis) number *= indices.shape().dim(axis);
+  for (const int64_t dim : places) number *= dim;
   if (depth == 0) {
     // Nothing that is in memory bounds the number: refused before there is one for each.
     MR_ASSIGN(const Tensor space, Tensor::allocate(DType::i64, {number}));
@@ -84,12 +76,35 @@ Result<NdRows> read_nd_rows(const Tensor& indices, const Shape& params, BadIndic
       if (is_good) at = at * params.dim(axis) + index[axis];
     }
     if (!is_good && bad == BadIndices::are_errors) {
-      return invalid("indices[", i, "] = ", coordinates(index), " does not index into param shape ",
-                     params.to_string());
+      return invalid("indices", place_text(places, i), " = ", coordinates(index),
+                     " does not index into ", what, " ", params.to_string());
     }
     rows.numbers.push_back(is_good ? at : NdRows::kNone);
   }
   return rows;
+}
+
+Status check_nd_updates(const Shape& params, const Shape& indices, const Shape& updates) {
+  if (params.is_scalar() && indices.rank() > 0 && indices.dim(indices.rank() - 1) > 0) {
+    return invalid("Output must be at least 1-D, got shape: [], for indices of shape ",
+                   indices.to_string());
+  }
+  MR_ASSIGN(const PartialShape expected, nd_rows_shape(indices, params));
+  if (*expected.to_shape() == updates) return {};
+  return invalid(
+      "Must have updates.shape = indices.shape[:-1] + params_shape[indices.shape[-1]:], "
+      "got updates.shape: ",
+      updates.to_string(), ", indices.shape: ", indices.to_string(),
+      ", params_shape: ", params.to_string());
+}
+
+}  // namespace
+
+Result<BadIndices> BoundBadIndices::read(const KernelSpec& spec) const {
+  MR_ASSIGN(const std::string policy, spec.attrs.string("bad_indices_policy"));
+  if (policy == "IGNORE") return BadIndices::are_ignored;
+  if (policy.empty() || policy == "DEFAULT" || policy == "ERROR") return BadIndices::are_errors;
+  return invalid("bad_indices_policy is '", policy, "'; it must be '', DEFAULT, ERROR or IGNORE");
 }
 
 Result<PartialShape> nd_rows_shape(const PartialShape& indices, const PartialShape& params) {
@@ -110,10 +125,10 @@ Result<Tensor> gather_nd(const Tensor& params, const Tensor& indices, BadIndices
                          CancelProbe probe) {
   MR_ASSIGN(const PartialShape known, nd_rows_shape(indices.shape(), params.shape()));
   const Shape shape = *known.to_shape();
-  MR_ASSIGN(const NdRows rows, read_nd_rows(indices, params.shape(), bad));
   if (params.num_elements() == 0 && shape.num_elements() > 0)
     return invalid("Requested more than 0 entries, but params is empty.  Params shape: ",
                    params.shape().to_string());
+  MR_ASSIGN(const NdRows rows, read_nd_rows(indices, params.shape(), "param shape", bad));
   MR_ASSIGN(Tensor made, bad == BadIndices::are_ignored ? Tensor::zeros(params.dtype(), shape)
                                                         : Tensor::allocate(params.dtype(), shape));
   const int64_t bytes = rows.length * static_cast<int64_t>(dtype_size(params.dtype()));
@@ -136,7 +151,7 @@ cpu::BinaryLoop nd_sum_loop(DType dtype) {
 Status scatter_nd(Tensor& params, const Tensor& indices, const Tensor& updates,
                   cpu::BinaryLoop loop, BadIndices bad, CancelProbe probe) {
   MR_TRY(check_nd_updates(params.shape(), indices.shape(), updates.shape()));
-  MR_ASSIGN(const NdRows rows, read_nd_rows(indices, params.shape(), bad));
+  MR_ASSIGN(const NdRows rows, read_nd_rows(indices, params.shape(), "shape", bad));
   const int64_t bytes = rows.length * static_cast<int64_t>(dtype_size(params.dtype()));
   const char* from = static_cast<const char*>(updates.data());
   char* const all = static_cast<char*>(params.mutable_data());

@@ -2,9 +2,6 @@
 // slice i. What GatherNd reads and the ScatterNd ops write, whatever the tensor is a part of.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "millrace/base/result.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
@@ -21,20 +18,12 @@ struct BoundBadIndices {
   Result<BadIndices> read(const KernelSpec& spec) const;
 };
 
-struct NdRows {
-  static constexpr int64_t kNone = -1;  // an index out of range that is ignored
-  std::vector<int64_t> numbers;         // which slice, counted in slices
-  int64_t length = 1;                   // elements of a slice
-};
-
-// Errors: INVALID_ARGUMENT if indices have no last axis, more coordinates than `params` axes, or
-// one out of range.
-Result<NdRows> read_nd_rows(const Tensor& indices, const Shape& params, BadIndices bad);
-
 // indices.shape[:-1] + params.shape[indices.shape[-1]:].
+// Errors: INVALID_ARGUMENT if indices have no last axis or more coordinates than `params` axes.
 Result<PartialShape> nd_rows_shape(const PartialShape& indices, const PartialShape& params);
 
 // The slices, one after another.
+// Errors: INVALID_ARGUMENT as above, or for an index out of range.
 Result<Tensor> gather_nd(const Tensor& params, const Tensor& indices, BadIndices bad,
                          CancelProbe probe);
 
@@ -43,7 +32,7 @@ Result<Tensor> gather_nd(const Tensor& params, const Tensor& indices, BadIndices
 cpu::BinaryLoop nd_sum_loop(DType dtype);
 
 // Checks that `updates` fit, then changes the slices of `params`, which nobody else may share.
-// Nothing is written if anything is wrong.
+// Nothing is written if anything is wrong: INVALID_ARGUMENT, also for an index out of range.
 Status scatter_nd(Tensor& params, const Tensor& indices, const Tensor& updates,
                   cpu::BinaryLoop loop, BadIndices bad, CancelProbe probe);
 

@@ -7,6 +7,7 @@
 #include "millrace/ops/loops/cpu_loops.h"
 #include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/narrow.h"
+#include "millrace/ops/loops/quantized.h"
 #include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/math/gradients.h"
@@ -159,21 +160,34 @@ CastLoop cast_loop_for(DType from, DType to) {
   return loop == nullptr ? nullptr : loop(to);
 }
 
-// Null where nothing is to be done.
+// The same bytes as a tensor of another type and shape that they fit.
+Result<Tensor> seen_as(DType dtype, const Shape& shape, const Tensor& bytes) {
+  const auto offset = static_cast<size_t>(static_cast<const char*>(bytes.data()) -
+                                          static_cast<const char*>(bytes.buffer()->data()));
+  return Tensor::on_buffer(dtype, shape, bytes.buffer(), offset);
+}
+
+// Null where the bytes stay as they are.
 struct BoundCast {
   Result<CastLoop> read(const KernelSpec& spec) const {
-    const DType from = spec.inputs[0].dtype, to = spec.outputs[0].dtype;
+    const DType from = kept_as(spec.inputs[0].dtype), to = kept_as(spec.outputs[0].dtype);
     MR_ASSIGN(const bool truncates, spec.attrs.boolean("Truncate"));
     if (from == to) return CastLoop(nullptr);
     CastLoop loop = truncates ? truncating_loop_for(from, to) : nullptr;
     if (loop == nullptr) loop = cast_loop_for(from, to);
     if (loop != nullptr) return loop;
-    return unimplemented("Cast ", dtype_name(from), " to ", dtype_name(to), " is not supported");
+    return unimplemented("Cast ", dtype_name(spec.inputs[0].dtype), " to ",
+                         dtype_name(spec.outputs[0].dtype), " is not supported");
   }
 };
 
 Result<Tensor> cast(KernelContext& context, CastLoop loop) {
-  if (loop == nullptr) return context.take_input(0);
+  if (loop == nullptr) {
+    Tensor input = context.take_input(0);
+    const DType to = context.output_dtype(0);
+    return input.dtype() == to ? Result<Tensor>(std::move(input))
+                               : seen_as(to, input.shape(), input);
+  }
   const Tensor& input = context.input(0);
   MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
   const char* from = static_cast<const char*>(input.data());
@@ -215,9 +229,7 @@ Result<Tensor> bitcast(KernelContext& context) {
     MR_ASSIGN(input, input.clone());
   }
   MR_ASSIGN(const PartialShape shape, bitcast_shape(input.shape(), input.dtype(), to));
-  const auto offset = static_cast<size_t>(static_cast<const char*>(input.data()) -
-                                          static_cast<const char*>(input.buffer()->data()));
-  return Tensor::on_buffer(to, *shape.to_shape(), input.buffer(), offset);
+  return seen_as(to, *shape.to_shape(), input);
 }
 
 Status infer_bitcast(InferContext& context) {
@@ -241,10 +253,11 @@ Status register_casts(OpRegistry& ops) {
                    "[3 4] -> [3 4] | SrcT = half, DstT = complex128",
                    "[1.00390625] -> [1] | SrcT = float, DstT = bfloat16, Truncate = true"},
   }));
+  constexpr std::string_view kBits = "{number, qint8, quint8, qint32, qint16, quint16}";
   return ops.add({
       .name = "Bitcast",
       .doc = "The same bytes as elements of another type.",
-      .signature = "input: T -> output: type | T: number, type: number",
+      .signature = str_cat("input: T -> output: type | T: ", kBits, ", type: ", kBits),
       .infer = infer_bitcast,
       .cpu = kernel(bitcast),
       .not_differentiable = "bytes have no gradient",

@@ -1,6 +1,7 @@
 // Part of families.h: register_comparisons.
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/elementwise.h"
+#include "millrace/ops/loops/quantized.h"
 #include "millrace/ops/math/families.h"
 
 namespace millrace {
@@ -15,8 +16,8 @@ KernelFactory equality(F f, cpu::Mismatch mismatch) {
     MR_ASSIGN(const bool is_error, spec.attrs.boolean("incompatible_shape_error"));
     cpu::BinaryOptions options;
     options.mismatch = is_error ? cpu::Mismatch::is_error : mismatch;
-    return cpu::make_binary(spec, cpu::binary_loop_for<Comparable>(spec.inputs[0].dtype, f),
-                            options);
+    return cpu::make_binary(
+        spec, cpu::binary_loop_for<Comparable>(kept_as(spec.inputs[0].dtype), f), options);
   };
 }
 

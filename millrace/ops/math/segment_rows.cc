@@ -93,6 +93,8 @@ void clear_gaps(Tensor& out, std::span<const int64_t> ids) {
 }
 
 Result<int64_t> read_segments(const Tensor& tensor) {
+  if (!tensor.shape().is_scalar())
+    return invalid("num_segments should be a scalar, not shape ", tensor.shape().to_string());
   MR_ASSIGN(const int64_t segments, read_integer(tensor, "num_segments"));
   if (segments >= 0) return segments;
   return invalid("Input num_segments == ", segments, " must not be negative.");

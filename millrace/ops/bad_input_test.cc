@@ -339,5 +339,50 @@ TEST_CASE(
             .num_elements() == 3);
 }
 
+TEST_CASE("segments that are not there are named in the words that clients look for") {
+  const auto says = [](const std::string& text, std::string_view words) {
+    CAPTURE(text);
+    return text.find(words) != std::string::npos;
+  };
+  const Tensor rows = Tensor::of<float>({4, 1}, {1, 2, 3, 4}), all = ints({0, 1, 2, 3});
+  const auto sorted = [&](std::initializer_list<int32_t> ids) {
+    return message("SegmentSum", {rows, ints(ids)});
+  };
+  CHECK(says(sorted({0, 1, 2, 0}),
+             "Segment id 1 out of range [0, 1), possibly because "
+             "'segment_ids' input is not sorted: segment_ids[1] = 1"));
+  CHECK(says(sorted({-1, -1, 0, 0}), "Segment id -1 out of range [0, 1), possibly because"));
+  CHECK(says(sorted({0, 1, 0, 1}), "segment ids are not increasing: segment_ids[2] = 0 after 1"));
+  CHECK(says(sorted({0, 0, 0, -1}), "segment ids must be >= 0: segment_ids[3] = -1"));
+  CHECK(says(message("UnsortedSegmentSum",
+                     {Tensor::of<float>({1, 1}, {17}), Tensor::of<int32_t>({1, 1}, {2}), one(2)}),
+             "segment_ids[0,0] = 2 is out of range [0, 2)"));
+  const Tensor far = Tensor::vector<int64_t>({(int64_t{1} << 62) - 1});
+  CHECK(says(message("SparseSegmentSum", {Tensor::of<float>({1, 4}, {1, 2, 3, 4}), far, far}),
+             "Encountered overflow when multiplying"));
+  CHECK(says(message("SparseSegmentSum", {rows, ints({0, -1, 2, 3}), all}),
+             "Bad: indices[1] == -1 out of range [0, 4)"));
+  CHECK(says(message("SparseSegmentSumGrad", {rows, ints({0, 1, 2, 7}), all, one(4)}),
+             "Index 7 out of range [0, 4): indices[3]"));
+  CHECK(says(message("SparseSegmentSumGrad", {rows, all, ints({0, 1, 2, 9}), one(4)}),
+             "Invalid number of segments: Segment id 9 out of range [0, 4)."));
+}
+
+TEST_CASE(
+    "axes that are named twice and batches that are not there are told as clients know them") {
+  const auto says = [](const std::string& text, std::string_view words) {
+    CAPTURE(text);
+    return text.find(words) != std::string::npos;
+  };
+  CHECK(says(message("Sum", {floats({1, 2}), ints({0, -1})}),
+             "Axes contains duplicate dimension: 0"));
+  CHECK(says(
+      message("GatherV2", {Tensor::of<float>({1, 1}, {1}), one(0), one(1)}, {{"batch_dims", 1}}),
+      "Expected batch_dims in the range [0, 0], but got 1"));
+  CHECK(says(message("SparseToDense", {Tensor::of<int32_t>({2, 1}, {1, 1}), ints({3}),
+                                       floats({1, 2}), Tensor::scalar<float>(0)}),
+             "indices[1] = [1] is repeated"));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -32,7 +32,9 @@ Result<int64_t> count_elements(std::span<const int64_t> dims, int64_t lowest) {
     if (dim <= 0) {
       has_zero |= dim == 0;
     } else if (__builtin_mul_overflow(product, dim, &product)) {
-      return invalid("shape ", dims_text(dims), " has more than 2^63 - 1 elements");
+      return invalid("shape ", dims_text(dims),
+                     " has more than 2^63 - 1 elements: "
+                     "Encountered overflow when multiplying its dims");
     }
   }
   return has_zero ? 0 : product;

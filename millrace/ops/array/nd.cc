@@ -112,6 +112,12 @@ Status check_sparse(const Shape& indices, const Tensor& shape, const Tensor& val
   return {};
 }
 
+std::string listed_index(std::span<const int64_t> index) {
+  std::string text = "[";
+  for (size_t i = 0; i < index.size(); ++i) str_append(&text, i == 0 ? "" : ",", index[i]);
+  return text + "]";
+}
+
 // Each index in bounds, after the one before it if they must be in order.
 Status check_order(std::span<const int64_t> all, int64_t depth, const Shape& shape,
                    bool is_ordered) {
@@ -119,14 +125,16 @@ Status check_order(std::span<const int64_t> all, int64_t depth, const Shape& sha
     const auto index = all.subspan(at, static_cast<size_t>(depth));
     for (int axis = 0; axis < depth; ++axis) {
       if (index[axis] >= 0 && index[axis] < shape.dim(axis)) continue;
-      return invalid("indices[", at / depth, "] is out of bounds: need 0 <= index < ",
-                     shape.to_string(), ", got ", index[axis], " along axis ", axis);
+      return invalid("indices[", at / depth, "] = ", listed_index(index),
+                     " is out of bounds: need 0 <= index < ", shape.to_string(), ", got ",
+                     index[axis], " along axis ", axis);
     }
     if (!is_ordered || at == 0) continue;
     const auto before = all.subspan(at - static_cast<size_t>(depth), static_cast<size_t>(depth));
     if (std::ranges::lexicographical_compare(before, index)) continue;
     const bool is_same = std::ranges::equal(before, index);
-    return invalid("indices[", at / depth, "] is ", is_same ? "repeated" : "out of order");
+    return invalid("indices[", at / depth, "] = ", listed_index(index), " is ",
+                   is_same ? "repeated" : "out of order");
   }
   return {};
 }

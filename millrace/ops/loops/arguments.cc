@@ -92,7 +92,10 @@ Result<std::vector<bool>> resolve_axes(std::span<const int64_t> axes, int rank,
   std::vector<bool> named(rank, false);
   for (const int64_t axis : axes) {
     MR_ASSIGN(const int resolved, resolve_axis(axis, rank, what));
-    if (named[resolved]) return invalid(what, " names axis ", axis, " twice");
+    if (named[resolved]) {
+      return invalid(what, " names axis ", axis,
+                     " twice. Axes contains duplicate dimension: ", resolved);
+    }
     named[resolved] = true;
   }
   return named;

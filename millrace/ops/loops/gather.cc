@@ -18,10 +18,12 @@ Result<GatherAxes> gather_axes(const AnyShape& params, int indices_rank, int64_t
                                int64_t batch_dims) {
   MR_ASSIGN(const int at, resolve_axis(axis, params.rank(), "gather's axis"));
   const int64_t batch = batch_dims < 0 ? batch_dims + indices_rank : batch_dims;
-  if (batch < 0 || batch > indices_rank || batch > at) {
-    return invalid("batch_dims is ", batch_dims, "; it must be at most the rank of indices, ",
-                   indices_rank, ", and the axis, ", at);
+  if (batch < 0 || batch > indices_rank) {
+    return invalid("Expected batch_dims in the range [", -indices_rank, ", ", indices_rank,
+                   "], but got ", batch_dims, ", for indices of rank ", indices_rank);
   }
+  if (batch > at)
+    return invalid("batch_dims (", batch_dims, ") must be less than or equal to axis (", at, ")");
   return GatherAxes{at, static_cast<int>(batch)};
 }
 

@@ -100,13 +100,22 @@ Result<int64_t> read_segments(const Tensor& tensor) {
   return invalid("Input num_segments == ", segments, " must not be negative.");
 }
 
+// In the order in which TensorFlow looks: how many segments there are follows from the last id.
 Status check_sorted(std::span<const int64_t> ids) {
+  if (ids.empty()) return {};
+  if (ids.back() < 0)
+    return invalid("segment ids must be >= 0: segment_ids[", ids.size() - 1, "] = ", ids.back());
+  if (ids.back() == std::numeric_limits<int64_t>::max())
+    return invalid("segment ids must be < 2^63 - 1");
   for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0) return invalid("segment ids must be >= 0: segment_ids[", i, "] = ", ids[i]);
-    if (i > 0 && ids[i] < ids[i - 1]) {
-      return invalid("segment ids are not increasing: segment_ids[", i, "] = ", ids[i], " after ",
-                     ids[i - 1]);
+    if (i + 1 < ids.size() && ids[i + 1] < ids[i]) {
+      return invalid("segment ids are not increasing: segment_ids[", i + 1, "] = ", ids[i + 1],
+                     " after ", ids[i]);
     }
+    if (ids[i] >= 0 && ids[i] <= ids.back()) continue;
+    return invalid("Segment id ", ids[i], " out of range [0, ", ids.back() + 1,
+                   "), possibly because 'segment_ids' input is not sorted: segment_ids[", i,
+                   "] = ", ids[i]);
   }
   return {};
 }
@@ -118,8 +127,6 @@ Result<Shape> segments_shape(int64_t segments, const Shape& data) {
 }
 
 Result<int64_t> number_of_segments(KernelContext& context, std::span<const int64_t> ids, int slot) {
-  if (!ids.empty() && ids.back() == std::numeric_limits<int64_t>::max())
-    return invalid("segment ids must be < 2^63 - 1");
   const int64_t needed = ids.empty() ? 0 : ids.back() + 1;
   if (context.num_inputs() <= slot) return needed;
   MR_ASSIGN(const int64_t segments, read_segments(context.input(slot)));

@@ -58,13 +58,14 @@ void clear_gaps(Tensor& out, std::span<const int64_t> ids);
 // Errors: INVALID_ARGUMENT for a negative number.
 Result<int64_t> read_segments(const Tensor& tensor);
 
-// Errors: INVALID_ARGUMENT for ids that are negative or not in order.
+// Errors: INVALID_ARGUMENT for ids that are negative, not in order or 2^63 - 1, in TensorFlow's
+// words.
 Status check_sorted(std::span<const int64_t> ids);
 
 // The shape of data with the number of segments in the place of rows.
 Result<Shape> segments_shape(int64_t segments, const Shape& data);
 
-// What input `slot` says, if there is one, or as many as the ids, in order, need.
+// What input `slot` says, if there is one, or as many as the ids need. Requires check_sorted().
 Result<int64_t> number_of_segments(KernelContext& context, std::span<const int64_t> ids, int slot);
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 #include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/indices.h"
 #include "millrace/ops/loops/scatter_loops.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/math/families.h"
@@ -43,7 +44,8 @@ Result<Tensor> fold_unsorted(KernelContext& context, const FoldLoops& loops) {
   if (ids.empty() || data.num_elements() == 0) return made;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < segments) continue;
-    return invalid("segment_ids[", i, "] = ", ids[i], " is out of range [0, ", segments, ")");
+    return invalid("segment_ids", place_text(context.input(1).shape().dims(), static_cast<int64_t>(i)),
+                   " = ", ids[i], " is out of range [0, ", segments, ")");
   }
   MR_TRY(fold_rows(RowsIn(data, static_cast<int64_t>(ids.size())), {}, ids, loops, made,
                    CancelProbe(context)));
@@ -108,6 +110,9 @@ struct SegmentOp {
 
 Status add_segments(OpRegistry& ops, const SegmentOp& row) {
   const std::string types = str_cat("T: ", row.types, ", Tindices: {int32, int64}");
+  // As in TensorFlow, the sums alone take small ids.
+  const std::string unsorted_types =
+      row.name == "Sum" ? str_cat("T: ", row.types, ", Tindices: {int16, int32, int64}") : types;
   const BoundFolding folding{row.folding};
   MR_TRY(ops.add({
       .name = "Segment" + row.name,
@@ -141,7 +146,7 @@ Status add_segments(OpRegistry& ops, const SegmentOp& row) {
                      row.gap, " where there are none."),
       .signature = str_cat("data: T, segment_ids: Tindices, num_segments: Tnumsegments -> "
                            "output: T | ",
-                           types, number),
+                           unsorted_types, number),
       .infer = infer_unsorted_segments,
       .cpu = kernel_with(fold_unsorted, folding),
       .grad = row.unsorted,

@@ -3,7 +3,6 @@
 
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
-#include "millrace/ops/loops/indices.h"
 #include "millrace/ops/loops/scatter_loops.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/math/families.h"
@@ -33,14 +32,20 @@ Result<Picks> read_picks(const Tensor& indices, const Tensor& segment_ids) {
   return picks;
 }
 
+bool is_inside(int64_t at, int64_t limit) { return at >= 0 && at < limit; }
+
 Result<Tensor> fold_picked(KernelContext& context, const FoldLoops& loops) {
   const Tensor& data = context.input(0);
   if (data.shape().rank() < 1) return invalid("data must be at least rank 1");
   MR_ASSIGN(const Picks picks, read_picks(context.input(1), context.input(2)));
   MR_TRY(check_sorted(picks.ids));
-  MR_TRY(read_indices(context.input(1), data.shape().dim(0)).status());
   MR_ASSIGN(const int64_t segments, number_of_segments(context, picks.ids, 3));
   MR_ASSIGN(const Shape shape, segments_shape(segments, data.shape()));
+  for (size_t i = 0; i < picks.rows.size(); ++i) {
+    if (is_inside(picks.rows[i], data.shape().dim(0))) continue;
+    return invalid("Bad: indices[", i, "] == ", picks.rows[i], " out of range [0, ",
+                   data.shape().dim(0), ")");
+  }
   MR_ASSIGN(Tensor made, Tensor::zeros(data.dtype(), shape));
   MR_TRY(fold_rows(RowsIn(data, data.shape().dim(0)), picks.rows, picks.ids, loops, made,
                    CancelProbe(context)));
@@ -80,7 +85,11 @@ Result<Arrived> read_arrived(KernelContext& context, std::string_view what) {
   if (!context.input(3).shape().is_scalar()) return invalid(what, " should be a scalar.");
   MR_ASSIGN(made.rows, read_integer(context.input(3), what));
   if (made.rows < 0) return invalid(what, " = ", made.rows, " must not be negative");
-  MR_TRY(read_indices(context.input(1), made.rows).status());
+  for (size_t i = 0; i < made.picks.rows.size(); ++i) {
+    if (is_inside(made.picks.rows[i], made.rows)) continue;
+    return invalid("Index ", made.picks.rows[i], " out of range [0, ", made.rows, "): indices[", i,
+                   "]");
+  }
   return made;
 }
 
@@ -94,8 +103,10 @@ Result<Tensor> spread(KernelContext& context, const Tensor& arriving, std::span<
   if (arriving.num_elements() == 0 && segments > 0) return made;
   std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
   for (const int64_t id : ids) {
-    if (id < 0 || id >= segments)
-      return invalid("Segment id ", id, " out of range [0, ", segments, ").");
+    if (!is_inside(id, segments)) {
+      return invalid("Invalid number of segments: Segment id ", id, " out of range [0, ", segments,
+                     ").");
+    }
     ++counts[static_cast<size_t>(id)];
   }
   const RowsIn in(arriving, segments);

@@ -221,7 +221,7 @@ TEST_CASE("rules refuse sizes that together are more than can be counted") {
         answer("LSTMBlockCellGrad", {{1, PartialShape{kLong, kLong >> 18}}}),
         answer("BlockLSTM", {{1, PartialShape{kUnknownDim, kLong, kUnknownDim}}, {2, columns}}),
         answer("GRUBlockCellGrad", {{0, rows}, {2, columns}})}) {
-    CHECK_MESSAGE(said.ends_with("has more than 2^63 - 1 elements"), said);
+    CHECK_MESSAGE(said.find("has more than 2^63 - 1 elements") != said.npos, said);
   }
   // What is said of one input alone is let be.
   CHECK(answer("LSTMBlockCell", {{0, rows}}).empty());

@@ -23,7 +23,7 @@ Result<Tensor> add_to_dense(KernelContext& context, cpu::BinaryLoop add) {
                    " does not equal (no broadcasting is supported): sparse side ",
                    a.dims[static_cast<size_t>(axis)], " vs dense side ", shape.dim(axis));
   }
-  MR_TRY(check_inside(a));
+  MR_TRY(check_inside(a).with("invalid index"));
   Tensor made = context.take_input(3);
   if (!made.is_sole_owner()) {
     MR_ASSIGN(made, made.clone());

@@ -155,7 +155,7 @@ Status split_sparse(KernelContext& context, int64_t num_split) {
 }
 
 Status infer_split_sparse(InferContext& context) {
-  MR_TRY(context.input_of_rank(0, 0));
+  MR_TRY(context.input_of_rank(0, 0).with("axis should be a scalar"));
   MR_TRY(infer_sparse(context, 1));
   const int64_t rank = sparse_rank(context, 1);
   const int number = context.num_outputs() / 3;

@@ -66,6 +66,21 @@ Result<Tensor> product_of(const SparseInput& a, const Tensor& b, SidesOfProduct 
   return made;
 }
 
+// In TensorFlow's words, which tell rows of what is multiplied (m) from its columns (k).
+Status check_elements(const SparseInput& a, bool adjoint) {
+  const size_t row = adjoint ? 1 : 0;
+  for (int64_t i = 0; i < a.number; ++i) {
+    for (const size_t axis : {1 - row, row}) {
+      const int64_t at = a.place(i)[axis];
+      if (at >= 0 && at < a.dims[axis]) continue;
+      return invalid(axis == row ? "m (" : "k (", at, ") from index[", i, ",", axis,
+                     "] out of bounds (>=", a.dims[axis], "): indices[", i,
+                     "] must be in a_shape [", a.dims[0], ",", a.dims[1], "]");
+    }
+  }
+  return {};
+}
+
 using SparseProduct = Result<Tensor> (*)(const SparseInput&, const Tensor&, SidesOfProduct,
                                          const Shape&, CancelProbe);
 
@@ -77,7 +92,8 @@ Result<Tensor> sparse_matmul(KernelContext& context, SparseProduct product, bool
   if (context.input(2).num_elements() != 2) {
     return invalid("Tensor 'a_shape' must have 2 elements, got ", context.input(2).num_elements());
   }
-  MR_ASSIGN(const SparseInput a, read_sparse(context, 0, Places::inside));
+  MR_ASSIGN(const SparseInput a, read_sparse(context, 0, Places::anywhere));
+  MR_TRY(check_elements(a, adjoint_a));
   const int64_t inner = a.dims[adjoint_a ? 0 : 1], b_inner = b.shape().dim(adjoint_b ? 1 : 0);
   if (inner != b_inner) {
     return invalid("Cannot multiply A and B because inner dimension does not match: ", inner,

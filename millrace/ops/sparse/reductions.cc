@@ -202,6 +202,7 @@ Result<Tensor> softmax_sparse(KernelContext& context, SoftmaxOfGroup softmax) {
   if (all.in.rank < 2) {
     return invalid("Input should have rank >= 2, but received shape of ", all.in.rank, " sizes");
   }
+  MR_TRY(Shape::create(all.in.dims).status());
   std::vector<int> kept(all.in.rank - 1);
   std::iota(kept.begin(), kept.end(), 0);
   all.groups = grouped(all.in, std::move(kept));

@@ -64,7 +64,11 @@ enum class Order : uint8_t { checked, any };
 template <class T>
 Result<SetsOf<T>> sparse_sets(const KernelContext& context, int slot, Order order,
                               CancelProbe& probe) {
-  MR_ASSIGN(const SparseInput in, read_sparse(context, slot, Places::inside));
+  const Shape& said = context.input(slot + 2).shape();
+  if (said.rank() != 1)
+    return invalid("Shape must be a 1D tensor, not of shape ", said.to_string());
+  MR_ASSIGN(const SparseInput in, read_sparse(context, slot, Places::anywhere));
+  MR_TRY(check_inside(in).with("Index out of range"));
   if (order == Order::checked) MR_TRY(check_strictly_ordered(in));
   SetsOf<T> made;
   MR_ASSIGN(made.places, places_of_rows(in.dims));

@@ -64,12 +64,15 @@ Result<SparseInput> read_sparse(const Tensor& indices, const Tensor& values, con
   }
   if (indices.shape().dim(0) != values.num_elements()) {
     return invalid("Number of values must match first dimension of indices. Got ",
-                   values.num_elements(), " values, indices shape: ", indices.shape().to_string());
+                   values.num_elements(), " values, indices shape: ", indices.shape().to_string(),
+                   ". Number of elements in indices (", indices.shape().dim(0), ") and values (",
+                   values.num_elements(), ") do not match");
   }
   if (indices.shape().dim(1) != shape.num_elements()) {
-    return invalid("Number of dimensions must match second dimension of indices. Got ",
-                   shape.num_elements(),
-                   " dimensions, indices shape: ", indices.shape().to_string());
+    return invalid(
+        "Number of dimensions must match second dimension of indices. Got ", shape.num_elements(),
+        " dimensions, indices shape: ", indices.shape().to_string(), ". Index rank (",
+        indices.shape().dim(1), ") and shape rank (", shape.num_elements(), ") do not match");
   }
   SparseInput made;
   MR_ASSIGN(made.dims, read_elements(shape, "shape"));
@@ -93,7 +96,8 @@ Result<SparseInput> read_sparse(const KernelContext& context, int slot, Places p
 
 Status check_same_shape(const SparseInput& a, const SparseInput& b) {
   if (a.rank != b.rank) {
-    return invalid("Two operands have different ranks; received: ", a.rank, " vs ", b.rank);
+    return invalid("Two operands have different ranks; received: ", a.rank, " vs ", b.rank,
+                   ". Operands do not have the same ranks");
   }
   for (size_t axis = 0; axis < a.rank; ++axis) {
     if (a.dims[axis] == b.dims[axis]) continue;

@@ -67,9 +67,6 @@ TEST_CASE("a place outside of the shape is refused where something stands at it"
   const auto [indices, values, dims] = matrix({0, 5}, {1});
   const Tensor dense = *Tensor::zeros(DType::f32, {2, 3});
   const std::string_view words = "indices[0] = [0,5] is out of bounds: need 0 <= index < [2,3]";
-  CHECK(says(refusal_of("SparseTensorDenseMatMul",
-                        {indices, values, dims, *Tensor::zeros(DType::f32, {3, 2})}),
-             words));
   CHECK(says(refusal_of("SparseTensorDenseAdd", {indices, values, dims, dense}), words));
   CHECK(says(refusal_of("SparseDenseCwiseMul", {indices, values, dims, dense}), words));
   CHECK(says(refusal_of("SparseReduceSum", {indices, values, dims, Tensor::vector<int32_t>({1})}),
@@ -271,6 +268,42 @@ TEST_CASE("a map gives out each sparse tensor once") {
   CHECK((*taken)[1].tensor == values);
   CHECK((*taken)[2].tensor == dims);
   CHECK(!take(handles).ok());
+}
+
+TEST_CASE("sparse tensors that do not fit are refused in the words that clients look for") {
+  const Tensor one = Tensor::vector<float>({1}), three = Tensor::vector<float>({1, 2, 3});
+  const Tensor place = places_of(1, 2, {0, 0}), square = Tensor::vector<int64_t>({2, 2});
+  CHECK(says(refusal_of("SparseReorder", {place, three, square}),
+             "Number of elements in indices (1) and values (3) do not match"));
+  CHECK(says(refusal_of("SparseReorder", {places_of(1, 1, {0}), one, square}),
+             "Index rank (1) and shape rank (2) do not match"));
+  CHECK(says(refusal_of("SparseSparseMaximum", {place, one, square, places_of(1, 1, {0}), one,
+                                                Tensor::vector<int64_t>({2})}),
+             "Operands do not have the same ranks"));
+  CHECK(says(refusal_of("SparseSplit", {square, place, one, square}, {{"num_split", 2}}),
+             "axis should be a scalar"));
+  const Tensor huge = Tensor::vector<int64_t>({int64_t{1} << 32, int64_t{1} << 31});
+  CHECK(says(refusal_of("SparseSoftmax", {place, one, huge}), "Encountered overflow"));
+  CHECK(says(refusal_of("SetSize", {Tensor::scalar<int64_t>(1), Tensor::vector<int64_t>({1, 1}),
+                                    Tensor::scalar<int64_t>(1)}),
+             "Shape must be a 1D tensor"));
+  CHECK(says(refusal_of("SetSize", {places_of(1, 2, {5, 5}), Tensor::vector<int64_t>({1}), square},
+                        {{"validate_indices", false}}),
+             "Index out of range: indices[0] = [5,5]"));
+}
+
+TEST_CASE("a product says which of its axes an element is outside of") {
+  const Tensor b = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  const auto refusal = [&](std::initializer_list<int64_t> place, bool turned) {
+    return refusal_of(
+        "SparseTensorDenseMatMul",
+        {places_of(1, 2, place), Tensor::vector<float>({1}), Tensor::vector<int64_t>({2, 2}), b},
+        {{"adjoint_a", turned}});
+  };
+  CHECK(says(refusal({0, 10}, false), "k (10) from index[0,1] out of bounds (>=2)"));
+  CHECK(says(refusal({10, 0}, false), "m (10) from index[0,0] out of bounds (>=2)"));
+  CHECK(says(refusal({0, 10}, true), "m (10) from index[0,1] out of bounds (>=2)"));
+  CHECK(says(refusal({-1, 0}, true), "k (-1) from index[0,0] out of bounds (>=2)"));
 }
 
 }  // namespace

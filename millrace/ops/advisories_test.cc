@@ -232,7 +232,7 @@ const Advisory kMath[] = {
     {"weights that are others, of rows", "DenseBincount", "[[0 1 2]], 3, [[1]]",
      "If weights are passed, they must have the same shape"},
     {"bins that are no scalar, of rows", "DenseBincount", "[0 1], [3 3], []",
-     "Shape must be rank 0 but is of shape [2]"},
+     "Shape must be rank 0 but is rank 1"},
     {"negative numbers to count, of rows", "DenseBincount", "[-1 2], 3, []",
      "Input arr must be non-negative! It has -1"},
     {"an equation that is none", "Einsum", "[1 2], [3 4] | equation = 'a,b->->', N = 2",

@@ -4,9 +4,9 @@
 
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
-#include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/bins.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/math/families.h"
@@ -19,31 +19,6 @@ using Weights = cpu::Types<int32_t, int64_t, float, double>;
 
 // --- Bincount, DenseBincount ---
 
-enum class Bins : uint8_t { count, mark };
-
-Result<int64_t> read_size(const Tensor& size) {
-  if (size.num_elements() != 1)
-    return invalid("Shape must be rank 0 but is of shape ", size.shape().to_string());
-  MR_ASSIGN(const int64_t bins, read_integer(size, "size"));
-  if (bins >= 0) return bins;
-  return invalid("size (", bins, ") must be non-negative");
-}
-
-// One row's elements into its bins; what is past the last bin is left out.
-Status fill_bins(std::span<const int64_t> row, const char* weights, int64_t weight_step,
-                 int64_t size, cpu::BinaryLoop add, int64_t width, Bins bins, char* out) {
-  for (const int64_t at : row) {
-    if (at < 0) return invalid("Input arr must be non-negative! It has ", at);
-    if (at < size) {
-      char* bin = out + at * width;
-      if (bins == Bins::mark) std::fill_n(bin, width, '\0');
-      add(bin, 1, weights, 1, bin, 1);
-    }
-    weights += weight_step;
-  }
-  return {};
-}
-
 // How elements are counted: all in one row of bins, or each row of a matrix in its own.
 enum class CountBy : uint8_t { all, rows };
 
@@ -51,35 +26,29 @@ Result<Tensor> count_into_bins(KernelContext& context, cpu::BinaryLoop add, bool
                                CountBy by) {
   const Tensor& input = context.input(0);
   const Tensor& weights = context.input(2);
-  const DType dtype = context.output_dtype(0);
-  MR_ASSIGN(const int64_t size, read_size(context.input(1)));
-  const bool has_weights = weights.num_elements() > 0;
-  if (has_weights && weights.shape() != input.shape()) {
+  MR_ASSIGN(const int64_t size, read_number_of_bins(context.input(1)));
+  if (weights.num_elements() > 0 && weights.shape() != input.shape()) {
     return invalid("If weights are passed, they must have the same shape (",
                    weights.shape().to_string(), ") as arr (", input.shape().to_string(), ")");
   }
   MR_ASSIGN(const std::vector<int64_t> all, read_elements(input, "arr"));
-  const bool is_matrix = by == CountBy::rows && input.shape().rank() == 2;
-  const int64_t rows = is_matrix ? input.shape().dim(0) : 1;
-  MR_ASSIGN(const Shape shape, is_matrix ? Shape::create(std::vector<int64_t>{rows, size})
-                                         : Shape::create(std::vector<int64_t>{size}));
-  MR_ASSIGN(Tensor made, Tensor::zeros(dtype, shape));
-  MR_ASSIGN(const Tensor unit, scalar_of(dtype, 1));
-  const auto width = static_cast<int64_t>(dtype_size(dtype));
-  const int64_t columns = rows == 0 ? 0 : static_cast<int64_t>(all.size()) / rows;
-  const bool weighs = has_weights && !binary;
-  const char* weight = static_cast<const char*>(weighs ? weights.data() : unit.data());
-  char* out = static_cast<char*>(made.mutable_data());
-  CancelProbe probe(context);
-  for (int64_t row = 0; row < rows; ++row) {
-    const std::span<const int64_t> places(all.data() + row * columns, static_cast<size_t>(columns));
-    MR_TRY(fill_bins(places, weight, weighs ? width : 0, size, add, width,
-                     binary ? Bins::mark : Bins::count, out));
-    if (weighs) weight += columns * width;
-    out += size * width;
-    if (!probe.go_on(columns)) return probe.status();
+  Bins::Options options{.size = size,
+                        .only_marks = binary,
+                        .weights = weights,
+                        .add = add,
+                        .refusal = "Input arr must be non-negative!"};
+  size_t columns = all.size();
+  if (by == CountBy::rows && input.shape().rank() == 2) {
+    options.rows = input.shape().dim(0);
+    columns = static_cast<size_t>(input.shape().dim(1));
   }
-  return made;
+  MR_ASSIGN(Bins bins, Bins::create(std::move(options)));
+  CancelProbe probe(context);
+  for (size_t i = 0; i < all.size(); ++i) {
+    MR_TRY(bins.count(i, all[i], static_cast<int64_t>(i / columns)));
+    if (!probe.go_on(1)) return probe.status();
+  }
+  return std::move(bins).take();
 }
 
 Result<Tensor> bincount(KernelContext& context, cpu::BinaryLoop add) {
@@ -98,7 +67,7 @@ Status infer_bincount(InferContext& context) {
   MR_ASSIGN(const auto size, constant_integers(context, 1, "size"));
   int64_t bins = kUnknownDim;
   if (size) {
-    MR_ASSIGN(bins, read_size(*context.constant(1)));
+    MR_ASSIGN(bins, read_number_of_bins(*context.constant(1)));
   }
   const bool is_dense = context.attrs().find("binary_output") != nullptr;
   const PartialShape& input = context.input(0);

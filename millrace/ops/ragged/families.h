@@ -16,6 +16,9 @@ Status register_ragged_ranges(OpRegistry& ops);
 // RaggedGather.
 Status register_ragged_gathers(OpRegistry& ops);
 
+// How often each number comes: RaggedBincount.
+Status register_ragged_counts(OpRegistry& ops);
+
 // RaggedTensorToSparse.
 Status register_ragged_to_sparse(OpRegistry& ops);
 

@@ -209,5 +209,22 @@ TEST_CASE("rows become dense, or it is said why not") {
   CHECK(says(by_ids(-3, {}), "must not be negative"));
 }
 
+TEST_CASE("what can't be counted in a ragged tensor is refused") {
+  const Tensor splits = Tensor::vector<int64_t>({0, 1, 3});
+  const Tensor values = Tensor::vector<int32_t>({1, 2, 1}), size = Tensor::scalar<int32_t>(3);
+  const Tensor none = Tensor::vector<float>({});
+  const auto refusal = [&](const Tensor& rows, const Tensor& what, const Tensor& weights) {
+    return refusal_of("RaggedBincount", {rows, what, size, weights});
+  };
+  CHECK(says(refusal(Tensor::vector<int64_t>({}), values, none), "Splits must be non-empty"));
+  CHECK(says(refusal(Tensor::vector<int64_t>({1, 2, 3}), values, none), "must be 0 but is 1"));
+  CHECK(says(refusal(Tensor::vector<int64_t>({0, 2}), values, none), "ragged values(3) but is 2"));
+  CHECK(says(refusal(Tensor::vector<int64_t>({0, 5}), values, none), "the last is 5"));
+  // TensorFlow counts rows that overlap twice, and reads behind weights that are too few.
+  CHECK(says(refusal(Tensor::vector<int64_t>({0, 2, 1, 3}), values, none), "is smaller than"));
+  CHECK(says(refusal(splits, values, Tensor::vector<float>({1, 2})), "but there are 2 and 3"));
+  CHECK(says(refusal(splits, Tensor::vector<int32_t>({1, -2, 1}), none), "non-negative"));
+}
+
 }  // namespace
 }  // namespace millrace

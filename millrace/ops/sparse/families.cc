@@ -12,6 +12,7 @@ Status register_sparse(OpRegistry& ops) {
   MR_TRY(register_sparse_dense_sums(ops));
   MR_TRY(register_sparse_cellwise(ops));
   MR_TRY(register_sparse_reductions(ops));
+  MR_TRY(register_sparse_counts(ops));
   MR_TRY(register_sparse_serialized(ops));
   MR_TRY(register_sparse_tensors_maps(ops));
   MR_TRY(register_edit_distances(ops));

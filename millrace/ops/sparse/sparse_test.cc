@@ -270,6 +270,28 @@ TEST_CASE("a map gives out each sparse tensor once") {
   CHECK(!take(handles).ok());
 }
 
+TEST_CASE("what can't be counted in a sparse tensor is refused") {
+  const Tensor places = places_of(3, 2, {0, 0, 1, 1, 1, 0});
+  const Tensor values = Tensor::vector<int32_t>({1, 2, 1});
+  const Tensor dims = Tensor::vector<int64_t>({2, 2}), size = Tensor::scalar<int32_t>(3);
+  const Tensor none = Tensor::vector<float>({});
+  const auto refusal = [&](const Tensor& what, const Tensor& bins, const Tensor& weights) {
+    return refusal_of("SparseBincount", {places, what, dims, bins, weights});
+  };
+  // TensorFlow reads behind weights that are too few.
+  CHECK(says(refusal(values, size, Tensor::vector<float>({1, 2})), "must have the same shape"));
+  CHECK(says(refusal(Tensor::vector<int32_t>({1, -2, 1}), size, none),
+             "Input must be non-negative. It has -2 at place 1"));
+  CHECK(says(refusal(values, Tensor::scalar<int32_t>(-3), none), "must be non-negative"));
+  CHECK(says(refusal(values, Tensor::vector<int32_t>({3}), none), "rank 0 but is rank 1"));
+  CHECK(says(refusal_of("SparseBincount", {places_of(1, 1, {-2}), Tensor::vector<int32_t>({1}),
+                                           Tensor::vector<int64_t>({2}), size, none}),
+             "out of bounds"));
+  CHECK(says(refusal_of("SparseBincount", {places_of(1, 3, {0, 0, 0}), Tensor::vector<int32_t>({1}),
+                                           Tensor::vector<int64_t>({2, 2, 2}), size, none}),
+             "only vectors and matrices"));
+}
+
 TEST_CASE("sparse tensors that do not fit are refused in the words that clients look for") {
   const Tensor one = Tensor::vector<float>({1}), three = Tensor::vector<float>({1, 2, 3});
   const Tensor place = places_of(1, 2, {0, 0}), square = Tensor::vector<int64_t>({2, 2});

@@ -26,9 +26,8 @@ Result<Tensor> row_lengths(const SparseInput& in) {
   return made;
 }
 
-Status fill_empty_rows(KernelContext& context) {
-  MR_ASSIGN(const SparseInput in, read_sparse(context, 0, Places::anywhere));
-  const Tensor& standard = context.input(3);
+// The outputs are those of SparseFillEmptyRows.
+Status fill_rows(KernelContext& context, const SparseInput& in, const Tensor& standard) {
   if (!standard.shape().is_scalar()) {
     return invalid("default_value must be a scalar, saw: ", standard.shape().to_string());
   }
@@ -47,8 +46,11 @@ Status fill_empty_rows(KernelContext& context) {
     is_empty[row] = next[row] == 0;
     number += std::exchange(next[row], number) + (is_empty[row] ? 1 : 0);
   }
+  // A ragged tensor's are a vector.
   MR_ASSIGN(const Shape places_shape,
-            Shape::create(std::array<int64_t, 2>{number, static_cast<int64_t>(in.rank)}));
+            context.input(0).shape().rank() == 1
+                ? Shape::create(std::array<int64_t, 1>{number})
+                : Shape::create(std::array<int64_t, 2>{number, static_cast<int64_t>(in.rank)}));
   MR_ASSIGN(Tensor places, Tensor::zeros(DType::i64, places_shape));
   MR_ASSIGN(Tensor values, Tensor::allocate(in.values.dtype(), {number}));
   MR_ASSIGN(Tensor reverse, Tensor::allocate(DType::i64, {in.number}));
@@ -78,6 +80,31 @@ Status fill_empty_rows(KernelContext& context) {
   return {};
 }
 
+Status fill_empty_rows(KernelContext& context) {
+  MR_ASSIGN(const SparseInput in, read_sparse(context, 0, Places::anywhere));
+  return fill_rows(context, in, context.input(3));
+}
+
+// A ragged tensor whose elements name their rows is a sparse one that knows nothing of columns.
+Status fill_empty_ragged_rows(KernelContext& context) {
+  const Tensor &rows = context.input(0), &values = context.input(1), &number = context.input(2);
+  if (rows.shape().rank() != 1)
+    return invalid("value_rowids must be a vector, saw: ", rows.shape().to_string());
+  if (values.shape().rank() != 1)
+    return invalid("values must be a vector, saw: ", values.shape().to_string());
+  if (!number.shape().is_scalar())
+    return invalid("nrows must be a scalar, saw: ", number.shape().to_string());
+  if (values.num_elements() != rows.num_elements()) {
+    return invalid("The length of `values` (", values.num_elements(),
+                   ") must match the first dimension of `value_rowids` (", rows.num_elements(),
+                   ").");
+  }
+  MR_ASSIGN(const Tensor places, rows.reshaped({rows.num_elements(), 1}));
+  MR_ASSIGN(const Tensor dims, number.reshaped({1}));
+  MR_ASSIGN(const SparseInput in, read_sparse(places, values, dims, Places::anywhere));
+  return fill_rows(context, in, context.input(3));
+}
+
 Status infer_fill_empty_rows(InferContext& context) {
   MR_TRY(infer_sparse(context));
   MR_TRY(context.input_of_rank(3, 0));
@@ -87,6 +114,20 @@ Status infer_fill_empty_rows(InferContext& context) {
   const PartialShape& values = context.input(1);
   context.set_output(2, PartialShape{rows});
   context.set_output(3, PartialShape{values.has_rank() ? values.dim(0) : kUnknownDim});
+  return {};
+}
+
+Status infer_fill_empty_ragged_rows(InferContext& context) {
+  MR_TRY(context.input_of_rank(0, 1));
+  MR_ASSIGN(const PartialShape values, context.input_of_rank(1, 1));
+  MR_TRY(context.input_of_rank(2, 0));
+  MR_TRY(context.input_of_rank(3, 0));
+  MR_ASSIGN(const auto number, constant_integers(context, 2, "nrows"));
+  const int64_t rows = number && number->front() >= 0 ? number->front() : kUnknownDim;
+  context.set_output(0, PartialShape::of_rank(1));
+  context.set_output(1, PartialShape::of_rank(1));
+  context.set_output(2, PartialShape{rows});
+  context.set_output(3, PartialShape{values.dim(0)});
   return {};
 }
 
@@ -157,19 +198,40 @@ Status register_sparse_empty_rows(OpRegistry& ops) {
                    "[[2 0] [0 1]], [1 0], [3 2], 1 -> [[0 1] [1 0] [2 0]], [0 1 1], "
                    "[false true false], [2 0]"},
   }));
-  return ops.add({
-      .name = "SparseFillEmptyRowsGrad",
-      .doc = "What arrives at the elements of filled rows, for the elements before and for the "
-             "default value.",
-      .signature = "reverse_index_map: int64, grad_values: T -> d_values: T, d_default_value: T | "
-                   "T: type",
-      .infer = infer_fill_empty_rows_grad,
-      .cpu = kernel_with(fill_empty_rows_grad, cpu::loop_of_output<cpu::Number>(
-                                                   []<class T>() { return &sum_others<T>; })),
-      .grad = grad::sparse_fill_rows_grad,
-      .examples = {"[2 0], [5 6 7 8] -> [7 5], 14 | T = float",
-                   "[0 2], [1 2 3] -> [1 3], 2 | T = int8"},
-  });
+  MR_TRY(ops.add({
+      .name = "RaggedFillEmptyRows",
+      .doc = "The ragged tensor, whose elements name their rows, with default_value in each row "
+             "that has nothing; which rows those were, and where each element came to stand.",
+      .signature = "value_rowids: int64, values: T, nrows: int64, default_value: T -> "
+                   "output_value_rowids: int64, output_values: T, empty_row_indicator: bool, "
+                   "reverse_index_map: int64 | T: type",
+      .infer = infer_fill_empty_ragged_rows,
+      .cpu = kernel(fill_empty_ragged_rows),
+      .grad = grad::sparse_fill_rows,
+      .examples = {"[0 2 2], [1 0 1], 4, 1 -> [0 1 2 2 3], [1 1 0 1 1], [false true false true], "
+                   "[0 2 3]",
+                   "[2 0], [1 0], 3, 1 -> [0 1 2], [0 1 1], [false true false], [2 0]"},
+  }));
+  const std::string grad_signature =
+      "reverse_index_map: int64, grad_values: T -> d_values: T, d_default_value: T | T: type";
+  const KernelFactory grad_kernel =
+      kernel_with(fill_empty_rows_grad,
+                  cpu::loop_of_output<cpu::Number>([]<class T>() { return &sum_others<T>; }));
+  const std::vector<std::string> grad_examples = {"[2 0], [5 6 7 8] -> [7 5], 14 | T = float",
+                                                  "[0 2], [1 2 3] -> [1 3], 2 | T = int8"};
+  for (const char* name : {"SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"}) {
+    MR_TRY(ops.add({
+        .name = name,
+        .doc = "What arrives at the elements of filled rows, for the elements before and for the "
+               "default value.",
+        .signature = grad_signature,
+        .infer = infer_fill_empty_rows_grad,
+        .cpu = grad_kernel,
+        .grad = grad::sparse_fill_rows_grad,
+        .examples = grad_examples,
+    }));
+  }
+  return {};
 }
 
 }  // namespace millrace

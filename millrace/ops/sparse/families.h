@@ -22,7 +22,7 @@ Status register_sparse_slices(OpRegistry& ops);
 // A sparse matrix times a dense one: SparseTensorDenseMatMul.
 Status register_sparse_products(OpRegistry& ops);
 
-// Rows that have nothing: SparseFillEmptyRows and its gradient.
+// Rows that have nothing: SparseFillEmptyRows, RaggedFillEmptyRows and their gradients.
 Status register_sparse_empty_rows(OpRegistry& ops);
 
 // Two sparse tensors, place by place: SparseAdd, its gradient, SparseSparseMaximum and -Minimum.

@@ -2,6 +2,7 @@
 // values of its examples, in float64.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <optional>
 
 #include <doctest/doctest.h>
@@ -185,8 +186,8 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
   // Variants are no numbers: what they hold is compared in ragged/ragged_test.cc, and for lists and
   // optionals in python/tests/test_list_gradients.py.
   CHECK(unchecked ==
-        " Angle BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D BlockLSTM"
-        " BlockLSTMV2 CTCLossV2 Complex ComplexAbs Conj CropAndResize Eig FFT FFT2D FFT3D"
+        " Angle BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D"
+        " BlockLSTM BlockLSTMV2 CTCLossV2 Complex ComplexAbs Conj CropAndResize Eig FFT FFT2D FFT3D"
         " FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
         " FusedBatchNormV2 FusedBatchNormV3 GRUBlockCell IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D"
         " Imag LRN LSTMBlockCell MatrixLogarithm MaxPool3D MaxPool3DGrad OptionalFromValue"
@@ -198,6 +199,44 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
         " TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack"
         " TensorListPushBack TensorListResize TensorListScatter TensorListScatterIntoExistingList"
         " TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack");
+}
+
+// The gradient by input 0 where `arriving` comes to output 0.
+Tensor gradient_of(std::string_view op, const Tensor& input, const Tensor& arriving, Attrs given) {
+  const OpDef* def = swept_ops().find(op);
+  REQUIRE(def != nullptr);
+  const DType types[] = {input.dtype()};
+  const auto attrs = complete_attrs(*def, types, std::move(given));
+  REQUIRE(attrs.ok());
+  const auto outputs = run_op(swept_ops(), op, {input}, *attrs);
+  REQUIRE_MESSAGE(outputs.ok(), outputs.status().to_string());
+  std::vector<Tensor> arrives = {arriving};
+  for (size_t slot = 1; slot < outputs->size(); ++slot)
+    arrives.push_back(*Tensor::zeros(DType::f32, (*outputs)[slot].shape()));
+  const auto made =
+      eager_gradient(swept_ops(), op, *attrs, {input}, *outputs, arrives, Told::nothing);
+  REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+  REQUIRE((*made)[0].has_value());
+  return *(*made)[0];
+}
+
+TEST_CASE("the gradient of a complex function goes by the conjugate of its slope, once") {
+  using C = std::complex<double>;
+  const auto near = [](const Tensor& made, C wanted) {
+    return std::abs(made.flat<C>()[0] - wanted) < 1e-12;
+  };
+  const C x(0.25, 0.5), arriving(1, 2);
+  const Tensor at = Tensor::vector<C>({x}), come = Tensor::vector<C>({arriving});
+  const C tanh = std::tanh(x), sigmoid = 1.0 / (1.0 + std::exp(-x));
+  CHECK(near(gradient_of("Tanh", at, come, {}), arriving * std::conj(1.0 - tanh * tanh)));
+  CHECK(near(gradient_of("Sigmoid", at, come, {}),
+             arriving * std::conj(sigmoid - sigmoid * sigmoid)));
+  CHECK(near(gradient_of("Sqrt", at, come, {}), arriving * std::conj(0.5 / std::sqrt(x))));
+  // TensorFlow's clients conjugate for the first two, and leave it to the others.
+  const auto fused = [&](std::string_view op) { return (*run_op(swept_ops(), op, {at, come}))[0]; };
+  CHECK(near(fused("TanhGrad"), arriving * (1.0 - x * x)));
+  CHECK(near(fused("SigmoidGrad"), arriving * (x - x * x)));
+  CHECK(near(fused("SqrtGrad"), arriving * 0.5 / std::conj(x)));
 }
 
 }  // namespace

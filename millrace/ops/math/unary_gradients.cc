@@ -26,6 +26,12 @@ Status fused(GradContext& g, std::string_view op) {
   return {};
 }
 
+// The same by an op that is to be given the conjugate of what a complex function gave.
+Status fused_by_conjugate(GradContext& g, std::string_view op) {
+  g.set_input_grad(0, g.add(op, {conjugate(g, g.output(0)), g.grad()}));
+  return {};
+}
+
 // The same of activations, whose gradient ops have their inputs the other way round.
 Status from_output(GradContext& g, std::string_view op) {
   g.set_input_grad(0, g.add(op, {g.grad(), g.output(0)}));
@@ -78,8 +84,8 @@ Status log1p(GradContext& g) {
 Status erf(GradContext& g) { return scaled_by(g, bell(g, 2 * std::numbers::inv_sqrtpi)); }
 Status erfc(GradContext& g) { return scaled_by(g, bell(g, -2 * std::numbers::inv_sqrtpi)); }
 Status lgamma(GradContext& g) { return scaled_by(g, g.add("Digamma", {g.input(0)})); }
-Status tanh(GradContext& g) { return fused(g, "TanhGrad"); }
-Status sigmoid(GradContext& g) { return fused(g, "SigmoidGrad"); }
+Status tanh(GradContext& g) { return fused_by_conjugate(g, "TanhGrad"); }
+Status sigmoid(GradContext& g) { return fused_by_conjugate(g, "SigmoidGrad"); }
 
 // dy (1 - y^2), by y: -2 y dy.
 Status tanh_grad(GradContext& g) {

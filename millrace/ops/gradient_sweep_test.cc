@@ -186,7 +186,7 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
   // Variants are no numbers: what they hold is compared in ragged/ragged_test.cc, and for lists and
   // optionals in python/tests/test_list_gradients.py.
   CHECK(unchecked ==
-        " Angle BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D"
+        " Angle ApproxTopK BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D"
         " BlockLSTM BlockLSTMV2 CTCLossV2 Complex ComplexAbs Conj CropAndResize Eig FFT FFT2D FFT3D"
         " FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
         " FusedBatchNormV2 FusedBatchNormV3 GRUBlockCell IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D"
@@ -218,6 +218,20 @@ Tensor gradient_of(std::string_view op, const Tensor& input, const Tensor& arriv
   REQUIRE_MESSAGE(made.ok(), made.status().to_string());
   REQUIRE((*made)[0].has_value());
   return *(*made)[0];
+}
+
+TEST_CASE("what arrives at the top along an axis goes where its elements came from") {
+  const Tensor input = Tensor::of<float>({3, 2}, {1, 2, 4, 3, 2, 5});
+  const Tensor arriving = Tensor::of<float>({2, 2}, {10, 20, 30, 40});
+  CHECK(gradient_of("ApproxTopK", input, arriving,
+                    {{"k", int64_t{2}}, {"reduction_dimension", int64_t{0}}}) ==
+        Tensor::of<float>({3, 2}, {0, 0, 10, 40, 30, 20}));
+  CHECK(gradient_of("ApproxTopK", input, Tensor::of<float>({3, 1}, {10, 20, 30}),
+                    {{"k", int64_t{1}}, {"is_max_k", false}}) ==
+        Tensor::of<float>({3, 2}, {10, 0, 0, 20, 30, 0}));
+  CHECK(gradient_of("ApproxTopK", Tensor::of<float>({0, 2}, {}), Tensor::of<float>({0, 2}, {}),
+                    {{"k", int64_t{0}}, {"reduction_dimension", int64_t{-2}}})
+            .shape() == Shape{0, 2});
 }
 
 TEST_CASE("the gradient of a complex function goes by the conjugate of its slope, once") {

@@ -21,7 +21,7 @@ Status register_biases(OpRegistry& ops);
 // SparseSoftmaxCrossEntropyWithLogits.
 Status register_softmaxes(OpRegistry& ops);
 
-// The largest of each row: TopK, TopKV2, InTopK, InTopKV2.
+// The largest of each row: TopK, TopKV2, ApproxTopK, InTopK, InTopKV2, NthElement.
 Status register_rankings(OpRegistry& ops);
 
 // From one order of axes to another: DataFormatDimMap, DataFormatVecPermute.

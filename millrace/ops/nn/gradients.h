@@ -27,7 +27,8 @@ Status softplus_grad(GradContext& g);
 Status softsign_grad(GradContext& g);
 Status leaky_relu_grad(GradContext& g);
 
-Status top(GradContext& g);  // of TopK and TopKV2
+Status top(GradContext& g);             // of TopK and TopKV2
+Status top_along_axis(GradContext& g);  // of ApproxTopK
 
 // Each direction of a convolution has the two others for gradients.
 Status convolution(GradContext& g);

@@ -148,4 +148,30 @@ Status top(GradContext& g) {
   return {};
 }
 
+// What arrives goes to the places that were chosen. As a flat vector: where the line begins, which
+// is the smallest of its places, and so many steps from there as what is behind the axis has
+// elements.
+Status top_along_axis(GradContext& g) {
+  MR_ASSIGN(const int64_t axis, g.attrs().integer("reduction_dimension"));
+  const Endpoint input = g.input(0), arriving = g.grad(0);
+  const Endpoint flat = g.vector({-1}), all = g.scalar(DType::i32, 0);
+  const Endpoint dims = g.add("Shape", {input}, {{"out_type", DType::i64}});
+  const Endpoint size = g.add("Prod", {dims, all});
+  const Endpoint counted = g.add("Range", {g.scalar(DType::i64, 0), size, g.scalar(DType::i64, 1)});
+  const Endpoint starts =
+      g.add("Min", {g.add("Reshape", {counted, dims}), g.vector({axis})}, {{"keep_dims", true}});
+  Endpoint steps = g.add("Cast", {g.output(1)}, {{"DstT", DType::i64}});
+  if (axis != -1) {
+    const Endpoint behind =
+        g.add("StridedSlice", {dims, g.vector({axis + 1}), g.vector({0}), g.vector({1})},
+              {{"end_mask", int64_t{1}}});
+    steps = g.add("Mul", {steps, g.add("Prod", {behind, all})});
+  }
+  const Endpoint places = g.add("AddV2", {starts, steps});
+  const Endpoint sums = g.add("UnsortedSegmentSum", {g.add("Reshape", {arriving, flat}),
+                                                     g.add("Reshape", {places, flat}), size});
+  g.set_input_grad(0, g.add("Reshape", {sums, dims}));
+  return {};
+}
+
 }  // namespace millrace::grad

@@ -1,6 +1,8 @@
 // What the ops of layers say to inputs that no example shows: values in all their types, corner
 // cases, and errors in the words that TensorFlow's clients know.
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -212,6 +214,51 @@ TEST_CASE("a k that can't be is refused in TensorFlow's words") {
         "First dimension of predictions 1 must match length of targets 2");
   CHECK(f.error("InTopKV2", {row, target, target}) == "k must be 0-D, got shape [1]");
   CHECK(f.run("InTopKV2", {row, target, k(-2)})[0] == Tensor::vector<bool>({false}));
+}
+
+TEST_CASE("the approximate top is the top, along any axis and from either end") {
+  Layers f;
+  const Tensor volume = Tensor::of<float>({2, 3, 2}, {1, 9, 5, kNan, 3, 7, 6, 6, 6, 2, -kInf, 6});
+  const auto top = [&](int64_t k, int64_t axis, bool is_max) {
+    return f.run("ApproxTopK", {volume},
+                 {{"k", k}, {"reduction_dimension", axis}, {"is_max_k", is_max}});
+  };
+  const auto places = [](std::initializer_list<int32_t> all) {
+    return Tensor::of<int32_t>({2, 2, 2}, all);
+  };
+  CHECK(top(2, 1, true)[1] == places({1, 1, 2, 0, 0, 0, 1, 2}));
+  CHECK(top(2, -2, false)[1] == places({0, 2, 2, 0, 2, 1, 0, 0}));
+  CHECK(top(2, 1, false)[0] == Tensor::of<float>({2, 2, 2}, {1, 7, 3, 9, -kInf, 2, 6, 6}));
+  CHECK(top(1, 0, true)[1] == Tensor::of<int32_t>({1, 3, 2}, {1, 0, 1, 0, 0, 0}));
+  CHECK(top(0, 2, true)[0].shape() == Shape{2, 3, 0});
+  // What tells how far it may be from exact tells nothing.
+  const Attrs loose = {{"k", int64_t{2}}, {"recall_target", 0.1f}, {"aggregate_to_topk", false}};
+  CHECK(f.run("ApproxTopK", {line({3, 9, 4})}, loose)[0] == line({9, 4}));
+}
+
+TEST_CASE(
+    "a line longer than what is ranked at once is ranked as a whole, also with steps between") {
+  Layers f;
+  constexpr int64_t kLength = 5000;
+  std::vector<float> across(2 * kLength);
+  for (int64_t i = 0; i < kLength; ++i) {
+    across[static_cast<size_t>(2 * i)] = static_cast<float>(i * 7919 % kLength);
+    across[static_cast<size_t>(2 * i + 1)] = static_cast<float>(-i);
+  }
+  const Tensor columns = Tensor::vector<float>(across).reshaped({kLength, 2}).value();
+  const auto top =
+      f.run("ApproxTopK", {columns}, {{"k", int64_t{2}}, {"reduction_dimension", int64_t{0}}});
+  CHECK(top[0] == matrix({2, 2}, {kLength - 1, 0, kLength - 2, -1}));
+}
+
+TEST_CASE("more than there are can't be the top, nor along an axis that is not there") {
+  Layers f;
+  const auto refusal = [&](int64_t k, int64_t axis) {
+    return f.error("ApproxTopK", {line({1, 2})}, {{"k", k}, {"reduction_dimension", axis}});
+  };
+  CHECK(refusal(3, -1).find("at least k columns. Had 2, needed 3") != std::string::npos);
+  CHECK(refusal(1, 1).find("reduction_dimension") != std::string::npos);
+  CHECK(refusal(int64_t{1} << 62, -1).find("at least k columns") != std::string::npos);
 }
 
 }  // namespace

@@ -1,200 +1,56 @@
 // Part of families.h: register_rankings.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
-#include "millrace/ops/loops/share_work.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/nn/gradients.h"
+#include "millrace/ops/nn/ranks.h"
 
 namespace millrace {
 namespace {
 
-// --- keys: integers in the order of the elements, so that ranking is the same code for all types
-
-using Keys = void (*)(const void* in, int64_t n, uint64_t* keys);
-
-// NaN comes after everything, and zeros of both signs are one.
-template <class T>
-uint64_t key_of(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    constexpr uint64_t kSign = uint64_t{1} << 63;
-    if (std::isnan(x)) return ~uint64_t{0};
-    const auto bits = std::bit_cast<uint64_t>(x == 0 ? 0.0 : static_cast<double>(x));
-    return (bits & kSign) != 0 ? ~bits : bits | kSign;
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<uint64_t>(static_cast<int64_t>(x)) ^ (uint64_t{1} << 63);
-  } else {
-    return x;
-  }
-}
-
-template <class T>
-void write_keys(const void* in, int64_t n, uint64_t* keys) {
-  const T* x = static_cast<const T*>(in);
-  for (int64_t i = 0; i < n; ++i) keys[i] = key_of(static_cast<cpu::Math<T>>(x[i]));
-}
-
-struct Ranked {
-  uint64_t key;
-  int64_t place;
-  // Of equal elements the first is the larger one.
-  friend bool operator<(const Ranked& a, const Ranked& b) {
-    return a.key != b.key ? a.key > b.key : a.place < b.place;
-  }
-};
-
-// The k largest of what it was offered. Keeps up to twice as many and drops the smaller half when
-// it is full, so that each element costs the same however large k is.
-class Largest {
- public:
-  explicit Largest(int64_t k) : k_(static_cast<size_t>(k)), most_(2 * k_ + kSome) {}
-
-  void clear() {
-    kept_.clear();
-    has_limit_ = false;
-  }
-  // Elements in the order of their places.
-  void offer(uint64_t key, int64_t place) {
-    if (has_limit_ && key <= limit_) return;
-    kept_.push_back({key, place});
-    if (kept_.size() == most_) shrink();
-  }
-  // In order, the largest first. Requires that k were offered.
-  std::span<const Ranked> sorted() {
-    if (kept_.size() > k_) shrink();
-    std::sort(kept_.begin(), kept_.end());
-    return kept_;
-  }
-
- private:
-  static constexpr size_t kSome = 64;
-
-  void shrink() {
-    std::nth_element(kept_.begin(), kept_.begin() + static_cast<int64_t>(k_) - 1, kept_.end());
-    kept_.resize(k_);
-    limit_ = kept_.back().key;
-    has_limit_ = true;
-  }
-
-  const size_t k_, most_;
-  std::vector<Ranked> kept_;
-  uint64_t limit_ = 0;  // what is not larger is none of them
-  bool has_limit_ = false;
-};
-
 // --- TopK ---
 
-template <class T>
-void write_places_as(std::span<const Ranked> ranked, void* out) {
-  T* to = static_cast<T*>(out);
-  for (const Ranked& one : ranked) *to++ = static_cast<T>(one.place);
-}
-
-int64_t largest_place(DType dtype) {
-  return dtype == DType::i16   ? std::numeric_limits<int16_t>::max()
-         : dtype == DType::i32 ? std::numeric_limits<int32_t>::max()
-                               : std::numeric_limits<int64_t>::max();
-}
-
-void write_places(std::span<const Ranked> ranked, DType dtype, void* out) {
-  if (dtype == DType::i16) return write_places_as<int16_t>(ranked, out);
-  if (dtype == DType::i32) return write_places_as<int32_t>(ranked, out);
-  write_places_as<int64_t>(ranked, out);
-}
-
-// What ranking costs for each element, in elementary steps.
-constexpr int64_t kRankCost = 4;
-
-// Rows of `columns` elements, `size` bytes each.
-struct RowsOf {
-  const char* data;
-  int64_t rows, columns, size;
-};
-
-// Rows [first, last) of it.
-Status rank_rows(const RowsOf& in, int64_t k, Keys write, Tensor& values, Tensor& places,
-                 int64_t first, int64_t last, CancelProbe& probe) {
-  constexpr int64_t kChunk = 1024;
-  uint64_t keys[kChunk];
-  Largest largest(k);
-  const auto place_size = static_cast<int64_t>(dtype_size(places.dtype()));
-  char* value = static_cast<char*>(values.mutable_data()) + first * k * in.size;
-  char* place = static_cast<char*>(places.mutable_data()) + first * k * place_size;
-  const char* row = in.data + first * in.columns * in.size;
-  for (int64_t i = first; i < last; ++i, row += in.columns * in.size) {
-    largest.clear();
-    for (int64_t begin = 0; begin < in.columns; begin += kChunk) {
-      const int64_t count = std::min(kChunk, in.columns - begin);
-      write(row + begin * in.size, count, keys);
-      for (int64_t j = 0; j < count; ++j) largest.offer(keys[j], begin + j);
-      if (!probe.go_on(count)) return probe.status();
-    }
-    const std::span<const Ranked> ranked = largest.sorted();
-    for (const Ranked& one : ranked) {
-      std::memcpy(value, row + one.place * in.size, static_cast<size_t>(in.size));
-      value += in.size;
-    }
-    write_places(ranked, places.dtype(), place);
-    place += k * place_size;
-  }
-  return {};
-}
-
-Status top_k(KernelContext& context, Keys keys, int64_t k) {
-  const Tensor& input = context.input(0);
-  const Shape& shape = input.shape();
-  if (k < 0) return invalid("Need k >= 0, got ", k);
+Status top_k(KernelContext& context, RankKeys keys, int64_t k) {
+  const Shape& shape = context.input(0).shape();
   if (shape.rank() < 1) return invalid("input must be >= 1-D, got shape ", shape.to_string());
-  const int64_t columns = shape.dim(shape.rank() - 1);
-  if (columns < k)
-    return invalid("input must have at least k columns. Had ", columns, ", needed ", k);
-  const DType place_type = context.output_dtype(1);
-  if (columns - 1 > largest_place(place_type)) {
-    return invalid("input has ", columns, " columns, more than indices of type ",
-                   dtype_name(place_type), " can count");
-  }
-  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-  dims.back() = k;
-  MR_ASSIGN(const Shape out_shape, Shape::create(dims));
-  MR_ASSIGN(Tensor values, context.allocate(0, out_shape));
-  MR_ASSIGN(Tensor places, context.allocate(1, out_shape));
-  if (out_shape.num_elements() > 0) {
-    const RowsOf rows{static_cast<const char*>(input.data()), input.num_elements() / columns,
-                      columns, static_cast<int64_t>(dtype_size(input.dtype()))};
-    MR_TRY(share_range(context, rows.rows, columns * kRankCost,
-                       [&](int64_t first, int64_t last, CancelProbe& probe) {
-                         return rank_rows(rows, k, keys, values, places, first, last, probe);
-                       }));
-  }
-  context.set_output(0, std::move(values));
-  context.set_output(1, std::move(places));
-  return {};
+  return rank_along(context, {.keys = keys, .k = k, .axis = shape.rank() - 1});
 }
 
-Status top_k_v2(KernelContext& context, Keys keys) {
+Status top_k_v2(KernelContext& context, RankKeys keys) {
   const Tensor& k = context.input(1);
   if (k.shape().rank() != 0) return invalid("k must be scalar, got shape ", k.shape().to_string());
   MR_ASSIGN(const int64_t wanted, read_integer(k, "k"));
   return top_k(context, keys, wanted);
 }
 
-Status infer_top(InferContext& context, int64_t k) {
+// --- ApproxTopK ---
+
+// Exact, as TensorFlow's is on a processor: no recall that is asked for is missed, and there is
+// nothing left to aggregate.
+Status approx_top_k(KernelContext& context, RankKeys keys, int64_t k, int64_t axis, bool is_max) {
+  const Shape& shape = context.input(0).shape();
+  if (shape.rank() < 1) return invalid("input must be >= 1-D, got shape ", shape.to_string());
+  MR_ASSIGN(const int at, resolve_axis(axis, shape.rank(), "reduction_dimension"));
+  return rank_along(
+      context, {.keys = keys, .end = is_max ? End::largest : End::smallest, .k = k, .axis = at});
+}
+
+Status infer_top(InferContext& context, int64_t k, int64_t along = -1) {
   const PartialShape& input = context.input(0);
   if (!input.has_rank()) return {};
-  const int axis = input.rank() - 1;
-  if (axis < 0) return invalid("input must be >= 1-D, got shape []");
+  if (input.rank() < 1) return invalid("input must be >= 1-D, got shape []");
+  MR_ASSIGN(const int axis, resolve_axis(along, input.rank(), "reduction_dimension"));
   if (k != kUnknownDim && input.dim(axis) != kUnknownDim && input.dim(axis) < k) {
     return invalid("input must have last dimension >= k = ", k, " but is ", input.dim(axis));
   }
   std::vector<int64_t> dims(input.dims().begin(), input.dims().end());
-  dims.back() = k;
+  dims[static_cast<size_t>(axis)] = k;
   MR_ASSIGN(const PartialShape top, PartialShape::create(dims));
   context.set_output(0, top);
   context.set_output(1, top);
@@ -204,6 +60,12 @@ Status infer_top(InferContext& context, int64_t k) {
 Status infer_top_k(InferContext& context) {
   MR_ASSIGN(const int64_t k, context.attrs().integer("k"));
   return infer_top(context, k);
+}
+
+Status infer_approx_top_k(InferContext& context) {
+  MR_ASSIGN(const int64_t k, context.attrs().integer("k"));
+  MR_ASSIGN(const int64_t axis, context.attrs().integer("reduction_dimension"));
+  return infer_top(context, k, axis);
 }
 
 Status infer_top_k_v2(InferContext& context) {
@@ -280,7 +142,7 @@ Result<int64_t> wanted_rank(KernelContext& context) {
   return wanted;
 }
 
-Result<Tensor> nth_element(KernelContext& context, Keys keys, bool reverse) {
+Result<Tensor> nth_element(KernelContext& context, RankKeys keys, bool reverse) {
   MR_ASSIGN(int64_t wanted, wanted_rank(context));
   const Tensor& input = context.input(0);
   const auto dims = input.shape().dims();
@@ -337,7 +199,7 @@ Status nth_element_gradient(GradContext& g) {
 }  // namespace
 
 Status register_rankings(OpRegistry& ops) {
-  const auto keys = cpu::loop_of_input<cpu::Real>([]<class T>() { return &write_keys<T>; });
+  const auto keys = cpu::loop_of_input<cpu::Real>([]<class T>() { return &write_rank_keys<T>; });
   MR_TRY(ops.add({
       .name = "TopK",
       .doc = "The k largest elements of each row, the largest first, and where they are; of equal "
@@ -361,6 +223,25 @@ Status register_rankings(OpRegistry& ops) {
       .grad = grad::top,
       .examples = {"[3 9 4 9], 3 -> [9 9 4], [1 3 2]", "[[1 2] [4 3]], 1 -> [[2] [4]], [[1] [0]]",
                    "[1 2], 0 -> [], []"},
+  }));
+  MR_TRY(ops.add({
+      .name = "ApproxTopK",
+      .doc = "The k largest elements along an axis, the largest first, or the smallest if not "
+             "is_max_k, and where they are; of equal ones the first comes first. It is exact: "
+             "recall_target, reduction_input_size_override and aggregate_to_topk, which tell how "
+             "far it may not be, change nothing.",
+      .signature = "input: T -> values: T, indices: int32 | k: int >= 0, "
+                   "reduction_dimension: int = -1, recall_target: float = 0.95, "
+                   "is_max_k: bool = true, reduction_input_size_override: int = -1, "
+                   "aggregate_to_topk: bool = true, T: {half, bfloat16, float}",
+      .infer = infer_approx_top_k,
+      .cpu = kernel_with(approx_top_k, keys, integer("k"), integer("reduction_dimension"),
+                         boolean("is_max_k")),
+      .grad = grad::top_along_axis,
+      .examples = {"[3 9 4 9] -> [9 9 4], [1 3 2] | k = 3",
+                   "[3 9 4 9] -> [3 4], [0 2] | k = 2, is_max_k = false",
+                   "[[1 2] [4 3] [2 5]] -> [[4 5] [2 3]], [[1 2] [2 1]] | k = 2, "
+                   "reduction_dimension = 0"},
   }));
   MR_TRY(ops.add({
       .name = "InTopK",

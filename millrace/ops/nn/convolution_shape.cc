@@ -5,6 +5,11 @@ namespace {
 
 bool is_known(int64_t dim) { return dim != kUnknownDim; }
 
+Status empty_filter(const PartialShape& filter) {
+  return invalid("filter must not have zero elements (i.e. all dimensions must be non-zero): ",
+                 filter.to_string());
+}
+
 // Channels of the outputs, where they are known.
 Result<int64_t> infer_outputs(Filter kind, int64_t channels, const PartialShape& filter) {
   const int64_t inner = filter.dim(filter.rank() - 2), last = filter.dim(filter.rank() - 1);
@@ -41,10 +46,7 @@ Result<ConvolutionShape> convolution_of(const Windows& windows, Filter kind, con
                                         const Shape& filter) {
   MR_TRY(check_axes(windows, images, "input"));
   MR_TRY(check_axes(windows, filter, "filter"));
-  if (filter.num_elements() == 0) {
-    return invalid("filter must not have zero elements (i.e. all dimensions must be non-zero): ",
-                   filter.to_string());
-  }
+  if (filter.num_elements() == 0) return empty_filter(filter);
   ConvolutionShape made{.batch = images.dim(0), .channels = images.dim(windows.channels())};
   const int64_t inner = filter.dim(filter.rank() - 2), last = filter.dim(filter.rank() - 1);
   if (kind == Filter::depthwise) {
@@ -75,19 +77,29 @@ Result<Shape> output_shape(const Windows& windows, const ConvolutionShape& shape
                                   spatial_sizes(windows, shape.slides, Side::out), shape.outputs));
 }
 
+Result<std::vector<int64_t>> convolved_dims(const Windows& windows, Filter kind,
+                                            const PartialShape& images,
+                                            const PartialShape& filter) {
+  // Outputs may be none: what is made is empty then.
+  for (int axis = 0; axis + 1 < filter.rank(); ++axis) {
+    if (filter.dim(axis) == 0) return empty_filter(filter);
+  }
+  MR_ASSIGN(const int64_t outputs, infer_outputs(kind, images.dim(windows.channels()), filter));
+  std::vector<int64_t> sizes;
+  for (int n = 0; n < windows.spatial_axes(); ++n) {
+    MR_ASSIGN(sizes.emplace_back(),
+              windows.number(n, images.dim(windows.spatial(n)), filter.dim(n)));
+  }
+  return image_dims(windows, images.dim(0), sizes, outputs);
+}
+
 InferFn infer_convolution(Filter kind) {
   return [kind](InferContext& context) -> Status {
     MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
     MR_ASSIGN(const PartialShape images, context.input_of_rank(0, windows.axes()));
     MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, windows.axes()));
-    MR_ASSIGN(const int64_t outputs, infer_outputs(kind, images.dim(windows.channels()), filter));
-    std::vector<int64_t> sizes;
-    for (int n = 0; n < windows.spatial_axes(); ++n) {
-      MR_ASSIGN(sizes.emplace_back(),
-                windows.number(n, images.dim(windows.spatial(n)), filter.dim(n)));
-    }
-    return context.set_output(
-        0, PartialShape::create(image_dims(windows, images.dim(0), sizes, outputs)));
+    MR_ASSIGN(const std::vector<int64_t> dims, convolved_dims(windows, kind, images, filter));
+    return context.set_output(0, PartialShape::create(dims));
   };
 }
 

@@ -20,6 +20,11 @@ Result<ConvolutionShape> convolution_of(const Windows& windows, Filter kind, con
 // The outputs, in the node's format.
 Result<Shape> output_shape(const Windows& windows, const ConvolutionShape& shape);
 
+// The dims of the outputs of what is known of both, each of as many axes as the windows.
+// Errors: INVALID_ARGUMENT if they can't fit.
+Result<std::vector<int64_t>> convolved_dims(const Windows& windows, Filter kind,
+                                            const PartialShape& images, const PartialShape& filter);
+
 // The rule of ops that convolve forward: input 0 is images, input 1 a filter.
 InferFn infer_convolution(Filter kind);
 

@@ -1,4 +1,6 @@
 // Part of families.h: register_convolutions.
+#include <algorithm>
+
 #include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
@@ -46,6 +48,12 @@ Status check_outputs(std::string_view op, const Windows& windows, const Convolut
   return {};
 }
 
+// A filter that is empty for want of outputs alone.
+bool makes_no_outputs(const Shape& filter) {
+  const auto dims = filter.dims();
+  return !dims.empty() && dims.back() == 0 && std::ranges::count(dims, 0) == 1;
+}
+
 // input_sizes may leave out what the other inputs say: height and width are enough.
 Result<std::vector<int64_t>> whole_sizes(std::string_view op, std::vector<int64_t> sizes,
                                          const Windows& windows, int64_t batch, int64_t channels) {
@@ -66,6 +74,8 @@ class ConvolutionKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Shape images, images_shape(context));
     MR_ASSIGN(const Shape filter, filter_shape(context));
+    if (kind_.direction == Direction::by_filter && makes_no_outputs(filter))
+      return context.set_output(0, Tensor::zeros(context.output_dtype(0), filter));
     MR_ASSIGN(const ConvolutionShape shape, convolution_of(windows_, kind_.filter, images, filter));
     MR_ASSIGN(const Shape outputs, output_shape(windows_, shape));
     if (kind_.direction != Direction::forward)

@@ -9,6 +9,7 @@ Status register_nn(OpRegistry& ops) {
   MR_TRY(register_rankings(ops));
   MR_TRY(register_data_formats(ops));
   MR_TRY(register_convolutions(ops));
+  MR_TRY(register_batched_convolutions(ops));
   MR_TRY(register_fused_convolutions(ops));
   MR_TRY(register_max_pools(ops));
   MR_TRY(register_argmax_pools(ops));

@@ -31,6 +31,9 @@ Status register_data_formats(OpRegistry& ops);
 // gradients of each.
 Status register_convolutions(OpRegistry& ops);
 
+// Of images or volumes, with any number of batch axes: Conv.
+Status register_batched_convolutions(OpRegistry& ops);
+
 // Filters with what follows them: _FusedConv2D.
 Status register_fused_convolutions(OpRegistry& ops);
 

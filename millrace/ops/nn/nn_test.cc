@@ -261,5 +261,46 @@ TEST_CASE("more than there are can't be the top, nor along an axis that is not t
   CHECK(refusal(int64_t{1} << 62, -1).find("at least k columns") != std::string::npos);
 }
 
+Tensor counted_image(int64_t rows, int64_t columns) {
+  std::vector<float> all;
+  for (int64_t i = 0; i < rows * columns; ++i) all.push_back(static_cast<float>(i));
+  return Tensor::vector<float>(all).reshaped({1, rows, columns, 1}).value();
+}
+
+// --- convolutions ---
+
+TEST_CASE("a convolution needs as many axes as batch_dims and strides say, and groups that fit") {
+  Layers f;
+  const Tensor image = counted_image(2, 2);
+  const auto refusal = [&](const Tensor& filter, Attrs attrs) {
+    attrs.set("padding", "VALID");
+    return f.error("Conv", {image, filter}, attrs);
+  };
+  const Tensor one = matrix({1, 1, 1, 1}, {1});
+  const std::vector<int64_t> steps = {1, 1, 1, 1};
+  CHECK(refusal(one, {{"strides", steps}, {"batch_dims", int64_t{2}}}).find("but has 4 in all") !=
+        std::string::npos);
+  CHECK(refusal(one, {{"strides", steps}, {"batch_dims", int64_t{-1}}}).find("not negative") !=
+        std::string::npos);
+  CHECK(refusal(one, {{"strides", std::vector<int64_t>{1, 1}}}).find("must specify 4 dimensions") !=
+        std::string::npos);
+  CHECK(refusal(one, {{"strides", steps}, {"dilations", std::vector<int64_t>{1}}})
+            .find("dimensions") != std::string::npos);
+  CHECK(refusal(one, {{"strides", steps}, {"groups", int64_t{2}}}).find("times groups: 1 vs 1") !=
+        std::string::npos);
+  CHECK(refusal(matrix({1, 0, 1, 1}, {}), {{"strides", steps}})
+            .find("filter must not have zero elements") != std::string::npos);
+}
+
+TEST_CASE("the gradient by a filter of no outputs is one of no elements") {
+  Layers f;
+  const Attrs attrs = {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"padding", "VALID"}};
+  const auto made =
+      f.run("Conv2DBackpropFilter",
+            {counted_image(2, 2), Tensor::vector<int32_t>({2, 2, 1, 0}), matrix({1, 1, 1, 0}, {})},
+            attrs);
+  CHECK(made[0].shape() == Shape{2, 2, 1, 0});
+}
+
 }  // namespace
 }  // namespace millrace

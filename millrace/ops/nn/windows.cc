@@ -17,6 +17,9 @@ Result<std::vector<int64_t>> sizes_if_any(const AttrView& attrs, int axes, std::
   if (attrs.find(name) == nullptr) return std::vector<int64_t>();
   MR_ASSIGN(std::vector<int64_t> values, attrs.integers(name));
   if (values.size() == static_cast<size_t>(axes)) return values;
+  const AttrDef* const known = attrs.op().find_attr(name);
+  const bool may_be_empty = known != nullptr && known->default_value == *attrs.find(name);
+  if (values.empty() && may_be_empty) return values;
   return invalid(attrs.op().name, " requires the ", as_attribute, " attribute to contain ", axes,
                  " values, but got: ", values.size(), "; sliding window ", name,
                  " field must specify ", axes, " dimensions");
@@ -30,14 +33,15 @@ Result<Padding> padding_of(const AttrView& attrs) {
   return invalid("padding is '", text, "'; it must be SAME, VALID or EXPLICIT");
 }
 
-Status check_paddings(std::span<const int64_t> paddings, Padding padding, int channels) {
+Status check_paddings(std::span<const int64_t> paddings, Padding padding, int axes, int channels) {
   if (padding != Padding::given) {
     if (paddings.empty()) return {};
     return invalid(
         "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
   }
-  if (paddings.size() != 8) {
-    return invalid("explicit_paddings attribute must contain 8 values, but got: ", paddings.size());
+  if (paddings.size() != 2 * static_cast<size_t>(axes)) {
+    return invalid("explicit_paddings attribute must contain ", 2 * axes,
+                   " values, but got: ", paddings.size());
   }
   for (const int64_t padding : paddings) {
     if (padding < 0) return invalid("All elements of explicit_paddings must be nonnegative");
@@ -105,7 +109,18 @@ Result<Windows> Windows::of(const AttrView& attrs) {
                            ": data format NCHW_VECT_C is for GPUs; here are NHWC and "
                            "NCHW");
     }
-    made.channels_first_ = format.starts_with("NC");
+    made.channels_first_ = format.starts_with("NC") || format == "CHANNELS_FIRST";
+    // Such a format is of images and of volumes: what has a stride is an axis.
+    if (format.starts_with("CHANNELS")) {
+      MR_ASSIGN(const std::vector<int64_t> steps, attrs.integers("strides"));
+      if (steps.size() != 4 && steps.size() != 5) {
+        return invalid(made.op_,
+                       ": Sliding window strides field must specify 4 dimensions, or 5 "
+                       "for volumes, but got: ",
+                       steps.size());
+      }
+      made.axes_ = static_cast<int>(steps.size());
+    }
   }
   MR_ASSIGN(made.window_, sizes_if_any(attrs, made.axes_, "ksize", "ksize"));
   MR_ASSIGN(made.strides_, sizes_if_any(attrs, made.axes_, "strides", "stride"));
@@ -131,7 +146,7 @@ Result<Windows> Windows::with_sizes(std::vector<int64_t> window,
 }
 
 Status Windows::check() const {
-  MR_TRY(check_paddings(paddings_, padding_, channels()));
+  MR_TRY(check_paddings(paddings_, padding_, axes_, channels()));
   MR_TRY(check_sizes(window_, "Sliding window ksize must be positive"));
   MR_TRY(
       check_sizes(strides_, "Sliding window strides should be larger than 0. Stride must be > 0"));
@@ -173,6 +188,14 @@ Result<Slide> Windows::slide(int n, int64_t in, int64_t window) const {
     const size_t before = 2 * static_cast<size_t>(axis);
     made.before = paddings_[before];
     made.after = paddings_[before + 1];
+    // A pooling's window needs an element to pool.
+    if (!window_.empty() && std::max(made.before, made.after) >= window) {
+      constexpr const char* kSides[] = {"Top", "Bottom", "Left", "Right"};
+      const bool behind = made.after >= window;
+      return invalid(op_, ": ", kSides[2 * (n % 2) + (behind ? 1 : 0)], " padding ",
+                     behind ? made.after : made.before,
+                     " needs to be smaller than the window size ", window);
+    }
   }
   // Towards zero, as TensorFlow divides: one element too few gives no window, more is an error.
   made.out = (in + made.before + made.after - reach + made.stride) / made.stride;

@@ -469,5 +469,21 @@ TEST_CASE("windows over volumes have five sizes, and volumes five axes") {
           .find("must be 1-dimensional and 5 elements") != std::string::npos);
 }
 
+TEST_CASE("a pooling whose window would lie in what is padded alone is refused") {
+  Imaging f;
+  const Tensor image = noise<float>({1, 3, 3, 1}, 7);
+  const auto said = [&](Ints paddings) {
+    Attrs attrs = windows({1, 2, 2, 1}, "EXPLICIT");
+    attrs.set("ksize", Ints{1, 2, 2, 1});
+    attrs.set("explicit_paddings", std::move(paddings));
+    return f.error("MaxPool", {image}, attrs);
+  };
+  CHECK(said({0, 0, 0, 1, 0, 2, 0, 0})
+            .find("Right padding 2 needs to be smaller than the window "
+                  "size 2") != std::string::npos);
+  CHECK(said({0, 0, 3, 1, 0, 1, 0, 0}).find("Top padding 3 needs") != std::string::npos);
+  CHECK(said({0, 0, 1, 1, 0, 1, 0, 0}) == "OK");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -14,6 +14,8 @@ Status register_nn(OpRegistry& ops) {
   MR_TRY(register_max_pools(ops));
   MR_TRY(register_argmax_pools(ops));
   MR_TRY(register_average_pools(ops));
+  MR_TRY(register_fractional_pools(ops));
+  MR_TRY(register_fractional_pool_gradients(ops));
   MR_TRY(register_dilations(ops));
   MR_TRY(register_batch_norms(ops));
   return register_local_responses(ops);

@@ -46,6 +46,12 @@ Status register_argmax_pools(OpRegistry& ops);
 // The average of each window: AvgPool, AvgPoolGrad.
 Status register_average_pools(OpRegistry& ops);
 
+// Windows of drawn sizes: FractionalMaxPool, FractionalAvgPool.
+Status register_fractional_pools(OpRegistry& ops);
+
+// FractionalMaxPoolGrad, FractionalAvgPoolGrad.
+Status register_fractional_pool_gradients(OpRegistry& ops);
+
 // The largest of windows that a filter raises: Dilation2D and both gradients of it.
 Status register_dilations(OpRegistry& ops);
 

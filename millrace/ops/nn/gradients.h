@@ -50,6 +50,8 @@ Status max_pool_grad_with_argmax(GradContext& g);
 Status max_pool_grad_grad_with_argmax(GradContext& g);
 Status average_pool(GradContext& g);
 Status average_pool_grad(GradContext& g);
+Status fractional_max_pool(GradContext& g);
+Status fractional_avg_pool(GradContext& g);
 Status volume_max_pool(GradContext& g);
 Status volume_max_pool_grad(GradContext& g);
 Status volume_average_pool(GradContext& g);

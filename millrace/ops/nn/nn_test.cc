@@ -261,10 +261,99 @@ TEST_CASE("more than there are can't be the top, nor along an axis that is not t
   CHECK(refusal(int64_t{1} << 62, -1).find("at least k columns") != std::string::npos);
 }
 
+// --- fractional pools ---
+
 Tensor counted_image(int64_t rows, int64_t columns) {
   std::vector<float> all;
   for (int64_t i = 0; i < rows * columns; ++i) all.push_back(static_cast<float>(i));
   return Tensor::vector<float>(all).reshaped({1, rows, columns, 1}).value();
+}
+
+Attrs pooled_by(std::vector<float> ratio, bool regular, bool overlapping) {
+  return {{"pooling_ratio", std::move(ratio)},
+          {"pseudo_random", regular},
+          {"overlapping", overlapping},
+          {"deterministic", true},
+          {"seed", int64_t{3}},
+          {"seed2", int64_t{5}}};
+}
+
+TEST_CASE("fractional pools are cut where TensorFlow cuts them for the same seeds") {
+  Layers f;
+  const std::vector<float> ratio = {1, 1.5, 1.8f, 1};
+  const Tensor image = counted_image(7, 9);
+  const auto random = f.run("FractionalMaxPool", {image}, pooled_by(ratio, false, false));
+  CHECK(random[1] == labels({0, 1, 3, 5, 7}));
+  CHECK(random[2] == labels({0, 2, 3, 5, 7, 9}));
+  CHECK(random[0] == matrix({1, 4, 5, 1}, {1,  2,  4,  6,  8,  19, 20, 22, 24, 26,
+                                           37, 38, 40, 42, 44, 55, 56, 58, 60, 62}));
+  const auto regular = f.run("FractionalMaxPool", {image}, pooled_by(ratio, true, true));
+  CHECK(regular[2] == labels({0, 2, 4, 5, 7, 9}));
+  CHECK(regular[0] == matrix({1, 4, 5, 1}, {11, 13, 14, 16, 17, 29, 31, 32, 34, 35,
+                                            47, 49, 50, 52, 53, 56, 58, 59, 61, 62}));
+  const auto means = f.run("FractionalAvgPool", {image}, pooled_by(ratio, true, true));
+  CHECK(means[0] ==
+        matrix({1, 4, 5, 1}, {5.5f, 7.5f, 9,     10.5f, 12,    19,    21,    22.5f, 24,    25.5f,
+                              37,   39,   40.5f, 42,    43.5f, 50.5f, 52.5f, 54,    55.5f, 57}));
+}
+
+TEST_CASE("every window of a fractional pool has an element, whatever the ratio") {
+  Layers f;
+  for (const bool regular : {false, true}) {
+    for (const float ratio : {1.f, 1.001f, 1.4142f, 2.f, 3.3166f, 6.9f}) {
+      const auto cuts = f.run("FractionalMaxPool", {counted_image(7, 50)},
+                              pooled_by({1, ratio, ratio, 1}, regular, false));
+      for (const int slot : {1, 2}) {
+        const auto at = cuts[static_cast<size_t>(slot)].flat<int64_t>();
+        CHECK(at.front() == 0);
+        CHECK(at.back() == (slot == 1 ? 7 : 50));
+        CHECK(std::adjacent_find(at.begin(), at.end(), std::greater_equal<>()) == at.end());
+      }
+    }
+  }
+}
+
+TEST_CASE("fractional pools refuse what they can't cut") {
+  Layers f;
+  const auto refusal = [&](std::vector<float> ratio, const Tensor& image) {
+    return f.error("FractionalMaxPool", {image}, {{"pooling_ratio", std::move(ratio)}});
+  };
+  CHECK(refusal({1, 0.5f, 1, 1}, counted_image(2, 2)).find("cannot be smaller than 1, got: 0.5") !=
+        std::string::npos);
+  CHECK(refusal({1, kNan, 1, 1}, counted_image(2, 2)).find("cannot be smaller than 1") !=
+        std::string::npos);
+  CHECK(refusal({1, 10, 1, 1}, counted_image(7, 2))
+            .find("higher than input dimension size for "
+                  "dimension 1. Input dim size: 7") != std::string::npos);
+  CHECK(f.error("FractionalMaxPool", {counted_image(2, 2)},
+                {{"pooling_ratio", std::vector<float>{1, 1, 1, 1}}, {"seed", int64_t{1}}})
+            .find("Both seed and seed2 should be 0") != std::string::npos);
+}
+
+TEST_CASE("gradients of fractional pools refuse cuts that reach outside or leave a window empty") {
+  Layers f;
+  const Tensor image = counted_image(3, 3), pooled = matrix({1, 2, 2, 1}, {4, 5, 7, 8});
+  const auto refusal = [&](const Tensor& rows) {
+    const std::string max =
+        f.error("FractionalMaxPoolGrad", {image, pooled, pooled, rows, labels({0, 2, 3})});
+    const std::string mean =
+        f.error("FractionalAvgPoolGrad", {labels({1, 3, 3, 1}), pooled, rows, labels({0, 2, 3})});
+    CHECK(max == mean);
+    return max;
+  };
+  CHECK(refusal(Tensor::scalar<int64_t>(0)).find("must be a vector") != std::string::npos);
+  CHECK(refusal(labels({-1, 2, 3})).find("Row sequence tensor values must not be negative") == 0);
+  CHECK(refusal(labels({0, 3})).find("must have at least 3 elements, but got 2") !=
+        std::string::npos);
+  CHECK(refusal(labels({0, 0, 3})).find("leaves window 0") != std::string::npos);
+  CHECK(refusal(labels({0, 3, 9})).find("leaves window 1") != std::string::npos);
+  CHECK(refusal(labels({2, 1, 3})).find("leaves window 0") != std::string::npos);
+  CHECK(f.error("FractionalMaxPoolGrad", {image, matrix({1, 2, 2, 1}, {4, 5, 7, 9}), pooled,
+                                          labels({0, 2, 3}), labels({0, 2, 3})})
+            .find("tensor_out_dup is not the same as tensor_out") == 0);
+  CHECK(f.error("FractionalAvgPoolGrad",
+                {labels({2, 3, 3, 1}), pooled, labels({0, 2, 3}), labels({0, 2, 3})})
+            .find("their batches or channels differ") != std::string::npos);
 }
 
 // --- convolutions ---

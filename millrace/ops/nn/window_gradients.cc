@@ -173,4 +173,20 @@ Status dilation(GradContext& g) {
   return {};
 }
 
+Status fractional_max_pool(GradContext& g) {
+  MR_ASSIGN(const bool overlapping, g.attrs().boolean("overlapping"));
+  g.set_input_grad(0, g.add("FractionalMaxPoolGrad",
+                            {g.input(0), g.output(0), g.grad(0), g.output(1), g.output(2)},
+                            {{"overlapping", overlapping}}));
+  return {};
+}
+
+Status fractional_avg_pool(GradContext& g) {
+  MR_ASSIGN(const bool overlapping, g.attrs().boolean("overlapping"));
+  const Endpoint dims = g.add("Shape", {g.input(0)}, {{"out_type", DType::i64}});
+  g.set_input_grad(0, g.add("FractionalAvgPoolGrad", {dims, g.grad(0), g.output(1), g.output(2)},
+                            {{"overlapping", overlapping}}));
+  return {};
+}
+
 }  // namespace millrace::grad

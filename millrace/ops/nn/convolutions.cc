@@ -48,10 +48,10 @@ Status check_outputs(std::string_view op, const Windows& windows, const Convolut
   return {};
 }
 
-// A filter that is empty for want of outputs alone.
-bool makes_no_outputs(const Shape& filter) {
+// A filter of as many axes as images have that is empty for want of outputs alone.
+bool makes_no_outputs(const Windows& windows, const Shape& filter) {
   const auto dims = filter.dims();
-  return !dims.empty() && dims.back() == 0 && std::ranges::count(dims, 0) == 1;
+  return filter.rank() == windows.axes() && dims.back() == 0 && std::ranges::count(dims, 0) == 1;
 }
 
 // input_sizes may leave out what the other inputs say: height and width are enough.
@@ -74,7 +74,7 @@ class ConvolutionKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const Shape images, images_shape(context));
     MR_ASSIGN(const Shape filter, filter_shape(context));
-    if (kind_.direction == Direction::by_filter && makes_no_outputs(filter))
+    if (kind_.direction == Direction::by_filter && makes_no_outputs(windows_, filter))
       return context.set_output(0, Tensor::zeros(context.output_dtype(0), filter));
     MR_ASSIGN(const ConvolutionShape shape, convolution_of(windows_, kind_.filter, images, filter));
     MR_ASSIGN(const Shape outputs, output_shape(windows_, shape));

@@ -389,6 +389,10 @@ TEST_CASE("the gradient by a filter of no outputs is one of no elements") {
             {counted_image(2, 2), Tensor::vector<int32_t>({2, 2, 1, 0}), matrix({1, 1, 1, 0}, {})},
             attrs);
   CHECK(made[0].shape() == Shape{2, 2, 1, 0});
+  CHECK(f.error("Conv2DBackpropFilter",
+                {counted_image(2, 2), Tensor::vector<int32_t>({0}), matrix({1, 1, 1, 1}, {1})},
+                attrs)
+            .find("4-dimensional") != std::string::npos);
 }
 
 }  // namespace

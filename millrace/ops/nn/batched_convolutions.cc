@@ -70,7 +70,9 @@ class BatchedConvolution final : public Kernel {
 };
 
 Status infer_batched_convolution(InferContext& context) {
-  MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
+  const Result<Windows> known = Windows::of(context.attrs());
+  if (known.status().code() == Code::unimplemented) return {};  // the kernel says so
+  MR_ASSIGN(const Windows windows, known);
   MR_ASSIGN(const int64_t batch_dims, context.attrs().integer("batch_dims"));
   const PartialShape& input = context.input(0);
   MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, windows.axes()));

@@ -80,9 +80,12 @@ Result<Shape> output_shape(const Windows& windows, const ConvolutionShape& shape
 Result<std::vector<int64_t>> convolved_dims(const Windows& windows, Filter kind,
                                             const PartialShape& images,
                                             const PartialShape& filter) {
-  // Outputs may be none: what is made is empty then.
+  // The kernel refuses an empty filter. A rule that did would keep all other nodes from running,
+  // for the client has none and has already put the node into its graph.
   for (int axis = 0; axis + 1 < filter.rank(); ++axis) {
-    if (filter.dim(axis) == 0) return empty_filter(filter);
+    if (filter.dim(axis) != 0) continue;
+    const std::vector<int64_t> unknown(static_cast<size_t>(windows.spatial_axes()), kUnknownDim);
+    return image_dims(windows, images.dim(0), unknown, kUnknownDim);
   }
   MR_ASSIGN(const int64_t outputs, infer_outputs(kind, images.dim(windows.channels()), filter));
   std::vector<int64_t> sizes;
@@ -95,7 +98,9 @@ Result<std::vector<int64_t>> convolved_dims(const Windows& windows, Filter kind,
 
 InferFn infer_convolution(Filter kind) {
   return [kind](InferContext& context) -> Status {
-    MR_ASSIGN(const Windows windows, Windows::of(context.attrs()));
+    const Result<Windows> known = Windows::of(context.attrs());
+    if (known.status().code() == Code::unimplemented) return {};  // the kernel says so
+    MR_ASSIGN(const Windows windows, known);
     MR_ASSIGN(const PartialShape images, context.input_of_rank(0, windows.axes()));
     MR_ASSIGN(const PartialShape filter, context.input_of_rank(1, windows.axes()));
     MR_ASSIGN(const std::vector<int64_t> dims, convolved_dims(windows, kind, images, filter));

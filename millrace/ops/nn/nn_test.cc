@@ -395,5 +395,26 @@ TEST_CASE("the gradient by a filter of no outputs is one of no elements") {
             .find("4-dimensional") != std::string::npos);
 }
 
+TEST_CASE("the rule leaves it to the kernel to refuse what TensorFlow's client lets into a graph") {
+  Layers f;
+  const auto rule = [&](std::string_view op, const Shape& filter, std::vector<int64_t> strides) {
+    const Attrs given = {{"strides", std::move(strides)}, {"padding", "SAME"}};
+    const OpDef* def = f.ops.find(op);
+    REQUIRE(def != nullptr);
+    const DType types[] = {DType::f32, DType::f32};
+    const auto attrs = complete_attrs(*def, types, given);
+    REQUIRE(attrs.ok());
+    const std::vector<PartialShape> inputs = {Shape{1, 4, 4, 1}, filter};
+    InferContext context({*def, *attrs}, inputs, {}, 1);
+    const Status status = def->infer(context);
+    return status.ok() ? context.output(0).to_string() : status.to_string();
+  };
+  for (const char* op : {"Conv2D", "Conv"}) {
+    CHECK(rule(op, {2, 2, 1, 3}, {1, 2, 2, 1}) == "[1,2,2,3]");
+    CHECK(rule(op, {2, 0, 1, 3}, {1, 2, 2, 1}) == "[1,?,?,?]");
+    CHECK(rule(op, {2, 2, 1, 3}, {1, 2, 2, 2}) == PartialShape::unknown().to_string());
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,10 +1,12 @@
 #include "millrace/plan/inliner.h"
 
 #include <algorithm>
+#include <set>
 
 #include "millrace/graph/frames.h"
 #include "millrace/graph/typing.h"
 #include "millrace/op/device_name.h"
+#include "millrace/wire/function_gradient.h"
 
 namespace millrace {
 namespace {
@@ -20,6 +22,44 @@ std::vector<ArgType> types_of(const Graph& graph, std::span<const Endpoint> endp
 
 bool same_dtypes(std::span<const ArgType> a, std::span<const ArgType> b) {
   return std::ranges::equal(a, b, {}, &ArgType::dtype, &ArgType::dtype);
+}
+
+const FunctionRef* declared_gradient(const wire::FunctionDef& function) {
+  for (const auto& [name, value] : function.attrs)
+    if (name == wire::kGradientAttr) return value.as_func();
+  return nullptr;
+}
+
+// What a node of a body calls and does not differentiate.
+std::vector<std::string> called_by(const wire::NodeDef& node, const OpRegistry& ops) {
+  const OpDef* op = ops.find(node.op);
+  if (op == nullptr) return {node.op};
+  if (!calls_functions(op->role) || op->role == Role::function_gradient) return {};
+  std::vector<std::string> called;
+  for (const auto& [name, value] : node.attrs) {
+    if (const FunctionRef* one = value.as_func()) called.push_back(one->name);
+    if (const auto* several = value.as_list_of<FunctionRef>())
+      for (const FunctionRef& function : *several) called.push_back(function.name);
+  }
+  return called;
+}
+
+// A function among those that `outer` calls, and that these call, whose gradient is declared: once
+// it is inlined, nothing tells that what it computes has another gradient.
+const wire::FunctionDef* declared_inside(const FunctionLibrary& library, const OpRegistry& ops,
+                                         const std::string& outer) {
+  std::set<std::string> seen{outer};
+  std::vector<std::string> pending{outer};
+  while (!pending.empty()) {
+    const wire::FunctionDef* function = find_function(&library, pending.back());
+    pending.pop_back();
+    if (function == nullptr) continue;
+    if (function->name != outer && declared_gradient(*function) != nullptr) return function;
+    for (const wire::NodeDef& node : function->nodes)
+      for (std::string& called : called_by(node, ops))
+        if (seen.insert(called).second) pending.push_back(std::move(called));
+  }
+  return nullptr;
 }
 
 // What of a body has state. What is inside of a loop can't be waited for; its loop's exits can.
@@ -186,8 +226,24 @@ Result<Inliner::Body> Inliner::body_of(const FunctionRef& function) {
   return body;
 }
 
-// The body without calls in it, differentiated.
-Result<Inliner::Body> Inliner::gradient_of(const FunctionRef& function) {
+// The gradient that the library declares for a function; none if it leaves it to us.
+Result<Inliner::Body> Inliner::declared_gradient_of(const Call& call) {
+  const wire::FunctionDef* function = find_function(graph_.functions().get(), call.function.name);
+  if (function == nullptr) return Body();
+  const FunctionRef* gradient = declared_gradient(*function);
+  if (gradient == nullptr) return Body();
+  MR_ASSIGN(Body body, body_of({gradient->name, call.function.attrs}));
+  if (body->returns.size() == call.outputs->size()) return body;
+  return invalid("function '", gradient->name, "' is the gradient of '", call.function.name,
+                 "': SymGrad expects to return ", call.outputs->size(),
+                 " gradients, one for each argument, but get ", body->returns.size(), " instead");
+}
+
+// Of a function without a gradient of its own: the body without calls in it, differentiated.
+Result<Inliner::Body> Inliner::gradient_of(const Call& call) {
+  const FunctionRef& function = call.function;
+  MR_ASSIGN(const Body declared, declared_gradient_of(call));
+  if (declared) return declared;
   if (!options_.differentiate) {
     return unimplemented(
         "gradients of functions are not computed here; let the client make the gradient's nodes "
@@ -198,6 +254,16 @@ Result<Inliner::Body> Inliner::gradient_of(const FunctionRef& function) {
                  "': gradients of functions ask for gradients of functions too deep");
   }
   MR_ASSIGN(const Body plain, body_of(function));
+  if (const auto& library = graph_.functions()) {
+    const wire::FunctionDef* inner = declared_inside(*library, graph_.ops(), function.name);
+    if (inner != nullptr) {
+      return unimplemented(
+          "function '", function.name, "' calls '", inner->name,
+          "', which has a gradient of its own, and is differentiated as a whole here; "
+          "declare a gradient of '",
+          function.name, "' too, or call '", inner->name, "' outside of it");
+    }
+  }
   FunctionBody body = *plain;
   body.graph.set_functions(graph_.functions());
   LowerOptions inner = options_;
@@ -242,14 +308,18 @@ Status Inliner::check(const Call& call, const FunctionBody& body) const {
   }
   const std::vector<ArgType> returned = types_of(body.graph, body.returns);
   if (!call.outputs || same_dtypes(returned, *call.outputs)) return {};
-  return invalid("function '", call.function.name, "' returns ", type_list_name(returned), ", but ",
-                 type_list_name(*call.outputs), " is expected");
+  const std::string fault =
+      str_cat("function '", call.function.name, "' returns ", type_list_name(returned), ", but ",
+              type_list_name(*call.outputs), " is expected");
+  if (call.known_as.empty() || returned.size() == call.outputs->size()) return invalid(fault);
+  return invalid(fault, ": ", call.known_as, " returned ", returned.size(),
+                 " arguments. Expected: ", call.outputs->size());
 }
 
 Result<Lowered> Inliner::add_body(const Caller& caller, const Call& call) {
   MR_ASSIGN(const size_t origin, enter(caller, call.function));
-  MR_ASSIGN(const Body body, call.derivative == Derivative::first ? gradient_of(call.function)
-                                                                  : body_of(call.function));
+  MR_ASSIGN(const Body body,
+            call.derivative == Derivative::first ? gradient_of(call) : body_of(call.function));
   MR_TRY(check(call, *body));
   // A control edge that comes from an argument must be dead if the argument is.
   absl::flat_hash_map<NodeId, NodeId> arg_arrived;

@@ -56,7 +56,8 @@ class Inliner {
     const FunctionRef& function;
     std::vector<Endpoint> inputs;
     std::optional<TypeList> outputs;  // what they must be
-    NodeId after = kNoNode;           // nodes of the body that wait for nothing wait for this
+    std::string_view known_as = {};  // the body in TensorFlow's words, if its clients look for them
+    NodeId after = kNoNode;          // nodes of the body that wait for nothing wait for this
     Effects effects = Effects::declared;
     Derivative derivative = Derivative::none;  // first: in place of the body, its gradient
   };
@@ -78,7 +79,8 @@ class Inliner {
   using Body = std::shared_ptr<const FunctionBody>;
 
   Result<Body> body_of(const FunctionRef& function);
-  Result<Body> gradient_of(const FunctionRef& function);
+  Result<Body> declared_gradient_of(const Call& call);
+  Result<Body> gradient_of(const Call& call);
   Result<size_t> enter(const Caller& caller, const FunctionRef& function);
   Status check(const Call& call, const FunctionBody& body) const;
   Status charge(const Node& node, size_t name_bytes);

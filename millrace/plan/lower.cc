@@ -43,6 +43,14 @@ Result<Endpoint> as_bool(Inliner& inliner, const Caller& caller, Endpoint value)
   return Endpoint{id, 0};
 }
 
+namespace {
+
+// The forms of one role are told apart by what their signatures ask for.
+bool names_its_target(const Node& node) { return node.op->inputs[0].name == "target"; }
+bool has_condition(const Node& node) { return node.attr_view().find("cond") != nullptr; }
+
+}  // namespace
+
 // One run over the new nodes of a graph. Lowered nodes stay as they are until all are, so that
 // copies can refer to them; then their consumers are told, and they become what is left of them.
 class Lowering {
@@ -125,7 +133,8 @@ class Lowering {
   static Result<Lowered> dispatch(Inliner& inliner, const Caller& caller) {
     switch (caller.node.op->role) {
       case Role::call:
-        return lower_call(inliner, caller);
+        return names_its_target(caller.node) ? lower_remote_call(inliner, caller)
+                                             : lower_call(inliner, caller);
       case Role::function_gradient:
         return lower_gradient(inliner, caller);
       case Role::conditional:
@@ -133,7 +142,8 @@ class Lowering {
       case Role::selection:
         return lower_case(inliner, caller);
       case Role::loop:
-        return lower_while(inliner, caller);
+        return has_condition(caller.node) ? lower_while(inliner, caller)
+                                          : lower_for(inliner, caller);
       default:
         return internal("nobody lowers it");
     }

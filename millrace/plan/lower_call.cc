@@ -1,4 +1,6 @@
-// Part of lower_forms.h: PartitionedCall is the body in the place of the call.
+// Part of lower_forms.h: PartitionedCall is the body in the place of the call; RemoteCall as well,
+// on the device that it names.
+#include "millrace/op/device_name.h"
 #include "millrace/plan/lower_forms.h"
 
 namespace millrace {
@@ -58,6 +60,37 @@ Result<Lowered> lower_call(Inliner& inliner, const Caller& caller) {
                                                     .after = gate,
                                                     .effects = Inliner::Effects::all}));
   return finished(inliner, caller, gate, std::move(body));
+}
+
+namespace {
+
+// The name that the node is given, where a graph says it: the bodies are placed before any step has
+// run.
+Result<std::string> target_of(const Graph& graph, Endpoint source) {
+  while (graph[source.node].op->passes_on) source = graph[source.node].inputs[0];
+  const Tensor* name = constant_value(graph[source.node]);
+  if (name == nullptr) {
+    return unimplemented(
+        "target is computed by '", graph[source.node].name, "' (", graph[source.node].op->name,
+        "); give the device's name as a constant, as functions are placed when the "
+        "graph arrives");
+  }
+  if (name->num_elements() != 1)
+    return invalid("target must be one device's name, and has the shape ",
+                   name->shape().to_string());
+  return std::string(name->flat<std::string>()[0]);
+}
+
+}  // namespace
+
+Result<Lowered> lower_remote_call(Inliner& inliner, const Caller& caller) {
+  MR_ASSIGN(const std::string target, target_of(inliner.graph(), caller.node.inputs[0]));
+  MR_ASSIGN(const DeviceName inner, DeviceName::parse(target).with("target"));
+  MR_ASSIGN(const DeviceName outer, DeviceName::parse(caller.node.requested_device()));
+  inliner.graph().set_requested_device(caller.node.id, outer.overridden_by(inner).to_string());
+  Caller there{inliner.graph()[caller.node.id], caller.origin};
+  there.node.inputs.erase(there.node.inputs.begin());
+  return lower_call(inliner, there);
 }
 
 // Of what the function does besides, nothing is done: its call does that.

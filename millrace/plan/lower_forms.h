@@ -6,10 +6,12 @@
 namespace millrace {
 
 Result<Lowered> lower_call(Inliner& inliner, const Caller& caller);
+Result<Lowered> lower_remote_call(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_gradient(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_if(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_case(Inliner& inliner, const Caller& caller);
 Result<Lowered> lower_while(Inliner& inliner, const Caller& caller);
+Result<Lowered> lower_for(Inliner& inliner, const Caller& caller);
 
 // True for a node whose parts may run on their own (see lower.h).
 bool asks_for_lowering(const Node& node);

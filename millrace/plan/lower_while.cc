@@ -1,4 +1,5 @@
-// Part of lower_forms.h: While is a loop of TensorFlow 1 around the bodies of its two functions.
+// Part of lower_forms.h: While is a loop of TensorFlow 1 around the bodies of its two functions,
+// and so is For around the body of one and a count (counted_loop.h).
 //
 //   input -> Enter -> Merge -> Switch -> Exit -> output
 //                     ^   |     ^  |
@@ -7,7 +8,7 @@
 //                     +---- NextIteration <-----+   ^effects of the body
 //
 // Resources stay what they are: they enter once for all iterations.
-#include "millrace/plan/lower_forms.h"
+#include "millrace/plan/counted_loop.h"
 
 namespace millrace {
 namespace {
@@ -19,19 +20,32 @@ class FunctionalLoop {
   Result<Lowered> build() && {
     const Node& node = caller_.node;
     MR_ASSIGN(const FunctionRef cond, function_attr(node, "cond"));
-    MR_ASSIGN(const FunctionRef body, function_attr(node, "body"));
     MR_ASSIGN(parallel_, node.attr_view().integer("parallel_iterations"));
     if (parallel_ < 1) return invalid("parallel_iterations must be > 0, and is ", parallel_);
-    effects_ = asks_for_lowering(node) ? Inliner::Effects::declared : Inliner::Effects::all;
     MR_TRY(add_variables());
     MR_TRY(add_cond(cond));
+    return finish();
+  }
+
+  Result<Lowered> build(const Count& count) && {
+    count_ = count;
+    MR_TRY(add_counter());
+    MR_TRY(add_variables());
+    MR_ASSIGN(const NodeId goes_on, add("goes_on", "Less", {counter(), count_->end}));
+    MR_TRY(add_loop_cond({goes_on, 0}, {}));
+    return finish();
+  }
+
+ private:
+  Result<Lowered> finish() {
+    MR_ASSIGN(const FunctionRef body, function_attr(caller_.node, "body"));
     MR_TRY(add_switches());
     MR_TRY(add_body(body));
     return add_exits();
   }
 
- private:
   static constexpr size_t kConstant = ~size_t{0};
+  static constexpr int64_t kParallel = 10;  // While's default, for a loop that can't say
 
   // What changes from iteration to iteration.
   struct Variable {
@@ -39,6 +53,29 @@ class FunctionalLoop {
     NodeId switch_ = kNoNode;
     std::string device;
   };
+
+  // What goes through the functions; a count comes before it.
+  size_t first_input() const { return count_ ? kCountInputs : 0; }
+  Endpoint counter() const { return {variables_[0].merge, 0}; }
+
+  Result<NodeId> add(std::string_view part, std::string_view op, std::vector<Endpoint> inputs,
+                     Attrs attrs = {}) {
+    return inliner_.add({.name = inliner_.name_for(caller_, part),
+                         .op = op,
+                         .inputs = std::move(inputs),
+                         .attrs = std::move(attrs),
+                         .device = caller_.node.requested_device()});
+  }
+
+  // The loop's first variable is the count; what it is held against enters once.
+  Status add_counter() {
+    MR_TRY(add_variable(count_->first, count_->checks));
+    for (Endpoint* held : {&count_->end, &count_->step, &count_->sign}) {
+      MR_ASSIGN(const NodeId enter, add_enter(*held, {}, Enters::all_iterations));
+      *held = {enter, 0};
+    }
+    return {};
+  }
 
   std::vector<NodeId> control_inputs() const {
     return {caller_.node.control_inputs.begin(), caller_.node.control_inputs.end()};
@@ -51,7 +88,8 @@ class FunctionalLoop {
       MR_ASSIGN(const NodeId begin, inliner_.add_no_op(caller_, "begin", control_inputs()));
       before = {begin};
     }
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (count_) before.insert(before.end(), count_->checks.begin(), count_->checks.end());
+    for (size_t i = first_input(); i < node.inputs.size(); ++i) {
       if (node.input_types()[i].dtype == DType::resource) {
         MR_ASSIGN(const NodeId enter, add_enter(node.inputs[i], before, Enters::all_iterations));
         constants_.push_back({enter, 0});
@@ -125,10 +163,14 @@ class FunctionalLoop {
                      cond.outputs.size(), " tensors.");
     }
     MR_ASSIGN(const Endpoint goes_on, as_bool(inliner_, caller_, cond.outputs[0]));
+    return add_loop_cond(goes_on, std::move(cond.effects));
+  }
+
+  Status add_loop_cond(Endpoint goes_on, std::vector<NodeId> before) {
     MR_ASSIGN(loop_cond_, inliner_.add({.name = inliner_.name_for(caller_, "loop_cond"),
                                         .op = "LoopCond",
                                         .inputs = {goes_on},
-                                        .control_inputs = std::move(cond.effects),
+                                        .control_inputs = std::move(before),
                                         .device = caller_.node.requested_device()}));
     return {};
   }
@@ -147,6 +189,12 @@ class FunctionalLoop {
     MR_ASSIGN(const Endpoint pivot,
               inliner_.add_identity(caller_, "pivot", {variables_[0].switch_, 1}, {}));
     std::vector<Endpoint> inputs;
+    if (count_) {
+      MR_ASSIGN(const NodeId signed_count, add("signed_count", "Mul", {pivot, count_->sign}));
+      MR_ASSIGN(const NodeId index,
+                add("index", "Cast", {{signed_count, 0}}, {{"DstT", DType::i32}}));
+      inputs.push_back({index, 0});
+    }
     for (size_t i = 0; i < variable_of_.size(); ++i) {
       if (variable_of_[i] != kConstant) {
         inputs.push_back({variables_[variable_of_[i]].switch_, 1});
@@ -157,12 +205,19 @@ class FunctionalLoop {
                 inliner_.add_identity(caller_, "resource", constants_[i], {pivot.node}));
       inputs.push_back(held);
     }
-    MR_ASSIGN(const Lowered body, inliner_.add_body(caller_, {.part = "body",
-                                                              .function = function,
-                                                              .inputs = std::move(inputs),
-                                                              .outputs = caller_.node.input_types(),
-                                                              .after = pivot.node,
-                                                              .effects = effects_}));
+    const std::string known_as = str_cat(caller_.node.op->name, " loop body");
+    MR_ASSIGN(const Lowered body,
+              inliner_.add_body(caller_, {.part = "body",
+                                          .function = function,
+                                          .inputs = std::move(inputs),
+                                          .outputs = caller_.node.output_types(),
+                                          .known_as = known_as,
+                                          .after = pivot.node,
+                                          .effects = effects_}));
+    if (count_) {
+      MR_ASSIGN(const NodeId next, add("next_count", "AddV2", {pivot, count_->step}));
+      MR_TRY(close(variables_[0], {next, 0}, body.effects));
+    }
     if (has_turn_) return close(variables_[0], pivot, body.effects);
     for (size_t i = 0; i < variable_of_.size(); ++i) {
       if (variable_of_[i] == kConstant) continue;
@@ -192,19 +247,23 @@ class FunctionalLoop {
       lowered.effects.push_back(exit);
     }
     for (size_t i = 0; i < variable_of_.size(); ++i) {
-      lowered.outputs.push_back(variable_of_[i] == kConstant ? caller_.node.inputs[i]
-                                                             : exits[variable_of_[i]]);
+      lowered.outputs.push_back(variable_of_[i] == kConstant
+                                    ? caller_.node.inputs[first_input() + i]
+                                    : exits[variable_of_[i]]);
     }
     return lowered;
   }
 
   Inliner& inliner_;
   const Caller& caller_;
-  int64_t parallel_ = 0;
-  Inliner::Effects effects_ = Inliner::Effects::declared;
-  std::vector<Variable> variables_;
-  std::vector<size_t> variable_of_;  // by input: into variables_, or kConstant
-  std::vector<Endpoint> constants_;  // by input: the Enter of a resource
+  const Inliner::Effects effects_ =
+      asks_for_lowering(caller_.node) ? Inliner::Effects::declared : Inliner::Effects::all;
+  int64_t parallel_ = kParallel;
+  std::optional<Count> count_;       // of a loop that counts; in its frame once it has a counter
+  std::vector<Variable> variables_;  // the counter first, if there is one
+  std::vector<size_t>
+      variable_of_;  // by what goes through the functions: into variables_, or kConstant
+  std::vector<Endpoint> constants_;  // likewise: the Enter of a resource
   bool has_turn_ = false;            // the only variable is our own
   NodeId loop_cond_ = kNoNode;
 };
@@ -213,6 +272,10 @@ class FunctionalLoop {
 
 Result<Lowered> lower_while(Inliner& inliner, const Caller& caller) {
   return FunctionalLoop(inliner, caller).build();
+}
+
+Result<Lowered> lower_counted(Inliner& inliner, const Caller& caller, const Count& count) {
+  return FunctionalLoop(inliner, caller).build(count);
 }
 
 }  // namespace millrace

@@ -95,7 +95,10 @@ namespace version_def {
 enum Number : uint32_t { kProducer = 1, kMinConsumer = 2, kBadConsumers = 3 };
 }
 namespace function_def_library {
-enum Number : uint32_t { kFunction = 1 };
+enum Number : uint32_t { kFunction = 1, kGradient = 2 };
+}
+namespace gradient_def {
+enum Number : uint32_t { kFunctionName = 1, kGradientFunction = 2 };
 }
 namespace function_def {
 enum Number : uint32_t {

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
 
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
 #include "millrace/wire/attr_codec.h"
 #include "millrace/wire/field_numbers.h"
 #include "millrace/wire/function_codec.h"
+#include "millrace/wire/function_gradient.h"
 #include "millrace/wire/node_codec.h"
 
 namespace millrace::wire {
@@ -66,12 +70,51 @@ Status read_versions(Reader reader, VersionDef* versions) {
   return reader.status();
 }
 
-Status read_library(Reader reader, AttrContext& context, std::vector<FunctionDef>* functions) {
+struct GradientDef {
+  std::string_view function, gradient;
+};
+
+Status read_gradient(Reader reader, GradientDef* read) {
+  using enum fields::gradient_def::Number;
   Field field;
   while (reader.next(&field)) {
-    if (!field.is(kFunction, WireType::bytes)) continue;
-    MR_TRY(read_function(reader.inside(field), context, &functions->emplace_back()));
+    if (field.is(kFunctionName, WireType::bytes)) read->function = field.bytes;
+    if (field.is(kGradientFunction, WireType::bytes)) read->gradient = field.bytes;
   }
+  return reader.status();
+}
+
+// A gradient that the library declares becomes an attribute of the function, from where passes that
+// have the function in hand take it. What was an attribute before keeps its place.
+void declare_gradients(std::span<const GradientDef> gradients,
+                       std::vector<FunctionDef>* functions) {
+  if (gradients.empty()) return;
+  std::map<std::string_view, std::string_view> declared;
+  for (const GradientDef& each : gradients) declared[each.function] = each.gradient;
+  for (FunctionDef& function : *functions) {
+    const auto found = declared.find(function.name);
+    if (found == declared.end()) continue;
+    const auto at = std::ranges::lower_bound(function.attrs, kGradientAttr, {},
+                                             &std::pair<std::string, AttrValue>::first);
+    const bool is_there = at != function.attrs.end() && at->first == kGradientAttr;
+    if (!is_there) {
+      function.attrs.emplace(at, std::string(kGradientAttr),
+                             FunctionRef{std::string(found->second), {}});
+    }
+  }
+}
+
+Status read_library(Reader reader, AttrContext& context, std::vector<FunctionDef>* functions) {
+  std::vector<GradientDef> gradients;
+  Field field;
+  while (reader.next(&field)) {
+    if (field.is(kFunction, WireType::bytes)) {
+      MR_TRY(read_function(reader.inside(field), context, &functions->emplace_back()));
+    } else if (field.is(kGradient, WireType::bytes)) {
+      MR_TRY(read_gradient(reader.inside(field), &gradients.emplace_back()));
+    }
+  }
+  declare_gradients(gradients, functions);
   return reader.status();
 }
 

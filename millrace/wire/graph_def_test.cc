@@ -7,6 +7,7 @@
 
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
+#include "millrace/wire/function_gradient.h"
 #include "millrace/wire/graph.pb.h"
 #include "millrace/wire/testing/hex.h"
 
@@ -58,6 +59,9 @@ TEST_CASE("a graph is read with all that matters in it") {
   REQUIRE(graph.functions.size() == 1);
   CHECK(graph.functions[0].name == "f");
   CHECK(graph.functions[0].returns.at("b") == "a");
+  REQUIRE(graph.functions[0].attrs.size() == 1);
+  CHECK(graph.functions[0].attrs[0].first == kGradientAttr);
+  CHECK(graph.functions[0].attrs[0].second.as_func()->name == "g");
 }
 
 TEST_CASE("what is written is read back the same, by us and by protobuf") {

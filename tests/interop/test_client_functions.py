@@ -424,7 +424,10 @@ def test_functions_with_loops_and_conditionals_have_gradients(target):
     y, by_x = 0.1, 1.0
     for _ in range(3):
         y, by_x = y * y + 0.1, 2 * y * by_x + 1
-    assert gradients_of_calls(target, looped, 0.1) == [pytest.approx(y), [pytest.approx(by_x)]]
+    assert gradients_of_calls(target, looped, 0.1) == [
+        pytest.approx(y),
+        [pytest.approx(by_x)],
+    ]
     assert gradients_of_calls(target, chosen, 2.0) == [4.0, [4.0]]
     assert gradients_of_calls(target, chosen, -2.0) == [6.0, [-3.0]]
 
@@ -436,3 +439,32 @@ def test_a_function_without_a_gradient_is_refused_by_name(target):
 
     with pytest.raises(tf.errors.OpError, match="Gradient explicitly disabled. Reason: by hand"):
         gradients_of_calls(target, barred, [1.0, 2.0])
+
+
+def test_a_gradient_that_the_client_declares_is_what_a_function_has(target):
+    @function.Defun(tf.float32, tf.float32)
+    def other(x, dy):
+        return x + dy
+
+    @function.Defun(tf.float32, grad_func=other)
+    def doubled(x):
+        return x * 2
+
+    assert gradients_of_calls(target, doubled, 100.0) == [200, [101]]
+
+
+def test_a_declared_gradient_inside_of_another_function_is_not_passed_over(target):
+    @function.Defun(tf.float32, tf.float32)
+    def other(x, dy):
+        return x + dy
+
+    @function.Defun(tf.float32, grad_func=other)
+    def doubled(x):
+        return x * 2
+
+    @function.Defun(tf.float32)
+    def outer(x):
+        return doubled(x) + 1.0
+
+    with pytest.raises(tf.errors.UnimplementedError, match="has a gradient of its own"):
+        gradients_of_calls(target, outer, 100.0)

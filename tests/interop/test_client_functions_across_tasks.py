@@ -2,6 +2,8 @@
 
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import function
+from tensorflow.python.ops import functional_ops
 
 tf1 = tf.compat.v1
 pytestmark = pytest.mark.usefixtures("control_flow_v2")
@@ -83,3 +85,30 @@ def test_a_function_is_called_on_another_task(spread, graph):
         session.run(v.initializer)
         assert session.run(doubled) == 6
         assert session.run(v) == 3
+
+
+def test_a_remote_call_runs_on_the_task_that_its_target_names(spread, graph):
+    @function.Defun(tf.float32, tf.float32)
+    def product(a, b):
+        return a * b
+
+    with tf.device("/job:worker/task:0"):
+        a, b = variable("a", 2.0), variable("b", 3.0)
+        [result] = functional_ops.remote_call(
+            args=[a, b],
+            Tout=[tf.float32],
+            f=product,
+            target="/job:ps/replica:0/task:0/cpu:0",
+        )
+    traced = tf1.RunOptions(trace_level=tf1.RunOptions.FULL_TRACE)
+    metadata = tf1.RunMetadata()
+    with tf1.Session(spread) as session:
+        session.run(tf1.global_variables_initializer())
+        assert session.run(result + 3.0, options=traced, run_metadata=metadata) == 9
+    [device] = {
+        each.device
+        for each in metadata.step_stats.dev_stats
+        for node in each.node_stats
+        if node.timeline_label.endswith("= Mul()")
+    }
+    assert "/job:ps/" in device

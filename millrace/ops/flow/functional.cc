@@ -44,6 +44,18 @@ Status register_functional(OpRegistry& ops) {
                   "input: T -> output: T | T: list(type), cond: func, body: func, "
                   "output_shapes: list(shape) = {}, parallel_iterations: int = 10",
                   Role::loop));
+  MR_TRY(
+      ops.add(calling("For",
+                      "Puts input through body again and again, with an index before it that goes "
+                      "from start by delta as long as it has not come to limit.",
+                      "start: int32, limit: int32, delta: int32, input: T -> output: T | "
+                      "T: list(type), body: func",
+                      Role::loop, State::without)));
+  MR_TRY(ops.add(calling("RemoteCall",
+                         "Calls f on the device that target names; target is a constant.",
+                         "target: string, args: Tin -> output: Tout | Tin: list(type) >= 1, "
+                         "Tout: list(type) >= 1, f: func",
+                         Role::call, State::with)));
   const std::string call = "args: Tin -> output: Tout | " + types +
                            ", f: func, config: string = '', config_proto: string = '', "
                            "executor_type: string = ''";

@@ -161,6 +161,7 @@ TEST_CASE("a resource variable exists from its first assignment on") {
   CHECK(*f.get("VarIsInitializedOp", {r}) == Tensor::scalar(true));
   CHECK(*f.get("ReadVariableOp", {r}, {{"dtype", DType::f32}}) == vector_of({1, 2}));
   CHECK(*f.get("VariableShape", {r}) == Tensor::vector<int32_t>({2}));
+  CHECK(f.run("DisableCopyOnRead", {r}).ok());
 }
 
 TEST_CASE("what updates or gathers from a resource variable that is not there does not find it") {
@@ -169,6 +170,7 @@ TEST_CASE("what updates or gathers from a resource variable that is not there do
   const Tensor rows = Tensor::vector<int32_t>({0});
   const Status missing = not_found("Resource localhost/r/Variable does not exist.");
   CHECK(f.run("AssignAddVariableOp", {r, vector_of({1, 1})}) == missing);
+  CHECK(f.run("DisableCopyOnRead", {r}) == missing);
   CHECK(f.run("ResourceScatterAdd", {r, rows, vector_of({1})}) == missing);
   CHECK(f.get("ResourceGather", {r, rows}, {{"dtype", DType::f32}}).status() == missing);
   CHECK(f.get("VariableShape", {r}).status() == missing);

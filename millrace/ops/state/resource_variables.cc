@@ -112,6 +112,12 @@ Result<Tensor> is_resource_initialized(KernelContext& context) {
   return Tensor::scalar(found.ok() && (*found)->read().has_value());
 }
 
+// A value that was read is never written to again (variable.h), so there is no copying to leave.
+Status leave_copying(KernelContext& context) {
+  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
+  return context.step().device->resources->find<Variable>(name.container, name.name).status();
+}
+
 class ShapeKernel final : public Kernel {
  public:
   explicit ShapeKernel(const KernelSpec&) {}
@@ -194,6 +200,13 @@ Status register_resource_variables(OpRegistry& ops) {
       stateful_op("VarIsInitializedOp", "True if the variable exists and was assigned a value.",
                   "resource: resource -> is_initialized: bool", infer::scalar,
                   kernel(is_resource_initialized), Cost::cheap))));
+  MR_TRY(ops.add(without_gradient(
+      "it has no result",
+      stateful_op(
+          "DisableCopyOnRead",
+          "Says that reads need not copy the variable's value, as after a sparse update; here "
+          "they never do. The variable must exist.",
+          "resource: resource ->", infer::no_outputs, kernel(leave_copying), Cost::cheap))));
   return ops.add(without_gradient(
       "its result is a shape",
       stateful_op("VariableShape", "The shape of the variable's value.",

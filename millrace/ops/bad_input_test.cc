@@ -54,6 +54,15 @@ TEST_CASE("axes and indices out of range are named with the range") {
   CHECK(message("GatherV2", {floats({1, 2}), one(5), one(0)}) == "indices = 5 is not in [0, 2)");
   CHECK(message("Gather", {floats({1, 2}), Tensor::of<int32_t>({1, 2}, {0, -1})}) ==
         "indices[0,1] = -1 is not in [0, 2)");
+  const Attrs three{{"num_partitions", 3}};
+  const Tensor data = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  CHECK(message("DynamicPartition", {data, one(17)}, three) == "partitions = 17 is not in [0, 3)");
+  CHECK(message("DynamicPartition", {data, ints({0, -1})}, three) ==
+        "partitions[1] = -1 is not in [0, 3)");
+  CHECK(message("DynamicPartition", {data, Tensor::of<int32_t>({2, 2}, {0, 1, 3, 0})}, three) ==
+        "partitions[1,0] = 3 is not in [0, 3)");
+  CHECK(message("DynamicStitch", {ints({-1}), floats({1})}, {{"N", 1}}) ==
+        "indices[0] has -1, which is out of range: it is negative");
   CHECK(message("Sum", {floats({1, 2}), one(2)}) ==
         "Invalid reduction dimension (2 for input with 1 dimension(s)");
   CHECK(message("Cumsum", {floats({1, 2}), one(1)}) ==

@@ -7,6 +7,7 @@
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/indices.h"
 #include "millrace/ops/loops/strided_copy.h"
 
 namespace millrace {
@@ -45,8 +46,10 @@ Status dynamic_partition(KernelContext& context, int64_t number) {
   const std::span<const int32_t> of_row = partitions.flat<int32_t>();
   std::vector<int64_t> counts(static_cast<size_t>(number), 0);
   for (size_t i = 0; i < of_row.size(); ++i) {
-    if (of_row[i] < 0 || of_row[i] >= number)
-      return invalid("partitions[", i, "] = ", of_row[i], " is not in [0, ", number, ")");
+    if (of_row[i] < 0 || of_row[i] >= number) {
+      return invalid("partitions", place_text(partitions.shape().dims(), static_cast<int64_t>(i)), " = ",
+                     of_row[i], " is not in [0, ", number, ")");
+    }
     ++counts[static_cast<size_t>(of_row[i])];
   }
   std::vector<Tensor> parts;
@@ -111,7 +114,8 @@ Result<Tensor> dynamic_stitch(KernelContext& context) {
   int64_t rows = 0;
   for (int i = 0; i < count; ++i) {
     for (const int32_t index : context.input(i).flat<int32_t>()) {
-      if (index < 0) return invalid("indices[", i, "] has ", index, ", which is negative");
+      if (index < 0)
+        return invalid("indices[", i, "] has ", index, ", which is out of range: it is negative");
       rows = std::max<int64_t>(rows, int64_t{index} + 1);
     }
   }

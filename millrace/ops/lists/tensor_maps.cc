@@ -114,8 +114,8 @@ Result<Tensor> stack_keys(KernelContext& context) {
     const Tensor& key = map.tensors[i];
     if (key.dtype() != keys.dtype()) return invalid("Key does not match requested dtype.");
     if (key.shape() != each) {
-      return invalid("TensorMapStackKeys needs keys of one shape, but they have ", each.to_string(),
-                     " and ", key.shape().to_string());
+      return invalid("Keys must all have the same shape. TensorMapStackKeys found ",
+                     each.to_string(), " and ", key.shape().to_string());
     }
     copy_elements(key.dtype(), key.data(), to, key.num_elements());
     to += key.num_bytes();

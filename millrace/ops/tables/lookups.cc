@@ -26,6 +26,7 @@ Status fill(KernelContext& context, Table& table) {
     return invalid("Number of keys and values must match: ", keys.num_elements(), " keys, ",
                    values.num_elements(), " values");
   }
+  MR_TRY(check_not_empty(keys));
   return table.fill(keys, values);
 }
 

@@ -137,7 +137,10 @@ Status Table::remove(const Tensor& keys) {
 
 Status Table::replace(const Tensor& keys, const Tensor& values) {
   // TensorFlow's own tables are filled so since its version 1.13.
-  if (spec_.kind == TableSpec::Kind::fixed) return fill(keys, values);
+  if (spec_.kind == TableSpec::Kind::fixed) {
+    MR_TRY(check_not_empty(keys));
+    return fill(keys, values);
+  }
   MR_TRY(check_entries(keys, values));
   MR_ASSIGN(const Shape lead, lead_of(keys));
   const auto count = static_cast<size_t>(lead.num_elements());
@@ -150,6 +153,11 @@ Status Table::replace(const Tensor& keys, const Tensor& values) {
     if (check_usable(key).ok()) rows_.put(key, values, i);
   }
   return {};
+}
+
+Status check_not_empty(const Tensor& keys) {
+  if (keys.num_elements() > 0) return {};
+  return invalid("keys and values cannot be empty: a table is filled with one entry or more");
 }
 
 Result<std::pair<Tensor, Tensor>> Table::entries() const {
@@ -196,8 +204,8 @@ Result<Shape> Table::lead_of(const Tensor& keys) const {
   const bool ends_with =
       dims.size() >= own.size() && std::equal(own.rbegin(), own.rend(), dims.rbegin());
   if (!ends_with) {
-    return invalid("Input key shape ", keys.shape().to_string(),
-                   " must end with the table's key shape ", spec_.key_shape.to_string());
+    return invalid("Expected key shape ", spec_.key_shape.to_string(),
+                   " of the table at the end of the keys' shape, got ", keys.shape().to_string());
   }
   return Shape::create(dims.first(dims.size() - own.size()));
 }

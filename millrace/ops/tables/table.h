@@ -29,6 +29,9 @@ struct TableSpec {
   std::optional<Tensor> empty_key, deleted_key;
 };
 
+// Of tensors that a fixed table is filled with; a file may have no lines.
+Status check_not_empty(const Tensor& keys);
+
 class Table final : public Resource {
  public:
   static constexpr std::string_view kTypeName = "hash_table";
@@ -47,7 +50,7 @@ class Table final : public Resource {
   // Of the others. Errors: UNIMPLEMENTED if it is fixed.
   Status insert(const Tensor& keys, const Tensor& values);
   Status remove(const Tensor& keys);
-  // All entries; a fixed one is filled.
+  // All entries; a fixed one is filled, and not with none.
   Status replace(const Tensor& keys, const Tensor& values);
   // All keys and values there are.
   Result<std::pair<Tensor, Tensor>> entries() const;

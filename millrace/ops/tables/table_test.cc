@@ -81,6 +81,9 @@ TEST_CASE("a table that is filled once is not asked before, not filled otherwise
   const Value table = t.make("HashTableV2").value();
   CHECK(t.find(table, names({"a"}), Tensor::scalar<int64_t>(0)).status().message() ==
         "Table not initialized.");
+  CHECK(t.run("InitializeTableV2", {table, names({}), ids({})}).message() ==
+        "keys and values cannot be empty: a table is filled with one entry or more");
+  CHECK(t.run("LookupTableImportV2", {table, names({}), ids({})}).code() == Code::invalid_argument);
   CHECK(t.run("InitializeTableV2", {table, names({"a", "a"}), ids({1, 2})}).message() ==
         "HashTable has different value for same key. Key a has 1 and trying to add value 2");
   REQUIRE(t.run("InitializeTableV2", {table, names({"a", "a"}), ids({1, 1})}).ok());
@@ -154,7 +157,7 @@ TEST_CASE("values may be vectors, and so may the keys of a dense table") {
   CHECK(t.find(table, Tensor::of<int64_t>({1, 2}, {-1, -1}), ids({0, 0})).status().message() ==
         "Using the deleted_key as a table key is not allowed");
   CHECK(t.find(table, ids({1, 2, 3}), ids({0, 0})).status().message() ==
-        "Input key shape [3] must end with the table's key shape [2]");
+        "Expected key shape [2] of the table at the end of the keys' shape, got [3]");
 }
 
 TEST_CASE("vectors of strings are keys, whatever they are made of") {

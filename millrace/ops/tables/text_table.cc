@@ -96,9 +96,10 @@ Status check_column(std::string_view what, DType dtype, int64_t index) {
     return invalid(what, " index for line number requires table ", what == "Key" ? "key" : "value",
                    " dtype of int64, got ", dtype_name(dtype));
   }
-  if (index == TextTable::kWholeLine && dtype != DType::string) {
+  const DType whole[] = {DType::i32, DType::i64, DType::string};
+  if (index == TextTable::kWholeLine && std::ranges::find(whole, dtype) == std::end(whole)) {
     return invalid(what, " index for whole line requires table ", what == "Key" ? "key" : "value",
-                   " dtype of string, got ", dtype_name(dtype));
+                   " dtype of string or of integers, got ", dtype_name(dtype));
   }
   const DType known[] = {DType::i32, DType::i64, DType::f32, DType::f64, DType::string};
   if (std::ranges::find(known, dtype) == std::end(known))

@@ -44,6 +44,18 @@ TEST_CASE("columns are cut at the delimiter and read as the table's types") {
   CHECK(values == Tensor::vector<float>({0.5, 1.5}));
 }
 
+TEST_CASE("whole lines may be integers, not fractions") {
+  File file("42\n1\n-1000\n");
+  TextTable table = file.table();
+  table.key = DType::i64;
+  CHECK(file.read(table).value().first == Tensor::vector<int64_t>({42, 1, -1000}));
+  table.key = DType::i32;
+  CHECK(file.read(table).value().first == Tensor::vector<int32_t>({42, 1, -1000}));
+  table.key = DType::f32;
+  CHECK(file.read(table).status().message() ==
+        "Key index for whole line requires table key dtype of string or of integers, got float");
+}
+
 TEST_CASE("a number of lines is taken, and no fewer") {
   File file("a\nb\nc\n");
   TextTable table = file.table();

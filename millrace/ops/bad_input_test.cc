@@ -62,7 +62,7 @@ TEST_CASE("axes and indices out of range are named with the range") {
   CHECK(message("DynamicPartition", {data, Tensor::of<int32_t>({2, 2}, {0, 1, 3, 0})}, three) ==
         "partitions[1,0] = 3 is not in [0, 3)");
   CHECK(message("DynamicStitch", {ints({-1}), floats({1})}, {{"N", 1}}) ==
-        "indices[0] has -1, which is out of range: it is negative");
+        "indices[0] has -1, which is negative, so out of range");
   CHECK(message("Sum", {floats({1, 2}), one(2)}) ==
         "Invalid reduction dimension (2 for input with 1 dimension(s)");
   CHECK(message("Cumsum", {floats({1, 2}), one(1)}) ==

@@ -1,9 +1,12 @@
 // Lowering: the bodies of functions take the place of the nodes that call them.
 //
 //   PartitionedCall        the body                                   lower_call.cc
+//   RemoteCall             the body, on the device that it names      lower_call.cc
 //   If, Case               Switch, the bodies, Merge                  lower_branches.cc
 //   While                  Enter, Merge, Switch, NextIteration, Exit  lower_while.cc
-//   SymbolicGradient       the body, and the gradients of what it is  lower_call.cc
+//   For                    such a loop, and checks of its bounds      lower_for.cc
+//   SymbolicGradient       the body, and the gradients of what it is, lower_call.cc
+//                          or the body of the gradient that the library declares
 //
 // and their stateful and stateless kin. Afterwards a graph has only ops that have kernels, so that
 // nobody below knows of functions. What is guaranteed, and what was rejected, is in

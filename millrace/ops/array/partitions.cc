@@ -115,7 +115,7 @@ Result<Tensor> dynamic_stitch(KernelContext& context) {
   for (int i = 0; i < count; ++i) {
     for (const int32_t index : context.input(i).flat<int32_t>()) {
       if (index < 0)
-        return invalid("indices[", i, "] has ", index, ", which is out of range: it is negative");
+        return invalid("indices[", i, "] has ", index, ", which is negative, so out of range");
       rows = std::max<int64_t>(rows, int64_t{index} + 1);
     }
   }

@@ -170,11 +170,21 @@ TEST_CASE("what updates or gathers from a resource variable that is not there do
   const Tensor rows = Tensor::vector<int32_t>({0});
   const Status missing = not_found("Resource localhost/r/Variable does not exist.");
   CHECK(f.run("AssignAddVariableOp", {r, vector_of({1, 1})}) == missing);
-  CHECK(f.run("DisableCopyOnRead", {r}) == missing);
   CHECK(f.run("ResourceScatterAdd", {r, rows, vector_of({1})}) == missing);
   CHECK(f.get("ResourceGather", {r, rows}, {{"dtype", DType::f32}}).status() == missing);
   CHECK(f.get("VariableShape", {r}).status() == missing);
   CHECK(f.run("DestroyResourceOp", {r}, {{"ignore_lookup_error", false}}) == missing);
+}
+
+TEST_CASE("a variable needs nothing turned off to be read without a copy, but must be there") {
+  VariableOps f;
+  const Tensor r = handle(f);
+  const Status missing = f.run("DisableCopyOnRead", {r});
+  CHECK(missing.code() == Code::failed_precondition);
+  CHECK(missing.message().find("Could not find variable r.") != std::string::npos);
+  REQUIRE(f.run("AssignVariableOp", {r, vector_of({1, 2})}).ok());
+  CHECK(f.run("DisableCopyOnRead", {r}).ok());
+  CHECK(*f.get("ReadVariableOp", {r}, {{"dtype", DType::f32}}) == vector_of({1, 2}));
 }
 
 TEST_CASE("a resource variable is updated, and what was read stays") {

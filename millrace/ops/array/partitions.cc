@@ -47,8 +47,8 @@ Status dynamic_partition(KernelContext& context, int64_t number) {
   std::vector<int64_t> counts(static_cast<size_t>(number), 0);
   for (size_t i = 0; i < of_row.size(); ++i) {
     if (of_row[i] < 0 || of_row[i] >= number) {
-      return invalid("partitions", place_text(partitions.shape().dims(), static_cast<int64_t>(i)), " = ",
-                     of_row[i], " is not in [0, ", number, ")");
+      return invalid("partitions", place_text(partitions.shape().dims(), static_cast<int64_t>(i)),
+                     " = ", of_row[i], " is not in [0, ", number, ")");
     }
     ++counts[static_cast<size_t>(of_row[i])];
   }

@@ -16,6 +16,8 @@ Status register_checkpoints(OpRegistry& ops);
 Status register_first_format(OpRegistry& ops);
 // Names of shards: texts only.
 Status register_file_names(OpRegistry& ops);
+// GenerateVocabRemapping, LoadAndRemapMatrix: what warm starts read.
+Status register_remaps(OpRegistry& ops);
 // ReadFile, WriteFile, MatchingFiles.
 Status register_whole_files(OpRegistry& ops);
 

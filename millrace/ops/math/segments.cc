@@ -44,8 +44,9 @@ Result<Tensor> fold_unsorted(KernelContext& context, const FoldLoops& loops) {
   if (ids.empty() || data.num_elements() == 0) return made;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < segments) continue;
-    return invalid("segment_ids", place_text(context.input(1).shape().dims(), static_cast<int64_t>(i)),
-                   " = ", ids[i], " is out of range [0, ", segments, ")");
+    return invalid("segment_ids",
+                   place_text(context.input(1).shape().dims(), static_cast<int64_t>(i)), " = ",
+                   ids[i], " is out of range [0, ", segments, ")");
   }
   MR_TRY(fold_rows(RowsIn(data, static_cast<int64_t>(ids.size())), {}, ids, loops, made,
                    CancelProbe(context)));

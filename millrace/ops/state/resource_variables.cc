@@ -112,12 +112,6 @@ Result<Tensor> is_resource_initialized(KernelContext& context) {
   return Tensor::scalar(found.ok() && (*found)->read().has_value());
 }
 
-// A value that was read is never written to again (variable.h), so there is no copying to leave.
-Status leave_copying(KernelContext& context) {
-  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
-  return context.step().device->resources->find<Variable>(name.container, name.name).status();
-}
-
 class ShapeKernel final : public Kernel {
  public:
   explicit ShapeKernel(const KernelSpec&) {}
@@ -128,6 +122,17 @@ class ShapeKernel final : public Kernel {
     return context.set_output(
         0, integer_tensor(context.output_dtype(0), {value.shape().rank()}, value.shape().dims()));
   }
+
+ private:
+  VariableHandle variable_;
+};
+
+// A read shares the value's buffer, and whoever changes a shared one copies it first: there is no
+// other mode to leave.
+class DisableCopyOnReadKernel final : public Kernel {
+ public:
+  explicit DisableCopyOnReadKernel(const KernelSpec&) {}
+  Status run(KernelContext& context) override { return variable_.find_to_read(context).status(); }
 
  private:
   VariableHandle variable_;
@@ -206,7 +211,8 @@ Status register_resource_variables(OpRegistry& ops) {
           "DisableCopyOnRead",
           "Says that reads need not copy the variable's value, as after a sparse update; here "
           "they never do. The variable must exist.",
-          "resource: resource ->", infer::no_outputs, kernel(leave_copying), Cost::cheap))));
+          "resource: resource ->", infer::no_outputs, kernel_class<DisableCopyOnReadKernel>(),
+          Cost::cheap))));
   return ops.add(without_gradient(
       "its result is a shape",
       stateful_op("VariableShape", "The shape of the variable's value.",

@@ -30,10 +30,17 @@ Result<Tensor> VariableHandle::value(KernelContext& context, DType dtype) {
   return value;
 }
 
-Result<Tensor> VariableHandle::read(KernelContext& context) {
-  Result<Tensor> found = value(context, context.output_dtype(0));
+Result<std::shared_ptr<Variable>> VariableHandle::find_to_read(KernelContext& context) {
+  auto found = find(context);
   if (found.ok() || found.status().code() != Code::not_found) return found;
   return unreadable(context.input(0).item<ResourceHandle>(), found.status());
+}
+
+Result<Tensor> VariableHandle::read(KernelContext& context) {
+  MR_ASSIGN(const std::shared_ptr<Variable> variable, find_to_read(context));
+  Tensor value = variable->read();
+  MR_TRY(check(*variable, value, context.output_dtype(0)));
+  return value;
 }
 
 Status VariableHandle::check(const Variable& variable, const Tensor& tensor, DType dtype) {

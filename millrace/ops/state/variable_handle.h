@@ -13,9 +13,11 @@ class VariableHandle {
   // The value as it is now. Errors: as `find`; FAILED_PRECONDITION if it has none yet,
   // INVALID_ARGUMENT if it is of another dtype.
   Result<Tensor> value(KernelContext& context, DType dtype);
-  // The value for output 0 of a kernel that only reads. A variable that is not there is a
+  // As `find`, for a kernel that changes nothing: a variable that is not there is a
   // FAILED_PRECONDITION here, in the words by which TensorFlow's clients tell that it is
-  // uninitialised; other errors as for `value`.
+  // uninitialised.
+  Result<std::shared_ptr<Variable>> find_to_read(KernelContext& context);
+  // The value for output 0 of a kernel that only reads. Errors: as `find_to_read`; else as `value`.
   Result<Tensor> read(KernelContext& context);
   // Calls change(tensor) with the lock held on a variable that has a value of the given dtype.
   template <class Change>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/graph/validate.h"
+#include "millrace/plan/late_reads.h"
 #include "millrace/plan/lease_updates.h"
 #include "millrace/plan/merge_equal.h"
 
@@ -63,6 +64,7 @@ Result<StepPlan> plan_step(StepGraph step, const DeviceSet& devices, const StepS
                            const PlanOptions& options, FreshNames& names) {
   MR_TRY(check_loops(step, signature));
   MR_TRY(lease_updates(step, devices));
+  MR_TRY(read_late(step));
   if (options.optimize == PlanOptions::Optimize::on) {
     MR_TRY(fold_constants(step, options.fold));
     MR_TRY(merge_equal_nodes(step));

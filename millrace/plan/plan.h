@@ -8,7 +8,8 @@
 //   3. infer shapes      graph/shapes.h      7. merge_equal_nodes   merge_equal.h
 //   4. place             place.h             8. split_by_task       partition.h
 //
-// Between 5 and 6, lease_updates (lease_updates.h) looks at steps that are made under a lease.
+// Between 5 and 6, lease_updates (lease_updates.h) looks at steps that are made under a lease, and
+// read_late (late_reads.h) at those that read and write a variable by reference.
 //
 // A worker that got its part calls split_by_device (partition.h) on it. Everything here is a
 // function of its arguments, but for the numbers in the names of new nodes.

@@ -25,6 +25,17 @@ def test_a_variable_is_assigned_added_to_and_subtracted_from(target, graph, use_
 
 
 @both_kinds
+def test_who_comes_after_a_write_reads_after_it(target, graph, use_resource):
+    v = tf1.Variable(0, use_resource=use_resource)
+    with tf.control_dependencies([v.assign_add(1)]):
+        after, filled = tf.identity(v), tf.fill([2], v)
+    with tf1.Session(target) as session:
+        session.run(v.initializer)
+        assert session.run(after) == 1
+        assert session.run(filled).tolist() == [2, 2]
+
+
+@both_kinds
 def test_rows_of_a_variable_are_updated_and_gathered(target, graph, use_resource):
     v = tf1.Variable(np.zeros([4, 2], np.float32), use_resource=use_resource)
     add = tf1.scatter_add(v, [1, 3, 1], [[1.0, 1.0], [5.0, 5.0], [2.0, 2.0]])

@@ -6,6 +6,7 @@
 #include "millrace/transport/protocol/codec_options.h"
 #include "millrace/transport/protocol/codec_trace.h"
 #include "millrace/transport/protocol/extensions.h"
+#include "millrace/transport/protocol/status_codec.h"
 #include "millrace/wire/config.pb.h"
 #include "millrace/wire/error_details.h"
 #include "millrace/wire/field_numbers.h"
@@ -87,7 +88,7 @@ Status BodyError::to_status() const {
 
 void put_body_error(std::string* out, int code_field, int message_field, const Status& error) {
   wire::put_varint_field(out, code_field, static_cast<uint64_t>(error.code()));
-  wire::put_bytes_field(out, message_field, error.message());
+  wire::put_bytes_field(out, message_field, as_utf8(error.message()));
   const std::string details = wire::encode_error_details(error);
   if (!details.empty()) wire::put_bytes_field(out, kErrorDetails, details);
 }

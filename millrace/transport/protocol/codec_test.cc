@@ -84,6 +84,7 @@ TEST_CASE("RunStepResponse with a value, and with an error") {
   CHECK(hex(encode(reply, {"y:0"}).value().join()) ==
         "0a 0f 0a 03 79 3a 30 12 08 08 01 22 04 00 00 80 3f");
   CHECK(hex(encode_run_step_error(not_found("no")).join()) == "18 05 22 02 6e 6f");
+  CHECK(hex(encode_run_step_error(not_found("\xb0")).join()) == "18 05 22 03 ef bf bd");
 }
 
 TEST_CASE("RunGraphRequest, as TensorFlow lays it out") {

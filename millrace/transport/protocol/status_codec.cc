@@ -18,6 +18,21 @@ bool is_code(int number) { return number > 0 && number <= static_cast<int>(Code:
 // What stays of a long word, at either end.
 constexpr size_t kWordEnd = 100;
 
+// How many bytes the character takes that `text`, not empty, begins with; 0 if it is none.
+size_t character_size(std::string_view text) {
+  const auto first = static_cast<uint8_t>(text[0]);
+  if (first < 0x80) return 1;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i)
+    if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
+  // Nothing longer than it need be, no half of a pair, nothing beyond the last character.
+  const auto second = static_cast<uint8_t>(text[1]);
+  const bool is_allowed = !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f) &&
+                          !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
+  return is_allowed ? size : 0;
+}
+
 }  // namespace
 
 std::string without_long_words(std::string_view text) {
@@ -36,6 +51,17 @@ std::string without_long_words(std::string_view text) {
     text.remove_prefix(space);
   }
   return shown;
+}
+
+std::string as_utf8(std::string_view text) {
+  std::string made;
+  made.reserve(text.size());
+  while (!text.empty()) {
+    const size_t size = character_size(text);
+    made += size > 0 ? text.substr(0, size) : std::string_view("\xef\xbf\xbd");
+    text.remove_prefix(std::max(size, size_t{1}));
+  }
+  return made;
 }
 
 WireStatus to_wire_status(const Status& status) {

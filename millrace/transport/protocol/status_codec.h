@@ -29,6 +29,10 @@ struct WireStatus {
 // sent come back in errors, and need not be whole to be known again.
 std::string without_long_words(std::string_view text);
 
+// The text with each byte that belongs to no character of UTF-8 replaced by U+FFFD: a message with
+// one in a field that is text reaches nobody, and errors may tell of bytes that somebody sent.
+std::string as_utf8(std::string_view text);
+
 WireStatus to_wire_status(const Status& status);
 // OK for 0. A number that is no code becomes UNKNOWN.
 Status from_wire_status(const WireStatus& wire);

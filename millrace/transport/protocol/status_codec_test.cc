@@ -30,6 +30,19 @@ TEST_CASE("a consequence has TensorFlow's bytes") {
   CHECK(from_wire_status(wire).is_consequence());
 }
 
+TEST_CASE("text that goes into a message is UTF-8, whatever bytes an error tells of") {
+  for (const char* whole :
+       {"", "plain", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"})
+    CHECK(as_utf8(whole) == whole);
+  const std::string one = "\xef\xbf\xbd", two = one + one, three = two + one;
+  CHECK(as_utf8("token \xb0!") == "token " + one + "!");
+  CHECK(as_utf8("cut \xe2\x82") == "cut " + two);
+  CHECK(as_utf8("\xc0\xaf") == two);                  // longer than it need be
+  CHECK(as_utf8("\xed\xa0\x80") == three);            // half of a pair
+  CHECK(as_utf8("\xf4\x90\x80\x80") == three + one);  // beyond the last one
+  CHECK(as_utf8("\xff") == one);
+}
+
 TEST_CASE("a long message is cut where TensorFlow cuts it") {
   std::string text;
   while (text.size() < 5000) text += "mm ";

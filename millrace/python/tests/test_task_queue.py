@@ -10,6 +10,7 @@ import pytest
 
 from millrace import tasks
 from millrace._tasks import calls, values, verdicts
+from millrace._tasks.results import Result
 from millrace._tasks.worker import drop_old
 from task_bench import WAIT, Bench, ended
 
@@ -31,6 +32,37 @@ def add(bench):
 
 
 # ---- One call ------------------------------------------------------------------------------------
+
+
+class Settling:
+    """A broker in which a call's result is there, and its state becomes that of its end after some looks."""
+
+    def __init__(self, looks):
+        self.looks, self.forgotten = looks, []
+
+    def result(self, number, seconds):
+        return json.dumps({"state": calls.SUCCESS, "value": values.packed(3)})
+
+    def look(self, number):
+        self.looks -= 1
+        state = calls.SUCCESS if self.looks < 0 else calls.WAITING
+        return json.dumps({"state": state}).encode(), False
+
+    def running(self, number):
+        return b"a worker"
+
+    def forget(self, number, seconds):
+        self.forgotten.append(number)
+
+
+def test_who_has_a_result_sees_the_call_ended_and_forgets_it_when_all_others_do():
+    broker = Settling(looks=6)
+    result = Result(broker, 7, False)
+    assert (result.state, result.is_ready()) == ("STARTED", False)
+    assert result.get() == 3
+    assert (result.state, result.is_ready()) == ("SUCCESS", True)
+    result.forget()
+    assert broker.looks < 0 and broker.forgotten == [7]
 
 
 def test_a_function_is_called_by_its_name_and_its_value_comes_back(bench, add):

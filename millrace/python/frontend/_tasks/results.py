@@ -6,6 +6,7 @@ import time
 from millrace._tasks import calls, errors, values, verdicts
 
 _PATIENCE = 60.0  # seconds
+_SETTLING = 5.0  # seconds, of which a call takes some milliseconds
 
 
 class Result:
@@ -19,6 +20,7 @@ class Result:
         self._broker = broker
         self._number = number
         self._pickles = pickles
+        self._end = None  # the state in which it has ended, once its result is known here
 
     @property
     def id(self):
@@ -36,7 +38,8 @@ class Result:
             told = json.loads(self._broker.result(self._number, timeout))
         except errors.NoResult as error:
             raise errors.NoResult(f"{error}; it is {self.state}") from None
-        if told["state"] == calls.SUCCESS:
+        self._end = told["state"]
+        if self._end == calls.SUCCESS:
             return values.unpacked(told["value"], self._pickles)
         raise errors.TaskError(
             self.id, told["name"], told["state"], told["message"], told["traceback"]
@@ -44,20 +47,29 @@ class Result:
 
     @property
     def state(self):
-        """One of tasks.STATES, or "UNKNOWN" of a call that was forgotten or never sent."""
-        text, is_revoked = self._broker.look(self._number)
-        state = verdicts.read_state(text)
+        """One of tasks.STATES, or "UNKNOWN" of a call that was forgotten or never sent.
+
+        Others may see a call as STARTED for a moment after its result is there.
+        """
+        state, is_revoked = self._look()
         if not state:
             return "UNKNOWN"
         if verdicts.has_ended(state):
             return state["state"]
+        if self._end:
+            return self._end
         if self._broker.running(self._number):
             return calls.STARTED
         return calls.REVOKED if is_revoked else state["state"]
 
     def is_ready(self):
         """Whether it has ended, well or not."""
-        return verdicts.has_ended(verdicts.read_state(self._broker.look(self._number)[0]))
+        state, _ = self._look()
+        return verdicts.has_ended(state) or bool(state and self._end)
+
+    def _look(self):
+        text, is_revoked = self._broker.look(self._number)
+        return verdicts.read_state(text), is_revoked
 
     def revoke(self):
         """If it is not begun yet, it will not be: it ends as REVOKED when a worker comes across it.
@@ -72,9 +84,16 @@ class Result:
         Raises:
           ValueError: if it has not.
         """
+        # Its result is there before its state says so: what is forgotten too early would come back.
+        end = time.monotonic() + _SETTLING
+        while self.is_ready() and not verdicts.has_ended(self._look()[0]):
+            if time.monotonic() > end:
+                self._end = None
+            time.sleep(0.01)
         if not self.is_ready():
             raise ValueError(f"call {self.id} is {self.state}: revoke it, and wait for its result")
         self._broker.forget(self._number, 1.0)
+        self._end = None
 
     def __repr__(self):
         return f"<tasks.Result of call {self.id}>"

@@ -10,6 +10,7 @@ from millrace._recurrent.cells import (
     MultiRNNCell,
 )
 from millrace._recurrent.contrib_cells import LayerNormBasicLSTMCell, LSTMBlockCell, NASCell
+from millrace._recurrent.fused_cells import GRUBlockCell, GRUBlockCellV2, LSTMBlockFusedCell
 from millrace._recurrent.projections import (
     EmbeddingWrapper,
     InputProjectionWrapper,

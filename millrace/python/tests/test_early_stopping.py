@@ -105,6 +105,22 @@ def test_summaries_of_no_number_are_no_metric(tmp_path):
     assert steps_with(estimator, hook) == 100
 
 
+def test_a_training_goes_on_with_a_hook_that_it_began_without_and_is_not_stopped_for_good(tmp_path):
+    estimator = estimator_in(tmp_path)
+
+    def trained(should_stop):
+        hook = experimental.make_early_stopping_hook(
+            estimator, should_stop, run_every_secs=None, run_every_steps=1
+        )
+        estimator.train(rows(), hooks=[hook], steps=10)
+        return estimator.get_variable_value("global_step")
+
+    estimator.train(rows(), steps=5)
+    assert trained(lambda: True) == 6
+    assert trained(lambda: False) == 16
+    assert "signal_early_stopping/STOP" not in estimator.get_variable_names()
+
+
 def test_other_workers_end_when_the_chief_has_said_so(tmp_path, monkeypatch):
     monkeypatch.setenv(
         "TF_CONFIG",
@@ -115,7 +131,7 @@ def test_other_workers_end_when_the_chief_has_said_so(tmp_path, monkeypatch):
     hook = experimental.make_early_stopping_hook(worker, lambda: pytest.fail("asked a worker"))
     tf.train.create_global_step()
     with tf.train.SingularMonitoredSession(hooks=[hook]) as session:
-        (stop,) = [v for v in tf.global_variables() if v.op.name == "signal_early_stopping/STOP"]
+        (stop,) = tf.get_collection("signal_early_stopping")
         session.run(tf.train.get_global_step())
         assert not session.should_stop()
         stop.load(True, session.raw_session())

@@ -236,3 +236,25 @@ def test_logits_and_ways_of_training_are_checked():
     logits = tf.constant([[1.0]])
     with pytest.raises(ValueError, match="cannot both be None"):
         head.create_estimator_spec({}, est.ModeKeys.TRAIN, logits, labels=[[1.0]])
+
+
+def test_contrib_has_estimators_for_heads_and_hooks_that_stop_them(tmp_path):
+    def input_fn():
+        x = np.linspace(-1, 1, 32, dtype=np.float32)[:, None]
+        return tf.data.Dataset.from_tensors(({"x": x}, 2 * x + 1)).repeat()
+
+    column = tf.feature_column.numeric_column("x")
+    made = heads.LinearEstimator(
+        head=heads.regression_head(), feature_columns=[column], model_dir=str(tmp_path)
+    )
+    made.train(input_fn, steps=50)
+    made.evaluate(input_fn, steps=1)
+    measured = heads.read_eval_metrics(made.eval_dir())
+    assert list(measured) == [50] and measured[50]["average_loss"] < 0.5
+    stop = heads.stop_if_lower_hook(
+        made, "average_loss", 0.5, run_every_secs=None, run_every_steps=1
+    )
+    made.train(input_fn, hooks=[stop], steps=50)
+    assert made.get_variable_value("global_step") == 51
+    for kind in (heads.DNNEstimator, heads.DNNLinearCombinedEstimator):
+        assert issubclass(kind, tf.estimator.Estimator)

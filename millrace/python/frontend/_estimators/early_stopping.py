@@ -7,10 +7,10 @@ import operator
 import os
 
 from millrace._estimators.estimator import Estimator
-from millrace._graph.collections import GraphKeys
 from millrace._state.assignments import assign
 from millrace._state.initializers import constant_initializer
 from millrace._state.named_variables import AUTO_REUSE, get_variable, variable_scope
+from millrace._state.variables import is_variable_initialized
 from millrace._summaries.file_writer import summary_iterator
 from millrace._supervised.hook import SessionRunArgs, SessionRunHook
 from millrace._supervised.timers import SecondOrStepTimer
@@ -191,20 +191,31 @@ def _measured(folder, name, min_steps):
             yield step, metrics[name]
 
 
-def _stop_variable():
-    """What the chief sets for all to see: it is where the model's variables are."""
-    with variable_scope("signal_early_stopping", reuse=AUTO_REUSE):
-        return get_variable(
-            "STOP",
-            shape=[],
-            dtype=dtypes.bool,
-            initializer=constant_initializer(False),
-            collections=[GraphKeys.GLOBAL_VARIABLES],
-            trainable=False,
-        )
+class _Signal(SessionRunHook):
+    """What the chief sets for all to see: a variable beside the model's.
+
+    It is no variable of the model: a checkpoint from before the hook was used has none, and one of a training
+    that was stopped must not stop the next.
+    """
+
+    def begin(self):
+        with variable_scope("signal_early_stopping", reuse=AUTO_REUSE):
+            self._signal = get_variable(
+                "STOP",
+                shape=[],
+                dtype=dtypes.bool,
+                initializer=constant_initializer(False),
+                collections=["signal_early_stopping"],
+                trainable=False,
+            )
+        self._is_there = is_variable_initialized(self._signal)
+
+    def after_create_session(self, session, coord):
+        if not session.run(self._is_there):
+            session.run(self._signal.initializer)
 
 
-class _Deciding(SessionRunHook):
+class _Deciding(_Signal):
     """The chief's: asks the function, and tells the others."""
 
     def __init__(self, should_stop_fn, every_secs, every_steps):
@@ -212,8 +223,9 @@ class _Deciding(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs, every_steps)
 
     def begin(self):
+        super().begin()
         self._step = get_global_step()
-        self._stop = assign(_stop_variable(), True)
+        self._stop = assign(self._signal, True)
 
     def before_run(self, run_context):
         return SessionRunArgs(self._step)
@@ -229,14 +241,11 @@ class _Deciding(SessionRunHook):
             run_context.request_stop()
 
 
-class _Following(SessionRunHook):
+class _Following(_Signal):
     """A worker's: ends when the chief has said so."""
 
-    def begin(self):
-        self._stop = _stop_variable()
-
     def before_run(self, run_context):
-        return SessionRunArgs(self._stop)
+        return SessionRunArgs(self._signal)
 
     def after_run(self, run_context, run_values):
         if run_values.results:

@@ -36,7 +36,7 @@ ADVICE = {
     "contrib.tpu": _CPU,
     "contrib.distribute": "tf.train.replica_device_setter places variables, one process per task",
     "contrib.eager": _GRAPHS,
-    "contrib.estimator": _MODEL,
+    "contrib.estimator": _CANNED,
     "contrib.keras": _LAYERS,
     "contrib.layers.bucketized_column": _COLUMNS,
     "contrib.layers.crossed_column": _COLUMNS,

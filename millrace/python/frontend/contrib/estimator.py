@@ -1,8 +1,11 @@
-"""tf.contrib.estimator: heads for models of one's own, with contrib's defaults."""
+"""tf.contrib.estimator: heads for models of one's own, estimators that take them, hooks that stop a training."""
 
 from millrace._canned.added_metrics import add_metrics
 from millrace._canned.classification import BinaryHead as _BinaryHead
 from millrace._canned.classification import MultiClassHead as _MultiClassHead
+from millrace._canned.combined import DNNLinearCombinedEstimator
+from millrace._canned.dnn import DNNEstimator
+from millrace._canned.linear import LinearEstimator
 from millrace._canned.logit_functions import (
     call_logit_fn,
     dnn_logit_fn_builder,
@@ -10,6 +13,14 @@ from millrace._canned.logit_functions import (
 )
 from millrace._canned.multi_label import MultiLabelHead as _MultiLabelHead
 from millrace._canned.regression import RegressionHead as _RegressionHead
+from millrace._estimators.early_stopping import (
+    make_early_stopping_hook,
+    read_eval_metrics,
+    stop_if_higher_hook,
+    stop_if_lower_hook,
+    stop_if_no_decrease_hook,
+    stop_if_no_increase_hook,
+)
 from millrace._measures.losses import Reduction as _Reduction
 
 

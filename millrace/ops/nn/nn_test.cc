@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/op/infer.h"
 #include "millrace/ops/nn/families.h"
 #include "millrace/ops/testing/op_bench.h"
 

@@ -107,18 +107,19 @@ Status register_batched_convolutions(OpRegistry& ops) {
           kernel_from<BatchedConvolution>(BoundWindows{}, integer("batch_dims"), integer("groups")),
       .not_differentiable = "it has no gradient in TensorFlow; Conv2D and Conv3D have",
       .cost = Cost::heavy,
-      .examples =
-          {"[[[[1] [2]] [[3] [4]]]], [[[[1 2]]]] -> [[[[1 2] [2 4]] [[3 6] [4 8]]]] | strides = "
-           "{1, 1, 1, 1}, padding = 'VALID'",
-           "[[[[[1] [2]]] [[[3] [4]]]]], [[[[[1]]]] [[[[2]]]]] -> [[[[[7] [10]]]]] | strides = "
-           "{1, 1, 1, 1, 1}, padding = 'VALID'",
-           "[[[[[1 2]]]] [[[[3 4]]]]], [[[[10] [1]]]] -> [[[[[12]]]] [[[[34]]]]] | strides = {1, "
-           "1, 1, 1}, padding = 'VALID', batch_dims = 2",
-           "[[[1 2]]], [[[[10 1]]]] -> [[[10 2]]] | strides = {1, 1, 1, 1}, padding = 'VALID', "
-           "batch_dims = 0, groups = 2",
-           "[[[[1 2 3]]]], [[[[1]] [[10]]]] -> [[[[0 10 21 32 3] [0 0 0 0 0]]]] | strides = {1, 1, "
-           "1, 1}, padding = 'EXPLICIT', explicit_paddings = {0, 0, 0, 0, 0, 1, 2, 1}, "
-           "data_format = 'CHANNELS_FIRST'"},
+      .examples = {str_cat(
+                       "[[[[1] [2]] [[3] [4]]]], [[[[1 2]]]] -> [[[[1 2] [2 4]] [[3 6] [4 8]]]]",
+                       " | strides = {1, 1, 1, 1}, padding = 'VALID'"),
+                   str_cat("[[[[[1] [2]]] [[[3] [4]]]]], [[[[[1]]]] [[[[2]]]]] -> [[[[[7] [10]]]]]",
+                           " | strides = {1, 1, 1, 1, 1}, padding = 'VALID'"),
+                   str_cat("[[[[[1 2]]]] [[[[3 4]]]]], [[[[10] [1]]]] -> [[[[[12]]]] [[[[34]]]]]",
+                           " | strides = {1, 1, 1, 1}, padding = 'VALID', batch_dims = 2"),
+                   str_cat("[[[1 2]]], [[[[10 1]]]] -> [[[10 2]]] | strides = {1, 1, 1, 1}",
+                           ", padding = 'VALID', batch_dims = 0, groups = 2"),
+                   str_cat("[[[[1 2 3]]]], [[[[1]] [[10]]]] -> [[[[0 10 21 32 3] [0 0 0 0 0]]]]",
+                           " | strides = {1, 1, 1, 1}, padding = 'EXPLICIT'",
+                           ", explicit_paddings = {0, 0, 0, 0, 0, 1, 2, 1}",
+                           ", data_format = 'CHANNELS_FIRST'")},
   });
 }
 

@@ -24,7 +24,8 @@ std::vector<int64_t> random_cuts(int64_t length, int64_t parts, PhiloxStream& st
 // than k + 1 elements nor the last less than k.
 std::vector<int64_t> regular_cuts(int64_t length, int64_t parts, PhiloxStream& stream) {
   const auto in = static_cast<double>(length), out = static_cast<double>(parts);
-  const auto k = static_cast<double>(length / parts);
+  const int64_t least = length / parts;
+  const auto k = static_cast<double>(least);
   const double alpha = in / out;
   const double most = std::min((k + 2) / alpha - 1, (in + 1 - k) / alpha - (out - 1));
   PhiloxWords words(stream.reserve(1));

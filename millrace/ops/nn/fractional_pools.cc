@@ -85,7 +85,7 @@ class FractionalPool final : public Kernel {
     std::optional<PhiloxBlocks> always;  // from where each run draws, if all draw the same
   };
   FractionalPool(Node node, std::unique_ptr<PhiloxStream> stream, PoolLoop pool)
-      : node_(std::move(node)), stream_(std::move(stream)), pool_(pool) {}
+      : node_(node), stream_(std::move(stream)), pool_(pool) {}
 
   Status run(KernelContext& context) override {
     const Tensor& images = context.input(0);
@@ -152,8 +152,7 @@ KernelFactory fractional_pool(PoolKind kind) {
     if (deterministic) always = stream->reserve(0);
     FractionalPool::Node node{ratio, regular ? Cutting::regular : Cutting::random, overlapping,
                               always};
-    return std::unique_ptr<Kernel>(
-        std::make_unique<FractionalPool>(std::move(node), std::move(stream), pool));
+    return std::unique_ptr<Kernel>(std::make_unique<FractionalPool>(node, std::move(stream), pool));
   };
 }
 

@@ -335,7 +335,7 @@ TEST_CASE("gradients of fractional pools refuse cuts that reach outside or leave
   Layers f;
   const Tensor image = counted_image(3, 3), pooled = matrix({1, 2, 2, 1}, {4, 5, 7, 8});
   const auto refusal = [&](const Tensor& rows) {
-    const std::string max =
+    std::string max =
         f.error("FractionalMaxPoolGrad", {image, pooled, pooled, rows, labels({0, 2, 3})});
     const std::string mean =
         f.error("FractionalAvgPoolGrad", {labels({1, 3, 3, 1}), pooled, rows, labels({0, 2, 3})});

@@ -19,7 +19,7 @@ const OpRegistry& codec_ops() {
   return *kOps;
 }
 
-std::string little(uint32_t value, int bytes) {
+std::string little(uint64_t value, int bytes) {
   std::string made;
   for (int i = 0; i < bytes; ++i) made += static_cast<char>(value >> 8 * i);
   return made;

@@ -1,6 +1,7 @@
 // Loops over elements: the same values with wider instructions, through narrow floats, and shared.
 #include "millrace/ops/loops/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -77,7 +78,7 @@ TEST_CASE("threads that share a broadcast give what one thread gives") {
   const auto tensor = [](const Shape& shape, float scale) {
     Tensor made = *Tensor::allocate(DType::f32, shape);
     const std::vector<float> values = numbers(static_cast<size_t>(made.num_elements()), scale);
-    std::memcpy(made.mutable_data(), values.data(), values.size() * sizeof(float));
+    std::ranges::copy(values, made.mutable_flat<float>().begin());
     return made;
   };
   const BinaryLoop loop = binary_loop_for<Types<float>>(DType::f32, mixed);

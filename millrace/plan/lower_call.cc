@@ -67,7 +67,9 @@ namespace {
 // The name that the node is given, where a graph says it: the bodies are placed before any step has
 // run.
 Result<std::string> target_of(const Graph& graph, Endpoint source) {
-  while (graph[source.node].op->passes_on) source = graph[source.node].inputs[0];
+  // No further than all nodes: a graph that has just arrived may go round in a circle.
+  for (size_t i = 0; i < graph.size() && graph[source.node].op->passes_on; ++i)
+    source = graph[source.node].inputs[0];
   const Tensor* name = constant_value(graph[source.node]);
   if (name == nullptr) {
     return unimplemented(

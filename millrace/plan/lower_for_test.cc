@@ -123,6 +123,8 @@ TEST_CASE("a RemoteCall's target is known when the graph arrives, and is one nam
   CHECK(why("t = Placeholder(dtype=string)") ==
         "UNIMPLEMENTED: Node 'c' (RemoteCall): target is computed by 't' (Placeholder); give the "
         "device's name as a constant, as functions are placed when the graph arrives");
+  CHECK(why("t = Identity(u, T=string) u = Identity(t, T=string)").find("target") !=
+        std::string::npos);
   CHECK(why("t = Const(\"/job:a//\")")
             .starts_with("INVALID_ARGUMENT: Node 'c' (RemoteCall): target"));
 }

@@ -11,8 +11,9 @@
 //
 //   v -> v/read -> y ^write        becomes        v -> v/read/late ^write -> y ^write
 //
-// Nothing gets an order that its readers did not have. Who comes after a write only by way of a
-// Merge, which is alive whichever branch ran, keeps what it read.
+// Nothing gets an order that its readers did not have. Who comes after a write by way of a Merge,
+// which is alive whichever branch ran, reads after what it waits for itself, not after the write. A
+// value that was read before it entered a branch or a loop stays what it was in there.
 #pragma once
 
 #include "millrace/plan/step_graph.h"

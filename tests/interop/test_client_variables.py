@@ -36,6 +36,27 @@ def test_who_comes_after_a_write_reads_after_it(target, graph, use_resource):
 
 
 @both_kinds
+def test_who_comes_after_a_branch_or_a_loop_that_wrote_reads_after_it(target, graph, use_resource):
+    v, p = tf1.Variable(0, use_resource=use_resource), tf1.placeholder(tf.bool)
+    branch = tf1.cond(p, lambda: v.assign_add(1) + 0, lambda: tf.constant(0))
+    with tf.control_dependencies([branch]):
+        after_branch = tf.identity(v)
+
+    def counted(i):
+        with tf.control_dependencies([v.assign_add(1)]):
+            return i + 1
+
+    loop = tf1.while_loop(lambda i: i < 3, counted, [0])
+    with tf.control_dependencies([loop]):
+        after_loop = tf.identity(v)
+    with tf1.Session(target) as session:
+        session.run(v.initializer)
+        assert session.run(after_branch, {p: False}) == 0
+        assert session.run(after_branch, {p: True}) == 1
+        assert session.run(after_loop) == 4
+
+
+@both_kinds
 def test_rows_of_a_variable_are_updated_and_gathered(target, graph, use_resource):
     v = tf1.Variable(np.zeros([4, 2], np.float32), use_resource=use_resource)
     add = tf1.scatter_add(v, [1, 3, 1], [[1.0, 1.0], [5.0, 5.0], [2.0, 2.0]])

@@ -37,16 +37,19 @@ Result<Tensor> count_into_bins(KernelContext& context, cpu::BinaryLoop add, bool
                         .weights = weights,
                         .add = add,
                         .refusal = "Input arr must be non-negative!"};
-  size_t columns = all.size();
+  auto columns = static_cast<int64_t>(all.size());
   if (by == CountBy::rows && input.shape().rank() == 2) {
     options.rows = input.shape().dim(0);
-    columns = static_cast<size_t>(input.shape().dim(1));
+    columns = input.shape().dim(1);
   }
+  const int64_t rows = options.rows.value_or(1);
   MR_ASSIGN(Bins bins, Bins::create(std::move(options)));
   CancelProbe probe(context);
-  for (size_t i = 0; i < all.size(); ++i) {
-    MR_TRY(bins.count(i, all[i], static_cast<int64_t>(i / columns)));
-    if (!probe.go_on(1)) return probe.status();
+  size_t next = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column, ++next)
+      MR_TRY(bins.count(next, all[next], row));
+    if (!probe.go_on(columns + 1)) return probe.status();
   }
   return std::move(bins).take();
 }

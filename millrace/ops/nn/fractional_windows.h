@@ -23,7 +23,8 @@ struct CutAxis {
   int64_t windows() const { return static_cast<int64_t>(cuts.size()) - 1; }
   int64_t begin(int64_t i) const { return cuts[static_cast<size_t>(i)]; }
   int64_t end(int64_t i) const {
-    return std::min(cuts[static_cast<size_t>(i) + 1] + (overlapping ? 1 : 0), length);
+    const int64_t cut = std::min(cuts[static_cast<size_t>(i) + 1], length);
+    return overlapping ? std::min(cut + 1, length) : cut;
   }
 };
 

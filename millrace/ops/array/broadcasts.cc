@@ -5,17 +5,12 @@
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/indices.h"
 
 namespace millrace {
 namespace {
 
 using Dims = std::vector<int64_t>;
-
-std::string dims_text(const Dims& dims) {
-  std::string text;
-  for (const int64_t dim : dims) str_append(&text, text.empty() ? "" : ",", dim);
-  return str_cat("[", text, "]");
-}
 
 struct ShapePair {
   Dims a, b;                  // of one rank: the shorter one has ones in front
@@ -36,7 +31,7 @@ struct ShapePair {
     pair.b.insert(pair.b.begin(), rank - b.size(), 1);
     for (size_t axis = 0; axis < rank; ++axis) {
       if (pair.a[axis] == pair.b[axis] || pair.a[axis] == 1 || pair.b[axis] == 1) continue;
-      return invalid("Incompatible shapes: ", dims_text(a), " vs. ", dims_text(b));
+      return invalid("Incompatible shapes: ", index_text(a), " vs. ", index_text(b));
     }
     return pair;
   }

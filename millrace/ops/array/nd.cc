@@ -6,6 +6,7 @@
 #include "millrace/ops/array/families.h"
 #include "millrace/ops/array/gradients.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/indices.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/nd_rows.h"
 #include "millrace/ops/loops/scatter_loops.h"
@@ -112,12 +113,6 @@ Status check_sparse(const Shape& indices, const Tensor& shape, const Tensor& val
   return {};
 }
 
-std::string listed_index(std::span<const int64_t> index) {
-  std::string text = "[";
-  for (size_t i = 0; i < index.size(); ++i) str_append(&text, i == 0 ? "" : ",", index[i]);
-  return text + "]";
-}
-
 // Each index in bounds, after the one before it if they must be in order.
 Status check_order(std::span<const int64_t> all, int64_t depth, const Shape& shape,
                    bool is_ordered) {
@@ -125,7 +120,7 @@ Status check_order(std::span<const int64_t> all, int64_t depth, const Shape& sha
     const auto index = all.subspan(at, static_cast<size_t>(depth));
     for (int axis = 0; axis < depth; ++axis) {
       if (index[axis] >= 0 && index[axis] < shape.dim(axis)) continue;
-      return invalid("indices[", at / depth, "] = ", listed_index(index),
+      return invalid("indices[", at / depth, "] = ", index_text(index),
                      " is out of bounds: need 0 <= index < ", shape.to_string(), ", got ",
                      index[axis], " along axis ", axis);
     }
@@ -133,7 +128,7 @@ Status check_order(std::span<const int64_t> all, int64_t depth, const Shape& sha
     const auto before = all.subspan(at - static_cast<size_t>(depth), static_cast<size_t>(depth));
     if (std::ranges::lexicographical_compare(before, index)) continue;
     const bool is_same = std::ranges::equal(before, index);
-    return invalid("indices[", at / depth, "] = ", listed_index(index), " is ",
+    return invalid("indices[", at / depth, "] = ", index_text(index), " is ",
                    is_same ? "repeated" : "out of order");
   }
   return {};

@@ -55,6 +55,12 @@ CopyRows copy_rows_for(DType dtype, int64_t inner) {
 
 }  // namespace
 
+std::string index_text(std::span<const int64_t> index) {
+  std::string text;
+  for (const int64_t each : index) str_append(&text, text.empty() ? "" : ",", each);
+  return str_cat("[", text, "]");
+}
+
 std::string place_text(std::span<const int64_t> dims, int64_t position) {
   if (dims.empty()) return "";
   std::string text = "]";

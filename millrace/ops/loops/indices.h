@@ -10,7 +10,9 @@
 
 namespace millrace {
 
-// "[1,0]" for element `position` of a tensor of these dims; "" for a scalar.
+// "[1,0]".
+std::string index_text(std::span<const int64_t> index);
+// Where element `position` of a tensor of these dims is, likewise; "" for a scalar.
 std::string place_text(std::span<const int64_t> dims, int64_t position);
 
 // The elements of an integer tensor of any shape, all of them in [0, limit).

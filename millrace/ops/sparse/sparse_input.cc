@@ -5,15 +5,10 @@
 
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/indices.h"
 
 namespace millrace {
 namespace {
-
-std::string listed(std::span<const int64_t> numbers) {
-  std::string text = "[";
-  for (size_t i = 0; i < numbers.size(); ++i) str_append(&text, i == 0 ? "" : ",", numbers[i]);
-  return text + "]";
-}
 
 Result<Tensor> wide_places(const Tensor& indices) {
   if (indices.dtype() == DType::i64) return indices;
@@ -42,8 +37,8 @@ Status check_inside(const SparseInput& in) {
   for (int64_t i = 0; i < in.number; ++i) {
     for (size_t axis = 0; axis < in.rank; ++axis, ++index) {
       if (*index >= 0 && *index < in.dims[axis]) continue;
-      return invalid("indices[", i, "] = ", listed(in.place(i)),
-                     " is out of bounds: need 0 <= index < ", listed(in.dims));
+      return invalid("indices[", i, "] = ", index_text(in.place(i)),
+                     " is out of bounds: need 0 <= index < ", index_text(in.dims));
     }
   }
   return {};
@@ -79,7 +74,7 @@ Result<SparseInput> read_sparse(const Tensor& indices, const Tensor& values, con
   for (const int64_t dim : made.dims) {
     if (dim < 0) {
       return invalid("Expected shape dimensions to be non-negative, got ", dim, " in ",
-                     listed(made.dims));
+                     index_text(made.dims));
     }
   }
   MR_ASSIGN(made.indices, wide_places(indices));

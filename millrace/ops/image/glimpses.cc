@@ -108,20 +108,20 @@ std::optional<int64_t> first_pixel(const Glimpse& node, float offset, int64_t si
   return static_cast<int64_t>(offset);
 }
 
-// Draws what is seen beside one image: numbers as large as those in it.
+// Draws what is seen beside one image: numbers as large as those in it, which are looked at when
+// the first is drawn.
 class Surroundings {
  public:
   Surroundings(std::span<const float> image, int64_t channels, Noise noise, PhiloxBlocks blocks)
-      : noise_(image.empty() ? Noise::zero : noise),
+      : image_(image),
+        noise_(image.empty() ? Noise::zero : noise),
         channels_(noise_ == Noise::gaussian ? static_cast<size_t>(channels) : 1),
-        random_(blocks) {
-    if (noise_ == Noise::zero) return;
-    values_.resize(channels_);
-    for (size_t c = 0; c < channels_; ++c) values_[c] = look_at(image.subspan(c));
-  }
+        random_(blocks) {}
 
   float draw(size_t channel) {
     if (noise_ == Noise::zero) return 0;
+    if (values_.empty())
+      for (size_t c = 0; c < channels_; ++c) values_.push_back(look_at(image_.subspan(c)));
     const Values& values = values_[channel % channels_];
     if (noise_ == Noise::uniform)
       return values.least + random_.real32() * (values.most - values.least);
@@ -152,8 +152,9 @@ class Surroundings {
     return seen;
   }
 
-  Noise noise_;
-  size_t channels_;  // that have values of their own
+  const std::span<const float> image_;
+  const Noise noise_;
+  const size_t channels_;  // that have values of their own
   std::vector<Values> values_;
   Philox random_;
 };

@@ -86,11 +86,13 @@ class Result:
         """
         # Its result is there before its state says so: what is forgotten too early would come back.
         end = time.monotonic() + _SETTLING
-        while self.is_ready() and not verdicts.has_ended(self._look()[0]):
-            if time.monotonic() > end:
-                self._end = None
+        state, _ = self._look()
+        while state and self._end and not verdicts.has_ended(state) and time.monotonic() < end:
             time.sleep(0.01)
-        if not self.is_ready():
+            state, _ = self._look()
+        if not verdicts.has_ended(state):
+            if state and self._end:
+                raise ValueError(f"call {self.id} is not settled yet: forget it in a moment")
             raise ValueError(f"call {self.id} is {self.state}: revoke it, and wait for its result")
         self._broker.forget(self._number, 1.0)
         self._end = None

@@ -6,7 +6,7 @@ import re
 import struct
 import subprocess
 import sys
-import urllib.error
+import threading
 import urllib.parse
 import urllib.request
 
@@ -54,7 +54,8 @@ def board(folder, losses):
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
-        said = []
+        said, impatience = [], threading.Timer(DEADLINE, process.kill)
+        impatience.start()
         try:
             for line in process.stderr:
                 said.append(line)
@@ -62,9 +63,11 @@ def board(folder, losses):
                     break
             else:
                 pytest.fail("TensorBoard did not begin to serve:\n" + "".join(said)[-3000:])
+            impatience.cancel()
             yield Board(found[1])
         finally:
-            process.terminate()
+            impatience.cancel()
+            process.kill()
 
 
 def tags(board, plugin):

@@ -104,6 +104,17 @@ void declare_gradients(std::span<const GradientDef> gradients,
   }
 }
 
+// So that TensorFlow is told of it, too.
+void put_gradient(std::string* out, const FunctionDef& function) {
+  for (const auto& [name, value] : function.attrs) {
+    const FunctionRef* const gradient = value.as_func();
+    if (name != kGradientAttr || gradient == nullptr) continue;
+    const NestedField declared(out, kGradient);
+    put_bytes_field(out, fields::gradient_def::kFunctionName, function.name);
+    put_bytes_field(out, fields::gradient_def::kGradientFunction, gradient->name);
+  }
+}
+
 Status read_library(Reader reader, AttrContext& context, std::vector<FunctionDef>* functions) {
   std::vector<GradientDef> gradients;
   Field field;
@@ -168,6 +179,7 @@ void serialize_graph_def(const GraphDef& graph, std::string* out) {
   if (!graph.functions.empty()) {
     const NestedField library(out, kLibrary);
     for (const FunctionDef& function : graph.functions) put_function(out, kFunction, function);
+    for (const FunctionDef& function : graph.functions) put_gradient(out, function);
   }
   put_versions(out, graph.versions);
 }

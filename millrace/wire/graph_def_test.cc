@@ -73,6 +73,9 @@ TEST_CASE("what is written is read back the same, by us and by protobuf") {
   CHECK(message.node(1).attr().at("N").i() == 2);
   CHECK(message.node(1).input_size() == 3);
   CHECK(message.library().function(0).signature().name() == "f");
+  REQUIRE(message.library().gradient_size() == 1);
+  CHECK(message.library().gradient(0).function_name() == "f");
+  CHECK(message.library().gradient(0).gradient_func() == "g");
   CHECK(message.versions().bad_consumers_size() == 2);
 }
 

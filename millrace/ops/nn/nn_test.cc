@@ -349,6 +349,11 @@ TEST_CASE("gradients of fractional pools refuse cuts that reach outside or leave
   CHECK(refusal(labels({0, 0, 3})).find("leaves window 0") != std::string::npos);
   CHECK(refusal(labels({0, 3, 9})).find("leaves window 1") != std::string::npos);
   CHECK(refusal(labels({2, 1, 3})).find("leaves window 0") != std::string::npos);
+  // Overlapping windows have an element more, but none beyond the last there is.
+  const Tensor far = labels({0, 2, std::numeric_limits<int64_t>::max()});
+  CHECK(run_op(f.ops, "FractionalAvgPoolGrad",
+               {labels({1, 3, 3, 1}), pooled, far, labels({0, 2, 3})}, {{"overlapping", true}})
+            .ok());
   CHECK(f.error("FractionalMaxPoolGrad", {image, matrix({1, 2, 2, 1}, {4, 5, 7, 9}), pooled,
                                           labels({0, 2, 3}), labels({0, 2, 3})})
             .find("tensor_out_dup is not the same as tensor_out") == 0);

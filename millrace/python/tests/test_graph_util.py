@@ -37,7 +37,7 @@ def test_a_frozen_graph_needs_no_variables(session, use_resource):
 
 def test_rows_of_a_resource_variable_are_gathered_from_the_constant(session):
     table = tf.get_variable("t", initializer=[[1.0, 2.0], [3.0, 4.0]], use_resource=True)
-    row = tf.identity(tf.nn.embedding_lookup(table, [1]), name="row")
+    tf.identity(tf.nn.embedding_lookup(table, [1]), name="row")
     session.run(tf.global_variables_initializer())
     frozen = tf.graph_util.convert_variables_to_constants(
         session, session.graph.as_graph_def(), ["row"]

@@ -25,8 +25,8 @@ def inspect(*words, code=0):
 def saved(session, tmp_path):
     """saved(name, changes) -> the path of a checkpoint of three variables."""
     w = tf.Variable([[1.0, 2.0], [3.0, np.nan]], name="w")
-    n = tf.Variable(7, name="layer/n")
-    texts = tf.Variable(["a", "b"], name="texts")
+    tf.Variable(7, name="layer/n")
+    tf.Variable(["a", "b"], name="texts")
     saver = tf.train.Saver()
     session.run(tf.global_variables_initializer())
 

@@ -6,7 +6,7 @@ from millrace import _gen as gen_ops
 from millrace._data import elements
 from millrace._data.elements import Spec
 from millrace._graph.conversion import convert
-from millrace._graph.default_graph import colocate_with, device, name_scope
+from millrace._graph.default_graph import colocate_with, name_scope
 from millrace._values import dtypes
 
 __all__ = ["Iterator"]

@@ -10,3 +10,16 @@ from millrace._recurrent.cells import (
     MultiRNNCell,
 )
 from millrace._recurrent.wrappers import DeviceWrapper, DropoutWrapper, ResidualWrapper
+
+__all__ = [
+    "BasicLSTMCell",
+    "BasicRNNCell",
+    "DeviceWrapper",
+    "DropoutWrapper",
+    "GRUCell",
+    "LSTMCell",
+    "LSTMStateTuple",
+    "MultiRNNCell",
+    "RNNCell",
+    "ResidualWrapper",
+]

@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from millrace import _millrace
-from millrace._flow import context_collections
+from millrace._flow import context_collections  # noqa: F401: says how loops are written
 from millrace._graph.collection_protos import collection_form
 from millrace._graph.collections import GraphKeys
 from millrace._graph.graph import get_default_graph

@@ -15,7 +15,9 @@
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/hostile/trial.h"
 
@@ -27,6 +29,11 @@
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define MR_HOSTILE_SANITIZED 1
 #endif
+#endif
+
+#ifdef MR_HOSTILE_SANITIZED
+extern "C" void
+__sanitizer_purge_allocator();  // of every sanitizer's library; not all ship a header
 #endif
 
 namespace millrace::hostile {
@@ -93,9 +100,27 @@ class Watch {
   std::thread thread_;
 };
 
+#ifdef MR_HOSTILE_SANITIZED
+// Blocks of all small sizes, for what runs within a limit of address space: a sanitizer's own is
+// far above any, so that it gets nothing more from the system then.
+void lay_in_blocks() {
+  constexpr size_t kLargest = size_t{32} << 10;
+  constexpr int kOfEach = 16;
+  {
+    std::vector<std::string> held;
+    for (size_t size = 16; size <= kLargest; size += std::max<size_t>(size / 8, 16))
+      for (int i = 0; i < kOfEach; ++i) held.emplace_back(size, '\0');
+  }
+  __sanitizer_purge_allocator();  // what was freed can be had again
+}
+#endif
+
 // Tensors refuse what is beyond the limit of address space at their first large block. Where
 // sanitizers run that limit would be their end, and only the watching process sees the rest.
 void bound_memory(size_t bytes) {
+#ifdef MR_HOSTILE_SANITIZED
+  lay_in_blocks();
+#endif
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   rlimit before{};

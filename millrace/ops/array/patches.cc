@@ -16,12 +16,12 @@ struct PatchAxis {
 
   int64_t reach() const { return (size - 1) * rate + 1; }
   int64_t count(int64_t dim) const {
-    if (is_same) return (dim + stride - 1) / stride;
+    if (is_same) return dim / stride + (dim % stride != 0 ? 1 : 0);
     return dim < reach() ? 0 : (dim - reach()) / stride + 1;
   }
   int64_t padding(int64_t dim) const {
     if (!is_same) return 0;
-    return std::max<int64_t>((count(dim) - 1) * stride + reach() - dim, 0) / 2;
+    return std::max<int64_t>((count(dim) - 1) * stride - dim + reach(), 0) / 2;
   }
 };
 

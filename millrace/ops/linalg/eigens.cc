@@ -126,7 +126,10 @@ Status infer_eigens(InferContext& context) {
 Status infer_in_one(InferContext& context) {
   MR_ASSIGN(const PartialBatch batch, partial_square_batch(context, 0));
   const int64_t n = batch.rows;
-  return context.set_output(0, batch.shape({n == kUnknownDim ? n : n + 1, n}));
+  int64_t rows = kUnknownDim;
+  if (n != kUnknownDim && __builtin_add_overflow(n, 1, &rows))
+    return invalid("matrices of ", n, " rows have no room for a row of eigenvalues");
+  return context.set_output(0, batch.shape({rows, n}));
 }
 
 Status add_self_adjoint(OpRegistry& ops, std::string name, const std::string& types) {

@@ -189,7 +189,7 @@ Status from_variant(KernelContext& context, int64_t input_rank) {
         "be >= 0, found output_ragged_rank: ",
         output_rank, ", encoded_variant.dims(): ", axes);
   }
-  if (output_rank != axes + levels) {
+  if (levels != output_rank - axes) {
     return invalid(
         "output_ragged_rank must be equal to input_ragged_rank + encoded_ragged.dims(); "
         "output_ragged_rank: ",

@@ -111,7 +111,8 @@ void lay_in_blocks() {
     for (size_t size = 16; size <= kLargest; size += std::max<size_t>(size / 8, 16))
       for (int i = 0; i < kOfEach; ++i) held.emplace_back(size, '\0');
   }
-  __sanitizer_purge_allocator();  // what was freed can be had again
+  // What was freed can be had again.
+  if (__sanitizer_purge_allocator != nullptr) __sanitizer_purge_allocator();
 }
 #endif
 

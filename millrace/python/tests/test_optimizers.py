@@ -276,3 +276,11 @@ def test_an_optimizer_of_ones_own_says_only_what_becomes_of_a_variable(session):
     tf.Variable(1.0, use_resource=True)
     with pytest.raises(NotImplementedError, match="Signs does not change resource variables"):
         optimizer.minimize(tf.reduce_sum(tf.trainable_variables()[-1] * 1.0))
+
+
+def test_variables_may_be_the_values_of_a_dictionary(session):
+    weights = {"b": tf.Variable(1.0), "a": tf.Variable(2.0)}
+    loss = weights["a"] * weights["b"]
+    optimizer = tf.train.GradientDescentOptimizer(1.0)
+    pairs = optimizer.compute_gradients(loss, var_list=weights.values())
+    assert [variable for _, variable in pairs] == list(weights.values())

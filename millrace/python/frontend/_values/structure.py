@@ -1,15 +1,17 @@
 """Nested structures: lists, tuples, namedtuples and dictionaries of things."""
 
+from collections.abc import MappingView
+
 
 def is_sequence(value):
     return isinstance(value, (list, tuple, dict))
 
 
 def flatten(structure):
-    """The leaves, in order; those of a dictionary in the order of its sorted keys."""
+    """The leaves, in order; those of a dictionary in the order of its sorted keys, of `its.values()` in its own."""
     if isinstance(structure, dict):
         return [leaf for key in keys_of(structure) for leaf in flatten(structure[key])]
-    if isinstance(structure, (list, tuple)):
+    if isinstance(structure, (list, tuple, MappingView)):
         return [leaf for item in structure for leaf in flatten(item)]
     return [structure]
 

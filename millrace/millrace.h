@@ -9,6 +9,7 @@
 #include "millrace/api/scope.h"                 // IWYU pragma: export
 #include "millrace/autodiff/scope_gradients.h"  // IWYU pragma: export
 #include "millrace/base/result.h"               // IWYU pragma: export
+#include "millrace/cluster/cluster_flags.h"     // IWYU pragma: export
 #include "millrace/cluster/cluster_spec.h"      // IWYU pragma: export
 #include "millrace/cluster/late_members.h"      // IWYU pragma: export
 #include "millrace/cluster/run_config.h"        // IWYU pragma: export
@@ -18,7 +19,9 @@
 #include "millrace/session/session.h"           // IWYU pragma: export
 #include "millrace/tensor/tensor.h"             // IWYU pragma: export
 #include "millrace/train/all_reduce.h"          // IWYU pragma: export
+#include "millrace/train/decays.h"              // IWYU pragma: export
 #include "millrace/train/first_values.h"        // IWYU pragma: export
+#include "millrace/train/hooks.h"               // IWYU pragma: export
 #include "millrace/train/initializers.h"        // IWYU pragma: export
 #include "millrace/train/layers.h"              // IWYU pragma: export
 #include "millrace/train/losses.h"              // IWYU pragma: export
@@ -30,4 +33,5 @@
 #include "millrace/train/sampled_losses.h"      // IWYU pragma: export
 #include "millrace/train/saver.h"               // IWYU pragma: export
 #include "millrace/train/sync_replicas.h"       // IWYU pragma: export
+#include "millrace/train/training_session.h"    // IWYU pragma: export
 #include "millrace/train/variable_scope.h"      // IWYU pragma: export

@@ -1,5 +1,6 @@
 #include "millrace/train/checkpoint_state.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kNewest = "model_checkpoint_path: ";
+constexpr std::string_view kEach = "all_model_checkpoint_paths: ";
 
 // (folder with its slash, name)
 std::pair<std::string, std::string> parted(const std::string& path) {
@@ -35,6 +37,27 @@ std::optional<std::string> unquoted(std::string_view text) {
   return made;
 }
 
+// What the lines of a file say that begin with `key`; those that can't be read are left out.
+std::vector<std::string> named(std::string_view text, std::string_view key) {
+  std::vector<std::string> all;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.starts_with(key)) continue;
+    const auto name = unquoted(line.substr(key.size()));
+    if (name && !name->empty()) all.push_back(*name);
+  }
+  return all;
+}
+
+std::string with_slash(const std::string& folder) {
+  return folder.empty() || folder.ends_with('/') ? folder : str_cat(folder, "/");
+}
+
+std::string placed(const std::string& folder, const std::string& name) {
+  return name.starts_with('/') ? name : str_cat(folder, name);
+}
+
 Result<std::string> whole_text(Files& files, const std::string& path) {
   MR_ASSIGN(const auto file, files.open(path));
   MR_ASSIGN(const uint64_t size, file->size());
@@ -53,7 +76,7 @@ Status write_checkpoint_state(Files& files, const std::vector<std::string>& path
   std::string text = str_cat(kNewest, quoted(newest), "\n");
   for (const std::string& path : paths) {
     const auto [own_folder, name] = parted(path);
-    str_append(&text, "all_model_checkpoint_paths: ", quoted(own_folder == folder ? name : path),
+    str_append(&text, kEach, quoted(own_folder == folder ? name : path),
                "\n");
   }
   const std::string file = str_cat(folder, "checkpoint"), unfinished = str_cat(file, ".tmp");
@@ -83,16 +106,20 @@ Status remove_checkpoint(Files& files, const std::string& path) {
   return {};
 }
 
-Result<std::string> latest_checkpoint(Files& files, const std::string& folder) {
-  const std::string inside =
-      folder.empty() || folder.ends_with('/') ? folder : str_cat(folder, "/");
+Result<std::vector<std::string>> known_checkpoints(Files& files, const std::string& folder) {
+  const std::string inside = with_slash(folder);
   MR_ASSIGN(const std::string text, whole_text(files, str_cat(inside, "checkpoint")));
-  const size_t at = text.find(kNewest);
-  const auto name = at == std::string::npos
-                        ? std::nullopt
-                        : unquoted(std::string_view(text).substr(at + kNewest.size()));
-  if (!name || name->empty()) return invalid("'", inside, "checkpoint' names no newest checkpoint");
-  return name->starts_with('/') ? *name : str_cat(inside, *name);
+  std::vector<std::string> paths;
+  for (const std::string& name : named(text, kEach)) paths.push_back(placed(inside, name));
+  return paths;
+}
+
+Result<std::string> latest_checkpoint(Files& files, const std::string& folder) {
+  const std::string inside = with_slash(folder);
+  MR_ASSIGN(const std::string text, whole_text(files, str_cat(inside, "checkpoint")));
+  const std::vector<std::string> newest = named(text, kNewest);
+  if (newest.empty()) return invalid("'", inside, "checkpoint' names no newest checkpoint");
+  return placed(inside, newest.front());
 }
 
 }  // namespace millrace

@@ -20,7 +20,11 @@ Result<std::string> FirstValues::missing(Session& session) const {
 
 Status FirstValues::give(Session& session) const {
   MR_ASSIGN(const std::string without, missing(session));
-  if (without.empty()) return {};
+  return without.empty() ? Status() : give_all(session);
+}
+
+Status FirstValues::give_all(Session& session) const {
+  if (initialize_name_.empty()) return failed_precondition("the graph of FirstValues has an error");
   return session.run({}, {}, {.targets = {initialize_name_}}).status();
 }
 

@@ -24,13 +24,15 @@ class FirstValues {
 
   // Initializes all, if one has no value yet. Errors: those of the steps.
   Status give(Session& session) const;
+  // Initializes all, whatever values they have.
+  Status give_all(Session& session) const;
+  // The names of those that have no value, "'w', 'b'"; empty if all have one.
+  Result<std::string> missing(Session& session) const;
   // Returns when all have values. Errors: DEADLINE_EXCEEDED, with the names of those that had none,
   // after `patience`; those of the step, but for UNAVAILABLE: who has them may yet come.
   Status wait(Session& session, const Clock& clock, std::chrono::milliseconds patience) const;
 
  private:
-  Result<std::string> missing(Session& session) const;
-
   std::string initialize_name_, missing_name_;
 };
 

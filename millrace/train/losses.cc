@@ -11,10 +11,6 @@
 namespace millrace {
 namespace {
 
-Output as_type(const Scope& scope, const Output& values, DType dtype) {
-  return !values.has_value() || values.dtype() == dtype ? values : ops::cast(scope, values, dtype);
-}
-
 // False, after an error, if two shapes that must be the same can't be.
 bool fit(const Scope& scope, const Output& labels, const Output& predictions) {
   if (!is_given(scope, labels, "labels") || !is_given(scope, predictions, "predictions"))

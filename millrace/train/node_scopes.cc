@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/api/build_state.h"
+#include "millrace/api/ops/math.h"
 
 namespace millrace {
 
@@ -45,6 +46,10 @@ bool is_given(const Scope& scope, const Output& value, std::string_view what) {
   if (!value.has_value())
     scope.fail(invalid(what, " is no value of a graph"), scope.surroundings().name_scope);
   return value.has_value();
+}
+
+Output as_type(const Scope& scope, const Output& values, DType dtype) {
+  return !values.has_value() || values.dtype() == dtype ? values : ops::cast(scope, values, dtype);
 }
 
 PartialShape shape_of(const Output& output) {

@@ -22,6 +22,8 @@ Operation add_claimed(const Scope& scope, std::string full_name, std::string_vie
                       std::vector<Output> inputs, Attrs attrs);
 // True for a value; else false, and an error that `what` is none is kept.
 bool is_given(const Scope& scope, const Output& value, std::string_view what);
+// The values in another type, by a Cast where theirs is not that; no value for none.
+Output as_type(const Scope& scope, const Output& values, DType dtype);
 // The shape of an output as far as it is known; unknown for no value.
 PartialShape shape_of(const Output& output);
 // The output, with more told of its shape than its op could know: `first` axes, then `last` ones.

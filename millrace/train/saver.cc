@@ -80,6 +80,14 @@ Status Saver::restore(Session& session, const std::string& path) {
       .with(str_cat("restoring '", path, "'"));
 }
 
+Status Saver::adopt(Files& files, const std::string& folder) {
+  const auto known = known_checkpoints(files, folder);
+  if (known.status().code() == Code::not_found) return {};
+  MR_TRY(known.status());
+  kept_.assign(known->begin(), known->end());
+  return {};
+}
+
 // The folder's file tells first, so that it never names what has been removed.
 Status Saver::note(Files& files, const std::string& path) {
   std::erase(kept_, path);

@@ -39,6 +39,9 @@ class Saver {
   // Gives the variables the values of a checkpoint. Errors: those of the step: NOT_FOUND for a name
   // that is not in it, INVALID_ARGUMENT for another type or shape.
   Status restore(Session& session, const std::string& path);
+  // Counts the checkpoints that a folder lists among its own, so that a program that is started
+  // again keeps no more than max_to_keep. Errors: those of reading; none for a folder without any.
+  Status adopt(Files& files, const std::string& folder);
 
  private:
   Status note(Files& files, const std::string& path);

@@ -86,6 +86,21 @@ TEST_CASE("the oldest checkpoints go, and the folder's file never names one that
         "all_model_checkpoint_paths: \"m-3\"\n");
 }
 
+TEST_CASE("a program that is started again removes what the one before has saved") {
+  const testing::ScratchDirectory folder;
+  LocalFiles files;
+  for (int life = 0; life < 3; ++life) {
+    Model model;
+    model.root.variable("w", 1.0);
+    Saver saver(model.root, {.max_to_keep = 1});
+    model.initialize();
+    REQUIRE(saver.adopt(files, folder.path("")).ok());
+    REQUIRE(saver.save(*model.session, files, folder.path("m"), life).ok());
+  }
+  CHECK(names_in(folder.path("")) ==
+        std::vector<std::string>{"checkpoint", "m-2.data-00000-of-00001", "m-2.index"});
+}
+
 TEST_CASE("a folder's file that names nothing, or nothing there, says so") {
   const testing::ScratchDirectory folder;
   LocalFiles files;

@@ -215,19 +215,26 @@ def test_records_are_sorted_over_all_files(launch, python, tmp_path):
     assert len(in_order) == 20000 and {len(line) for line in in_order} == {99}
 
 
-def test_tasks_that_are_started_by_hand_train_together(cluster, python, tmp_path):
+@pytest.mark.parametrize("language", ["python", "C++"])
+def test_tasks_that_are_started_by_hand_train_together(cluster, python, tmp_path, language):
     tasks = cluster(ps=1, worker=2)
     flags = [f"--{job}_hosts={','.join(tasks.spec[job])}" for job in ("ps", "worker")]
-    command = [python, example("10_mnist_replica"), *flags, f"--checkpoint_dir={tmp_path}"]
+    folder = [f"--checkpoint_dir={tmp_path}"] if language == "python" else []
+    words = [*command(python, "10_mnist_replica", language), *flags, *folder]
     ps, *workers = (
-        tasks.start(job, index, [*command, f"--job_name={job}", f"--task_index={index}"])
+        tasks.start(
+            job,
+            index,
+            [*words, f"--job_name={job}", f"--task_index={index}"],
+            MODEL_DIR=str(tmp_path),
+        )
         for job, index in [("ps", 0), ("worker", 1), ("worker", 0)]
     )
     for worker in workers:
         assert worker.wait() == 0, worker.output()
         assert "is done" in worker.output()
     assert ps.process.poll() is None
-    assert (tmp_path / "checkpoint").exists()
+    assert "model.ckpt-3" in (tmp_path / "checkpoint").read_text()
 
 
 def test_calls_are_run_by_the_workers_of_a_job(launch, python):

@@ -13,6 +13,7 @@
 #include "millrace/cluster/cluster_spec.h"      // IWYU pragma: export
 #include "millrace/cluster/late_members.h"      // IWYU pragma: export
 #include "millrace/cluster/run_config.h"        // IWYU pragma: export
+#include "millrace/mapreduce/run.h"             // IWYU pragma: export
 #include "millrace/session/launched_task.h"     // IWYU pragma: export
 #include "millrace/session/runtime.h"           // IWYU pragma: export
 #include "millrace/session/server.h"            // IWYU pragma: export

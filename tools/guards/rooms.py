@@ -52,7 +52,7 @@ FLOORS = [
     ("F6", ["transport"]),
     ("F6", ["transport/conformance"]),
     ("F7", ["session"]),
-    ("F8", ["train", "launch"]),
+    ("F8", ["train", "launch", "mapreduce"]),
     ("F8", ["launch/kubernetes", "launch/slurm", "launch/yarn"]),
     ("F8", ["millrace.h"]),
     ("F9", ["bin", "python"]),

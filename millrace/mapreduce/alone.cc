@@ -1,0 +1,136 @@
+#include "millrace/mapreduce/alone.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "millrace/base/mutex.h"
+#include "millrace/base/start_thread.h"
+#include "millrace/mapreduce/attempt.h"
+#include "millrace/mapreduce/ending.h"
+#include "millrace/mapreduce/ledger.h"
+#include "millrace/mapreduce/progress.h"
+#include "millrace/mapreduce/work.h"
+#include "millrace/mapreduce/workshop.h"
+
+namespace millrace::mapreduce {
+
+namespace {
+
+class AloneRun {
+ public:
+  AloneRun(const Job& job, const Host& host, int threads, const std::string& spill)
+      : job_(job),
+        host_(host),
+        threads_(threads),
+        site_{host.files, host.clock, spill, job.memory / static_cast<size_t>(threads)},
+        workshop_(host.files, job.output.folder(), token_of(host.random.next())),
+        ledger_(job.max_bad),
+        progress_(ledger_, job.say, job.pause, host.clock),
+        rejected_(ledger_) {}
+
+  Result<Made> run() {
+    MR_TRY(workshop_.make());
+    begin_map();
+    MR_TRY(all_threads([this] { return next_split(); }));
+    MR_TRY(begin_reduce());
+    MR_TRY(all_threads([this] { return next_partition(); }));
+    MutexLock lock(mutex_);
+    return ended(job_, ledger_, workshop_, rejected_);
+  }
+
+ private:
+  using Next = std::function<std::optional<Piece>()>;
+
+  void begin_map() {
+    MutexLock lock(mutex_);
+    splits_ = job_.input->splits(host_.files, workshop_.path(), rejected_);
+  }
+  Status begin_reduce() {
+    MutexLock lock(mutex_);
+    MR_ASSIGN(plan_, workshop_.write("plan.json", ledger_.plan()));
+    ledger_.reduce_begins(partitions());
+    progress_.begin_phase();
+    return {};
+  }
+  int partitions() const { return std::max(job_.partitions, 1); }
+
+  // Has all threads make what `next` gives, until it gives nothing or the job has failed.
+  Status all_threads(const Next& next) {
+    std::vector<std::thread> started;
+    Status refused;
+    for (int i = 0; i < threads_ && refused.ok(); ++i) {
+      Result<std::thread> thread = start_thread("mapreduce", [this, &next] { work(next); });
+      if (thread.ok()) started.push_back(*std::move(thread));
+      else refused = thread.status();
+    }
+    for (std::thread& each : started) each.join();
+    // Those that there are have done all of it.
+    if (started.empty()) return refused;
+    MutexLock lock(mutex_);
+    return ledger_.failure();
+  }
+
+  void work(const Next& next) {
+    for (;;) {
+      std::optional<Piece> piece;
+      {
+        MutexLock lock(mutex_);
+        if (ledger_.failure().ok()) piece = next();
+      }
+      if (!piece) return;
+      Report report = attempted(job_, *piece, site_, token_of(host_.random.next()));
+      if (piece->split.is_own) static_cast<void>(host_.files.remove(piece->split.path));
+      MutexLock lock(mutex_);
+      ledger_.add_report(std::move(report));
+      if (ledger_.failure().ok()) progress_.tell();
+    }
+  }
+
+  std::optional<Piece> next_split() MR_REQUIRES(mutex_) {
+    if (ledger_.all_found()) return std::nullopt;
+    Result<std::optional<Split>> split = splits_->next();
+    if (!split.ok()) ledger_.fail(split.status());
+    if (split.ok() && !*split) ledger_.all_are_found();
+    if (!ledger_.failure().ok() || ledger_.all_found()) return std::nullopt;
+    const int64_t number = ledger_.add_split((*split)->weight);
+    return Piece{.number = number,
+                 .split = **std::move(split),
+                 .partitions = partitions(),
+                 .work = workshop_.path()};
+  }
+
+  std::optional<Piece> next_partition() MR_REQUIRES(mutex_) {
+    if (next_partition_ == partitions()) return std::nullopt;
+    return Piece{.kind = PieceKind::reduce,
+                 .number = next_partition_++,
+                 .plan = plan_,
+                 .work = workshop_.path()};
+  }
+
+  const Job& job_;
+  const Host& host_;
+  const int threads_;
+  const Site site_;
+  Mutex mutex_;
+  Workshop workshop_;
+  Ledger ledger_ MR_GUARDED_BY(mutex_);
+  Progress progress_ MR_GUARDED_BY(mutex_);
+  Rejected rejected_ MR_GUARDED_BY(mutex_);
+  std::unique_ptr<Splits> splits_ MR_GUARDED_BY(mutex_);
+  std::string plan_ MR_GUARDED_BY(mutex_);
+  int next_partition_ MR_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+Result<Made> run_alone(const Job& job, const Host& host, int threads, const std::string& spill) {
+  AloneRun run(job, host, threads, spill);
+  return run.run();
+}
+
+}  // namespace millrace::mapreduce

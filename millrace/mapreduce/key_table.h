@@ -1,0 +1,125 @@
+// KeyTable<T>: a T per key, of bytes; an open hash table whose slots point at keys in an arena.
+//
+// It never grows by itself: whoever adds asks first what growing would take (bytes_grown), because a
+// table that doubles is where a bound of memory is broken. Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "millrace/mapreduce/arena.h"
+
+namespace millrace::mapreduce {
+
+// Of keys that a job's author chooses: no defence against keys made to collide, but for a bound of
+// memory that holds whatever they are.
+inline uint64_t hash_of(std::string_view text) {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15U;
+  const auto folded = [](uint64_t a, uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  };
+  const char* at = text.data();
+  size_t left = text.size();
+  uint64_t hash = left * kOdd;
+  for (; left >= 8; at += 8, left -= 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    hash = folded(hash ^ word, kOdd);
+  }
+  uint64_t word = 0;
+  for (size_t i = 0; i < left; ++i) word |= uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);
+  return folded(hash ^ word, 0xd6e8feb86659fd93U);
+}
+
+template <class T>
+class KeyTable {
+ public:
+  struct Slot {
+    const char* key = nullptr;  // null: free
+    uint32_t size = 0;
+    uint32_t tag = 0;  // the hash's upper half
+    T value{};
+
+    std::string_view text() const { return {key, size}; }
+  };
+
+  // Keys lie in blocks of `block` bytes.
+  explicit KeyTable(size_t block) : keys_(block), slots_(kFewest) {}
+
+  // The key's value, or null. `hash` is hash_of(key).
+  T* find(std::string_view key, uint64_t hash) {
+    Slot& slot = slot_of(key, hash);
+    return slot.key == nullptr ? nullptr : &slot.value;
+  }
+  // Adds a key that is not there, of less than 4 GiB, with a value made of nothing.
+  T* add(std::string_view key, uint64_t hash) {
+    if (is_full()) grow();
+    Slot& slot = slot_of(key, hash);
+    // A byte for an empty key, too: without an address a slot is free.
+    char* const copy = keys_.room(std::max<size_t>(key.size(), 1));
+    if (!key.empty()) std::memcpy(copy, key.data(), key.size());
+    slot.key = copy;
+    slot.size = static_cast<uint32_t>(key.size());
+    slot.tag = tag_of(hash);
+    ++count_;
+    return &slot.value;
+  }
+
+  size_t size() const { return count_; }
+  // What slots and keys take, used or not; not what values point to.
+  size_t bytes() const { return slots_.size() * sizeof(Slot) + keys_.bytes(); }
+  // The same while one more key is added: the old slots stand beside the new ones until all are
+  // moved.
+  size_t bytes_grown() const { return bytes() + (is_full() ? 2 * slots_.size() * sizeof(Slot) : 0); }
+
+  // Calls f(slot) for each key, in no order.
+  template <class F>
+  void for_each(const F& f) {
+    for (Slot& slot : slots_)
+      if (slot.key != nullptr) f(slot);
+  }
+  // Forgets all; the slots stay.
+  void clear() {
+    slots_.assign(slots_.size(), Slot());
+    keys_.clear();
+    count_ = 0;
+  }
+
+ private:
+  static constexpr size_t kFewest = 16;  // a power of two, as all sizes are
+
+  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+  bool is_full() const { return 8 * (count_ + 1) > 5 * slots_.size(); }
+  Slot& slot_of(std::string_view key, uint64_t hash) {
+    const size_t mask = slots_.size() - 1;
+    const uint32_t tag = tag_of(hash);
+    for (size_t at = hash & mask;; at = (at + 1) & mask) {
+      Slot& slot = slots_[at];
+      if (slot.key == nullptr) return slot;
+      if (slot.tag == tag && slot.size == key.size() &&
+          std::memcmp(slot.key, key.data(), key.size()) == 0)
+        return slot;
+    }
+  }
+  void grow() {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    const size_t mask = slots_.size() - 1;
+    for (Slot& moved : old) {
+      if (moved.key == nullptr) continue;
+      size_t at = hash_of(moved.text()) & mask;
+      while (slots_[at].key != nullptr) at = (at + 1) & mask;
+      slots_[at] = std::move(moved);
+    }
+  }
+
+  Arena keys_;
+  std::vector<Slot> slots_;
+  size_t count_ = 0;
+};
+
+}  // namespace millrace::mapreduce

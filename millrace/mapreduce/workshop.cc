@@ -1,0 +1,127 @@
+#include "millrace/mapreduce/workshop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/io/paths.h"
+#include "nlohmann/json.hpp"
+
+namespace millrace::mapreduce {
+
+Workshop::Workshop(Files& files, std::string folder, std::string_view token)
+    : files_(files), folder_(std::move(folder)), path_(str_cat(folder_, ".unfinished-", token)) {}
+
+Status Workshop::make() {
+  const std::string what = str_cat("the output '", folder_, "' can't be written");
+  const Result<FileFacts> facts = files_.facts(folder_);
+  if (facts.ok()) {
+    bool is_there = !facts->is_directory;
+    if (!is_there) {
+      MR_ASSIGN(const std::vector<std::string> names, files_.list(folder_).with(what));
+      is_there = !names.empty();
+    }
+    if (is_there)
+      return error(Code::already_exists, "the output '", folder_,
+                   "' is there already: remove it, or name another");
+  } else if (facts.status().code() != Code::not_found) {
+    return facts.status().with(what);
+  }
+  is_made_ = true;
+  return files_.make_directories(path_ + "/out").with(what);
+}
+
+std::vector<std::string> Workshop::others() const {
+  const std::string parent = io::directory_of(folder_).empty()
+                                 ? std::string("/")
+                                 : std::string(io::directory_of(folder_));
+  const std::string before = folder_.substr(folder_.rfind('/') + 1) + ".unfinished-";
+  std::vector<std::string> found;
+  const auto names = files_.list(parent);
+  if (!names.ok()) return found;
+  for (const std::string& name : *names) {
+    std::string path = str_cat(parent, parent.ends_with('/') ? "" : "/", name);
+    if (name.starts_with(before) && path != path_) found.push_back(std::move(path));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Result<std::string> Workshop::write(std::string_view name, std::string_view bytes) {
+  std::string path = str_cat(path_, "/", name);
+  MR_ASSIGN(const auto file, files_.create(path));
+  MR_TRY(file->append(bytes));
+  MR_TRY(file->close());
+  return path;
+}
+
+Status Workshop::gather_aside(const std::string& to, const std::vector<std::string>& aside) {
+  MR_ASSIGN(const auto file, files_.create(to));
+  std::string piece(size_t{64} << 10, '\0');
+  for (const std::string& path : aside) {
+    MR_ASSIGN(const auto from, files_.open(path));
+    for (uint64_t at = 0;;) {
+      MR_ASSIGN(const size_t some, from->read(at, piece));
+      MR_TRY(file->append(std::string_view(piece).substr(0, some)));
+      if (some < piece.size()) break;
+      at += some;
+    }
+  }
+  return file->close();
+}
+
+Result<std::vector<std::string>> Workshop::publish(const std::vector<std::string>& parts,
+                                                   std::string_view suffix,
+                                                   const Counters& counters,
+                                                   const std::vector<std::string>& aside) {
+  const std::string what = str_cat("the output '", folder_, "' can't be made");
+  const std::string out = path_ + "/out";
+  const auto five = [](size_t number) {
+    std::string digits = std::to_string(number);
+    return std::string(5 - std::min<size_t>(digits.size(), 5), '0') + digits;
+  };
+  std::vector<std::string> made;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string name = str_cat("/part-", five(i), "-of-", five(parts.size()), suffix);
+    MR_TRY(files_.rename(parts[i], out + name).with(what));
+    made.push_back(folder_ + name);
+  }
+  const std::string counted = nlohmann::json(counters).dump(
+      1, ' ', true, nlohmann::json::error_handler_t::replace);
+  MR_TRY(write("out/_counters.json", counted).status().with(what));
+  if (!aside.empty()) MR_TRY(gather_aside(out + "/_rejected.jsonl", aside).with(what));
+  MR_TRY(files_.rename(out, folder_).with(what));
+  return made;
+}
+
+void Workshop::remove() {
+  if (!is_made_) return;
+  is_made_ = false;
+  const std::string over = path_ + "-over";
+  const Status renamed = files_.rename(path_, over);
+  remove_folder(files_, renamed.ok() ? over : path_);
+}
+
+void remove_folder(Files& files, const std::string& path) {
+  const auto names = files.list(path);
+  if (names.ok()) {
+    for (const std::string& name : *names) {
+      const std::string each = str_cat(path, "/", name);
+      const auto facts = files.facts(each);
+      if (facts.ok() && facts->is_directory) {
+        remove_folder(files, each);
+      } else {
+        static_cast<void>(files.remove(each));
+      }
+    }
+  }
+  static_cast<void>(files.remove_directory(path));
+}
+
+std::string token_of(uint64_t number) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string token;
+  for (int shift = 60; shift >= 0; shift -= 4) token += kDigits[(number >> shift) & 15];
+  return token;
+}
+
+}  // namespace millrace::mapreduce

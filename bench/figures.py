@@ -18,8 +18,11 @@ def rounds(counted):
         yield True
 
 
-def report(name, unit, values, goal=None, baseline_name=None, baseline=None):
-    """Prints a figure; less is better, and `goal` is the most that the median may be."""
+def report(
+    name, unit, values, goal=None, baseline_name=None, baseline=None, goal_ratio=None
+):
+    """Prints a figure; less is better, and `goal` is the most that the median may be, `goal_ratio` the most that it may
+    be beside the baseline's."""
     line = {
         "name": name,
         "unit": unit,
@@ -33,4 +36,7 @@ def report(name, unit, values, goal=None, baseline_name=None, baseline=None):
         line["ratio"] = line["median"] / line["baseline_median"]
     if goal is not None:
         line.update(goal=goal, goal_is_ratio=False, better="less", met=line["median"] <= goal)
+    elif goal_ratio is not None:
+        met = line["ratio"] <= goal_ratio
+        line.update(goal=goal_ratio, goal_is_ratio=True, better="less", met=met)
     print(json.dumps(line), flush=True)

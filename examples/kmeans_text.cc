@@ -1,11 +1,13 @@
 // Finds lines of texts that are alike: k-means on vectors of the words in them, one MapReduce a
 // round.
 //
-//   millrace run --job files=1 --job worker=2 --until files -- \
+//   millrace run --job files=1 --job worker=2 --until files --
 //       build/bin/kmeans_text 'texts/*.txt' clusters 3 5
 //
 // finds 3 centres in 5 rounds. How is told in kmeans_text.py, whose twin this is: it finds the same
 // centres, to the byte.
+#include <millrace/io/glob.h>
+#include <millrace/io/local_files.h>
 #include <millrace/millrace.h>
 
 #include <zlib.h>
@@ -75,17 +77,21 @@ std::vector<Vector> first_centres(const std::string& text, size_t k) {
   return centres;
 }
 
-// What the round after the one in `folder` begins with. A centre that no line is near to stays.
-std::vector<Vector> moved(std::vector<Vector> centres, Files& files, const std::string& folder) {
-  std::map<std::string, int64_t> sums;
-  for (const std::string& path : io::find_matching(files, folder + "/part-*").value()) {
-    std::ifstream file(path);
-    int64_t number = 0;
-    for (std::string key; file >> key >> number;) sums[key] = number;
+// What a round begins with. A centre that no line is near to stays where it was.
+std::vector<Vector> centres_of(std::vector<Vector> centres, const std::string& folder, int round) {
+  LocalFiles files;
+  for (int before = 0; before < round; ++before) {
+    std::map<std::string, int64_t> sums;
+    const auto parts = io::find_matching(files, str_cat(folder, "/round-", before, "/part-*"));
+    for (const std::string& path : parts.value()) {
+      std::ifstream file(path);
+      int64_t number = 0;
+      for (std::string key; file >> key >> number;) sums[key] = number;
+    }
+    for (size_t i = 0; i < centres.size(); ++i)
+      if (const int64_t lines = sums[str_cat(i, "/lines")]; lines != 0)
+        for (size_t j = 0; j < kKinds; ++j) centres[i][j] = sums[str_cat(i, "/", j)] / lines;
   }
-  for (size_t i = 0; i < centres.size(); ++i)
-    if (const int64_t lines = sums[str_cat(i, "/lines")]; lines != 0)
-      for (size_t j = 0; j < kKinds; ++j) centres[i][j] = sums[str_cat(i, "/", j)] / lines;
   return centres;
 }
 
@@ -94,16 +100,15 @@ Status run(const std::string& texts, const std::string& folder, size_t k, int ro
   MR_ASSIGN(const auto task, mapreduce::Task::create());
   MR_ASSIGN(const std::vector<std::string> paths, io::find_matching(files, texts));
   if (paths.empty()) return not_found("there are no texts '", texts, "'");
-  std::vector<Vector> centres = first_centres(paths.front(), k);
-  if (centres.size() < k || k == 0) return invalid("fewer than ", k, " lines with words");
+  const std::vector<Vector> first = first_centres(paths.front(), k);
+  if (first.size() < k || k == 0) return invalid("fewer than ", k, " lines with words");
   bool is_publisher = false;
   for (int round = 0; round < rounds; ++round) {
-    // What was published before is there when a task gets its first record, and not earlier.
     std::once_flag once;
+    std::vector<Vector> centres;
     const auto near = [&](std::string_view line, mapreduce::Pairs& pairs) {
-      std::call_once(once, [&] {
-        if (round > 0) centres = moved(centres, files, str_cat(folder, "/round-", round - 1));
-      });
+      // Who has a record knows that the rounds before are published, and nobody else does.
+      std::call_once(once, [&] { centres = centres_of(first, folder, round); });
       Vector vector;
       if (!vector_of(line, &vector)) return;
       const size_t at = nearest(centres, vector).at;
@@ -120,6 +125,7 @@ Status run(const std::string& texts, const std::string& folder, size_t k, int ro
     is_publisher = made.is_published;
   }
   if (is_publisher) {
+    const std::vector<Vector> centres = centres_of(first, folder, rounds);
     for (const std::string& line : first_lines(paths.front(), 10))
       if (Vector vector; vector_of(line, &vector))
         std::printf("%zu: %.60s\n", nearest(centres, vector).at, line.c_str());

@@ -1,6 +1,6 @@
 // Counts every word of texts, alone or on a cluster, in five lines.
 //
-//   millrace run --job files=1 --job map=2 --job reduce=2 --until files --restart map=100 \
+//   millrace run --job files=1 --job map=2 --job reduce=2 --until files --restart map=100
 //       --restart reduce=100 -- build/bin/mapreduce_words 'texts/*.txt' counts
 //
 // The folder `counts` appears when all is counted, with the bytes that examples/mapreduce_words.py

@@ -1,6 +1,6 @@
 // Makes records of 100 bytes and sorts them over several files: two jobs in one program.
 //
-//   millrace run --job files=1 --job map=2 --job reduce=2 --until files -- \
+//   millrace run --job files=1 --job map=2 --job reduce=2 --until files --
 //       build/bin/sort_records --megabytes=10000 --folder=sorting
 //
 // The first job makes sorting/unsorted; the second sorts it into sorting/sorted, whose files, one

@@ -154,21 +154,56 @@ def lines_of(folder):
     ]
 
 
-def test_words_are_counted_in_five_lines_on_a_cluster_and_alone(launch, python, texts, tmp_path):
-    program = example("mapreduce_words")
-    statements = [
-        line
-        for line in program.read_text().split('"""', 2)[2].splitlines()
-        if line and not line.startswith("import sys")
-    ]
-    assert len(statements) <= 5, statements
+def statements_of(program):
+    """Lines of code: those of a program in C++ without braces and white space alone."""
+    text = program.read_text()
+    if program.suffix == ".py":
+        code = text.split('"""', 2)[2].splitlines()
+        return [line for line in code if line and not line.startswith("import sys")]
+    return [line for line in text.splitlines() if line.strip("{} ") and not line.startswith("//")]
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_words_are_counted_in_five_lines_on_a_cluster_and_alone(
+    launch, python, texts, tmp_path, language
+):
+    source = FOLDER / f"mapreduce_words.{'py' if language == 'python' else 'cc'}"
+    code = [line for line in statements_of(source) if not line.startswith(("#include", "using"))]
+    assert len(code) <= 5, code
+    program = command(python, "mapreduce_words", language)
     pattern = texts.files[0].parent / "*.txt"
-    done = launch(MAPREDUCE, [python, program, pattern, tmp_path / "counts"])
+    done = launch(MAPREDUCE, [*program, pattern, tmp_path / "counts"])
     assert done.code == 0, done.output
-    run_alone(python, program, pattern, tmp_path / "alone")
+    run_alone(*program, pattern, tmp_path / "alone")
     counted = [line.split("\t") for line in lines_of(tmp_path / "alone")]
     assert sum(int(count) for _, count in counted) == texts.words
     assert sorted(lines_of(tmp_path / "counts")) == lines_of(tmp_path / "alone")
+
+
+def bytes_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("flags", [None, MAPREDUCE], ids=["alone", "cluster"])
+def test_both_languages_count_words_into_the_same_files_to_the_byte(
+    launch, python, tmp_path, flags
+):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for i in range(5):
+        odd = f"caf\u00e9\u00a0na\u00efve\u2003\u4e16\u754c\r\n{'\x1c'.join('abc')}\n\n \t\n"
+        (texts / f"{i}.txt").write_bytes((odd + "the mill and the race " * 50 * i).encode())
+    made = {}
+    for language in ("python", "cpp"):
+        program = [*command(python, "mapreduce_words", language), texts / "*.txt"]
+        if flags:
+            done = launch(flags, [*program, tmp_path / language])
+            assert done.code == 0, done.output
+        else:
+            run_alone(*program, tmp_path / language)
+        made[language] = bytes_of(tmp_path / language)
+    assert made["cpp"] == made["python"]
+    assert len(made["cpp"]) == (3 if flags else 2), made["cpp"].keys()
 
 
 def test_an_index_tells_where_words_are(launch, python, tmp_path):
@@ -205,14 +240,53 @@ def test_lines_are_found_by_all_tasks(launch, python, tmp_path):
     assert "gone.log" in (tmp_path / "found" / "_rejected.jsonl").read_text()
 
 
-def test_records_are_sorted_over_all_files(launch, python, tmp_path):
-    command = [python, example("sort_records"), "--megabytes", 2, "--memory", 1]
-    done = launch(MAPREDUCE, [*command, "--folder", tmp_path])
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_records_are_sorted_over_all_files(launch, python, tmp_path, language):
+    program = command(python, "sort_records", language)
+    done = launch(MAPREDUCE, [*program, "--megabytes=2", "--memory=1", f"--folder={tmp_path}"])
     assert done.code == 0, done.output
     assert "sorted 20000 records into 2 files" in done.output
     in_order = lines_of(tmp_path / "sorted")
     assert in_order == sorted(lines_of(tmp_path / "unsorted"))
     assert len(in_order) == 20000 and {len(line) for line in in_order} == {99}
+
+
+WORKERS = ["--job", "files=1", "--job", "worker=2", "--until", "files"]
+
+
+@pytest.mark.parametrize("flags", [None, WORKERS], ids=["alone", "cluster"])
+def test_lines_that_are_alike_are_found_and_both_languages_find_the_same(
+    launch, python, tmp_path, flags
+):
+    kinds = ["rain wind cloud storm", "bread salt butter milk", "wheel stone mill gear"]
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name in "ab":
+        lines = [
+            " ".join(words.split()[(i + k) % 4] for k in range(3)) + f" of day {i}"
+            for i in range(30)
+            for words in kinds
+        ]
+        (texts / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    said, made = {}, {}
+    for language in ("python", "cpp"):
+        folder = tmp_path / language
+        program = command(python, "kmeans_text", language)
+        program += [texts / "*.txt", folder, 3, 4]
+        if flags:
+            done = launch(flags, program)
+            assert done.code == 0, done.output
+            output = done.output
+        else:
+            output = run_alone(*map(str, program))
+        said[language] = re.findall(r"(\d): (.*)", output)
+        made[language] = {each.name: bytes_of(each) for each in folder.iterdir()}
+    assert made["cpp"] == made["python"]
+    assert set(made["cpp"]) == {f"round-{i}" for i in range(4)}
+    assert said["cpp"] == said["python"]
+    # Three lines of a kind each, three times, and one more.
+    centres = [centre for centre, _ in said["cpp"]]
+    assert len(set(centres[:3])) == 3 and centres == centres[:3] * 3 + centres[:1], said
 
 
 @pytest.mark.parametrize("language", ["python", "C++"])

@@ -1,4 +1,7 @@
-"""MapReduce over processes that die, stop and come back: totals are exact, and the output is whole or not there."""
+"""MapReduce over processes that die, stop and come back: totals are exact, and the output is whole or not there.
+
+In both languages; they have the same ways to die, and say the same.
+"""
 
 import collections
 import os
@@ -9,13 +12,17 @@ import pytest
 from bounds import ROOT
 
 PROGRAM = ROOT / "tests" / "cluster" / "counting_job.py"
+TWIN = ROOT / "build" / "test-bin" / "counting_job"
 TASKS = ["--job", "files=1", "--job", "map=2", "--job", "reduce=2"]
 AGAIN = ["--until", "files", "--restart", "map=100", "--restart", "reduce=100"]
 
 
-@pytest.fixture
-def count(launch, python, tmp_path):
+@pytest.fixture(params=["python", "cpp"])
+def count(request, launch, python, tmp_path):
     """count(way, ..., flags=...) -> Finished; `count.texts`, `count.output`, `count.expected`."""
+    program = [python, PROGRAM] if request.param == "python" else [TWIN]
+    if request.param == "cpp" and not TWIN.exists():
+        pytest.skip(f"{TWIN} is missing: build the tests (make build)")
     texts, marks, output = (tmp_path / name for name in ("texts", "marks", "counts"))
     texts.mkdir()
     marks.mkdir()
@@ -26,7 +33,7 @@ def count(launch, python, tmp_path):
         (texts / f"{name}.txt").write_text("".join(lines))
 
     def run(*ways, flags=(*TASKS, *AGAIN)):
-        return launch([*flags], [python, PROGRAM, texts / "*.txt", output, marks, *ways])
+        return launch([*flags], [*program, texts / "*.txt", output, marks, *ways])
 
     run.output, run.expected, run.folder = output, expected, tmp_path
     return run
@@ -81,6 +88,8 @@ def test_tasks_that_are_killed_at_work_lose_and_double_nothing(count, ways, deat
     assert done.output.count("SIGKILL") >= deaths, done.output
 
 
+# In C++ the moment can't be met from outside: mapreduce/shared_queues_test.cc has it.
+@pytest.mark.parametrize("count", ["python"], indirect=True)
 def test_tasks_that_are_killed_between_report_and_acknowledgement_double_nothing(count):
     done = count("dies_after_its_report", "dies_mapping", "dies_reducing")
     check_whole(count, done)
@@ -115,7 +124,7 @@ def test_what_a_slow_task_has_is_done_by_another_as_well(count, roles):
 def test_a_piece_that_kills_whoever_takes_it_ends_the_job_with_its_name(count):
     done = count("always_dies")
     assert done.code == 1, done.output
-    said = r"MapReduceError: mapping \S+[abc]\.txt from \d+ was given up after 3 attempts"
+    said = r"(MapReduceError|ABORTED): mapping \S+[abc]\.txt from \d+ was given up after 3 attempts"
     assert re.search(said, done.output), done.output
     assert not count.output.exists()
     check_nothing_is_left(count)
@@ -125,7 +134,8 @@ def test_a_job_that_fails_ends_with_its_reason_and_publishes_nothing(count):
     done = count("raises")
     assert done.code == 1, done.output
     said = (
-        r"[abc]\.txt at \d+: ValueError: not this one .*the record is '37 to be.*max_bad=0 allows 0"
+        r"[abc]\.txt at \d+: (ValueError|INVALID_ARGUMENT): not this one.*"
+        r"the record is '37 to be.*max_bad=0 allows 0"
     )
     assert re.search(said, done.output), done.output
     assert not count.output.exists()

@@ -18,9 +18,7 @@ def rounds(counted):
         yield True
 
 
-def report(
-    name, unit, values, goal=None, baseline_name=None, baseline=None, goal_ratio=None
-):
+def report(name, unit, values, goal=None, baseline_name=None, baseline=None, goal_ratio=None):
     """Prints a figure; less is better, and `goal` is the most that the median may be, `goal_ratio` the most that it may
     be beside the baseline's."""
     line = {

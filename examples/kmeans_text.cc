@@ -9,7 +9,6 @@
 #include <millrace/io/glob.h>
 #include <millrace/io/local_files.h>
 #include <millrace/millrace.h>
-
 #include <zlib.h>
 
 #include <array>

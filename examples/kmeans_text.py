@@ -18,7 +18,11 @@ import zlib
 
 from millrace import mapreduce
 
-KINDS, ONE, SAMPLE = 64, 1_000_000, 200  # kinds of words, the length of a vector, lines to begin with
+KINDS, ONE, SAMPLE = (
+    64,
+    1_000_000,
+    200,
+)  # kinds of words, the length of a vector, lines to begin with
 
 
 def vector_of(line):

@@ -5,7 +5,8 @@
 //
 // The first job makes sorting/unsorted; the second sorts it into sorting/sorted, whose files, one
 // after the other, are in order: a partition has keys from here to there. A process holds
-// --memory=64 megabytes of pairs; the rest is on disk. With --unsorted=PATTERN it sorts what is there.
+// --memory=64 megabytes of pairs; the rest is on disk. With --unsorted=PATTERN it sorts what is
+// there.
 #include <millrace/millrace.h>
 
 #include <charconv>
@@ -91,16 +92,18 @@ Status run(std::map<std::string, std::string> flags) {
 }
 
 int main(int argc, char** argv) {
-  std::map<std::string, std::string> flags = {{"megabytes", "1"}, {"memory", "64"},
+  std::map<std::string, std::string> flags = {{"megabytes", "1"},    {"memory", "64"},
                                               {"folder", "sorting"}, {"unsorted", ""},
-                                              {"partitions", "0"}, {"threads", "0"}};
+                                              {"partitions", "0"},   {"threads", "0"}};
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     const size_t equals = flag.find('=');
     const auto known = flags.find(flag.substr(0, equals).erase(0, 2));
     if (equals == flag.npos || known == flags.end()) {
-      std::fprintf(stderr, "no flag '%s': they are --megabytes=, --memory=, --folder=, --unsorted=, "
-                   "--partitions= and --threads=\n", argv[i]);
+      std::fprintf(stderr,
+                   "no flag '%s': they are --megabytes=, --memory=, --folder=, --unsorted=, "
+                   "--partitions= and --threads=\n",
+                   argv[i]);
       return 2;
     }
     known->second = flag.substr(equals + 1);

@@ -13,6 +13,9 @@
 #include "millrace/cluster/cluster_spec.h"      // IWYU pragma: export
 #include "millrace/cluster/late_members.h"      // IWYU pragma: export
 #include "millrace/cluster/run_config.h"        // IWYU pragma: export
+#include "millrace/mapreduce/functions.h"       // IWYU pragma: export
+#include "millrace/mapreduce/input.h"           // IWYU pragma: export
+#include "millrace/mapreduce/output.h"          // IWYU pragma: export
 #include "millrace/mapreduce/run.h"             // IWYU pragma: export
 #include "millrace/session/launched_task.h"     // IWYU pragma: export
 #include "millrace/session/runtime.h"           // IWYU pragma: export

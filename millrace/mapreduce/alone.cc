@@ -65,8 +65,10 @@ class AloneRun {
     Status refused;
     for (int i = 0; i < threads_ && refused.ok(); ++i) {
       Result<std::thread> thread = start_thread("mapreduce", [this, &next] { work(next); });
-      if (thread.ok()) started.push_back(*std::move(thread));
-      else refused = thread.status();
+      if (thread.ok())
+        started.push_back(*std::move(thread));
+      else
+        refused = thread.status();
     }
     for (std::thread& each : started) each.join();
     // Those that there are have done all of it.

@@ -1,8 +1,9 @@
 #include "millrace/mapreduce/attempt.h"
 
-#include "millrace/mapreduce/ledger.h"
+#include <nlohmann/json.hpp>
+
 #include "millrace/mapreduce/in_quotes.h"
-#include "nlohmann/json.hpp"
+#include "millrace/mapreduce/ledger.h"
 
 namespace millrace::mapreduce {
 
@@ -27,8 +28,7 @@ Status Attempt::reject(const Place& place, std::optional<std::string_view> recor
 
 Status Attempt::close() { return file_ == nullptr ? Status() : file_->close(); }
 
-std::string said_of(const Place& place, std::optional<std::string_view> record,
-                    const Status& why) {
+std::string said_of(const Place& place, std::optional<std::string_view> record, const Status& why) {
   std::string said = str_cat(place.to_string(), ": ", why.to_string());
   if (record) str_append(&said, "; the record is ", in_quotes(*record));
   return said;

@@ -39,8 +39,8 @@ Result<int64_t> number_of(std::string_view text) {
 Status add_to(std::string_view key, int64_t* total, int64_t more) {
   int64_t made = 0;
   if (__builtin_add_overflow(*total, more, &made))
-    return out_of_range("the sum of the key ", in_quotes(key), " is beyond 64 bits: ", *total, " and ",
-                        more);
+    return out_of_range("the sum of the key ", in_quotes(key), " is beyond 64 bits: ", *total,
+                        " and ", more);
   *total = made;
   return {};
 }

@@ -55,8 +55,8 @@ class Mapper {
   std::function<Status(std::string_view, Pairs&)> call_;
 };
 
-// The values of one key, in the order of the input, once each; as many as there are, never in memory
-// together.
+// The values of one key, in the order of the input, once each; as many as there are, never in
+// memory together.
 class Values {
  public:
   virtual ~Values() = default;
@@ -103,17 +103,18 @@ Combiner sum();
 
 // Makes one value of many by f(std::string_view key, std::string* total, std::string_view value).
 template <class F>
-requires std::invocable<const F&, std::string_view, std::string*, std::string_view>
-Combiner fold(F function) {
-  return {Combiner::Kind::fold, [function = std::move(function)](std::string_view key,
-                                                                 std::string* total,
-                                                                 std::string_view value) {
+requires std::invocable<const F&, std::string_view, std::string*, std::string_view> Combiner
+fold(F function) {
+  return {Combiner::Kind::fold,
+          [function = std::move(function)](std::string_view key, std::string* total,
+                                           std::string_view value) {
             return status_of(function, key, total, value);
           }};
 }
 
-// What becomes of the values of a key: f(std::string_view key, Values& values, Results& results), or
-// a combiner, which is the job's combiner as well then; without one, pairs are written as they are.
+// What becomes of the values of a key: f(std::string_view key, Values& values, Results& results),
+// or a combiner, which is the job's combiner as well then; without one, pairs are written as they
+// are.
 class Reducer {
  public:
   Reducer() = default;

@@ -1,12 +1,13 @@
 // Merging runs, and gathering pairs within a bound of memory.
-#include <doctest/doctest.h>
+#include "millrace/mapreduce/gathering.h"
 
 #include <map>
 #include <string>
 
+#include <doctest/doctest.h>
+
 #include "millrace/base/random.h"
 #include "millrace/io/testing/memory_files.h"
-#include "millrace/mapreduce/gathering.h"
 #include "millrace/mapreduce/key_table.h"
 #include "millrace/mapreduce/testing/jobs_lab.h"
 
@@ -20,12 +21,12 @@ using testing::run_of;
 TEST_CASE("runs are merged in the order of keys, equal keys in the order of runs") {
   MemoryFiles files;
   const std::vector<Segment> runs = {
-      run_of(files, "0", {{"a", "0"}, {"c", "1"}, {"c", "2"}}),
-      run_of(files, "1", {}),
-      run_of(files, "2", {{"", "3"}, {"c", "4"}, {std::string("c\0", 2), "5"}, {"longer than eight", "6"}}),
+      run_of(files, "0", {{"a", "0"}, {"c", "1"}, {"c", "2"}}), run_of(files, "1", {}),
+      run_of(files, "2",
+             {{"", "3"}, {"c", "4"}, {std::string("c\0", 2), "5"}, {"longer than eight", "6"}}),
       run_of(files, "3", {{"a", "7"}, {"c", "8"}, {"longer than eigh", "9"}})};
-  const std::string expected =
-      std::string("=3 a=0 a=7 c=1 c=2 c=4 c=8 c") + '\0' + "=5 longer than eigh=9 longer than eight=6";
+  const std::string expected = std::string("=3 a=0 a=7 c=1 c=2 c=4 c=8 c") + '\0' +
+                               "=5 longer than eigh=9 longer than eight=6";
   CHECK(pairs_of(Merge::of(files, runs, "scratch")) == expected);
   // The same in rounds, two files at a time.
   CHECK(pairs_of(Merge::of(files, runs, "scratch", 2)) == expected);

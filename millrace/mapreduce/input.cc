@@ -37,7 +37,8 @@ class FoundFiles {
       if (!seen_.insert(path).second) continue;
       const Result<FileFacts> facts = files_.facts(path);
       Status problem = facts.status();
-      if (facts.ok() && facts->is_directory) problem = failed_precondition(path, "; is a directory");
+      if (facts.ok() && facts->is_directory)
+        problem = failed_precondition(path, "; is a directory");
       if (problem.ok()) return std::optional<FoundFile>({std::move(path), facts->size});
       MR_TRY(reading_.reject({path, 0}, std::nullopt, problem));
     }
@@ -152,9 +153,9 @@ class TextSource final : public Source {
 
   Status pass_on(const Place& place, const Line& line, Reading& reading) const {
     if (line.is_too_long)
-      return reading.reject(place, line.text,
-                            out_of_range("a line of ", line.size, " bytes; the longest may have ",
-                                         options_.longest));
+      return reading.reject(
+          place, line.text,
+          out_of_range("a line of ", line.size, " bytes; the longest may have ", options_.longest));
     if (options_.encoding == TextOptions::Encoding::utf8 && !is_utf8(line.text))
       return reading.reject(place, line.text, invalid("the line is no UTF-8"));
     return reading.take(place, line.text);
@@ -280,8 +281,7 @@ class ItemSource final : public Source {
     if (!next_) return invalid("items() takes a function that gives the next item, or nothing");
     return batch_ >= 1 ? Status() : invalid("batch is ", batch_, "; it must be at least 1");
   }
-  std::unique_ptr<Splits> splits(Files& files, const std::string& folder,
-                                 Reading&) const override {
+  std::unique_ptr<Splits> splits(Files& files, const std::string& folder, Reading&) const override {
     return std::make_unique<ItemSplits>(files, folder, next_, batch_);
   }
   Status read(Files& files, const Split& split, Reading& reading) const override {

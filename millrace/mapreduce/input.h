@@ -86,8 +86,8 @@ struct TextOptions {
   // Bytes that a line may have; a longer one is a bad record, and never in memory.
   uint64_t longest = 16 << 20;
 };
-// Lines, without their ends (\n or \r\n). A line that crosses a border between two splits belongs to
-// the one in which it begins. Its place is the byte at which it does.
+// Lines, without their ends (\n or \r\n). A line that crosses a border between two splits belongs
+// to the one in which it begins. Its place is the byte at which it does.
 Input text_files(std::string pattern, TextOptions options = {});
 Input text_files(std::vector<std::string> patterns, TextOptions options = {});
 

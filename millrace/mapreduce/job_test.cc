@@ -1,9 +1,9 @@
 // Whole jobs in one process: what they make, and how they end when they can't be done.
-#include <doctest/doctest.h>
-
 #include <atomic>
 #include <map>
 #include <string>
+
+#include <doctest/doctest.h>
 
 #include "millrace/io/records.h"
 #include "millrace/mapreduce/alone.h"
@@ -34,8 +34,8 @@ struct Yard {
   }
   Result<Made> run_on(Files& files, const Job& job, int threads = 2) const {
     const Host& real = job_runtime()->host();
-    const Host host{real.clock, real.timers, real.random,  real.pool, real.endings,
-                    real.blocking, real.log, real.metrics, files};
+    const Host host{real.clock,    real.timers, real.random,  real.pool, real.endings,
+                    real.blocking, real.log,    real.metrics, files};
     return run_alone(job, host, threads, at("spills"));
   }
   // All that the job has written, its files one after the other.
@@ -129,7 +129,9 @@ TEST_CASE("a reducer has the values of a key in the order of the input, and may 
   Job job = word_count(yard);
   job.input = text_files(yard.at("texts/*.txt"), {.split = 5});
   job.memory = 1024;
-  job.map = [](std::string_view line, Pairs& pairs) { pairs.add(line.substr(0, 1), line.substr(2)); };
+  job.map = [](std::string_view line, Pairs& pairs) {
+    pairs.add(line.substr(0, 1), line.substr(2));
+  };
   job.reduce = [](std::string_view key, Values& values, Results& results) {
     results.count("keys seen");
     if (key == "c") return;  // nothing, and no value asked for
@@ -167,7 +169,7 @@ TEST_CASE("a mapper that fails on the 1000th record ends the job with the record
     };
     const Status failed = yard.run(job).status();
     CHECK(failed.code() == Code::invalid_argument);
-    CHECK(failed.message().find("a.txt at 10890: ") != std::string::npos);
+    CHECK(failed.message().find("a.txt at 10879: ") != std::string::npos);
     CHECK(failed.message().find("not this one; the record is 'record 999'. 1 record is bad, and "
                                 "max_bad=0 allows 0") != std::string::npos);
     CHECK(yard.is_clean());
@@ -179,7 +181,7 @@ TEST_CASE("a mapper that fails on the 1000th record ends the job with the record
     CHECK(made->counters.at("bad records") == 1);
     CHECK(made->counters.at("records read") == 1199);
     const std::string aside = bytes_of_file(yard.at("out/_rejected.jsonl"));
-    CHECK(aside.find(R"("position":10890,"record":"'record 999'")") != std::string::npos);
+    CHECK(aside.find(R"("position":10879,"record":"'record 999'")") != std::string::npos);
     CHECK(std::count(aside.begin(), aside.end(), '\n') == 1);
   }
 }
@@ -219,13 +221,16 @@ TEST_CASE("a reducer that fails ends the job with its key") {
 
 TEST_CASE("items come from a function, records from TFRecord files, and go into such") {
   const Yard yard;
-  Job make{.input = items([i = 0]() mutable {
-             return i == 25 ? std::nullopt : std::optional(str_cat("item ", 100 + i++));
-           }, 4),
-           .map = [](std::string_view item, Pairs& pairs) {
-             CHECK(pairs.place().path == "item");
-             pairs.add(item, str_cat("value of ", item));
-           },
+  Job make{.input = items(
+               [i = 0]() mutable {
+                 return i == 25 ? std::nullopt : std::optional(str_cat("item ", 100 + i++));
+               },
+               4),
+           .map =
+               [](std::string_view item, Pairs& pairs) {
+                 CHECK(pairs.place().path == "item");
+                 pairs.add(item, str_cat("value of ", item));
+               },
            .output = record_output(yard.at("made")),
            .say = nullptr};
   const Result<Made> made = yard.run(make);
@@ -234,9 +239,10 @@ TEST_CASE("items come from a function, records from TFRecord files, and go into 
   // No file of a batch is left.
   CHECK(names_in(yard.at("made")).size() == 2);
   const Job read{.input = record_files({yard.at("made/*.tfrecord")}),
-                 .map = [](std::string_view record, Pairs& pairs) {
-                   pairs.add(record.substr(9, 7), static_cast<int64_t>(pairs.place().position));
-                 },
+                 .map =
+                     [](std::string_view record, Pairs& pairs) {
+                       pairs.add(record.substr(9, 7), static_cast<int64_t>(pairs.place().position));
+                     },
                  .output = yard.at("read"),
                  .say = nullptr};
   REQUIRE(yard.run(read).ok());
@@ -303,7 +309,8 @@ TEST_CASE("an output that is there, or can't be written, ends the job before any
   CHECK(yard.run(job).ok());
 }
 
-TEST_CASE("a disk that is full, wherever the job is by then, ends it with words and without a trace") {
+TEST_CASE(
+    "a disk that is full, wherever the job is by then, ends it with words and without a trace") {
   const Yard yard;
   std::string text;
   for (int i = 0; i < 3000; ++i) str_append(&text, "word", i, "\n");

@@ -1,7 +1,7 @@
 // KeyTable<T>: a T per key, of bytes; an open hash table whose slots point at keys in an arena.
 //
-// It never grows by itself: whoever adds asks first what growing would take (bytes_grown), because a
-// table that doubles is where a bound of memory is broken. Not thread-safe.
+// It never grows by itself: whoever adds asks first what growing would take (bytes_grown), because
+// a table that doubles is where a bound of memory is broken. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,9 @@ class KeyTable {
   size_t bytes() const { return slots_.size() * sizeof(Slot) + keys_.bytes(); }
   // The same while one more key is added: the old slots stand beside the new ones until all are
   // moved.
-  size_t bytes_grown() const { return bytes() + (is_full() ? 2 * slots_.size() * sizeof(Slot) : 0); }
+  size_t bytes_grown() const {
+    return bytes() + (is_full() ? 2 * slots_.size() * sizeof(Slot) : 0);
+  }
 
   // Calls f(slot) for each key, in no order.
   template <class F>

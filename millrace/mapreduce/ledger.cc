@@ -100,8 +100,8 @@ std::string duration_text(double seconds) {
 }
 
 std::string too_many_bad(int64_t num_bad, int64_t max_bad) {
-  return str_cat(num_bad, num_bad == 1 ? " record is" : " records are", " bad, and max_bad=",
-                 max_bad, " allows ", max_bad);
+  return str_cat(num_bad, num_bad == 1 ? " record is" : " records are",
+                 " bad, and max_bad=", max_bad, " allows ", max_bad);
 }
 
 }  // namespace millrace::mapreduce

@@ -51,9 +51,7 @@ class Ledger {
  private:
   using Book = std::map<int64_t, Report>;
   bool has_piece(PieceKind kind, int64_t number) const;
-  const Book& book_of(PieceKind kind) const {
-    return kind == PieceKind::map ? mapped_ : reduced_;
-  }
+  const Book& book_of(PieceKind kind) const { return kind == PieceKind::map ? mapped_ : reduced_; }
 
   const int64_t max_bad_;
   std::vector<uint64_t> weights_;  // of each split

@@ -1,10 +1,11 @@
 // The book of a job, second tries, and what travels over queues.
-#include <doctest/doctest.h>
+#include "millrace/mapreduce/ledger.h"
 
 #include <string>
 
+#include <doctest/doctest.h>
+
 #include "millrace/mapreduce/backups.h"
-#include "millrace/mapreduce/ledger.h"
 
 namespace millrace::mapreduce {
 namespace {
@@ -113,7 +114,8 @@ TEST_CASE("pieces and reports come back as they were sent") {
   CHECK(report.segments.front().path == "map-7");
   CHECK(decode_report(encode(Report{.bye = "map:1"})).value().bye == "map:1");
   const Report failed =
-      decode_report(encode({.kind = PieceKind::reduce, .number = 1, .failure = not_found("\xff no")}))
+      decode_report(
+          encode({.kind = PieceKind::reduce, .number = 1, .failure = not_found("\xff no")}))
           .value();
   CHECK(failed.failure.code() == Code::not_found);
   CHECK(failed.failure.message() == "\ufffd no");
@@ -121,21 +123,24 @@ TEST_CASE("pieces and reports come back as they were sent") {
 
 TEST_CASE("what is no piece, report or plan is told as damaged") {
   for (const char* text :
-       {"", "[]", "{", "null", "{}", R"({"split":-1,"path":"p","begin":0,"end":0,"work":"w","partitions":1})",
+       {"", "[]", "{", "null", "{}",
+        R"({"split":-1,"path":"p","begin":0,"end":0,"work":"w","partitions":1})",
         R"({"split":1,"path":7,"begin":0,"end":0,"work":"w","partitions":1})",
         R"({"split":1,"path":"p","begin":0,"end":0,"work":"w","partitions":0})",
         R"({"split":1,"path":"p","begin":0,"end":0,"work":"w","partitions":99999999})",
         R"({"split":1e300,"path":"p","begin":0,"end":0,"work":"w","partitions":1})",
-        R"({"partition":1,"work":"w"})", R"({"partition":18446744073709551615,"plan":"p","work":"w"})"}) {
+        R"({"partition":1,"work":"w"})",
+        R"({"partition":18446744073709551615,"plan":"p","work":"w"})"}) {
     CHECK_MESSAGE(decode_piece(text).status().code() == Code::data_loss, text);
   }
-  for (const char* text :
-       {"", "{}", R"({"bye":1})", R"({"split":1,"failed":7})",
-        R"({"split":1,"file":"f","bad":0,"aside":"","seconds":-1,"counters":{},"segments":[]})",
-        R"({"split":1,"file":"f","bad":0,"aside":"","seconds":1,"counters":[1],"segments":[]})",
-        R"({"split":1,"file":"f","bad":0,"aside":"","seconds":1,"counters":{"a":"b"},"segments":[]})",
-        R"({"split":1,"file":"f","bad":0,"aside":"","seconds":1,"counters":{},"segments":[[1]]})",
-        R"({"split":1,"file":"f","bad":0,"aside":"","seconds":1,"counters":{},"segments":[[1,-1]]})"}) {
+  for (
+      const char* text :
+      {"", "{}", R"({"bye":1})", R"({"split":1,"failed":7})",
+       R"({"split":1,"file":"f","bad":0,"aside":"","seconds":-1,"counters":{},"segments":[]})",
+       R"({"split":1,"file":"f","bad":0,"aside":"","seconds":1,"counters":[1],"segments":[]})",
+       R"({"split":1,"file":"f","bad":0,"aside":"","seconds":1,"counters":{"a":"b"},"segments":[]})",
+       R"({"split":1,"file":"f","bad":0,"aside":"","seconds":1,"counters":{},"segments":[[1]]})",
+       R"({"split":1,"file":"f","bad":0,"aside":"","seconds":1,"counters":{},"segments":[[1,-1]]})"}) {
     CHECK_MESSAGE(decode_report(text).status().code() == Code::data_loss, text);
   }
   for (const char* text : {"", "{}", "[1]", R"([["f"]])", R"([["f",[]]])", R"([["f",[[1,2]]]])",

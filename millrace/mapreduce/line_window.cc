@@ -14,11 +14,7 @@ constexpr size_t kShownOfLong = 1000;  // bytes of a line that is too long
 
 LineWindow::LineWindow(const ReadableFile& file, uint64_t begin, uint64_t end, uint64_t longest,
                        size_t window)
-    : file_(file),
-      begin_(begin),
-      end_(end),
-      longest_(longest),
-      step_(std::max<size_t>(window, 1)) {
+    : file_(file), begin_(begin), end_(end), longest_(longest), step_(std::max<size_t>(window, 1)) {
   offset_ = begin_ == 0 ? 0 : begin_ - 1;
 }
 

@@ -37,7 +37,8 @@ class LineWindow {
   size_t end_of_line() const;
   // Reads more behind what is there. False at the end of the file.
   Result<bool> read_more();
-  // Goes behind the end of the line at hand; how many bytes it has. What of it is held is forgotten.
+  // Goes behind the end of the line at hand; how many bytes it has. What of it is held is
+  // forgotten.
   Result<uint64_t> skip_line();
 
   const ReadableFile& file_;
@@ -45,10 +46,10 @@ class LineWindow {
   const size_t step_;
   std::vector<char> held_;
   std::vector<char> front_;  // of the last line that was too long
-  size_t size_ = 0;      // of held_, what was read
-  size_t at_ = 0;        // of that, what was given
-  size_t scanned_ = 0;   // of that, where no end of the line at hand is
-  uint64_t offset_ = 0;  // of held_ in the file
+  size_t size_ = 0;          // of held_, what was read
+  size_t at_ = 0;            // of that, what was given
+  size_t scanned_ = 0;       // of that, where no end of the line at hand is
+  uint64_t offset_ = 0;      // of held_ in the file
   bool is_begun_ = false, is_at_end_ = false;
 };
 

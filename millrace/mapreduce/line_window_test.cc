@@ -1,11 +1,12 @@
 // Lines of ranges of a file: each belongs to one side of a border.
-#include <doctest/doctest.h>
+#include "millrace/mapreduce/line_window.h"
 
 #include <string>
 #include <vector>
 
+#include <doctest/doctest.h>
+
 #include "millrace/io/testing/memory_files.h"
-#include "millrace/mapreduce/line_window.h"
 
 namespace millrace::mapreduce {
 namespace {
@@ -56,7 +57,8 @@ TEST_CASE("ends are taken off: a line feed, and a return before it") {
 
 TEST_CASE("a line that is too long is told with its size and its beginning, and is not held") {
   MemoryFiles files;
-  const auto file = file_of(files, "short\n" + std::string(1000, 'x') + "\nafter\n12345678\n123456789");
+  const auto file =
+      file_of(files, "short\n" + std::string(1000, 'x') + "\nafter\n12345678\n123456789");
   CHECK(lines_in(*file, 0, 2000, 8) == std::vector<std::string>{"0:short", "6:1000 bytes",
                                                                 "1007:after", "1013:12345678",
                                                                 "1022:9 bytes"});

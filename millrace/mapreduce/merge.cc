@@ -12,8 +12,7 @@ Result<Merge> Merge::of(Files& files, std::vector<Segment> segments, const std::
   std::erase_if(segments, [](const Segment& segment) { return segment.length == 0; });
   for (int round = 0; segments.size() > fan_in; ++round) {
     std::vector<Segment> merged;
-    MR_ASSIGN(RunWriter writer,
-              RunWriter::create(files, str_cat(folder, "/merged-", round)));
+    MR_ASSIGN(RunWriter writer, RunWriter::create(files, str_cat(folder, "/merged-", round)));
     for (size_t begin = 0; begin < segments.size(); begin += fan_in) {
       const size_t count = std::min(fan_in, segments.size() - begin);
       const auto first = segments.begin() + static_cast<std::ptrdiff_t>(begin);

@@ -1,5 +1,6 @@
-// Merge: the pairs of several sorted segments in the order of keys; those of equal keys in the order
-// of segments, and there as they are. A block of each in memory. One thread; waits for the disk.
+// Merge: the pairs of several sorted segments in the order of keys; those of equal keys in the
+// order of segments, and there as they are. A block of each in memory. One thread; waits for the
+// disk.
 #pragma once
 
 #include <cstdint>

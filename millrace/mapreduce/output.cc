@@ -22,12 +22,12 @@ Output text_output(std::string folder, Written line) {
             [](std::string* text, std::string_view key, std::string_view value) {
               text->append(key).append(1, '\t').append(value).append(1, '\n');
             }};
-  return {std::move(folder), ".txt",
-          [line = std::move(line)](std::string* text, std::string_view key,
-                                   std::string_view value) {
-            line(text, key, value);
-            *text += '\n';
-          }};
+  return {
+      std::move(folder), ".txt",
+      [line = std::move(line)](std::string* text, std::string_view key, std::string_view value) {
+        line(text, key, value);
+        *text += '\n';
+      }};
 }
 
 Output record_output(std::string folder, Written record) {

@@ -1,4 +1,5 @@
-// What a job writes: one file per partition, in a folder that appears when all of them are complete.
+// What a job writes: one file per partition, in a folder that appears when all of them are
+// complete.
 //
 //   .output = "counts"                                                     // key, tab, value
 //   .output = mapreduce::text_output("sorted", [](std::string* line, std::string_view key,
@@ -42,8 +43,9 @@ class Output {
   Written record_;
 };
 
-// Files of lines, one for each pair that the reducers give. `folder` is a path that all tasks see; it
-// must not exist, or be empty. `line` appends a line without its end; by default key, tab, value.
+// Files of lines, one for each pair that the reducers give. `folder` is a path that all tasks see;
+// it must not exist, or be empty. `line` appends a line without its end; by default key, tab,
+// value.
 Output text_output(std::string folder, Written line = nullptr);
 
 // TFRecord files, one record for each pair. `record` appends its bytes; by default the value.

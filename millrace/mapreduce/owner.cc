@@ -26,15 +26,15 @@ namespace millrace::mapreduce {
 namespace {
 
 constexpr int64_t kAhead = 64;  // splits that may wait to be taken, besides those being mapped
-constexpr std::chrono::milliseconds kGlance{500};   // between looks at what was given up
+constexpr std::chrono::milliseconds kGlance{500};     // between looks at what was given up
 constexpr std::chrono::milliseconds kFarewell{5000};  // for the last of the workers to hear the end
 
 bool is_end(const Status& status) {
   return status.code() == Code::out_of_range || status.code() == Code::cancelled;
 }
 
-// Two threads do what waits, one puts splits into their queue, the other takes reports; the caller's
-// decides. All fields without another word are touched by that one alone.
+// Two threads do what waits, one puts splits into their queue, the other takes reports; the
+// caller's decides. All fields without another word are touched by that one alone.
 class OwnerRun {
  public:
   OwnerRun(const Job& job, const Host& host, const ClusterSpec& cluster, SharedQueues& queues)
@@ -143,9 +143,8 @@ class OwnerRun {
       Result<std::string> text = queues_.next_report();
       if (is_end(text.status())) return;  // the job has ended
       if (!text.ok()) {
-        events_.post([this, why = text.status()] {
-          ledger_.fail(why.with("reports don't come any more"));
-        });
+        events_.post(
+            [this, why = text.status()] { ledger_.fail(why.with("reports don't come any more")); });
         return;
       }
       events_.post([this, text = *std::move(text)] { on_report(text); });
@@ -230,10 +229,8 @@ class OwnerRun {
     ledger_.reduce_begins(parts_);
     progress_.begin_phase();
     for (int64_t number = 0; number < parts_; ++number) {
-      Piece piece{.kind = PieceKind::reduce,
-                  .number = number,
-                  .plan = plan,
-                  .work = workshop_.path()};
+      Piece piece{
+          .kind = PieceKind::reduce, .number = number, .plan = plan, .work = workshop_.path()};
       const std::string text = encode(piece);
       outstanding_.emplace(number, std::move(piece));
       MR_TRY(queues_.put(PieceKind::reduce, text));

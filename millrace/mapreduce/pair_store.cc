@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
+#include "millrace/mapreduce/in_quotes.h"
 #include "millrace/mapreduce/key_table.h"
 #include "millrace/mapreduce/merge.h"
-#include "millrace/mapreduce/in_quotes.h"
 
 namespace millrace::mapreduce {
 
@@ -142,8 +142,7 @@ class ListStore final : public PairStore {
     char* const at = pairs_.room(sizeof head + pair.key.size() + value.size());
     std::memcpy(at, &head, sizeof head);
     if (!pair.key.empty()) std::memcpy(at + sizeof head, pair.key.data(), pair.key.size());
-    if (!value.empty())
-      std::memcpy(at + sizeof head + pair.key.size(), value.data(), value.size());
+    if (!value.empty()) std::memcpy(at + sizeof head + pair.key.size(), value.data(), value.size());
     std::vector<Entry>& entries = entries_[static_cast<size_t>(part)];
     const size_t before = entries.capacity();
     entries.push_back({prefix_of(pair.key), at});
@@ -152,8 +151,8 @@ class ListStore final : public PairStore {
   }
   // A list that doubles has both its sizes for a moment.
   size_t bytes_grown() const override {
-    return pairs_.bytes() + (room_ + room_ / static_cast<size_t>(partitions_.count())) *
-                                sizeof(Entry);
+    return pairs_.bytes() +
+           (room_ + room_ / static_cast<size_t>(partitions_.count())) * sizeof(Entry);
   }
   bool empty() const override { return count_ == 0; }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "nlohmann/json.hpp"
+#include <nlohmann/json.hpp>
 
 namespace millrace::mapreduce {
 
@@ -179,8 +179,10 @@ Result<Report> decode_report(std::string_view text) {
   const Json& counters = fields["counters"];
   if (!counters.is_object()) fields.lack("counters", "an object");
   for (const auto& [name, number] : counters.items()) {
-    if (!number.is_number_integer()) fields.lack("counters", "an object of numbers");
-    else report.counters[name] = number.get<int64_t>();
+    if (!number.is_number_integer())
+      fields.lack("counters", "an object of numbers");
+    else
+      report.counters[name] = number.get<int64_t>();
   }
   if (report.kind == PieceKind::map)
     report.segments = segments_of(fields, fields["segments"], report.file);
@@ -204,9 +206,8 @@ Result<std::vector<Segment>> decode_plan(std::string_view text, int64_t partitio
     if (!each.is_array() || each.size() != 2 || !each[0].is_string() || !each[1].is_array() ||
         partition < 0 || static_cast<size_t>(partition) >= each[1].size())
       return damaged("the plan", str_cat("a file without partition ", partition));
-    const std::vector<Segment> own =
-        segments_of(fields, Json::array({each[1][static_cast<size_t>(partition)]}),
-                    each[0].get<std::string>());
+    const std::vector<Segment> own = segments_of(
+        fields, Json::array({each[1][static_cast<size_t>(partition)]}), each[0].get<std::string>());
     MR_TRY(fields.status());
     made.push_back(own.front());
   }

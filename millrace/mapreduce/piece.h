@@ -1,11 +1,14 @@
 // Piece: a piece of work, and Report: what came of an attempt at it; both as they travel over
 // queues, in JSON.
 //
-//   {"split": 7, "path": "/t/a.txt", "begin": 0, "end": 200, "work": "/o.unfinished-1f", "partitions": 2}
+//   {"split": 7, "path": "/t/a.txt", "begin": 0, "end": 200, "work": "/o.unfinished-1f",
+//   "partitions": 2}
 //   {"partition": 1, "plan": "/o.unfinished-1f/plan.json", "work": "/o.unfinished-1f"}
-//   {"over": true}                                  there is no more: for one task of those that take
+//   {"over": true}                                  there is no more: for one task of those that
+//   take
 //
-//   {"split": 7, "file": "...", "segments": [[8, 90], [98, 0]], "counters": {...}, "bad": 0, "seconds": 0.1}
+//   {"split": 7, "file": "...", "segments": [[8, 90], [98, 0]], "counters": {...}, "bad": 0,
+//   "seconds": 0.1}
 //   {"partition": 1, "failed": "reducing ...", "code": 3}
 //   {"bye": "map:1"}                                a task has heard that there is no more
 //
@@ -26,10 +29,10 @@ enum class PieceKind : uint8_t { map, reduce };
 
 struct Piece {
   PieceKind kind = PieceKind::map;
-  bool is_over = false;  // no piece: the word that there are no more
-  int64_t number = 0;    // of the split, or partition
-  Split split = {};      // to map
-  int partitions = 1;    // to map: how many segments to make
+  bool is_over = false;   // no piece: the word that there are no more
+  int64_t number = 0;     // of the split, or partition
+  Split split = {};       // to map
+  int partitions = 1;     // to map: how many segments to make
   std::string plan = {};  // to reduce: the file that tells where the segments are
   std::string work = {};  // the job's folder
 
@@ -41,9 +44,9 @@ struct Report {
   std::string bye = {};  // not empty: no report, but this task's farewell
   PieceKind kind = PieceKind::map;
   int64_t number = 0;
-  Status failure = {};                  // why the job can't be done; then all else is empty
-  std::string file = {};                // what was made
-  std::vector<Segment> segments = {};   // of a split, in `file`, one for each partition
+  Status failure = {};                 // why the job can't be done; then all else is empty
+  std::string file = {};               // what was made
+  std::vector<Segment> segments = {};  // of a split, in `file`, one for each partition
   Counters counters = {};
   int64_t num_bad = 0;
   std::string aside = {};  // the file with the bad records, if there are any

@@ -1,10 +1,12 @@
 #include "millrace/mapreduce/run.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <thread>
 #include <utility>
 
 #include "millrace/cluster/environment.h"
+#include "millrace/cluster/tf_config.h"
 #include "millrace/mapreduce/alone.h"
 #include "millrace/mapreduce/owner.h"
 #include "millrace/mapreduce/roles.h"
@@ -28,8 +30,9 @@ Result<std::unique_ptr<Task>> Task::create(const Environment& environment,
                                            std::shared_ptr<Runtime> runtime) {
   if (!runtime) runtime = Runtime::create();
   std::unique_ptr<Task> task(new Task(std::move(runtime), folder_for_spills(environment)));
-  const char* const told = environment(kTaskVariable);
-  if (told == nullptr || *told == '\0') return task;
+  MR_ASSIGN(const TfConfig told,
+            TfConfig::from_environment(environment(kTaskVariable)).with(kTaskVariable));
+  if (told.cluster.empty()) return task;
   MR_ASSIGN(ServerOptions options, launched_task(environment));
   task->cluster_ = options.cluster;
   MR_TRY(check_cluster(options.cluster, options.job));

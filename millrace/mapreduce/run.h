@@ -38,8 +38,8 @@ class Task {
 
   // Makes a job. All tasks make the same ones in the same order, with names of their own
   // (Job::name); one that takes work of a job finds what the jobs before have published.
-  // Errors: INVALID_ARGUMENT for a job that makes no sense; on the task that publishes, why it can't
-  // be done, and nothing is published then; on others, why this task can't go on.
+  // Errors: INVALID_ARGUMENT for a job that makes no sense; on the task that publishes, why it
+  // can't be done, and nothing is published then; on others, why this task can't go on.
   Result<Made> run(const Job& job);
 
   // The program is over, with this status. Tells whoever started it, and the other tasks.

@@ -4,11 +4,11 @@
 //   block = | entries' bytes u32 | checksum u32 | entries |
 //   entry = | key's bytes varint | value's bytes varint | key | value |
 //
-// Numbers are little-endian, varints seven bits a byte, lowest first. The checksum is the CRC-32C of
-// the size's four bytes and the entries, masked as in TensorFlow's files (io/crc32c.h). A segment is
-// a range of whole blocks in which keys do not descend, in the order of their bytes. A block is
-// closed when it has kBlockBytes or more; so one has more only by its last entry. Where segments
-// begin is not in the file: whoever had it written knows (Segment).
+// Numbers are little-endian, varints seven bits a byte, lowest first. The checksum is the CRC-32C
+// of the size's four bytes and the entries, masked as in TensorFlow's files (io/crc32c.h). A
+// segment is a range of whole blocks in which keys do not descend, in the order of their bytes. A
+// block is closed when it has kBlockBytes or more; so one has more only by its last entry. Where
+// segments begin is not in the file: whoever had it written knows (Segment).
 //
 // Made to be written once and read once by the same program's tasks, soon: no index, no version but
 // the magic, no compression. Readers trust nothing: run_reader.h.

@@ -1,7 +1,7 @@
 // Files of runs: their bytes, and what becomes of files that are not what was written.
-#include <doctest/doctest.h>
-
 #include <string>
+
+#include <doctest/doctest.h>
 
 #include "millrace/io/crc32c.h"
 #include "millrace/io/little_endian.h"
@@ -41,7 +41,11 @@ TEST_CASE("a file of runs has the bytes that run_format.h draws") {
   const std::string bytes = files.contents()["runs"];
   CHECK(bytes.substr(0, 8) == "MRRUNS2\n");
   CHECK(bytes.substr(8, 4) == std::string("\x09\0\0\0", 4));
-  CHECK(bytes.substr(16, 9) == std::string("\x01\x03" "aone" "\x01\x00" "b", 9));
+  CHECK(bytes.substr(16, 9) == std::string("\x01\x03"
+                                           "aone"
+                                           "\x01\x00"
+                                           "b",
+                                           9));
   CHECK(bytes.substr(25, 4) == std::string("\xcb\0\0\0", 4));
   CHECK(bytes.substr(33, 3) == std::string("\x00\xc8\x01", 3));
   CHECK(bytes.size() == 25 + 8 + 3 + 200);
@@ -105,19 +109,34 @@ TEST_CASE("blocks that somebody made are not believed") {
     files.contents()["runs"] = "MRRUNS2\n" + blocks;
     return told_pairs(files, {"runs", 8, blocks.size()});
   };
-  CHECK(told(block_of(std::string("\x01\x01" "ab", 4))) == "a=b ");
+  CHECK(told(block_of(std::string("\x01\x01"
+                                  "ab",
+                                  4))) == "a=b ");
   CHECK(told(block_of("")) == "DATA_LOSS");
   CHECK(told(block_of("\x01")) == "DATA_LOSS");
-  CHECK(told(block_of("\x05\x01" "ab")) == "DATA_LOSS");
-  CHECK(told(block_of("\x01\x05" "ab")) == "DATA_LOSS");
-  CHECK(told(block_of("\xff\xff\xff\xff\x0f\x01" "ab")) == "DATA_LOSS");
-  CHECK(told(block_of("\xff\xff\xff\xff\xff\xff\x01" "ab")) == "DATA_LOSS");
+  CHECK(told(block_of("\x05\x01"
+                      "ab")) == "DATA_LOSS");
+  CHECK(told(block_of("\x01\x05"
+                      "ab")) == "DATA_LOSS");
+  CHECK(told(block_of("\xff\xff\xff\xff\x0f\x01"
+                      "ab")) == "DATA_LOSS");
+  CHECK(told(block_of("\xff\xff\xff\xff\xff\xff\x01"
+                      "ab")) == "DATA_LOSS");
   // A block that says that it has four gigabytes asks for none of them.
-  CHECK(told("\xff\xff\xff\xff" "abcd") == "DATA_LOSS");
+  CHECK(told("\xff\xff\xff\xff"
+             "abcd") == "DATA_LOSS");
   // Keys that descend, in a block and from one to the next.
-  CHECK(told(block_of(std::string("\x01\x00" "b" "\x01\x00" "a", 6))) == "b= DATA_LOSS");
-  CHECK(told(block_of(std::string("\x01\x00" "b", 3)) + block_of(std::string("\x01\x00" "a", 3))) ==
-        "b= DATA_LOSS");
+  CHECK(told(block_of(std::string("\x01\x00"
+                                  "b"
+                                  "\x01\x00"
+                                  "a",
+                                  6))) == "b= DATA_LOSS");
+  CHECK(told(block_of(std::string("\x01\x00"
+                                  "b",
+                                  3)) +
+             block_of(std::string("\x01\x00"
+                                  "a",
+                                  3))) == "b= DATA_LOSS");
   CHECK(told_pairs(files, {"runs", 8, uint64_t{1} << 60}) == "DATA_LOSS");
   CHECK(told_pairs(files, {"runs", uint64_t{1} << 60, 20}) == "DATA_LOSS");
   CHECK(told_pairs(files, {"runs", ~uint64_t{0} - 3, 20}) == "DATA_LOSS");

@@ -26,8 +26,8 @@ Result<RunReader> RunReader::open(Files& files, const Segment& segment) {
     return made.lost("it does not begin as a file of runs");
   made.block_at_ = segment.offset;
   if (segment.offset > size || segment.length > size - segment.offset)
-    return made.lost(str_cat("a segment of ", segment.length, " bytes goes beyond its end at ",
-                             size));
+    return made.lost(
+        str_cat("a segment of ", segment.length, " bytes goes beyond its end at ", size));
   return made;
 }
 

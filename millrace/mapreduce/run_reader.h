@@ -1,8 +1,8 @@
 // RunReader: the pairs of a segment (run_format.h), one after the other; a block of it in memory.
 //
-// Nothing is believed: a size is held against what is left of the segment, which is held against the
-// file, before memory is asked for; a block against its checksum; a pair against its block; a key
-// against the one before. One thread; waits for the disk.
+// Nothing is believed: a size is held against what is left of the segment, which is held against
+// the file, before memory is asked for; a block against its checksum; a pair against its block; a
+// key against the one before. One thread; waits for the disk.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class RunReader {
   uint64_t at_, end_;  // in the file: the next block, and the segment's end
   uint64_t block_at_ = 0;
   std::string block_, next_head_;
-  std::string last_key_;  // of the block before, at its end
+  std::string last_key_;   // of the block before, at its end
   std::string_view left_;  // of the block's entries
   std::string_view key_, value_;
 };

@@ -44,8 +44,7 @@ Status RunWriter::flush() {
   if (size == 0) return {};
   put_u32_at(block_.data(), static_cast<uint32_t>(size));
   const uint32_t before = io::crc32c({block_.data(), 4});
-  const uint32_t checksum =
-      io::masked(io::crc32c({block_.data() + kBlockHeadBytes, size}, before));
+  const uint32_t checksum = io::masked(io::crc32c({block_.data() + kBlockHeadBytes, size}, before));
   put_u32_at(block_.data() + 4, checksum);
   MR_TRY(file_->append(block_));
   end_ += block_.size();

@@ -30,9 +30,9 @@ class RunWriter {
 
   std::string path_;
   std::unique_ptr<WritableFile> file_;
-  std::string block_;    // with room for its head
-  uint64_t end_ = 0;     // of what is in the file
-  uint64_t begin_ = 0;   // of the segment at hand
+  std::string block_;   // with room for its head
+  uint64_t end_ = 0;    // of what is in the file
+  uint64_t begin_ = 0;  // of the segment at hand
 };
 
 }  // namespace millrace::mapreduce

@@ -9,6 +9,7 @@
 #include "millrace/api/ops/state.h"
 #include "millrace/mapreduce/roles.h"
 #include "millrace/session/server.h"
+#include "millrace/tensor/tensor.h"
 
 namespace millrace::mapreduce {
 
@@ -32,8 +33,10 @@ SharedQueues::SharedQueues(std::unique_ptr<Session> session, Nodes nodes)
 Result<SharedQueues::Nodes> SharedQueues::build(GraphBuilder& graph, const Job& job) {
   const Scope scope = graph.root().device(owner_job() + "/task:0");
   const auto seconds = std::chrono::duration<float>(job.lease).count();
-  const millrace::Output text = ops::placeholder(scope, DType::string, {.shape = PartialShape::scalar()});
-  const millrace::Output lease = ops::placeholder(scope, DType::string, {.shape = PartialShape::scalar()});
+  const millrace::Output text =
+      ops::placeholder(scope, DType::string, {.shape = PartialShape::scalar()});
+  const millrace::Output lease =
+      ops::placeholder(scope, DType::string, {.shape = PartialShape::scalar()});
   Nodes nodes{.text = text.name(),
               .lease = lease.name(),
               .under = ops::step_lease(scope, lease).op().name()};
@@ -51,10 +54,8 @@ Result<SharedQueues::Nodes> SharedQueues::build(GraphBuilder& graph, const Job& 
         .attempt = lent.attempt.name(),
         .extend = ops::queue_extend_lease(scope, queue, lease, {.seconds = seconds}).name(),
         .end = ops::queue_end_lease(scope, queue, lease).name(),
-        .give_back = ops::queue_end_lease(scope, queue, lease, {.gives_back = true}).name(),
         .close = ops::queue_close_v2(scope, queue).name(),
-        .cancel =
-            ops::queue_close_v2(scope, queue, {.cancel_pending_enqueues = true}).name(),
+        .cancel = ops::queue_close_v2(scope, queue, {.cancel_pending_enqueues = true}).name(),
         .num_dead = ops::queue_leases(scope, queue).dead.name(),
         .dead = ops::queue_dead_letter(scope, queue, {DType::string}).front().name(),
         .size = ops::queue_size_v2(scope, queue).name()};
@@ -94,8 +95,9 @@ Result<SharedQueues::Loan> SharedQueues::take(PieceKind kind) {
 }
 
 Result<bool> SharedQueues::extend(const Loan& loan) {
-  MR_ASSIGN(const std::vector<Tensor> held,
-            session_->run({{nodes_.lease, Tensor::scalar(loan.lease)}}, {work_of(loan.kind).extend}));
+  MR_ASSIGN(
+      const std::vector<Tensor> held,
+      session_->run({{nodes_.lease, Tensor::scalar(loan.lease)}}, {work_of(loan.kind).extend}));
   return held.front().item<bool>();
 }
 
@@ -103,8 +105,8 @@ Status SharedQueues::report(Loan& loan, const std::string& text) {
   MR_ASSIGN(const OnceBook::Step step, loan.steps.begin(OnceBook::Kind::updates, 1));
   const Status reported =
       session_
-          ->run({{nodes_.text, Tensor::scalar(text)}, {nodes_.lease, Tensor::scalar(step.lease)}}, {},
-                {.targets = {nodes_.report, nodes_.under}})
+          ->run({{nodes_.text, Tensor::scalar(text)}, {nodes_.lease, Tensor::scalar(step.lease)}},
+                {}, {.targets = {nodes_.report, nodes_.under}})
           .status();
   MR_TRY(loan.steps.end(step, reported, {}).status());
   return reported;
@@ -112,10 +114,6 @@ Status SharedQueues::report(Loan& loan, const std::string& text) {
 
 Status SharedQueues::acknowledge(const Loan& loan) {
   return run(work_of(loan.kind).end, {{nodes_.lease, Tensor::scalar(loan.lease)}});
-}
-
-Status SharedQueues::give_back(const Loan& loan) {
-  return run(work_of(loan.kind).give_back, {{nodes_.lease, Tensor::scalar(loan.lease)}});
 }
 
 Status SharedQueues::say(const std::string& text) {

@@ -37,11 +37,10 @@ class SharedQueues {
   Result<Loan> take(PieceKind kind);
   // Lets a loan last on; false if it is lost already.
   Result<bool> extend(const Loan& loan);
-  // Puts a report into the queue, once for the piece, whoever reports it. Errors: FAILED_PRECONDITION
-  // if the loan is lost; CANCELLED if the job is over.
+  // Puts a report into the queue, once for the piece, whoever reports it. Errors:
+  // FAILED_PRECONDITION if the loan is lost; CANCELLED if the job is over.
   Status report(Loan& loan, const std::string& text);
   Status acknowledge(const Loan& loan);
-  Status give_back(const Loan& loan);
   // Puts a report that is under no loan.
   Status say(const std::string& text);
 
@@ -59,8 +58,7 @@ class SharedQueues {
 
  private:
   struct Work {
-    std::string put, take, lease, attempt, extend, end, give_back, close, cancel, num_dead, dead,
-        size;
+    std::string put, take, lease, attempt, extend, end, close, cancel, num_dead, dead, size;
   };
   struct Nodes {
     std::string text, lease, under, report, next_report, close_reports;

@@ -1,8 +1,8 @@
 // Words, UTF-8, keys and numbers: what a mapper sees of text.
-#include <doctest/doctest.h>
-
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "millrace/mapreduce/functions.h"
 #include "millrace/mapreduce/utf8.h"
@@ -22,21 +22,34 @@ TEST_CASE("words stand between white space, as Python's split() has it") {
   CHECK(joined_words("  \t ") == "");
   CHECK(joined_words("one") == "[one]");
   CHECK(joined_words(" to be\tor\r\nnot ") == "[to][be][or][not]");
-  CHECK(joined_words("a\x1c" "b\x1f" "c\x1b" "d") == "[a][b][c\x1b" "d]");
+  CHECK(joined_words("a\x1c"
+                     "b\x1f"
+                     "c\x1b"
+                     "d") ==
+        "[a][b][c\x1b"
+        "d]");
   // U+0085, U+00A0, U+1680, U+2003, U+2028, U+202F, U+205F, U+3000.
   CHECK(joined_words("a\u0085b\u00a0c\u1680d\u2003e\u2028f\u202fg\u205fh\u3000i") ==
         "[a][b][c][d][e][f][g][h][i]");
   // U+200B is none, nor are é, €, U+FEFF; nor is half a character.
-  CHECK(joined_words("a\u200bb caf\u00e9 \u20ac \ufeff") == "[a\u200bb][caf\u00e9][\u20ac][\ufeff]");
+  CHECK(joined_words("a\u200bb caf\u00e9 \u20ac \ufeff") ==
+        "[a\u200bb][caf\u00e9][\u20ac][\ufeff]");
   CHECK(joined_words("a\xc2") == "[a\xc2]");
   CHECK(joined_words("a\xe3\x80") == "[a\xe3\x80]");
 }
 
 TEST_CASE("text is UTF-8 or not, wherever in it what is wrong stands") {
-  const std::vector<std::string> good = {"", "plain", "caf\u00e9", "\u20ac", "\U0001f600",
-                                         "\xf4\x8f\xbf\xbf", "\xed\x9f\xbf"};
-  const std::vector<std::string> bad = {"\x80", "\xc0\xaf", "\xc3", "\xe0\x80\xaf", "\xed\xa0\x80",
-                                        "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xff", "\xe2\x82"};
+  const std::vector<std::string> good = {
+      "", "plain", "caf\u00e9", "\u20ac", "\U0001f600", "\xf4\x8f\xbf\xbf", "\xed\x9f\xbf"};
+  const std::vector<std::string> bad = {"\x80",
+                                        "\xc0\xaf",
+                                        "\xc3",
+                                        "\xe0\x80\xaf",
+                                        "\xed\xa0\x80",
+                                        "\xf0\x80\x80\x80",
+                                        "\xf4\x90\x80\x80",
+                                        "\xff",
+                                        "\xe2\x82"};
   for (size_t before = 0; before < 18; ++before) {
     const std::string front(before, 'x');
     for (const std::string& each : good) CHECK(is_utf8(front + each + "yz"));

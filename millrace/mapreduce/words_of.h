@@ -22,9 +22,7 @@ class Words {
 
     std::string_view operator*() const { return word_; }
     Iterator& operator++() { return step(), *this; }
-    friend bool operator==(const Iterator& it, std::default_sentinel_t) {
-      return it.word_.empty();
-    }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.word_.empty(); }
 
    private:
     friend class Words;

@@ -7,8 +7,8 @@
 
 #include "millrace/mapreduce/attempt.h"
 #include "millrace/mapreduce/gathering.h"
-#include "millrace/mapreduce/merge.h"
 #include "millrace/mapreduce/in_quotes.h"
+#include "millrace/mapreduce/merge.h"
 #include "millrace/mapreduce/workshop.h"
 
 namespace millrace::mapreduce {

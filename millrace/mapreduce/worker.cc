@@ -14,8 +14,8 @@ namespace millrace::mapreduce {
 
 namespace {
 
-// Makes a piece, and says so. Errors: FAILED_PRECONDITION for a loan that was lost; CANCELLED if the
-// job is over.
+// Makes a piece, and says so. Errors: FAILED_PRECONDITION for a loan that was lost; CANCELLED if
+// the job is over.
 Status make_piece(const Job& job, const Piece& piece, SharedQueues& queues,
                   SharedQueues::Loan& loan, const Site& site, const Host& host) {
   const Heartbeat heartbeat(queues, loan, job.lease, host.clock);
@@ -60,8 +60,8 @@ Status work_on_cluster(const Job& job, Server& server, const std::string& spill)
       MR_ASSIGN(taken, take_one(job, kind, *queues, site, host));
     }
   }
-  const Status said = queues->say(
-      encode(Report{.bye = str_cat(server.task().job, ":", server.task().task)}));
+  const Status said =
+      queues->say(encode(Report{.bye = str_cat(server.task().job, ":", server.task().task)}));
   // A job that is over hears of nobody any more.
   return said.code() == Code::cancelled ? Status() : said;
 }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "millrace/io/paths.h"
-#include "nlohmann/json.hpp"
 
 namespace millrace::mapreduce {
 
@@ -31,9 +32,8 @@ Status Workshop::make() {
 }
 
 std::vector<std::string> Workshop::others() const {
-  const std::string parent = io::directory_of(folder_).empty()
-                                 ? std::string("/")
-                                 : std::string(io::directory_of(folder_));
+  const std::string parent =
+      io::directory_of(folder_).empty() ? std::string("/") : std::string(io::directory_of(folder_));
   const std::string before = folder_.substr(folder_.rfind('/') + 1) + ".unfinished-";
   std::vector<std::string> found;
   const auto names = files_.list(parent);
@@ -85,8 +85,8 @@ Result<std::vector<std::string>> Workshop::publish(const std::vector<std::string
     MR_TRY(files_.rename(parts[i], out + name).with(what));
     made.push_back(folder_ + name);
   }
-  const std::string counted = nlohmann::json(counters).dump(
-      1, ' ', true, nlohmann::json::error_handler_t::replace);
+  const std::string counted =
+      nlohmann::json(counters).dump(1, ' ', true, nlohmann::json::error_handler_t::replace);
   MR_TRY(write("out/_counters.json", counted).status().with(what));
   if (!aside.empty()) MR_TRY(gather_aside(out + "/_rejected.jsonl", aside).with(what));
   MR_TRY(files_.rename(out, folder_).with(what));

@@ -1,5 +1,5 @@
-// The word count of test_mapreduce_jobs.py in C++, whose tasks die or stop where the test says: each
-// way once.
+// The word count of test_mapreduce_jobs.py in C++, whose tasks die or stop where the test says:
+// each way once.
 //
 //   counting_job TEXTS OUTPUT MARKS WAY ...
 //
@@ -102,9 +102,8 @@ Status total(const Ways& ways, std::string_view word, mapreduce::Values& counts,
 Status run(const std::string& texts, const std::string& output, const Ways& ways) {
   const mapreduce::Job job{
       .input = mapreduce::text_files(texts, {.split = 200}),
-      .map = [&](std::string_view line, mapreduce::Pairs& pairs) {
-        return words(ways, line, pairs);
-      },
+      .map = [&](std::string_view line,
+                 mapreduce::Pairs& pairs) { return words(ways, line, pairs); },
       .combine = mapreduce::sum(),
       .reduce = [&](std::string_view word, mapreduce::Values& counts,
                     mapreduce::Results& results) { return total(ways, word, counts, results); },
@@ -114,10 +113,12 @@ Status run(const std::string& texts, const std::string& output, const Ways& ways
       .attempts = ways.has("always_dies") ? 3 : 20,
       .backups = ways.has("hangs") ? std::optional(std::chrono::milliseconds(0)) : std::nullopt,
       // What the owner says, which is also where it may die: in the midst of the job.
-      .say = [&](std::string_view line) {
-        mapreduce::print_line(line);
-        if (ways.has("dies_owning") && !line.starts_with("0 of") && ways.is_first("owner")) die();
-      },
+      .say =
+          [&](std::string_view line) {
+            mapreduce::print_line(line);
+            if (ways.has("dies_owning") && !line.starts_with("0 of") && ways.is_first("owner"))
+              die();
+          },
       .pause = std::chrono::milliseconds(0)};
   MR_ASSIGN(const mapreduce::Made made, mapreduce::run(job));
   if (made.is_published)

@@ -191,7 +191,7 @@ def test_both_languages_count_words_into_the_same_files_to_the_byte(
     texts = tmp_path / "texts"
     texts.mkdir()
     for i in range(5):
-        odd = f"caf\u00e9\u00a0na\u00efve\u2003\u4e16\u754c\r\n{'\x1c'.join('abc')}\n\n \t\n"
+        odd = "caf\u00e9\u00a0na\u00efve\u2003\u4e16\u754c\r\na\x1cb\x1cc\n\n \t\n"
         (texts / f"{i}.txt").write_bytes((odd + "the mill and the race " * 50 * i).encode())
     made = {}
     for language in ("python", "cpp"):

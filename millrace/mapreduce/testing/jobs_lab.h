@@ -71,8 +71,7 @@ class FullDisk final : public Files {
   }
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override {
     MR_ASSIGN(auto file, disk_.create(path));
-    return std::unique_ptr<WritableFile>(
-        std::make_unique<Writable>(*this, path, std::move(file)));
+    return std::unique_ptr<WritableFile>(std::make_unique<Writable>(*this, path, std::move(file)));
   }
   Result<std::unique_ptr<WritableFile>> append_to(const std::string& path) override {
     return disk_.append_to(path);
@@ -81,13 +80,9 @@ class FullDisk final : public Files {
   Result<std::vector<std::string>> list(const std::string& path) override {
     return disk_.list(path);
   }
-  Status make_directories(const std::string& path) override {
-    return disk_.make_directories(path);
-  }
+  Status make_directories(const std::string& path) override { return disk_.make_directories(path); }
   Status remove(const std::string& path) override { return disk_.remove(path); }
-  Status remove_directory(const std::string& path) override {
-    return disk_.remove_directory(path);
-  }
+  Status remove_directory(const std::string& path) override { return disk_.remove_directory(path); }
   Status rename(const std::string& from, const std::string& to) override {
     return disk_.rename(from, to);
   }

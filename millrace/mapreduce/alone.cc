@@ -1,7 +1,6 @@
 #include "millrace/mapreduce/alone.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -36,16 +35,14 @@ class AloneRun {
   Result<Made> run() {
     MR_TRY(workshop_.make());
     begin_map();
-    MR_TRY(all_threads([this] { return next_split(); }));
+    MR_TRY(all_threads(PieceKind::map));
     MR_TRY(begin_reduce());
-    MR_TRY(all_threads([this] { return next_partition(); }));
+    MR_TRY(all_threads(PieceKind::reduce));
     MutexLock lock(mutex_);
     return ended(job_, ledger_, workshop_, rejected_);
   }
 
  private:
-  using Next = std::function<std::optional<Piece>()>;
-
   void begin_map() {
     MutexLock lock(mutex_);
     splits_ = job_.input->splits(host_.files, workshop_.path(), rejected_);
@@ -59,12 +56,12 @@ class AloneRun {
   }
   int partitions() const { return std::max(job_.partitions, 1); }
 
-  // Has all threads make what `next` gives, until it gives nothing or the job has failed.
-  Status all_threads(const Next& next) {
+  // Has all threads make pieces of a kind, until there are no more or the job has failed.
+  Status all_threads(PieceKind kind) {
     std::vector<std::thread> started;
     Status refused;
     for (int i = 0; i < threads_ && refused.ok(); ++i) {
-      Result<std::thread> thread = start_thread("mapreduce", [this, &next] { work(next); });
+      Result<std::thread> thread = start_thread("mapreduce", [this, kind] { work(kind); });
       if (thread.ok())
         started.push_back(*std::move(thread));
       else
@@ -77,12 +74,13 @@ class AloneRun {
     return ledger_.failure();
   }
 
-  void work(const Next& next) {
+  void work(PieceKind kind) {
     for (;;) {
       std::optional<Piece> piece;
       {
         MutexLock lock(mutex_);
-        if (ledger_.failure().ok()) piece = next();
+        if (ledger_.failure().ok())
+          piece = kind == PieceKind::map ? next_split() : next_partition();
       }
       if (!piece) return;
       Report report = attempted(job_, *piece, site_, token_of(host_.random.next()));

@@ -76,8 +76,8 @@ Result<std::string> combined(const Combiner& combiner, MergedValues& values) {
     return std::to_string(number);
   }
   while (values.next(&value)) {
-    MR_TRY(combiner.fold(values.key(), &total, value)
-               .with(str_cat("combining the key ", in_quotes(values.key()))));
+    const Status folded = combiner.fold(values.key(), &total, value);
+    if (!folded.ok()) return folded.with(str_cat("combining the key ", in_quotes(values.key())));
   }
   return total;
 }

@@ -66,7 +66,7 @@ class Input {
  public:
   Input() = default;
   // NOLINTBEGIN(google-explicit-constructor): a pattern stands for the text files that it names.
-  Input(const char* pattern) : Input(std::string(pattern)) {}
+  Input(const char* pattern) : Input(std::string(pattern == nullptr ? "" : pattern)) {}
   Input(std::string pattern);
   Input(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
   // NOLINTEND(google-explicit-constructor)

@@ -24,7 +24,7 @@ class Output {
  public:
   Output() = default;
   // NOLINTBEGIN(google-explicit-constructor): a path stands for a folder of text.
-  Output(const char* folder) : Output(std::string(folder)) {}
+  Output(const char* folder) : Output(std::string(folder == nullptr ? "" : folder)) {}
   Output(std::string folder);
   // NOLINTEND(google-explicit-constructor)
   Output(std::string folder, std::string suffix, Written record);

@@ -29,13 +29,10 @@ std::string_view digits_of(int64_t number, std::array<char, 24>* room) {
 struct SumTotal {
   int64_t number = 0;
 
-  Result<size_t> take(const Combiner&, const Pair& pair) {
-    int64_t more = pair.number;
-    if (!pair.is_number) {
-      MR_ASSIGN(more, number_of(pair.value));
-    }
-    MR_TRY(add_to(pair.key, &number, more));
-    return size_t{0};
+  Status take(const Combiner&, const Pair& pair, size_t*) {
+    if (pair.is_number) return add_to(pair.key, &number, pair.number);
+    MR_ASSIGN(const int64_t more, number_of(pair.value));
+    return add_to(pair.key, &number, more);
   }
   std::string_view text(std::array<char, 24>* room) const { return digits_of(number, room); }
 };
@@ -44,19 +41,20 @@ struct FoldTotal {
   std::string text_;
   bool has_text = false;
 
-  // How many bytes more it takes.
-  Result<size_t> take(const Combiner& combiner, const Pair& pair) {
+  // Adds to `bytes` what it takes besides itself.
+  Status take(const Combiner& combiner, const Pair& pair, size_t* bytes) {
     std::array<char, 24> room{};
     const std::string_view value = pair.is_number ? digits_of(pair.number, &room) : pair.value;
     const size_t before = has_text ? text_.capacity() : 0;
     if (has_text) {
-      MR_TRY(combiner.fold(pair.key, &text_, value)
-                 .with(str_cat("combining the key ", in_quotes(pair.key))));
+      const Status folded = combiner.fold(pair.key, &text_, value);
+      if (!folded.ok()) return folded.with(str_cat("combining the key ", in_quotes(pair.key)));
     } else {
       text_.assign(value);
       has_text = true;
     }
-    return std::max(text_.capacity(), before) - before;
+    *bytes += text_.capacity() - before;
+    return {};
   }
   std::string_view text(std::array<char, 24>*) const { return text_; }
 };
@@ -73,9 +71,7 @@ class TotalStore final : public PairStore {
     const uint64_t hash = hash_of(pair.key);
     Total* total = table_.find(pair.key, hash);
     if (total == nullptr) total = table_.add(pair.key, hash);
-    MR_ASSIGN(const size_t more, total->take(combiner_, pair));
-    value_bytes_ += more;
-    return {};
+    return total->take(combiner_, pair, &value_bytes_);
   }
   size_t bytes_grown() const override {
     return table_.bytes_grown() + value_bytes_ + kSortedBytes * table_.size();

@@ -143,8 +143,8 @@ Result<bool> reduce_key(const Job& job, Merge& merge, Writing& out) {
   MergedValues values(merge);
   out.set_key(values.key());
   if (job.reduce.is_function()) {
-    MR_TRY(job.reduce(values.key(), values, out)
-               .with(str_cat("reducing the key ", in_quotes(values.key()))));
+    const Status reduced = job.reduce(values.key(), values, out);
+    if (!reduced.ok()) return reduced.with(str_cat("reducing the key ", in_quotes(values.key())));
   } else {
     MR_ASSIGN(const std::string total, combined(job.reduce.combiner(), values));
     MR_TRY(status_of([&] { out.add(total); }).with("writing"));

@@ -10,10 +10,13 @@ Gathering::Gathering(Terms terms)
     : terms_(std::move(terms)),
       store_(make_pair_store(terms_.combiner, terms_.partitions, terms_.memory)) {}
 
-Status Gathering::add(const Pair& pair) {
-  const size_t size = pair.key.size() + pair.value.size();
-  if (store_->bytes_grown() + size > terms_.memory && !store_->empty()) MR_TRY(spill());
-  return store_->add(pair);
+Status Gathering::add(std::span<const Pair> pairs) {
+  for (;;) {
+    MR_ASSIGN(const size_t taken, store_->add(pairs));
+    if (taken == pairs.size()) return {};
+    pairs = pairs.subspan(taken);
+    MR_TRY(spill());
+  }
 }
 
 Result<std::vector<Segment>> Gathering::write_store(const std::string& path) {

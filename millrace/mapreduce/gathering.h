@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class Gathering {
   explicit Gathering(Terms terms);
 
   // Errors: those of PairStore, and of the disk.
-  Status add(const Pair& pair);
+  Status add(std::span<const Pair> pairs);
   // Writes all into a new file; a segment for each partition. Errors: likewise.
   Result<std::vector<Segment>> write(const std::string& path);
 

@@ -77,7 +77,7 @@ Gathered gather(const Combiner& combiner, const std::vector<Pair>& pairs, size_t
   MemoryFiles files;
   const Partitions partitions(num_parts, kEven);
   Gathering gathering({files, combiner, partitions, memory, "scratch"});
-  for (const Pair& pair : pairs) REQUIRE(gathering.add(pair).ok());
+  REQUIRE(gathering.add(pairs).ok());
   Gathered made;
   const std::vector<Segment> segments = gathering.write("out").value();
   REQUIRE(segments.size() == static_cast<size_t>(num_parts));
@@ -128,19 +128,51 @@ TEST_CASE("a store stays within its memory, whatever is added and however tables
       int num_spills = 0;
       for (int64_t i = 0; i < 40'000; ++i) {
         const std::string key = str_cat("key of some length ", i);
-        if (store->bytes_grown() + key.size() > memory && !store->empty()) {
-          RunWriter writer = RunWriter::create(files, "spill").value();
-          REQUIRE(store->write(writer).ok());
-          ++num_spills;
-          // What is left does not make the next one useless.
-          CHECK(store->bytes_grown() < memory);
-        }
-        REQUIRE(store->add({.key = key, .number = i, .is_number = true}).ok());
+        const Pair pair{.key = key, .number = i, .is_number = true};
+        const bool was_empty = store->empty();
+        const size_t before = store->bytes_grown();
+        const size_t taken = store->add({&pair, 1}).value();
+        CHECK((taken == 1) == (was_empty || before + key.size() <= memory));
+        if (taken == 1) continue;
+        RunWriter writer = RunWriter::create(files, "spill").value();
+        REQUIRE(store->write(writer).ok());
+        ++num_spills;
+        // What is left does not make the next one useless.
+        CHECK(store->bytes_grown() < memory);
+        REQUIRE(store->add({&pair, 1}).value() == 1);
       }
       CHECK(num_spills >= 1);
       CHECK(num_spills < 40'000 / 4);
     }
   }
+}
+
+TEST_CASE("keys of any length are told apart, and their fronts and hashes with them") {
+  KeyTable<int64_t> table(256);
+  std::map<std::string, int64_t> expected;
+  std::vector<std::string> keys = {"", std::string(1, '\0'), std::string(8, '\0'),
+                                   std::string(9, '\0')};
+  for (size_t size = 1; size <= 20; ++size) {
+    for (size_t at = 0; at < size; ++at) {
+      keys.emplace_back(size, 'x');
+      keys.back()[at] = 'y';
+    }
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (const std::string& key : keys) {
+      const uint64_t hash = hash_of(key);
+      int64_t* found = table.find(key, hash);
+      CHECK((found != nullptr) == (expected.count(key) != 0));
+      if (found == nullptr) found = table.add(key, hash);
+      ++*found;
+      ++expected[key];
+    }
+  }
+  table.for_each(
+      [&](const auto& slot) { CHECK(slot.value == expected.at(std::string(slot.text()))); });
+  CHECK(table.size() == expected.size());
+  CHECK(front_of("abc") == front_of(std::string("abc\0\0", 5)));
+  CHECK(front_of("abcdefg") != front_of("abcdefh"));
 }
 
 TEST_CASE("a table counts what it takes, and half as much again while it doubles") {
@@ -167,18 +199,19 @@ TEST_CASE("a table counts what it takes, and half as much again while it doubles
 
 TEST_CASE("a partition that is none, and a total that is too large, are told with the key") {
   MemoryFiles files;
+  const auto one = [](Pair pair) { return std::vector{pair}; };
   const Partitioner wrong = [](std::string_view, int parts) { return parts; };
   const Partitions partitions(2, wrong);
   const Combiner none;
   Gathering list({files, none, partitions, 1 << 20, "scratch"});
-  CHECK(list.add({.key = "k", .value = "v"}).to_string() ==
+  CHECK(list.add(one({.key = "k", .value = "v"})).to_string() ==
         "OUT_OF_RANGE: partition gives 2 for the key 'k'; it must be 0 to 1");
   const Combiner adding = sum();
   const Partitions even(2, kEven);
   Gathering sums({files, adding, even, 1 << 20, "scratch"});
-  REQUIRE(sums.add({.key = "k", .number = INT64_MAX, .is_number = true}).ok());
-  CHECK(sums.add({.key = "k", .number = 1, .is_number = true}).code() == Code::out_of_range);
-  CHECK(sums.add({.key = "k", .value = "no number"}).code() == Code::invalid_argument);
+  REQUIRE(sums.add(one({.key = "k", .number = INT64_MAX, .is_number = true})).ok());
+  CHECK(sums.add(one({.key = "k", .number = 1, .is_number = true})).code() == Code::out_of_range);
+  CHECK(sums.add(one({.key = "k", .value = "no number"})).code() == Code::invalid_argument);
 }
 
 }  // namespace

@@ -14,6 +14,25 @@
 
 namespace millrace::mapreduce {
 
+// The first eight bytes of a text, and zeros behind a shorter one.
+inline uint64_t front_of(std::string_view text) {
+  const char* const at = text.data();
+  const size_t size = text.size();
+  uint64_t made = 0;
+  if (size >= 8) {
+    std::memcpy(&made, at, 8);
+  } else if (size >= 4) {
+    uint32_t low = 0, high = 0;
+    std::memcpy(&low, at, 4);
+    std::memcpy(&high, at + size - 4, 4);
+    made = low | uint64_t{high} << (8 * (size - 4));
+  } else if (size != 0) {
+    const auto byte = [at](size_t i) { return uint64_t{static_cast<unsigned char>(at[i])}; };
+    made = byte(0) | byte(size / 2) << (8 * (size / 2)) | byte(size - 1) << (8 * (size - 1));
+  }
+  return made;
+}
+
 // Of keys that a job's author chooses: no defence against keys made to collide, but for a bound of
 // memory that holds whatever they are.
 inline uint64_t hash_of(std::string_view text) {
@@ -22,23 +41,17 @@ inline uint64_t hash_of(std::string_view text) {
     const auto product = static_cast<unsigned __int128>(a) * b;
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   };
-  const char* at = text.data();
-  size_t left = text.size();
-  uint64_t hash = left * kOdd;
-  for (; left >= 8; at += 8, left -= 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, at, 8);
-    hash = folded(hash ^ word, kOdd);
-  }
-  uint64_t word = 0;
-  for (size_t i = 0; i < left; ++i) word |= uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);
-  return folded(hash ^ word, 0xd6e8feb86659fd93U);
+  uint64_t hash = (text.size() + 1) * kOdd;
+  for (; text.size() > 8; text.remove_prefix(8)) hash = folded(hash ^ front_of(text), kOdd);
+  return folded(hash ^ front_of(text), 0xd6e8feb86659fd93U);
 }
 
 template <class T>
 class KeyTable {
  public:
+  // A key of eight bytes or fewer is compared without a look at where it lies: most words are.
   struct Slot {
+    uint64_t front = 0;         // of the key
     const char* key = nullptr;  // null: free
     uint32_t size = 0;
     uint32_t tag = 0;  // the hash's upper half
@@ -63,11 +76,15 @@ class KeyTable {
     char* const copy = keys_.room(std::max<size_t>(key.size(), 1));
     if (!key.empty()) std::memcpy(copy, key.data(), key.size());
     slot.key = copy;
+    slot.front = front_of(key);
     slot.size = static_cast<uint32_t>(key.size());
     slot.tag = tag_of(hash);
     ++count_;
     return &slot.value;
   }
+
+  // Has the slot of a key that will be looked for soon come near.
+  void expect(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
 
   size_t size() const { return count_; }
   // What slots and keys take, used or not; not what values point to.
@@ -99,11 +116,12 @@ class KeyTable {
   Slot& slot_of(std::string_view key, uint64_t hash) {
     const size_t mask = slots_.size() - 1;
     const uint32_t tag = tag_of(hash);
+    const uint64_t front = front_of(key);
     for (size_t at = hash & mask;; at = (at + 1) & mask) {
       Slot& slot = slots_[at];
       if (slot.key == nullptr) return slot;
-      if (slot.tag == tag && slot.size == key.size() &&
-          std::memcmp(slot.key, key.data(), key.size()) == 0)
+      if (slot.front != front || slot.tag != tag || slot.size != key.size()) continue;
+      if (key.size() <= 8 || std::memcmp(slot.key + 8, key.data() + 8, key.size() - 8) == 0)
         return slot;
     }
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "millrace/mapreduce/in_quotes.h"
@@ -63,15 +64,27 @@ template <class Total>
 class TotalStore final : public PairStore {
  public:
   TotalStore(const Combiner& combiner, const Partitions& partitions, size_t memory)
-      : combiner_(combiner), partitions_(partitions), table_(block_for(memory)) {}
+      : combiner_(combiner), partitions_(partitions), memory_(memory), table_(block_for(memory)) {}
 
-  Status add(const Pair& pair) override {
-    if (pair.key.size() > kLongestEntry)
-      return invalid("a key of ", pair.key.size(), " bytes; the longest may have ", kLongestEntry);
-    const uint64_t hash = hash_of(pair.key);
-    Total* total = table_.find(pair.key, hash);
-    if (total == nullptr) total = table_.add(pair.key, hash);
-    return total->take(combiner_, pair, &value_bytes_);
+  Result<size_t> add(std::span<const Pair> pairs) override {
+    hashes_.clear();
+    for (const Pair& pair : pairs) {
+      hashes_.push_back(hash_of(pair.key));
+      table_.expect(hashes_.back());
+    }
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const Pair& pair = pairs[i];
+      Total* total = table_.find(pair.key, hashes_[i]);
+      if (is_full_for(pair, total == nullptr)) return i;
+      if (total == nullptr) {
+        if (pair.key.size() > kLongestEntry)
+          return invalid("a key of ", pair.key.size(), " bytes; the longest may have ",
+                         kLongestEntry);
+        total = table_.add(pair.key, hashes_[i]);
+      }
+      MR_TRY(total->take(combiner_, pair, &value_bytes_));
+    }
+    return pairs.size();
   }
   size_t bytes_grown() const override {
     return table_.bytes_grown() + value_bytes_ + kSortedBytes * table_.size();
@@ -111,9 +124,17 @@ class TotalStore final : public PairStore {
     const Slot* slot;
   };
 
+  // Another number of a key that is there takes no room.
+  bool is_full_for(const Pair& pair, bool is_new) const {
+    if (!is_new && pair.is_number && std::is_same_v<Total, SumTotal>) return false;
+    return bytes_grown() + pair.key.size() + pair.value.size() > memory_ && !empty();
+  }
+
   const Combiner& combiner_;
   const Partitions& partitions_;
+  const size_t memory_;
   KeyTable<Total> table_;
+  std::vector<uint64_t> hashes_;  // of the pairs at hand
   size_t value_bytes_ = 0;
 };
 
@@ -123,27 +144,17 @@ class ListStore final : public PairStore {
  public:
   ListStore(const Partitions& partitions, size_t memory)
       : partitions_(partitions),
+        memory_(memory),
         pairs_(block_for(memory)),
         entries_(static_cast<size_t>(partitions.count())) {}
 
-  Status add(const Pair& pair) override {
-    std::array<char, 24> room{};
-    const std::string_view value = pair.is_number ? digits_of(pair.number, &room) : pair.value;
-    if (pair.key.size() > kLongestEntry || value.size() > kLongestEntry - pair.key.size())
-      return invalid("the pair of key ", in_quotes(pair.key), " has ", pair.key.size(), " and ",
-                     value.size(), " bytes; the longest may have ", kLongestEntry);
-    MR_ASSIGN(const int part, partitions_.of(pair.key));
-    const Head head{static_cast<uint32_t>(pair.key.size()), static_cast<uint32_t>(value.size()),
-                    count_++};
-    char* const at = pairs_.room(sizeof head + pair.key.size() + value.size());
-    std::memcpy(at, &head, sizeof head);
-    if (!pair.key.empty()) std::memcpy(at + sizeof head, pair.key.data(), pair.key.size());
-    if (!value.empty()) std::memcpy(at + sizeof head + pair.key.size(), value.data(), value.size());
-    std::vector<Entry>& entries = entries_[static_cast<size_t>(part)];
-    const size_t before = entries.capacity();
-    entries.push_back({prefix_of(pair.key), at});
-    room_ += entries.capacity() - before;
-    return {};
+  Result<size_t> add(std::span<const Pair> pairs) override {
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const size_t size = pairs[i].key.size() + pairs[i].value.size();
+      if (bytes_grown() + size > memory_ && !empty()) return i;
+      MR_TRY(add(pairs[i]));
+    }
+    return pairs.size();
   }
   // A list that doubles has both its sizes for a moment.
   size_t bytes_grown() const override {
@@ -186,6 +197,25 @@ class ListStore final : public PairStore {
     uint64_t prefix;
     const char* at;
   };
+  Status add(const Pair& pair) {
+    std::array<char, 24> room{};
+    const std::string_view value = pair.is_number ? digits_of(pair.number, &room) : pair.value;
+    if (pair.key.size() > kLongestEntry || value.size() > kLongestEntry - pair.key.size())
+      return invalid("the pair of key ", in_quotes(pair.key), " has ", pair.key.size(), " and ",
+                     value.size(), " bytes; the longest may have ", kLongestEntry);
+    MR_ASSIGN(const int part, partitions_.of(pair.key));
+    const Head head{static_cast<uint32_t>(pair.key.size()), static_cast<uint32_t>(value.size()),
+                    count_++};
+    char* const at = pairs_.room(sizeof head + pair.key.size() + value.size());
+    std::memcpy(at, &head, sizeof head);
+    if (!pair.key.empty()) std::memcpy(at + sizeof head, pair.key.data(), pair.key.size());
+    if (!value.empty()) std::memcpy(at + sizeof head + pair.key.size(), value.data(), value.size());
+    std::vector<Entry>& entries = entries_[static_cast<size_t>(part)];
+    const size_t before = entries.capacity();
+    entries.push_back({prefix_of(pair.key), at});
+    room_ += entries.capacity() - before;
+    return {};
+  }
   static Head head_of(const Entry& entry) {
     Head head{};
     std::memcpy(&head, entry.at, sizeof head);
@@ -196,6 +226,7 @@ class ListStore final : public PairStore {
   }
 
   const Partitions& partitions_;
+  const size_t memory_;
   Arena pairs_;
   std::vector<std::vector<Entry>> entries_;
   size_t room_ = 0;  // in entries, of all lists

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "millrace/mapreduce/functions.h"
@@ -29,8 +30,9 @@ class Partitions {
 class PairStore {
  public:
   virtual ~PairStore() = default;
-  // Errors: those of the combiner and of Partitions.
-  virtual Status add(const Pair& pair) = 0;
+  // Takes pairs, from the first on, while its memory lasts; how many. One that is empty takes one
+  // at least. Errors: those of the combiner and of Partitions.
+  virtual Result<size_t> add(std::span<const Pair> pairs) = 0;
   // How much memory one more pair, of few bytes, could bring it to, at most.
   virtual size_t bytes_grown() const = 0;
   virtual bool empty() const = 0;
@@ -39,8 +41,8 @@ class PairStore {
   virtual Result<std::vector<Segment>> write(RunWriter& writer) = 0;
 };
 
-// One that is to stay within `memory` bytes, roughly, if it is written when it would grow beyond.
-// All are referred to.
+// One that stays within `memory` bytes by its own estimate, but for a pair that has more. All are
+// referred to.
 std::unique_ptr<PairStore> make_pair_store(const Combiner& combiner, const Partitions& partitions,
                                            size_t memory);
 

@@ -45,10 +45,8 @@ class Mapping final : public Reading {
     pairs_.begin(place, record);
     const Status mapped = job_.map(record, pairs_);
     if (!mapped.ok()) return reject(place, record, mapped);
-    for (const Pair& pair : pairs_.given()) {
-      const Status added = gathering_.add(pair);
-      if (!added.ok()) return added.with(place.to_string());
-    }
+    const Status added = gathering_.add(pairs_.given());
+    if (!added.ok()) return added.with(place.to_string());
     ++num_records_;
     num_pairs_ += static_cast<int64_t>(pairs_.given().size());
     if (!pairs_.counted().empty()) attempt_.count(pairs_.counted());

@@ -6,10 +6,11 @@ In both languages; they have the same ways to die, and say the same.
 import collections
 import os
 import re
+import subprocess
 
 import pytest
 
-from bounds import ROOT
+from bounds import DEADLINE, ROOT
 
 PROGRAM = ROOT / "tests" / "cluster" / "counting_job.py"
 TWIN = ROOT / "build" / "test-bin" / "counting_job"
@@ -140,6 +141,30 @@ def test_a_job_that_fails_ends_with_its_reason_and_publishes_nothing(count):
     assert re.search(said, done.output), done.output
     assert not count.output.exists()
     check_nothing_is_left(count)
+
+
+def test_an_output_that_is_there_ends_the_job_before_any_work(count):
+    count.output.mkdir()
+    (count.output / "theirs").write_text("kept")
+    done = count()
+    assert done.code == 1, done.output
+    assert f"the output '{count.output}' is there already: remove it" in done.output, done.output
+    assert (count.output / "theirs").read_text() == "kept"
+    check_nothing_is_left(count)
+
+
+def test_a_disk_that_takes_no_more_ends_the_job_with_words_and_without_a_trace(tmp_path):
+    program = ROOT / "build" / "bin" / "sort_records"
+    if not program.exists():
+        pytest.skip(f"{program} is missing: build the examples (make build)")
+    # A file may have 500 KB, where the first of this job would have a megabyte.
+    limited = ["bash", "-c", 'trap "" XFSZ; ulimit -f 500; exec "$@"', "bash", program]
+    command = [*limited, "--megabytes=1", f"--folder={tmp_path}/sorting"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 1, done.stdout
+    said = r"RESOURCE_EXHAUSTED: (mapping|reducing) .*File too large; it writes to \S+ and \S+"
+    assert re.search(said, done.stderr), done.stderr
+    assert os.listdir(tmp_path / "sorting") == []
 
 
 def test_progress_is_told_by_the_task_that_knows(count):

@@ -103,7 +103,7 @@ Result<bool> SharedQueues::extend(const Loan& loan) {
 
 Status SharedQueues::report(Loan& loan, const std::string& text) {
   MR_ASSIGN(const OnceBook::Step step, loan.steps.begin(OnceBook::Kind::updates, 1));
-  const Status reported =
+  Status reported =
       session_
           ->run({{nodes_.text, Tensor::scalar(text)}, {nodes_.lease, Tensor::scalar(step.lease)}},
                 {}, {.targets = {nodes_.report, nodes_.under}})

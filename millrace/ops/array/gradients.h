@@ -12,6 +12,7 @@ Status prevented(GradContext& g);
 // The same elements under another shape: Reshape, ExpandDims, Squeeze.
 Status reshaped(GradContext& g);
 Status transpose(GradContext& g);
+Status conjugate_transpose(GradContext& g);
 Status reverse(GradContext& g);
 Status tile(GradContext& g);
 Status pad(GradContext& g);
@@ -61,7 +62,7 @@ Status mirror_pad(GradContext& g);
 Status mirror_pad_grad(GradContext& g);
 Status reverse_sequence(GradContext& g);
 Status roll(GradContext& g);
-Status extract_image_patches(GradContext& g);
+Status extract_patches(GradContext& g);
 
 Status tensor_strided_slice_update(GradContext& g);
 

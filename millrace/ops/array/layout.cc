@@ -1,4 +1,6 @@
 // Part of families.h: register_layout.
+#include <complex>
+
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/array/families.h"
@@ -46,6 +48,24 @@ Result<Tensor> transpose(KernelContext& context) {
   }
   MR_ASSIGN(const Shape shape, Shape::create(dims));
   return copied_box(shape, input, {0, from}, context);
+}
+
+template <class T>
+void conjugate_all(Tensor& tensor, CancelProbe& probe) {
+  const std::span<T> elements = tensor.mutable_flat<T>();
+  for (size_t i = 0; i < elements.size(); ++i) {
+    elements[i] = std::conj(elements[i]);
+    if (!probe.go_on(1)) return;
+  }
+}
+
+Result<Tensor> conjugate_transpose(KernelContext& context) {
+  MR_ASSIGN(Tensor made, transpose(context));
+  CancelProbe probe(context);
+  if (made.dtype() == DType::c64) conjugate_all<std::complex<float>>(made, probe);
+  if (made.dtype() == DType::c128) conjugate_all<std::complex<double>>(made, probe);
+  MR_TRY(probe.status());
+  return made;
 }
 
 Status infer_transpose(InferContext& context) {
@@ -256,6 +276,15 @@ Status register_orders(OpRegistry& ops) {
       .grad = grad::transpose,
       .examples = {"[[1 2 3] [4 5 6]], [1 0] -> [[1 4] [2 5] [3 6]]",
                    "[[[1 2]] [[3 4]]], [1 2 0] -> [[[1 3] [2 4]]]"},
+  }));
+  MR_TRY(ops.add({
+      .name = "ConjugateTranspose",
+      .doc = "The axes in another order, as Transpose has them; complex elements are conjugated.",
+      .signature = "x: T, perm: Tperm -> y: T | T: type, Tperm: {int32, int64} = int32",
+      .infer = infer_transpose,
+      .cpu = kernel(conjugate_transpose),
+      .grad = grad::conjugate_transpose,
+      .examples = {"[[1 2 3] [4 5 6]], [1 0] -> [[1 4] [2 5] [3 6]]"},
   }));
   MR_TRY(ops.add({
       .name = "InvertPermutation",

@@ -49,6 +49,12 @@ Status transpose(GradContext& g) {
   return {};
 }
 
+Status conjugate_transpose(GradContext& g) {
+  const Endpoint back = g.add("InvertPermutation", {g.input(1)});
+  g.set_input_grad(0, g.add("ConjugateTranspose", {g.grad(), back}));
+  return {};
+}
+
 Status reverse(GradContext& g) {
   g.set_input_grad(0, g.add("ReverseV2", {g.grad(), g.input(1)}));
   return {};

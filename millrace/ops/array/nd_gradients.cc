@@ -228,11 +228,14 @@ Status roll(GradContext& g) {
 
 // Patches of the pixels' numbers, from 1, say which pixel each row of what arrives belongs to; the
 // zeros beyond the edge are none.
-Status extract_image_patches(GradContext& g) {
+Status extract_patches(GradContext& g) {
+  const std::string op = g.attrs().op().name;
   Attrs attrs;
   for (const char* name : {"ksizes", "strides", "rates", "padding"}) {
     if (const AttrValue* value = g.attrs().find(name)) attrs.set(name, *value);
   }
+  MR_ASSIGN(const std::vector<int64_t> sizes, g.attrs().integers("ksizes"));
+  const auto last = static_cast<double>(sizes.size()) - 1;
   const Endpoint shape = g.shape_node(g.input(0));
   const Endpoint zero = g.scalar(DType::i32, 0), one = g.scalar(DType::i32, 1);
   const auto dim = [&](double axis) {
@@ -241,11 +244,17 @@ Status extract_image_patches(GradContext& g) {
   const auto dims = [&](const std::vector<Endpoint>& all) {
     return g.add("Pack", all, {{"axis", int64_t{0}}});
   };
-  const Endpoint batch = dim(0), height = dim(1), width = dim(2), depth = dim(3);
-  const Endpoint pixels = g.add("Mul", {height, width});
+  const Endpoint batch = dim(0), depth = dim(last);
+  std::vector<Endpoint> one_image = {one};
+  Endpoint pixels = one;
+  for (double axis = 1; axis < last; ++axis) {
+    one_image.push_back(dim(axis));
+    pixels = g.add("Mul", {pixels, one_image.back()});
+  }
+  one_image.push_back(one);
   const Endpoint numbers = g.add("Range", {one, g.add("AddV2", {pixels, one}), one});
-  const Endpoint image = g.add("Reshape", {numbers, dims({one, height, width, one})});
-  const Endpoint patches = g.add("ExtractImagePatches", {image}, std::move(attrs));
+  const Endpoint image = g.add("Reshape", {numbers, dims(one_image)});
+  const Endpoint patches = g.add(op, {image}, std::move(attrs));
   const Endpoint pixel = g.add("Sub", {g.add("Reshape", {patches, g.vector({-1})}), one});
   const Endpoint rows = g.add("Reshape", {g.grad(), dims({batch, g.add("Size", {pixel}), depth})});
   const Endpoint by_pixel = g.add("Transpose", {rows, g.vector({1, 0, 2})});

@@ -155,10 +155,14 @@ int check_gradient(const OpDef& op, const Example& example) {
 }
 
 // Rounds, and has the gradient of what it stands for: differences show the stairs. A random gamma
-// moves with its distribution, and not as the numbers do that it is drawn from.
+// or truncated normal moves with its distribution, and not as the numbers do that it is drawn from.
+// What arrives at a projected image is projected back, as TensorFlow has it, which is no more than
+// near.
 bool goes_straight_through(const OpDef& op) {
   return op.name.starts_with("QuantizeAndDequantize") || op.name.starts_with("FakeQuant") ||
-         op.name.starts_with("StatelessRandomGamma");
+         op.name.starts_with("StatelessRandomGamma") ||
+         op.name == "StatelessParameterizedTruncatedNormal" ||
+         op.name.starts_with("ImageProjectiveTransform");
 }
 
 // Its slopes are an output, too, and have none: ctc_test.cc compares the loss alone.
@@ -193,7 +197,8 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
         " Imag LRN LSTMBlockCell MatrixLogarithm MaxPool3D MaxPool3DGrad OptionalFromValue"
         " OptionalGetValue PreventGradient RFFT RFFT2D RFFT3D RaggedTensorFromVariant"
         " RaggedTensorToVariant RandomGamma ReadVariableOp Real RefIdentity ResizeBicubic"
-        " ResizeBilinear ResourceGather ResourceGatherNd SparseMatMul TensorArrayConcatV3"
+        " ResizeBilinear ResourceGather ResourceGatherNd ScaleAndTranslate SparseMatMul "
+        "TensorArrayConcatV3"
         " TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3"
         " TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat TensorListConcatV2"
         " TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack"

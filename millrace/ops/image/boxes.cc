@@ -1,157 +1,16 @@
 // Part of families.h: register_boxes.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numeric>
+#include <vector>
 
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/image/families.h"
-#include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
 
 namespace millrace {
 namespace {
-
-// --- Non-max suppression ---
-
-// Corners in either order.
-struct Box {
-  float top, left, bottom, right;
-  float area() const { return (bottom - top) * (right - left); }
-};
-
-Box box_at(const float* corners) {
-  return {std::min(corners[0], corners[2]), std::min(corners[1], corners[3]),
-          std::max(corners[0], corners[2]), std::max(corners[1], corners[3])};
-}
-
-// How much of what two boxes cover together they both cover.
-float overlap(const Box& a, const Box& b) {
-  if (!(a.area() > 0) || !(b.area() > 0)) return 0;
-  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  const float both = std::max(height, 0.f) * std::max(width, 0.f);
-  return both / (a.area() + b.area() - both);
-}
-
-Result<std::vector<float>> as_floats(const Tensor& tensor) {
-  std::vector<float> values(static_cast<size_t>(tensor.num_elements()));
-  if (tensor.dtype() == DType::f16) {
-    std::ranges::transform(tensor.flat<Half>(), values.begin(),
-                           [](Half x) { return static_cast<float>(x); });
-  } else {
-    std::ranges::copy(tensor.flat<float>(), values.begin());
-  }
-  return values;
-}
-
-Result<float> scalar_float(const Tensor& tensor, std::string_view what) {
-  if (!tensor.shape().is_scalar())
-    return invalid(what, " must be 0-D, got shape ", tensor.shape().to_string());
-  MR_ASSIGN(const std::vector<float> values, as_floats(tensor));
-  return values[0];
-}
-
-struct Suppression {
-  int64_t most = 0;
-  float most_overlap = 0.5f, least_score = -HUGE_VALF;
-};
-
-Result<std::vector<int32_t>> suppressed(KernelContext& context, const Suppression& limits) {
-  const Shape& shape = context.input(0).shape();
-  if (!(limits.most_overlap >= 0 && limits.most_overlap <= 1))
-    return invalid("iou_threshold must be in [0, 1]");
-  if (shape.rank() != 2) return invalid("boxes must be 2-D", shape.to_string());
-  if (shape.dim(1) != 4) return invalid("boxes must have 4 columns");
-  if (context.input(1).shape() != Shape{shape.dim(0)}) {
-    return invalid("scores has incompatible shape: ", context.input(1).shape().to_string(), " for ",
-                   shape.dim(0), " boxes");
-  }
-  MR_ASSIGN(const std::vector<float> corners, as_floats(context.input(0)));
-  MR_ASSIGN(const std::vector<float> scores, as_floats(context.input(1)));
-  std::vector<int32_t> order;
-  for (size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] > limits.least_score) order.push_back(static_cast<int32_t>(i));
-  }
-  std::ranges::stable_sort(order, [&](int32_t a, int32_t b) {
-    return scores[static_cast<size_t>(a)] > scores[static_cast<size_t>(b)];
-  });
-  std::vector<int32_t> kept;
-  CancelProbe probe(context);
-  for (const int32_t candidate : order) {
-    if (static_cast<int64_t>(kept.size()) >= limits.most) break;
-    const Box box = box_at(&corners[static_cast<size_t>(candidate) * 4]);
-    // The latest first: neighbours have scores that are alike.
-    const bool is_hidden = std::any_of(kept.rbegin(), kept.rend(), [&](int32_t other) {
-      return overlap(box, box_at(&corners[static_cast<size_t>(other) * 4])) > limits.most_overlap;
-    });
-    if (!is_hidden) kept.push_back(candidate);
-    if (!probe.go_on(static_cast<int64_t>(1 + kept.size()))) return probe.status();
-  }
-  return kept;
-}
-
-Result<int64_t> most_boxes(const Tensor& tensor) {
-  if (!tensor.shape().is_scalar())
-    return invalid("max_output_size must be 0-D, got shape ", tensor.shape().to_string());
-  MR_ASSIGN(const int64_t most, read_integer(tensor, "max_output_size"));
-  return std::max<int64_t>(most, 0);
-}
-
-Result<Tensor> indices_of(const std::vector<int32_t>& kept) {
-  return Tensor::vector<int32_t>(std::span<const int32_t>(kept));
-}
-
-Result<Tensor> suppress_v1(KernelContext& context, float most_overlap) {
-  Suppression limits;
-  MR_ASSIGN(limits.most, most_boxes(context.input(2)));
-  limits.most_overlap = most_overlap;
-  MR_ASSIGN(const std::vector<int32_t> kept, suppressed(context, limits));
-  return indices_of(kept);
-}
-
-// V2 has the overlap as an input, V3 and V4 the least score as well.
-Result<std::vector<int32_t>> suppressed_by_inputs(KernelContext& context) {
-  Suppression limits;
-  MR_ASSIGN(limits.most, most_boxes(context.input(2)));
-  MR_ASSIGN(limits.most_overlap, scalar_float(context.input(3), "iou_threshold"));
-  if (context.num_inputs() > 4) {
-    MR_ASSIGN(limits.least_score, scalar_float(context.input(4), "score_threshold"));
-  }
-  return suppressed(context, limits);
-}
-
-Result<Tensor> suppress(KernelContext& context) {
-  MR_ASSIGN(const std::vector<int32_t> kept, suppressed_by_inputs(context));
-  return indices_of(kept);
-}
-
-Status suppress_padded(KernelContext& context, bool pads) {
-  MR_ASSIGN(std::vector<int32_t> kept, suppressed_by_inputs(context));
-  const auto count = static_cast<int32_t>(kept.size());
-  MR_ASSIGN(const int64_t most, most_boxes(context.input(2)));
-  if (pads) {
-    MR_TRY(Tensor::allocate(DType::i32, {most}).status());
-    kept.resize(static_cast<size_t>(most), 0);
-  }
-  MR_ASSIGN(Tensor indices, indices_of(kept));
-  context.set_output(0, std::move(indices));
-  context.set_output(1, Tensor::scalar(count));
-  return {};
-}
-
-Status infer_suppressed(InferContext& context) {
-  MR_TRY(context.input_of_rank(0, 2));
-  MR_TRY(context.input_of_rank(1, 1));
-  MR_TRY(context.input_of_rank(2, 0));
-  context.set_output(0, PartialShape::of_rank(1));
-  if (context.num_outputs() > 1) context.set_output(1, PartialShape::scalar());
-  return {};
-}
-
-// --- DrawBoundingBoxes ---
 
 using Color = std::array<float, 4>;
 constexpr std::array<Color, 10> kColors = {{{1, 1, 0, 1},
@@ -253,39 +112,9 @@ Result<Tensor> draw_boxes(KernelContext& context, PaintLoop loop) {
   return output;
 }
 
-constexpr const char* kChoice = "its result is indices";
-constexpr const char* kScores = "T: {half, float} = float, T_threshold: {half, float} = float";
-
 }  // namespace
 
 Status register_boxes(OpRegistry& ops) {
-  const std::string doc =
-      "Which boxes are left when each that overlaps a better one too much is dropped.";
-  const std::string boxes = "[[0 0 1 1] [0 0.1 1 1.1] [0 2 1 3]], [0.9 0.8 0.7], 3";
-  const auto add = [&](std::string name, const std::string& inputs, const std::string& outputs,
-                       const std::string& attrs, KernelFactory cpu, std::string example) {
-    return ops.add({
-        .name = std::move(name),
-        .doc = doc,
-        .signature = inputs + " -> selected_indices: int32" + outputs + " | " + attrs,
-        .infer = infer_suppressed,
-        .cpu = std::move(cpu),
-        .not_differentiable = kChoice,
-        .examples = {std::move(example)},
-    });
-  };
-  const std::string two = "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold";
-  const std::string three = two + ", score_threshold: T_threshold";
-  MR_TRY(add("NonMaxSuppression", "boxes: float, scores: float, max_output_size: int32", "",
-             "iou_threshold: float = 0.5", kernel_with(suppress_v1, real("iou_threshold")),
-             boxes + " -> [0 2]"));
-  MR_TRY(add("NonMaxSuppressionV2", two, "", kScores, kernel(suppress), boxes + ", 0.5 -> [0 2]"));
-  MR_TRY(add("NonMaxSuppressionV3", three, "", kScores, kernel(suppress),
-             boxes + ", 0.95, 0.75 -> [0 1]"));
-  MR_TRY(add("NonMaxSuppressionV4", three, ", valid_outputs: int32",
-             std::string(kScores) + ", pad_to_max_output_size: bool = false",
-             kernel_with(suppress_padded, boolean("pad_to_max_output_size")),
-             boxes + ", 0.5, 0 -> [0 2 0], 2 | pad_to_max_output_size = true"));
   const auto paint = cpu::loop_of_input<cpu::Floating>([]<class T>() { return &paint_edges<T>; });
   for (const bool has_colors : {false, true}) {
     MR_TRY(ops.add({

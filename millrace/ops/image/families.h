@@ -20,8 +20,20 @@ Status register_colors(OpRegistry& ops);
 // EncodeJpeg, EncodePng.
 Status register_codecs(OpRegistry& ops);
 
-// Boxes: NonMaxSuppression and its kin, DrawBoundingBoxes.
+// Boxes on images: DrawBoundingBoxes.
 Status register_boxes(OpRegistry& ops);
+
+// Boxes that do not hide each other: NonMaxSuppression, its versions, ...WithOverlaps.
+Status register_suppressions(OpRegistry& ops);
+
+// The same in many classes: CombinedNonMaxSuppression.
+Status register_combined_suppressions(OpRegistry& ops);
+
+// Images scaled and moved, by kernels of any width: ScaleAndTranslate and its gradient.
+Status register_scalings(OpRegistry& ops);
+
+// Images seen from elsewhere: ImageProjectiveTransformV2 and V3.
+Status register_projections(OpRegistry& ops);
 
 // Parts of images, all of one size: CropAndResize and its gradients.
 Status register_crops(OpRegistry& ops);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "millrace/ops/loops/cpu_loops.h"
@@ -38,9 +39,7 @@ std::array<float, 2> normal_floats(uint32_t first, uint32_t second) {
 // --- elements in groups: each has the same blocks whatever the others are ---
 
 template <class T>
-inline constexpr size_t kGroup = std::is_same_v<T, double> ? 2 : 4;
-template <class T>
-using Group = std::array<T, kGroup<T>>;
+inline constexpr size_t kGroup = std::tuple_size_v<Group<T>>;
 
 // What a group costs to draw, in elementary steps.
 constexpr int64_t kGroupCost = 64;
@@ -68,29 +67,14 @@ Status fill_groups(KernelContext& context, Tensor& out, Drawer drawer) {
 template <class T>
 Status uniform_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
   return fill_groups<T>(context, out, [&](uint64_t first) {
-    return [blocks = all.from(first)]() mutable -> Group<T> {
-      const PhiloxBlock b = blocks.next();
-      if constexpr (std::is_same_v<T, double>) {
-        return {unit_double(b[0], b[1]), unit_double(b[2], b[3])};
-      } else {
-        return {unit<T>(b[0]), unit<T>(b[1]), unit<T>(b[2]), unit<T>(b[3])};
-      }
-    };
+    return [blocks = all.from(first)]() mutable { return uniform_group<T>(blocks.next()); };
   });
 }
 
 template <class T>
 Status normal_loop(KernelContext& context, const PhiloxBlocks& all, Tensor& out) {
   return fill_groups<T>(context, out, [&](uint64_t first) {
-    return [blocks = all.from(first)]() mutable -> Group<T> {
-      const PhiloxBlock b = blocks.next();
-      if constexpr (std::is_same_v<T, double>) {
-        return normal_doubles(b);
-      } else {
-        const auto x = normal_floats(b[0], b[1]), y = normal_floats(b[2], b[3]);
-        return {T(x[0]), T(x[1]), T(y[0]), T(y[1])};
-      }
-    };
+    return [blocks = all.from(first)]() mutable { return normal_group<T>(blocks.next()); };
   });
 }
 
@@ -171,6 +155,32 @@ std::array<double, 2> normal_doubles(const PhiloxBlock& block) {
   const double angle = 2.0 * std::numbers::pi * unit_double(block[2], block[3]);
   return {std::sin(angle) * radius, std::cos(angle) * radius};
 }
+
+template <class T>
+Group<T> uniform_group(const PhiloxBlock& b) {
+  if constexpr (std::is_same_v<T, double>) {
+    return {unit_double(b[0], b[1]), unit_double(b[2], b[3])};
+  } else {
+    return {unit<T>(b[0]), unit<T>(b[1]), unit<T>(b[2]), unit<T>(b[3])};
+  }
+}
+template <class T>
+Group<T> normal_group(const PhiloxBlock& b) {
+  if constexpr (std::is_same_v<T, double>) {
+    return normal_doubles(b);
+  } else {
+    const auto x = normal_floats(b[0], b[1]), y = normal_floats(b[2], b[3]);
+    return {T(x[0]), T(x[1]), T(y[0]), T(y[1])};
+  }
+}
+template Group<BFloat16> uniform_group(const PhiloxBlock&);
+template Group<Half> uniform_group(const PhiloxBlock&);
+template Group<float> uniform_group(const PhiloxBlock&);
+template Group<double> uniform_group(const PhiloxBlock&);
+template Group<BFloat16> normal_group(const PhiloxBlock&);
+template Group<Half> normal_group(const PhiloxBlock&);
+template Group<float> normal_group(const PhiloxBlock&);
+template Group<double> normal_group(const PhiloxBlock&);
 
 FillLoop fill_loop(Distribution distribution, DType dtype) {
   return cpu::pick<FillLoop>(cpu::Floating(), dtype, [distribution]<class T>() -> FillLoop {

@@ -2,6 +2,9 @@
 // this room, with state and without, differ only in where their bits come from.
 #pragma once
 
+#include <array>
+#include <type_traits>
+
 #include "millrace/op/cancel_probe.h"
 #include "millrace/ops/loops/philox_blocks.h"
 #include "millrace/tensor/tensor.h"
@@ -18,6 +21,14 @@ inline constexpr uint64_t kMostBlocks = 256;
 
 // Null if the type is none of the floating ones.
 FillLoop fill_loop(Distribution distribution, DType dtype);
+
+// What one block makes: four elements, two of double. For bfloat16, half, float and double.
+template <class T>
+using Group = std::array<T, std::is_same_v<T, double> ? 2 : 4>;
+template <class T>
+Group<T> uniform_group(const PhiloxBlock& block);
+template <class T>
+Group<T> normal_group(const PhiloxBlock& block);
 
 // Integers of any of the types int32, int64, uint32, uint64, given as bits: all that there are, or
 // those from `low` on, `width` many (0 of them is an error that the caller has seen).

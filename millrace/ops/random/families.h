@@ -12,6 +12,10 @@ Status register_random(OpRegistry& ops);
 // RandomGamma, RandomPoisson, RandomPoissonV2.
 Status register_gamma_and_poisson(OpRegistry& ops);
 
+// Normal numbers between bounds, each with its own: ParameterizedTruncatedNormal and the stateless
+// one.
+Status register_truncated_normals(OpRegistry& ops);
+
 // Ops without state, whose numbers their inputs decide: StatelessRandomUniform and its kin.
 Status register_stateless(OpRegistry& ops);
 

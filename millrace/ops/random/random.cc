@@ -166,6 +166,7 @@ Status register_random(OpRegistry& ops) {
       .examples = {"[[0 0] [0 0]], 3", "[[5]], 2 -> [[0 0]]"},
   }));
   MR_TRY(register_gamma_and_poisson(ops));
+  MR_TRY(register_truncated_normals(ops));
   MR_TRY(register_stateful(ops));
   MR_TRY(register_index_shuffle(ops));
   return register_stateless(ops);

@@ -17,6 +17,21 @@ Result<uint64_t> integer_bits(const Tensor& tensor, std::string_view what) {
 
 }  // namespace
 
+Result<PhiloxBlocks> seeded_blocks(const Tensor& seed) {
+  if (seed.shape() != Shape{2})
+    return invalid("seed must have shape [2], not ", seed.shape().to_string());
+  if (seed.dtype() == DType::u64) {
+    const auto bits = seed.flat<uint64_t>();
+    return PhiloxBlocks::scrambled(bits[0], bits[1]);
+  }
+  if (seed.dtype() == DType::u32) {
+    const auto bits = seed.flat<uint32_t>();
+    return PhiloxBlocks::scrambled(bits[0], bits[1]);
+  }
+  MR_ASSIGN(const std::vector<int64_t> seeds, read_elements(seed, "seed"));
+  return PhiloxBlocks::scrambled(static_cast<uint64_t>(seeds[0]), static_cast<uint64_t>(seeds[1]));
+}
+
 Result<Shape> wanted_shape(KernelContext& context) {
   if (context.input(0).shape().rank() != 1) {
     return invalid("shape must be a vector of {int32,int64}, got shape ",

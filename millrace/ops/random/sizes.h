@@ -1,4 +1,5 @@
-// What ops that draw numbers read from their inputs: how many, and of which range.
+// What ops that draw numbers read from their inputs: how many, of which range, and where the random
+// bits begin.
 #pragma once
 
 #include "millrace/op/infer.h"
@@ -7,6 +8,8 @@
 
 namespace millrace {
 
+// Where two seeds begin, of which each bit counts. Errors: INVALID_ARGUMENT for another shape.
+Result<PhiloxBlocks> seeded_blocks(const Tensor& seed);
 // The shape that input 0, a vector, says.
 Result<Shape> wanted_shape(KernelContext& context);
 // The range [low, high) of integers. Errors: INVALID_ARGUMENT if it has none, unless none is

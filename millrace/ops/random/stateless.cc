@@ -20,22 +20,6 @@ constexpr int64_t kPhilox = 1, kAutomatic = 3;
 
 // --- where the bits begin ---
 
-// Two seeds, of which each bit counts.
-Result<PhiloxBlocks> seeded(const Tensor& seed) {
-  if (seed.shape() != Shape{2})
-    return invalid("seed must have shape [2], not ", seed.shape().to_string());
-  if (seed.dtype() == DType::u64) {
-    const auto bits = seed.flat<uint64_t>();
-    return PhiloxBlocks::scrambled(bits[0], bits[1]);
-  }
-  if (seed.dtype() == DType::u32) {
-    const auto bits = seed.flat<uint32_t>();
-    return PhiloxBlocks::scrambled(bits[0], bits[1]);
-  }
-  MR_ASSIGN(const std::vector<int64_t> seeds, read_elements(seed, "seed"));
-  return PhiloxBlocks::scrambled(static_cast<uint64_t>(seeds[0]), static_cast<uint64_t>(seeds[1]));
-}
-
 uint32_t lower_bits(uint64_t x) { return static_cast<uint32_t>(x); }
 uint32_t upper_bits(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
@@ -62,7 +46,7 @@ Result<PhiloxBlocks> counted(KernelContext& context) {
 enum class Begins : uint8_t { with_seed, with_counter };
 
 Result<PhiloxBlocks> blocks_of(KernelContext& context, Begins begins) {
-  return begins == Begins::with_seed ? seeded(context.input(1)) : counted(context);
+  return begins == Begins::with_seed ? seeded_blocks(context.input(1)) : counted(context);
 }
 
 Status infer_sized(InferContext& context) { return infer_shape_of(context, "shape"); }
@@ -91,7 +75,7 @@ Result<Tensor> stateless_integers(KernelContext& context, Begins begins) {
 }
 
 Result<Tensor> stateless_classes(KernelContext& context) {
-  MR_ASSIGN(const PhiloxBlocks blocks, seeded(context.input(2)));
+  MR_ASSIGN(const PhiloxBlocks blocks, seeded_blocks(context.input(2)));
   MR_ASSIGN(Tensor made, classes_output(context));
   if (made.num_elements() > 0) {
     MR_TRY(draw_classes(context.input(0), made.shape().dim(1), blocks, made, CancelProbe(context)));
@@ -100,7 +84,7 @@ Result<Tensor> stateless_classes(KernelContext& context) {
 }
 
 Status key_and_counter(KernelContext& context) {
-  MR_ASSIGN(const PhiloxBlocks blocks, seeded(context.input(0)));
+  MR_ASSIGN(const PhiloxBlocks blocks, seeded_blocks(context.input(0)));
   const auto joined = [](uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; };
   const PhiloxBlock& c = blocks.counter();
   context.set_output(0, Tensor::vector<uint64_t>({joined(blocks.key()[0], blocks.key()[1])}));
@@ -135,7 +119,7 @@ Result<Tensor> stateless_samples(KernelContext& context, Begins begins, Sampled 
 
 Result<Tensor> stateless_binomial(KernelContext& context) {
   MR_ASSIGN(const Shape shape, read_shape(context.input(0), "shape"));
-  MR_ASSIGN(const PhiloxBlocks blocks, seeded(context.input(1)));
+  MR_ASSIGN(const PhiloxBlocks blocks, seeded_blocks(context.input(1)));
   return draw_binomial(context, shape, context.input(2), context.input(3), blocks);
 }
 

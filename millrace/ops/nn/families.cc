@@ -18,6 +18,7 @@ Status register_nn(OpRegistry& ops) {
   MR_TRY(register_fractional_pool_gradients(ops));
   MR_TRY(register_dilations(ops));
   MR_TRY(register_batch_norms(ops));
+  MR_TRY(register_global_norms(ops));
   return register_local_responses(ops);
 }
 

@@ -58,6 +58,9 @@ Status register_dilations(OpRegistry& ops);
 // Channels brought to a mean and a variance: FusedBatchNorm and its gradient, all three versions.
 Status register_batch_norms(OpRegistry& ops);
 
+// By means and variances that are given: BatchNormWithGlobalNormalization and its gradient.
+Status register_global_norms(OpRegistry& ops);
+
 // Channels divided by what their neighbours have: LRN, LRNGrad.
 Status register_local_responses(OpRegistry& ops);
 

@@ -9,6 +9,7 @@
 #include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/loops/quantized.h"
 #include "millrace/ops/loops/share_work.h"
+#include "millrace/ops/math/casting.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/math/gradients.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 using cpu::kIsComplex;
 using Castable = cpu::Join<cpu::Number, cpu::Types<bool>>;
-using CastLoop = void (*)(const void* from, void* to, int64_t count);
 
 // What does not fit has no value in C++; it gets what x86 gives, so that every machine and every
 // compiler agree: the lowest number of the type that the conversion goes through.
@@ -153,13 +153,6 @@ CastLoop truncating_loop_for(DType from, DType to) {
                              []<class To>() -> CastLoop { return &truncating_loop<double, To>; });
 }
 
-CastLoop cast_loop_for(DType from, DType to) {
-  using LoopFrom = CastLoop (*)(DType);
-  const LoopFrom loop = cpu::pick<LoopFrom>(
-      Castable(), from, []<class From>() -> LoopFrom { return &loop_from<From>; });
-  return loop == nullptr ? nullptr : loop(to);
-}
-
 // The same bytes as a tensor of another type and shape that they fit.
 Result<Tensor> seen_as(DType dtype, const Shape& shape, const Tensor& bytes) {
   const auto offset = static_cast<size_t>(static_cast<const char*>(bytes.data()) -
@@ -188,16 +181,7 @@ Result<Tensor> cast(KernelContext& context, CastLoop loop) {
     return input.dtype() == to ? Result<Tensor>(std::move(input))
                                : seen_as(to, input.shape(), input);
   }
-  const Tensor& input = context.input(0);
-  MR_ASSIGN(Tensor output, context.allocate(0, input.shape()));
-  const char* from = static_cast<const char*>(input.data());
-  char* to = static_cast<char*>(output.mutable_data());
-  const auto from_size = static_cast<int64_t>(dtype_size(input.dtype()));
-  const auto to_size = static_cast<int64_t>(dtype_size(output.dtype()));
-  MR_TRY(share_pieces(context, input.num_elements(), 1, [&](int64_t begin, int64_t count) {
-    loop(from + begin * from_size, to + begin * to_size, count);
-  }));
-  return output;
+  return cast_by(loop, context, context.input(0), context.output_dtype(0));
 }
 
 // --- Bitcast ---
@@ -239,6 +223,26 @@ Status infer_bitcast(InferContext& context) {
 }
 
 }  // namespace
+
+CastLoop cast_loop_for(DType from, DType to) {
+  using LoopFrom = CastLoop (*)(DType);
+  const LoopFrom loop = cpu::pick<LoopFrom>(
+      Castable(), from, []<class From>() -> LoopFrom { return &loop_from<From>; });
+  return loop == nullptr ? nullptr : loop(to);
+}
+
+Result<Tensor> cast_by(CastLoop loop, KernelContext& context, const Tensor& input, DType to) {
+  if (input.dtype() == to) return input;
+  MR_ASSIGN(Tensor output, Tensor::allocate(to, input.shape()));
+  const char* from = static_cast<const char*>(input.data());
+  char* into = static_cast<char*>(output.mutable_data());
+  const auto from_size = static_cast<int64_t>(dtype_size(input.dtype()));
+  const auto to_size = static_cast<int64_t>(dtype_size(to));
+  MR_TRY(share_pieces(context, input.num_elements(), 1, [&](int64_t begin, int64_t count) {
+    loop(from + begin * from_size, into + begin * to_size, count);
+  }));
+  return output;
+}
 
 Status register_casts(OpRegistry& ops) {
   MR_TRY(ops.add({

@@ -55,7 +55,7 @@ Status register_comparisons(OpRegistry& ops);
 // From one element type to another: Cast by value, Bitcast by bytes.
 Status register_casts(OpRegistry& ops);
 
-// Products of matrices: MatMul, BatchMatMul, BatchMatMulV2.
+// Products of matrices: MatMul, BatchMatMul and its later versions, SparseMatMul.
 Status register_matmuls(OpRegistry& ops);
 
 // A product with what follows it: _FusedMatMul.

@@ -53,6 +53,7 @@ Status add_n(GradContext& g);
 
 Status matmul(GradContext& g);
 Status batch_matmul(GradContext& g);
+Status batch_matmul_of_types(GradContext& g);
 Status mixed_matmul(GradContext& g);
 
 Status sum(GradContext& g);

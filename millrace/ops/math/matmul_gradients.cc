@@ -5,14 +5,17 @@
 namespace millrace::grad {
 namespace {
 
-// The product's op, and its words for turning an operand.
+// The product's op, its words for turning an operand, and what else its node says.
 struct Product {
   GradContext& g;
   std::string_view op, turn_a, turn_b;
+  Attrs attrs = {};
 
   Endpoint operator()(Endpoint a, bool a_is_turned, Endpoint b, bool b_is_turned) const {
-    return g.add(op, {a, b},
-                 {{std::string(turn_a), a_is_turned}, {std::string(turn_b), b_is_turned}});
+    Attrs all = attrs;
+    all.set(turn_a, a_is_turned);
+    all.set(turn_b, b_is_turned);
+    return g.add(op, {a, b}, std::move(all));
   }
 };
 
@@ -22,18 +25,18 @@ struct Sides {
 
 // c = a' b', where ' turns its operand or not: by a' it is g b'^T, by b' it is a'^T g; and by a
 // turned operand that, turned.
+Endpoint product_side(const Product& product, int slot, Endpoint a, bool turns_a, Endpoint b,
+                      bool turns_b) {
+  const Endpoint arriving = product.g.grad();
+  if (slot == 0)
+    return turns_a ? product(b, turns_b, arriving, true) : product(arriving, false, b, !turns_b);
+  return turns_b ? product(arriving, true, a, turns_a) : product(a, !turns_a, arriving, false);
+}
+
 Sides product_sides(const Product& product, Endpoint a, bool turns_a, Endpoint b, bool turns_b) {
-  GradContext& g = product.g;
-  const Endpoint arriving = g.grad();
   Sides made;
-  if (g.is_needed(0)) {
-    made.by_a =
-        turns_a ? product(b, turns_b, arriving, true) : product(arriving, false, b, !turns_b);
-  }
-  if (g.is_needed(1)) {
-    made.by_b =
-        turns_b ? product(arriving, true, a, turns_a) : product(a, !turns_a, arriving, false);
-  }
+  if (product.g.is_needed(0)) made.by_a = product_side(product, 0, a, turns_a, b, turns_b);
+  if (product.g.is_needed(1)) made.by_b = product_side(product, 1, a, turns_a, b, turns_b);
   return made;
 }
 
@@ -75,6 +78,21 @@ Status batch_matmul(GradContext& g) {
   BroadcastGradient batches(g, g.input(0), g.input(1), 2);
   if (g.is_needed(0)) g.set_input_grad(0, batches.to_a(made.by_a));
   if (g.is_needed(1)) g.set_input_grad(1, batches.to_b(made.by_b));
+  return {};
+}
+
+// Each operand's gradient is a product of the operand's own type; one of 8 bits has none.
+Status batch_matmul_of_types(GradContext& g) {
+  MR_ASSIGN(const bool turns_x, g.attrs().boolean("adj_x"));
+  MR_ASSIGN(const bool turns_y, g.attrs().boolean("adj_y"));
+  BroadcastGradient batches(g, g.input(0), g.input(1), 2);
+  for (const int slot : {0, 1}) {
+    const DType type = g.dtype(g.input(slot));
+    if (!g.is_needed(slot) || dtype_size(type) == 1) continue;
+    const Product product{g, "BatchMatMulV3", "adj_x", "adj_y", {{"Tout", type}}};
+    const Endpoint made = product_side(product, slot, g.input(0), turns_x, g.input(1), turns_y);
+    g.set_input_grad(slot, slot == 0 ? batches.to_a(made) : batches.to_b(made));
+  }
   return {};
 }
 

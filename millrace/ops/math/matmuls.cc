@@ -2,6 +2,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/narrow.h"
+#include "millrace/ops/math/casting.h"
 #include "millrace/ops/math/families.h"
 #include "millrace/ops/math/gradients.h"
 #include "millrace/ops/math/multiplier.h"
@@ -65,6 +66,60 @@ Result<Tensor> mixed_product(KernelContext& context, Side a_side, Side b_side) {
   return Multiplier(a_side, b_side, product_loop_for(DType::f32)).run(context, a, b);
 }
 
+// Both operands as Cast makes them of the product's type.
+struct ProductOfTypes {
+  CastLoop cast_a, cast_b;
+  ProductLoop multiply;
+};
+
+struct BoundProductOfTypes {
+  Result<ProductOfTypes> read(const KernelSpec& spec) const {
+    const DType made = spec.outputs[0].dtype;
+    const ProductOfTypes loops{cast_loop_for(spec.inputs[0].dtype, made),
+                               cast_loop_for(spec.inputs[1].dtype, made), product_loop_for(made)};
+    if (loops.cast_a != nullptr && loops.cast_b != nullptr && loops.multiply != nullptr)
+      return loops;
+    return cpu::no_loop(spec, made);
+  }
+};
+
+Result<Tensor> product_of_types(KernelContext& context, Side a_side, Side b_side,
+                                const ProductOfTypes& loops) {
+  const DType made = context.output_dtype(0);
+  MR_ASSIGN(const Tensor a, cast_by(loops.cast_a, context, context.input(0), made));
+  MR_ASSIGN(const Tensor b, cast_by(loops.cast_b, context, context.input(1), made));
+  return Multiplier(a_side, b_side, loops.multiply).run(context, a, b);
+}
+
+constexpr std::string_view kBatchDoc =
+    "The products of the matrices in the last two axes, either of which may be replaced by its "
+    "adjoint first; the other axes broadcast";
+constexpr std::string_view kAdjoints =
+    "adj_x: bool = false, adj_y: bool = false, grad_x: bool = false, grad_y: bool = false";
+
+Status register_batch_matmul_of_types(OpRegistry& ops) {
+  constexpr std::string_view kOperands =
+      "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}";
+  constexpr std::string_view kProducts =
+      "{bfloat16, half, float, double, int16, int32, int64, complex64, complex128}";
+  return ops.add({
+      .name = "BatchMatMulV3",
+      .doc = str_cat(kBatchDoc, ". Operands of another type than the product are cast to it."),
+      .signature = str_cat("x: Ta, y: Tb -> output: Tout | Ta: ", kOperands, ", Tb: ", kOperands,
+                           ", Tout: ", kProducts, ", ", kAdjoints),
+      .infer = infer_product(kBatchMatMul),
+      .cpu = kernel_with(product_of_types, BoundSide{kBatchMatMul.a, kBatchMatMul.turned},
+                         BoundSide{kBatchMatMul.b, kBatchMatMul.turned}, BoundProductOfTypes{}),
+      .grad = grad::batch_matmul_of_types,
+      .cost = Cost::heavy,
+      .examples = {"[[[1 2]] [[3 4]]], [[[5] [6]]] -> [[[17]] [[39]]]",
+                   "[[1 2]], [[5 6]] -> [[17]] | adj_y = true",
+                   "[[100 100]], [[100] [100]] -> [[20000]] | Ta = int8, Tb = uint8, Tout = int32",
+                   "[[1] [2]], [[1.5] [0.5]] -> [[2.5]] | Ta = int32, Tb = double, Tout = double, "
+                   "adj_x = true"},
+  });
+}
+
 }  // namespace
 
 Status register_matmuls(OpRegistry& ops) {
@@ -108,11 +163,8 @@ Status register_matmuls(OpRegistry& ops) {
   for (const auto& [name, types] : versions) {
     MR_TRY(ops.add({
         .name = name,
-        .doc = "The products of the matrices in the last two axes, either of which may be replaced "
-               "by its adjoint first; the other axes broadcast.",
-        .signature = str_cat("x: T, y: T -> output: T | T: ", types,
-                             ", adj_x: bool = false, adj_y: bool = false, grad_x: bool = false, "
-                             "grad_y: bool = false"),
+        .doc = str_cat(kBatchDoc, "."),
+        .signature = str_cat("x: T, y: T -> output: T | T: ", types, ", ", kAdjoints),
         .infer = infer_product(kBatchMatMul),
         .cpu = product_kernel(kBatchMatMul),
         .grad = grad::batch_matmul,
@@ -121,7 +173,7 @@ Status register_matmuls(OpRegistry& ops) {
                      "[[1 2]], [[5 6]] -> [[17]] | adj_y = true"},
     }));
   }
-  return {};
+  return register_batch_matmul_of_types(ops);
 }
 
 }  // namespace millrace

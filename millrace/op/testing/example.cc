@@ -109,6 +109,13 @@ Tensor filled(const ExampleValue& value) {
   return made;
 }
 
+// Of a quantized type, which keeps its numbers as T does.
+template <class T>
+Result<Tensor> filled_as(DType dtype, const ExampleValue& value) {
+  const Tensor made = filled<T>(value);
+  return Tensor::on_buffer(dtype, made.shape(), made.buffer());
+}
+
 }  // namespace
 
 Result<Tensor> ExampleValue::as(DType dtype) const {
@@ -150,6 +157,16 @@ Result<Tensor> ExampleValue::as(DType dtype) const {
       return filled<std::complex<double>>(*this);
     case DType::string:
       return filled<std::string>(*this);
+    case DType::qi8:
+      return filled_as<int8_t>(dtype, *this);
+    case DType::qu8:
+      return filled_as<uint8_t>(dtype, *this);
+    case DType::qi16:
+      return filled_as<int16_t>(dtype, *this);
+    case DType::qu16:
+      return filled_as<uint16_t>(dtype, *this);
+    case DType::qi32:
+      return filled_as<int32_t>(dtype, *this);
     default:
       return invalid("examples have no values of type ", dtype_name(dtype));
   }

@@ -26,8 +26,9 @@ struct ExampleValue {
   std::vector<double> numbers;     // in row-major order, or
   std::vector<std::string> texts;  // if any element was a text
 
-  // The value in a type: numbers as the nearest value of it ("1.5" as a string), texts only as
-  // strings. Errors: INVALID_ARGUMENT for a type that has no such values.
+  // The value in a type: numbers as the nearest value of it ("1.5" as a string; of a quantized type
+  // the number that is kept), texts only as strings. Errors: INVALID_ARGUMENT for a type that has
+  // no such values.
   Result<Tensor> as(DType dtype) const;
 };
 

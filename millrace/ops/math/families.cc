@@ -27,6 +27,11 @@ Status register_math(OpRegistry& ops) {
   MR_TRY(register_einsum(ops));
   MR_TRY(register_fake_quants(ops));
   MR_TRY(register_quantize(ops));
+  MR_TRY(register_quantizations(ops));
+  MR_TRY(register_requantizations(ops));
+  MR_TRY(register_clusters(ops));
+  MR_TRY(register_sobol(ops));
+  MR_TRY(register_isotonic(ops));
   return register_select(ops);
 }
 

@@ -82,6 +82,22 @@ Status register_fake_quants(OpRegistry& ops);
 // QuantizeAndDequantize and its later versions.
 Status register_quantize(OpRegistry& ops);
 
+// Floats as numbers of quantized types, and back: QuantizeV2, Dequantize.
+Status register_quantizations(OpRegistry& ops);
+
+// Quantized numbers in other ranges: Requantize, RequantizationRange, QuantizeDownAndShrinkRange.
+Status register_requantizations(OpRegistry& ops);
+
+// What k-means begins with, and looks for: KmeansPlusPlusInitialization, KMC2ChainInitialization,
+// NearestNeighbors.
+Status register_clusters(OpRegistry& ops);
+
+// Even points in a cube: SobolSample.
+Status register_sobol(OpRegistry& ops);
+
+// Rows that never rise: IsotonicRegression.
+Status register_isotonic(OpRegistry& ops);
+
 // Sums of products along axes that letters name: Einsum.
 Status register_einsum(OpRegistry& ops);
 

@@ -8,6 +8,7 @@ purpose (an index out of range, shapes that do not fit): then the codes of the e
 import dataclasses
 import zlib
 
+import image_cases
 import numpy as np
 import model_cases
 import network_cases
@@ -739,6 +740,7 @@ ROWS = [
     *[Row(*fields) for fields in sparse_cases.TABLE],
     *[Row(*fields) for fields in network_cases.TABLE],
     *[Row(*fields) for fields in model_cases.TABLE],
+    *[Row(*fields) for fields in image_cases.TABLE],
 ]
 
 

@@ -70,6 +70,7 @@ from millrace._ops.matrix_solving import *
 from millrace._ops.operators import python2_divide as div
 from millrace._ops.operators import true_divide as truediv
 from millrace._ops.parsing import *
+from millrace._ops.quantizing import *
 from millrace._ops.random_values import *
 from millrace._ops.rearranging import *
 from millrace._ops.reductions import *

@@ -16,10 +16,14 @@ from millrace._gen import (
     rgb_to_hsv,
 )
 from millrace._ops.image_boxes import (
+    combined_non_max_suppression,
     crop_and_resize,
     draw_bounding_boxes,
     extract_glimpse,
     non_max_suppression,
+    non_max_suppression_overlaps,
+    non_max_suppression_padded,
+    non_max_suppression_with_scores,
     sample_distorted_bounding_box,
 )
 from millrace._ops.images import (

@@ -137,6 +137,69 @@ def test_boxes_are_drawn_cut_out_and_chosen(session):
     assert session.run(kept).tolist() == [0, 2]
 
 
+def test_boxes_that_overlap_are_dropped_or_lose_some_of_their_score(session):
+    boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0.0, 2.0, 1.0, 3.0]]
+    scores = [1.0, 0.75, 0.5]
+    kept, left = session.run(tf.image.non_max_suppression_with_scores(boxes, scores, 3))
+    assert kept.tolist() == [0, 2] and left.tolist() == [1, 0.5]
+    kept, left = session.run(
+        tf.image.non_max_suppression_with_scores(boxes, scores, 3, soft_nms_sigma=0.5)
+    )
+    assert kept.tolist() == [0, 2, 1]
+    np.testing.assert_allclose(left, [1, 0.5, 0.75 * np.exp(-1)], rtol=1e-6)
+    padded = tf.image.non_max_suppression_padded(boxes, scores, 4, pad_to_max_output_size=True)
+    kept, number = session.run(padded)
+    assert kept.tolist() == [0, 2, 0, 0] and number == 2
+    overlaps = [[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    kept = tf.image.non_max_suppression_overlaps(overlaps, scores, 3)
+    assert session.run(kept).tolist() == [0, 2]
+
+
+def test_the_best_boxes_of_all_classes_are_those_of_each_class(session):
+    boxes = np.array([[[0, 0, 1, 1]], [[0, 0, 1, 1]], [[0, 2, 1, 3]]], np.float32)[None]
+    scores = np.array([[0.5, 0.25], [0.75, 0], [0, 1]], np.float32)[None]
+    best = tf.image.combined_non_max_suppression(boxes, scores, 2, 4, pad_per_class=True)
+    assert [part.shape.as_list() for part in best] == [[1, 4, 4], [1, 4], [1, 4], [1]]
+    found, left, classes, number = session.run(best)
+    assert number.tolist() == [3] and left[0].tolist() == [1, 0.75, 0.25, 0]
+    assert classes[0].tolist() == [1, 0, 1, 0] and found[0, 0].tolist() == [0, 1, 1, 1]
+
+
+def test_scaled_images_pass_their_gradient_on(session):
+    rng = np.random.default_rng(6)
+    image = tf.constant(rng.uniform(size=[2, 4, 5, 2]), tf.float32)
+    for kernel in ["lanczos3", "triangle"]:
+        scaled = tf.raw_ops.ScaleAndTranslate(
+            images=image,
+            size=[3, 7],
+            scale=[0.75, 1.5],
+            translation=[0.25, -0.5],
+            kernel_type=kernel,
+        )
+        assert scaled.shape.as_list() == [2, 3, 7, 2]
+        error = tf.test.compute_gradient_error(
+            image, [2, 4, 5, 2], scaled, [2, 3, 7, 2], delta=1e-2
+        )
+        assert error < 2e-3
+
+
+def test_a_projected_image_has_its_gradient_projected_back(session):
+    image = tf.constant(np.arange(12.0).reshape([1, 3, 4, 1]), tf.float32)
+    # One to the left, two up.
+    moved = tf.raw_ops.ImageProjectiveTransformV3(
+        images=image,
+        transforms=[[1.0, 0, 1, 0, 1, 2, 0, 0]],
+        output_shape=[3, 4],
+        fill_value=-1.0,
+        interpolation="NEAREST",
+    )
+    weights = tf.constant(np.arange(1.0, 13).reshape([1, 3, 4, 1]), tf.float32)
+    (back,) = tf.gradients(moved * weights, image)
+    made, gradient = session.run([moved, back])
+    assert made[0, :, :, 0].tolist() == [[9, 10, 11, -1], [-1] * 4, [-1] * 4]
+    assert gradient[0, :, :, 0].tolist() == [[0] * 4, [0] * 4, [0, 1, 2, 3]]
+
+
 def test_crops_pass_their_gradient_on_to_images_and_boxes(session):
     rng = np.random.default_rng(5)
     image = tf.constant(rng.uniform(size=[2, 5, 6, 2]), tf.float32)

@@ -110,6 +110,122 @@ def non_max_suppression(
     )
 
 
+def non_max_suppression_padded(
+    boxes,
+    scores,
+    max_output_size,
+    iou_threshold=0.5,
+    score_threshold=float("-inf"),
+    pad_to_max_output_size=False,
+    name=None,
+):
+    """As non_max_suppression, with room for as many boxes as there may be.
+
+    Args:
+      boxes, scores, max_output_size, iou_threshold, score_threshold, name: as there.
+      pad_to_max_output_size: True for as many indices as max_output_size, the last ones 0.
+
+    Returns:
+      (selected_indices, valid_outputs): int32, the indices, and a scalar, how many of them count.
+    """
+    return gen_ops.non_max_suppression_v4(
+        boxes,
+        scores,
+        max_output_size,
+        iou_threshold,
+        score_threshold,
+        pad_to_max_output_size=pad_to_max_output_size,
+        name=name,
+    )
+
+
+def non_max_suppression_with_scores(
+    boxes,
+    scores,
+    max_output_size,
+    iou_threshold=0.5,
+    score_threshold=float("-inf"),
+    soft_nms_sigma=0.0,
+    name=None,
+):
+    """As non_max_suppression, with the scores; or boxes lose some of theirs instead of being dropped.
+
+    Args:
+      boxes, scores, max_output_size, iou_threshold, score_threshold, name: as there.
+      soft_nms_sigma: above 0, a box's score is lowered for each better one that overlaps it, by
+        exp(-overlap^2 / (2 sigma)), and only score_threshold drops it.
+
+    Returns:
+      (selected_indices, selected_scores): int32, and of the type of scores.
+    """
+    indices, chosen, _ = gen_ops.non_max_suppression_v5(
+        boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma, name=name
+    )
+    return indices, chosen
+
+
+def non_max_suppression_overlaps(
+    overlaps,
+    scores,
+    max_output_size,
+    overlap_threshold=0.5,
+    score_threshold=float("-inf"),
+    name=None,
+):
+    """As non_max_suppression, by any measure of how much two boxes overlap.
+
+    Args:
+      overlaps: float32, [boxes, boxes].
+      scores, max_output_size, score_threshold, name: as there.
+      overlap_threshold: a box goes if it and a better one overlap more than this.
+
+    Returns:
+      int32, the indices of the boxes that are left.
+    """
+    return gen_ops.non_max_suppression_with_overlaps(
+        overlaps, scores, max_output_size, overlap_threshold, score_threshold, name=name
+    )
+
+
+def combined_non_max_suppression(
+    boxes,
+    scores,
+    max_output_size_per_class,
+    max_total_size,
+    iou_threshold=0.5,
+    score_threshold=float("-inf"),
+    pad_per_class=False,
+    clip_boxes=True,
+    name=None,
+):
+    """The best boxes of each image in all classes, those dropped that overlap a better one of theirs.
+
+    Args:
+      boxes: float32, [batch, boxes, q, 4], corners; q is 1 or the number of classes.
+      scores: float32, [batch, boxes, classes].
+      max_output_size_per_class, max_total_size: int32 scalars, how many at most in each class and in all.
+      iou_threshold, score_threshold: as in non_max_suppression.
+      pad_per_class: True if there is room for no more than all classes may fill.
+      clip_boxes: True for corners within 0 and 1.
+      name: a name for the node.
+
+    Returns:
+      (nmsed_boxes, nmsed_scores, nmsed_classes, valid_detections): float32, [batch, most, 4] and [batch, most],
+      0 behind those that count; int32, [batch], how many do.
+    """
+    return gen_ops.combined_non_max_suppression(
+        boxes,
+        scores,
+        max_output_size_per_class,
+        max_total_size,
+        iou_threshold,
+        score_threshold,
+        pad_per_class=pad_per_class,
+        clip_boxes=clip_boxes,
+        name=name,
+    )
+
+
 def sample_distorted_bounding_box(
     image_size,
     bounding_boxes,

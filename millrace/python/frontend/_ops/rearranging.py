@@ -16,6 +16,7 @@ __all__ = [
     "cumulative_logsumexp",
     "depth_to_space",
     "extract_image_patches",
+    "extract_volume_patches",
     "gather_nd",
     "meshgrid",
     "required_space_to_batch_paddings",
@@ -173,6 +174,24 @@ def extract_image_patches(
     ksizes = ksizes if ksizes is not None else sizes
     return gen_ops.extract_image_patches(
         images, ksizes=ksizes, strides=strides, rates=rates, padding=padding, name=name
+    )
+
+
+def extract_volume_patches(input, ksizes, strides, padding, name=None):
+    """Patches of volumes, each as a row of all elements of its pixels.
+
+    Args:
+      input: a Tensor of shape [batch, planes, height, width, channels].
+      ksizes: [1, planes, rows, columns, 1]: the size of a patch.
+      strides: [1, planes, rows, columns, 1]: how far apart patches are.
+      padding: "VALID" or "SAME".
+      name: a name for the node.
+
+    Returns:
+      a Tensor of shape [batch, planes, rows, columns, size of a patch times channels].
+    """
+    return gen_ops.extract_volume_patches(
+        input, ksizes=ksizes, strides=strides, padding=padding, name=name
     )
 
 

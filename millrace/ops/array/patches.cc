@@ -17,6 +17,8 @@ namespace {
 struct PatchAxis {
   int64_t size = 1, stride = 1, rate = 1;
   bool is_same = false;  // padded so that a patch is centred on each stride-th pixel
+  // Where strides are so long that pixels are left over, the first patch begins among them.
+  bool begins_inside = false;
 
   int64_t reach() const { return (size - 1) * rate + 1; }
   int64_t count(int64_t dim) const {
@@ -25,7 +27,8 @@ struct PatchAxis {
   }
   int64_t padding(int64_t dim) const {
     if (!is_same) return 0;
-    return std::max<int64_t>((count(dim) - 1) * stride - dim + reach(), 0) / 2;
+    const int64_t lacking = (count(dim) - 1) * stride - dim + reach();
+    return (begins_inside ? lacking : std::max<int64_t>(lacking, 0)) / 2;
   }
 };
 
@@ -56,7 +59,10 @@ Result<PatchAxes> read_patch_axes(const AttrView& attrs, int rank) {
     }
   }
   MR_ASSIGN(const std::string padding, attrs.string("padding"));
-  for (PatchAxis& axis : axes) axis.is_same = padding == "SAME";
+  for (PatchAxis& axis : axes) {
+    axis.is_same = padding == "SAME";
+    axis.begins_inside = rank == 5;  // TensorFlow's of images do not
+  }
   return axes;
 }
 
@@ -206,7 +212,9 @@ Status register_patches(OpRegistry& ops) {
                    "strides = {1, 2, 2, 2, 1}, padding = 'SAME'",
                    "[[[[[1 5]]] [[[2 6]]]]] -> [[[[[1 5 2 6]]] [[[2 6 0 0]]]]] | "
                    "ksizes = {1, 2, 1, 1, 1}, strides = {1, 1, 1, 1, 1}, padding = 'SAME', "
-                   "T = double"},
+                   "T = double",
+                   "[[[[[1] [2] [3]]]]] -> [[[[[2]]]]] | ksizes = {1, 1, 1, 1, 1}, "
+                   "strides = {1, 1, 1, 3, 1}, padding = 'SAME'"},
   });
 }
 

@@ -167,7 +167,8 @@ void project_row(const void* image, const Frame& frame, const Projection& projec
     const bool is_somewhere = std::isfinite(far_y) && std::isfinite(far_x);
     const float y = is_somewhere ? mapped(far_y, height, how.outside) : -1;
     const float x = is_somewhere ? mapped(far_x, width, how.outside) : -1;
-    if (!(y >= 0 && y <= height - 1 && x >= 0 && x <= width - 1)) {
+    // Between the outermost pixels and those beside them the filling counts in part.
+    if (!(y > -1 && y < height && x > -1 && x < width)) {
       source.fill(pixel);
     } else if (how.is_bilinear) {
       source.bilinear(y, x, pixel);

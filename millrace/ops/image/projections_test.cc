@@ -84,6 +84,12 @@ TEST_CASE("what comes from beyond the horizon, or from no place, is filled") {
         Tensor::of<float>({1, 1, 2, 1}, {1, 9}));
 }
 
+TEST_CASE("half a pixel beyond the edge is half of the filling") {
+  const Tensor half_left = Tensor::of<float>({1, 8}, {1, 0, -0.5F, 0, 1, 0, 0, 0});
+  CHECK(projected(small_image(), half_left, size_of(1, 4), 9, {{"interpolation", "BILINEAR"}})
+            .value() == Tensor::of<float>({1, 1, 4, 1}, {5, 1.5F, 2.5F, 6}));
+}
+
 TEST_CASE("no image has no pixels, and an image without pixels is filled") {
   CHECK(projected(*Tensor::zeros(DType::f32, {0, 2, 2, 1}), identity(), size_of(5, 5))
             .value()

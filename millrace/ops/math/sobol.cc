@@ -100,7 +100,7 @@ Status register_sobol(OpRegistry& ops) {
   return ops.add({
       .name = "SobolSample",
       .doc = "Points of Sobol's sequence in [0, 1)^dim, which fill it evenly: num_results of them, "
-             "after the first `skip`.",
+             "after the first `skip`; in 2560 dimensions at most.",
       .signature = "dim: int32, num_results: int32, skip: int32 -> samples: dtype | "
                    "dtype: {float, double} = float",
       .infer = infer_sobol,

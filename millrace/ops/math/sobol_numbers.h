@@ -8,6 +8,7 @@
 
 namespace millrace {
 
+// Joe and Kuo have chosen numbers for 21201.
 inline constexpr int kMostSobolDims = 2560;
 inline constexpr int kSobolBits = 32;
 

@@ -158,7 +158,9 @@ def test_boxes_that_overlap_are_dropped_or_lose_some_of_their_score(session):
 def test_the_best_boxes_of_all_classes_are_those_of_each_class(session):
     boxes = np.array([[[0, 0, 1, 1]], [[0, 0, 1, 1]], [[0, 2, 1, 3]]], np.float32)[None]
     scores = np.array([[0.5, 0.25], [0.75, 0], [0, 1]], np.float32)[None]
-    best = tf.image.combined_non_max_suppression(boxes, scores, 2, 4, pad_per_class=True)
+    best = tf.image.combined_non_max_suppression(
+        boxes, scores, 2, 4, score_threshold=0.1, pad_per_class=True
+    )
     assert [part.shape.as_list() for part in best] == [[1, 4, 4], [1, 4], [1, 4], [1]]
     found, left, classes, number = session.run(best)
     assert number.tolist() == [3] and left[0].tolist() == [1, 0.75, 0.25, 0]

@@ -22,7 +22,12 @@ from millrace._values import dtypes as _dtypes
 from millrace._values.device_spec import DeviceSpec
 from millrace._values.dtypes import DType, as_dtype
 from millrace._values.errors import OpError
-from millrace._values.tensor_shape import Dimension, TensorShape
+from millrace._values.tensor_shape import (
+    Dimension,
+    TensorShape,
+    dimension_at_index,
+    dimension_value,
+)
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import (
     constant,
@@ -267,10 +272,10 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app bitwise compat contrib data debugging dtypes errors estimator feature_column flags gfile graph_util "
-    "image initializers keras layers linalg logging lookup losses mapreduce math metrics nn "
-    "python_io quantization queue random raw_ops regularizers saved_model sets signal sparse spectral "
-    "strings summary tasks test train xla".split()
+    "app bitwise compat config contrib data debugging dtypes errors estimator feature_column flags gfile "
+    "graph_util image initializers io keras layers linalg logging lookup losses manip mapreduce math metrics "
+    "nest nn python_io quantization queue random raw_ops regularizers saved_model sets signal sparse spectral "
+    "strings summary tasks test train version xla".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.

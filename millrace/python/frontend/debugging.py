@@ -20,4 +20,16 @@ from millrace._flow.checks import (
     is_numeric_tensor,
 )
 from millrace._flow.control_flow import Assert
-from millrace._gen import is_finite
+from millrace._gen import check_numerics, is_finite, is_inf, is_nan
+from millrace._ops.statistics import is_non_decreasing, is_strictly_increasing
+from millrace._run.process_options import options as _options
+
+
+def get_log_device_placement():
+    """Whether sessions of this process that have no ConfigProto tell where their ops go."""
+    return _options.log_placement
+
+
+def set_log_device_placement(enabled):
+    """Says whether sessions made from now on without a ConfigProto tell where their ops go."""
+    _options.log_placement = bool(enabled)

@@ -2,7 +2,6 @@
 
 from millrace._gen import (
     decode_bmp,
-    decode_image,
     decode_jpeg,
     decode_png,
     encode_jpeg,
@@ -35,6 +34,7 @@ from millrace._ops.images import (
     central_crop,
     convert_image_dtype,
     crop_to_bounding_box,
+    decode_image,
     flip_left_right,
     flip_up_down,
     grayscale_to_rgb,

@@ -18,6 +18,7 @@ from millrace._state.scaled_initializers import (
     lecun_normal,
     lecun_uniform,
 )
+from millrace._state.tables import tables_initializer
 from millrace._state.variable_groups import global_variables_initializer as global_variables
 from millrace._state.variable_groups import local_variables_initializer as local_variables
 from millrace._state.variable_groups import variables_initializer as variables

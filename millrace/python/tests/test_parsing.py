@@ -137,3 +137,57 @@ def test_tensors_are_written_and_read(session):
     assert session.run(tf.parse_tensor(tf.serialize_tensor(tensor), tf.float32)).tolist() == [
         [1, 2]
     ]
+
+
+def test_places_and_values_under_two_keys_become_one_sparse_tensor(session):
+    batch = [
+        example(at=feature(3, 1), of=feature(0.5, 1.5)).SerializeToString(),
+        example(at=feature(0), of=feature(2.0)).SerializeToString(),
+    ]
+    features = {"s": tf.SparseFeature("at", "of", tf.float32, 4)}
+    found = session.run(tf.parse_example(batch, features))
+    assert list(found) == ["s"]
+    assert found["s"].indices.tolist() == [[0, 1], [0, 3], [1, 0]]
+    assert found["s"].values.tolist() == [1.5, 0.5, 2.0]
+    assert found["s"].dense_shape.tolist() == [2, 4]
+    features["at"] = tf.VarLenFeature(tf.int64)
+    alone = session.run(tf.io.parse_single_example(batch[0], features))
+    assert sorted(alone) == ["at", "s"] and alone["at"].values.tolist() == [3, 1]
+    assert alone["s"].dense_shape.tolist() == [4]
+
+
+def test_places_in_several_axes_are_as_many_keys(session):
+    bytes_of = example(y=feature(1), x=feature(2), of=feature(7)).SerializeToString()
+    wanted = {"s": tf.io.SparseFeature(["y", "x"], "of", tf.int64, [3, 4], already_sorted=True)}
+    found = session.run(tf.parse_example([bytes_of], wanted))["s"]
+    assert found.indices.tolist() == [[0, 1, 2]] and found.dense_shape.tolist() == [1, 3, 4]
+    with pytest.raises(ValueError, match="Conflicting type int64 vs float32 for feature y"):
+        wanted["t"] = tf.io.SparseFeature("x", "y", tf.float32, 4)
+        tf.parse_example([bytes_of], wanted)
+
+
+def test_a_batch_of_sequences_is_filled_up_to_the_longest(session):
+    rows = []
+    for label, steps in ((1, [1.0, 2.0]), (2, [3.0])):
+        made = tf.train.SequenceExample()
+        made.context.feature["label"].int64_list.value.append(label)
+        for step in steps:
+            made.feature_lists.feature_list["x"].feature.add().float_list.value.append(step)
+            made.feature_lists.feature_list["w"].feature.add().bytes_list.value.append(b"w")
+        rows.append(made.SerializeToString())
+    context, steps, lengths = session.run(
+        tf.io.parse_sequence_example(
+            rows,
+            context_features={"label": tf.io.FixedLenFeature([], tf.int64)},
+            sequence_features={
+                "x": tf.io.FixedLenSequenceFeature([], tf.float32),
+                "w": tf.io.VarLenFeature(tf.string),
+            },
+        )
+    )
+    assert context["label"].tolist() == [1, 2]
+    assert steps["x"].tolist() == [[1.0, 2.0], [3.0, 0.0]]
+    assert steps["w"].dense_shape[0] == 2 and len(steps["w"].values) == 3
+    assert lengths["x"].tolist() == [2, 1]
+    with pytest.raises(ValueError, match="Missing"):
+        tf.io.parse_sequence_example(rows)

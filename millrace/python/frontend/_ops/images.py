@@ -67,6 +67,31 @@ def is_jpeg(contents, name=None):
         return gen_ops.equal(gen_ops.substr(contents, 0, 3), b"\xff\xd8\xff", name=name)
 
 
+def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_animations=True):
+    """The pixels of an image whose bytes tell its format.
+
+    Args:
+      contents: a scalar string, the bytes of an image file.
+      channels: how many are wanted; None or 0 for those that it has.
+      dtype: uint8, or uint16 or float32, whose ranges are as of convert_image_dtype.
+      name: the name scope.
+      expand_animations: False to give of an animation only the first image.
+
+    Returns:
+      a Tensor of shape [height, width, channels].
+    """
+    with name_scope(name, "decode_image", [contents]) as scope:
+        dtype = dtypes.as_dtype(dtype)
+        made = gen_ops.decode_image(
+            contents,
+            channels=channels or 0,
+            dtype=dtype if dtype in (dtypes.uint8, dtypes.uint16) else dtypes.uint8,
+            expand_animations=expand_animations,
+            name=None if dtype == dtypes.float32 else scope,
+        )
+        return convert_image_dtype(made, dtype, name=scope) if dtype != made.dtype else made
+
+
 # ---- Sizes and parts -------------------------------------------------------------------------------
 
 

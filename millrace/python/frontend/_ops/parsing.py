@@ -9,12 +9,14 @@ from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.sparse_tensor import SparseTensor
 from millrace._ops.arrays import reshape
+from millrace._ops.sparse_layout import sparse_merge
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
+    "SparseFeature",
     "VarLenFeature",
     "decode_csv",
     "decode_raw",
@@ -59,6 +61,27 @@ class FixedLenSequenceFeature(
         return super().__new__(cls, shape, dtype, allow_missing, default_value)
 
 
+class SparseFeature(
+    collections.namedtuple(
+        "SparseFeature", ["index_key", "value_key", "dtype", "size", "already_sorted"]
+    )
+):
+    """Values and their places, which an example has under two keys: parsed to one SparseTensor.
+
+    Args:
+      index_key: the key of the places, integers; or a list of keys, of which each adds an axis.
+      value_key: the key of the values.
+      dtype: the values' type.
+      size: how long the axis is; a list of as many numbers as there are keys of places.
+      already_sorted: True if the places in each example ascend.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, index_key, value_key, dtype, size, already_sorted=False):
+        return super().__new__(cls, index_key, value_key, dtype, size, already_sorted)
+
+
 class _Columns:
     """Features as the ops want them: keys, types, shapes and defaults, each kind in order of keys."""
 
@@ -71,8 +94,12 @@ class _Columns:
 
     def _add(self, key, feature, steps):
         if isinstance(feature, VarLenFeature):
-            self.sparse_keys.append(key)
-            self.sparse_types.append(_dtype(key, feature))
+            self._add_sparse(key, _dtype(key, feature))
+            return
+        if isinstance(feature, SparseFeature) and not steps:
+            for index_key in _keys_of_places(feature):
+                self._add_sparse(index_key, dtypes.int64)
+            self._add_sparse(feature.value_key, _dtype(key, feature))
             return
         if not isinstance(feature, (FixedLenFeature, FixedLenSequenceFeature)):
             raise ValueError(f"Invalid feature {key}:{feature}.")
@@ -95,6 +122,15 @@ class _Columns:
                 self.may_be_missing.append(key)
             return
         self.defaults.append(self._default(feature, dtype, shape))
+
+    def _add_sparse(self, key, dtype):
+        """What is parsed under a key; a feature in two parts may share one of them with another."""
+        if key not in self.sparse_keys:
+            self.sparse_keys.append(key)
+            self.sparse_types.append(dtype)
+        elif self.sparse_types[self.sparse_keys.index(key)] != dtype:
+            known = self.sparse_types[self.sparse_keys.index(key)]
+            raise ValueError(f"Conflicting type {known.name} vs {dtype.name} for feature {key}.")
 
     @staticmethod
     def _default(feature, dtype, shape):
@@ -123,12 +159,32 @@ def _as_dict(columns, indices, values, shapes, dense):
     return found
 
 
+def _keys_of_places(feature):
+    keys = feature.index_key
+    return [keys] if isinstance(keys, str) else sorted(keys)
+
+
+def _with_sparse_features(features, found):
+    """What was asked for: features whose places and values were parsed by themselves put together."""
+    made = dict(found)
+    for key in sorted(features):
+        feature = features[key]
+        if isinstance(feature, SparseFeature):
+            several = not isinstance(feature.index_key, str)
+            ids = (
+                [found[each] for each in feature.index_key] if several else found[feature.index_key]
+            )
+            values = found[feature.value_key]
+            made[key] = sparse_merge(ids, values, feature.size, key, feature.already_sorted)
+    return {key: value for key, value in made.items() if key in features}
+
+
 def parse_example(serialized, features, name=None, example_names=None):
     """Features of a vector of tf.train.Example messages.
 
     Args:
       serialized: a vector of strings.
-      features: {key: FixedLenFeature, FixedLenSequenceFeature or VarLenFeature}.
+      features: {key: FixedLenFeature, FixedLenSequenceFeature, VarLenFeature or SparseFeature}.
       name: a name for the node.
       example_names: a vector of strings, for messages.
 
@@ -155,7 +211,7 @@ def parse_example(serialized, features, name=None, example_names=None):
             dense_shapes=columns.dense_shapes,
             name=scope,
         )
-        return _as_dict(columns, *made)
+        return _with_sparse_features(features, _as_dict(columns, *made))
 
 
 def parse_single_example(serialized, features, name=None, example_names=None):
@@ -174,7 +230,7 @@ def parse_single_example(serialized, features, name=None, example_names=None):
             dense_shapes=columns.dense_shapes,
             name=scope,
         )
-        return _as_dict(columns, *made)
+        return _with_sparse_features(features, _as_dict(columns, *made))
 
 
 def parse_single_sequence_example(
@@ -212,7 +268,55 @@ def parse_single_sequence_example(
             feature_list_dense_shapes=steps.dense_shapes,
             name=scope,
         )
-        return _as_dict(context, *made[:4]), _as_dict(steps, *made[4:])
+        wholes = _with_sparse_features(context_features or {}, _as_dict(context, *made[:4]))
+        return wholes, _as_dict(steps, *made[4:])
+
+
+def parse_sequence_example(
+    serialized, context_features=None, sequence_features=None, example_names=None, name=None
+):
+    """Features of a vector of tf.train.SequenceExample messages.
+
+    Args:
+      serialized: a vector of strings.
+      context_features: features of the wholes, as for parse_example.
+      sequence_features: {key: FixedLenSequenceFeature or VarLenFeature}, the features of each step.
+      example_names: a vector of strings, for messages.
+      name: a name for the node.
+
+    Returns:
+      ({key: Tensor or SparseTensor}, the same for the steps, whose second axis is that of the steps, with
+      zeros behind those of shorter ones, {key: how many steps each has, int64} of the dense ones).
+
+    Raises:
+      ValueError: if there are no features.
+    """
+    if not context_features and not sequence_features:
+        raise ValueError("Missing features.")
+    context, steps = _Columns(context_features), _Columns(sequence_features, steps=True)
+    with name_scope(name, "ParseSequenceExample", [serialized]) as scope:
+        made = gen_ops.parse_sequence_example(
+            serialized,
+            convert([] if example_names is None else example_names, dtypes.string),
+            context.defaults,
+            steps.may_be_missing,
+            context.sparse_keys,
+            context.dense_keys,
+            steps.sparse_keys,
+            steps.dense_keys,
+            context_sparse_types=context.sparse_types,
+            context_dense_shapes=context.dense_shapes,
+            Ncontext_sparse=len(context.sparse_keys),
+            Ncontext_dense=len(context.dense_keys),
+            Nfeature_list_sparse=len(steps.sparse_keys),
+            Nfeature_list_dense=len(steps.dense_keys),
+            feature_list_sparse_types=steps.sparse_types,
+            feature_list_dense_types=steps.dense_types,
+            feature_list_dense_shapes=steps.dense_shapes,
+            name=scope,
+        )
+        wholes = _with_sparse_features(context_features or {}, _as_dict(context, *made[:4]))
+        return wholes, _as_dict(steps, *made[4:8]), dict(zip(steps.dense_keys, made[8]))
 
 
 def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):

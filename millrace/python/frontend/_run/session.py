@@ -9,6 +9,7 @@ from millrace._run.config import RunMetadata, fill_metadata, session_options
 from millrace._run.error_context import with_operation
 from millrace._run.fetches import Fetches, cache_key, parted
 from millrace._run.leases import ENTERED, Heartbeats, Lease, entered_lease, under_no_lease
+from millrace._run.process_options import options as options_of_process
 from millrace._run.ready_step import ReadyStep, convert_feed, feed_specs
 from millrace._run.session_handles import KeptTensors
 from millrace._run.targets import add_session, dialled
@@ -25,6 +26,8 @@ class BaseSession:
             graph = get_default_graph()
         elif not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph).__name__}")
+        if config is None:
+            config = options_of_process.as_config()
         self._graph = graph
         self._config = config
         self._closed = False

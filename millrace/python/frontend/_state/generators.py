@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._graph.graph import get_default_graph
 from millrace._ops import arrays
 from millrace._ops.arithmetic import cast
 from millrace._ops.random_values import sizes_of
@@ -227,3 +228,23 @@ def _joined(key, counter):
         for part in (counter, key)
     ]
     return arrays.concat(parts, 0)
+
+
+class _Global:
+    """The generator that is a graph's own."""
+
+    def __init__(self):
+        self.generator = None
+
+
+def get_global_generator():
+    """The Generator that the default graph has for all: of a state by chance, unless one was set."""
+    own = get_default_graph().own(_Global)
+    if own.generator is None:
+        own.generator = Generator.from_non_deterministic_state()
+    return own.generator
+
+
+def set_global_generator(generator):
+    """Makes a Generator the default graph's; what asked for the one before keeps that."""
+    get_default_graph().own(_Global).generator = generator

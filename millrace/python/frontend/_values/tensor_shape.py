@@ -329,3 +329,13 @@ def matrix(rows, columns):
 def unknown_shape(ndims=None):
     """A shape of which at most the rank is known."""
     return TensorShape(None if ndims is None else (None,) * ndims)
+
+
+def dimension_value(dimension):
+    """The number of a Dimension, or None if it is unknown; anything else as it is."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape, index):
+    """The Dimension of a TensorShape at a place; an unknown one if its rank is unknown."""
+    return Dimension(None) if shape.ndims is None else shape.dims[index]

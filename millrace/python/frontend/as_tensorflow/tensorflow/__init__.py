@@ -8,6 +8,7 @@ behaviour programs meet here, because they ask it what they may use; millrace.__
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 # Where this file lies, the package lies around it.
 _folder = str(Path(__file__).parents[3])
@@ -17,6 +18,12 @@ _millrace = import_module("millrace")
 import_module("millrace._names.finder").install().other_names.add(__name__)
 
 __version__ = VERSION = "1.15.5"
+version = ModuleType(f"{__name__}.version", "The version whose names and behaviour are here.")
+vars(version).update(
+    {name: value for name, value in vars(_millrace.version).items() if name.isupper()},
+    VERSION=VERSION,
+)
+sys.modules[version.__name__] = version
 __all__ = [name for name in dir(_millrace) if not name.startswith("_")]
 
 

@@ -1,5 +1,12 @@
 """tf.random: values that differ from step to step."""
 
+from millrace._ops.candidates import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
 from millrace._ops.random_values import get_seed, multinomial
 from millrace._ops.random_values import random_gamma as gamma
 from millrace._ops.random_values import random_normal as normal
@@ -19,3 +26,4 @@ from millrace._ops.stateless_values import (
 )
 from millrace._ops.stateless_values import stateless_truncated_normal
 from millrace._state.generators import Generator, create_rng_state
+from millrace.random import experimental

@@ -282,10 +282,39 @@ _MODULES = frozenset(
 _ELSEWHERE = {
     "GradientTape": "_state.gradient_tape",
     "TensorSpec": "_values.tensor_spec",
+    "AttrValue": "_saving.graph_messages",
+    "MetaGraphDef": "_saving.meta_graph",
+    "NameAttrList": "_saving.graph_messages",
+    "SparseFeature": "_ops.parsing",
+    "TensorInfo": "_saving.model_messages",
+    "VariableAggregation": "_state.variable_sharing",
+    "VariableSynchronization": "_state.variable_sharing",
+    "add_check_numerics_ops": "_flow.number_checks",
+    "assert_near": "_flow.number_checks",
+    "assert_proper_iterable": "_flow.number_checks",
+    "assert_same_float_dtype": "_flow.number_checks",
+    "broadcast_dynamic_shape": "_ops.broadcasting",
+    "broadcast_static_shape": "_ops.broadcasting",
+    "convert_to_tensor_or_indexed_slices": "_ops.gradients",
+    "create_partitioned_variables": "_state.scopes_of_old",
+    "get_logger": "logging",
+    "grad_pass_through": "_state.recomputing",
+    "is_tensor": "_graph.sparse_tensor",
     "load_file_system_library": "_graph.op_libraries",
     "load_library": "_graph.op_libraries",
     "load_op_library": "_graph.op_libraries",
+    "make_ndarray": "_saving.tensor_protos",
+    "make_template": "_state.templates",
+    "make_tensor_proto": "_saving.tensor_protos",
+    "recompute_grad": "_state.recomputing",
+    "repeat": "_ops.broadcasting",
+    "searchsorted": "_ops.sorting",
+    "sort": "_ops.sorting",
+    "switch_case": "_flow.switch_case",
     "variable_creator_scope": "_state.variable_creators",
+    "variable_op_scope": "_state.scopes_of_old",
+    "verify_tensor_all_finite": "_flow.number_checks",
+    "where_v2": "_ops.broadcasting",
     "Event": "_summaries.messages",
     "HistogramProto": "_summaries.messages",
     "LogMessage": "_summaries.messages",
@@ -301,6 +330,7 @@ _ELSEWHERE = {
 # name of another thing, are in tf.raw_ops.
 _OPS = _gen.FUNCTIONS.keys() - _before_1_0.RENAMED.keys() - _ELSEWHERE.keys() - _MODULES
 _OPS_BY_OTHER_NAMES = {
+    "sparse_matmul": "sparse_mat_mul",
     "tensor_scatter_nd_add": "tensor_scatter_add",
     "tensor_scatter_nd_max": "tensor_scatter_max",
     "tensor_scatter_nd_min": "tensor_scatter_min",
@@ -340,6 +370,33 @@ def disable_eager_execution():
 def executing_eagerly():
     """False."""
     return False
+
+
+def disable_v2_tensorshape():
+    """Does nothing: the sizes of a shape are Dimensions, as in TensorFlow 1."""
+
+
+def disable_tensor_equality():
+    """Does nothing: Tensors are equal if they are the same one, as in TensorFlow 1."""
+
+
+def enable_control_flow_v2():
+    """Does nothing: branches and loops are nodes of TensorFlow 1's kinds, and compute the same."""
+
+
+def disable_control_flow_v2():
+    """Does nothing, as enable_control_flow_v2."""
+
+
+def control_flow_v2_enabled():
+    """False."""
+    return False
+
+
+no_gradient = NotDifferentiable
+get_static_value = constant_value
+GRAPH_DEF_VERSION_MIN_CONSUMER = 0
+GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 
 _atexit.register(_targets.stop_all)

@@ -20,6 +20,13 @@ from millrace._flow.checks import (
     is_numeric_tensor,
 )
 from millrace._flow.control_flow import Assert
+from millrace._flow.number_checks import (
+    assert_all_finite,
+    assert_near,
+    assert_proper_iterable,
+    assert_same_float_dtype,
+)
+from millrace._flow.shape_checks import assert_shapes
 from millrace._gen import check_numerics, is_finite, is_inf, is_nan
 from millrace._ops.statistics import is_non_decreasing, is_strictly_increasing
 from millrace._run.process_options import options as _options

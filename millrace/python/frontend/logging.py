@@ -13,7 +13,8 @@ DEBUG, INFO, WARN, ERROR, FATAL = (
 )
 
 
-def _logger():
+def get_logger():
+    """The logger of Python's own that lines go to."""
     logger = logging.getLogger("millrace")
     if not logger.handlers and not logging.getLogger().handlers:
         handler = logging.StreamHandler()
@@ -24,11 +25,11 @@ def _logger():
 
 def set_verbosity(level):
     """Shows lines of this level and above."""
-    _logger().setLevel(level)
+    get_logger().setLevel(level)
 
 
 def get_verbosity():
-    return _logger().getEffectiveLevel()
+    return get_logger().getEffectiveLevel()
 
 
 _counts = collections.Counter()  # of messages, by the place that logs them
@@ -65,32 +66,32 @@ def vlog(level, msg, *args):
 
 def flush():
     """Hands all lines to where they go."""
-    for handler in _logger().handlers:
+    for handler in get_logger().handlers:
         handler.flush()
 
 
 def log(level, message, *args):
-    _logger().log(level, message, *args)
+    get_logger().log(level, message, *args)
 
 
 def debug(message, *args):
-    _logger().debug(message, *args)
+    get_logger().debug(message, *args)
 
 
 def info(message, *args):
-    _logger().info(message, *args)
+    get_logger().info(message, *args)
 
 
 def warning(message, *args):
-    _logger().warning(message, *args)
+    get_logger().warning(message, *args)
 
 
 warn = warning
 
 
 def error(message, *args):
-    _logger().error(message, *args)
+    get_logger().error(message, *args)
 
 
 def fatal(message, *args):
-    _logger().critical(message, *args)
+    get_logger().critical(message, *args)

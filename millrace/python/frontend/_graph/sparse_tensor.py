@@ -100,6 +100,11 @@ def is_sparse(value):
     return isinstance(value, (SparseTensor, SparseTensorValue))
 
 
+def is_tensor(x):
+    """True for a Tensor, SparseTensor, Variable, or slices of one; False for what would become one."""
+    return hasattr(x, "_as_tensor") or isinstance(x, SparseTensor)
+
+
 def to_tensor_or_sparse(value, dtype=None, name=None):
     """A SparseTensor for what is sparse, else what tf.convert_to_tensor makes of it.
 

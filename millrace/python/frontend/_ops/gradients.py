@@ -337,6 +337,29 @@ def as_indexed_slices_list(inputs, optimize=True):
     ]
 
 
+def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
+    """IndexedSlices as they are, anything else as what tf.convert_to_tensor makes of it.
+
+    Args:
+      value: what to convert; None stays None.
+      dtype: the type that it must have.
+      name: a name for the node, if one has to be made.
+
+    Raises:
+      ValueError: if slices or a Tensor have another type.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, IndexedSlices):
+        return convert(value, dtype and dtypes.as_dtype(dtype), name)
+    if dtype and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):
+        raise ValueError(
+            f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for IndexedSlices of "
+            f"dtype {value.dtype.name}"
+        )
+    return value
+
+
 def _all_rows(tensor):
     tensor = convert(tensor)
     shape = gen_ops.shape(tensor)

@@ -19,6 +19,7 @@ from millrace._state.partitioned_variables import (
     slices_of,
 )
 from millrace._state.variable_defs import SaveSliceInfo
+from millrace._state.variable_sharing import is_trained
 from millrace._state.variables import Variable
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
@@ -152,7 +153,7 @@ def get_variable(
     dtype=None,
     initializer=None,
     regularizer=None,
-    trainable=True,
+    trainable=None,
     collections=None,
     caching_device=None,
     partitioner=None,
@@ -160,6 +161,8 @@ def get_variable(
     use_resource=None,
     custom_getter=None,
     constraint=None,
+    synchronization=None,
+    aggregation=None,
     _scope=None,
     **unused,
 ):
@@ -172,12 +175,14 @@ def get_variable(
       initializer: a function of (shape, dtype), a value, or None for the scope's, else Glorot's
         uniform one for floating types and zeros for others.
       regularizer: a function of the variable whose result joins the regularization losses.
-      trainable: True to add it to the collection of what optimizers change.
+      trainable: True to add it to the collection of what optimizers change; None for True, but for a
+        variable that is ON_READ.
       collections, caching_device, validate_shape, use_resource, constraint: as in tf.Variable.
       partitioner: a function of (shape=, dtype=) that gives how many parts each axis is divided into; the
         scope's if None. A scalar is never divided.
       custom_getter: a function (getter, name, **arguments) that is called in place of this one, with the
         variable's full name, and mostly calls getter; the scope's if None.
+      synchronization, aggregation: of tf.VariableSynchronization and tf.VariableAggregation.
 
     Raises:
       ValueError: if it exists and the scope does not reuse, if it does not exist and the scope
@@ -185,6 +190,7 @@ def get_variable(
     """
     store = _store()
     scope = _scope or store.scope
+    trainable = is_trained(trainable, synchronization)
     partitioner = partitioner or scope.partitioner
     initializer = scope.initializer if initializer is None else initializer
     full_name = f"{scope.name}/{name}" if scope.name else name

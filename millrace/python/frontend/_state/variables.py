@@ -20,6 +20,7 @@ from millrace._ops.slicing import strided_slice_of
 from millrace._state.slice_changes import SliceChanges
 from millrace._state.variable_creators import MadeByCreators
 from millrace._state.variable_defs import VariableDef, VariableMessages
+from millrace._state.variable_sharing import is_trained
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
@@ -30,7 +31,8 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
     Args:
       initial_value: what the initializer sets: anything that converts to a Tensor, or a function
         without arguments that returns it.
-      trainable: True to add it to the collection of what optimizers change.
+      trainable: True (or None, but for one that is ON_READ) to add it to the collection of what optimizers
+        change.
       collections: the collections it joins; GLOBAL_VARIABLES if None.
       validate_shape: False to allow values of any shape.
       caching_device: a device that keeps a copy for reading within a step.
@@ -39,6 +41,7 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
       expected_shape: accepted; the shape is that of the initial value.
       constraint: a function of the value that optimizers apply after a change.
       use_resource: True for a resource variable, False for a reference variable.
+      synchronization, aggregation: of tf.VariableSynchronization and tf.VariableAggregation.
       variable_def, import_scope: a VariableDef whose nodes are in the graph, instead of all of these.
 
     Raises:
@@ -59,7 +62,7 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
     def __init__(
         self,
         initial_value=None,
-        trainable=True,
+        trainable=None,
         collections=None,
         validate_shape=True,
         caching_device=None,
@@ -85,6 +88,7 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
             collections = [GraphKeys.GLOBAL_VARIABLES]
         if not isinstance(collections, (list, tuple, set)):
             raise ValueError(f"collections must be a list, got {collections!r}")
+        trainable = is_trained(trainable, synchronization)
         self._trainable = bool(trainable)
         self.constraint = constraint
         self._caching_device = caching_device

@@ -32,7 +32,7 @@ def make_constant(value, dtype=None, shape=None):
             return made
     array, dtype = to_array(value, dtype)
     if shape is not None:
-        array = _filled(array, tuple(int(dim) for dim in shape))
+        array = filled(array, tuple(int(dim) for dim in shape))
     return wrap(array, dtype)
 
 
@@ -152,7 +152,7 @@ def _expected(dtype, value):
     return f"Expected {dtype.name}, got {value!r} of type '{kind}' instead."
 
 
-def _filled(array, shape):
+def filled(array, shape):
     size = 1
     for dim in shape:
         size *= dim

@@ -114,6 +114,11 @@ from millrace._train.accumulating import (
     ProximalAdagradOptimizer,
 )
 from millrace._train.averaging import AdadeltaOptimizer, AdamOptimizer, RMSPropOptimizer
+from millrace._train.cosine_decays import (
+    cosine_decay_restarts,
+    linear_cosine_decay,
+    noisy_linear_cosine_decay,
+)
 from millrace._train.decays import (
     cosine_decay,
     exponential_decay,

@@ -30,7 +30,6 @@ ADVICE = {
     "metrics": "fetch predictions and labels, and measure them in NumPy",
     "profiler": "RunOptions(trace_level=RunOptions.FULL_TRACE) and RunMetadata tell when nodes ran",
     "saved_model": _SAVE,
-    "signal": _NUMPY,
     "tpu": _CPU,
     "contrib.cudnn_rnn": _CPU,
     "contrib.tpu": _CPU,

@@ -30,13 +30,13 @@ def _reaching(value, lengths, rank, whole):
     """The signal with zeros behind, as far as the lengths reach."""
     wanted = lengths if whole else concat([lengths[:-1], lengths[-1:] // 2 + 1], 0)
     known, sizes = constant_value(wanted), value.shape.as_list()[-rank:]
+    before = [[0, 0]] * (value.shape.ndims - rank)
     if known is not None and None not in sizes:
-        if all(size >= each for size, each in zip(sizes, known)):
-            return value
+        more = [max(0, int(each) - size) for size, each in zip(sizes, known)]
+        return pad(value, before + [[0, each] for each in more]) if any(more) else value
     more = gen_ops.maximum(0, wanted - shape(value)[-rank:])
     none = gen_ops.zeros_like(more)
     last = gen_ops.transpose(gen_ops.pack([none, more]), [1, 0])
-    before = [[0, 0]] * (value.shape.ndims - rank)
     return pad(value, concat([convert(before, dtypes.int32), last], 0) if before else last)
 
 

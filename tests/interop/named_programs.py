@@ -84,7 +84,62 @@ def decays(tf, session):
     }
 
 
-PROGRAMS = [signals, decays]
+def pictures(*shape):
+    size = int(np.prod(shape))
+    return (0.5 + 0.5 * np.sin(np.arange(size) ** 1.5)).astype(np.float32).reshape(shape)
+
+
+def images(tf, session):
+    image = tf.image
+    pair = pictures(2, 13, 14, 3)
+    other = np.clip(pair + 0.1 * pictures(2, 13, 14, 3)[:, ::-1], 0, 1)
+    results = {}
+    for name, function in {
+        "psnr": lambda x: image.psnr(x, other, 1.0),
+        "ssim": lambda x: image.ssim(x, other, 1.0),
+        "small ssim": lambda x: image.ssim(x, other, 1.0, 5, 0.8, 0.02, 0.05),
+        "scales": lambda x: image.ssim_multiscale(x, other, 1.0, (0.3, 0.7), 4),
+        "odd scales": lambda x: image.ssim_multiscale(x, other, 1.0, (0.3, 0.3, 0.4), 3),
+        "edges": image.sobel_edges,
+        "down": lambda x: image.image_gradients(x)[0],
+        "across": lambda x: image.image_gradients(x)[1],
+        "variation": image.total_variation,
+        "variation of one": lambda x: image.total_variation(x[0]),
+        "to yiq": image.rgb_to_yiq,
+        "to yuv": image.rgb_to_yuv,
+        "from yiq": image.yiq_to_rgb,
+        "from yuv": image.yuv_to_rgb,
+        "gamma": lambda x: image.adjust_gamma(x + 0.01, 0.7, 1.3),
+        "transposed": image.transpose,
+        "wide": lambda x: image.resize_image_with_pad(x, 5, 20),
+        "high": lambda x: image.resize_image_with_pad(x[0], 31, 9),
+        "patches": lambda x: image.extract_patches(
+            x, [1, 3, 3, 1], [1, 2, 2, 1], rates=[1, 2, 1, 1], padding="SAME"
+        ),
+    }.items():
+        results[name] = with_gradient(tf, session, function, pair)
+    whole = (pair[0] * 255).astype(np.uint8)
+    fed = tf.placeholder(tf.uint8)
+    fed.set_shape([None, None, 3])
+    made = {
+        "whole psnr": image.psnr(whole, whole[::-1], 255),
+        "whole ssim": image.ssim(whole, whole[::-1], 255),
+        "whole gamma": image.adjust_gamma(whole, 2.0),
+        "fed gamma": image.adjust_gamma(fed, tf.constant(0.5)),
+        "fed pad": image.resize_image_with_pad(fed, 6, 21, method=1),
+        "fed variation": image.total_variation(tf.cast(fed, tf.int32)),
+        "fed ssim": image.ssim(fed, fed[::-1], 255, filter_size=3),
+    }
+    results.update({n: plain(session.run(value, {fed: whole})) for n, value in made.items()})
+    boxes = [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3]]
+    padded = image.non_max_suppression_padded(
+        tf.constant(boxes, tf.float32), [0.9, 0.8, 0.7], 4, pad_to_max_output_size=True
+    )
+    results["boxes"] = [plain(each) for each in session.run(padded)]
+    return results
+
+
+PROGRAMS = [signals, decays, images]
 
 if __name__ == "__main__":
     print_results(PROGRAMS)

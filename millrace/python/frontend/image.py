@@ -14,6 +14,7 @@ from millrace._gen import (
     resize_nearest_neighbor,
     rgb_to_hsv,
 )
+from millrace._ops.colour_spaces import rgb_to_yiq, rgb_to_yuv, yiq_to_rgb, yuv_to_rgb
 from millrace._ops.image_boxes import (
     combined_non_max_suppression,
     crop_and_resize,
@@ -25,6 +26,14 @@ from millrace._ops.image_boxes import (
     non_max_suppression_with_scores,
     sample_distorted_bounding_box,
 )
+from millrace._ops.image_changes import (
+    adjust_gamma,
+    adjust_jpeg_quality,
+    extract_patches,
+    resize_image_with_pad,
+)
+from millrace._ops.image_edges import image_gradients, sobel_edges
+from millrace._ops.image_likeness import psnr, ssim, ssim_multiscale, total_variation
 from millrace._ops.images import (
     ResizeMethod,
     adjust_brightness,
@@ -53,6 +62,9 @@ from millrace._ops.images import (
     rot90,
     transpose_image,
 )
+from millrace._ops.rearranging import extract_image_patches
+from millrace._ops.shaped import random_crop
 
 resize = resize_images
+transpose = transpose_image
 resize_with_crop_or_pad = resize_image_with_crop_or_pad

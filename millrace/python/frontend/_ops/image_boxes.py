@@ -1,6 +1,7 @@
 """Boxes in images: drawn, cut out, and the best of those that overlap."""
 
 from millrace import _gen as gen_ops
+from millrace._graph.default_graph import name_scope
 
 
 def draw_bounding_boxes(images, boxes, name=None, colors=None):
@@ -119,24 +120,26 @@ def non_max_suppression_padded(
     pad_to_max_output_size=False,
     name=None,
 ):
-    """As non_max_suppression, with room for as many boxes as there may be.
+    """non_max_suppression, whose arguments it has, with a result of as many indices each time if asked.
 
     Args:
-      boxes, scores, max_output_size, iou_threshold, score_threshold, name: as there.
-      pad_to_max_output_size: True for as many indices as max_output_size, the last ones 0.
+      pad_to_max_output_size: True to fill the indices up with 0 to max_output_size.
 
     Returns:
-      (selected_indices, valid_outputs): int32, the indices, and a scalar, how many of them count.
+      (int32, the indices of the boxes that are left, int32, a scalar: how many are).
     """
-    return gen_ops.non_max_suppression_v4(
-        boxes,
-        scores,
-        max_output_size,
-        iou_threshold,
-        score_threshold,
-        pad_to_max_output_size=pad_to_max_output_size,
-        name=name,
-    )
+    with name_scope(name, "non_max_suppression_padded"):
+        found, count = gen_ops.non_max_suppression_v4(
+            boxes,
+            scores,
+            max_output_size,
+            iou_threshold,
+            score_threshold,
+            pad_to_max_output_size=pad_to_max_output_size,
+        )
+        if pad_to_max_output_size and isinstance(max_output_size, int):
+            found.set_shape([max_output_size])
+        return found, count
 
 
 def non_max_suppression_with_scores(

@@ -139,7 +139,73 @@ def images(tf, session):
     return results
 
 
-PROGRAMS = [signals, decays, images]
+def measures(tf, session):
+    metrics = tf.metrics
+    scores = tf.placeholder(tf.float32, [3, 5])
+    labels = tf.constant([[0, 3], [1, 2], [4, 4]], tf.int64)
+    single = tf.constant([3, 1, 4], tf.int64)
+    sparse = tf.SparseTensor(
+        [[0, 0], [0, 1], [1, 0], [2, 0], [2, 1], [2, 2]],
+        tf.constant([0, 3, 9, 1, 2, 4], tf.int64),
+        [3, 3],
+    )
+    weights = [[0.5], [2.0], [1.0]]
+    chances = tf.placeholder(tf.float32, [8])
+    truth = [True, False, True, True, False, False, True, False]
+    each = [1.0, 2.0, 0.5, 1.0, 1.0, 3.0, 1.0, 1.0]
+    rows = tf.placeholder(tf.float32, [3, 4])
+    with tf.variable_scope("m"):
+        made = {
+            "recall": metrics.recall_at_k(labels, scores, 2),
+            "recall of one": metrics.recall_at_k(single, scores, 2, weights=[1.0, 0.5, 2.0]),
+            "recall sparse": metrics.recall_at_k(sparse, scores, 3),
+            "recall of a class": metrics.recall_at_k(labels, scores, 3, class_id=3),
+            "recall top": metrics.recall_at_top_k(
+                labels, tf.constant([[0, 1], [2, 3], [4, 0]], tf.int64)
+            ),
+            "precision": metrics.precision_at_k(labels, scores, 2, weights=[1.0, 0.5, 2.0]),
+            "precision of a class": metrics.precision_at_k(sparse, scores, 3, class_id=4),
+            "precision top": metrics.precision_at_top_k(
+                sparse, tf.constant([[0, 1], [2, 3], [4, 0]], tf.int64), k=2
+            ),
+            "older": metrics.sparse_precision_at_k(sparse, scores, 2),
+            "average": metrics.average_precision_at_k(labels, scores, 3),
+            "average sparse": metrics.average_precision_at_k(
+                sparse, scores, 4, weights=[1.0, 0.5, 2.0]
+            ),
+            "average older": metrics.sparse_average_precision_at_k(single, scores, 2),
+            "sensitivity": metrics.sensitivity_at_specificity(
+                truth, chances, 0.6, num_thresholds=20
+            ),
+            "weighed": metrics.sensitivity_at_specificity(truth, chances, 0.7, each, name="w"),
+            "specificity": metrics.specificity_at_sensitivity(
+                truth, chances, 0.5, num_thresholds=20
+            ),
+            "specificity weighed": metrics.specificity_at_sensitivity(truth, chances, 0.8, each),
+            "cosine": metrics.mean_cosine_distance(pictures(3, 4), rows, 1),
+            "cosine weighed": metrics.mean_cosine_distance(pictures(3, 4), rows, 1, weights),
+        }
+    session.run(tf.local_variables_initializer())
+    results = {name: [] for name in made}
+    for seed in (0, 1, 2):
+        random = np.random.RandomState(seed)
+        fed = {
+            scores: random.uniform(size=(3, 5)),
+            chances: random.uniform(size=8),
+            rows: random.uniform(size=(3, 4)),
+        }
+        updates = session.run({name: update for name, (_, update) in made.items()}, fed)
+        values = session.run({name: value for name, (value, _) in made.items()})
+        for name in made:
+            # A class that nobody predicted has no precision yet: nan, which is not equal to itself.
+            results[name].append(plain(np.nan_to_num([updates[name], values[name]], nan=-1.0)))
+    # In TensorFlow a node by the name of Max is before the variable max.
+    names = (v.op.name for v in tf.local_variables())
+    results["names"] = sorted(name for name in names if "/max" not in name)
+    return results
+
+
+PROGRAMS = [signals, decays, images, measures]
 
 if __name__ == "__main__":
     print_results(PROGRAMS)

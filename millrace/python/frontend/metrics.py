@@ -12,6 +12,7 @@ from millrace._measures.means import (
     accuracy,
     mean,
     mean_absolute_error,
+    mean_cosine_distance,
     mean_iou,
     mean_per_class_accuracy,
     mean_relative_error,
@@ -26,6 +27,17 @@ from millrace._measures.thresholds import (
     false_positives_at_thresholds,
     precision_at_thresholds,
     recall_at_thresholds,
+    sensitivity_at_specificity,
+    specificity_at_sensitivity,
     true_negatives_at_thresholds,
     true_positives_at_thresholds,
+)
+from millrace._measures.top_predictions import (
+    average_precision_at_k,
+    precision_at_k,
+    precision_at_top_k,
+    recall_at_k,
+    recall_at_top_k,
+    sparse_average_precision_at_k,
+    sparse_precision_at_k,
 )

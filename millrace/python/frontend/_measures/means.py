@@ -271,3 +271,23 @@ def mean_iou(
         seen = reduce_sum(cast(gen_ops.not_equal(either, 0.0), dtypes.float32))
         value = ratio(reduce_sum(gen_ops.div_no_nan(diagonal, either)), seen, "mean_iou")
         return announced(value, update, metrics_collections, updates_collections)
+
+
+@documented(
+    "1 less the weighted mean of products of labels and predictions, which are of length 1.",
+    "labels, predictions: Tensors of one shape, rows of unit length.\n      dim: the axis of the rows.",
+)
+def mean_cosine_distance(
+    labels,
+    predictions,
+    dim,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    labels, predictions, weights = fitted(labels, predictions, weights)
+    products = reduce_sum(gen_ops.mul(predictions, labels), [dim], keepdims=True)
+    value, update = mean(products, weights, None, None, name or "mean_cosine_distance")
+    value, update = gen_ops.sub(1.0, value), gen_ops.sub(1.0, update)
+    return announced(value, update, metrics_collections, updates_collections)

@@ -7,9 +7,9 @@ from millrace._graph.default_graph import control_dependencies
 from millrace._measures.means import documented
 from millrace._measures.metric_state import announced, fitted, metric_variable
 from millrace._measures.ranks import broadcast_weights
-from millrace._ops.arithmetic import cast
+from millrace._ops.arithmetic import cast, cumsum
 from millrace._ops.arrays import ones_like, reshape, where
-from millrace._ops.reductions import reduce_all, reduce_sum
+from millrace._ops.reductions import reduce_all, reduce_min, reduce_sum
 from millrace._state.assignments import assign_add
 from millrace._state.named_variables import variable_scope
 from millrace._values import dtypes
@@ -161,12 +161,8 @@ def auc(
             f"Invalid summation_method: {summation_method} summation_method should be one of {_SUMS}"
         )
     with variable_scope(name, "auc", [labels, predictions, weights]):
-        if thresholds is None:
-            inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
-        else:
-            inner = sorted(thresholds)
-        # A little outside, so that the first is below all predictions and the last above.
-        limits = [-1e-7, *inner, 1.0 + 1e-7]
+        inner = None if thresholds is None else sorted(thresholds)
+        limits = _limits(num_thresholds, inner)
         kinds = list(_COUNTS)
         values, updates = _matrix_of_counts(labels, predictions, limits, weights, kinds)
         area = (
@@ -176,6 +172,124 @@ def auc(
         )
         value, update = area(values, "value"), area(updates, "update_op")
         return announced(value, update, metrics_collections, updates_collections)
+
+
+def _limits(num_thresholds, inner=None):
+    """Thresholds at even distances (or given ones), and two a little outside of what predictions are."""
+    if inner is None:
+        inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
+    return [-1e-7, *inner, 1.0 + 1e-7]
+
+
+def _one_at_other(names, told, given, limits_of, chosen):
+    """A metric of one rate at the threshold where another one is nearest to a given number."""
+
+    def metric(
+        labels,
+        predictions,
+        wanted,
+        weights=None,
+        num_thresholds=200,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
+        if not 0 <= wanted <= 1:
+            raise ValueError(f"`{given}` must be in the range [0, 1].")
+        with variable_scope(name, names, [predictions, labels, weights]):
+            limits = _limits(num_thresholds)
+            values, updates = _matrix_of_counts(labels, predictions, limits, weights, list(_COUNTS))
+
+            def of(held, suffix):
+                counts = {kind: convert(held[kind]) for kind in _COUNTS}
+                distance = gen_ops.abs(_rate(counts, limits_of) - wanted)
+                place = chosen(distance)
+                return gen_ops.identity(_rate(counts, told)[place], name=suffix)
+
+            value, update = of(values, "value"), of(updates, "update_op")
+            return announced(value, update, metrics_collections, updates_collections)
+
+    return metric
+
+
+def _rate(counts, kinds):
+    right, wrong = (counts[kind] for kind in kinds)
+    return gen_ops.real_div(right, right + wrong + 1e-7)
+
+
+def _first(distance):
+    return gen_ops.arg_min(distance, 0)
+
+
+def _last(distance):
+    """Of thresholds at which a rate is as near the highest one."""
+    is_nearest = gen_ops.equal(distance, reduce_min(distance))
+    return gen_ops.arg_max(cumsum(cast(is_nearest, dtypes.int64)), 0)
+
+
+_sensitivity = _one_at_other(
+    "sensitivity_at_specificity", ("tp", "fn"), "specificity", ("tn", "fp"), _first
+)
+_specificity = _one_at_other(
+    "specificity_at_sensitivity", ("tn", "fp"), "sensitivity", ("tp", "fn"), _last
+)
+_NEAREST = f"""{_PROBABILITIES}
+      {{}}: the number that the other rate is to be nearest to, in [0, 1].
+      num_thresholds: at how many thresholds both are known, at even distances."""
+
+
+@documented(
+    "The share of true labels that are predicted, at the threshold with this share of false ones that "
+    "are not.",
+    _NEAREST.format("specificity"),
+)
+def sensitivity_at_specificity(
+    labels,
+    predictions,
+    specificity,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    return _sensitivity(
+        labels,
+        predictions,
+        specificity,
+        weights,
+        num_thresholds,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
+
+
+@documented(
+    "The share of false labels that are not predicted, at the threshold with this share of true ones "
+    "that are.",
+    _NEAREST.format("sensitivity"),
+)
+def specificity_at_sensitivity(
+    labels,
+    predictions,
+    sensitivity,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    return _specificity(
+        labels,
+        predictions,
+        sensitivity,
+        weights,
+        num_thresholds,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
 
 
 def _area(curve, method):

@@ -27,7 +27,6 @@ ADVICE = {
     "keras": _LAYERS,
     "lite": "models are not converted here",
     "lookup": _TABLES,
-    "metrics": "fetch predictions and labels, and measure them in NumPy",
     "profiler": "RunOptions(trace_level=RunOptions.FULL_TRACE) and RunMetadata tell when nodes ran",
     "saved_model": _SAVE,
     "tpu": _CPU,

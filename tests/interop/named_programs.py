@@ -205,7 +205,65 @@ def measures(tf, session):
     return results
 
 
-PROGRAMS = [signals, decays, images, measures]
+def networks(tf, session):
+    nn = tf.nn
+    block = pictures(3, 4, 6, 2)
+    weights = pictures(4, 1, 2)
+    volume = lambda x: tf.reshape(x, [2, 3, 4, 3, 2])
+    line = lambda x: tf.reshape(x, [3, 12, 4])
+    results = {}
+    for name, function in {
+        "moments": lambda x: tf.stack(nn.weighted_moments(x, [0, 2], weights)),
+        "kept moments": lambda x: nn.weighted_moments(x, [1], weights[..., :1], keep_dims=True)[1],
+        "sums": lambda x: tf.stack(nn.sufficient_statistics(x, [0, 1])[1:3]),
+        "shifted": lambda x: tf.stack(
+            nn.normalize_moments(*nn.sufficient_statistics(x, [0, 3], shift=0.3))
+        ),
+        "largest": lambda x: nn.max_pool_v2(x, 2, 1, "SAME"),
+        "means of volumes": lambda x: nn.avg_pool_v2(volume(x), [1, 2, 2], 2, "VALID"),
+        "largest of lines": lambda x: nn.max_pool_v2(line(x), 3, 2, "SAME"),
+        "transposed": lambda x: nn.conv_transpose(x, pictures(3, 3, 5, 2), [3, 8, 12, 5], 2),
+        "transposed lines": lambda x: nn.conv_transpose(
+            line(x), pictures(3, 2, 4), [3, 24, 2], strides=2
+        ),
+        "counts": lambda x: nn.log_poisson_loss(3 * block, x),
+        "all of counts": lambda x: nn.log_poisson_loss(3 * block, x, compute_full_loss=True),
+        "blocks": lambda x: nn.space_to_depth(nn.depth_to_space(tf.tile(x, [1, 1, 1, 2]), 2), 4),
+        "mean loss": lambda x: nn.compute_average_loss(x[:, 0, 0, 0], [1.0, 2.0, 3.0], 4),
+        "filters": lambda x: nn.conv3d_backprop_filter(
+            volume(x), [1, 1, 1, 2, 2], volume(x), [1] * 5, "SAME"
+        ),
+        "windows": lambda x: nn.fractional_max_pool(
+            x, [1, 1.5, 1.5, 1], True, deterministic=True, seed=3, seed2=4
+        )[0],
+    }.items():
+        results[name] = with_gradient(tf, session, function, block)
+    logits, dense = pictures(5, 3, 4) * 3, tf.constant([[1, 1, 0], [3, 2, 1], [2, 0, 0]])
+    lengths, steps = tf.constant([2, 3, 1]), tf.constant([5, 4, 3])
+    sparse = tf.SparseTensor([[0, 0], [1, 0], [1, 1], [2, 0]], tf.constant([1, 2, 0, 2]), [3, 2])
+    for name, function in {
+        "ctc dense": lambda x: nn.ctc_loss_v2(dense, x, lengths, steps),
+        "ctc middle": lambda x: nn.ctc_loss_v2(sparse, x, None, steps, blank_index=3),
+        "ctc end": lambda x: nn.ctc_loss_v2(sparse, x, None, steps, blank_index=-1),
+        "ctc other": lambda x: nn.ctc_loss_v2(
+            tf.SparseTensor(sparse.indices, sparse.values + 1, [3, 2]),
+            x,
+            None,
+            steps,
+            blank_index=0,
+        ),
+        "ctc batch first": lambda x: nn.ctc_loss_v2(
+            dense, tf.transpose(x, [1, 0, 2]), lengths, steps, logits_time_major=False
+        ),
+    }.items():
+        results[name] = with_gradient(tf, session, function, logits)
+    repeated = tf.constant([[1, 1, 2, 2, 1], [3, 3, 3, 1, 0], [0, 0, 2, 2, 2]])
+    left = nn.collapse_repeated(repeated, tf.constant([5, 4, 2]))
+    results["repeated"] = [plain(each) for each in session.run(left)]
+    return results
+
+
+PROGRAMS = [signals, decays, images, measures, networks]
 
 if __name__ == "__main__":
     print_results(PROGRAMS)

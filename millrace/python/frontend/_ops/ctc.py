@@ -2,8 +2,12 @@
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
+from millrace._graph.default_graph import name_scope
 from millrace._graph.sparse_tensor import SparseTensor
 from millrace._ops.arithmetic import cast
+from millrace._ops.arrays import boolean_mask
+from millrace._ops.reductions import reduce_max, reduce_sum
+from millrace._ops.shaped import sequence_mask
 from millrace._ops.sparse import sparse_tensor_to_dense
 from millrace._values import dtypes
 
@@ -12,6 +16,8 @@ __all__ = [
     "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
+    "ctc_loss_v2",
+    "collapse_repeated",
 ]
 
 _EPSILON = 1e-7  # of tf.keras.backend
@@ -70,6 +76,87 @@ def ctc_loss(
         ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
     )
     return cast(loss, kind) if is_narrow else loss
+
+
+def ctc_loss_v2(
+    labels,
+    logits,
+    label_length,
+    logit_length,
+    logits_time_major=True,
+    unique=None,
+    blank_index=None,
+    name=None,
+):
+    """ctc_loss whose labels may be dense, and whose class of no label may be any.
+
+    Args:
+      labels: an int32 SparseTensor of shape [batch, most labels], or a Tensor of it.
+      logits: a Tensor of shape [steps, batch, classes].
+      label_length: an int vector: how many labels each sequence has; None for sparse ones.
+      logit_length: an int vector: how many steps each sequence has.
+      logits_time_major: False for logits of shape [batch, steps, classes].
+      unique: accepted; what it would speed up is one op here.
+      blank_index: the class that stands for no label, from the end if negative; None for 0, with dense
+        labels.
+      name: the name scope.
+
+    Returns:
+      a vector, a loss for each sequence.
+
+    Raises:
+      ValueError: if sparse labels come without a blank_index, or dense ones without lengths.
+    """
+    with name_scope(name, "ctc_loss", [logits]):
+        logits = convert(logits, name="logits")
+        if not isinstance(labels, SparseTensor):
+            if label_length is None:
+                raise ValueError("ctc_loss_v2 needs label_length for dense labels")
+            labels = ctc_label_dense_to_sparse(cast(labels, dtypes.int32), label_length)
+            blank_index = 0 if blank_index is None else blank_index
+        elif blank_index is None:
+            raise ValueError("blank_index must be given when using SparseTensor labels.")
+        count = logits.shape.as_list()[2]
+        count = gen_ops.shape(logits)[2] if count is None else count
+        blank = count + blank_index if blank_index < 0 else blank_index
+        if blank_index != -1 and not (isinstance(blank, int) and blank == count - 1):
+            # For the op it is the last class, and those behind move one to the front.
+            order = gen_ops.range(0, count - 1, 1)
+            order = order + cast(gen_ops.greater_equal(order, blank), dtypes.int32)
+            last = gen_ops.reshape(convert(blank, dtypes.int32), [1])
+            logits = gen_ops.gather_v2(logits, gen_ops.concat_v2([order, last], 0), 2)
+            moved = labels.values - cast(gen_ops.greater(labels.values, blank), dtypes.int32)
+            labels = SparseTensor(labels.indices, moved, labels.dense_shape)
+        return ctc_loss(
+            labels, logits, cast(logit_length, dtypes.int32), time_major=logits_time_major
+        )
+
+
+def collapse_repeated(labels, seq_length, name=None):
+    """Labels that follow themselves taken for one.
+
+    Args:
+      labels: a Tensor of shape [batch, most labels].
+      seq_length: an int vector: how many labels each sequence has.
+      name: the name scope.
+
+    Returns:
+      (a Tensor of shape [batch, most labels that are left] with 0 behind them, how many are left).
+    """
+    with name_scope(name, "collapse_repeated_labels", [labels, seq_length]):
+        labels = convert(labels, name="labels")
+        seq_length = convert(seq_length, name="seq_length")
+        begins = gen_ops.not_equal(labels[:, 1:], labels[:, :-1])
+        first = gen_ops.ones_like(gen_ops.cast(labels[:, :1], DstT=dtypes.bool))
+        inside = sequence_mask(seq_length, gen_ops.shape(labels)[1])
+        is_left = gen_ops.logical_and(gen_ops.concat_v2([first, begins], 1), inside)
+        counts = reduce_sum(cast(is_left, dtypes.int32), 1)
+        places = gen_ops.where(sequence_mask(counts))
+        sizes = gen_ops.pack([gen_ops.shape(labels)[0], reduce_max(counts)])
+        left = boolean_mask(labels, is_left)
+        made = gen_ops.scatter_nd(places, left, cast(sizes, dtypes.int64))
+        made.set_shape([labels.shape.as_list()[0], None])
+        return made, cast(counts, seq_length.dtype.base_dtype)
 
 
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index=None):

@@ -3,8 +3,9 @@
 from millrace import _gen as gen_ops
 from millrace._flow.tensor_array import TensorArray
 from millrace._graph.conversion import convert
+from millrace._graph.default_graph import control_dependencies
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import concat, stack, unstack, where
+from millrace._ops.arrays import concat, identity, stack, unstack, where
 from millrace._ops.rearranging import reverse_sequence
 from millrace._recurrent.cell import assert_like_rnncell, batch_size_of, zero_states
 from millrace._state.named_variables import variable_scope
@@ -148,3 +149,42 @@ def static_bidirectional_rnn(
         for pair in zip(forward, backward)
     ]
     return outputs, state_fw, state_bw
+
+
+def static_state_saving_rnn(
+    cell, inputs, state_saver, state_name, sequence_length=None, scope=None
+):
+    """A static_rnn that begins with a state that is kept, and keeps the one that it ends with.
+
+    Args:
+      cell: an RNNCell.
+      inputs: a list of Tensors of shape [batch, depth], one for each step.
+      state_saver: an object whose `state(name)` gives a state, and whose `save_state(name, value)` an
+        Operation that keeps one.
+      state_name: the state's name; for a cell whose state is a structure, a structure of names.
+      sequence_length, scope: as for static_rnn.
+
+    Returns:
+      (a list of outputs, of which the last waits until the state is kept, the last state).
+
+    Raises:
+      TypeError, ValueError: as static_rnn; ValueError if names and state are not built alike.
+    """
+    assert_like_rnncell("cell", cell)
+    if structure.is_sequence(cell.state_size) != structure.is_sequence(state_name):
+        raise ValueError(
+            "state_name should be the same type as cell.state_size. "
+            f"state_name: {state_name}, cell.state_size: {cell.state_size}"
+        )
+    structure.assert_same_structure(cell.state_size, state_name, "state_name and state_size")
+    begin = structure.map_structure(state_saver.state, state_name)
+    outputs, state = static_rnn(
+        cell, inputs, initial_state=begin, sequence_length=sequence_length, scope=scope
+    )
+    kept = [
+        state_saver.save_state(name, value)
+        for name, value in zip(structure.flatten(state_name), structure.flatten(state))
+    ]
+    with control_dependencies(kept):
+        last = structure.map_structure(identity, outputs[-1])
+    return [*outputs[:-1], last], state

@@ -97,6 +97,17 @@ def test_a_loop_reads_values_from_outside(session):
     assert session.run(y, {x: 1.0}) == 15
 
 
+def test_what_reads_only_values_from_outside_runs_as_often_as_the_body(session):
+    queue = tf.FIFOQueue(10, tf.int32, shapes=[[]])
+    fill = queue.enqueue_many([tf.range(6)])
+    total = tf.while_loop(
+        lambda i, total: i < 2, lambda i, total: (i + 1, total + queue.dequeue()), [0, 0]
+    )[1]
+    session.run(fill)
+    assert [session.run(total) for _ in range(3)] == [0 + 1, 2 + 3, 4 + 5]
+    assert session.run(queue.size()) == 0
+
+
 def test_loops_nest(session):
     def outer(i, total):
         _, inner = tf.while_loop(lambda j, s: j < i, lambda j, s: (j + 1, s + i), [0, 0])

@@ -1,7 +1,7 @@
 """What tf.cond and tf.while_loop have in common: a region of the graph with entrances of its own.
 
 A value from outside enters a region through one node (a Switch, or an Enter), which the region
-remembers. Nodes that read no value hang on the region's pivot, so that they run only when it does.
+remembers. Nodes that read no value of the region hang on its pivot, so that they run only when it does.
 """
 
 from millrace._graph.graph import get_default_graph
@@ -28,6 +28,7 @@ class ControlContext:
         self.nodes = []  # the numbers of its own nodes
         self.pivot = None
         self._imported = {}  # Tensor outside -> Tensor inside
+        self.came_in = set()  # the Tensors inside
         if self.outer is not None:
             self.outer.inner.append(self)
 
@@ -43,6 +44,7 @@ class ControlContext:
     def take(self, pairs):
         """Takes these for what came in: for a region that was read from a message."""
         self._imported.update(pairs)
+        self.came_in.update(self._imported.values())
 
     def __enter__(self):
         self._before = self.graph.enter_context(self)
@@ -81,6 +83,7 @@ class ControlContext:
                 f"'{context.name}'; return it from there."
             )
         made = self._imported[tensor] = self._import(outside)
+        self.came_in.add(made)
         return made
 
     def _import(self, tensor):
@@ -91,6 +94,10 @@ class ControlContext:
         """Inputs and the numbers of control inputs for a node that the program makes inside."""
         inputs = [self.bring(tensor) for tensor in inputs]
         control_inputs = [node for node in control_inputs if self.graph.context_of(node) is self]
-        if not inputs and not control_inputs and self.pivot is not None:
+        if not control_inputs and self.pivot is not None and self.is_free(inputs):
             control_inputs = [self.pivot.node_id]
         return inputs, control_inputs
+
+    def is_free(self, inputs):
+        """True if a node that reads these Tensors of the region would not wait for the region to run."""
+        return not inputs

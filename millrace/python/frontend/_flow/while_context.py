@@ -43,6 +43,10 @@ class WhileContext(ControlContext):
     def _import(self, tensor):
         return self._enter(tensor, is_constant=True)
 
+    def is_free(self, inputs):
+        # What comes in is there when the loop ends, too, and would let a node run once more than the body.
+        return self.came_in.issuperset(inputs)
+
     def _enter(self, tensor, is_constant):
         enter = gen_ops.ref_enter if tensor.dtype.is_reference else gen_ops.enter
         with self.graph.plumbing(self):

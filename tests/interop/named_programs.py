@@ -263,7 +263,37 @@ def networks(tf, session):
     return results
 
 
-PROGRAMS = [signals, decays, images, measures, networks]
+def drained(tf, session, dataset, most=60):
+    element = tf.data.make_one_shot_iterator(dataset).get_next()
+    found = []
+    try:
+        while len(found) < most:
+            found.append(session.run(element))
+    except tf.errors.OutOfRangeError:
+        found.append(-1)
+    return [plain(each) for each in found]
+
+
+def datasets(tf, session):
+    data, experimental = tf.data.Dataset, tf.data.experimental
+    parts = [data.range(3), data.range(10, 30), data.range(100, 107)]
+    places = data.from_tensor_slices(np.array([0, 2, 2, 0, 0, 0, 1, 0, 1, 2]))
+    reducer = experimental.Reducer(
+        lambda key: tf.constant(1, tf.int64), lambda state, x: state * x, lambda state: state + 1000
+    )
+    made = {
+        "chosen": experimental.choose_from_datasets(parts, places),
+        "chosen to the end": experimental.choose_from_datasets(parts, places.repeat()),
+        "drawn": experimental.sample_from_datasets(parts, [0.2, 0.5, 0.3], seed=11),
+        "drawn alike": experimental.sample_from_datasets(parts, seed=4),
+        "reduced": data.range(1, 12).apply(experimental.group_by_reducer(lambda x: x % 4, reducer)),
+    }
+    results = {name: drained(tf, session, dataset) for name, dataset in made.items()}
+    results["reduced"].sort()
+    return results
+
+
+PROGRAMS = [signals, decays, images, measures, networks, datasets]
 
 if __name__ == "__main__":
     print_results(PROGRAMS)

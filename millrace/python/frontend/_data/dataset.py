@@ -253,14 +253,8 @@ class Dataset:
         Raises:
           TypeError: if elements of the two differ in structure, types or classes.
         """
-        ours, theirs = self.spec, dataset.spec
-        if ours.output_types != theirs.output_types:
-            raise TypeError(
-                "Two datasets to concatenate have different types "
-                f"{ours.output_types} and {theirs.output_types}"
-            )
-        shapes = [_common(a, b) for a, b in zip(ours.shapes, theirs.shapes)]
-        return self._derived("concatenate_dataset", dataset.variant, spec=ours.with_shapes(shapes))
+        spec = self.spec.common_with(dataset.spec, "concatenate")
+        return self._derived("concatenate_dataset", dataset.variant, spec=spec)
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None):
         """The elements in random order, each chosen from the next `buffer_size` ones.
@@ -577,14 +571,6 @@ def _known_size(tensor):
 def _is_true(tensor):
     value = tensor.graph.constant_value(tensor)
     return value is not None and bool(value)
-
-
-def _common(first, second):
-    """What two shapes have in common."""
-    if first.ndims is None or first.ndims != second.ndims:
-        return TensorShape(None)
-    sizes = zip(first.as_list(), second.as_list())
-    return TensorShape([a if a == b else None for a, b in sizes])
 
 
 def _parts(structure, value):

@@ -128,6 +128,19 @@ class Spec:
     def with_shapes(self, shapes):
         return Spec(self.structure, self.types, shapes)
 
+    def common_with(self, other, purpose):
+        """What elements of both are; `purpose` says what they come together for.
+
+        Raises:
+          TypeError: if structures or types differ.
+        """
+        if self.output_types != other.output_types:
+            raise TypeError(
+                f"Two datasets to {purpose} have different types {self.output_types} and "
+                f"{other.output_types}"
+            )
+        return self.with_shapes([_common(a, b) for a, b in zip(self.shapes, other.shapes)])
+
     def is_compatible_with(self, other):
         return all(a.is_compatible_with(b) for a, b in zip(self.shapes, other.shapes))
 
@@ -136,6 +149,14 @@ class Spec:
         for tensor, shape in zip(tensors, self.shapes):
             tensor.set_shape(shape)
         return pack(self.structure, tensors)
+
+
+def _common(first, second):
+    """What two shapes have in common."""
+    if first.ndims is None or first.ndims != second.ndims:
+        return TensorShape(None)
+    sizes = zip(first.as_list(), second.as_list())
+    return TensorShape([a if a == b else None for a, b in sizes])
 
 
 def _leaves_like(structure, values):

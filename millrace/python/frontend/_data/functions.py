@@ -77,4 +77,5 @@ def _something(value):
 
 
 def _has_effect(op):
-    return not op.outputs and op.type != "NoOp"
+    # What is in a loop runs as often as that does, and nothing outside can wait for it.
+    return not op.outputs and op.type != "NoOp" and not op.is_in_loop

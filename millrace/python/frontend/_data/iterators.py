@@ -119,6 +119,16 @@ class Iterator:
         return made
 
     @property
+    def spec(self):
+        """The Spec of its elements."""
+        return self._spec
+
+    @property
+    def handle(self):
+        """The Tensor that stands for it."""
+        return self._iterator_resource
+
+    @property
     def output_types(self):
         return self._spec.output_types
 

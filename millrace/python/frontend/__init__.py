@@ -274,7 +274,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 _MODULES = frozenset(
     "app bitwise compat config contrib data debugging dtypes errors estimator feature_column flags gfile "
     "graph_util image initializers io keras layers linalg logging lookup losses manip mapreduce math metrics "
-    "nest nn python_io quantization queue random raw_ops regularizers saved_model sets signal sparse spectral "
+    "nest nn python_io quantization queue random raw_ops regularizers resource_loader saved_model sets signal sparse spectral "
     "strings summary tasks test train version xla".split()
 )
 

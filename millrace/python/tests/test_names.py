@@ -88,6 +88,7 @@ MODULES = {
     "random.experimental": "Generator",
     "raw_ops": "MatMul",
     "regularizers": "l2",
+    "resource_loader": "load_resource",
     "saved_model": "simple_save",
     "saved_model.loader": "load",
     "saved_model.signature_constants": "PREDICT_METHOD_NAME",

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import tempfile
 import unittest
 
@@ -14,6 +15,7 @@ from millrace._graph.graph import get_default_graph, reset_default_graph
 from millrace._graph.operation import Tensor
 from millrace._ops.random_values import set_random_seed
 from millrace._run.session import Session
+from millrace._testing.benchmark import run_benchmarks
 from millrace._values import errors
 
 _SEED = 87654321
@@ -253,7 +255,15 @@ def _is_even(values):
 
 
 def main(argv=None):
-    """Runs the tests of the program's main module, and ends the program."""
+    """Runs the tests of the program's main module, and ends the program.
+
+    With --benchmarks=PATTERN among the arguments, it runs Benchmarks instead ("all" is for each of them).
+    """
+    arguments = sys.argv if argv is None else argv
+    patterns = [each.partition("=")[2] for each in arguments if each.startswith("--benchmarks=")]
+    if patterns:
+        run_benchmarks("" if patterns[-1] == "all" else patterns[-1])
+        sys.exit(0)
     unittest.main(argv=argv)
 
 

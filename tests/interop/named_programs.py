@@ -293,7 +293,70 @@ def datasets(tf, session):
     return results
 
 
-PROGRAMS = [signals, decays, images, measures, networks, datasets]
+def distributions(tf, session):
+    chance = tf.distributions
+    loc, other = np.float32([-1.0, 0.3, 2.0]), np.float32([[0.5], [1.5]])
+    shares = np.float32([[0.2, 0.3, 0.5], [0.6, 0.1, 0.3]])
+    pairs = {
+        "normal": [chance.Normal(loc, other), chance.Normal(0.5, 2.0)],
+        "laplace": [chance.Laplace(loc, other)],
+        "student": [chance.StudentT(np.float32([[0.5, 1.5, 4.0]] * 2), loc, other)],
+        "uniform": [chance.Uniform(loc, loc + other)],
+        "gamma": [chance.Gamma(np.float32([0.5, 1.5, 3.0]), other), chance.Gamma(2.0, 1.5)],
+        "exponential": [chance.Exponential(other), chance.Exponential(0.7)],
+        "beta": [
+            chance.Beta(np.float32([[0.5, 1.5, 3.0]] * 2), other + 0 * loc),
+            chance.Beta(2.0, 1.5),
+        ],
+        "dirichlet": [chance.Dirichlet(shares * 6), chance.Dirichlet(np.float32([1.0, 2.0, 3.0]))],
+        "bernoulli": [chance.Bernoulli(logits=loc), chance.Bernoulli(probs=[0.3, 0.5, 0.9])],
+        "categorical": [chance.Categorical(probs=shares), chance.Categorical(logits=loc)],
+    }
+    points = {
+        "gamma": np.float32([[0.3, 1.0, 2.5], [1.0, 4.0, 0.1]]),
+        "beta": np.float32([[0.3, 0.9, 0.5], [0.1, 0.4, 0.7]]),
+        "dirichlet": shares[::-1].copy(),
+        "bernoulli": np.int32([[0, 1, 1], [1, 0, 1]]),
+        "categorical": np.int32([2, 0]),
+    }
+    points["exponential"] = points["gamma"]
+    results = {}
+    for name, (one, *others) in pairs.items():
+        x = points.get(name, np.float32([[-0.7, 0.6, 3.0], [-9.0, 0.9, 40.0]]))
+        statistics = ["entropy", "mean", "variance", "stddev", "mode"]
+        # What one of both lacks, or TensorFlow broadcasts in an older way.
+        for lacking, names in {
+            "categorical": ["mean", "variance", "stddev"],
+            "uniform": ["mode"],
+            "dirichlet": ["mode"],
+        }.items():
+            if lacking == name:
+                statistics = [each for each in statistics if each not in names]
+        made = {each: getattr(one, each)() for each in statistics}
+        made["prob"], made["log_prob"] = one.prob(x), one.log_prob(x)
+        if name not in ("dirichlet", "bernoulli"):
+            made["cdf"] = one.cdf(x)
+        if name == "normal":
+            made["log_cdf"], made["quantile"] = one.log_cdf(x), one.quantile([0.1, 0.5, 0.9])
+            made["survival"] = one.survival_function(x)
+        for other_one in others:
+            made["divergence"] = chance.kl_divergence(one, other_one)
+            made["cross entropy"] = one.cross_entropy(other_one)
+        kinds = [one.dtype.name, one.batch_shape.as_list(), one.event_shape.as_list()]
+        kinds += plain(session.run([one.batch_shape_tensor(), one.event_shape_tensor()]))
+        drawn = one.sample([4, 2], seed=1)
+        kinds += [drawn.dtype.name, drawn.shape.as_list()]
+        values = {key: np.nan_to_num(session.run(each), nan=-77.0) for key, each in made.items()}
+        results[name] = {key: plain(value) for key, value in values.items()}
+        results[name]["kind"] = [str(kind) for kind in kinds]
+    x = tf.constant(points["gamma"] / 5)
+    for name in ("normal", "laplace", "student", "gamma", "exponential", "beta"):
+        slopes = tf.gradients(pairs[name][0].log_prob(x), x)
+        results[name]["slopes"] = plain(session.run(slopes))
+    return results
+
+
+PROGRAMS = [signals, decays, images, measures, networks, datasets, distributions]
 
 if __name__ == "__main__":
     print_results(PROGRAMS)

@@ -272,7 +272,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app bitwise compat config contrib data debugging dtypes errors estimator feature_column flags gfile "
+    "app bitwise compat config contrib data debugging distributions dtypes errors estimator feature_column flags gfile "
     "graph_util image initializers io keras layers linalg logging lookup losses manip mapreduce math metrics "
     "nest nn python_io quantization queue random raw_ops regularizers resource_loader saved_model sets signal sparse spectral "
     "strings summary tasks test train version xla".split()

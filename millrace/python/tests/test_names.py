@@ -40,6 +40,7 @@ MODULES = {
     "contrib.slim.model_analyzer": "analyze_vars",
     "contrib.slim.utils": "convert_collection_to_dict",
     "debugging": "Assert",
+    "distributions": "Normal",
     "dtypes": "float32",
     "errors": "NotFoundError",
     "estimator": "Estimator",

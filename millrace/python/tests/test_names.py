@@ -19,6 +19,7 @@ MODULES = {
     "config.optimizer": "get_jit",
     "config.threading": "get_inter_op_parallelism_threads",
     "contrib": "learn",
+    "contrib.crf": "crf_decode",
     "contrib.estimator": "multi_label_head",
     "contrib.factorization": "KMeans",
     "contrib.feature_column": "sequence_input_layer",

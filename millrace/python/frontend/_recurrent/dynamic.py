@@ -63,7 +63,7 @@ def dynamic_rnn(
       sequence_length: an integer vector of size batch: after so many inputs a member gives zeros and
         keeps its state.
       initial_state: in the structure of cell.state_size; zeros if None.
-      dtype: the type of the state, if there is no initial_state.
+      dtype: the type of the outputs, and of the state if there is no initial_state; the state's if None.
       parallel_iterations: how many points of time may be under way at once; 32 if None.
       swap_memory: accepted.
       time_major: True if inputs and outputs are of shape [time, batch, ...].
@@ -86,8 +86,9 @@ def dynamic_rnn(
         state = structure.map_structure(_tensor, state)
         if sequence_length is not None:
             sequence_length = _lengths(sequence_length, batch_size)
+        kind = dtypes.as_dtype(dtype or structure.flatten(state)[0].dtype).base_dtype
         outputs, state = _loop(
-            cell, inputs, leaves, state, batch_size, sequence_length, parallel_iterations or 32
+            cell, inputs, leaves, state, kind, batch_size, sequence_length, parallel_iterations or 32
         )
         if not time_major:
             outputs = structure.map_structure(axes_changed, outputs)
@@ -121,11 +122,10 @@ def _check_inputs(leaves):
     return known.pop() if known else None
 
 
-def _loop(cell, inputs, leaves, state, batch_size, lengths, parallel_iterations):
+def _loop(cell, inputs, leaves, state, kind, batch_size, lengths, parallel_iterations):
     known_times = _check_inputs(leaves)
     times = gen_ops.shape(leaves[0])[0] if known_times is None else convert(known_times)
     sizes = cell.output_size
-    kind = structure.flatten(state)[0].dtype.base_dtype
     static_batch = batch_size if isinstance(batch_size, int) else None
     bound = times
     if lengths is not None:

@@ -1,0 +1,15 @@
+"""tf.contrib.crf: conditional random fields over the tags of sequences."""
+
+from millrace._recurrent.random_fields import (
+    CrfDecodeBackwardRnnCell,
+    CrfDecodeForwardRnnCell,
+    CrfForwardRnnCell,
+    crf_binary_score,
+    crf_decode,
+    crf_log_likelihood,
+    crf_log_norm,
+    crf_multitag_sequence_score,
+    crf_sequence_score,
+    crf_unary_score,
+    viterbi_decode,
+)

@@ -5,11 +5,13 @@ from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._layers.arg_scopes import add_arg_scope
 from millrace._layers.contrib_layers import collect_variables, collected, finished
-from millrace._layers.convolutions import Conv1D, Conv2D, Conv2DTranspose
+from millrace._layers.convolutions import Conv1D, Conv2D, Conv2DTranspose, Conv3D, sizes_of
 from millrace._layers.pools import AveragePooling2D, MaxPooling2D
 from millrace._layers.separable import SeparableConv2D
+from millrace._ops.depthwise import depthwise_conv2d
+from millrace._ops.layers import bias_add
 from millrace._state.initializers import zeros_initializer
-from millrace._state.named_variables import variable_scope
+from millrace._state.named_variables import get_variable, variable_scope
 from millrace._state.scaled_initializers import xavier_initializer
 
 _VARIABLES = {
@@ -20,7 +22,7 @@ _VARIABLES = {
 }
 
 
-def _renamed(layer):
+def renamed(layer):
     """A class of layers with tf.contrib's names of variables."""
 
     class Renamed(layer):
@@ -30,16 +32,16 @@ def _renamed(layer):
     return Renamed
 
 
-_Conv1D, _Conv2D = _renamed(Conv1D), _renamed(Conv2D)
-_Conv2DTranspose = _renamed(Conv2DTranspose)
-_SeparableConv2D = _renamed(SeparableConv2D)
+_OF_RANK = {3: renamed(Conv1D), 4: renamed(Conv2D), 5: renamed(Conv3D)}
+_Conv2DTranspose = renamed(Conv2DTranspose)
+_SeparableConv2D = renamed(SeparableConv2D)
 
 
-def _format_of(data_format):
+def words_of(data_format):
     """tf.layers' word for the letters of a format."""
-    if data_format in (None, "NHWC", "NWC"):
+    if data_format in (None, "NHWC", "NWC", "NDHWC"):
         return "channels_last"
-    if data_format in ("NCHW", "NCW"):
+    if data_format in ("NCHW", "NCW", "NCDHW"):
         return "channels_first"
     raise ValueError("data_format has to be either NCHW or NHWC.")
 
@@ -67,14 +69,14 @@ def convolution(
     scope=None,
     conv_dims=None,
 ):
-    """activation_fn(filters moved over images or along lines + biases), or of what normalizer_fn makes.
+    """activation_fn(filters moved over volumes, images or along lines + biases), or of what normalizer_fn makes.
 
     Args:
-      inputs: images or lines, a Tensor of 4 or 3 axes.
+      inputs: volumes, images or lines, a Tensor of 5 to 3 axes.
       num_outputs: the number of filters.
       kernel_size, stride, rate: a number, or one per spatial axis.
       padding: "SAME" or "VALID".
-      data_format: "NHWC", "NCHW", "NWC" or "NCW"; None for channels in the last axis.
+      data_format: "NDHWC", "NCDHW", "NHWC", "NCHW", "NWC" or "NCW"; None for channels in the last axis.
       conv_dims: the number of spatial axes that inputs must have; None for any.
       scope: the variable scope; "Conv" by default. Variables are `weights` and `biases`.
       Others: as for fully_connected.
@@ -85,17 +87,17 @@ def convolution(
     with variable_scope(scope, "Conv", [inputs], reuse=reuse) as inner:
         inputs = convert(inputs)
         rank = inputs.shape.ndims
-        if rank not in (3, 4) or conv_dims is not None and conv_dims + 2 != rank:
-            wanted = f"{conv_dims + 2}" if conv_dims is not None else "3 or 4"
+        if rank not in _OF_RANK or conv_dims is not None and conv_dims + 2 != rank:
+            wanted = f"{conv_dims + 2}" if conv_dims is not None else "3 to 5"
             raise ValueError(
                 f"Convolution expects input with rank {wanted}, got {rank}: {inputs.shape}"
             )
-        layer = (_Conv1D if rank == 3 else _Conv2D)(
+        layer = _OF_RANK[rank](
             num_outputs,
             kernel_size,
             strides=stride,
             padding=padding,
-            data_format=_format_of(data_format),
+            data_format=words_of(data_format),
             dilation_rate=rate,
             use_bias=normalizer_fn is None and biases_initializer is not None,
             kernel_initializer=weights_initializer,
@@ -189,7 +191,7 @@ def convolution2d_transpose(
             kernel_size,
             strides=stride,
             padding=padding,
-            data_format=_format_of(data_format),
+            data_format=words_of(data_format),
             use_bias=normalizer_fn is None and biases_initializer is not None,
             kernel_initializer=weights_initializer,
             bias_initializer=biases_initializer,
@@ -205,6 +207,23 @@ def convolution2d_transpose(
         return finished(
             outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
         )
+
+
+def _depthwise(inputs, kernel, multiplier, strides, padding, data_format, rate, variables):
+    """(outputs, {"depthwise_weights": their variable}) of filters for each channel alone."""
+    axis = 1 if words_of(data_format) == "channels_first" else 3
+    channels = inputs.shape.as_list()[axis] if inputs.shape.ndims == 4 else None
+    if channels is None:
+        raise ValueError(
+            "separable_conv2d needs images with a known number of channels, got inputs of shape "
+            f"{inputs.shape}"
+        )
+    weights = get_variable(
+        "depthwise_weights", [*kernel, channels, multiplier], inputs.dtype.base_dtype, **variables
+    )
+    four = [1, *strides, 1] if axis == 3 else [1, 1, *strides]
+    made = depthwise_conv2d(inputs, weights, four, padding, list(rate), data_format=data_format)
+    return made, {"depthwise_weights": weights}
 
 
 @add_arg_scope
@@ -234,25 +253,51 @@ def separable_convolution2d(
     """A depthwise convolution, then one of 1 x 1; scope "SeparableConv2d" by default.
 
     Args: as for convolution, and
+      num_outputs: of the second; None for the first alone.
       depth_multiplier: the number of outputs that the first makes of each channel.
       pointwise_initializer: of the second; weights_initializer if None.
 
     Raises:
-      NotImplementedError: if num_outputs is None, for the depthwise convolution alone: that is
-        tf.nn.depthwise_conv2d.
+      ValueError: if the rank, the format or a size is none of these, or there is no known number of channels.
     """
-    if num_outputs is None:
-        raise NotImplementedError(
-            "separable_conv2d needs num_outputs; for a depthwise convolution alone use "
-            "tf.nn.depthwise_conv2d"
-        )
     with variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse) as inner:
+        if num_outputs is None:
+            variables = {
+                "initializer": weights_initializer,
+                "regularizer": weights_regularizer,
+                "trainable": trainable,
+            }
+            outputs, made = _depthwise(
+                convert(inputs),
+                sizes_of(kernel_size, 2, "kernel_size"),
+                depth_multiplier,
+                sizes_of(stride, 2, "stride"),
+                padding,
+                data_format,
+                sizes_of(rate, 2, "rate"),
+                variables,
+            )
+            if normalizer_fn is None and biases_initializer is not None:
+                channels = outputs.shape.as_list()[1 if data_format.startswith("NC") else -1]
+                made["biases"] = get_variable(
+                    "biases",
+                    [channels],
+                    outputs.dtype,
+                    initializer=biases_initializer,
+                    regularizer=biases_regularizer,
+                    trainable=trainable,
+                )
+                outputs = bias_add(outputs, made["biases"], data_format=data_format)
+            collect_variables(made, variables_collections)
+            return finished(
+                outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
+            )
         layer = _SeparableConv2D(
             num_outputs,
             kernel_size,
             strides=stride,
             padding=padding,
-            data_format=_format_of(data_format),
+            data_format=words_of(data_format),
             dilation_rate=rate,
             depth_multiplier=depth_multiplier,
             use_bias=normalizer_fn is None and biases_initializer is not None,
@@ -291,7 +336,7 @@ def max_pool2d(
 ):
     """The largest of each window over images; sizes are a number, or two for height and width."""
     with name_scope(scope, "MaxPool2D", [inputs]) as inner:
-        layer = MaxPooling2D(kernel_size, stride, padding, _format_of(data_format))
+        layer = MaxPooling2D(kernel_size, stride, padding, words_of(data_format))
         return collected(layer(convert(inputs)), outputs_collections, inner)
 
 
@@ -307,5 +352,5 @@ def avg_pool2d(
 ):
     """The average of each window over images; arguments as for max_pool2d."""
     with name_scope(scope, "AvgPool2D", [inputs]) as inner:
-        layer = AveragePooling2D(kernel_size, stride, padding, _format_of(data_format))
+        layer = AveragePooling2D(kernel_size, stride, padding, words_of(data_format))
         return collected(layer(convert(inputs)), outputs_collections, inner)

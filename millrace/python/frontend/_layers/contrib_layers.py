@@ -125,6 +125,8 @@ class _FullyConnected(Dense):
 
 linear = functools.partial(fully_connected, activation_fn=None)
 relu = functools.partial(fully_connected, activation_fn=gen_ops.relu)
+relu6 = functools.partial(fully_connected, activation_fn=gen_ops.relu6)
+elu = functools.partial(fully_connected, activation_fn=gen_ops.elu)
 
 
 @add_arg_scope

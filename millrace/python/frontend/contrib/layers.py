@@ -8,13 +8,47 @@ from millrace._layers.contrib_convolutions import (
     max_pool2d,
     separable_convolution2d,
 )
+from millrace._layers.contrib_encoders import (
+    bow_encoder,
+    dense_to_sparse,
+    embed_sequence,
+    embedding_lookup_unique,
+)
 from millrace._layers.contrib_layers import (
     batch_norm,
     dropout,
+    elu,
     flatten,
     fully_connected,
     linear,
     relu,
+    relu6,
+)
+from millrace._layers.contrib_normalization import group_norm, instance_norm
+from millrace._layers.contrib_shapes import (
+    bias_add,
+    images_to_sequence,
+    legacy_fully_connected,
+    legacy_linear,
+    legacy_relu,
+    maxout,
+    one_hot_encoding,
+    pool,
+    repeat,
+    scale_gradient,
+    sequence_to_images,
+    softmax,
+    spatial_softmax,
+    stack,
+    unit_norm,
+)
+from millrace._layers.contrib_volumes import (
+    avg_pool3d,
+    convolution1d,
+    convolution2d_in_plane,
+    convolution3d,
+    convolution3d_transpose,
+    max_pool3d,
 )
 from millrace._layers.regularizers import (
     apply_regularization,
@@ -40,6 +74,10 @@ from millrace._summaries.collected import (
 )
 
 xavier_initializer_conv2d = xavier_initializer
+conv1d = convolution1d
 conv2d = convolution2d
+conv2d_in_plane = convolution2d_in_plane
+conv3d = convolution3d
+conv3d_transpose = convolution3d_transpose
 conv2d_transpose = convolution2d_transpose
 separable_conv2d = separable_convolution2d

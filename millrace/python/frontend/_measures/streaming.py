@@ -39,6 +39,77 @@ streaming_true_negatives = _streaming(counts.true_negatives)
 streaming_false_negatives = _streaming(counts.false_negatives)
 
 
+def _at_thresholds(metric, name):
+    """A metric at thresholds with predictions as its first argument and labels as its second."""
+
+    def streaming(
+        predictions,
+        labels,
+        thresholds,
+        weights=None,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
+        return metric(
+            labels, predictions, thresholds, weights, metrics_collections, updates_collections, name
+        )
+
+    streaming.__name__ = streaming.__qualname__ = name
+    streaming.__doc__ = f"tf.metrics.{metric.__name__}, with predictions before labels."
+    return streaming
+
+
+streaming_precision_at_thresholds = _at_thresholds(
+    thresholds.precision_at_thresholds, "streaming_precision_at_thresholds"
+)
+streaming_recall_at_thresholds = _at_thresholds(
+    thresholds.recall_at_thresholds, "streaming_recall_at_thresholds"
+)
+streaming_true_positives_at_thresholds = _at_thresholds(
+    thresholds.true_positives_at_thresholds, "streaming_true_positives_at_thresholds"
+)
+streaming_true_negatives_at_thresholds = _at_thresholds(
+    thresholds.true_negatives_at_thresholds, "streaming_true_negatives_at_thresholds"
+)
+streaming_false_positives_at_thresholds = _at_thresholds(
+    thresholds.false_positives_at_thresholds, "streaming_false_positives_at_thresholds"
+)
+streaming_false_negatives_at_thresholds = _at_thresholds(
+    thresholds.false_negatives_at_thresholds, "streaming_false_negatives_at_thresholds"
+)
+
+
+def streaming_mean_relative_error(
+    predictions,
+    labels,
+    normalizer,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.mean_relative_error, with predictions before labels."""
+    return means.mean_relative_error(
+        labels, predictions, normalizer, weights, metrics_collections, updates_collections, name
+    )
+
+
+def streaming_mean_iou(
+    predictions,
+    labels,
+    num_classes,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.mean_iou, with predictions before labels."""
+    return means.mean_iou(
+        labels, predictions, num_classes, weights, metrics_collections, updates_collections, name
+    )
+
+
 def streaming_auc(
     predictions,
     labels,

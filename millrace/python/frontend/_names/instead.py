@@ -1,8 +1,5 @@
 """What a program may do where TensorFlow has a name that is not here: by the paths that begin so."""
 
-_LOOP = (
-    "write the loop yourself: session.run of the training op in a tf.train.MonitoredTrainingSession"
-)
 _MODEL = "tf.estimator.Estimator trains and evaluates what a function of yours makes of tf.layers"
 _CANNED = "tf.estimator has DNNClassifier and kin, and Estimator for functions of one's own"
 _COLUMNS = (
@@ -51,7 +48,6 @@ ADVICE = {
     "contrib.learn.python.learn.datasets": _MNIST,
     "contrib.legacy_seq2seq": "build the network from the cells of tf.nn.rnn_cell and tf.nn.dynamic_rnn",
     "contrib.lookup": _TABLES,
-    "contrib.slim.learning": _LOOP,
     "contrib.slim.nets": _LAYERS,
     "contrib.summary": "tf.summary makes summaries, and its FileWriter writes them",
     "contrib.tensorrt": _CPU,

@@ -7,6 +7,12 @@ from millrace._layers.arg_scopes import (
     current_arg_scope,
     has_arg_scope,
 )
+from millrace._layers.model_variables import (
+    add_model_variable,
+    global_variable,
+    model_variable,
+    variable,
+)
 from millrace._saving.assigned_checkpoints import (
     assign_from_checkpoint,
     assign_from_checkpoint_fn,

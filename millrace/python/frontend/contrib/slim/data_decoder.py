@@ -1,0 +1,3 @@
+"""tf.contrib.slim.data_decoder: the base of decoders of records."""
+
+from millrace._input.item_handlers import DataDecoder

@@ -1,12 +1,26 @@
-"""tf.distributions: what chance draws, how likely values are, and how far two distributions are apart."""
+"""tf.distributions: distributions to draw from and to measure by, and their divergences."""
 
-from millrace._distributions.bells import Laplace, Normal, StudentT, Uniform
-from millrace._distributions.choices import Bernoulli, Categorical
+from millrace._distributions import divergences as _divergences
+from millrace._distributions.categories import (
+    Bernoulli,
+    Categorical,
+    Dirichlet,
+    Multinomial,
+)
 from millrace._distributions.distribution import (
     FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED,
     Distribution,
+    RegisterKL,
     ReparameterizationType,
+    kl_divergence,
 )
-from millrace._distributions.divergence import RegisterKL, kl_divergence
-from millrace._distributions.positives import Beta, Dirichlet, Exponential, Gamma
+from millrace._distributions.scalars import (
+    Beta,
+    Exponential,
+    Gamma,
+    Laplace,
+    Normal,
+    StudentT,
+    Uniform,
+)

@@ -1,1 +1,1 @@
-"""Distributions of chance: what they draw, how likely values are, and how far two are apart."""
+"""Distributions: values to draw, their densities, what is known of them."""

@@ -1,29 +1,30 @@
-"""Distribution: what all distributions of chance have in common."""
+"""Distribution: what all distributions have, and which pairs of them have a known divergence."""
 
 import contextlib
-import functools
-
-import numpy as np
+import inspect
 
 from millrace import _gen as gen_ops
-from millrace._distributions.divergence import kl_divergence
+from millrace._distributions.shapes import as_vector, joined
 from millrace._graph.conversion import constant_value, convert
 from millrace._graph.default_graph import name_scope
-from millrace._ops.arrays import concat, reshape, shape, zeros_like
-from millrace._ops.broadcasting import broadcast_dynamic_shape, broadcast_static_shape
+from millrace._ops.arrays import reshape
 from millrace._ops.reductions import reduce_prod
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 
 class ReparameterizationType:
-    """Whether gradients go through samples to the parameters; there are two."""
+    """Whether samples of a distribution have a gradient by its parameters.
+
+    Args:
+      rep_type: a name of this kind.
+    """
 
     def __init__(self, rep_type):
-        self._rep_type = rep_type
+        self._name = rep_type
 
     def __repr__(self):
-        return f"<Reparameterization Type: {self._rep_type}>"
+        return f"<Reparameterization Type: {self._name}>"
 
 
 FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
@@ -31,19 +32,22 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 class Distribution:
-    """A batch of distributions of one kind: of numbers, or of events of several numbers each.
+    """The base of distributions.
 
-    A subclass defines `_parts`, `_sample_n` and those of `_log_prob`, `_prob`, `_cdf`, `_mean` and
-    so on that it has; public methods open name scopes, convert arguments and combine these.
+    A distribution holds many at once, its batch: of shape `batch_shape`, by its parameters. Each draws
+    events of shape `event_shape`. Classes that derive from it define `_batch_shape`, `_event_shape` (and,
+    for shapes that are not known beforehand, these with `_tensor` at the end), `_sample_n(n, seed)` and
+    what they have of `_log_prob`, `_prob`, `_log_cdf`, `_cdf`, `_entropy`, `_mean`, `_variance`,
+    `_stddev`, `_covariance`, `_mode` and `_quantile`.
 
     Args:
-      dtype: the type of its events.
-      reparameterization_type: whether gradients go through samples.
-      validate_args: whether parameters are checked when it runs.
-      allow_nan_stats: whether a statistic that is not defined is nan; an error otherwise.
-      parameters: {name: value} of what it was made with.
-      graph_parents: the Tensors that it reads.
-      name: what its nodes' names begin with.
+      dtype: of events.
+      reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
+      validate_args: whether parameters are checked in each step.
+      allow_nan_stats: whether what is not defined is no number; else it fails.
+      parameters: what it was made with, by name.
+      graph_parents: accepted.
+      name: the name scope of its nodes.
     """
 
     def __init__(
@@ -56,209 +60,272 @@ class Distribution:
         graph_parents=None,
         name=None,
     ):
-        self.dtype = dtypes.as_dtype(dtype)
-        self.reparameterization_type = reparameterization_type
-        self.validate_args = validate_args
-        self.allow_nan_stats = allow_nan_stats
-        self.parameters = dict(
-            parameters or {}, validate_args=validate_args, allow_nan_stats=allow_nan_stats
-        )
-        self._graph_parents = list(graph_parents or [])
-        self.name = name or type(self).__name__ + "/"
+        self._dtype = dtypes.as_dtype(dtype)
+        self._reparameterization_type = reparameterization_type
+        self._validate_args, self._allow_nan_stats = validate_args, allow_nan_stats
+        self._parameters = parameters or {}
+        name = name or type(self).__name__
+        with name_scope(name) as scope:
+            self._name = name if name.endswith("/") else scope
+
+    name = property(lambda self: self._name)
+    dtype = property(lambda self: self._dtype)
+    reparameterization_type = property(lambda self: self._reparameterization_type)
+    validate_args = property(lambda self: self._validate_args)
+    allow_nan_stats = property(lambda self: self._allow_nan_stats)
+
+    @property
+    def parameters(self):
+        """What it was made with, a dictionary."""
+        return {key: value for key, value in self._parameters.items() if key != "self"}
 
     def copy(self, **override_parameters_kwargs):
-        """One of the same kind with some other parameters."""
+        """Another one with some parameters of its own."""
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
     def __repr__(self):
         return (
-            f"<tf.distributions.{type(self).__name__} '{self.name}' batch_shape={self.batch_shape} "
-            f"event_shape={self.event_shape} dtype={self.dtype.name}>"
+            f"<millrace.distributions.{type(self).__name__} '{self._name}' "
+            f"batch_shape={self.batch_shape} event_shape={self.event_shape} dtype={self.dtype.name}>"
         )
 
     # ---- Shapes ----------------------------------------------------------------------------------
 
-    _event_rank = 0  # how many of the parameters' last axes are those of an event
-
-    def _parts(self):
-        """The parameters, whose shapes, but for the event's axes, broadcast to that of the batch."""
-        raise NotImplementedError
-
-    def _event_sizes(self):
-        """The sizes of an event as the first parameter has them."""
-        part = self._parts()[0]
-        return part.shape[part.shape.ndims - self._event_rank :]
-
     @property
     def batch_shape(self):
-        """The TensorShape of the batch."""
-        shapes = [each.shape for each in self._parts()]
-        if any(each.ndims is None for each in shapes):
-            return TensorShape(None)
-        shapes = [each[: each.ndims - self._event_rank] for each in shapes]
-        return functools.reduce(broadcast_static_shape, shapes)
+        """The TensorShape of the batch, as far as it is known."""
+        return TensorShape(self._batch_shape())
 
     @property
     def event_shape(self):
-        """The TensorShape of an event."""
-        return self._event_sizes() if self._event_rank else TensorShape([])
+        """The TensorShape of one event, as far as it is known."""
+        return TensorShape(self._event_shape())
+
+    def _batch_shape(self):
+        return None
+
+    def _event_shape(self):
+        return None
+
+    def _batch_shape_tensor(self):
+        raise NotImplementedError(f"batch_shape_tensor is not implemented: {type(self).__name__}")
+
+    def _event_shape_tensor(self):
+        raise NotImplementedError(f"event_shape_tensor is not implemented: {type(self).__name__}")
 
     def batch_shape_tensor(self, name="batch_shape_tensor"):
         """The shape of the batch, an int32 vector."""
         with self._scope(name):
-            known = self.batch_shape
-            if known.is_fully_defined():
-                return convert(known.as_list(), dtypes.int32)
-            shapes = [shape(each) for each in self._parts()]
-            if self._event_rank:
-                shapes = [each[: -self._event_rank] for each in shapes]
-            return functools.reduce(broadcast_dynamic_shape, shapes)
+            return as_vector(self.batch_shape, self._batch_shape_tensor)
 
     def event_shape_tensor(self, name="event_shape_tensor"):
-        """The shape of an event, an int32 vector."""
+        """The shape of one event, an int32 vector."""
         with self._scope(name):
-            if not self._event_rank:
-                return convert([], dtypes.int32)
-            return shape(self._parts()[0])[-self._event_rank :]
+            return as_vector(self.event_shape, self._event_shape_tensor)
 
     def is_scalar_event(self, name="is_scalar_event"):
-        """Whether an event is one number: a bool scalar."""
-        with self._scope(name):
-            return convert(self._event_rank == 0)
+        """Whether event_shape is []: a bool, or a bool Tensor if it is not known."""
+        return self._is_scalar(self.event_shape, self.event_shape_tensor, name)
 
     def is_scalar_batch(self, name="is_scalar_batch"):
-        """Whether it is a batch of one: a bool scalar."""
+        """Whether batch_shape is []: a bool, or a bool Tensor if it is not known."""
+        return self._is_scalar(self.batch_shape, self.batch_shape_tensor, name)
+
+    def _is_scalar(self, shape, tensor, name):
         with self._scope(name):
-            return gen_ops.equal(gen_ops.size(self.batch_shape_tensor()), 0)
+            known = shape.ndims is not None
+            return convert(shape.ndims == 0 if known else gen_ops.equal(gen_ops.size(tensor()), 0))
 
-    def whole(self, value):
-        """A value made of some parameters, in the shape of all."""
-        for each in self._parts():
-            value = value + zeros_like(each)
-        return value
-
-    def shape_of_draws(self, n):
-        """[n] + batch_shape + event_shape."""
-        return concat([[n], self.batch_shape_tensor(), self.event_shape_tensor()], 0)
+    # ---- Values ----------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _scope(self, name, values=()):
-        with name_scope(self.name), name_scope(name, values=list(values)) as scope:
-            yield scope
-
-    # ---- Draws -----------------------------------------------------------------------------------
-
-    def _sample_n(self, n, seed):
-        raise NotImplementedError(f"sample is not implemented: {type(self).__name__}")
+    def _scope(self, name):
+        with name_scope(self._name), name_scope(name):
+            yield
 
     def sample(self, sample_shape=(), seed=None, name="sample"):
-        """Draws.
+        """Events that are drawn: of shape sample_shape + batch_shape + event_shape.
 
         Args:
-          sample_shape: the shape of the draws: a number, a list or an integer vector.
-          seed: a seed.
+          sample_shape: a list of sizes, a size, or an integer Tensor.
+          seed: a seed for what is drawn.
           name: the name scope.
-
-        Returns:
-          a Tensor of shape sample_shape + batch_shape + event_shape.
         """
-        with self._scope(name, [sample_shape]):
-            sizes = convert(sample_shape, dtypes.int32, "sample_shape")
-            known = constant_value(sizes)
-            sizes = reshape(sizes, [-1])
-            known = None if known is None else np.reshape(known, [-1])
-            count = reduce_prod(sizes) if known is None else int(np.prod(known))
-            drawn = self._sample_n(count, seed)
-            made = reshape(drawn, concat([sizes, shape(drawn)[1:]], 0))
-            lead = TensorShape(None if known is None else [int(size) for size in known])
-            made.set_shape(lead.concatenate(self.batch_shape).concatenate(self.event_shape))
+        with self._scope(name):
+            shape = convert(sample_shape, dtypes.int32)
+            known = constant_value(shape)
+            vector = reshape(shape, [-1])
+            drawn = self._sample_n(reduce_prod(vector), seed)
+            made = reshape(drawn, joined(vector, gen_ops.shape(drawn)[1:]))
+            if known is not None:
+                rest = self.batch_shape.concatenate(self.event_shape)
+                made.set_shape(TensorShape(list(known.reshape(-1))).concatenate(rest))
             return made
 
-    # ---- Likelihoods -----------------------------------------------------------------------------
+    def _called(self, hook, name, value=None, **kwargs):
+        """What a class that derives from it has in this hook. NotImplementedError if it has nothing."""
+        method = getattr(self, hook, None)
+        if method is None:
+            raise NotImplementedError(
+                f"{hook.removeprefix('_')} is not implemented: {type(self).__name__}"
+            )
+        with self._scope(name):
+            if value is None:
+                return method(**kwargs)
+            return method(convert(value, self._value_dtype(value)), **kwargs)
 
-    def _has(self, method):
-        return getattr(type(self), method, None) is not None
+    def _value_dtype(self, value):
+        return None if hasattr(value, "dtype") else self.dtype
 
-    def _either(self, name, own, other, change, value):
-        """What the method `own` gives for a value, or a change of what `other` gives."""
-        with self._scope(name, [value]):
-            value = convert(value, self.dtype if self.dtype.is_floating else None, "value")
-            if self._has(own):
-                return getattr(self, own)(value)
-            if self._has(other):
-                return change(getattr(self, other)(value))
-            raise NotImplementedError(f"{name} is not implemented: {type(self).__name__}")
+    def _has(self, hook):
+        return getattr(self, hook, None) is not None
 
     def log_prob(self, value, name="log_prob"):
-        """The logarithm of how likely values are: of shape sample_shape(value) + batch_shape."""
-        return self._either(name, "_log_prob", "_prob", gen_ops.log, value)
+        """The logarithm of the density, or of the probability for discrete events, at `value`.
+
+        Args:
+          value: a Tensor that broadcasts with batch_shape + event_shape.
+
+        Returns:
+          a Tensor of the shape to which both broadcast, without event_shape.
+
+        Raises:
+          NotImplementedError: if this distribution does not know it.
+        """
+        if not self._has("_log_prob") and self._has("_prob"):
+            return gen_ops.log(self._called("_prob", name, value))
+        return self._called("_log_prob", name, value)
 
     def prob(self, value, name="prob"):
-        """How likely values are: their probability, or the density there."""
-        return self._either(name, "_prob", "_log_prob", gen_ops.exp, value)
+        """The density, or the probability for discrete events, at `value`; see log_prob."""
+        if self._has("_prob"):
+            return self._called("_prob", name, value)
+        return gen_ops.exp(self._called("_log_prob", name, value))
 
     def log_cdf(self, value, name="log_cdf"):
-        """The logarithm of the probability of events up to values."""
-        return self._either(name, "_log_cdf", "_cdf", gen_ops.log, value)
+        """The logarithm of the probability of an event up to `value`; see log_prob."""
+        if self._has("_log_cdf"):
+            return self._called("_log_cdf", name, value)
+        return gen_ops.log(self._called("_cdf", name, value))
 
     def cdf(self, value, name="cdf"):
-        """The probability of events up to values."""
-        return self._either(name, "_cdf", "_log_cdf", gen_ops.exp, value)
+        """The probability of an event up to `value`; see log_prob."""
+        if not self._has("_cdf") and self._has("_log_cdf"):
+            return gen_ops.exp(self._called("_log_cdf", name, value))
+        return self._called("_cdf", name, value)
 
     def survival_function(self, value, name="survival_function"):
-        """The probability of events above values."""
-        return self._either(name, "_survival", "_cdf", lambda p: 1.0 - p, value)
+        """The probability of an event above `value`; see log_prob."""
+        return 1.0 - self.cdf(value, name)
 
     def log_survival_function(self, value, name="log_survival_function"):
-        """The logarithm of the probability of events above values."""
-        return self._either(name, "_log_survival", "_cdf", lambda p: gen_ops.log1p(-p), value)
+        """The logarithm of the probability of an event above `value`; see log_prob."""
+        return gen_ops.log1p(-self.cdf(value, name))
 
     def quantile(self, value, name="quantile"):
-        """Up to where the probability is `value`."""
-        return self._either(name, "_quantile", "_none", None, value)
-
-    # ---- Statistics ------------------------------------------------------------------------------
-
-    def _statistic(self, name, own, other=None, change=None):
-        with self._scope(name):
-            if self._has(own):
-                return getattr(self, own)()
-            if other is not None and self._has(other):
-                return change(getattr(self, other)())
-            raise NotImplementedError(f"{name} is not implemented: {type(self).__name__}")
+        """The event up to which the probability is `value`, between 0 and 1; see log_prob."""
+        return self._called("_quantile", name, value)
 
     def entropy(self, name="entropy"):
-        """Shannon's entropy, in nats."""
-        return self._statistic(name, "_entropy")
+        """The entropy in nats, of shape batch_shape. NotImplementedError if it is not known."""
+        return self._called("_entropy", name)
 
     def mean(self, name="mean"):
-        """The mean."""
-        return self._statistic(name, "_mean")
-
-    def mode(self, name="mode"):
-        """The likeliest event."""
-        return self._statistic(name, "_mode")
+        """The mean, of shape batch_shape + event_shape. NotImplementedError if it is not known."""
+        return self._called("_mean", name)
 
     def variance(self, name="variance"):
-        """The variance; of events of several numbers, of each by itself."""
-        return self._statistic(name, "_variance", "_stddev", gen_ops.square)
+        """The variance of each element of an event, of shape batch_shape + event_shape."""
+        if not self._has("_variance") and self._has("_stddev"):
+            return gen_ops.square(self._called("_stddev", name))
+        return self._called("_variance", name)
 
     def stddev(self, name="stddev"):
-        """The square root of the variance."""
-        return self._statistic(name, "_stddev", "_variance", gen_ops.sqrt)
+        """The root of the variance."""
+        if self._has("_stddev"):
+            return self._called("_stddev", name)
+        return gen_ops.sqrt(self._called("_variance", name))
 
     def covariance(self, name="covariance"):
-        """The covariance of the numbers of an event."""
-        return self._statistic(name, "_covariance")
+        """The covariance of the elements of an event, of shape batch_shape + event_shape * 2."""
+        return self._called("_covariance", name)
 
-    def kl_divergence(self, other, name="kl_divergence"):
-        """How far another distribution is from this one: the mean of log(this / other), here."""
-        with self._scope(name):
-            return kl_divergence(self, other, allow_nan_stats=self.allow_nan_stats)
+    def mode(self, name="mode"):
+        """The likeliest event, of shape batch_shape + event_shape. NotImplementedError if not known."""
+        return self._called("_mode", name)
 
     def cross_entropy(self, other, name="cross_entropy"):
-        """The mean of -log(other), here."""
+        """The entropy plus the divergence from `other`."""
         with self._scope(name):
-            return self._entropy() + kl_divergence(
-                self, other, allow_nan_stats=self.allow_nan_stats
-            )
+            return self.entropy() + kl_divergence(self, other)
+
+    def kl_divergence(self, other, name="kl_divergence"):
+        """kl_divergence of this one and `other`."""
+        return kl_divergence(self, other, self.allow_nan_stats, name)
+
+
+# Functions (of two distributions, name=) by their classes: programs may add theirs by RegisterKL.
+_divergences = {}
+
+
+def _ancestors(cls):
+    return inspect.getmro(cls)
+
+
+def kl_divergence(distribution_a, distribution_b, allow_nan_stats=True, name=None):
+    """The expected log_prob of the first less that of the second, of events of the first.
+
+    Args:
+      distribution_a, distribution_b: two Distributions.
+      allow_nan_stats: False to fail in the step where the result is no number.
+      name: the name scope.
+
+    Returns:
+      a Tensor of the shape to which both batches broadcast.
+
+    Raises:
+      NotImplementedError: if no function was registered for them.
+    """
+    found = None
+    for first in _ancestors(type(distribution_a)):
+        for second in _ancestors(type(distribution_b)):
+            found = found or _divergences.get((first, second))
+    if found is None:
+        raise NotImplementedError(
+            "No KL(distribution_a || distribution_b) registered for distribution_a type "
+            f"{type(distribution_a).__name__} and distribution_b type {type(distribution_b).__name__}"
+        )
+    with name_scope(name, "KullbackLeibler"):
+        made = found(distribution_a, distribution_b, name=name)
+        if allow_nan_stats:
+            return made
+        return gen_ops.check_numerics(made, "KL calculation between two distributions")
+
+
+def cross_entropy(ref, other, allow_nan_stats=True, name=None):
+    """The entropy of `ref` plus its divergence from `other`."""
+    with name_scope(name, "cross_entropy"):
+        return ref.entropy() + kl_divergence(ref, other, allow_nan_stats)
+
+
+class RegisterKL:
+    """Decorates a function of two distributions and `name=` that is their kl_divergence.
+
+    Args:
+      dist_cls_a, dist_cls_b: their classes; those that derive from them count too.
+
+    Raises:
+      ValueError: if there is one for them.
+    """
+
+    def __init__(self, dist_cls_a, dist_cls_b):
+        self._key = (dist_cls_a, dist_cls_b)
+
+    def __call__(self, kl_fn):
+        if not callable(kl_fn):
+            raise TypeError(f"kl_fn must be callable, received: {kl_fn}")
+        if self._key in _divergences:
+            first, second = (cls.__name__ for cls in self._key)
+            raise ValueError(f"KL({first} || {second}) has already been registered")
+        _divergences[self._key] = kl_fn
+        return kl_fn

@@ -24,6 +24,24 @@ _OWN = {
         name: f"_samples.mnist.{name}"
         for name in "DataSet dense_to_one_hot extract_images extract_labels read_data_sets".split()
     },
+    "contrib.slim.python.slim.data.data_decoder": {"_": "contrib.slim.data_decoder"},
+    "contrib.slim.python.slim.data.data_provider": {"_": "contrib.slim.data_provider"},
+    "contrib.slim.python.slim.data.dataset": {"_": "contrib.slim.dataset"},
+    "contrib.slim.python.slim.data.dataset_data_provider": {
+        "_": "contrib.slim.dataset_data_provider"
+    },
+    "contrib.slim.python.slim.data.parallel_reader": {"_": "contrib.slim.parallel_reader"},
+    "contrib.slim.python.slim.data.prefetch_queue": {"_": "contrib.slim.prefetch_queue"},
+    "contrib.slim.python.slim.data.tfexample_decoder": {"_": "contrib.slim.tfexample_decoder"},
+    "contrib.slim.python.slim.evaluation": {"_": "contrib.slim.evaluation"},
+    "contrib.slim.python.slim.learning": {"_": "contrib.slim.learning"},
+    "contrib.slim.python.slim.model_analyzer": {"_": "contrib.slim.model_analyzer"},
+    "contrib.slim.python.slim.nets.alexnet": {"_": "contrib.slim.nets.alexnet"},
+    "contrib.slim.python.slim.nets.resnet_utils": {"_": "contrib.slim.nets.resnet_utils"},
+    "contrib.slim.python.slim.nets.resnet_v1": {"_": "contrib.slim.nets.resnet_v1"},
+    "contrib.slim.python.slim.nets.resnet_v2": {"_": "contrib.slim.nets.resnet_v2"},
+    "contrib.slim.python.slim.nets.vgg": {"_": "contrib.slim.nets.vgg"},
+    "contrib.slim.python.slim.queues": {"_": "contrib.slim.queues"},
     "examples.tutorials.mnist.input_data": {"read_data_sets": "_samples.mnist.read_data_sets"},
     "python.client.timeline": {"Timeline": "_run.timeline.Timeline"},
     "python.distribute.all_reduce": {

@@ -48,7 +48,6 @@ ADVICE = {
     "contrib.learn.python.learn.datasets": _MNIST,
     "contrib.legacy_seq2seq": "build the network from the cells of tf.nn.rnn_cell and tf.nn.dynamic_rnn",
     "contrib.lookup": _TABLES,
-    "contrib.slim.nets": _LAYERS,
     "contrib.summary": "tf.summary makes summaries, and its FileWriter writes them",
     "contrib.tensorrt": _CPU,
     "py_function": "tf.py_func, whose function takes NumPy arrays",

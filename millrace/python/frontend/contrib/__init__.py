@@ -5,7 +5,7 @@ from importlib import import_module as _import_module
 from millrace._names import finder as _finder
 
 _MODULES = frozenset(
-    "crf data estimator factorization feature_column framework image layers learn legacy_seq2seq lookup "
+    "crf data distributions estimator factorization feature_column framework image layers learn legacy_seq2seq lookup "
     "losses metrics rnn seq2seq slim staging training".split()
 )
 

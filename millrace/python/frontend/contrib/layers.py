@@ -72,6 +72,12 @@ from millrace._summaries.collected import (
     summarize_variables,
     summarize_weights,
 )
+from millrace._supervised.optimized_loss import (
+    OPTIMIZER_CLS_NAMES,
+    OPTIMIZER_SUMMARIES,
+    adaptive_clipping_fn,
+    optimize_loss,
+)
 
 xavier_initializer_conv2d = xavier_initializer
 conv1d = convolution1d

@@ -11,6 +11,7 @@ from millrace.contrib.slim import (
     evaluation,
     learning,
     model_analyzer,
+    nets,
     parallel_reader,
     prefetch_queue,
     queues,

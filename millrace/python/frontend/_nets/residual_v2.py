@@ -92,7 +92,9 @@ def resnet_v2(
             net = inputs
             if include_root_block:
                 output_stride = root_stride(output_stride)
-                net = conv2d_same(net, 64, 7, stride=2, scope="conv1")
+                # The first unit normalizes.
+                with arg_scope([convolution2d], activation_fn=None, normalizer_fn=None):
+                    net = conv2d_same(net, 64, 7, stride=2, scope="conv1")
                 net = max_pool2d(net, [3, 3], stride=2, scope="pool1")
             net = stack_blocks_dense(net, blocks, output_stride)
             net = batch_norm(net, activation_fn=gen_ops.relu, scope="postnorm")

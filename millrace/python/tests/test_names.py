@@ -35,6 +35,7 @@ MODULES = {
     "contrib.losses": "log_loss",
     "contrib.losses.metric_learning": "triplet_semihard_loss",
     "contrib.metrics": "streaming_auc",
+    "contrib.opt": "AdamWOptimizer",
     "contrib.rnn": "BasicLSTMCell",
     "contrib.seq2seq": "sequence_loss",
     "contrib.training": "HParams",

@@ -3,7 +3,7 @@
 import math
 
 from millrace import _gen as gen_ops
-from millrace._ops.arrays import reshape
+from millrace._ops.arrays import concat, reshape
 from millrace._ops.embeddings import embedding_lookup
 from millrace._recurrent.cell import RNNCell, assert_like_rnncell
 from millrace._state.initializers import random_uniform_initializer, zeros_initializer
@@ -67,12 +67,26 @@ class EmbeddingWrapper(_Around):
         return self._cell(embedding_lookup(table, reshape(inputs, [-1])), state)
 
 
+def linear(inputs, size, initializer=None):
+    """Matrices side by side * kernel + bias, with variables of the current scope.
+
+    Args:
+      inputs: Tensors of shape [batch, n], each n known.
+      size: the number of columns of the result.
+      initializer: of the kernel; the scope's if None.
+    """
+    whole = concat(inputs, 1) if len(inputs) > 1 else inputs[0]
+    dtype = whole.dtype.base_dtype
+    kernel = get_variable(
+        "kernel", [whole.shape.as_list()[1], size], dtype=dtype, initializer=initializer
+    )
+    bias = get_variable("bias", [size], dtype=dtype, initializer=zeros_initializer(dtype=dtype))
+    return gen_ops.bias_add(gen_ops.mat_mul(whole, kernel), bias)
+
+
 def projected(inputs, size, activation):
     """inputs * kernel + bias, with variables of the current scope."""
-    dtype = inputs.dtype.base_dtype
-    kernel = get_variable("kernel", [inputs.shape.as_list()[1], size], dtype=dtype)
-    bias = get_variable("bias", [size], dtype=dtype, initializer=zeros_initializer(dtype=dtype))
-    made = gen_ops.bias_add(gen_ops.mat_mul(inputs, kernel), bias)
+    made = linear([inputs], size)
     return made if activation is None else activation(made)
 
 

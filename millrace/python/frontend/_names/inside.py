@@ -17,13 +17,27 @@ _REDUCTIONS = (
     "build_recursive_hd_all_reduce build_ring_all_reduce build_shuffle_all_reduce "
     "build_shuffle_then_ring build_shuffle_then_shuffle"
 )
+_LINEAR = {
+    "_Linear": "_recurrent.projections.Linear",
+    "_linear": "_recurrent.projections.linear_of",
+}
 # Inner names that are public here alone, or nowhere: where they are in this package.
 _OWN = {
+    "contrib.framework.python.ops": {"_": "contrib.framework"},
     "contrib.image.python.ops.distort_image_ops": {"_": "contrib.image"},
+    "contrib.layers.python.layers": {"_": "contrib.layers"},
+    "contrib.layers.python.layers.utils": {
+        "_": "contrib.slim.utils",
+        "constant_value": "_flow.smart_cond.known_truth",
+    },
     "contrib.learn.python.learn.datasets.mnist": {
         name: f"_samples.mnist.{name}"
         for name in "DataSet dense_to_one_hot extract_images extract_labels read_data_sets".split()
     },
+    "contrib.losses.python.metric_learning.metric_loss_ops": {
+        "_": "contrib.losses.metric_learning"
+    },
+    "contrib.rnn.python.ops.core_rnn_cell": {"_": "contrib.rnn", **_LINEAR},
     "contrib.slim.python.slim.data.data_decoder": {"_": "contrib.slim.data_decoder"},
     "contrib.slim.python.slim.data.data_provider": {"_": "contrib.slim.data_provider"},
     "contrib.slim.python.slim.data.dataset": {"_": "contrib.slim.dataset"},
@@ -116,6 +130,7 @@ _OWN = {
     },
     "python.ops.control_flow_ops": {"_": "", "with_dependencies": "with_dependencies"},
     "python.ops.math_ops": {"_as_indexed_slices_list": "_ops.gradients.as_indexed_slices_list"},
+    "python.ops.rnn_cell_impl": _LINEAR,
     "python.ops.session_ops": {"_": "", "TensorHandle": "_run.session_handles.TensorHandle"},
     "python.ops.variables": {
         "_": "",

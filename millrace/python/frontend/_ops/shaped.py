@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import one_hot, stack, transpose
+from millrace._ops.arrays import gather, one_hot, stack, transpose
 from millrace._ops.random_values import random_uniform
 from millrace._ops.reductions import reduce_all, reduce_max
 from millrace._values import dtypes
@@ -17,6 +17,7 @@ __all__ = [
     "parallel_stack",
     "random_crop",
     "sequence_mask",
+    "sort",
 ]
 
 
@@ -111,6 +112,21 @@ def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
         found.set_shape(values.shape)
         back = [order.index(each) for each in range(rank)]
         return found if is_last else transpose(found, back)
+
+
+def sort(values, axis=-1, direction="ASCENDING", name=None):
+    """The values in order along an axis; arguments and errors as for argsort."""
+    with name_scope(name, "sort", [values]):
+        values = convert(values, name="values")
+        places = argsort(values, axis, direction)
+        rank = values.shape.ndims
+        order = [each for each in range(rank) if each != axis % rank] + [axis % rank]
+        if order == list(range(rank)):
+            return gather(values, places, batch_dims=rank - 1, axis=rank - 1)
+        made = gather(
+            transpose(values, order), transpose(places, order), batch_dims=rank - 1, axis=rank - 1
+        )
+        return transpose(made, [order.index(each) for each in range(rank)])
 
 
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):

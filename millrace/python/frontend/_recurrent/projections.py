@@ -84,6 +84,57 @@ def linear(inputs, size, initializer=None):
     return gen_ops.bias_add(gen_ops.mat_mul(whole, kernel), bias)
 
 
+class Linear:
+    """A product of matrices side by side with a kernel, whose variables are made once.
+
+    Args:
+      args: a Tensor of shape [batch, n], or a list of them, each n known: what it is to take.
+      output_size: the number of columns of the result.
+      build_bias: whether there is a bias.
+      bias_initializer: zeros if None. kernel_initializer: the scope's if None.
+
+    Raises:
+      ValueError: without args, or for some that are no such matrices.
+    """
+
+    def __init__(
+        self, args, output_size, build_bias, bias_initializer=None, kernel_initializer=None
+    ):
+        args = _matrices(args)
+        dtype = args[0].dtype.base_dtype
+        rows = sum(each.shape.as_list()[1] for each in args)
+        self._kernel = get_variable(
+            "kernel", [rows, output_size], dtype, initializer=kernel_initializer
+        )
+        self._bias = None
+        if build_bias:
+            initializer = bias_initializer or zeros_initializer(dtype=dtype)
+            self._bias = get_variable("bias", [output_size], dtype, initializer=initializer)
+
+    def __call__(self, args):
+        args = _matrices(args)
+        made = gen_ops.mat_mul(concat(args, 1) if len(args) > 1 else args[0], self._kernel)
+        return made if self._bias is None else gen_ops.bias_add(made, self._bias)
+
+
+def _matrices(args):
+    args = list(args) if isinstance(args, (list, tuple)) else [args]
+    if not args or any(each is None for each in args):
+        raise ValueError("`args` must be specified")
+    for each in args:
+        if each.shape.ndims != 2 or each.shape.as_list()[1] is None:
+            raise ValueError(
+                "linear is expecting 2D arguments with a known last size: "
+                f"{[str(each.shape) for each in args]}"
+            )
+    return args
+
+
+def linear_of(args, output_size, bias, bias_initializer=None, kernel_initializer=None):
+    """Linear of `args` at once; arguments and errors as there."""
+    return Linear(args, output_size, bias, bias_initializer, kernel_initializer)(args)
+
+
 def projected(inputs, size, activation):
     """inputs * kernel + bias, with variables of the current scope."""
     made = linear([inputs], size)

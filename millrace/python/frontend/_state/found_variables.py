@@ -1,5 +1,7 @@
 """Variables found by name, scope or suffix: what tf.contrib.framework adds to tf's own groups."""
 
+import re
+
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import get_collection
 from millrace._state.named_variables import VariableScope
@@ -86,3 +88,28 @@ def local_variable(initial_value, validate_shape=True, name=None, use_resource=N
         name=name,
         use_resource=use_resource,
     )
+
+
+def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
+    """The Variables whose names fit any of the first patterns and none of the second.
+
+    Args:
+      var_list: Variables.
+      include_patterns: regexes; None for all.
+      exclude_patterns: regexes; None for none.
+      reg_search: False for patterns that must fit from a name's beginning.
+    """
+    fits = re.search if reg_search else re.match
+
+    def is_wanted(variable):
+        name = variable.op.name
+        is_included = not include_patterns or any(fits(each, name) for each in include_patterns)
+        return is_included and not any(fits(each, name) for each in exclude_patterns or ())
+
+    return [variable for variable in var_list if is_wanted(variable)]
+
+
+def get_variable_full_name(var):
+    """The name by which a variable is in checkpoints: for a part of one that is divided, the whole one's."""
+    info = getattr(var, "save_slice_info", None)
+    return info.full_name if info is not None else var.op.name

@@ -94,3 +94,11 @@ def get_or_create_global_step_read(graph=None):
             made = (step.read_value() if isinstance(step, Variable) else step) + 0
     graph.add_to_collection(_READ, made)
     return made
+
+
+def assert_or_get_global_step(graph=None, global_step_tensor=None):
+    """`global_step_tensor`, which can count steps (TypeError if not), or the graph's if it is None."""
+    if global_step_tensor is None:
+        return get_global_step(graph)
+    assert_global_step(global_step_tensor)
+    return global_step_tensor

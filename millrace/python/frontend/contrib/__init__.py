@@ -6,7 +6,7 @@ from millrace._names import finder as _finder
 
 _MODULES = frozenset(
     "crf data distributions estimator factorization feature_column framework image layers learn legacy_seq2seq lookup "
-    "losses metrics opt rnn seq2seq slim staging training".split()
+    "losses metrics nn opt rnn seq2seq slim staging stateless training".split()
 )
 
 

@@ -22,6 +22,11 @@ from millrace._estimators.early_stopping import (
     stop_if_no_increase_hook,
 )
 from millrace._measures.losses import Reduction as _Reduction
+from millrace._ops.arithmetic import sigmoid as _sigmoid
+from millrace._ops.cross_entropies import (
+    sigmoid_cross_entropy_with_logits as _sigmoid_cross_entropy_with_logits,
+)
+from millrace._train.clipped import clip_gradients_by_norm
 
 
 def binary_classification_head(
@@ -113,3 +118,17 @@ def regression_head(
     return _RegressionHead(
         weight_column, label_dimension, loss_reduction, loss_fn, inverse_link_fn, name
     )
+
+
+def logistic_regression_head(
+    weight_column=None, loss_reduction=_Reduction.SUM_OVER_BATCH_SIZE, name=None
+):
+    """The head of a number between 0 and 1 for each example, by a sigmoid of one logit.
+
+    Labels are numbers from 0 to 1, of shape [batch, 1]. Arguments as for binary_classification_head.
+    """
+
+    def loss(labels, logits):
+        return _sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+
+    return _RegressionHead(weight_column, 1, loss_reduction, loss, _sigmoid, name)

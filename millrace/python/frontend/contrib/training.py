@@ -1,6 +1,7 @@
 """tf.contrib.training: settings of a model, training and evaluating it in one call, where variables go."""
 
 from millrace._cluster.strategies import GreedyLoadBalancingStrategy, byte_size_load_fn
+from millrace._input.buckets import bucket, bucket_by_sequence_length
 from millrace._saving.new_checkpoints import checkpoints_iterator, wait_for_new_checkpoint
 from millrace._supervised.evaluation import (
     StopAfterNEvalsHook,

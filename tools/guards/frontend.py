@@ -19,7 +19,7 @@ LAYERS = [
     ["_gen"],
     ["_ops"],
     ["_flow"],
-    ["_cluster", "_distributions", "_state"],
+    ["_cluster", "_state"],
     ["_train"],
     ["_distributions", "_layers", "_measures", "_run"],
     ["_recurrent", "_saving", "_summaries"],

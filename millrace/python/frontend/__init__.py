@@ -275,7 +275,7 @@ _MODULES = frozenset(
     "app bitwise compat config contrib data debugging distributions dtypes errors estimator feature_column flags gfile "
     "graph_util image initializers io keras layers linalg logging lookup losses manip mapreduce math metrics "
     "nest nn python_io quantization queue random raw_ops regularizers resource_loader saved_model sets signal sparse spectral "
-    "strings summary tasks test train version xla".split()
+    "strings summary tasks test tpu train version xla".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.

@@ -257,3 +257,22 @@ def test_nested_structures_are_taken_apart_and_put_together():
         nest.map_structure(1, [2])
     with pytest.raises(ValueError, match="at least one structure"):
         nest.map_structure(max)
+
+
+def test_layer_norm_takes_the_mean_and_variance_of_each_example(session):
+    x = np.random.RandomState(1).randn(3, 4, 5).astype(np.float32)
+    y = layers.layer_norm(x, scope="ln", outputs_collections="ends")
+    assert _names(tf.model_variables()) == ["ln/beta", "ln/gamma"]
+    assert [v.shape.as_list() for v in tf.model_variables()] == [[5], [5]]
+    last = layers.layer_norm(x, begin_norm_axis=-1, center=False, activation_fn=tf.nn.relu)
+    session.run(tf.global_variables_initializer())
+    flat = x.reshape(3, -1)
+    expected = (flat - flat.mean(1, keepdims=True)) / flat.std(1, keepdims=True)
+    np.testing.assert_allclose(session.run(y), expected.reshape(x.shape), rtol=1e-4, atol=1e-5)
+    expected = (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)
+    np.testing.assert_allclose(session.run(last), np.maximum(expected, 0), rtol=1e-4, atol=1e-5)
+    assert tf.get_collection("ends") == [y]
+    with pytest.raises(ValueError, match="begin_norm_axis"):
+        layers.layer_norm(x, begin_norm_axis=3)
+    with pytest.raises(ValueError, match="not fully defined"):
+        layers.layer_norm(tf.placeholder(tf.float32, [2, None]))

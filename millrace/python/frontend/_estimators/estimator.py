@@ -263,22 +263,29 @@ class Estimator:
         )
 
     def _input(self, input_fn, mode):
-        return called_input_fn(input_fn, mode, self.params, self.config)
+        return called_input_fn(input_fn, mode, self._params_for(mode), self.config)
+
+    def _params_for(self, mode):
+        """A copy of the parameters, as functions get them in a mode."""
+        return self.params
+
+    def _spec_of(self, returned):
+        """The EstimatorSpec of what model_fn returned. ValueError for anything else."""
+        if not isinstance(returned, EstimatorSpec):
+            raise ValueError("model_fn should return an EstimatorSpec.")
+        return returned
 
     def _model(self, features, labels, mode, config):
         """The EstimatorSpec. ValueError if labels are given that model_fn does not take, or it gives another."""
         names = argument_names(self._model_fn)
-        known = {"mode": mode, "params": self.params, "config": config}
+        known = {"mode": mode, "params": self._params_for(mode), "config": config}
         arguments = {name: value for name, value in known.items() if name in names}
         if "labels" in names:
             arguments["labels"] = labels
         elif labels is not None:
             raise ValueError("model_fn does not take labels, but input_fn returns labels.")
         _log.info("Calling model_fn.")
-        spec = self._model_fn(features=features, **arguments)
-        if not isinstance(spec, EstimatorSpec):
-            raise ValueError("model_fn should return an EstimatorSpec.")
-        return spec
+        return self._spec_of(self._model_fn(features=features, **arguments))
 
     def _checkpoint(self, given, what_for):
         """The given checkpoint or the newest; None, which the log tells, if there is none."""

@@ -5,8 +5,8 @@ from importlib import import_module as _import_module
 from millrace._names import finder as _finder
 
 _MODULES = frozenset(
-    "crf data distributions estimator factorization feature_column framework image layers learn legacy_seq2seq lookup "
-    "losses metrics nn opt rnn seq2seq slim staging stateless training".split()
+    "cluster_resolver crf data distributions estimator factorization feature_column framework image layers learn "
+    "legacy_seq2seq lookup losses metrics nn opt rnn seq2seq slim staging stateless tpu training".split()
 )
 
 

@@ -50,6 +50,7 @@ from millrace._layers.contrib_volumes import (
     convolution3d_transpose,
     max_pool3d,
 )
+from millrace._layers.layer_normalization import layer_norm
 from millrace._layers.regularizers import (
     apply_regularization,
     l1_l2_regularizer,

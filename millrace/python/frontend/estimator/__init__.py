@@ -39,6 +39,6 @@ from millrace._supervised.value_hooks import (
     NanLossDuringTrainingError,
     NanTensorHook,
 )
-from millrace.estimator import experimental, export, inputs
+from millrace.estimator import experimental, export, inputs, tpu
 
 __all__ = [name for name in globals() if not name.startswith("_")]

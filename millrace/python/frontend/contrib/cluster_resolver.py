@@ -1,0 +1,9 @@
+"""tf.contrib.cluster_resolver: objects that tell which cluster a program is in."""
+
+from millrace._cluster.resolvers import (
+    ClusterResolver,
+    SimpleClusterResolver,
+    TFConfigClusterResolver,
+    TPUClusterResolver,
+)
+from millrace._cluster.resolvers import UnionResolver as UnionClusterResolver

@@ -1,0 +1,5 @@
+"""tf.contrib.tpu: what programs for TPUs say, as far as CPUs can do it: estimators with use_tpu=False."""
+
+from millrace._estimators.accelerated import TPUEstimator, TPUEstimatorSpec
+from millrace._estimators.accelerated_config import InputPipelineConfig, RunConfig, TPUConfig
+from millrace._supervised.cross_shard import CrossShardOptimizer

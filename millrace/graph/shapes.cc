@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/hash/hash.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 // Every input of a new node is looked at, so a look must cost the same however long the chain.
 constexpr int kMaxIdentities = 64;
+// Nor may what is put together of what was put together grow without end.
+constexpr int kMostLookedAt = 64;
 
 uint64_t shape_hash(const PartialShape& shape) {
   uint64_t hash = absl::HashOf(shape.rank());
@@ -32,11 +35,10 @@ Status impossible(const Graph& graph, const Node& node, std::span<const PartialS
                           "' with input shapes: ", text, "."));
 }
 
-// A scalar or vector of int32 or int64, as the node's attribute "out_type" says.
-std::optional<Tensor> index_tensor(const Node& node, std::span<const int64_t> values,
+// A scalar or vector of int32 or int64.
+std::optional<Tensor> index_tensor(DType dtype, std::span<const int64_t> values,
                                    const Shape& shape) {
-  Result<DType> type = node.attr_view().type("out_type");
-  const DType dtype = type.ok() ? *type : DType::i32;
+  if (dtype != DType::i32 && dtype != DType::i64) return std::nullopt;
   if (dtype == DType::i64) {
     auto made = Tensor::vector<int64_t>(values).reshaped(shape);
     return made.ok() ? std::optional(*made) : std::nullopt;
@@ -52,35 +54,46 @@ std::optional<Tensor> index_tensor(const Node& node, std::span<const int64_t> va
 
 // What an op that looks at nothing but its input's shape makes of that.
 std::optional<Tensor> told(const Node& node, const PartialShape& input) {
+  const DType dtype = node.output_types()[0].dtype;
   if (node.op->tells == ShapeFact::rank) {
     if (!input.has_rank()) return std::nullopt;
     const int64_t rank = input.rank();
-    return index_tensor(node, {&rank, 1}, Shape());
+    return index_tensor(dtype, {&rank, 1}, Shape());
   }
   const std::optional<Shape> known = input.to_shape();
   if (!known) return std::nullopt;
   if (node.op->tells == ShapeFact::dims)
-    return index_tensor(node, known->dims(), Shape{known->rank()});
+    return index_tensor(dtype, known->dims(), Shape{known->rank()});
   const int64_t size = known->num_elements();
-  return index_tensor(node, {&size, 1}, Shape());
+  return index_tensor(dtype, {&size, 1}, Shape());
 }
 
-const Node& behind_identities(const Graph& graph, Endpoint output) {
+Endpoint behind_identities(const Graph& graph, Endpoint output) {
   for (int passed = 0; passed < kMaxIdentities; ++passed) {
     const Node& node = graph[output.node];
     if (!node.op->passes_on || !node.control_inputs.empty()) break;
     output = node.inputs[0];
   }
-  return graph[output.node];
+  return output;
+}
+
+// The dimensions of a shape, as Shape gives them.
+std::optional<KnownElements> dims_as_elements(const PartialShape& shape) {
+  if (!shape.has_rank()) return std::nullopt;
+  KnownElements dims;
+  for (const int64_t dim : shape.dims())
+    dims.push_back(dim == kUnknownDim ? std::nullopt : std::optional(dim));
+  return dims;
 }
 
 }  // namespace
 
 Result<std::vector<PartialShape>> infer_outputs(const Node& node,
                                                 std::span<const PartialShape> inputs,
-                                                std::span<const Tensor* const> values) {
+                                                std::span<const Tensor* const> values,
+                                                const InferContext::AskElements* ask) {
   if (!node.op->infer) return std::vector<PartialShape>(static_cast<size_t>(node.num_outputs()));
-  InferContext context(node.attr_view(), inputs, values, node.num_outputs());
+  InferContext context(node.attr_view(), inputs, values, node.num_outputs(), ask);
   MR_TRY(node.op->infer(context));
   return std::move(context).take_outputs();
 }
@@ -124,8 +137,14 @@ Status ShapeTable::infer(const Graph& graph, const Node& node, Question& questio
     question.shapes.push_back(is_back ? PartialShape() : of(input));
     question.values.push_back(is_back ? nullptr : value(graph, input, question.made));
   }
+  const auto known = [&](int slot) -> std::optional<KnownElements> {
+    const Endpoint input = node.inputs[static_cast<size_t>(slot)];
+    int budget = kMostLookedAt;
+    return is_back_edge(graph[input.node], node) ? std::nullopt : elements(graph, input, budget);
+  };
+  const InferContext::AskElements ask = known;
   MR_ASSIGN(const std::vector<PartialShape> outputs,
-            infer_outputs(node, question.shapes, question.values));
+            infer_outputs(node, question.shapes, question.values, &ask));
   for (size_t i = 0; i < outputs.size(); ++i) ids_[begin_[node.id] + i] = id_of(outputs[i]);
   return {};
 }
@@ -201,12 +220,67 @@ void ShapeTable::set_num_outputs(NodeId node, int count) {
 
 const Tensor* ShapeTable::value(const Graph& graph, Endpoint output,
                                 std::deque<Tensor>& made) const {
-  const Node& node = behind_identities(graph, output);
+  const Node& node = graph[behind_identities(graph, output).node];
   if (node.op->source == Source::constant) return constant_value(node);
+  if (node.op->elements != nullptr) return put_together(graph, output, made);
   if (node.op->tells == ShapeFact::none) return nullptr;
   if (node.inputs.size() != 1 || !node.control_inputs.empty()) return nullptr;
   std::optional<Tensor> value = told(node, of(node.inputs[0]));
   return value ? &made.emplace_back(*std::move(value)) : nullptr;
+}
+
+// The value of a node that puts sizes together, if all of them are known.
+const Tensor* ShapeTable::put_together(const Graph& graph, Endpoint output,
+                                       std::deque<Tensor>& made) const {
+  int budget = kMostLookedAt;
+  const auto known = elements(graph, output, budget);
+  if (!known) return nullptr;
+  std::vector<int64_t> all;
+  for (const std::optional<int64_t>& each : *known) {
+    if (!each) return nullptr;
+    all.push_back(*each);
+  }
+  const PartialShape& shape = of(output);
+  const Shape own = shape.rank() == 0 ? Shape() : Shape{static_cast<int64_t>(all.size())};
+  if (own.num_elements() != std::ssize(all)) return nullptr;
+  const Node& node = graph[output.node];
+  const DType dtype = node.output_types()[static_cast<size_t>(output.output)].dtype;
+  std::optional<Tensor> value = index_tensor(dtype, all, own);
+  return value ? &made.emplace_back(*std::move(value)) : nullptr;
+}
+
+std::optional<KnownElements> ShapeTable::elements(const Graph& graph, Endpoint output,
+                                                  int& budget) const {
+  const Endpoint from = behind_identities(graph, output);
+  const Node& node = graph[from.node];
+  if (--budget < 0 || from.output != 0) return std::nullopt;
+  if (node.op->source == Source::constant) {
+    const Tensor* held = constant_value(node);
+    return held ? elements_of(*held) : std::nullopt;
+  }
+  const DType dtype = node.output_types()[static_cast<size_t>(from.output)].dtype;
+  const PartialShape& shape = of(from);
+  if ((dtype != DType::i32 && dtype != DType::i64) || !shape.has_rank() || shape.rank() > 1)
+    return std::nullopt;
+  if (node.op->tells == ShapeFact::dims && node.inputs.size() == 1)
+    return dims_as_elements(of(node.inputs[0]));
+  if (node.op->tells != ShapeFact::none && node.inputs.size() == 1) {
+    const std::optional<Tensor> value = told(node, of(node.inputs[0]));
+    return value ? elements_of(*value) : std::nullopt;
+  }
+  if (node.op->elements == nullptr) return std::nullopt;
+  std::vector<PartialShape> shapes;
+  for (const Endpoint& input : node.inputs) shapes.push_back(of(input));
+  const auto known_input = [&](int slot) {
+    return elements(graph, node.inputs[static_cast<size_t>(slot)], budget);
+  };
+  const InferContext::AskElements ask = known_input;
+  auto known = node.op->elements(
+      InferContext(node.attr_view(), shapes, {}, node.num_outputs(), &ask));
+  if (!known || dtype == DType::i64) return known;
+  for (std::optional<int64_t>& each : *known)
+    if (each && !std::in_range<int32_t>(*each)) each = std::nullopt;
+  return known;
 }
 
 std::optional<Tensor> ShapeTable::constant(const Graph& graph, Endpoint output) const {

@@ -2,7 +2,8 @@
 // follow from them.
 //
 // Each op's rule is asked once per node, with the shapes of the node's inputs and what is known of
-// their values: constants, and what Shape, Size and Rank tell of known shapes, also behind a few
+// their values: constants, what Shape, Size and Rank tell of known shapes, and the sizes that programs
+// put together of these (OpDef::elements), even if some are not known; also behind a few
 // identities. What comes round a loop is unknown: a loop may change a shape.
 //
 // The table stands beside its graph and grows as the graph does: node by node while a program makes
@@ -19,6 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 
 #include "millrace/graph/graph.h"
+#include "millrace/op/infer.h"
 #include "millrace/tensor/shape.h"
 #include "millrace/tensor/tensor.h"
 
@@ -28,7 +30,8 @@ namespace millrace {
 // nothing is known. Errors: the rule's.
 Result<std::vector<PartialShape>> infer_outputs(const Node& node,
                                                 std::span<const PartialShape> inputs,
-                                                std::span<const Tensor* const> values);
+                                                std::span<const Tensor* const> values,
+                                                const InferContext::AskElements* ask = nullptr);
 
 class ShapeTable {
  public:
@@ -75,6 +78,9 @@ class ShapeTable {
   Status infer(const Graph& graph, const Node& node, Question& question);
   // Null if nothing is known; otherwise held by a node, or by `made`.
   const Tensor* value(const Graph& graph, Endpoint output, std::deque<Tensor>& made) const;
+  const Tensor* put_together(const Graph& graph, Endpoint output, std::deque<Tensor>& made) const;
+  // Of an int32 or int64 vector or scalar. `budget`: how many nodes may be looked at.
+  std::optional<KnownElements> elements(const Graph& graph, Endpoint output, int& budget) const;
   ShapeId id_of(const PartialShape& shape);
   const ShapeId& slot(Endpoint output) const;
   ShapeId& slot(Endpoint output) {

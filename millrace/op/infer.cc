@@ -5,11 +5,43 @@
 namespace millrace {
 
 InferContext::InferContext(AttrView attrs, std::span<const PartialShape> inputs,
-                           std::span<const Tensor* const> constants, int num_outputs)
-    : attrs_(attrs), inputs_(inputs), constants_(constants), outputs_(num_outputs) {}
+                           std::span<const Tensor* const> constants, int num_outputs,
+                           const AskElements* ask)
+    : attrs_(attrs), inputs_(inputs), constants_(constants), ask_(ask), outputs_(num_outputs) {}
 
 const Tensor* InferContext::constant(int slot) const {
   return static_cast<size_t>(slot) < constants_.size() ? constants_[slot] : nullptr;
+}
+
+std::optional<KnownElements> InferContext::elements(int slot) const {
+  if (const Tensor* held = constant(slot)) return elements_of(*held);
+  return ask_ ? (*ask_)(slot) : std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> InferContext::all_elements(int slot) const {
+  const auto known = elements(slot);
+  if (!known) return std::nullopt;
+  std::vector<int64_t> all;
+  for (const std::optional<int64_t>& each : *known) {
+    if (!each) return std::nullopt;
+    all.push_back(*each);
+  }
+  return all;
+}
+
+std::optional<KnownElements> elements_of_input(const InferContext& context) {
+  return context.elements(0);
+}
+
+std::optional<KnownElements> elements_of(const Tensor& tensor) {
+  // More than any shape has: what is longer says no sizes.
+  constexpr int64_t kMost = 4 * kMaxRank;
+  if (tensor.shape().rank() > 1 || tensor.num_elements() > kMost) return std::nullopt;
+  if (tensor.dtype() == DType::i32)
+    return KnownElements(tensor.flat<int32_t>().begin(), tensor.flat<int32_t>().end());
+  if (tensor.dtype() == DType::i64)
+    return KnownElements(tensor.flat<int64_t>().begin(), tensor.flat<int64_t>().end());
+  return std::nullopt;
 }
 
 Result<PartialShape> InferContext::input_of_rank(int slot, int rank) const {

@@ -98,6 +98,10 @@ enum class Source : uint8_t {
 enum class ShapeFact : uint8_t { none, dims, num_elements, rank };
 
 using InferFn = std::function<Status(InferContext&)>;
+// What is known of the elements of output 0 before anything runs, from what is known of the inputs'
+// (infer.h); asked only where that is an int32 or int64 vector or scalar.
+using ElementsFn =
+    std::optional<std::vector<std::optional<int64_t>>> (*)(const InferContext& context);
 using KernelFactory = std::function<Result<std::unique_ptr<Kernel>>(const KernelSpec&)>;
 // Adds the nodes that make the gradients of the inputs from those of the outputs; see gradient.h.
 using GradFn = Status (*)(GradContext&);
@@ -131,6 +135,7 @@ struct OpDef {
   bool allows_uninitialized_input = false;  // may see a reference that holds no value yet
   Source source = Source::computed;
   ShapeFact tells = ShapeFact::none;
+  ElementsFn elements = nullptr;  // of ops by which programs put shapes together
   bool passes_on = false;  // is its only input, unchanged, and does nothing else
   Cost cost = Cost::by_size;
   // What the op makes of given values: "[1 2], [3 4] -> [4 6]"; grammar in example.h. The sweep of

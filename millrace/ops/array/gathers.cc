@@ -39,6 +39,21 @@ Status infer_gather(InferContext& context) {
   return context.set_output(0, gathered_shape(params, indices, at, batch_dims));
 }
 
+std::optional<KnownElements> elements_of_gather(const InferContext& context) {
+  const auto from = context.elements(0);
+  const auto indices = context.all_elements(1), axis = context.all_elements(2);
+  const auto batch_dims = context.attrs().integer("batch_dims");
+  if (!from || context.input(0).rank() != 1 || !indices || !axis || axis->size() != 1 ||
+      (axis->front() != 0 && axis->front() != -1) || !batch_dims.ok() || *batch_dims != 0)
+    return std::nullopt;
+  KnownElements some;
+  for (const int64_t index : *indices) {
+    if (index < 0 || index >= std::ssize(*from)) return std::nullopt;
+    some.push_back((*from)[static_cast<size_t>(index)]);
+  }
+  return some;
+}
+
 }  // namespace
 
 Status register_gathers(OpRegistry& ops) {
@@ -62,6 +77,7 @@ Status register_gathers(OpRegistry& ops) {
       .infer = infer_gather,
       .cpu = kernel_with(gather_along, integer("batch_dims")),
       .grad = grad::gather_v2,
+      .elements = elements_of_gather,
       .examples = {"[1 2 3], 2, 0 -> 3", "[[1 2] [3 4]], [1 0], 1 -> [[2 1] [4 3]]",
                    "[[1 2] [3 4]], [[1] [0]], 1 -> [[2] [3]] | batch_dims = 1"},
   });

@@ -124,6 +124,20 @@ Status infer_concat_v1(InferContext& context) {
   return infer_concat(context, 0, 1, context.num_inputs());
 }
 
+// Vectors one after the other. Of an input of which nothing is known not even the number is.
+std::optional<KnownElements> elements_of_concat(const InferContext& context) {
+  KnownElements all;
+  for (int slot = 0; slot + 1 < context.num_inputs(); ++slot) {
+    const PartialShape& shape = context.input(slot);
+    if (!shape.has_rank() || shape.rank() != 1 || shape.dim(0) > kMaxRank) return std::nullopt;
+    const auto known = context.elements(slot);
+    if (!known && shape.dim(0) == kUnknownDim) return std::nullopt;
+    const KnownElements part = known ? *known : KnownElements(static_cast<size_t>(shape.dim(0)));
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
 // --- Pack and Unpack ---
 
 Result<Tensor> pack(KernelContext& context, int64_t wanted) {
@@ -165,6 +179,17 @@ Status unpack(KernelContext& context, int64_t wanted) {
     context.set_output(slot, std::move(output));
   }
   return {};
+}
+
+// Scalars become a vector.
+std::optional<KnownElements> elements_of_pack(const InferContext& context) {
+  if (context.num_inputs() > kMaxRank) return std::nullopt;
+  KnownElements all;
+  for (int slot = 0; slot < context.num_inputs(); ++slot) {
+    const auto known = context.elements(slot);
+    all.push_back(known && known->size() == 1 ? known->front() : std::nullopt);
+  }
+  return all;
 }
 
 Status infer_pack(InferContext& context) {
@@ -354,6 +379,7 @@ Status register_joins(OpRegistry& ops) {
       .infer = infer_concat_v2,
       .cpu = kernel(concat_v2),
       .grad = grad::concat_v2,
+      .elements = elements_of_concat,
       .examples = {"[[1 2]], [[3 4] [5 6]], 0 -> [[1 2] [3 4] [5 6]]",
                    "[[1] [2]], [[3 4] [5 6]], -1 -> [[1 3 4] [2 5 6]]"},
   }));
@@ -373,6 +399,7 @@ Status register_joins(OpRegistry& ops) {
       .infer = infer_pack,
       .cpu = kernel_with(pack, integer("axis")),
       .grad = grad::pack,
+      .elements = elements_of_pack,
       .examples = {"[1 2], [3 4] -> [[1 2] [3 4]]", "[1 2], [3 4] -> [[1 3] [2 4]] | axis = 1"},
   }));
   return register_splits(ops);

@@ -148,12 +148,23 @@ Status infer_tile(InferContext& context) {
   const PartialShape& input = context.input(0);
   if (!input.has_rank()) return {};
   MR_ASSIGN(const auto multiples, constant_integers(context, 1, "multiples"));
-  if (!multiples) {
-    context.set_output(0, PartialShape::of_rank(input.rank()));
-    return {};
+  if (multiples) {
+    MR_ASSIGN(const std::vector<int64_t> dims, tiled_dims(input, *multiples));
+    return context.set_output(0, PartialShape::create(dims));
   }
-  MR_ASSIGN(const std::vector<int64_t> dims, tiled_dims(input, *multiples));
-  return context.set_output(0, PartialShape::create(dims));
+  context.set_output(0, PartialShape::of_rank(input.rank()));
+  const auto known = context.elements(1);
+  if (!known || std::ssize(*known) != input.rank()) return {};
+  KnownElements dims;
+  for (int axis = 0; axis < input.rank(); ++axis) {
+    const std::optional<int64_t> times = (*known)[static_cast<size_t>(axis)];
+    // Where something is unknown, all is, but nothing repeated any number of times.
+    int64_t product = kUnknownDim;
+    const bool is_known = times && input.dim(axis) != kUnknownDim && *times >= 0 &&
+                          !__builtin_mul_overflow(*times, input.dim(axis), &product);
+    dims.push_back(is_known ? std::optional(product) : std::nullopt);
+  }
+  return context.set_output(0, known_shape(dims));
 }
 
 // --- Pad ---
@@ -241,9 +252,9 @@ Result<Tensor> broadcast_to(KernelContext& context) {
 }
 
 Status infer_broadcast_to(InferContext& context) {
-  const Tensor* wanted = context.constant(1);
-  if (wanted == nullptr) return {};
-  MR_ASSIGN(PartialShape shape, read_partial_shape(*wanted, "BroadcastTo's shape"));
+  const auto known = context.elements(1);
+  if (!known) return {};
+  MR_ASSIGN(PartialShape shape, known_shape(*known).with("BroadcastTo's shape"));
   MR_TRY(broadcast_shapes(context.input(0), shape));
   context.set_output(0, std::move(shape));
   return {};

@@ -97,6 +97,22 @@ Result<Tensor> reshape(KernelContext& context) {
   return context.take_input(0).reshaped(shape);
 }
 
+// The shape of which only some dimensions are known. A -1 among them is not: it may become any.
+Result<PartialShape> reshaped_as_known(KnownElements dims, const PartialShape& from) {
+  int64_t unknown = 0, product = 1;
+  for (std::optional<int64_t>& dim : dims) {
+    if (dim == -1) dim = std::nullopt;
+    unknown += dim ? 0 : 1;
+    if (dim && __builtin_mul_overflow(product, *dim, &product)) product = 0;
+  }
+  // Of one number of elements with one dimension missing, that is what is left.
+  const auto whole = from.to_shape();
+  if (whole && unknown == 1 && product > 0 && whole->num_elements() % product == 0)
+    for (std::optional<int64_t>& dim : dims)
+      if (!dim) dim = whole->num_elements() / product;
+  return known_shape(dims);
+}
+
 Status infer_reshape(InferContext& context) {
   MR_ASSIGN(const auto dims, constant_integers(context, 1, "sizes input"));
   const auto from = context.input(0).to_shape();
@@ -105,9 +121,10 @@ Status infer_reshape(InferContext& context) {
     context.set_output(0, shape);
   } else if (dims) {
     MR_TRY(context.set_output(0, PartialShape::create(*dims)));
-  } else if (context.input(1).rank() == 1 && context.input(1).dim(0) != kUnknownDim &&
-             context.input(1).dim(0) <= kMaxRank) {
-    context.set_output(0, PartialShape::of_rank(static_cast<int>(context.input(1).dim(0))));
+  } else if (auto known = context.elements(1)) {
+    MR_TRY(context.set_output(0, reshaped_as_known(*std::move(known), context.input(0))));
+  } else {
+    return infer_shape_of(context, "sizes input", 1);
   }
   return {};
 }
@@ -233,6 +250,7 @@ Status register_shapes(OpRegistry& ops) {
       .infer = infer_reshape,
       .cpu = kernel(reshape),
       .grad = grad::reshaped,
+      .elements = elements_of_input,
       .cost = Cost::cheap,
       .examples = {"[1 2 3 4 5 6], [2 -1] -> [[1 2 3] [4 5 6]]", "[7], [] -> 7"},
   }));
@@ -243,6 +261,7 @@ Status register_shapes(OpRegistry& ops) {
       .infer = infer_expand_dims,
       .cpu = kernel(expand_dims),
       .grad = grad::reshaped,
+      .elements = elements_of_input,
       .cost = Cost::cheap,
       .examples = {"[1 2], 0 -> [[1 2]]", "[1 2], -1 -> [[1] [2]]"},
   }));
@@ -253,6 +272,7 @@ Status register_shapes(OpRegistry& ops) {
       .infer = infer_squeeze,
       .cpu = kernel_with(squeeze, integers("squeeze_dims")),
       .grad = grad::reshaped,
+      .elements = elements_of_input,
       .cost = Cost::cheap,
       .examples = {"[[[1] [2]]] -> [1 2]", "[[[1] [2]]] -> [[1] [2]] | squeeze_dims = {0}"},
   });

@@ -60,6 +60,13 @@ Result<Tensor> slice(KernelContext& context) {
   return copied_box(shape, input, {offset_of(begin, from), from}, context);
 }
 
+// A size of -1 is what is left, which nobody knows as long as nobody knows where the box begins.
+Status set_known_sizes(InferContext& context, KnownElements sizes) {
+  for (std::optional<int64_t>& size : sizes)
+    if (size && *size < 0) size = std::nullopt;
+  return context.set_output(0, known_shape(sizes));
+}
+
 Status infer_slice(InferContext& context) {
   const PartialShape& input = context.input(0);
   MR_ASSIGN(const auto begin, constant_integers(context, 1, "begin"));
@@ -69,7 +76,9 @@ Status infer_slice(InferContext& context) {
     for (int64_t& size : sizes) size = std::max(size, kUnknownDim);
     MR_TRY(context.set_output(0, PartialShape::create(sizes)));
   } else if (input.has_rank()) {
+    const auto known = context.elements(2);
     context.set_output(0, PartialShape::of_rank(input.rank()));
+    if (known && std::ssize(*known) == input.rank()) return set_known_sizes(context, *known);
   }
   return {};
 }
@@ -147,6 +156,27 @@ Status infer_strided_slice(InferContext& context) {
   return context.set_output(0, PartialShape::create(plan.output));
 }
 
+// Some of the elements of a vector, or one.
+std::optional<KnownElements> elements_of_strided_slice(const InferContext& context) {
+  const auto from = context.elements(0);
+  const auto masks = SliceMasks::from(context.attrs());
+  if (!from || context.input(0).rank() != 1 || !masks.ok() || masks->new_axis != 0)
+    return std::nullopt;
+  const SliceArguments arguments{.count = 1,
+                                 .begin = context.all_elements(1),
+                                 .end = context.all_elements(2),
+                                 .strides = context.all_elements(3),
+                                 .masks = *masks};
+  for (const auto* entries : {&arguments.begin, &arguments.end, &arguments.strides})
+    if (!*entries || (*entries)->size() != 1) return std::nullopt;
+  const auto plan = plan_slice(PartialShape{static_cast<int64_t>(from->size())}, arguments);
+  if (!plan.ok() || plan->size[0] == kUnknownDim) return std::nullopt;
+  KnownElements some;
+  for (int64_t i = 0; i < plan->size[0]; ++i)
+    some.push_back(from->at(static_cast<size_t>(plan->begin[0] + i * plan->stride[0])));
+  return some;
+}
+
 }  // namespace
 
 Status register_slices(OpRegistry& ops) {
@@ -197,6 +227,7 @@ Status register_slices(OpRegistry& ops) {
       .infer = infer_strided_slice,
       .cpu = kernel_with(strided_slice, BoundMasks()),
       .grad = grad::strided_slice,
+      .elements = elements_of_strided_slice,
       .examples = {"[1 2 3 4 5], [1], [4], [2] -> [2 4]",
                    "[1 2 3 4 5], [0], [0], [-1] -> [5 4 3 2 1] | begin_mask = 1, end_mask = 1",
                    "[1 2 3 4 5], [-2], [0], [1] -> 4 | shrink_axis_mask = 1",

@@ -64,10 +64,21 @@ Result<Shape> read_shape(const Tensor& tensor, std::string_view what) {
   return Shape::create(dims).with(what);
 }
 
+Result<PartialShape> known_shape(const KnownElements& dims) {
+  std::vector<int64_t> sizes;
+  for (const std::optional<int64_t>& dim : dims) sizes.push_back(dim.value_or(kUnknownDim));
+  return PartialShape::create(sizes);
+}
+
 Status infer_shape_of(InferContext& context, std::string_view what, int slot) {
   if (const Tensor* dims = context.constant(slot)) {
     MR_ASSIGN(const Shape shape, read_shape(*dims, what));
     context.set_output(0, shape);
+    return {};
+  }
+  if (const auto known = context.elements(slot)) {
+    MR_ASSIGN(PartialShape shape, known_shape(*known).with(what));
+    context.set_output(0, std::move(shape));
     return {};
   }
   const PartialShape& dims = context.input(slot);

@@ -19,6 +19,8 @@ Result<std::vector<int64_t>> read_integers(const Tensor& tensor, std::string_vie
 Result<int64_t> read_integer(const Tensor& tensor, std::string_view what);
 // A shape given as a vector of dims.
 Result<Shape> read_shape(const Tensor& tensor, std::string_view what);
+// The shape that known elements say, as far as they do; INVALID_ARGUMENT for a negative one but -1.
+Result<PartialShape> known_shape(const KnownElements& dims);
 // Output 0's shape where input `slot`, called `what`, gives it.
 Status infer_shape_of(InferContext& context, std::string_view what, int slot = 0);
 // As read_shape, -1 meaning unknown.

@@ -5,6 +5,7 @@
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/loops/variants.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/known_elements.h"
 #include "millrace/ops/math/gradients.h"
 
 namespace millrace {
@@ -152,6 +153,7 @@ struct ArithmeticOp {
   GradFn gradient = nullptr;  // none: it jumps, and is flat elsewhere
   std::vector<std::string> examples;
   bool commutative = false;
+  ElementsFn elements = nullptr;
 };
 
 Status add_arithmetic(OpRegistry& ops, ArithmeticOp row) {
@@ -164,6 +166,7 @@ Status add_arithmetic(OpRegistry& ops, ArithmeticOp row) {
                   .not_differentiable =
                       row.gradient == nullptr ? "it is constant but where it jumps" : std::string(),
                   .commutative = row.commutative,
+                  .elements = row.elements,
                   .examples = std::move(row.examples)});
 }
 
@@ -178,27 +181,31 @@ Status register_sums(OpRegistry& ops) {
             .cpu = cpu::binary<AddTypes>(plus),
             .gradient = grad::add,
             .examples = {"[1 2], [3 4] -> [4 6] | T = float",
-                         "['a' 'b'], 'c' -> ['ac' 'bc'] | T = string"}}));
+                         "['a' 'b'], 'c' -> ['ac' 'bc'] | T = string"},
+            .elements = known::sum}));
   MR_TRY(add_arithmetic(ops, {.name = "AddV2",
                               .doc = "The sum x + y.",
                               .types = "number",
                               .cpu = cpu::binary(cpu::addition_loop),
                               .gradient = grad::add,
                               .examples = {"[[1] [2]], [3 4] -> [[4 5] [5 6]]"},
-                              .commutative = true}));
+                              .commutative = true,
+                              .elements = known::sum}));
   MR_TRY(add_arithmetic(ops, {.name = "Sub",
                               .doc = "The difference x - y.",
                               .types = "number",
                               .cpu = cpu::binary(cpu::subtraction_loop),
                               .gradient = grad::sub,
-                              .examples = {"[3 4], [1 2] -> [2 2]"}}));
+                              .examples = {"[3 4], [1 2] -> [2 2]"},
+                              .elements = known::difference}));
   MR_TRY(add_arithmetic(ops, {.name = "Mul",
                               .doc = "The product x * y.",
                               .types = "number",
                               .cpu = cpu::binary<Number>(times),
                               .gradient = grad::mul,
                               .examples = {"[3 4], 2 -> [6 8]"},
-                              .commutative = true}));
+                              .commutative = true,
+                              .elements = known::product}));
   return add_arithmetic(
       ops, {.name = "SquaredDifference",
             .doc = "(x - y) * (x - y), for complex numbers times the conjugate.",
@@ -232,7 +239,8 @@ Status register_quotients(OpRegistry& ops) {
                               .doc = "x / y, rounded down.",
                               .types = "number",
                               .cpu = cpu::binary<Number>(floor_divide, kDivision),
-                              .examples = {"[7 8], 2 -> [3 4]", "[-7], [2] -> [-4] | T = int32"}}));
+                              .examples = {"[7 8], 2 -> [3 4]", "[-7], [2] -> [-4] | T = int32"},
+                              .elements = known::floored_quotient}));
   MR_TRY(add_arithmetic(ops, {.name = "DivNoNan",
                               .doc = "x / y, and 0 where y is 0.",
                               .types = "{half, float, bfloat16, double, complex64, complex128}",
@@ -264,14 +272,16 @@ Status register_extremes(OpRegistry& ops) {
                               .cpu = cpu::binary<Real>(larger),
                               .gradient = grad::maximum,
                               .examples = {"[1 5], [3 4] -> [3 5]"},
-                              .commutative = true}));
+                              .commutative = true,
+                              .elements = known::larger}));
   MR_TRY(add_arithmetic(ops, {.name = "Minimum",
                               .doc = "The smaller of x and y.",
                               .types = "real",
                               .cpu = cpu::binary<Real>(smaller),
                               .gradient = grad::minimum,
                               .examples = {"[1 5], [3 4] -> [1 4]"},
-                              .commutative = true}));
+                              .commutative = true,
+                              .elements = known::smaller}));
   MR_TRY(add_arithmetic(ops, {.name = "Pow",
                               .doc = "x to the power of y.",
                               .types = "{bfloat16, float, half, double, int8, int16, int32, int64, "

@@ -252,6 +252,7 @@ Status register_casts(OpRegistry& ops) {
       .infer = infer::same_as_input,
       .cpu = kernel_with(cast, BoundCast()),
       .grad = grad::cast,
+      .elements = elements_of_input,
       .examples = {"[1.75 -1.25] -> [1 -1] | SrcT = float, DstT = int32",
                    "[0 2] -> [false true] | SrcT = int64, DstT = bool",
                    "[3 4] -> [3 4] | SrcT = half, DstT = complex128",

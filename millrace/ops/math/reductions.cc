@@ -6,6 +6,7 @@
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/reduce.h"
 #include "millrace/ops/math/families.h"
+#include "millrace/ops/math/known_elements.h"
 #include "millrace/ops/math/gradients.h"
 
 namespace millrace {
@@ -329,6 +330,7 @@ struct ReductionOp {
   ReduceLoops (*loops_for)(DType);
   GradFn gradient;
   std::vector<std::string> examples;
+  ElementsFn elements = nullptr;
 };
 
 Status add_reduction(OpRegistry& ops, ReductionOp row) {
@@ -346,6 +348,7 @@ Status add_reduction(OpRegistry& ops, ReductionOp row) {
       .cpu = cpu::reducing(row.loops_for),
       .grad = row.gradient,
       .not_differentiable = is_logical ? "its result is true or false" : std::string(),
+      .elements = row.elements,
       .examples = std::move(row.examples),
   });
 }
@@ -375,7 +378,8 @@ Status register_reductions(OpRegistry& ops) {
             &loops_for<Multiplying, Number>,
             grad::prod,
             {"[[1 2 3] [4 5 2]], 1 -> [6 40]", "[[1 0 3] [0 5 0]], 1 -> [0 0]",
-             "[[[1 2] [3 4]]], [0 2] -> [2 12]", "[1 2 3], 0 -> [6] | keep_dims = true"}}));
+             "[[[1 2] [3 4]]], [0 2] -> [2 12]", "[1 2 3], 0 -> [6] | keep_dims = true"},
+            known::product_of_all}));
   MR_TRY(add_reduction(ops,
                        {"EuclideanNorm",
                         "The root of the sum of the squares of the elements along the named axes.",

@@ -4,6 +4,7 @@
 //   #include <millrace/millrace.h>
 #pragma once
 
+#include "millrace/api/durable.h"               // IWYU pragma: export
 #include "millrace/api/input.h"                 // IWYU pragma: export
 #include "millrace/api/ops.h"                   // IWYU pragma: export
 #include "millrace/api/scope.h"                 // IWYU pragma: export

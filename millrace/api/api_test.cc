@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "millrace/api/durable.h"
 #include "millrace/api/input.h"
 #include "millrace/api/ops.h"
 #include "millrace/api/scope.h"
@@ -33,6 +34,23 @@ TEST_CASE("scopes give names, devices and control dependencies to the nodes made
   CHECK(text_of(builder) ==
         "one = Const(1)\n"
         "layer/Const = Const(2.5) ^one @ /job:ps/task:1/device:CPU:0\n");
+}
+
+TEST_CASE("a variable or a queue asks its task to be kept, and nothing else can") {
+  GraphBuilder builder(all_ops());
+  const Scope root = builder.root();
+  const Output total =
+      durable(ops::variable_v2(root.with_name("total"), PartialShape::scalar(), DType::i64));
+  CHECK(total.name() == "total:0");
+  durable(ops::fifo_queue_v2(root.with_name("names"), {DType::string}, {.shared_name = "n"}));
+  const std::string text = text_of(builder);
+  CHECK(text.find("total = VariableV2(") == 0);
+  size_t asking = 0;
+  for (size_t at = 0; (at = text.find("_durable=true", at)) != std::string::npos; ++at) ++asking;
+  CHECK(asking == 2);
+  durable(constant(root.with_name("one"), 1));
+  CHECK(builder.status() ==
+        invalid("one: a Const can't be durable; variables and queues can, where they are made"));
 }
 
 TEST_CASE("equal names get numbers, also those of scopes") {

@@ -18,6 +18,7 @@
 #include "millrace/cluster/task_identity.h"
 #include "millrace/launch/exit_reason.h"
 #include "millrace/launch/local_signals.h"
+#include "millrace/op/durable.h"
 #include "millrace/session/launched_task.h"
 #include "millrace/session/server.h"
 
@@ -34,8 +35,9 @@ It listens on loopback only if its address in the cluster is a loopback address,
 interfaces; --bind chooses one. Port 0 takes a free one.
 
 With --state its variables, and its queues that have a shared_name, outlive it: whoever serves as the
-same task with the same folder goes on with all that was acknowledged, however it ended. MILLRACE_STATE
-says the same, to every server of the process.
+same task with the same folder goes on with all that was acknowledged, however it ended. With --state-keeps asked
+only those that ask for it do (durable=True). MILLRACE_STATE and MILLRACE_STATE_KEEPS say the same, to every server
+of the process.
 
 SIGUSR1 puts what it waits for into the log; `millrace status` asks the same over its port.
 
@@ -50,12 +52,13 @@ makes no sense.)";
 constexpr int kMostDevices = 4096;
 constexpr const char* kOtherFlags =
     "--cluster, --bind, --cpu-devices, --operation-timeout-ms, --silence-limit-ms, "
-    "--intra-op-threads, --state";
+    "--intra-op-threads, --state, --state-keeps";
 
 struct ServeFlags {
   std::string cluster_file;
   std::string bind_host;
   std::optional<std::string> state_folder = std::nullopt;
+  std::optional<std::string> state_keeps = std::nullopt;
   int cpu_devices = 1;
   int operation_timeout_ms = 0;
   int intra_op_threads = 0;
@@ -84,6 +87,7 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
   if (flags.state_folder && flags.state_folder->empty())
     return invalid("--state is empty; name the folder where the task's state is to be kept");
   options.state_folder = flags.state_folder.value_or("");
+  if (flags.state_keeps) options.state_keeps = keep_of(*flags.state_keeps);
   options.default_options.operation_timeout = std::chrono::milliseconds(flags.operation_timeout_ms);
   options.default_options.intra_op_threads = flags.intra_op_threads;
   if (flags.silence_limit_ms)
@@ -165,6 +169,11 @@ void add_serve(CLI::App& app, Invocation& invocation) {
                    "this folder: a step answers when what it changed is there, and who serves as "
                    "this task again goes on with them (they go with the process)")
       ->type_name("DIR");
+  verb->add_option("--state-keeps", flags->state_keeps,
+                   "What --state keeps: all, or asked: those that ask for it, by durable=True "
+                   "(what MILLRACE_STATE_KEEPS says, or all)")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"all", "asked"}));
   verb->add_option("--operation-timeout-ms", flags->operation_timeout_ms,
                    "Ends steps of sessions that set no limit of their own (none)")
       ->type_name("N")

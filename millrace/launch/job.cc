@@ -102,6 +102,8 @@ Status check(const JobSpec& job) {
     MR_TRY(check_restarts(role, decides));
   }
   MR_TRY(check_environment(job.environment));
+  if (!job.state_keeps.empty() && job.state_keeps != "all" && job.state_keeps != "asked")
+    return invalid("state_keeps is '", job.state_keeps, "'; it is all, or asked");
   if (job.grace < milliseconds(0)) return invalid("the grace time is negative");
   if (job.time_limit && *job.time_limit <= milliseconds(0)) return invalid("the time limit is 0");
   return check_ports(job);
@@ -115,6 +117,7 @@ std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec&
   std::vector<EnvironmentEntry> entries;
   if (job.once) entries.emplace_back("MILLRACE_ONCE", "1");
   if (!job.state.empty()) entries.emplace_back("MILLRACE_STATE", job.state);
+  if (!job.state_keeps.empty()) entries.emplace_back("MILLRACE_STATE_KEEPS", job.state_keeps);
   entries.insert(entries.end(), job.environment.begin(), job.environment.end());
   entries.insert(entries.end(), role.environment.begin(), role.environment.end());
   return entries;

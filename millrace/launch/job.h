@@ -65,6 +65,8 @@ struct JobSpec {
   // Where its tasks keep their variables and queues (docs/design/durable.md): MILLRACE_STATE.
   // Empty: they go with the tasks.
   std::string state = {};
+  // What they keep there, "all" or "asked": MILLRACE_STATE_KEEPS. Empty: all.
+  std::string state_keeps = {};
   std::string directory = {};  // where the tasks run; empty: where the launcher runs
   std::string host = "127.0.0.1";
   std::optional<int> first_port = std::nullopt;  // then one after the other; not set: free ones
@@ -89,7 +91,8 @@ Status check(const JobSpec& job);
 
 // The command of a role: its own, or the job's.
 const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& role);
-// The environment of a role's tasks: what `once` and `state` mean, the job's, then its own.
+// The environment of a role's tasks: what `once`, `state` and `state_keeps` mean, the job's, then
+// its own.
 std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec& role);
 
 // The roles whose success is the job's: `until`; if that is empty, those of chief, master and

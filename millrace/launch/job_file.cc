@@ -251,6 +251,9 @@ constexpr Key<JobSpec> kJobKeys[] = {
     {"state", kText, "nowhere",
      "The folder where each task keeps its variables and shared queues, for its next life.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.state); }},
+    {"state_keeps", kText, "all",
+     "What `state` keeps: all, or asked: those that ask for it, by durable=True.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.state_keeps); }},
     {"directory", kText, "where the job is started", "Where the tasks run.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.directory); }},
     {"image", kText, "", "The container's image, for managers that run containers.",
@@ -364,6 +367,7 @@ std::string to_job_file(const JobSpec& job) {
   for (const auto& [name, value] : job.environment) json["env"][name] = value;
   if (job.once) json["once"] = true;
   put_text("state", job.state);
+  put_text("state_keeps", job.state_keeps);
   put_text("directory", job.directory);
   put_text("image", job.image);
   put_text("queue", job.queue);

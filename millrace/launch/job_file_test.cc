@@ -76,6 +76,20 @@ TEST_CASE("a job whose tasks keep their state says where, and a role may say now
   CHECK(parse_job_file("{command: x, roles: {a: 1}}", "job.yaml")->state.empty());
 }
 
+TEST_CASE("a job may keep only what asks for it") {
+  const JobSpec job =
+      parse_job_file("{command: x, state: /kept, state_keeps: asked, roles: {a: 1}}", "job.yaml")
+          .value();
+  CHECK(environment_of(job, job.roles[0]) ==
+        std::vector<EnvironmentEntry>{{"MILLRACE_STATE", "/kept"},
+                                      {"MILLRACE_STATE_KEEPS", "asked"}});
+  CHECK(parse_job_file(to_job_file(job), "again").value().state_keeps == "asked");
+  const Status refused =
+      parse_job_file("{command: x, state: /kept, state_keeps: some, roles: {a: 1}}", "job.yaml")
+          .status();
+  CHECK(refused.message().find("state_keeps is 'some'; it is all, or asked") != std::string::npos);
+}
+
 TEST_CASE("a role says in a word, a number or in keys how it is restarted, and what it may lose") {
   const JobSpec job = parse_job_file(R"(
 command: x

@@ -51,7 +51,7 @@ class LastingStage {
                                  .op = "FIFOQueueV2",
                                  .device = "/job:files/task:0",
                                  .inputs = {},
-                                 .attrs = {}});
+                                 .attrs = {{"shared_name", "names"}}});
     session = std::make_shared<LastingSession>(behind, testing::ops_of_masters(), host, under_way,
                                                std::chrono::seconds(60), std::move(asked));
     session->begin({"s1", 1}, {},

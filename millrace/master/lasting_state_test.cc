@@ -9,15 +9,20 @@
 namespace millrace {
 namespace {
 
-DeviceAttributes device_of(std::string_view job, uint64_t incarnation, std::string_view identity) {
+DeviceAttributes device_of(std::string_view job, uint64_t incarnation, std::string_view identity,
+                           Keep keep = Keep::all) {
   return {.name = str_cat("/job:", job, "/replica:0/task:0/device:CPU:0"),
           .type = "CPU",
           .incarnation = incarnation,
-          .description = identity.empty() ? "" : kept_device_description(identity)};
+          .description = identity.empty() ? "" : kept_device_description(identity, keep)};
 }
 
 wire::NodeDef placed(std::string name, std::string op, std::string where) {
-  return {.name = std::move(name), .op = std::move(op), .device = where, .inputs = {}, .attrs = {}};
+  return {.name = name,
+          .op = std::move(op),
+          .device = std::move(where),
+          .inputs = {},
+          .attrs = {{"shared_name", name}}};
 }
 
 wire::GraphDef names_and_total() {
@@ -96,6 +101,37 @@ TEST_CASE("what is not kept must not have been on a task that started again") {
     graph.nodes.back().op = op;
     CHECK_FALSE_MESSAGE(loss(graph, now).empty(), op);
   }
+}
+
+TEST_CASE("a queue that nobody shares ended with the task, and with it the session") {
+  wire::GraphDef graph = names_and_total();
+  graph.nodes[0].attrs.clear();
+  const Devices now = {device_of("files", 4, "f"), device_of("map", 2, ""),
+                       device_of("reduce", 3, "r")};
+  CHECK(loss(graph, now)
+            .find("what 'names' (FIFOQueueV2) held there was not kept: only variables "
+                  "and queues that have a shared_name are") != std::string::npos);
+  graph.nodes[0].attrs = {{"_durable", true}};  // is shared by its node's name
+  CHECK(loss(graph, now).empty());
+}
+
+TEST_CASE("of a task that keeps what asks, all that the graph has there must have asked") {
+  const Devices before = {device_of("files", 1, "f", Keep::asked), device_of("map", 2, ""),
+                          device_of("reduce", 3, "r", Keep::asked)};
+  CHECK(may_come_back(before));
+  wire::GraphDef graph = names_and_total();
+  graph.nodes[0].attrs.emplace_back("_durable", true);
+  const Devices files_again = {device_of("files", 4, "f", Keep::asked), device_of("map", 2, ""),
+                               device_of("reduce", 3, "r", Keep::asked)};
+  CHECK(loss(graph, files_again, before).empty());
+  const Devices reduce_again = {device_of("files", 1, "f", Keep::asked), device_of("map", 2, ""),
+                                device_of("reduce", 4, "r", Keep::all)};
+  CHECK(loss(graph, reduce_again, before)
+            .find("what 'total' (VariableV2) held there was not kept: only variables and queues "
+                  "are that ask for it") != std::string::npos);
+  // What it keeps from now on is another matter.
+  graph.nodes[1].attrs.emplace_back("_durable", true);
+  CHECK(loss(graph, reduce_again, before).empty());
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <fstream>
 #include <thread>
 
+#include "millrace/api/durable.h"
 #include "millrace/base/testing/scratch_directory.h"
+#include "millrace/base/testing/test_host.h"
 #include "millrace/session/testing/fleet.h"
 
 namespace millrace {
@@ -164,6 +166,60 @@ TEST_CASE("what a reset drops is gone in the next life, too") {
   REQUIRE(task.start().ok());
   CHECK(task.run(task.total.name()).find("uninitialized") != std::string::npos);
   CHECK(task.run(task.size.name()) == "int32[] 0");
+}
+
+TEST_CASE("a server that keeps what asks has that in its next life, and nothing else") {
+  const testing::ScratchDirectory scratch;
+  GraphBuilder builder(testing::runtime()->ops());
+  const Scope root = builder.root();
+  const auto variable = [&](const char* name) {
+    return ops::variable_v2(root.with_name(name), PartialShape::scalar(), DType::i32);
+  };
+  const Output kept = durable(variable("kept")), plain = variable("plain");
+  const Output set_kept = ops::assign(root, kept, 7), set_plain = ops::assign(root, plain, 7);
+  const Output names = durable(ops::fifo_queue_v2(root.with_name("names"), {DType::i32}));
+  const Operation put = ops::queue_enqueue_v2(root, names, {constant(root, 3)});
+  const Output size = ops::queue_size_v2(root, names);
+  std::unique_ptr<Server> server;
+  std::unique_ptr<Session> session;
+  const auto begin = [&](std::string folder) {
+    session.reset();
+    server.reset();
+    ServerOptions options = testing::alone();
+    options.state_folder = std::move(folder);
+    options.state_keeps = Keep::asked;
+    server = Server::start(std::move(options), testing::runtime()).value();
+    session = Session::create(*server).value();
+    REQUIRE(session->extend(builder).ok());
+  };
+  const auto run = [&](const Output& fetch) {
+    return testing::text(session->run({}, {fetch.name()}));
+  };
+  begin(scratch.path("state"));
+  CHECK(run(set_kept) == "int32[] 7");
+  CHECK(run(set_plain) == "int32[] 7");
+  CHECK(session->run({}, {}, {.targets = {put.name()}}).ok());
+  begin(scratch.path("state"));
+  CHECK(run(kept) == "int32[] 7");
+  CHECK(run(plain).find("uninitialized") != std::string::npos);
+  CHECK(run(size) == "int32[] 1");
+  begin("");
+  const std::string refused = run(set_kept);
+  CHECK(refused.find("'kept' is to be kept (durable=True), and its task keeps nothing") !=
+        std::string::npos);
+  CHECK(run(set_plain) == "int32[] 7");
+}
+
+TEST_CASE("the environment says what is kept, and a word that says nothing keeps all") {
+  testing::KeptLines lines;
+  const Log log(lines);
+  CHECK(state_keeps(nullptr, log) == Keep::all);
+  CHECK(state_keeps("", log) == Keep::all);
+  CHECK(state_keeps("all", log) == Keep::all);
+  CHECK(state_keeps("asked", log) == Keep::asked);
+  CHECK(lines.lines().empty());
+  CHECK(state_keeps("none", log) == Keep::all);
+  CHECK(lines.lines().size() == 1);
 }
 
 TEST_CASE("a folder that another server has, and one that is damaged, are refused by name") {

@@ -58,10 +58,12 @@ Result<std::shared_ptr<LocalTask>> LocalTask::create(std::shared_ptr<Runtime> ru
         str_cat(options.state_folder, "/", options.task.job, "-", options.task.task);
     MR_ASSIGN(kept, KeptState::open(runtime->host(), {.folder = folder,
                                                       .default_container = options.task.job,
-                                                      .devices = options.cpu_devices}));
+                                                      .devices = options.cpu_devices,
+                                                      .keep = options.state_keeps}));
     runtime->host()
         .log.named(options.log_name)
-        .info("keeps its state, and found ", kept->found_text());
+        .info(options.state_keeps == Keep::all ? "keeps its state" : "keeps what asks for it",
+              ", and found ", kept->found_text());
   }
   return std::shared_ptr<LocalTask>(new LocalTask(std::move(runtime), std::move(options),
                                                   std::move(address), elsewhere, std::move(kept)));

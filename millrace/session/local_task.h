@@ -12,6 +12,7 @@
 #include "millrace/cluster/task_report.h"
 #include "millrace/master/master.h"
 #include "millrace/master/once_master.h"
+#include "millrace/op/durable.h"
 #include "millrace/session/runtime.h"
 #include "millrace/worker/worker.h"
 
@@ -27,6 +28,7 @@ struct LocalTaskOptions {
   // Where its queues and variables are kept, so that they outlive the process: in a folder of the
   // task's own below this one (docs/design/durable.md). Empty: nowhere.
   std::string state_folder = {};
+  Keep state_keeps = Keep::all;  // which of them, if there is a folder
 };
 
 class LocalTask final : public Inspected {

@@ -75,6 +75,17 @@ OnceTerms once_terms(const char* once, const char* lease, const Log& log) {
   return {kUsualOnceLease};
 }
 
+Keep state_keeps(const char* text, const Log& log) {
+  const std::string_view wanted = text == nullptr ? "" : text;
+  if (wanted.empty()) return Keep::all;
+  const std::optional<Keep> keep = keep_of(wanted);
+  if (!keep) {
+    log.warning("MILLRACE_STATE_KEEPS is '", wanted.substr(0, 100),
+                "', neither 'all' nor 'asked'; keeping all");
+  }
+  return keep.value_or(Keep::all);
+}
+
 std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
   return std::shared_ptr<Runtime>(new Runtime(std::move(options)));
 }
@@ -93,6 +104,9 @@ Runtime::Runtime(RuntimeOptions options)
                                       std::getenv("MILLRACE_ONCE_LEASE_MS"), log_)),
       state_folder_(options.state_folder ? *std::move(options.state_folder)
                                          : text_of("MILLRACE_STATE")),
+      state_keeps_(options.state_keeps
+                       ? *options.state_keeps
+                       : millrace::state_keeps(std::getenv("MILLRACE_STATE_KEEPS"), log_)),
       pool_(options.threads, "millrace", &log_),
       endings_(1, "mr-endings", &log_),
       blocking_(kMostBlocking, "mr-blocking", &log_),

@@ -14,6 +14,7 @@
 #include "millrace/base/timer.h"
 #include "millrace/io/local_files.h"
 #include "millrace/master/once_master.h"
+#include "millrace/op/durable.h"
 #include "millrace/op/registry.h"
 #include "millrace/transport/transport.h"
 
@@ -36,6 +37,8 @@ struct RuntimeOptions {
   // Where servers keep their state that are not told (docs/design/durable.md). Left out: what
   // MILLRACE_STATE says, or else nowhere.
   std::optional<std::string> state_folder = std::nullopt;
+  // What they keep there. Left out: what MILLRACE_STATE_KEEPS says ("all", "asked"), or else all.
+  std::optional<Keep> state_keeps = std::nullopt;
   // Where log lines go. Null: to standard error, those that MILLRACE_LOG lets through.
   std::shared_ptr<LogSink> log = nullptr;
 };
@@ -48,6 +51,10 @@ std::chrono::milliseconds silence_limit(const char* text, const Log& log);
 // 0 nor 1 counts as 1, and a lease that is no number from 1 to 10'000'000'000 as the usual one;
 // `log` hears of both.
 OnceTerms once_terms(const char* once, const char* lease, const Log& log);
+
+// The value of MILLRACE_STATE_KEEPS, null if it is not set. Another word counts as "all", and `log`
+// hears of it.
+Keep state_keeps(const char* text, const Log& log);
 
 class Runtime {
  public:
@@ -64,6 +71,7 @@ class Runtime {
   OnceTerms once() const { return once_; }
   // Empty: nowhere.
   const std::string& state_folder() const { return state_folder_; }
+  Keep state_keeps() const { return state_keeps_; }
   // Starts a thread of each kind, without which nothing that is asked of this process would end.
   // Servers do this first. Errors: RESOURCE_EXHAUSTED if the system refuses one.
   Status start_threads();
@@ -81,6 +89,7 @@ class Runtime {
   const std::chrono::milliseconds silence_limit_;
   const OnceTerms once_;
   const std::string state_folder_;
+  const Keep state_keeps_;
   LocalFiles files_;
   ThreadPool pool_;
   ThreadPool endings_;   // posts to the pool, so it ends first

@@ -111,6 +111,7 @@ class Server::Running {
     task_options.log_name = short_name(name_);
     task_options.state_folder =
         options.state_folder.empty() ? runtime_->state_folder() : options.state_folder;
+    task_options.state_keeps = options.state_keeps.value_or(runtime_->state_keeps());
     MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), peers_.get()));
     Services services{.ops = runtime_->ops(),
                       .master = {task_, &task_->master()},

@@ -20,6 +20,7 @@
 #include "millrace/cluster/members.h"
 #include "millrace/cluster/services.h"
 #include "millrace/cluster/task_report.h"
+#include "millrace/op/durable.h"
 #include "millrace/session/runtime.h"
 
 namespace millrace {
@@ -46,6 +47,9 @@ struct ServerOptions {
   // has them: in `<job>-<task>` below it. Empty: where the runtime says, which is nowhere unless
   // MILLRACE_STATE is set: then they go with the process.
   std::string state_folder = {};
+  // What it keeps there. Left out: what the runtime says, which is all unless MILLRACE_STATE_KEEPS
+  // is set.
+  std::optional<Keep> state_keeps = std::nullopt;
   // How long another task that owes an answer may be silent, questions included, before calls to it
   // end with that cause; the log tells after a third of it. 0: for ever. Left out: as the runtime
   // has it.

@@ -14,7 +14,8 @@ LocalDevices LocalDevices::create(const TaskName& task, int cpus, const Host& ho
     const DeviceName name = DeviceName::on(task, "CPU", id);
     made.devices_.push_back(
         {.name = name,
-         .description = kept == nullptr ? std::string() : kept_device_description(kept->identity()),
+         .description = kept == nullptr ? std::string()
+                                        : kept_device_description(kept->identity(), kept->keep()),
          .context = {.name = name.to_string(),
                      .incarnation = host.random.next(),
                      .resources = resources.get(),

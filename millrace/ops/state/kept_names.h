@@ -12,6 +12,7 @@
 
 #include "millrace/base/done.h"
 #include "millrace/base/mutex.h"
+#include "millrace/op/durable.h"
 #include "millrace/op/resource.h"
 #include "millrace/ops/state/kept_records.h"
 #include "millrace/ops/state/resource_access.h"
@@ -31,11 +32,18 @@ class KeptNames final : public Resource {
     std::weak_ptr<Resource> made;
   };
 
+  explicit KeptNames(Keep keep = Keep::all) : keep_(keep) {}
+
   // Null if the device's state is not kept.
   static std::shared_ptr<KeptNames> of(const ResourceStore& resources);
+  // Those to which the resource of this name belongs, whose node `asks` to be kept, or not; null if
+  // it is not to be kept. Errors: FAILED_PRECONDITION if it asks, and nothing is kept here.
+  static Result<std::shared_ptr<KeptNames>> to_note(const ResourceStore& resources,
+                                                    std::string_view name, bool asks);
 
   // UNIMPLEMENTED for what can't be kept: variants and resource handles.
   Status check(DType type) const;
+  // Noting again what has been noted changes nothing.
   void note(KeptKind kind, const ResourceStore& resources, const ResourceName& name,
             const std::shared_ptr<Resource>& made);
   std::vector<Noted> take_noted();
@@ -50,15 +58,17 @@ class KeptNames final : public Resource {
   std::string description() const override { return "queues and variables that are kept"; }
 
  private:
+  const Keep keep_;
   Commit commit_;  // set once
   Mutex mutex_;
   std::vector<Noted> noted_ MR_GUARDED_BY(mutex_);
 };
 
-// What find_or_create() makes of a variable's name: noted if the device's state is kept. Errors: as
+// The variable of that name, made if there is none. It is kept from now on if the device keeps all,
+// or if it `asks`, be it that another node made it that did not. Errors: as KeptNames::to_note and
 // KeptNames::check.
-Result<std::shared_ptr<Variable>> new_variable(const ResourceStore& resources,
-                                               const ResourceName& name, DType dtype,
-                                               PartialShape shape);
+Result<std::shared_ptr<Variable>> shared_variable(ResourceStore& resources,
+                                                  const ResourceName& name, DType dtype,
+                                                  const PartialShape& shape, bool asks);
 
 }  // namespace millrace

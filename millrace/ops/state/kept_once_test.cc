@@ -108,12 +108,7 @@ class LendingLife {
 
  private:
   std::shared_ptr<Variable> variable() {
-    return resources()
-        .find_or_create<Variable>("", "sum",
-                                  [&] {
-                                    return new_variable(resources(), {"", "sum"}, DType::i64, {});
-                                  })
-        .value();
+    return shared_variable(resources(), {"", "sum"}, DType::i64, {}, false).value();
   }
 
   TestHost machine_{1};

@@ -26,10 +26,11 @@ std::string counted(size_t count, std::string_view what) {
 
 }  // namespace
 
-KeptState::KeptState(Random& random, const KeptStateOptions& options) : random_(random) {
+KeptState::KeptState(Random& random, const KeptStateOptions& options)
+    : random_(random), keep_(options.keep) {
   for (int i = 0; i < options.devices; ++i) {
     Device device{.resources = std::make_shared<ResourceStore>(options.default_container),
-                  .names = std::make_shared<KeptNames>()};
+                  .names = std::make_shared<KeptNames>(options.keep)};
     // Nobody else gives anything that name.
     (void)device.resources->add<KeptNames>(KeptNames::kContainer, "", device.names);
     learn_updates(device);
@@ -80,6 +81,7 @@ Status KeptState::move_in(KeptReplay replay) {
   for (const auto& [name, variable] : replay.variables()) {
     if (name.device >= devices_.size()) return too_few_devices(name.device, devices_.size());
     const auto made = std::make_shared<Variable>(name.name, variable.dtype, variable.shape);
+    made->keep();
     {
       MutexLock lock(made->mutex());
       *made->tensor() = variable.value;
@@ -150,8 +152,9 @@ std::vector<AppliedBook::Changes> KeptState::look(Extent extent) {
     const auto& [kind, name] = key;
     if (kind != KeptKind::variable) continue;
     const auto found = devices_[name.device].resources->find<Variable>(name.container, name.name);
-    known.variable = found.ok() ? *found : nullptr;
-    known.now = found.ok() ? (*found)->read() : Tensor();
+    const bool is_kept = found.ok() && (*found)->is_kept();
+    known.variable = is_kept ? *found : nullptr;
+    known.now = is_kept ? (*found)->read() : Tensor();
   }
   std::vector<AppliedBook::Changes> applied;
   for (Device& device : devices_) {

@@ -31,6 +31,7 @@ struct KeptStateOptions {
   std::string folder;
   std::string default_container;  // of the devices' resources
   int devices = 1;
+  Keep keep = Keep::all;  // what has been kept in an earlier life is kept in any case
   uint64_t spare_bytes = io::JournalOptions().spare_bytes;
 };
 
@@ -51,6 +52,7 @@ class KeptState final : private io::Journaled {
   // ends.
   Status close(const Status& why) { return journal_->close(why); }
 
+  Keep keep() const { return keep_; }
   // Of the state, whichever life of the task has it: 16 hexadecimal digits, drawn when it began.
   std::string identity() const;
   // What there was when it was opened: "2 variables and 1 queue of 17 elements in '...'".
@@ -95,6 +97,7 @@ class KeptState final : private io::Journaled {
   Status move_in(KeptReplay replay);
 
   Random& random_;
+  const Keep keep_;
   std::vector<Device> devices_;  // constant after construction
   std::string found_text_;       // set by open()
   uint64_t identity_ = 0;        // set by open()

@@ -18,7 +18,8 @@ using testing::TestHost;
 // One life of a task: what it has on its device, and when it is kept.
 class KeptLife {
  public:
-  explicit KeptLife(FailingDisk& disk, uint64_t spare_bytes = 16 << 20, int devices = 1)
+  explicit KeptLife(FailingDisk& disk, uint64_t spare_bytes = 16 << 20, int devices = 1,
+                    Keep keep = Keep::all)
       : host_{machine_.host.clock,
               machine_.timers,
               machine_.random,
@@ -31,6 +32,7 @@ class KeptLife {
         options_{.folder = "state",
                  .default_container = "job",
                  .devices = devices,
+                 .keep = keep,
                  .spare_bytes = spare_bytes} {}
 
   Status start() {
@@ -39,12 +41,7 @@ class KeptLife {
   }
   // As the kernels of a variable and a queue do it.
   std::shared_ptr<Variable> variable(const std::string& name, DType dtype = DType::i64) {
-    return resources()
-        .find_or_create<Variable>("", name,
-                                  [&] {
-                                    return new_variable(resources(), {"", name}, dtype, {});
-                                  })
-        .value();
+    return shared_variable(resources(), {"", name}, dtype, {}, false).value();
   }
   std::shared_ptr<Queue> queue(const std::string& name, int64_t capacity = -1) {
     const QueueSpec spec{.op = "FIFOQueueV2", .types = {DType::i64}, .capacity = capacity};
@@ -285,11 +282,62 @@ TEST_CASE("state of a device that the task has no more is refused, and stays") {
   CHECK(next.value("sum") == 1);
 }
 
+TEST_CASE(
+    "a task that keeps what asks keeps that, from the first node that asks, and nothing else") {
+  FailingDisk disk;
+  const auto shared = [](KeptLife& life, const std::string& name, bool asks) {
+    return shared_variable(life.resources(), {"", name}, DType::i64, {}, asks).value();
+  };
+  {
+    KeptLife life(disk, 16 << 20, 1, Keep::asked);
+    REQUIRE(life.start().ok());
+    shared(life, "asked", true);
+    life.add("asked", 3);
+    life.add("plain", 4);
+    // Somebody else made it; from here on it is kept with what it has.
+    life.add("late", 5);
+    CHECK_FALSE(life.variable("late")->is_kept());
+    CHECK(shared(life, "late", true) == life.variable("late"));
+    shared(life, "replaced", true);
+    life.add("replaced", 6);
+    REQUIRE(life.keep().ok());
+    // Another one of that name, for which nobody asked.
+    REQUIRE(life.resources().remove<Variable>("", "replaced").ok());
+    life.add("replaced", 7);
+    REQUIRE(life.keep().ok());
+  }
+  FailingDisk left = disk.after_kill();
+  {
+    KeptLife next(left, 16 << 20, 1, Keep::asked);
+    REQUIRE(next.start().ok());
+    CHECK(next.found_text() == "2 variables and 0 queues with 0 elements in 'state'");
+    // What was kept is, also for nodes that do not ask.
+    next.add("asked", 10);
+    next.add("late", 10);
+    REQUIRE(next.keep().ok());
+  }
+  FailingDisk last = left.after_kill();
+  KeptLife third(last, 16 << 20, 1, Keep::asked);
+  REQUIRE(third.start().ok());
+  CHECK(third.value("asked") == 13);
+  CHECK(third.value("late") == 15);
+}
+
+TEST_CASE("where nothing is kept a variable that asks is refused, and told what to do") {
+  ResourceStore resources("job");
+  const Status refused = shared_variable(resources, {"", "total"}, DType::i64, {}, true).status();
+  CHECK(refused.code() == Code::failed_precondition);
+  CHECK(refused.message().starts_with("'total' is to be kept (durable=True)"));
+  CHECK(refused.message().find("--state DIR") != std::string::npos);
+  CHECK(resources.size() == 0);
+}
+
 TEST_CASE("what has no form on the disk is refused with words") {
   FailingDisk disk;
   KeptLife life(disk);
   REQUIRE(life.start().ok());
-  const Status refused = new_variable(life.resources(), {"", "v"}, DType::variant, {}).status();
+  const Status refused =
+      shared_variable(life.resources(), {"", "v"}, DType::variant, {}, false).status();
   CHECK(refused.code() == Code::unimplemented);
   CHECK(refused.message().find("without --state") != std::string::npos);
 }
@@ -297,8 +345,7 @@ TEST_CASE("what has no form on the disk is refused with words") {
 TEST_CASE("on a device whose state is not kept nothing is noted") {
   ResourceStore resources("job");
   CHECK(KeptNames::of(resources) == nullptr);
-  CHECK(new_variable(resources, {"", "v"}, DType::variant, {}).ok());
-  CHECK(resources.size() == 0);
+  CHECK_FALSE((*shared_variable(resources, {"", "v"}, DType::variant, {}, false))->is_kept());
   TestHost machine(1);  // its files don't last
   CHECK(KeptState::open(machine.host, {.folder = "state"}).status().code() ==
         Code::failed_precondition);

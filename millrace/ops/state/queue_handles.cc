@@ -7,6 +7,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
+#include "millrace/ops/state/bound_name.h"
 #include "millrace/ops/state/handle_form.h"
 #include "millrace/ops/state/kept_names.h"
 #include "millrace/ops/state/queue.h"
@@ -55,19 +56,26 @@ struct QueueNode {
   using Kind = Queue;
   QueueSpec spec;
   ResourceName asked;
+  bool asks_to_last = false;
 
+  // One that is to be found in its task's next life is known by name there.
+  bool shares_node_name() const { return asks_to_last; }
   static Result<QueueNode> read(const KernelSpec& node) {
     MR_ASSIGN(QueueSpec spec, spec_of(node));
     QueueNode made{.spec = std::move(spec), .asked = {}};
     MR_ASSIGN(made.asked.container, node.attrs.string("container"));
     MR_ASSIGN(made.asked.name, node.attrs.string("shared_name"));
+    MR_ASSIGN(made.asks_to_last, BoundWish().read(node));
+    if (made.asked.name.empty() && made.asks_to_last) made.asked.name = node.node_name;
     return made;
   }
   Result<std::shared_ptr<Queue>> make(const std::string& name, KernelContext& context) const {
     const DeviceContext& device = *context.step().device;
     // Without a name that all share it ends with its kernel, and so with its process.
-    const std::shared_ptr<KeptNames> names =
-        asked.name.empty() ? nullptr : KeptNames::of(*device.resources);
+    std::shared_ptr<KeptNames> names;
+    if (!asked.name.empty()) {
+      MR_ASSIGN(names, KeptNames::to_note(*device.resources, name, asks_to_last).with(device.name));
+    }
     if (names == nullptr) return std::make_shared<Queue>(spec, name, order_of(spec, device.random));
     for (const DType type : spec.types) MR_TRY(names->check(type).with(name));
     const auto made = std::make_shared<Queue>(
@@ -75,7 +83,15 @@ struct QueueNode {
     names->note(KeptKind::queue, *device.resources, asked, made);
     return made;
   }
-  Status check(const Queue& found) const { return found.check_same(spec); }
+  Status check(const Queue& found) const {
+    MR_TRY(found.check_same(spec));
+    if (!asks_to_last || found.is_kept()) return {};
+    return failed_precondition(
+        "'", asked.name,
+        "' is to be kept (durable=True), and there is a queue of that name that is "
+        "not: whoever made it did not ask, or its task keeps nothing. Give it another shared_name, "
+        "or have all ask for it");
+  }
 };
 using QueueHandleKernel = ResourceHandleKernel<QueueNode>;
 

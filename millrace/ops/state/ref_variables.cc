@@ -15,14 +15,18 @@ namespace {
 
 class VariableKernel final : public Kernel {
  public:
-  VariableKernel(ResourceName name, DType dtype, PartialShape shape)
-      : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+  VariableKernel(ResourceName name, DType dtype, PartialShape shape, bool asks_to_last)
+      : name_(std::move(name)),
+        dtype_(dtype),
+        shape_(std::move(shape)),
+        asks_to_last_(asks_to_last) {}
 
   Status run(KernelContext& context) override {
     MR_ASSIGN(const std::shared_ptr<Variable> variable,
               cached_.get(*context.step().device->resources, name_,
                           [&](ResourceStore& manager, const ResourceName& name) {
-                            return find_or_create(manager, name);
+                            return shared_variable(manager, name, dtype_, shape_, asks_to_last_)
+                                .with(context.step().device->name);
                           }));
     if (variable->dtype() != dtype_) {
       return invalid("variable '", name_.name, "' holds ", dtype_name(variable->dtype()),
@@ -33,15 +37,10 @@ class VariableKernel final : public Kernel {
   }
 
  private:
-  Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager,
-                                                   const ResourceName& name) const {
-    return manager.find_or_create<Variable>(
-        name.container, name.name, [&] { return new_variable(manager, name, dtype_, shape_); });
-  }
-
   const ResourceName name_;
   const DType dtype_;
   const PartialShape shape_;
+  const bool asks_to_last_;
   CachedResource<Variable> cached_;
 };
 
@@ -167,7 +166,8 @@ Status register_ref_variables(OpRegistry& ops) {
         .signature = "-> ref: ref(dtype) | shape: shape, dtype: type, container: string = '', "
                      "shared_name: string = ''",
         .infer = infer::shape_attr,
-        .cpu = kernel_from<VariableKernel>(BoundName(), type("dtype"), partial_shape("shape")),
+        .cpu = kernel_from<VariableKernel>(BoundName(), type("dtype"), partial_shape("shape"),
+                                           BoundWish()),
         .not_differentiable = "it is where gradients end: with respect to it they are asked for",
         .stateful = true,
         .foldable = false,

@@ -16,8 +16,10 @@
 #include <string>
 #include <utility>
 
+#include "millrace/op/durable.h"
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
+#include "millrace/op/op_def.h"
 #include "millrace/ops/state/resource_access.h"
 
 namespace millrace {
@@ -48,6 +50,8 @@ class ResourceHandleKernel final : public Kernel {
         gives_ref_(gives_ref) {}
 
   static Result<std::unique_ptr<Kernel>> create(const KernelSpec& spec) {
+    // Also of those that can't last: who asks hears of it.
+    MR_TRY(asks_to_last(spec.attrs.op().name, spec.attrs.attrs()).status());
     MR_ASSIGN(Spec read, Spec::read(spec));
     ResourceName asked;
     MR_ASSIGN(asked.container, spec.attrs.string("container"));

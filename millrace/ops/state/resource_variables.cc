@@ -16,9 +16,14 @@ namespace {
 
 class VarHandleKernel final : public Kernel {
  public:
-  VarHandleKernel(ResourceName name, DType dtype, PartialShape shape)
-      : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+  VarHandleKernel(ResourceName name, DType dtype, PartialShape shape, bool asks_to_last)
+      : name_(std::move(name)),
+        dtype_(dtype),
+        shape_(std::move(shape)),
+        asks_to_last_(asks_to_last) {}
   Status run(KernelContext& context) override {
+    // Who assigns to it sees the handle only: it has to be there by then, without a value.
+    if (asks_to_last_) MR_TRY(make(context));
     ResourceHandle handle = make_handle(context, name_, Variable::kTypeName);
     handle.dtypes_and_shapes = {{dtype_, shape_}};
     context.set_output(0, Tensor::scalar(std::move(handle)));
@@ -26,9 +31,21 @@ class VarHandleKernel final : public Kernel {
   }
 
  private:
+  Status make(KernelContext& context) {
+    return kept_
+        .get(*context.step().device->resources, name_,
+             [&](ResourceStore& manager, const ResourceName& name) {
+               return shared_variable(manager, name, dtype_, shape_, true)
+                   .with(context.step().device->name);
+             })
+        .status();
+  }
+
   const ResourceName name_;
   const DType dtype_;
   const PartialShape shape_;
+  const bool asks_to_last_;
+  CachedResource<Variable> kept_;
 };
 
 class ReadKernel final : public Kernel {
@@ -75,12 +92,9 @@ class AssignResourceKernel final : public Kernel {
  private:
   Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager, const ResourceName& name,
                                                    const ResourceHandle& handle) const {
-    const auto make = [&] {
-      const bool has_shape = !handle.dtypes_and_shapes.empty();
-      return new_variable(manager, name, dtype_,
-                          has_shape ? handle.dtypes_and_shapes[0].second : PartialShape());
-    };
-    return manager.find_or_create<Variable>(name.container, name.name, make);
+    const bool has_shape = !handle.dtypes_and_shapes.empty();
+    return shared_variable(manager, name, dtype_,
+                           has_shape ? handle.dtypes_and_shapes[0].second : PartialShape(), false);
   }
 
   const DType dtype_;
@@ -175,7 +189,8 @@ Status register_resource_variables(OpRegistry& ops) {
           "string "
           "= '', dtype: type, shape: shape, allowed_devices: list(string) = {}",
           infer::scalar,
-          kernel_from<VarHandleKernel>(BoundName(), type("dtype"), partial_shape("shape")),
+          kernel_from<VarHandleKernel>(BoundName(), type("dtype"), partial_shape("shape"),
+                                       BoundWish()),
           Cost::cheap))));
   OpDef read = stateful_op("ReadVariableOp", "The variable's value as it is now.",
                            "resource: resource -> value: dtype | dtype: type", infer::unknown,

@@ -9,6 +9,7 @@
 // afterwards.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -36,12 +37,16 @@ class Variable final : public Resource {
 
   // The value as it is now; has no value before the first assignment.
   Tensor read() const;
+  // Whether it is kept on the disk (kept_names.h says which are).
+  bool is_kept() const { return is_kept_.load(std::memory_order_acquire); }
+  void keep() { is_kept_.store(true, std::memory_order_release); }
   std::string description() const override;
 
  private:
   const std::string name_;
   const DType dtype_;
   const PartialShape shape_;
+  std::atomic<bool> is_kept_{false};
   mutable Mutex mutex_;
   Tensor tensor_ MR_GUARDED_BY(mutex_);
 };

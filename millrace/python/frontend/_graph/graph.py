@@ -126,6 +126,11 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
         self._check_changeable(operation)
         self.core.add_control_input(operation.node_id, before.node_id)
 
+    def ask_to_last(self, operation):
+        """Asks the task of a new node that names a variable or a queue to keep it on its disk."""
+        with self._lock:
+            self.core.set_attr(operation.node_id, "_durable", True)
+
     def set_input(self, operation, slot, tensor):
         """Lets a node read another Tensor: the way back of a loop. Shapes stay as they were."""
         self.core.set_input(operation.node_id, slot, *tensor.endpoint)

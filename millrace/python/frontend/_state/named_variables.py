@@ -163,6 +163,7 @@ def get_variable(
     constraint=None,
     synchronization=None,
     aggregation=None,
+    durable=False,
     _scope=None,
     **unused,
 ):
@@ -177,7 +178,7 @@ def get_variable(
       regularizer: a function of the variable whose result joins the regularization losses.
       trainable: True to add it to the collection of what optimizers change; None for True, but for a
         variable that is ON_READ.
-      collections, caching_device, validate_shape, use_resource, constraint: as in tf.Variable.
+      collections, caching_device, validate_shape, use_resource, constraint, durable: as in tf.Variable.
       partitioner: a function of (shape=, dtype=) that gives how many parts each axis is divided into; the
         scope's if None. A scalar is never divided.
       custom_getter: a function (getter, name, **arguments) that is called in place of this one, with the
@@ -195,6 +196,8 @@ def get_variable(
     initializer = scope.initializer if initializer is None else initializer
     full_name = f"{scope.name}/{name}" if scope.name else name
     getter = custom_getter or scope.custom_getter
+    # Not every getter of the program takes what TensorFlow's have not.
+    wish = {"durable": True} if durable else {}
     if getter is not None:
         return getter(
             functools.partial(_made_by_getter, scope),
@@ -211,6 +214,7 @@ def get_variable(
             use_resource=scope.use_resource if use_resource is None else use_resource,
             constraint=constraint or scope.constraint,
             reuse=scope.reuse,
+            **wish,
         )
     is_scalar = isinstance(shape, (list, tuple)) and not shape
     if full_name in store.partitioned or partitioner is not None and not is_scalar:
@@ -229,6 +233,7 @@ def get_variable(
             validate_shape=validate_shape,
             use_resource=scope.use_resource if use_resource is None else use_resource,
             constraint=constraint or scope.constraint,
+            **wish,
         )
     existing = store.variables.get(full_name)
     if existing is not None:
@@ -250,6 +255,7 @@ def get_variable(
             dtype=dtype,
             constraint=constraint or scope.constraint,
             use_resource=scope.use_resource if use_resource is None else use_resource,
+            **wish,
         )
     store.variables[full_name] = made
     regularizer = regularizer or scope.regularizer

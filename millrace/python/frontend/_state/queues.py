@@ -21,7 +21,9 @@ class QueueBase:
       name: the name of the queue's node.
     """
 
-    def __init__(self, component_types, shapes, names, queue_ref):
+    def __init__(self, component_types, shapes, names, queue_ref, durable=False):
+        if durable:
+            queue_ref.graph.ask_to_last(queue_ref.op)
         self._dtypes = component_types
         if shapes is None:
             shapes = [TensorShape(None)] * len(component_types)
@@ -250,10 +252,20 @@ class FIFOQueue(QueueBase):
       names: names of the components, if elements are to be dictionaries.
       shared_name: by which several programs find one queue on its device.
       name: a name for the node.
+      durable: True if its task is to keep it on its disk, so that its elements outlive the task's
+        process: a server that was started with --state DIR. On another one steps that use it fail.
+        Without a shared_name it is shared by its node's name.
     """
 
     def __init__(
-        self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"
+        self,
+        capacity,
+        dtypes,
+        shapes=None,
+        names=None,
+        shared_name=None,
+        name="fifo_queue",
+        durable=False,
     ):
         types = types_of(dtypes)
         shapes = shapes_of(shapes, types)
@@ -264,7 +276,7 @@ class FIFOQueue(QueueBase):
             shared_name=shared_name or "",
             name=name,
         )
-        super().__init__(types, shapes, _names(names, types), queue_ref)
+        super().__init__(types, shapes, _names(names, types), queue_ref, durable)
 
 
 class RandomShuffleQueue(QueueBase):
@@ -273,7 +285,7 @@ class RandomShuffleQueue(QueueBase):
     Args:
       capacity: how many elements it holds.
       min_after_dequeue: how many stay inside while it is open, so that there is a choice.
-      dtypes, shapes, names, shared_name, name: as for FIFOQueue.
+      dtypes, shapes, names, shared_name, name, durable: as for FIFOQueue.
       seed: for an order that repeats.
     """
 
@@ -287,6 +299,7 @@ class RandomShuffleQueue(QueueBase):
         seed=None,
         shared_name=None,
         name="random_shuffle_queue",
+        durable=False,
     ):
         types = types_of(dtypes)
         shapes = shapes_of(shapes, types)
@@ -299,7 +312,7 @@ class RandomShuffleQueue(QueueBase):
             name=name,
             **seeds(seed),
         )
-        super().__init__(types, shapes, _names(names, types), queue_ref)
+        super().__init__(types, shapes, _names(names, types), queue_ref, durable)
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -307,11 +320,18 @@ class PaddingFIFOQueue(QueueBase):
 
     Args:
       shapes: their shapes, with None where sizes may differ.
-      capacity, dtypes, names, shared_name, name: as for FIFOQueue.
+      capacity, dtypes, names, shared_name, name, durable: as for FIFOQueue.
     """
 
     def __init__(
-        self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"
+        self,
+        capacity,
+        dtypes,
+        shapes,
+        names=None,
+        shared_name=None,
+        name="padding_fifo_queue",
+        durable=False,
     ):
         types = types_of(dtypes)
         shapes = shapes_of(shapes, types, needed=True)
@@ -322,7 +342,7 @@ class PaddingFIFOQueue(QueueBase):
             shared_name=shared_name or "",
             name=name,
         )
-        super().__init__(types, shapes, _names(names, types), queue_ref)
+        super().__init__(types, shapes, _names(names, types), queue_ref, durable)
 
 
 class PriorityQueue(QueueBase):
@@ -331,11 +351,18 @@ class PriorityQueue(QueueBase):
     The first component of each element is its priority, an int64 scalar.
 
     Args:
-      capacity, types, shapes, names, shared_name, name: as for FIFOQueue, without the priority.
+      capacity, types, shapes, names, shared_name, name, durable: as for FIFOQueue, without the priority.
     """
 
     def __init__(
-        self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"
+        self,
+        capacity,
+        types,
+        shapes=None,
+        names=None,
+        shared_name=None,
+        name="priority_queue",
+        durable=False,
     ):
         kinds = types_of(types)
         shapes = shapes_of(shapes, kinds)
@@ -348,4 +375,6 @@ class PriorityQueue(QueueBase):
         )
         with_priority = [dtypes.int64, *kinds]
         all_shapes = [TensorShape(()), *(shapes or [TensorShape(())] * len(kinds))]
-        super().__init__(with_priority, all_shapes, _names(names, with_priority), queue_ref)
+        super().__init__(
+            with_priority, all_shapes, _names(names, with_priority), queue_ref, durable
+        )

@@ -42,6 +42,8 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
       constraint: a function of the value that optimizers apply after a change.
       use_resource: True for a resource variable, False for a reference variable.
       synchronization, aggregation: of tf.VariableSynchronization and tf.VariableAggregation.
+      durable: True if its task is to keep it on its disk, so that it outlives the task's process: a
+        server that was started with --state DIR. On another one steps that use it fail.
       variable_def, import_scope: a VariableDef whose nodes are in the graph, instead of all of these.
 
     Raises:
@@ -76,6 +78,7 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
         synchronization=None,
         aggregation=None,
         shape=None,
+        durable=False,
     ):
         if variable_def is not None:
             if initial_value is not None:
@@ -92,6 +95,7 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
         self._trainable = bool(trainable)
         self.constraint = constraint
         self._caching_device = caching_device
+        self._durable = bool(durable)
         self.graph = get_default_graph()
         self._build(
             initial_value, name, dtype and dtypes.as_dtype(dtype).base_dtype, validate_shape
@@ -139,6 +143,12 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
     @property
     def trainable(self):
         return self._trainable
+
+    @property
+    def durable(self):
+        """Whether it asks its task to keep it on its disk."""
+        held = self.graph.core.attr(self.op.node_id, "_durable")
+        return held is not None and held[1]
 
     @property
     def shape(self):
@@ -234,6 +244,8 @@ class RefVariable(Variable):
             self._handle = gen_ops.variable_v2(
                 shape=self._shape, dtype=value.dtype.base_dtype, name=name + "/"
             )
+        if self._durable:
+            self.graph.ask_to_last(self._handle.op)
         with self.graph.colocate_with(self._handle.op):
             self._initializer = gen_ops.assign(
                 self._handle, value, validate_shape=validate_shape, name="Assign"
@@ -300,6 +312,8 @@ class ResourceVariable(Variable):
             self._handle = gen_ops.var_handle_op(
                 dtype=self._dtype, shape=self._shape, shared_name=name, name=name + "/"
             )
+        if self._durable:
+            self.graph.ask_to_last(self._handle.op)
         with self.graph.colocate_with(self._handle.op):
             with name_scope("IsInitialized"):
                 self._is_initialized = gen_ops.var_is_initialized_op(self._handle)

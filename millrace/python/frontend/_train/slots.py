@@ -59,13 +59,16 @@ def shape_of(primary):
 
 
 def _made(primary, name, colocate_with_primary, **arguments):
-    use_resource = None
+    use_resource, durable = None, False
     if isinstance(primary, Variable):
         use_resource = isinstance(primary, ResourceVariable)
+        durable = primary.durable  # without what the optimizer knows, no step can follow
     with variable_scope(None, f"{primary.op.name}/{name}") as scope:
         scope.set_partitioner(None)  # it is as large as its primary, which may be a part already
         with colocate_with(primary if colocate_with_primary else None):
-            slot = get_variable("", trainable=False, use_resource=use_resource, **arguments)
+            slot = get_variable(
+                "", trainable=False, use_resource=use_resource, durable=durable, **arguments
+            )
     _set_slice(slot, primary)
     return slot
 

@@ -1,0 +1,35 @@
+#include "millrace/op/durable.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+TEST_CASE("a node asks to last by an attribute, and says so with true or false") {
+  CHECK_FALSE(*asks_to_last("VariableV2", {}));
+  CHECK_FALSE(*asks_to_last("VariableV2", {{"_durable", false}}));
+  CHECK(*asks_to_last("VariableV2", {{"_durable", true}}));
+  CHECK(asks_to_last("VariableV2", {{"_durable", "yes"}}).status() ==
+        invalid("_durable is \"yes\", and has to be true or false"));
+}
+
+TEST_CASE("variables and queues can last, and nothing else that asks is passed over in silence") {
+  for (const char* op : {"Variable", "VariableV2", "VarHandleOp", "FIFOQueue", "PriorityQueueV2"})
+    CHECK(can_be_durable(op));
+  for (const char* op : {"FakeQueue", "HashTableV2", "Barrier", "ReadVariableOp"})
+    CHECK_FALSE(can_be_durable(op));
+  CHECK_FALSE(*asks_to_last("HashTableV2", {{"_durable", false}}));
+  CHECK(asks_to_last("HashTableV2", {{"_durable", true}}).status() ==
+        unimplemented("a HashTableV2 can't be kept (_durable): only variables and queues can be "
+                      "durable"));
+}
+
+TEST_CASE("what a task keeps has two words") {
+  CHECK(keep_of("all") == Keep::all);
+  CHECK(keep_of("asked") == Keep::asked);
+  CHECK_FALSE(keep_of("").has_value());
+  CHECK_FALSE(keep_of("some").has_value());
+}
+
+}  // namespace
+}  // namespace millrace

@@ -227,6 +227,15 @@ TEST_CASE("a file that is none, or would be too much, is refused") {
   CHECK(!parse_job_file(std::string(2 << 20, 'a'), "job.yaml").ok());
   CHECK(!parse_job_file(std::string(100'000, '['), "job.yaml").ok());
   CHECK(!parse_job_file(std::string_view("\0\xff\xfe", 3), "job.yaml").ok());
+  // Three lines that stand for gigabytes, and a value that holds itself.
+  std::string words = "a: &a [" + std::string(200'000, 'x') + "]\nroles:\n";
+  for (int i = 0; i < 10; ++i) str_append(&words, "  r", i, ": {command: *a}\n");
+  CHECK(parse_job_file(words, "job.yaml")
+            .status()
+            .message()
+            .starts_with("job.yaml: its aliases (*) stand for more than"));
+  CHECK(parse_job_file("roles: &a {b: *a}", "job.yaml").status().message() ==
+        "job.yaml: a value that is a part of itself (&, *)");
 }
 
 TEST_CASE("words are split as a shell does it") {

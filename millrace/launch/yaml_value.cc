@@ -1,7 +1,12 @@
 #include "millrace/launch/yaml_value.h"
 
+#include <yaml-cpp/eventhandler.h>
+
+#include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "millrace/launch/job.h"
 
@@ -14,26 +19,96 @@ std::string at_line(const YAML::Mark& mark) {
   return mark.is_null() ? "" : str_cat(":", mark.line + 1);
 }
 
+// How much a file is when each alias is written out: a few lines can stand for more than any
+// memory holds, and a value for a part of itself.
+class WrittenOut : public YAML::EventHandler {
+ public:
+  // OK if it is at most `most` letters and values.
+  Status check(size_t most) const {
+    if (circle_) return invalid("a value that is a part of itself (&, *)");
+    if (size_ <= most) return {};
+    return invalid("its aliases (*) stand for more than ", most, " letters and values; write less");
+  }
+
+  void OnDocumentStart(const YAML::Mark&) override { sizes_.clear(); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t anchor) override { add(anchor, 1); }
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
+                const std::string& value) override {
+    add(anchor, 1 + value.size());
+  }
+  void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override {
+    const auto known = sizes_.find(anchor);
+    circle_ |= known == sizes_.end();
+    if (known != sizes_.end()) add(0, known->second);
+  }
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open_.emplace_back(anchor, size_);
+    add(0, 1);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value style) override {
+    OnSequenceStart(mark, tag, anchor, style);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  void add(YAML::anchor_t anchor, size_t size) {
+    size_ = std::min(size_ + size, kEndless);
+    if (anchor != 0) sizes_[anchor] = size;
+  }
+  void close() {
+    const auto [anchor, before] = open_.back();
+    open_.pop_back();
+    if (anchor != 0) sizes_[anchor] = size_ - before;
+  }
+
+  static constexpr size_t kEndless = size_t{1} << 40;
+  size_t size_ = 0;
+  bool circle_ = false;
+  std::map<YAML::anchor_t, size_t> sizes_;
+  std::vector<std::pair<YAML::anchor_t, size_t>> open_;  // with the size before it
+};
+
+Status check_written_out(const std::string& text) {
+  WrittenOut size;
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  while (parser.HandleNextDocument(size)) {
+  }
+  return size.check(YamlValue::kLargestFile);
+}
+
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace
 
-Result<YamlValue> YamlValue::parse(std::string_view text, std::string_view file) {
+Result<std::vector<YamlValue>> YamlValue::parse_all(std::string_view text, std::string_view file) {
   if (text.size() > kLargestFile)
     return invalid(file, ": a file of a job has at most ", kLargestFile, " bytes");
   try {
-    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1)
-      return invalid(file, ": ", documents.size(), " documents (---); one is expected");
-    const YAML::Node node = documents.empty() ? YAML::Node() : documents[0];
-    return YamlValue(node, std::string(file), "");
+    const std::string whole(text);
+    if (text.find('*') != text.npos) MR_TRY(check_written_out(whole).with(file));
+    std::vector<YamlValue> values;
+    for (const YAML::Node& document : YAML::LoadAll(whole))
+      if (!document.IsNull()) values.push_back(YamlValue(document, std::string(file), ""));
+    return values;
   } catch (const YAML::Exception& fault) {
     return invalid(file, at_line(fault.mark), ": ", fault.msg);
   }
 }
 
-std::string YamlValue::place() const {
-  return str_cat(file_, at_line(node_.Mark()), path_.empty() ? "" : ": ", path_, ": ");
+Result<YamlValue> YamlValue::parse(std::string_view text, std::string_view file) {
+  MR_ASSIGN(const std::vector<YamlValue> documents, parse_all(text, file));
+  if (documents.size() > 1)
+    return invalid(file, ": ", documents.size(), " documents (---); one is expected");
+  return documents.empty() ? YamlValue(YAML::Node(), std::string(file), "") : documents[0];
+}
+
+std::string YamlValue::where() const {
+  return str_cat(file_, at_line(node_.Mark()), path_.empty() ? "" : ": ", path_);
 }
 
 Status YamlValue::expected(std::string_view what) const {

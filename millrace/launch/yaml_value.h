@@ -31,8 +31,11 @@ class YamlValue {
   struct Entry;
 
   static constexpr size_t kLargestFile = 1 << 20;
-  // At most kLargestFile; one document. `file` is for messages.
+  // At most kLargestFile, also when every alias (*) is written out; one document. `file` is for
+  // messages.
   static Result<YamlValue> parse(std::string_view text, std::string_view file);
+  // The same of any number of documents (---); those that hold nothing are left out.
+  static Result<std::vector<YamlValue>> parse_all(std::string_view text, std::string_view file);
 
   bool is_map() const { return node_.IsMap(); }
   bool is_list() const { return node_.IsSequence(); }
@@ -54,17 +57,18 @@ class YamlValue {
   // A map of texts.
   Result<std::vector<std::pair<std::string, std::string>>> texts() const;
 
+  // Where it stands: "job.yaml:7: roles.map.cpus".
+  std::string where() const;
   // INVALID_ARGUMENT: "job.yaml:7: roles.map: " and the rest.
   template <class... Parts>
   Status refuse(const Parts&... parts) const {
-    return invalid(place(), parts...);
+    return invalid(where(), ": ", parts...);
   }
 
  private:
   YamlValue(const YAML::Node& node, std::string file, std::string path)
       : node_(node), file_(std::move(file)), path_(std::move(path)) {}
 
-  std::string place() const;
   Status expected(std::string_view what) const;
   YamlValue member(const YAML::Node& node, std::string_view key) const;
 

@@ -4,13 +4,11 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
-#include "millrace/base/random.h"
 #include "millrace/bin/job_flags.h"
+#include "millrace/bin/job_texts.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/launch/job_file.h"
-#include "millrace/launch/kubernetes/manifests.h"
 #include "millrace/launch/local_run.h"
 #include "millrace/launch/slurm/batch.h"
 #include "millrace/launch/yarn/application.h"
@@ -44,14 +42,6 @@ struct ExplainFlags {
   bool schema = false;
 };
 
-Result<std::string> describe_kubernetes(const JobSpec& job) {
-  const auto random = make_random();
-  KubernetesDraw draw;
-  for (int i = 0; i < 2; ++i) str_append(&draw.token, random->next());
-  MR_ASSIGN(const auto manifests, kubernetes_manifests(job, draw));
-  return to_yaml_file(manifests);
-}
-
 // Where jobs can run, with what is shown of a job there.
 struct Place {
   std::string_view name;
@@ -59,7 +49,7 @@ struct Place {
 };
 constexpr Place kPlaces[] = {
     {"local", describe_local_run},
-    {"k8s", describe_kubernetes},
+    {"k8s", kubernetes_text},
     {"slurm", slurm_batch_script},
     {"yarn", describe_yarn_application},
 };

@@ -43,12 +43,7 @@ std::string name_of_file(const std::string& path) {
 }
 
 Result<JobSpec> job_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  // One byte more than there may be is enough to be refused; a device may have no end.
-  std::string text(YamlValue::kLargestFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.is_open() || file.bad()) return not_found("can't read the job file '", path, "'");
-  text.resize(static_cast<size_t>(file.gcount()));
+  MR_ASSIGN(const std::string text, read_job_text(path));
   MR_ASSIGN(JobSpec job, parse_job_file(text, path));
   if (job.name.empty()) job.name = name_of_file(path);
   return job;
@@ -99,6 +94,16 @@ void add_job_flags(CLI::App& verb, JobFlags& flags) {
       ->type_name("DURATION");
   verb.add_option("--grace", flags.grace, "From SIGTERM to SIGKILL when a task has to end (5s)")
       ->type_name("DURATION");
+}
+
+Result<std::string> read_job_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  // One byte more than there may be is enough to be refused; a device may have no end.
+  std::string text(YamlValue::kLargestFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad()) return not_found("can't read the job file '", path, "'");
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
 }
 
 Result<JobSpec> job_of(const JobFlags& flags, const std::vector<std::string>& extras,

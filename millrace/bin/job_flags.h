@@ -32,6 +32,10 @@ struct JobFlags {
 // command, and its usage says so.
 void add_job_flags(CLI::App& verb, JobFlags& flags);
 
+// A file that describes a job, as it is. Errors: NOT_FOUND if it can't be read. What is longer than
+// any may be is cut a byte behind that, so that whoever parses it refuses it.
+Result<std::string> read_job_text(const std::string& path);
+
 // The job of a file, of flags, or of a file with flags over it; `extras` is what the verb could not
 // make sense of, and `command` stood after "--". Passes check(). Errors: INVALID_ARGUMENT;
 // NOT_FOUND for a file that can't be read.

@@ -26,6 +26,8 @@ int main_of(int argc, char** argv) {
   add_check(app, invocation);
   add_config(app, invocation);
   add_explain(app, invocation);
+  add_export(app, invocation);
+  add_import(app, invocation);
   add_inspect(app, invocation);
   add_join(app, invocation);
   add_list(app, invocation);

@@ -35,6 +35,8 @@ void add_run(CLI::App& app, Invocation& invocation);
 void add_check(CLI::App& app, Invocation& invocation);
 void add_config(CLI::App& app, Invocation& invocation);
 void add_explain(CLI::App& app, Invocation& invocation);
+void add_export(CLI::App& app, Invocation& invocation);
+void add_import(CLI::App& app, Invocation& invocation);
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_join(CLI::App& app, Invocation& invocation);
 void add_list(CLI::App& app, Invocation& invocation);

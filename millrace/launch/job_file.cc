@@ -296,8 +296,23 @@ Status check_whole(const YamlValue& file, const JobSpec& job) {
   return whole.ok() ? whole : file.refuse(whole.message());
 }
 
+// In the largest unit that it is a whole number of: "24h", "90s".
 std::string duration_text_of(std::chrono::milliseconds duration) {
+  constexpr std::pair<int64_t, std::string_view> kUnits[] = {
+      {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}};
+  for (const auto& [unit, name] : kUnits)
+    if (duration.count() > 0 && duration.count() % unit == 0)
+      return str_cat(duration.count() / unit, name);
   return str_cat(duration.count(), "ms");
+}
+
+// "4Gi", "512Mi", or bytes.
+Json bytes_json(int64_t bytes) {
+  constexpr std::pair<int64_t, std::string_view> kUnits[] = {{int64_t{1} << 30, "Gi"},
+                                                             {int64_t{1} << 20, "Mi"}};
+  for (const auto& [unit, name] : kUnits)
+    if (bytes % unit == 0) return str_cat(bytes / unit, name);
+  return bytes;
 }
 
 Json restart_json(const RestartPolicy& policy) {
@@ -315,7 +330,7 @@ Json role_json(const RoleSpec& role) {
   if (!role.command.empty()) json["command"] = role.command;
   for (const auto& [name, value] : role.environment) json["env"][name] = value;
   if (role.resources.cpus > 0) json["cpus"] = role.resources.cpus;
-  if (role.resources.memory > 0) json["memory"] = role.resources.memory;
+  if (role.resources.memory > 0) json["memory"] = bytes_json(role.resources.memory);
   if (role.resources.gpus > 0) json["gpus"] = role.resources.gpus;
   if (!role.nodes.empty()) json["nodes"] = role.nodes;
   if (!role.image.empty()) json["image"] = role.image;

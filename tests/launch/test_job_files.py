@@ -127,3 +127,53 @@ def test_a_task_that_is_not_in_the_cluster_is_refused(command, tmp_path):
     assert command("join", *flags, "--index", "0", "--", "no-such-command").returncode == 127
     lost = command("join", "--cluster", "gone.json", "--job", "map", "--index", "0", "--", "true")
     assert (lost.returncode, "can't read 'gone.json'" in lost.stderr) == (1, True)
+
+
+def test_the_scripts_of_a_cluster_become_a_job_that_runs(command, tmp_path):
+    """One script for each task, which sets TF_CONFIG."""
+    done = command("config", "--job", "files=1", "--job", "map=2", "--ports", "2222")
+    assert done.returncode == 0, done.stderr
+    scripts = sorted(path.name for path in tmp_path.glob("config_*.sh"))
+    assert scripts == ["config_files_0.sh", "config_map_0.sh", "config_map_1.sh"]
+    says = ["sh", "-c", "echo {job_name}/{task_index} hides $CUDA_VISIBLE_DEVICES"]
+    done = command("import", *scripts, "--", *says)
+    assert done.returncode == 0, done.stderr
+    assert "took  config_map_1.sh:1: task 1 of roles.map" in done.stderr
+    assert "first_port: 2222" in done.stdout
+    # Any port will do for the test.
+    (tmp_path / "job.yaml").write_text(done.stdout.replace("first_port: 2222\n", ""))
+    done = command("run", "job.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "map/1 hides -1" in done.stdout
+
+
+def test_a_file_that_is_no_job_is_told_with_its_line(command, tmp_path):
+    (tmp_path / "x.yaml").write_text("kind: TFJob\napiVersion: v1\nspec: [1]\n")
+    done = command("import", "x.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "millrace import: x.yaml:3: spec: found a list" in done.stderr
+    done = command("import", "none.yaml")
+    assert (done.returncode, "can't read" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("form", ["tfjob", "jobset", "sbatch", "yarnfile", "compose", "kubernetes"])
+def test_what_is_exported_can_be_imported(command, tmp_path, form):
+    (tmp_path / "digits.yaml").write_text(
+        "command: python3 train.py --task_index={task_index}\nroles: {ps: 1, worker: 3}\nuntil: worker\n"
+    )
+    image = [] if form == "sbatch" else ["--image", "digits:3"]
+    done = command("export", "--to", form, *image, "digits.yaml")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "theirs").write_text(done.stdout)
+    done = command("import", "theirs")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "again.yaml").write_text(done.stdout)
+    shown = command("explain", "again.yaml", "--on", "local")
+    assert shown.returncode == 0, shown.stderr
+    assert "worker:2" in shown.stdout and "--task_index=2" in shown.stdout, shown.stdout
+
+
+def test_a_format_that_there_is_not_is_told_which_there_are(command, job_file):
+    done = command("export", "--to", "cron", job_file.name)
+    assert done.returncode == 2
+    assert "there are tfjob, jobset, sbatch, yarnfile, compose, kubernetes" in done.stderr

@@ -54,6 +54,7 @@ FLOORS = [
     ("F7", ["session"]),
     ("F8", ["train", "launch", "mapreduce"]),
     ("F8", ["launch/kubernetes", "launch/slurm", "launch/yarn"]),
+    ("F8", ["launch/foreign"]),
     ("F8", ["millrace.h"]),
     ("F9", ["bin", "python"]),
 ]

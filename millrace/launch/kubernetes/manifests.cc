@@ -1,7 +1,6 @@
 #include "millrace/launch/kubernetes/manifests.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/tf_config.h"
+#include "millrace/launch/kubernetes/pod_words.h"
 #include "millrace/launch/reach.h"
 #include "millrace/launch/yaml_text.h"
 
@@ -83,17 +83,6 @@ Json secret_of(const JobSpec& job, const KubernetesDraw& draw) {
           {"stringData", {{kTokenKey, draw.token}}}};
 }
 
-// Kubernetes replaces $(NAME) in commands and variables; what the job wrote stays as it is.
-std::string literal(const std::string& text) {
-  std::string escaped;
-  for (size_t i = 0; i < text.size(); ++i) {
-    escaped += text[i];
-    if (text[i] == '$' && i + 1 < text.size() && (text[i + 1] == '(' || text[i + 1] == '$'))
-      escaped += '$';
-  }
-  return escaped;
-}
-
 Json command_line(const JobSpec& job, const RoleSpec& role) {
   Json words = {"millrace", "join",    "--cluster", str_cat(kClusterDirectory, "/", kClusterFile),
                 "--job",    role.name, "--index",   "$(JOB_COMPLETION_INDEX)"};
@@ -101,7 +90,7 @@ Json command_line(const JobSpec& job, const RoleSpec& role) {
   for (const std::string& name : deciding_roles(job))
     str_append(&until, until.empty() ? "" : ",", name);
   words.insert(words.end(), {"--until", until, "--grace", str_cat(job.grace.count(), "ms"), "--"});
-  for (const std::string& word : command_of(job, role)) words.push_back(literal(word));
+  for (const std::string& word : command_of(job, role)) words.push_back(pod_literal(word));
   return words;
 }
 
@@ -118,27 +107,11 @@ Json variables_of(const JobSpec& job, const RoleSpec& role) {
   };
   add("PYTHONUNBUFFERED", "1");
   add(kReportFileVariable, kTerminationLog);
-  for (const auto& [name, value] : environment_of(job, role)) add(name, literal(value));
+  for (const auto& [name, value] : environment_of(job, role)) add(name, pod_literal(value));
   variables.push_back(
       {{"name", kTokenVariable},
        {"valueFrom", {{"secretKeyRef", {{"name", secret_name(job)}, {"key", kTokenKey}}}}}});
   return variables;
-}
-
-Json resources_of(const Resources& wanted) {
-  Json requests = Json::object();
-  Json limits = Json::object();
-  // Cores are asked for and not limited: a limit makes a task wait while cores are idle.
-  if (wanted.cpus > 0) requests["cpu"] = str_cat(std::llround(wanted.cpus * 1000), "m");
-  if (wanted.memory > 0) {
-    requests["memory"] = std::to_string(wanted.memory);
-    limits["memory"] = std::to_string(wanted.memory);
-  }
-  if (wanted.gpus > 0) limits["nvidia.com/gpu"] = std::to_string(wanted.gpus);
-  Json resources = Json::object();
-  if (!requests.empty()) resources["requests"] = std::move(requests);
-  if (!limits.empty()) resources["limits"] = std::move(limits);
-  return resources;
 }
 
 std::string volume_name(size_t number) { return str_cat("volume-", number); }
@@ -168,7 +141,7 @@ Json container_of(const JobSpec& job, const RoleSpec& role) {
       {"env", variables_of(job, role)},
       {"ports", Json::array({{{"name", "grpc"}, {"containerPort", kConventionalPort}}})}};
   if (!job.directory.empty()) container["workingDir"] = job.directory;
-  if (Json resources = resources_of(role.resources); !resources.empty())
+  if (Json resources = pod_resources(role.resources); !resources.empty())
     container["resources"] = std::move(resources);
   container["volumeMounts"] = mounts_of(job);
   container["terminationMessagePath"] = kTerminationLog;

@@ -1,0 +1,19 @@
+#include "millrace/bin/job_texts.h"
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/base/random.h"
+#include "millrace/base/str_cat.h"
+#include "millrace/launch/kubernetes/manifests.h"
+
+namespace millrace {
+
+Result<std::string> kubernetes_text(const JobSpec& job) {
+  const auto random = make_random();
+  KubernetesDraw draw;
+  for (int i = 0; i < 2; ++i) str_append(&draw.token, random->next());
+  MR_ASSIGN(const auto manifests, kubernetes_manifests(job, draw));
+  return to_yaml_file(manifests);
+}
+
+}  // namespace millrace

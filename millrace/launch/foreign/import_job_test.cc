@@ -1,0 +1,142 @@
+#include "millrace/launch/foreign/import_job.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "millrace/base/str_cat.h"
+
+namespace millrace {
+namespace {
+
+// The error of importing one file; "" if there is none.
+std::string import_fault(std::string text, std::string name = "x.yaml") {
+  const Result<ImportedJob> job =
+      import_job({{.name = std::move(name), .text = std::move(text)}}, {"run"});
+  return job.ok() ? "" : job.status().message();
+}
+
+constexpr std::string_view kTfJob =
+    "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: x}\nspec:\n  tfReplicaSpecs:\n";
+
+TEST_CASE("a value of the wrong kind is refused with its file, line and path") {
+  CHECK(import_fault(str_cat(kTfJob, "    PS:\n      replicas: many\n")) ==
+        "x.yaml:7: spec.tfReplicaSpecs.PS.replicas: 'many' is no whole number from 1 to 4096");
+  CHECK(import_fault(str_cat(kTfJob, "    PS: [1]\n"))
+            .starts_with("x.yaml:6: spec.tfReplicaSpecs.PS: found a list; 'key: value'"));
+  CHECK(import_fault(
+            str_cat(kTfJob, "    PS: {template: {spec: {containers: [{env: [{value: 1}]}]}}}"))
+            .starts_with("x.yaml:6: spec.tfReplicaSpecs.PS.template.spec.containers[0].env[0]: a "
+                         "variable without a name"));
+  CHECK(import_fault(str_cat(kTfJob, "    PS: {}\n    ps: {}\n")) ==
+        "x.yaml:7: spec.tfReplicaSpecs.ps: there is a role 'ps' already");
+  CHECK(import_fault("services: {a: {mem_limit: lots}}")
+            .starts_with("x.yaml:1: services.a.mem_limit: 'lots' is no amount of memory"));
+  CHECK(import_fault("{\"components\": [{\"name\": \"a\", \"number_of_containers\": -1}]}")
+            .starts_with("x.yaml:1: components[0].number_of_containers: '-1' is no whole number"));
+  CHECK(import_fault("#!/bin/sh\n#SBATCH --ntasks=0\nsrun a\n", "x.sh") ==
+        "x.sh:2: --ntasks: '0' is no number from 1 to 4096");
+  CHECK(import_fault("#!/bin/sh\n#SBATCH -t never\nsrun a\n", "x.sh")
+            .starts_with("x.sh:2: --time: 'never' is no time"));
+  CHECK(import_fault("export TF_CONFIG='{\"cluster\": 1}'\n", "x.sh")
+            .starts_with("x.sh:1: TF_CONFIG: $.cluster"));
+}
+
+TEST_CASE("what is no job that is known is told what there is") {
+  CHECK(import_fault("").starts_with("x.yaml: it holds nothing; there are TFJob"));
+  CHECK(import_fault("a: b").starts_with("x.yaml:1: it is no description of a job that is known"));
+  CHECK(import_fault("[1, 2]").starts_with("x.yaml:1: it is no description of a job"));
+  CHECK(import_fault("roles: {a: 1}").find("this is a job file already") != std::string::npos);
+  CHECK(import_fault("{apiVersion: v1, kind: Service}").starts_with("no role of a job came"));
+  CHECK(import_fault("#!/bin/sh\necho hello\n").find("no line of it begins with srun") !=
+        std::string::npos);
+  CHECK(!import_job({}, {}).ok());
+}
+
+TEST_CASE("a role without a command is told how to say it") {
+  const auto job = import_job({{.name = "c.json", .text = R"({"cluster": {"ps": ["a:1"]}})"}}, {});
+  CHECK(job.status().message() ==
+        "nothing says what role 'ps' runs; write it behind the files: -- python3 train.py");
+}
+
+TEST_CASE("TF_CONFIGs have to be of one cluster, each of another task") {
+  const auto config = [](const char* name, const char* cluster, int index) {
+    return SourceFile{.name = name,
+                      .text = str_cat(R"({"cluster": {"map": )", cluster,
+                                      R"(}, "task": {"type": "map", "index": )", index, "}}")};
+  };
+  const auto fault = [](const std::vector<SourceFile>& files) {
+    return import_job(files, {"run"}).status().message();
+  };
+  constexpr const char* kTwo = R"(["a:1", "b:1"])";
+  CHECK(fault({config("a", kTwo, 0), config("b", kTwo, 1)}).empty());
+  CHECK(fault({config("a", kTwo, 0), config("b", R"(["a:1", "c:1"])", 1)}) ==
+        "b: its cluster is another than that of a; import one cluster at a time");
+  CHECK(fault({config("a", kTwo, 0), config("b", kTwo, 0)}) ==
+        "b: there is a file for map:0 already");
+  CHECK(fault({config("a", kTwo, 7)}) == "a: its task, map:7, is not in the cluster");
+  CHECK(fault({config("a", R"({"1": "a:1"})", 1)}).find("tasks 0, 1 ... of each role") !=
+        std::string::npos);
+}
+
+TEST_CASE("tasks that a file describes one by one have to be alike to be a role") {
+  const auto services = [](const char* second) {
+    return str_cat("services:\n  a: {image: i, command: x --job_name=map --task_index=0}\n  b: ",
+                   second, "\n");
+  };
+  CHECK(import_fault(services("{image: i, command: x --job_name=map --task_index=1}")).empty());
+  CHECK(import_fault(services("{image: j, command: x --job_name=map --task_index=1}")) ==
+        "x.yaml:3: services.b: its image is another than that of x.yaml:2: services.a, and the "
+        "tasks of a role are alike; give it a role of its own");
+  CHECK(import_fault(services("{image: i, command: x --job_name=map --task_index=0}")) ==
+        "x.yaml:3: services.b: there is a task map:0 already");
+  CHECK(import_fault(services("{image: i, command: x --job_name=map --task_index=2}")) ==
+        "x.yaml:2: services.a: role map has a task 2 and 2 tasks in all; a job file has tasks 0, "
+        "1 ... of each role");
+}
+
+TEST_CASE("a second job in the files is refused, and not mixed with the first") {
+  const std::string one = "services: {a: {command: x}}";
+  const auto twice = import_job({{.name = "a", .text = one}, {.name = "b", .text = one}}, {});
+  CHECK(twice.status().message() == "b:1: a second job; import one at a time");
+}
+
+TEST_CASE("hostile files are refused, and quickly") {
+  CHECK(!import_fault(std::string(2 << 20, 'a')).empty());
+  CHECK(!import_fault(std::string(100'000, '[')).empty());
+  CHECK(!import_fault(std::string(100'000, '{')).empty());
+  CHECK(!import_fault(std::string_view("\0\xff\xfe", 3).data()).empty());
+  // Ten lines that stand for ten thousand million values.
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 10; ++i) {
+    str_append(&bomb, "a", i, ": &a", i, " [");
+    for (int j = 0; j < 10; ++j) str_append(&bomb, j == 0 ? "" : ", ", "*a", i - 1);
+    bomb += "]\n";
+  }
+  CHECK(import_fault(bomb + "services: {a: {command: *a9}}").find("stand for more than") !=
+        std::string::npos);
+  CHECK(import_fault("services: &s {a: *s}").find("a part of itself") != std::string::npos);
+  std::string roles = "services:\n";
+  for (int i = 0; i < 5000; ++i) str_append(&roles, "  r", i, ": {command: x}\n");
+  CHECK(import_fault(roles).find("at most 4096") != std::string::npos);
+  std::string keys = "services:\n  a:\n    command: x\n";
+  for (int i = 0; i < 30'000; ++i) str_append(&keys, "    k", i, ": 1\n");
+  CHECK(import_fault(keys).find("more than 20000 values") != std::string::npos);
+}
+
+TEST_CASE("a role that always restarts and decides is said to restart after failures") {
+  const auto job =
+      import_job({{.name = "x",
+                   .text = "services: {worker: {command: x, restart: always}, ps: {command: x, "
+                           "restart: always}}"}},
+                 {});
+  REQUIRE(job.ok());
+  CHECK(job->job.roles[0].restart.when == RestartPolicy::When::on_failure);
+  CHECK(job->job.roles[1].restart.when == RestartPolicy::When::always);
+  CHECK(std::ranges::any_of(job->account, [](const std::string& line) {
+    return line.starts_with("left  role worker: it is started again after a normal end");
+  }));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,19 @@
+// What every description of a pod says the same way, whoever makes the pod. Pure.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "millrace/launch/job.h"
+
+namespace millrace {
+
+// Kubernetes replaces $(NAME) in commands and variables; of this text it makes `text`.
+std::string pod_literal(const std::string& text);
+
+// {"requests": {...}, "limits": {...}} of a container, as far as something is wanted. Cores are
+// asked for and not limited: a limit makes a task wait while cores are idle.
+nlohmann::ordered_json pod_resources(const Resources& wanted);
+
+}  // namespace millrace

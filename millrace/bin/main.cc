@@ -25,6 +25,8 @@ int main_of(int argc, char** argv) {
   add_run(app, invocation);
   add_check(app, invocation);
   add_config(app, invocation);
+  add_attach(app, invocation);
+  add_exec(app, invocation);
   add_explain(app, invocation);
   add_export(app, invocation);
   add_import(app, invocation);

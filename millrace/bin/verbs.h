@@ -34,6 +34,8 @@ struct Invocation {
 void add_run(CLI::App& app, Invocation& invocation);
 void add_check(CLI::App& app, Invocation& invocation);
 void add_config(CLI::App& app, Invocation& invocation);
+void add_attach(CLI::App& app, Invocation& invocation);
+void add_exec(CLI::App& app, Invocation& invocation);
 void add_explain(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_import(CLI::App& app, Invocation& invocation);

@@ -108,4 +108,11 @@ AttemptOutput FolderPlace::output_of(const TaskSight& task, Follow) {
   return {.file = task.handle};
 }
 
+Result<GuestCommand> FolderPlace::guest_of(const std::string& name, const TaskSight& task,
+                                           const std::vector<std::string>& command,
+                                           Terminal terminal) {
+  MR_ASSIGN(const KeptJob job, folders_.find(name));
+  return host_->guest_of(job, task, command, terminal);
+}
+
 }  // namespace millrace

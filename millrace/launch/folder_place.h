@@ -31,6 +31,10 @@ class LauncherHost {
   virtual Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) = 0;
   // Ends the launcher, and with it all that it runs; OK when it is gone, or was.
   virtual Status end(const KeptJob& job) = 0;
+  // As of JobPlace::guest_of().
+  virtual Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,
+                                        const std::vector<std::string>& command,
+                                        Terminal terminal) = 0;
 };
 
 class FolderPlace final : public JobPlace {
@@ -46,6 +50,9 @@ class FolderPlace final : public JobPlace {
   // The launcher does.
   Status end_rest(const std::string&) override { return {}; }
   AttemptOutput output_of(const TaskSight& task, Follow follow) override;
+  Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
+                                const std::vector<std::string>& command,
+                                Terminal terminal) override;
 
  private:
   struct Seen {

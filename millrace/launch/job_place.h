@@ -1,12 +1,13 @@
 // A place that keeps jobs after the command that brought them has ended: Kubernetes, Slurm, YARN,
-// this machine. What `submit`, `status`, `logs`, `wait`, `stop` and `list` need of it, and nothing
-// else: how a job is followed and what people are shown is the same for all of them (follow_job.h,
-// job_sight.h).
+// this machine. What `submit`, `status`, `logs`, `exec`, `wait`, `stop` and `list` need of it, and
+// nothing else: how a job is followed and what people are shown is the same for all of them
+// (follow_job.h, job_sight.h).
 //
 // Every call ends: in a time limit, after a bounded number of tries. Errors are for people: what
 // could not be done, why, and what to do. Not thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,16 @@ struct AttemptOutput {
   std::vector<std::string> command = {};
   std::string file = {};  // not empty: this, and no command
 };
+
+// A command that runs beside a task, as a process of this machine: one that reaches the task's, or
+// the command itself.
+struct GuestCommand {
+  std::vector<std::string> words = {};
+  // Where it runs and all that its environment holds; not set: as of who calls.
+  std::string directory = {};
+  std::optional<std::vector<EnvironmentEntry>> environment = {};
+};
+enum class Terminal { no, yes };
 
 class JobPlace {
  public:
@@ -54,6 +65,13 @@ class JobPlace {
   // What the attempt has written so far; a command that follows goes on until it ends.
   enum class Follow { no, yes };
   virtual AttemptOutput output_of(const TaskSight& task, Follow follow) = 0;
+
+  // How `command` comes to run where a task of the job runs; `terminal`: whether somebody types.
+  // Errors: NOT_FOUND; UNIMPLEMENTED where nothing can be run beside a task, with what to do;
+  // FAILED_PRECONDITION for a task that has just gone.
+  virtual Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
+                                        const std::vector<std::string>& command,
+                                        Terminal terminal) = 0;
 };
 
 }  // namespace millrace

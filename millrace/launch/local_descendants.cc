@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -26,21 +27,40 @@ pid_t parent_of(const char* pid) {
   return parent;
 }
 
-std::vector<pid_t> children() {
-  std::vector<pid_t> found;
-  DIR* processes = opendir("/proc");
-  if (processes == nullptr) return found;
-  const pid_t self = getpid();
-  while (const dirent* entry = readdir(processes)) {
+// Every process, with its parent.
+std::vector<std::pair<pid_t, pid_t>> processes() {
+  std::vector<std::pair<pid_t, pid_t>> found;
+  DIR* entries = opendir("/proc");
+  if (entries == nullptr) return found;
+  while (const dirent* entry = readdir(entries)) {
     pid_t pid = 0;
     std::from_chars(entry->d_name, entry->d_name + strlen(entry->d_name), pid);
-    if (pid > 0 && parent_of(entry->d_name) == self) found.push_back(pid);
+    if (pid > 0) found.emplace_back(pid, parent_of(entry->d_name));
   }
-  closedir(processes);
+  closedir(entries);
+  return found;
+}
+
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  const pid_t self = getpid();
+  for (const auto& [pid, parent] : processes())
+    if (parent == self) found.push_back(pid);
   return found;
 }
 
 }  // namespace
+
+std::vector<pid_t> descendants_of(pid_t ancestor) {
+  const auto all = processes();
+  std::vector<pid_t> found = {ancestor};
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const auto& [pid, parent] : all)
+      if (parent == found[i] && std::ranges::find(found, pid) == found.end()) found.push_back(pid);
+  }
+  found.erase(found.begin());
+  return found;
+}
 
 void kill_children() {
   for (pid_t child : children()) kill(child, SIGKILL);

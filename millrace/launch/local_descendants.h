@@ -8,6 +8,9 @@
 
 namespace millrace {
 
+// The processes below one, nearer ones first. Some of them may be gone by now.
+std::vector<pid_t> descendants_of(pid_t ancestor);
+
 // Sends SIGKILL to every child of this process, those included that it inherited as a reaper of
 // orphans. Their children become children of this process, so calling it until there are none left
 // ends the whole tree. Children are not reaped: their numbers can't be reused meanwhile.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "millrace/launch/local_guest.h"
 #include "millrace/launch/local_journal.h"
 #include "millrace/launch/supervision.h"
 
@@ -134,6 +135,15 @@ Status DetachedHost::end(const KeptJob& job) {
     if (kill(*holder, due == 3 ? SIGKILL : SIGTERM) != 0 && errno == EPERM)
       return error(Code::permission_denied, "process ", *holder, " is somebody else's");
   }
+}
+
+Result<GuestCommand> DetachedHost::guest_of(const KeptJob& job, const TaskSight& task,
+                                            const std::vector<std::string>& command, Terminal) {
+  MR_ASSIGN(const pid_t launcher, journal_holder(journal_in(job.folder)));
+  if (launcher < 0)
+    return failed_precondition("its launcher runs where this command does not see it");
+  if (launcher == 0) return failed_precondition("its launcher is gone");
+  return guest_beside(launcher, task.name, task.attempt, command);
 }
 
 }  // namespace millrace

@@ -324,3 +324,47 @@ def test_stop_waits_for_a_launcher_that_is_just_beginning(here):
     assert stop.communicate(timeout=PATIENCE)[0] == "words is gone\n"
     assert launcher.wait(PATIENCE) == 130
     assert here.kept() == [] and here.pids() == []
+
+
+def test_a_command_runs_beside_a_task_with_its_environment_and_in_its_directory(here):
+    (here.folder / "work").mkdir()
+    script = HELPERS_WAIT + "until [ -e ../go ]; do sleep 0.05; done"
+    job = here.job(script, directory=str(here.folder / "work"), env="{GREETING: hello}")
+    here.millrace("submit", job)
+    here.wait_until(lambda: "3 of 3 tasks run" in here.millrace("status", "words")[1], "it runs")
+    shows = 'pwd; echo "$GREETING $TF_CONFIG"; env | grep MILLRACE_ | cut -d= -f1; exit 7'
+    code, output = here.millrace("exec", "words", "map:1", "--", "sh", "-c", shows)
+    assert code == 7, output
+    where, told, *names = output.splitlines()
+    assert where == str(here.folder / "work")
+    assert told.startswith("hello ")
+    config = json.loads(told.removeprefix("hello "))
+    assert config["task"] == {"type": "map", "index": 1}
+    assert len(config["cluster"]["map"]) == 2
+    # What was handed over to the program is not there for a second one.
+    assert "MILLRACE_ATTEMPT" in names
+    assert not {"MILLRACE_LISTEN_FD", "MILLRACE_REPORT_FD"} & set(names)
+
+    code, output = here.millrace("exec", "words", "map:7", "--", "true")
+    assert code == 1 and "there are: files:0, map:0, map:1" in output, output
+    code, output = here.millrace("exec", "words", "map:1", "--", "no-such-program")
+    assert code == 126 and "'no-such-program' can't be run" in output, output
+    code, output = here.millrace("exec", "words", "map:1")
+    assert code == 2 and "write it after '--'" in output, output
+
+    (here.folder / "go").touch()
+    assert here.millrace("wait", "words")[0] == 0
+    code, output = here.millrace("exec", "words", "map:1", "--", "true")
+    assert code == 1 and "map:1 has ended" in output, output
+
+
+def test_who_is_attached_to_a_task_sees_it_alone_and_ends_as_the_job_does(here):
+    script = HELPERS_WAIT + "echo counted; until [ -e go ]; do sleep 0.05; done; exit 3"
+    here.millrace("submit", here.job(script))
+    attached = here.start("attach", "words", "map:1")
+    while (line := attached.stdout.readline()) != "map:1    | counted\n":
+        assert line and not line.startswith("map:0 "), line
+    (here.folder / "go").touch()
+    rest, _ = attached.communicate(timeout=PATIENCE)
+    assert attached.returncode == 1 and "exit code 3" in rest, rest
+    assert not [line for line in rest.splitlines() if line.startswith("map:0 ")], rest

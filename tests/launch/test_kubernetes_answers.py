@@ -150,3 +150,54 @@ def test_a_job_is_not_run_again_where_its_file_is_not_kept(ask, tmp_path):
     code, output = ask(f"echo '{listed}'", "rerun", "words", "--on", "k8s")
     assert code == 1 and "submit the file again" in output, output
     assert not [line for line in asked(tmp_path) if "delete" in line or "create" in line]
+
+
+def running_objects(state):
+    """The objects of a job with one task, whose container has the state."""
+    labels = {"app.kubernetes.io/instance": "words"}
+    notes = {"role": "map", "order": "0", "decides": "true", "grace": "5000"}
+    made = "2026-01-31T12:00:00Z"
+    job = {
+        "kind": "Job",
+        "metadata": {
+            "name": "words-map",
+            "labels": labels,
+            "creationTimestamp": made,
+            "annotations": {f"millrace/{name}": value for name, value in notes.items()},
+        },
+        "spec": {"completions": 1},
+        "status": {},
+    }
+    pod = {
+        "kind": "Pod",
+        "metadata": {
+            "name": "words-map-0-x",
+            "labels": {**labels, "job-name": "words-map"},
+            "creationTimestamp": made,
+            "annotations": {"batch.kubernetes.io/job-completion-index": "0"},
+        },
+        "spec": {"nodeName": "n1", "containers": [{"image": "words:1"}]},
+        "status": {"phase": "Running", "containerStatuses": [{"state": state}]},
+    }
+    return json.dumps({"kind": "List", "items": [job, pod]})
+
+
+RUNNING = {"running": {"startedAt": "2026-01-31T12:00:01Z"}}
+
+
+def test_a_command_runs_in_the_container_of_its_task_and_its_code_is_ours(ask, tmp_path):
+    script = (
+        f"case \"$1\" in get) echo '{running_objects(RUNNING)}';; exec) echo told; exit 7;; esac"
+    )
+    code, output = ask(script, "exec", "words", "map:0", "--on", "k8s", "--", "ps", "-ef")
+    assert (code, output) == (7, "told\n")
+    assert asked(tmp_path)[-1] == "exec words-map-0-x --container=task --stdin -- ps -ef"
+
+
+def test_beside_a_task_that_does_not_run_nothing_is_run(ask, tmp_path):
+    script = f"echo '{running_objects({'waiting': {'reason': 'ContainerCreating'}})}'"
+    code, output = ask(script, "exec", "words", "map:0", "--on", "k8s", "--", "ps")
+    assert code == 1 and "map:0 does not run yet" in output, output
+    code, output = ask(script, "exec", "words", "map:1", "--on", "k8s", "--", "ps")
+    assert code == 1 and "no task 'map:1'; there are: map:0" in output, output
+    assert not [line for line in asked(tmp_path) if line.startswith("exec")]

@@ -210,6 +210,14 @@ def test_a_manager_that_can_not_hand_on_the_word_to_end_kills_the_job(ask, tmp_p
     assert kept(tmp_path) == []
 
 
+def test_nothing_is_run_beside_a_task_before_it_runs(ask):
+    ask(SUBMITTED, "submit", "words.yaml")
+    code, output = ask(
+        {"GET apps": app("ACCEPTED")}, "exec", "words", "map:0", "--on", "yarn", "--", "true"
+    )
+    assert code == 1 and "map:0 does not run yet" in output, output
+
+
 def test_a_job_that_may_not_be_stopped_stays(ask, tmp_path):
     ask(SUBMITTED, "submit", "words.yaml")
     scripts = {"GET apps": app("ACCEPTED"), "PUT apps": refuses(403, "User me cannot perform")}

@@ -221,4 +221,14 @@ AttemptOutput KubernetesPlace::output_of(const TaskSight& task, Follow follow) {
   return {.command = kubectl(words)};
 }
 
+Result<GuestCommand> KubernetesPlace::guest_of(const std::string&, const TaskSight& task,
+                                               const std::vector<std::string>& command,
+                                               Terminal terminal) {
+  std::vector<std::string> words = {"exec", task.handle, "--container=task", "--stdin"};
+  if (terminal == Terminal::yes) words.push_back("--tty");
+  words.push_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+  return GuestCommand{.words = kubectl(words)};
+}
+
 }  // namespace millrace

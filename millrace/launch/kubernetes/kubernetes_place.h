@@ -37,6 +37,10 @@ class KubernetesPlace final : public JobPlace {
   Status remove(const std::string& name) override;
   Status end_rest(const std::string& name) override;
   AttemptOutput output_of(const TaskSight& task, Follow follow) override;
+  // In the task's container, with the environment of that.
+  Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
+                                const std::vector<std::string>& command,
+                                Terminal terminal) override;
 
  private:
   std::vector<std::string> kubectl(const std::vector<std::string>& words) const;

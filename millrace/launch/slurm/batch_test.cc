@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/launch/job_file.h"
+#include "millrace/launch/plan.h"
 #include "millrace/launch/slurm/srun.h"
 
 namespace millrace {
@@ -106,6 +108,27 @@ TEST_CASE("what Slurm can't give is refused") {
     spoil(job);
     CHECK(slurm_batch_script(job).status().code() == Code::invalid_argument);
   }
+}
+
+TEST_CASE("a step beside a task knows what the task knows, once all have told where they are") {
+  JobSpec job = counting_words();
+  job.environment = {{"A", "b c"}};
+  job.directory = "/home/a";
+  const TaskSight task{.name = str_cat(job.roles[0].name, ":0"), .where = "n2"};
+  const std::vector<std::string> before =
+      guest_step(job, "7", {}, task, {"ps", "-ef"}, Terminal::yes);
+  CHECK(before == std::vector<std::string>{
+                      "srun", "--jobid=7", "--overlap", "--nodes=1", "--ntasks=1", "--unbuffered",
+                      "--nodelist=n2", "--chdir=/home/a", "--pty", "env", "A=b c", "ps", "-ef"});
+  Journal journal;
+  for (size_t i = 0; i < count_tasks(job); ++i)
+    journal.entries.push_back({.what = TaskCame{i, str_cat("n", i, ":22")}});
+  const std::vector<std::string> after = guest_step(job, "7", journal, task, {"ps"}, Terminal::no);
+  REQUIRE(after.size() == 12);
+  CHECK(after[9].starts_with("TF_CONFIG={\"cluster\":{"));
+  CHECK(after[9].find("n0:22") != std::string::npos);
+  CHECK(
+      after[9].ends_with(str_cat("\"task\":{\"type\":\"", job.roles[0].name, "\",\"index\":0}}")));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "millrace/launch/local_command.h"
 #include "millrace/launch/slurm/batch.h"
 #include "millrace/launch/slurm/faults.h"
+#include "millrace/launch/slurm/srun.h"
 
 namespace millrace {
 namespace {
@@ -132,6 +133,16 @@ Result<std::vector<LauncherSight>> SlurmHost::see(const std::vector<KeptJob>& jo
         launcher_sight(own, own.empty() ? accounted(job.submission.number) : std::string()));
   }
   return sights;
+}
+
+Result<GuestCommand> SlurmHost::guest_of(const KeptJob& job, const TaskSight& task,
+                                         const std::vector<std::string>& command,
+                                         Terminal terminal) {
+  if (job.submission.number.empty())
+    return failed_precondition("what Slurm calls job '", job.job.name,
+                               "' is not known: squeue --me shows it");
+  return GuestCommand{.words = guest_step(job.job, job.submission.number, read_journal(job), task,
+                                          command, terminal)};
 }
 
 Status SlurmHost::end(const KeptJob& job) {

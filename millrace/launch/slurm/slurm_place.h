@@ -34,6 +34,11 @@ class SlurmHost final : public LauncherHost {
   Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
   // Asks the launcher to end the tasks within the job's grace; then Slurm does.
   Status end(const KeptJob& job) override;
+  // A step of its own on the task's machine, in what the job has been given (--overlap); its
+  // environment has TF_CONFIG, as far as the job's tasks have told where they are.
+  Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,
+                                const std::vector<std::string>& command,
+                                Terminal terminal) override;
 
  private:
   Status check_configuration() const;

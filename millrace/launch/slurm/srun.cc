@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/cluster/environment.h"
+#include "millrace/cluster/tf_config.h"
+#include "millrace/launch/plan.h"
 
 namespace millrace {
 namespace {
@@ -18,6 +22,26 @@ bool is_of_stepd(std::string_view line) {
   return line.starts_with(kStepd) && line.size() > kStepd.size() &&
          (line[kStepd.size()] == ':' || line[kStepd.size()] == '-') &&
          line.find(": ") != std::string_view::npos;
+}
+
+// TF_CONFIG of a task, once each of them has told where it is; else "".
+std::string known_config(const JobSpec& job, const Journal& journal, const std::string& task) {
+  std::vector<std::string> addresses(count_tasks(job));
+  for (const JournalEntry& entry : journal.entries) {
+    const auto* came = std::get_if<TaskCame>(&entry.what);
+    if (came != nullptr && came->task < addresses.size()) addresses[came->task] = came->address;
+  }
+  TfConfig config;
+  size_t next = 0;
+  for (const RoleSpec& role : job.roles) {
+    for (int index = 0; index < role.count; ++index, ++next) {
+      if (!config.cluster.add_task(role.name, index, addresses[next]).ok()) return "";
+      if (str_cat(role.name, ":", index) != task) continue;
+      config.task_type = role.name;
+      config.task_index = index;
+    }
+  }
+  return to_json(config, JsonLayout::one_line);
 }
 
 std::string_view word_after(std::string_view line, std::string_view mark) {
@@ -86,6 +110,26 @@ std::vector<std::string> slurm_resources(const Resources& wanted) {
     words.push_back(str_cat("--mem-per-cpu=", (of_core + (1 << 20) - 1) >> 20, "M"));
   }
   if (wanted.gpus > 0) words.push_back(str_cat("--gpus-per-task=", wanted.gpus));
+  return words;
+}
+
+std::vector<std::string> guest_step(const JobSpec& job, const std::string& number,
+                                    const Journal& journal, const TaskSight& task,
+                                    const std::vector<std::string>& command, Terminal terminal) {
+  const std::string_view role_name = std::string_view(task.name).substr(0, task.name.find(':'));
+  const auto role = std::ranges::find(job.roles, role_name, &RoleSpec::name);
+  std::vector<std::string> words = {
+      "srun", str_cat("--jobid=", number), "--overlap", "--nodes=1", "--ntasks=1", "--unbuffered"};
+  if (!task.where.empty()) words.push_back(str_cat("--nodelist=", task.where));
+  if (!asks_the_same(job)) words.push_back(str_cat("--het-group=", role - job.roles.begin()));
+  if (!job.directory.empty()) words.push_back(str_cat("--chdir=", job.directory));
+  if (terminal == Terminal::yes) words.push_back("--pty");
+  words.push_back("env");
+  if (const std::string config = known_config(job, journal, task.name); !config.empty())
+    words.push_back(str_cat(kTaskVariable, "=", config));
+  for (const auto& [name, value] : environment_of(job, *role))
+    words.push_back(str_cat(name, "=", value));
+  words.insert(words.end(), command.begin(), command.end());
   return words;
 }
 

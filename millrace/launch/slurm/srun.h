@@ -3,7 +3,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "millrace/launch/job_place.h"
+#include "millrace/launch/journal.h"
 #include "millrace/launch/reach.h"
 
 namespace millrace {
@@ -24,5 +27,11 @@ bool asks_the_same(const JobSpec& job);
 // What a task takes of its machine, in the words of srun and sbatch: "--cpus-per-task=2",
 // "--mem-per-cpu=512M" ... Whole cores and mebibytes, rounded up.
 std::vector<std::string> slurm_resources(const Resources& wanted);
+
+// srun's command for a step beside a task: on its machine, in what job `number` has been given,
+// with the task's environment: TF_CONFIG too, if the journal tells where all tasks are.
+std::vector<std::string> guest_step(const JobSpec& job, const std::string& number,
+                                    const Journal& journal, const TaskSight& task,
+                                    const std::vector<std::string>& command, Terminal terminal);
 
 }  // namespace millrace

@@ -161,6 +161,14 @@ Status YarnHost::ask_to_end(const ApplicationState& application) {
       .status();
 }
 
+Result<GuestCommand> YarnHost::guest_of(const KeptJob&, const TaskSight& task,
+                                        const std::vector<std::string>&, Terminal) {
+  return error(Code::unimplemented,
+               "YARN starts containers, and runs nothing in them afterwards: log in at ",
+               task.where.empty() ? "the task's machine" : task.where, ", where ", task.name,
+               " runs");
+}
+
 Status YarnHost::end(const KeptJob& job) {
   const std::string& application = job.submission.number;
   if (application.empty()) return {};

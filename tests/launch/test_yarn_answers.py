@@ -210,6 +210,17 @@ def test_a_manager_that_can_not_hand_on_the_word_to_end_kills_the_job(ask, tmp_p
     assert kept(tmp_path) == []
 
 
+def test_a_job_that_yarn_forgets_while_it_is_killed_has_ended(ask, tmp_path):
+    ask(SUBMITTED, "submit", "words.yaml")
+    gone = refuses(404, LOST, "NotFoundException")
+    look = f"if [ -e killed ]; then {gone}; else {app('ACCEPTED')}; fi"
+    code, output = ask(
+        {"GET apps": look, "GET info": ACTIVE, "PUT apps": f"touch killed; {gone}"}, "stop", "words"
+    )
+    assert code == 0, output
+    assert kept(tmp_path) == []
+
+
 def test_nothing_is_run_beside_a_task_before_it_runs(ask):
     ask(SUBMITTED, "submit", "words.yaml")
     code, output = ask(

@@ -5,6 +5,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
 #include "millrace/launch/yarn/sasl_digest.h"
+#include "millrace/launch/yarn/testing/hadoop_server.h"
 
 namespace millrace {
 namespace {
@@ -13,9 +14,6 @@ using namespace std::string_literals;
 using wire::put_bytes_field;
 using wire::put_varint_field;
 
-constexpr const char* kServersOffer = R"(realm="default",nonce="abc",qop="auth",charset=utf-8)";
-constexpr uint64_t kLoginCall = 0xFFFFFFDF;  // -33 in 32 bits
-
 HadoopLogin login() {
   return {.protocol = "Protocol",
           .token = {.identifier = "who", .password = "secret"},
@@ -23,67 +21,11 @@ HadoopLogin login() {
           .nonce = "mine"};
 }
 
-std::string delimited(const std::string& text) {
-  std::string out;
-  wire::put_varint(&out, text.size());
-  return out + text;
-}
-
-std::string frame(const std::string& parts) {
-  std::string out;
-  for (int shift = 24; shift >= 0; shift -= 8)
-    out += static_cast<char>(parts.size() >> shift & 0xFF);
-  return out + parts;
-}
-
-// What a server sends in answer to a call.
-std::string answer(uint64_t call, const std::string& body) {
-  std::string header;
-  put_varint_field(&header, 1, call);
-  put_varint_field(&header, 2, 0);
-  return frame(delimited(header) + delimited(body));
-}
-
-std::string refusal(uint64_t call, uint64_t status, const std::string& exception,
-                    const std::string& said) {
-  std::string header;
-  put_varint_field(&header, 1, call);
-  put_varint_field(&header, 2, status);
-  put_bytes_field(&header, 4, exception);
-  put_bytes_field(&header, 5, said);
-  return frame(delimited(header));
-}
-
-std::string auth(const std::string& method, const std::string& challenge) {
-  std::string out;
-  put_bytes_field(&out, 1, method);
-  put_bytes_field(&out, 2, "DIGEST-MD5");
-  put_bytes_field(&out, 3, "");
-  put_bytes_field(&out, 4, "default");
-  if (!challenge.empty()) put_bytes_field(&out, 5, challenge);
-  return out;
-}
-
-std::string negotiation() {
-  std::string body;
-  put_varint_field(&body, 2, 1);
-  put_bytes_field(&body, 4, auth("KERBEROS", ""));
-  put_bytes_field(&body, 4, auth("TOKEN", kServersOffer));
-  return answer(kLoginCall, body);
-}
-
 DigestResponse proofs() {
   // "who" and "secret" in base64.
   return answer_digest(kServersOffer,
                        {.user = "d2hv", .password = "c2VjcmV0", .uri = "/default", .nonce = "mine"})
       .value();
-}
-
-std::string success(const std::string& proof) {
-  std::string body;
-  put_varint_field(&body, 2, 0);
-  put_bytes_field(&body, 3, proof);
-  return answer(kLoginCall, body);
 }
 
 HadoopConnection open_connection() {

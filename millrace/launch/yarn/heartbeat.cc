@@ -157,6 +157,8 @@ std::vector<MasterAction> Heartbeat::take_fault(const Status& fault, Application
       if (stage_ == Stage::registering) return enter(master);
       [[fallthrough]];
     case Code::invalid_argument:
+      // Of who is not registered, nothing was asked that could be refused: it tries again.
+      if (asked_in_ != Stage::asking) return lose(fault), std::vector<MasterAction>();
       return master.on(AsksRefused{fault});
     case Code::not_found:
     case Code::unauthenticated:

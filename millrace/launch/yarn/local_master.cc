@@ -101,6 +101,10 @@ class Master {
     }
     heartbeat_.finish(final_status(), sentence());
     while (!heartbeat_.has_finished() && heartbeat_.fault().ok()) turn();
+    // The job has ended as it did; YARN will call it failed, and here stands why.
+    if (!heartbeat_.has_finished() && !is_given_up_)
+      std::fprintf(stderr, "millrace: YARN could not be told how the job ended: %s\n",
+                   heartbeat_.fault().message().c_str());
     return code_;
   }
 

@@ -192,8 +192,10 @@ Status YarnHost::end(const KeptJob& job) {
       }
     }
     if (sent == Sent::kill || (sent == Sent::signal && now < by_yarn)) continue;
-    sent = Sent::kill;
-    MR_TRY(kill(application));
+    const Status killed = kill(application);
+    // It may have ended, and been forgotten, since; the next look says so.
+    if (!killed.ok() && killed.code() != Code::not_found) return killed;
+    if (killed.ok()) sent = Sent::kill;
   }
 }
 

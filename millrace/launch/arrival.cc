@@ -74,6 +74,8 @@ std::string to_line(const ArrivalAnswer& answer) {
     return line_of({{"waiting_for", missing->tasks}, {"more", missing->more}});
   if (const auto* refused = std::get_if<NotWanted>(&answer))
     return line_of({{"refused", refused->why}});
+  if (const auto* there = std::get_if<BeThere>(&answer))
+    return line_of({{"be_at", there->address}});
   const auto& gathered = std::get<AllThere>(answer);
   TfConfig config;
   config.cluster = gathered.cluster;
@@ -106,6 +108,11 @@ Result<ArrivalAnswer> parse_arrival_answer(std::string_view line) {
   if (json.contains("refused")) {
     MR_ASSIGN(std::string why, text_at(json, "refused"));
     return ArrivalAnswer(NotWanted{std::move(why)});
+  }
+  if (json.contains("be_at")) {
+    MR_ASSIGN(std::string address, text_at(json, "be_at"));
+    MR_TRY(HostPort::parse(address).status());
+    return ArrivalAnswer(BeThere{std::move(address)});
   }
   if (json.contains("waiting_for")) {
     MR_ASSIGN(StillMissing missing, missing_of(json));

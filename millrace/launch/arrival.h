@@ -5,6 +5,7 @@
 //   answer     {"waiting_for": ["map:0", "map:2"], "more": 5}          again and again, then
 //              {"cluster": {"map": ["10.0.0.7:40001", …]}, "environment": {"A": "b"}}
 //   or         {"refused": "map:1 has come already, at 10.0.0.9:40001"}
+//   or         {"be_at": "10.0.0.8:40123"}       it has served there before; it says all again then
 //
 // After the cluster, the same connection carries the task's record (cluster/task_record.h), in the
 // one direction that is left. Pure: values, and functions between them and text.
@@ -41,7 +42,11 @@ struct AllThere {
 struct NotWanted {
   std::string why = {};
 };
-using ArrivalAnswer = std::variant<StillMissing, AllThere, NotWanted>;
+// The others look for it at this address.
+struct BeThere {
+  std::string address = {};
+};
+using ArrivalAnswer = std::variant<StillMissing, AllThere, NotWanted, BeThere>;
 
 // With their ends.
 std::string to_line(const Arrival& arrival);

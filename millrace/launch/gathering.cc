@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <utility>
 
+#include "millrace/cluster/environment.h"
 #include "millrace/cluster/task_record.h"
 
 namespace millrace {
@@ -52,6 +55,7 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   const auto known = by_name_.find(name);
   if (known == by_name_.end()) return refuse(from, str_cat("the job has no task ", name));
   Place& place = places_[known->second];
+  if (place.may_come_again) return came_again(from, arrival, known->second);
   if (!place.address.empty())
     return refuse(from, str_cat(name, " has come already, at ", place.address));
   place.connection = from;
@@ -67,20 +71,57 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
   return actions;
 }
 
+std::vector<Gathering::Action> Gathering::begins(size_t task, int attempt) {
+  Place& place = places_[task];
+  place.attempt = attempt;
+  if (!started_ || attempt == 1) return {};
+  place.may_come_again = true;
+  const Connection before = std::exchange(place.connection, -1);
+  if (before < 0) return {};
+  // Of a machine that was lost, say: nothing that comes over it is of the next attempt.
+  by_connection_.erase(before);
+  return {HangUp{before}};
+}
+
+std::vector<Gathering::Action> Gathering::came_again(Connection from, const Arrival& arrival,
+                                                     size_t task) {
+  Place& place = places_[task];
+  if (arrival.address != place.address)
+    return {Tell{from, to_line(ArrivalAnswer(BeThere{place.address}))}};
+  place.connection = from;
+  place.may_come_again = false;
+  by_connection_[from] = task;
+  AllThere all = all_there(place);
+  all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
+  return {Came{task, place.address}, Tell{from, to_line(ArrivalAnswer(std::move(all)))}};
+}
+
+AllThere Gathering::all_there(const Place& place) const {
+  AllThere all;
+  for (const Place& other : places_)
+    // The names are those of a job that was checked, the addresses were parsed.
+    (void)all.cluster.add_task(other.task.job, other.task.task, other.address);
+  all.environment = environment_of(job_, job_.roles[place.role]);
+  return all;
+}
+
 std::vector<Gathering::Action> Gathering::start_all() {
   started_ = true;
-  AllThere all;
-  for (const Place& place : places_)
-    // The names are those of a job that was checked, the addresses were parsed.
-    (void)all.cluster.add_task(place.task.job, place.task.task, place.address);
-  // One line for a whole role: that of a large job is long.
-  std::vector<std::string> lines;
-  for (const RoleSpec& role : job_.roles) {
-    all.environment = environment_of(job_, role);
-    lines.push_back(to_line(ArrivalAnswer(all)));
-  }
   std::vector<Action> actions;
-  for (const Place& place : places_) actions.push_back(Tell{place.connection, lines[place.role]});
+  // One line for a whole role, but for those that come a second time: that of a large job is long.
+  std::string line;
+  std::optional<size_t> role;
+  for (const Place& place : places_) {
+    if (role != place.role) line = to_line(ArrivalAnswer(all_there(place)));
+    role = place.role;
+    if (place.attempt == 1) {
+      actions.push_back(Tell{place.connection, line});
+      continue;
+    }
+    AllThere all = all_there(place);
+    all.environment.emplace_back(kAttemptVariable, std::to_string(place.attempt));
+    actions.push_back(Tell{place.connection, to_line(ArrivalAnswer(std::move(all)))});
+  }
   actions.push_back(Note{str_cat("all ", places_.size(), " tasks are there")});
   return actions;
 }

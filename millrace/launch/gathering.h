@@ -4,8 +4,8 @@
 //
 //   nobody ── a line: token, task, address ──► waiting ── all have come ──► running
 //      │                                          │ told who is missing        │ its record
-//      └── anything else: refused, hung up        └── gone: missing again      └── comes again:
-//      refused
+//      └── anything else: refused, hung up        └── gone: missing again      └── begins again:
+//      asked to serve where it did, and told the cluster when it says that it does
 //
 // A task that comes while another connection has its name is refused: of two processes with one
 // index one is a leftover, and the first to come is the one that others may know already. Lines of
@@ -57,6 +57,9 @@ class Gathering {
 
   std::vector<Action> said(Connection from, std::string_view line);
   std::vector<Action> left(Connection who);
+  // The task is being started, for the attempt-th time. After the start of all, this is how one of
+  // them may come again: at the address that the others know.
+  std::vector<Action> begins(size_t task, int attempt);
   // Tells those who wait for whom.
   std::vector<Action> remind() const;
 
@@ -70,10 +73,15 @@ class Gathering {
     size_t role;
     Connection connection = -1;
     std::string address = {};
+    int attempt = 1;
+    bool may_come_again = false;
   };
 
   std::vector<Action> arrived(Connection from, const Arrival& arrival);
+  std::vector<Action> came_again(Connection from, const Arrival& arrival, size_t task);
   std::vector<Action> start_all();
+  // All addresses, and the environment of the place's role, without the number of its attempt.
+  AllThere all_there(const Place& place) const;
 
   const JobSpec job_;
   const std::string token_;

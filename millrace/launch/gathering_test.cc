@@ -95,6 +95,43 @@ TEST_CASE("strangers, doubles and nonsense are refused and hung up on") {
   }
 }
 
+TEST_CASE("a task that is started again serves where the others look for it") {
+  Gathering gathering({.roles = {{"map", 2}}, .command = {"count"}}, "t");
+  (void)gathering.begins(0, 1);
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  (void)gathering.said(2, arrival({"map", 0, 1}, "b:2"));
+  // Nobody has started it again: this is a double.
+  (void)gathering.left(1);
+  CHECK(shown(gathering.said(3, arrival({"map", 0, 0}, "a:7"))).back() == "hang up 3");
+
+  CHECK(gathering.begins(0, 2).empty());
+  CHECK(shown(gathering.said(4, arrival({"map", 0, 0}, "a:7"))) ==
+        Lines{R"(tell 4 {"be_at":"a:1"})"});
+  CHECK(shown(gathering.said(4, arrival({"map", 0, 0}, "a:1"))) ==
+        Lines{"came 0 a:1", R"(tell 4 {"cluster":{"map":["a:1","b:2"]},)"
+                            R"("environment":{"MILLRACE_ATTEMPT":"2"}})"});
+  CHECK(shown(gathering.said(4, "{}")) == Lines{"record 0 {}"});
+  CHECK(shown(gathering.said(5, arrival({"map", 0, 0}, "a:1"))).back() == "hang up 5");
+
+  // A connection that is left of the life before is none of the next one's.
+  CHECK(shown(gathering.begins(1, 2)) == Lines{"hang up 2"});
+  CHECK(gathering.left(2).empty());
+  CHECK(shown(gathering.said(6, arrival({"map", 0, 1}, "b:2", "guess"))).back() == "hang up 6");
+  CHECK(shown(gathering.said(7, arrival({"map", 0, 1}, "b:2"))).size() == 2);
+}
+
+TEST_CASE("a task that is started again before all are there comes like any other") {
+  Gathering gathering({.roles = {{"map", 2}}, .command = {"count"}}, "t");
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  (void)gathering.left(1);
+  CHECK(gathering.begins(0, 2).empty());
+  (void)gathering.said(2, arrival({"map", 0, 0}, "a:5"));
+  const Lines lines = shown(gathering.said(3, arrival({"map", 0, 1}, "b:2")));
+  CHECK(lines[1] == R"(tell 2 {"cluster":{"map":["a:5","b:2"]},)"
+                    R"("environment":{"MILLRACE_ATTEMPT":"2"}})");
+  CHECK(lines[2] == R"(tell 3 {"cluster":{"map":["a:5","b:2"]},"environment":{}})");
+}
+
 TEST_CASE("answers read as what was told") {
   AllThere all{.environment = {{"A", "b"}}};
   REQUIRE(all.cluster.add_job("map", {"a:1", "b:2"}).ok());
@@ -104,9 +141,11 @@ TEST_CASE("answers read as what was told") {
   const auto missing =
       parse_arrival_answer(to_line(ArrivalAnswer(StillMissing{{"map:0"}, 2}))).value();
   CHECK(std::get<StillMissing>(missing).more == 2);
+  const auto there = parse_arrival_answer(to_line(ArrivalAnswer(BeThere{"a:1"}))).value();
+  CHECK(std::get<BeThere>(there).address == "a:1");
   for (const char* none :
        {"", "[]", "{}", R"({"waiting_for": 1})", R"({"cluster": 1})", R"({"refused": 1})",
-        R"({"cluster": {"map": ["a:1"]}, "environment": {"A": 1}})"})
+        R"({"be_at": "nowhere"})", R"({"cluster": {"map": ["a:1"]}, "environment": {"A": 1}})"})
     CHECK(!parse_arrival_answer(none).ok());
 }
 

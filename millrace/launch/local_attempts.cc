@@ -27,9 +27,13 @@ TaskAttempts::TaskAttempts(size_t index, const TaskPlan& plan, std::optional<Hel
 
 void TaskAttempts::hear(const Reach& reach) {
   heard_with_ = reach.own_failure;
-  if (reach.hear)
-    output_->set_foreign(
-        [this, hear = reach.hear](std::string_view line) { return hear(line, heard_); });
+  hear_ = reach.hear;
+  listen_to_output();
+}
+
+void TaskAttempts::listen_to_output() {
+  heard_ = {};
+  if (hear_) output_->set_foreign([this](std::string_view line) { return hear_(line, heard_); });
 }
 
 Status TaskAttempts::keep_logs(const std::string& directory) {
@@ -63,6 +67,7 @@ void TaskAttempts::begin_attempt() {
   for (int i = 0; i < kLastReads && has_open_pipes(); ++i) read();
   output_->finish();
   output_.emplace(index_, console_);
+  listen_to_output();
   records_ = {};
   if (!log_directory_.empty()) {
     if (const Status opened = output_->open_log(log_path()); !opened.ok())

@@ -7,8 +7,10 @@
 
 #include <poll.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/base/clock.h"
@@ -41,6 +43,9 @@ class TaskAttempts {
 
   // The next attempt. Errors: as of TaskProcess::start(); of a port that can't be shared.
   Status start(const TaskProcess::Options& options);
+
+  // Which attempt the last start() was, from 1.
+  int attempt() const { return attempt_; }
 
   // Asked to start again, as soon as is_gone().
   void ask_restart(Clock::Time now) { restart_asked_ = now; }
@@ -75,6 +80,8 @@ class TaskAttempts {
  private:
   std::string log_path() const;
   void begin_attempt();
+  // What is heard of the last attempt counts for it alone.
+  void listen_to_output();
 
   const size_t index_;
   const TaskPlan& plan_;
@@ -86,6 +93,7 @@ class TaskAttempts {
   std::optional<Clock::Time> restart_asked_;
   std::optional<TaskOutput> output_;  // of the last attempt, as are the following
   TaskRecords records_;
+  std::function<bool(std::string_view line, ExitFacts& facts)> hear_;  // not set: all is the task's
   ExitFacts heard_;
   std::optional<int> heard_with_;  // the exit code that it counts for; not set: every one
   std::optional<TaskProcess> process_;

@@ -62,6 +62,11 @@ std::vector<Gathering::Action> LocalGathering::turn(Clock::Time now) {
   return out;
 }
 
+void LocalGathering::begins(size_t task, int attempt) {
+  Actions none;
+  carry_out(gathering_.begins(task, attempt), none);
+}
+
 bool LocalGathering::is_crowded() const {
   return std::ranges::count_if(peers_, [](const auto& entry) { return !entry.second.is_task; }) >=
          kMostStrangers;

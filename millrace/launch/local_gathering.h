@@ -32,6 +32,9 @@ class LocalGathering {
   // and Note.
   std::vector<Gathering::Action> turn(Clock::Time now);
 
+  // As of Gathering::begins().
+  void begins(size_t task, int attempt);
+
   bool complete() const { return gathering_.complete(); }
   StillMissing missing(size_t most) const { return gathering_.missing(most); }
 

@@ -2,11 +2,17 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
+
+#include <atomic>
+#include <thread>
 
 #include <doctest/doctest.h>
 
+#include "millrace/cluster/host_port.h"
 #include "millrace/launch/local_join.h"
+#include "millrace/launch/local_ports.h"
 
 namespace millrace {
 namespace {
@@ -58,6 +64,46 @@ TEST_CASE("a supervisor whose machine does not answer keeps a task no longer tha
                             .task = {"map", 0, 0},
                             .patience = std::chrono::milliseconds(200)};
   CHECK(join_job(request, Clock::real()).status().code() == Code::unavailable);
+}
+
+// join_job(), answered by the gathering until it returns.
+Result<JoinedTask> join_at(LocalGathering& gathering) {
+  std::atomic<bool> is_over = false;
+  std::thread supervisor([&] {
+    while (!is_over) {
+      std::vector<pollfd> events;
+      gathering.add_descriptors(events);
+      poll(events.data(), events.size(), 20);
+      (void)gathering.turn(Clock::real().now());
+    }
+  });
+  Result<JoinedTask> joined = join_job({.supervisor = str_cat("127.0.0.1:", gathering.port()),
+                                        .token = "t",
+                                        .task = {"map", 0, 0},
+                                        .patience = std::chrono::seconds(20)},
+                                       Clock::real());
+  is_over = true;
+  supervisor.join();
+  return joined;
+}
+
+TEST_CASE("a task that comes back serves where it did, unless somebody else has its port") {
+  const JobSpec job{.roles = {{"map", 1}}, .command = {"x"}};
+  LocalGathering gathering = LocalGathering::listen(job, "127.0.0.1", "t").value();
+  const std::string address = join_at(gathering).value().address;
+  const int port = HostPort::parse(address).value().port;
+  {
+    const HeldPort other = HeldPort::bind("127.0.0.1", port).value();
+    REQUIRE(listen(other.descriptor(), 1) == 0);
+    gathering.begins(0, 2);
+    const Status fault = join_at(gathering).status();
+    CHECK(fault.message().starts_with(str_cat("map:0 is to come back to ", address, ": port ")));
+  }
+  gathering.begins(0, 3);
+  const JoinedTask back = join_at(gathering).value();
+  CHECK(back.address == address);
+  CHECK(back.port.port() == port);
+  CHECK(back.all.environment == std::vector<EnvironmentEntry>{{"MILLRACE_ATTEMPT", "3"}});
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <variant>
 
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/task_record.h"
@@ -163,20 +165,30 @@ class Answers {
   std::string unread_;
 };
 
-Result<AllThere> wait_for_all(const Descriptor& socket, const JoinRequest& request,
-                              Clock::Time deadline, const Clock& clock) {
-  Answers answers(socket, deadline, clock);
+// The cluster; or where this task has to serve, and to say so.
+Result<std::variant<AllThere, BeThere>> wait_for_all(Answers& answers, const JoinRequest& request) {
   std::string last;
   for (;;) {
     Result<ArrivalAnswer> answer = answers.next();
     if (!answer.ok()) return answer.status().with(last);
     if (auto* all = std::get_if<AllThere>(&*answer)) return std::move(*all);
+    if (auto* there = std::get_if<BeThere>(&*answer)) return std::move(*there);
     if (const auto* refused = std::get_if<NotWanted>(&*answer))
       return error(Code::failed_precondition, short_name(request.task),
                    " may not join: ", refused->why);
     last = waits_for(request.task, std::get<StillMissing>(*answer));
     if (request.progress) request.progress(last);
   }
+}
+
+// The port that the task has served at before, for its next life.
+Result<HeldPort> port_again(const TaskName& task, const OwnHost& host, const std::string& known) {
+  MR_ASSIGN(const HostPort there, HostPort::parse(known));
+  if (there.host != host.name)
+    return failed_precondition(short_name(task), " is to come back to ", known,
+                               ", where the others look for it, and this is ", host.name);
+  return HeldPort::bind(host.listen, there.port)
+      .with(str_cat(short_name(task), " is to come back to ", known));
 }
 
 }  // namespace
@@ -188,10 +200,18 @@ Result<JoinedTask> join_job(const JoinRequest& request, const Clock& clock) {
   const OwnHost host =
       request.host.empty() ? own_host(socket, supervisor) : OwnHost{request.host, request.host};
   MR_ASSIGN(HeldPort port, HeldPort::bind(host.listen, 0));
-  const std::string address = HostPort{host.name, port.port()}.to_string();
-  MR_TRY(send_line(socket, to_line(Arrival{request.token, request.task, address})));
-  MR_ASSIGN(AllThere all, wait_for_all(socket, request, deadline, clock));
-  return JoinedTask{std::move(all), address, std::move(port), std::move(socket)};
+  std::string address = HostPort{host.name, port.port()}.to_string();
+  Answers answers(socket, deadline, clock);
+  for (bool is_told = false;; is_told = true) {
+    MR_TRY(send_line(socket, to_line(Arrival{request.token, request.task, address})));
+    MR_ASSIGN(auto answer, wait_for_all(answers, request));
+    if (auto* all = std::get_if<AllThere>(&answer))
+      return JoinedTask{std::move(*all), address, std::move(port), std::move(socket)};
+    const std::string known = std::get<BeThere>(answer).address;
+    if (is_told) return unavailable("the job's supervisor talks nonsense");
+    MR_ASSIGN(port, port_again(request.task, host, known));
+    address = known;
+  }
 }
 
 }  // namespace millrace

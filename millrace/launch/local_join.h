@@ -18,7 +18,8 @@ struct JoinRequest {
   std::string supervisor = {};  // "host:port"
   std::string token = {};
   TaskName task = {};
-  // Where the others will find this task. Empty: the address of this machine that the supervisor
+  // Where the others will find this task; one that has served before is told the port by the
+  // supervisor. Empty: the address of this machine that the supervisor
   // sees, or if that is a loopback address and the supervisor's is not, this machine's name; the
   // port is then that of all its addresses.
   std::string host = {};

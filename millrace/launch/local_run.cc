@@ -113,6 +113,12 @@ Status make_directories(std::string_view what, const std::string& path) {
   return unavailable("can't make the ", what, " '", path, "': ", fault.message());
 }
 
+// Who comes back on another machine has another address than the others know.
+Status check_restarts(const JobSpec& job, const Reach& reach) {
+  if (reach.comes_back) return {};
+  return check_never_restarts(job, "elsewhere");
+}
+
 class LocalRun {
  public:
   // Either with a port for each task, or with the gathering of tasks that choose their own.
@@ -195,6 +201,7 @@ class LocalRun {
   }
 
   void start_task(size_t index) {
+    if (gathering_) gathering_->begins(index, tasks_[index].attempt() + 1);
     const Status started =
         tasks_[index].start({.directory = job_.directory, .ports = job_.ports, .files = files_});
     if (started.ok()) return tell(TaskStarted{index});
@@ -431,7 +438,7 @@ Result<Prepared> prepare_here(const JobSpec& job) {
 }
 
 Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& options) {
-  MR_TRY(check_never_restarts(job, "elsewhere"));
+  MR_TRY(check_restarts(job, *options.reach));
   const Reach& reach = *options.reach;
   MR_ASSIGN(LocalGathering gathering,
             LocalGathering::listen(job, reach.listen_host, options.token));
@@ -464,7 +471,7 @@ Result<std::string> describe_local_run(const JobSpec& job) {
 Result<std::string> describe_run_elsewhere(const JobSpec& job, const Reach& reach) {
   MR_TRY(check(job));
   MR_TRY(check_directory(job));
-  MR_TRY(check_never_restarts(job, "elsewhere"));
+  MR_TRY(check_restarts(job, reach));
   return describe(plan_elsewhere(job, reach, str_cat(reach.known_as, ":PORT"), "TOKEN"), job);
 }
 

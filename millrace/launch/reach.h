@@ -34,6 +34,9 @@ struct Reach {
   std::function<bool(std::string_view line, ExitFacts& facts)> hear = {};
   // Its exit code when it failed itself; what was heard counts for no other. Not set: for each.
   std::optional<int> own_failure = std::nullopt;
+  // A task that is started again is on the machine that it was on, so that it can serve where the
+  // others look for it.
+  bool comes_back = false;
   // The task's end is told to it by the end of its input, since no signal goes that far; the input
   // begins with the token, which is not to be seen in any list of processes.
   bool has_leash = false;

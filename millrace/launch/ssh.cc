@@ -59,6 +59,7 @@ Result<Reach> ssh_reach(const JobSpec& job, std::vector<std::string> hosts,
                    },
                .hear = hear_ssh,
                .own_failure = kFailureOfSsh,
+               .comes_back = true,
                .has_leash = true};
 }
 

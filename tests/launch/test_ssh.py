@@ -211,6 +211,23 @@ def test_a_machine_that_is_lost_is_told(machines):
     machines.wait_until(lambda: machines.pids() == [], "nothing is left on either")
 
 
+def test_a_task_that_comes_back_is_on_its_machine_at_its_port(machines):
+    script = (
+        "echo $MACHINE $MILLRACE_LISTEN_ADDRESS of {ps_hosts}, attempt=$MILLRACE_ATTEMPT; "
+        "if [ {job_name} = ps ]; then "
+        "[ -e {folder}/once ] || { touch {folder}/once; exit 3; }; "
+        "touch {folder}/back; exec sleep 600; fi; until [ -e {folder}/back ]; do sleep 0.05; done"
+    )
+    running = machines.run(script, "--until", "worker", "--restart", "ps=3")
+    output, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, output
+    told = re.findall(r"ps:0 +\| (\S+) (\S+) of (\S+), attempt=(\d*)$", output, re.MULTILINE)
+    assert [attempt for *_, attempt in told] == ["", "2"], output
+    # Where the workers look for it, and there again.
+    assert told[0][:3] == told[1][:3], output
+    assert told[0][1] == told[0][2], output
+
+
 def test_a_machine_that_can_not_be_reached_is_told(machines):
     machines.lose("n2")
     running = machines.run("exec sleep 600")

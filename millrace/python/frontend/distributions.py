@@ -15,12 +15,5 @@ from millrace._distributions.distribution import (
     ReparameterizationType,
     kl_divergence,
 )
-from millrace._distributions.scalars import (
-    Beta,
-    Exponential,
-    Gamma,
-    Laplace,
-    Normal,
-    StudentT,
-    Uniform,
-)
+from millrace._distributions.gammas import Beta, Exponential, Gamma, StudentT
+from millrace._distributions.scalars import Laplace, Normal, Uniform

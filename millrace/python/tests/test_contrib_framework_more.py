@@ -236,3 +236,18 @@ def test_programs_find_what_they_take_from_inside(session):
     np.testing.assert_allclose(other, np.ones([2, 3]) @ kernels[2], rtol=1e-5)
     with pytest.raises(ValueError, match="2D"):
         core_rnn_cell._linear(tf.ones([2]), 4, True)
+
+
+def test_sizes_of_shapes_that_must_be_known():
+    utils = tf.contrib.slim.utils
+    shape = tf.TensorShape([2, None, 4])
+    assert utils.last_dimension(shape, min_rank=3) == 4 and utils.first_dimension(shape) == 2
+    assert utils.two_element_tuple(3) == (3, 3) and utils.two_element_tuple([1, 2]) == (1, 2)
+    for call in (
+        lambda: utils.last_dimension(shape, min_rank=4),
+        lambda: utils.channel_dimension(shape, "NCHW"),
+        lambda: utils.two_element_tuple([1, 2, 3]),
+        lambda: utils.two_element_tuple(0),
+    ):
+        with pytest.raises(ValueError):
+            call()

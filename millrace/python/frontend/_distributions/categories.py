@@ -60,7 +60,7 @@ class Bernoulli(ScalarDistribution):
     probs = property(lambda self: self._probs)
 
     def _sample_n(self, n, seed=None):
-        drawn = random_uniform(self._drawn_shape(n), dtype=self.probs.dtype, seed=seed)
+        drawn = random_uniform(self.drawn_shape(n), dtype=self.probs.dtype, seed=seed)
         return cast(gen_ops.less(drawn, self.probs), self.dtype)
 
     def _log_prob(self, event):

@@ -3,7 +3,8 @@
 from millrace import _gen as gen_ops
 from millrace._distributions.categories import Bernoulli, Categorical, Dirichlet, OneHotCategorical
 from millrace._distributions.distribution import RegisterKL
-from millrace._distributions.scalars import Beta, Gamma, Laplace, Normal, Uniform
+from millrace._distributions.gammas import Beta, Gamma
+from millrace._distributions.scalars import Laplace, Normal, Uniform
 from millrace._distributions.vectors import (
     Independent,
     MultivariateNormalDiag,

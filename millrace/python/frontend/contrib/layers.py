@@ -24,13 +24,11 @@ from millrace._layers.contrib_layers import (
     relu,
     relu6,
 )
+from millrace._layers.contrib_legacy import legacy_fully_connected, legacy_linear, legacy_relu
 from millrace._layers.contrib_normalization import group_norm, instance_norm
 from millrace._layers.contrib_shapes import (
     bias_add,
     images_to_sequence,
-    legacy_fully_connected,
-    legacy_linear,
-    legacy_relu,
     maxout,
     one_hot_encoding,
     pool,

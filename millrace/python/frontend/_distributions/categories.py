@@ -18,7 +18,7 @@ from millrace._ops.reductions import reduce_sum
 from millrace._values import dtypes
 
 
-def _logits_and_probs(logits, probs, several):
+def logits_and_probs(logits, probs, several):
     """Both, of the one that is given. ValueError unless exactly one is."""
     if (logits is None) == (probs is None):
         raise ValueError("Must pass probs or logits, but not both.")
@@ -53,7 +53,7 @@ class Bernoulli(ScalarDistribution):
         name="Bernoulli",
     ):
         parameters = dict(locals())
-        self._logits, self._probs = _logits_and_probs(logits, probs, several=False)
+        self._logits, self._probs = logits_and_probs(logits, probs, several=False)
         super().__init__(parameters, {"logits": self._logits}, (), False, dtype)
 
     logits = property(lambda self: self._logits)
@@ -81,7 +81,7 @@ class Bernoulli(ScalarDistribution):
         return cast(gen_ops.greater(self.probs, 0.5), self.dtype)
 
 
-class _OfClasses(Distribution):
+class OfClasses(Distribution):
     """A distribution with a parameter of shape batch_shape + [classes].
 
     Args:
@@ -89,13 +89,14 @@ class _OfClasses(Distribution):
       by_class: that parameter.
       dtype: of events.
       scope: its name scope.
+      reparameterization: whether samples have a gradient by the parameter.
     """
 
-    def __init__(self, parameters, by_class, dtype, scope):
+    def __init__(self, parameters, by_class, dtype, scope, reparameterization=NOT_REPARAMETERIZED):
         self._by_class = by_class
         super().__init__(
             dtype,
-            NOT_REPARAMETERIZED,
+            reparameterization,
             parameters["validate_args"],
             parameters["allow_nan_stats"],
             {key: value for key, value in parameters.items() if key != "__class__"},
@@ -126,7 +127,7 @@ class _OfClasses(Distribution):
         return reshape(drawn, joined(expand_dims(n, 0), self.batch_shape_tensor()))
 
 
-class Categorical(_OfClasses):
+class Categorical(OfClasses):
     """One of several classes, by its number.
 
     Args:
@@ -150,7 +151,7 @@ class Categorical(_OfClasses):
     ):
         parameters = dict(locals())
         with name_scope(name) as scope:
-            self._logits, self._probs = _logits_and_probs(logits, probs, several=True)
+            self._logits, self._probs = logits_and_probs(logits, probs, several=True)
         super().__init__(parameters, self._logits, dtype, scope)
 
     logits = property(lambda self: self._logits)
@@ -226,7 +227,7 @@ class OneHotCategorical(Categorical):
         return one_hot(argmax(self.logits, -1), self.event_size, dtype=self.dtype)
 
 
-class Multinomial(_OfClasses):
+class Multinomial(OfClasses):
     """How often each class occurs among so many draws.
 
     Args:
@@ -250,7 +251,7 @@ class Multinomial(_OfClasses):
     ):
         parameters = dict(locals())
         with name_scope(name) as scope:
-            self._logits, self._probs = _logits_and_probs(logits, probs, several=True)
+            self._logits, self._probs = logits_and_probs(logits, probs, several=True)
             self._total_count = cast(total_count, self._logits.dtype)
         super().__init__(parameters, self._logits, self._logits.dtype, scope)
 
@@ -299,7 +300,7 @@ class Multinomial(_OfClasses):
         return matrix_set_diag(-outer, self._variance())
 
 
-class Dirichlet(_OfClasses):
+class Dirichlet(OfClasses):
     """Shares of classes, which sum to 1: density proportional to the product of x^(concentration - 1).
 
     Args:

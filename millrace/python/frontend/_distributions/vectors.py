@@ -198,6 +198,39 @@ class MultivariateNormalTriL(_Gaussian):
         return reduce_sum(gen_ops.square(self._triangle), -1) + zeros_like(self._loc)
 
 
+class MultivariateNormalFullCovariance(MultivariateNormalTriL):
+    """Normal distributions of vectors, by their covariance.
+
+    Args:
+      loc: means, a Tensor of shape [..., size]; zeros if None.
+      covariance_matrix: symmetric and positive definite, of shape [..., size, size].
+      validate_args, allow_nan_stats, name: as for Distribution.
+
+    Raises:
+      ValueError: without covariance_matrix.
+    """
+
+    def __init__(
+        self,
+        loc=None,
+        covariance_matrix=None,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="MultivariateNormalFullCovariance",
+    ):
+        if covariance_matrix is None:
+            raise ValueError("MultivariateNormalFullCovariance needs covariance_matrix")
+        triangle = gen_ops.cholesky(convert(covariance_matrix))
+        super().__init__(loc, triangle, validate_args, allow_nan_stats, name)
+        self._parameters = {
+            "loc": loc,
+            "covariance_matrix": covariance_matrix,
+            "validate_args": validate_args,
+            "allow_nan_stats": allow_nan_stats,
+            "name": name,
+        }
+
+
 class Independent(Distribution):
     """A distribution whose last axes of the batch are axes of one event.
 

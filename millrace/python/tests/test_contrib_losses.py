@@ -100,3 +100,67 @@ def test_metrics_take_predictions_first(session):
     np.testing.assert_allclose(found["recall"], [0.5, 1.0], rtol=1e-4)
     np.testing.assert_allclose(found["hits"], [1, 2])
     assert found["iou"] == pytest.approx(0.5) and found["relative"] == pytest.approx(0.25)
+
+
+def _after(session, metric, batches):
+    """The value of a metric, which each last update gives too, after batches; and its variables' names."""
+    given = [tf.placeholder(tf.float32, [None]) for _ in batches[0]]
+    value, update = metric(*given)
+    session.run(tf.local_variables_initializer())
+    for batch in batches:
+        last = session.run(update, dict(zip(given, batch)))
+    found = session.run(value)
+    np.testing.assert_allclose(found, last, rtol=1e-6)
+    return found, sorted(each.op.name for each in tf.local_variables())
+
+
+ROWS = RANDOM.randn(5, 3, 8).astype(np.float32) + np.float32(100)
+
+
+def test_a_covariance_is_of_all_batches_together(session):
+    found, names = _after(session, metrics.streaming_covariance, ROWS[:, :2])
+    a, b = ROWS[:, 0].ravel(), ROWS[:, 1].ravel()
+    np.testing.assert_allclose(found, np.cov(a, b)[0, 1], rtol=1e-3)
+    parts = ("comoment", "count", "mean_label", "mean_prediction")
+    assert names == [f"covariance/{part}" for part in parts]
+
+
+def test_a_covariance_may_have_weights_and_needs_two(session):
+    weights = np.abs(ROWS[:, 2] - 100)
+    batches = [(*rows[:2], each) for rows, each in zip(ROWS, weights)]
+    found, _ = _after(session, metrics.streaming_covariance, batches)
+    a, b, w = ROWS[:, 0].ravel(), ROWS[:, 1].ravel(), weights.ravel()
+    off = (a - np.average(a, weights=w)) * (b - np.average(b, weights=w))
+    np.testing.assert_allclose(found, (w * off).sum() / (w.sum() - 1), rtol=1e-3)
+    value, update = metrics.streaming_covariance([1.0], [2.0])
+    session.run(tf.local_variables_initializer())
+    assert np.isnan(session.run(update)) and np.isnan(session.run(value))
+
+
+def test_a_correlation(session):
+    rows = ROWS[:, :2].copy()
+    rows[:, 1] += rows[:, 0]
+    found, _ = _after(session, metrics.streaming_pearson_correlation, rows)
+    expected = np.corrcoef(rows[:, 0].ravel(), rows[:, 1].ravel())[0, 1]
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_rates_of_errors_and_how_many_there_were(session):
+    predicted, truth = np.float32([1, 1, 0, 0, 1]), np.float32([0, 1, 0, 1, 1])
+    batches = [(predicted[:3], truth[:3]), (predicted[3:], truth[3:])]
+    assert _after(session, metrics.streaming_false_positive_rate, batches)[0] == 0.5
+    assert _after(session, metrics.streaming_false_negative_rate, batches)[0] == pytest.approx(
+        1 / 3
+    )
+    assert _after(session, metrics.count, [(predicted,), (truth[:2],)])[0] == 7
+
+
+def test_judges_agree_beyond_chance(session):
+    labels, predicted = np.float32([0, 1, 2, 1, 0, 2]), np.float32([0, 1, 1, 1, 2, 2])
+    batches = [(labels[:4], predicted[:4]), (labels[4:], predicted[4:])]
+    found, names = _after(session, lambda a, b: metrics.cohen_kappa(a, b, 3), batches)
+    chance = (2 * 1 + 2 * 3 + 2 * 2) / 36
+    assert found == pytest.approx((4 / 6 - chance) / (1 - chance))
+    assert names == ["cohen_kappa/pe_col", "cohen_kappa/pe_row", "cohen_kappa/po"]
+    with pytest.raises(ValueError, match="must be >= 2"):
+        metrics.cohen_kappa([0], [0], 1)

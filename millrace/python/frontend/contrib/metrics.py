@@ -1,5 +1,13 @@
 """tf.contrib.metrics: metrics with predictions before labels, and many metrics together."""
 
+from millrace._measures.agreements import (
+    cohen_kappa,
+    count,
+    streaming_covariance,
+    streaming_false_negative_rate,
+    streaming_false_positive_rate,
+    streaming_pearson_correlation,
+)
 from millrace._measures.confusion import confusion_matrix
 from millrace._measures.means import mean as streaming_mean
 from millrace._measures.means import mean_tensor as streaming_mean_tensor

@@ -24,13 +24,13 @@ Status train(const Replica& replica) {
   const Operation train = AdamOptimizer(0.005).minimize(model, loss, {.global_step = step});
 
   const char* const folder = std::getenv("MODEL_DIR");
-  MR_ASSIGN(const auto training,
-            TrainingSession::begin(
-                model, graph, *replica.server,
-                {.is_chief = replica.is_chief(),
-                 .checkpoint_folder = folder ? folder : "",
-                 .hooks = {std::make_shared<StopAtStep>(step, 300)},
-                 .session = {.device_filters = {"/job:ps", replica.own_device()}}}));
+  MR_ASSIGN(
+      const auto training,
+      TrainingSession::begin(model, graph, *replica.server,
+                             {.is_chief = replica.is_chief(),
+                              .checkpoint_folder = folder ? folder : "",
+                              .hooks = {std::make_shared<StopAtStep>(step, 300)},
+                              .session = {.device_filters = {"/job:ps", replica.own_device()}}}));
   Batches batches(digits, 64, replica.options.task);
   while (!training->should_stop()) {
     const Digits batch = batches.next();
@@ -47,8 +47,9 @@ Status train(const Replica& replica) {
 
 Status run(const std::vector<std::string>& flags) {
   MR_ASSIGN(const TfConfig told, read_cluster_flags(flags));
-  Replica task{
-      .options = {.cluster = told.cluster, .job = told.task_type, .task = told.task_index.value_or(0)}};
+  Replica task{.options = {.cluster = told.cluster,
+                           .job = told.task_type,
+                           .task = told.task_index.value_or(0)}};
   MR_ASSIGN(task.server, Server::start(task.options));
   if (task.options.job != "ps") return train(task);
   task.server->join();

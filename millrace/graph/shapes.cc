@@ -275,8 +275,8 @@ std::optional<KnownElements> ShapeTable::elements(const Graph& graph, Endpoint o
     return elements(graph, node.inputs[static_cast<size_t>(slot)], budget);
   };
   const InferContext::AskElements ask = known_input;
-  auto known = node.op->elements(
-      InferContext(node.attr_view(), shapes, {}, node.num_outputs(), &ask));
+  auto known =
+      node.op->elements(InferContext(node.attr_view(), shapes, {}, node.num_outputs(), &ask));
   if (!known || dtype == DType::i64) return known;
   for (std::optional<int64_t>& each : *known)
     if (each && !std::in_range<int32_t>(*each)) each = std::nullopt;

@@ -2,8 +2,8 @@
 // follow from them.
 //
 // Each op's rule is asked once per node, with the shapes of the node's inputs and what is known of
-// their values: constants, what Shape, Size and Rank tell of known shapes, and the sizes that programs
-// put together of these (OpDef::elements), even if some are not known; also behind a few
+// their values: constants, what Shape, Size and Rank tell of known shapes, and the sizes that
+// programs put together of these (OpDef::elements), even if some are not known; also behind a few
 // identities. What comes round a loop is unknown: a loop may change a shape.
 //
 // The table stands beside its graph and grows as the graph does: node by node while a program makes

@@ -18,8 +18,8 @@
 
 namespace millrace {
 
-// What is known of the elements of an integer vector or scalar, in their order; nullopt for one that
-// is not known. Of the shape of a batch whose size only a feed tells, all but the first.
+// What is known of the elements of an integer vector or scalar, in their order; nullopt for one
+// that is not known. Of the shape of a batch whose size only a feed tells, all but the first.
 using KnownElements = std::vector<std::optional<int64_t>>;
 
 class InferContext {
@@ -84,7 +84,8 @@ Status unknown(InferContext& context);
 
 // For OpDef::elements: the output has the elements of input 0.
 std::optional<KnownElements> elements_of_input(const InferContext& context);
-// What is known of a tensor; nullopt unless it is an int32 or int64 vector or scalar of few elements.
+// What is known of a tensor; nullopt unless it is an int32 or int64 vector or scalar of few
+// elements.
 std::optional<KnownElements> elements_of(const Tensor& tensor);
 
 // NumPy's broadcasting of two shapes. Errors: INVALID_ARGUMENT naming both.

@@ -136,7 +136,7 @@ struct OpDef {
   Source source = Source::computed;
   ShapeFact tells = ShapeFact::none;
   ElementsFn elements = nullptr;  // of ops by which programs put shapes together
-  bool passes_on = false;  // is its only input, unchanged, and does nothing else
+  bool passes_on = false;         // is its only input, unchanged, and does nothing else
   Cost cost = Cost::by_size;
   // What the op makes of given values: "[1 2], [3 4] -> [4 6]"; grammar in example.h. The sweep of
   // all ops runs them for every type that the op allows.

@@ -76,8 +76,7 @@ Status write_checkpoint_state(Files& files, const std::vector<std::string>& path
   std::string text = str_cat(kNewest, quoted(newest), "\n");
   for (const std::string& path : paths) {
     const auto [own_folder, name] = parted(path);
-    str_append(&text, kEach, quoted(own_folder == folder ? name : path),
-               "\n");
+    str_append(&text, kEach, quoted(own_folder == folder ? name : path), "\n");
   }
   const std::string file = str_cat(folder, "checkpoint"), unfinished = str_cat(file, ".tmp");
   if (newest == "checkpoint") {

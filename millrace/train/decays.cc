@@ -76,8 +76,7 @@ Output polynomial_decay(const Scope& scope, const Input& learning_rate, const Ou
   const Output passed = ops::real_div(own.scope, step, length);
   const Output left =
       ops::pow(own.scope, ops::sub(own.scope, own.number(1), passed), own.number(options.power));
-  return ops::add(own.scope,
-                  ops::mul(own.scope, ops::sub(own.scope, own.rate, end), left), end);
+  return ops::add(own.scope, ops::mul(own.scope, ops::sub(own.scope, own.rate, end), left), end);
 }
 
 Output cosine_decay(const Scope& scope, const Input& learning_rate, const Output& global_step,

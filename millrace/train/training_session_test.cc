@@ -147,7 +147,9 @@ TEST_CASE("a ps that comes back without its values gets them from the newest che
                              runtime)
           .value();
   const auto one_more = [&] {
-    return training->run({}, {weight.value.name()}, {.targets = {train.name()}}).status().to_string();
+    return training->run({}, {weight.value.name()}, {.targets = {train.name()}})
+        .status()
+        .to_string();
   };
   for (int i = 0; i < 5; ++i) REQUIRE(one_more() == "OK");
   REQUIRE(fleet.servers["ps"]->stop().ok());
@@ -176,8 +178,7 @@ TEST_CASE("who is no chief waits for values") {
 TEST_CASE("a loss that is no number ends the training, with its name") {
   const FallingModel own;
   const Output none = (own.weight.value - 100.0) / (own.weight.value - 100.0);
-  const auto training =
-      own.begin("", {.hooks = {std::make_shared<FailAtNaN>(none)}}).value();
+  const auto training = own.begin("", {.hooks = {std::make_shared<FailAtNaN>(none)}}).value();
   const Status failed = training->run({}, {}).status();
   CHECK(failed.code() == Code::invalid_argument);
   CHECK(failed.message().find("during training") != std::string::npos);

@@ -5,8 +5,8 @@
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/loops/variants.h"
 #include "millrace/ops/math/families.h"
-#include "millrace/ops/math/known_elements.h"
 #include "millrace/ops/math/gradients.h"
+#include "millrace/ops/math/known_elements.h"
 
 namespace millrace {
 namespace {

@@ -45,8 +45,9 @@ std::optional<KnownElements> product(const InferContext& context) { return joine
 
 std::optional<KnownElements> floored_quotient(const InferContext& context) {
   // Sizes alone: what else there is, the kernel knows.
-  return joined(context,
-                [](int64_t x, int64_t y) { return x >= 0 && y > 0 ? Element(x / y) : std::nullopt; });
+  return joined(context, [](int64_t x, int64_t y) {
+    return x >= 0 && y > 0 ? Element(x / y) : std::nullopt;
+  });
 }
 
 std::optional<KnownElements> larger(const InferContext& context) {

@@ -6,8 +6,8 @@
 #include "millrace/ops/loops/loop_of.h"
 #include "millrace/ops/loops/reduce.h"
 #include "millrace/ops/math/families.h"
-#include "millrace/ops/math/known_elements.h"
 #include "millrace/ops/math/gradients.h"
+#include "millrace/ops/math/known_elements.h"
 
 namespace millrace {
 namespace {

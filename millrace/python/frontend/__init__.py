@@ -67,6 +67,7 @@ from millrace._ops.clipping import *
 from millrace._ops.complex_values import *
 from millrace._ops.debug import Print
 from millrace._ops.gradients import *
+from millrace._ops.gradients import NotDifferentiable
 from millrace._ops.linear_algebra import matmul, tensordot
 from millrace._ops.matrices import *
 from millrace._ops.matrices import tensor_diag as diag

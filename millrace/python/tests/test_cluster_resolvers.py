@@ -10,16 +10,22 @@ resolvers = tf.contrib.cluster_resolver
 
 
 def simple(**jobs):
-    return resolvers.SimpleClusterResolver(tf.train.ClusterSpec(jobs), task_type="worker", task_id=0)
+    return resolvers.SimpleClusterResolver(
+        tf.train.ClusterSpec(jobs), task_type="worker", task_id=0
+    )
 
 
 def test_several_clusters_become_one():
-    both = resolvers.UnionClusterResolver(simple(worker=["a:1"]), simple(worker=["b:1"], ps=["c:1"]))
+    both = resolvers.UnionClusterResolver(
+        simple(worker=["a:1"]), simple(worker=["b:1"], ps=["c:1"])
+    )
     assert both.cluster_spec().as_dict() == {"worker": ["a:1", "b:1"], "ps": ["c:1"]}
     assert (both.task_type, both.task_id, both.master("ps", 0)) == ("worker", 0, "c:1")
     sparse = resolvers.UnionClusterResolver(simple(worker={1: "a:1"}), simple(worker=["b:1"]))
     assert sparse.cluster_spec().as_dict() == {"worker": ["b:1", "a:1"]}
-    twice = resolvers.UnionClusterResolver(simple(worker={0: "a:1", 2: "d:1"}), simple(worker=["b:1"]))
+    twice = resolvers.UnionClusterResolver(
+        simple(worker={0: "a:1", 2: "d:1"}), simple(worker=["b:1"])
+    )
     with pytest.raises(KeyError, match="Duplicate keys"):
         twice.cluster_spec()
     with pytest.raises(ValueError, match="At least one"):

@@ -130,7 +130,9 @@ def _joined(job, specs):
     for part in parts:
         for task, address in part.items() if isinstance(part, dict) else enumerate(part):
             if joined.setdefault(task, address) != address:
-                raise KeyError(f"Duplicate keys detected when merging two ClusterSpecs: {job}:{task}")
+                raise KeyError(
+                    f"Duplicate keys detected when merging two ClusterSpecs: {job}:{task}"
+                )
     return joined
 
 

@@ -239,7 +239,7 @@ def prefetch_queue(
     if isinstance(tensors, dict):
         names = sorted(tensors)
         tensors = [tensors[each] for each in names]
-    with name_scope(name, "prefetch_queue", tensors) as inner:
+    with name_scope(name, "prefetch_queue", tensors):
         make = PaddingFIFOQueue if dynamic_pad else FIFOQueue
         queue = make(
             capacity,

@@ -88,7 +88,14 @@ def dynamic_rnn(
             sequence_length = _lengths(sequence_length, batch_size)
         kind = dtypes.as_dtype(dtype or structure.flatten(state)[0].dtype).base_dtype
         outputs, state = _loop(
-            cell, inputs, leaves, state, kind, batch_size, sequence_length, parallel_iterations or 32
+            cell,
+            inputs,
+            leaves,
+            state,
+            kind,
+            batch_size,
+            sequence_length,
+            parallel_iterations or 32,
         )
         if not time_major:
             outputs = structure.map_structure(axes_changed, outputs)

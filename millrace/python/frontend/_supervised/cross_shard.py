@@ -16,7 +16,9 @@ class CrossShardOptimizer(WrappedOptimizer):
       TypeError: if `opt` is no Optimizer; ValueError for another reduction.
     """
 
-    def __init__(self, opt, reduction="weighted_mean", name="CrossShardOptimizer", group_assignment=None):
+    def __init__(
+        self, opt, reduction="weighted_mean", name="CrossShardOptimizer", group_assignment=None
+    ):
         if reduction not in ("weighted_sum", "weighted_mean"):
             raise ValueError(f"Unsupported reduction: {reduction}.")
         if not hasattr(opt, "compute_gradients"):

@@ -356,7 +356,48 @@ def distributions(tf, session):
     return results
 
 
-PROGRAMS = [signals, decays, images, measures, networks, datasets, distributions]
+def arrays(tf, session):
+    rows = pictures(3, 4)
+    counts = [0, 2, 1, 3]
+    results = {}
+    for name, function in {
+        "sorted": lambda x: tf.sort(x, axis=0),
+        "falling": lambda x: tf.sort(x, direction="DESCENDING"),
+        "repeated": lambda x: tf.repeat(x, counts, axis=1),
+        "repeated alike": lambda x: tf.repeat(x, 3, axis=-1),
+        "repeated flat": lambda x: tf.repeat(x, 2),
+        "chosen": lambda x: tf.where_v2(x > 0.5, x, [[2.0]]),
+        "by number": lambda x: tf.switch_case(tf.constant(1), [lambda: x, lambda: x * 3.0]),
+        "again": lambda x: tf.recompute_grad(lambda y: tf.square(y) * 2.0)(x),
+        "passed": lambda x: tf.grad_pass_through(tf.round)(x),
+    }.items():
+        results[name] = with_gradient(tf, session, function, rows)
+    ascending = tf.sort(rows)
+    found = [
+        tf.searchsorted(ascending, rows[:, :2], side=side, out_type=kind)
+        for side in ("left", "right")
+        for kind in (tf.int32, tf.int64)
+    ]
+    results["places"] = [plain(each) for each in session.run(found)]
+    results["shapes"] = [
+        tf.broadcast_static_shape(tf.TensorShape(a), tf.TensorShape(b)).as_list()
+        for a, b in (([1, 3], [5, 1]), ([4], [2, 1]), ([], [7]))
+    ]
+    template = tf.make_template("t", lambda x: x * tf.get_variable("v", [], tf.float32), True)
+    made = [template(tf.constant(1.0)) for _ in range(2)]
+    lazy = tf.make_template("t", lambda x: x * tf.get_variable("v", [], tf.float32))
+    made += [lazy(tf.constant(1.0)) for _ in range(2)]
+    parts = tf.create_partitioned_variables([4, 2], [2, 1], tf.zeros_initializer(), name="p")
+    results["names"] = [each.op.name for each in [*made, *tf.trainable_variables(), *parts]]
+    arrays = [np.float32(1.5), np.arange(3), np.array(["a", "bc"]), np.eye(2) * 1j]
+    results["messages"] = [
+        plain(tf.make_ndarray(type(made).FromString(made.SerializeToString())))
+        for made in map(tf.make_tensor_proto, arrays)
+    ]
+    return results
+
+
+PROGRAMS = [signals, decays, images, measures, networks, datasets, distributions, arrays]
 
 if __name__ == "__main__":
     print_results(PROGRAMS)

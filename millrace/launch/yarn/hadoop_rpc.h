@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "millrace/base/result.h"
-#include "millrace/launch/yarn/credentials.h"
+#include "millrace/format/hadoop_credentials.h"
 
 namespace millrace {
 

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/format/hadoop_credentials.h"
 #include "millrace/launch/descriptor.h"
 #include "millrace/launch/line_splitter.h"
 #include "millrace/launch/local_descriptors.h"

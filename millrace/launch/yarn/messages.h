@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "millrace/base/result.h"
-#include "millrace/launch/yarn/credentials.h"
+#include "millrace/format/hadoop_credentials.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "millrace/launch/yarn/credentials.h"
+#include "millrace/format/hadoop_credentials.h"
 
 #include <cstdint>
 #include <utility>

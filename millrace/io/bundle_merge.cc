@@ -51,7 +51,7 @@ Status merge_bundles(Files& files, const std::vector<std::string>& prefixes,
     MR_TRY(gather(*reader, first_shard, &entries));
   }
   MR_TRY(make_directory_of(files, destination));
-  const int count = shards_for(files, destination, static_cast<int>(data.size()));
+  MR_ASSIGN(const int count, shards_for(files, destination, static_cast<int>(data.size())));
   const std::string index = str_cat(index_path(destination), ".tempstate", random.next());
   Status written = write_bundle_index(files, index, count, entries);
   if (!written.ok()) {

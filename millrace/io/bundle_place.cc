@@ -7,10 +7,14 @@
 namespace millrace::io {
 namespace {
 
-// 0 if there is no checkpoint, or one that nobody can read.
-int shards_in_place(Files& files, const std::string& prefix) {
+// 0 if there is no checkpoint, or one that nobody can read. One that can't be asked for now may be
+// whole: nothing may take its names.
+Result<int> shards_in_place(Files& files, const std::string& prefix) {
   const auto opened = BundleReader::open(files, prefix);
-  return opened.ok() ? (*opened)->header().num_shards : 0;
+  if (opened.ok()) return (*opened)->header().num_shards;
+  const Code code = opened.status().code();
+  if (code == Code::unavailable || code == Code::cancelled) return opened.status();
+  return 0;
 }
 
 Status make_empty(Files& files, const std::string& path, Random& random) {
@@ -23,13 +27,14 @@ Status make_empty(Files& files, const std::string& path, Random& random) {
 
 }  // namespace
 
-int shards_for(Files& files, const std::string& prefix, int wanted) {
-  return shards_in_place(files, prefix) == wanted ? wanted + 1 : wanted;
+Result<int> shards_for(Files& files, const std::string& prefix, int wanted) {
+  MR_ASSIGN(const int there, shards_in_place(files, prefix));
+  return there == wanted ? wanted + 1 : wanted;
 }
 
 Status put_in_place(Files& files, const std::vector<std::string>& data, const std::string& index,
                     int count, const std::string& prefix, Random& random) {
-  const int before = shards_in_place(files, prefix);
+  MR_ASSIGN(const int before, shards_in_place(files, prefix));
   const auto given = static_cast<int>(data.size());
   for (int shard = 0; shard < given; ++shard)
     MR_TRY(files.rename(data[static_cast<size_t>(shard)], data_path(prefix, shard, count)));

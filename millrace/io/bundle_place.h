@@ -16,8 +16,9 @@
 namespace millrace::io {
 
 // How many shards a new checkpoint of `wanted` shards gets at `prefix`: one more if the one that is
-// there has as many.
-int shards_for(Files& files, const std::string& prefix, int wanted);
+// there has as many. Errors: UNAVAILABLE and CANCELLED if a remote store does not say what is
+// there.
+Result<int> shards_for(Files& files, const std::string& prefix, int wanted);
 
 // Renames `data`, a path for each shard but perhaps the last, which is made empty then, and
 // `index`, which tells of `count` shards; then removes what belonged to the checkpoint before.

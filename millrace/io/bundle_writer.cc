@@ -139,7 +139,7 @@ Status BundleWriter::finish() {
   MR_TRY(problem_);
   MR_TRY(data_->sync());
   MR_TRY(data_->close());
-  const int count = shards_for(files_, prefix_, 1);
+  MR_ASSIGN(const int count, shards_for(files_, prefix_, 1));
   MR_TRY(write_bundle_index(files_, index_name_, count, entries_));
   MR_TRY(put_in_place(files_, {data_name_}, index_name_, count, prefix_, random_));
   is_done_ = true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "millrace/io/paths.h"
+
 namespace millrace::io {
 namespace {
 
@@ -46,6 +48,11 @@ bool take_letter(std::string_view* pattern, char letter) {
   return fits;
 }
 
+// Whether a store says that there is nothing; else it says nothing that one could go by.
+bool is_absent(const Status& status) {
+  return status.code() == Code::not_found || status.code() == Code::failed_precondition;
+}
+
 }  // namespace
 
 bool matches(std::string_view name, std::string_view pattern) {
@@ -74,8 +81,11 @@ bool matches(std::string_view name, std::string_view pattern) {
 
 Result<std::vector<std::string>> find_matching(Files& files, std::string_view pattern) {
   // Directories found so far, each as it is put before the next part of a path.
-  std::vector<std::string> found = {pattern.starts_with('/') ? "/" : ""};
-  for (std::string_view rest = pattern; !rest.empty();) {
+  const std::string_view root = root_of(pattern);
+  // What a store lists is there; of the disk, a link may lead nowhere.
+  const bool is_remote = !scheme_of(pattern).empty();
+  std::vector<std::string> found = {std::string(root)};
+  for (std::string_view rest = pattern.substr(root.size()); !rest.empty();) {
     const size_t slash = rest.find('/');
     const std::string_view part = rest.substr(0, slash);
     rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
@@ -86,17 +96,27 @@ Result<std::vector<std::string>> find_matching(Files& files, std::string_view pa
       if (is_pattern(part)) {
         Result<std::vector<std::string>> listed = files.list(before.empty() ? "." : before);
         // What is no directory, or may not be read, has nothing in it for us.
-        if (!listed.ok()) continue;
+        if (!listed.ok()) {
+          if (is_remote && !is_absent(listed.status())) return listed.status();
+          continue;
+        }
         names = *std::move(listed);
         std::erase_if(names, [&](const std::string& name) { return !matches(name, part); });
       }
       for (const std::string& name : names) next.push_back(before + name);
     }
     const bool is_last = rest.empty();
+    if (is_remote && is_last && is_pattern(part)) {
+      found = std::move(next);
+      break;
+    }
+    Status unknown;
     std::erase_if(next, [&](const std::string& path) {
       const Result<FileFacts> facts = files.facts(path);
+      if (!facts.ok() && is_remote && !is_absent(facts.status())) unknown = facts.status();
       return !facts.ok() || (!is_last && !facts->is_directory);
     });
+    MR_TRY(unknown);
     if (!is_last)
       for (std::string& path : next) path += '/';
     found = std::move(next);

@@ -16,6 +16,8 @@ namespace millrace::io {
 bool matches(std::string_view name, std::string_view pattern);
 
 // Paths of what is there, sorted; none if nothing matches. Only directories on the way are read.
+// Errors: what a remote store says that can't be asked, or does not let look; of the disk, what may
+// not be read is as good as empty.
 Result<std::vector<std::string>> find_matching(Files& files, std::string_view pattern);
 
 }  // namespace millrace::io

@@ -14,6 +14,17 @@ TEST_CASE("the directory of a path is what stands before its last slash") {
   CHECK(directory_of("part-0").empty());
 }
 
+TEST_CASE("a path's scheme and root are what is in front of what it names") {
+  CHECK(scheme_of("s3://bucket/a") == "s3");
+  CHECK(scheme_of("/a://b").empty());
+  CHECK(scheme_of("a/b").empty());
+  CHECK(scheme_of("://b").empty());
+  CHECK(root_of("s3://bucket/a/b") == "s3://bucket/");
+  CHECK(root_of("s3://bucket") == "s3://bucket");
+  CHECK(root_of("/a/b") == "/");
+  CHECK(root_of("a/b").empty());
+}
+
 TEST_CASE("only a directory that a path names is made") {
   testing::MemoryFiles files;
   REQUIRE(make_directory_of(files, "/data/part-0").ok());

@@ -37,6 +37,8 @@ millrace_find(IsaL "libisal-dev")
 # The library is loaded when a kernel first needs it (ops/onednn). Its own package file would ask for
 # OpenCL's headers too, which Debian only recommends beside it.
 millrace_find_header(oneapi/dnnl/dnnl.h "libdnnl-dev")
+# Likewise, when a remote path is first named (io/remote).
+millrace_find_header(curl/curl.h "libcurl4-openssl-dev")
 millrace_find_header(farmhash.h "libfarmhash-dev")
 millrace_find_header(re2/re2.h "libre2-dev")
 millrace_find(ZLIB "zlib1g-dev")

@@ -10,6 +10,7 @@ FLOORS = [
     ("F0", ["tensor"]),
     ("F0", ["format"]),
     ("F1", ["op", "wire", "io"]),
+    ("F1", ["io/remote"]),
     ("F2", ["graph", "ops/loops", "ops/onednn", "ops/testing"]),
     ("F2", ["ops/state"]),
     ("F2", ["ops/lists", "ops/image"]),

@@ -251,3 +251,13 @@ def test_sizes_of_shapes_that_must_be_known():
     ):
         with pytest.raises(ValueError):
             call()
+
+
+def test_a_head_of_numbers_between_0_and_1(session):
+    logits, labels = np.float32([[0.0], [2.0]]), np.float32([[0.25], [1.0]])
+    spec = tf.contrib.estimator.logistic_regression_head().create_estimator_spec(
+        features={"x": logits}, mode="eval", logits=tf.constant(logits), labels=tf.constant(labels)
+    )
+    loss, predictions = session.run([spec.loss, spec.predictions["predictions"]])
+    np.testing.assert_allclose(predictions, 1 / (1 + np.exp(-logits)), rtol=1e-5)
+    np.testing.assert_allclose(loss, (np.log1p(np.exp(logits)) - logits * labels).mean(), rtol=1e-5)

@@ -32,6 +32,11 @@ std::string text_of(const char* variable) {
   return text == nullptr ? "" : text;
 }
 
+std::optional<std::string> environment_value(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+}
+
 std::shared_ptr<const OpRegistry> every_op() {
   auto ops = std::make_shared<OpRegistry>();
   if (const Status status = register_all_ops(*ops); !status.ok()) {
@@ -107,6 +112,7 @@ Runtime::Runtime(RuntimeOptions options)
       state_keeps_(options.state_keeps
                        ? *options.state_keeps
                        : millrace::state_keeps(std::getenv("MILLRACE_STATE_KEEPS"), log_)),
+      files_(disk_, environment_value, Clock::real(), *random_),
       pool_(options.threads, "millrace", &log_),
       endings_(1, "mr-endings", &log_),
       blocking_(kMostBlocking, "mr-blocking", &log_),
@@ -114,7 +120,10 @@ Runtime::Runtime(RuntimeOptions options)
       host_{Clock::real(), timers_, *random_, pool_, endings_, blocking_, log_, metrics_, files_},
       transports_(std::make_unique<const Transports>(host_)) {}
 
-Runtime::~Runtime() = default;
+Runtime::~Runtime() {
+  // Threads that wait for a store would hold up the end for as long as it may be silent.
+  files_.stop();
+}
 
 Status Runtime::start_threads() {
   MR_TRY(pool_.start());

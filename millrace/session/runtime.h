@@ -13,6 +13,7 @@
 #include "millrace/base/thread_pool.h"
 #include "millrace/base/timer.h"
 #include "millrace/io/local_files.h"
+#include "millrace/io/remote/every_file.h"
 #include "millrace/master/once_master.h"
 #include "millrace/op/durable.h"
 #include "millrace/op/registry.h"
@@ -90,7 +91,8 @@ class Runtime {
   const OnceTerms once_;
   const std::string state_folder_;
   const Keep state_keeps_;
-  LocalFiles files_;
+  LocalFiles disk_;
+  EveryFile files_;
   ThreadPool pool_;
   ThreadPool endings_;   // posts to the pool, so it ends first
   ThreadPool blocking_;  // likewise; its threads come with what blocks

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 
 #include "millrace/base/str_cat.h"
+#include "millrace/io/paths.h"
 #include "millrace/train/saver.h"
 
 namespace millrace {
@@ -55,7 +56,7 @@ std::string with_slash(const std::string& folder) {
 }
 
 std::string placed(const std::string& folder, const std::string& name) {
-  return name.starts_with('/') ? name : str_cat(folder, name);
+  return io::root_of(name).empty() ? str_cat(folder, name) : name;
 }
 
 Result<std::string> whole_text(Files& files, const std::string& path) {

@@ -20,6 +20,7 @@ void bind_building(pybind11::module_& module,
 void bind_gradients(pybind11::class_<GraphCore, std::shared_ptr<GraphCore>>& core);
 void bind_cluster(pybind11::module_& module);
 void bind_session(pybind11::module_& module);
+void bind_files(pybind11::module_& module);
 void bind_checkpoints(pybind11::module_& module);
 void bind_records(pybind11::module_& module);
 

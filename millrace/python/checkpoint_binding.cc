@@ -1,12 +1,13 @@
 // Part of bindings.h: CheckpointFile, a checkpoint that is read outside of any graph.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "millrace/io/bundle_reader.h"
 #include "millrace/io/first_format_reader.h"
-#include "millrace/io/local_files.h"
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
+#include "millrace/python/machine_files.h"
 #include "millrace/python/numpy_tensor.h"
 #include "millrace/python/status_binding.h"
 
@@ -18,12 +19,13 @@ namespace {
 // A checkpoint of either format.
 class CheckpointFile {
  public:
-  explicit CheckpointFile(const std::string& prefix) {
+  CheckpointFile(std::shared_ptr<MachineFiles> files, const std::string& prefix)
+      : files_(std::move(files)) {
     const auto opened = [&]() -> Status {
       const py::gil_scoped_release others_run;
-      auto second = io::BundleReader::open(files_, prefix);
+      auto second = io::BundleReader::open(files_->files(), prefix);
       if (second.status().code() == Code::not_found) {
-        auto first = io::FirstFormatReader::open(files_, prefix);
+        auto first = io::FirstFormatReader::open(files_->files(), prefix);
         // Nobody looks for the first format where there is none.
         if (!first.ok() && first.status().code() == Code::not_found) return second.status();
         MR_ASSIGN(first_, std::move(first));
@@ -68,8 +70,8 @@ class CheckpointFile {
   }
 
  private:
-  LocalFiles files_;
-  std::unique_ptr<io::BundleReader> second_;  // one of the two
+  const std::shared_ptr<MachineFiles> files_;  // outlives the readers
+  std::unique_ptr<io::BundleReader> second_;   // one of the two
   std::unique_ptr<io::FirstFormatReader> first_;
 };
 
@@ -79,7 +81,8 @@ void bind_checkpoints(py::module_& module) {
   py::class_<CheckpointFile>(module, "CheckpointFile",
                              "A checkpoint in either of TensorFlow's formats, opened for reading.")
       .def(
-          py::init<const std::string&>(), py::arg("prefix"),
+          py::init<std::shared_ptr<MachineFiles>, const std::string&>(), py::arg("files"),
+          py::arg("prefix"),
           "Opens <prefix>.index, or tables whose paths match. Raises NotFoundError, DataLossError.")
       .def("has", &CheckpointFile::has, py::arg("name"), "Whether a tensor of that name is in it.")
       .def("tensors", &CheckpointFile::tensors,

@@ -15,6 +15,7 @@ LAYERS = [
     ["_names"],
     ["_millrace"],
     ["_values"],
+    ["_files"],
     ["_graph"],
     ["_gen"],
     ["_ops"],

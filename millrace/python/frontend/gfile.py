@@ -1,50 +1,16 @@
-"""tf.gfile: files, by TensorFlow 1's names. Only local paths for now.
+"""tf.gfile: files, by TensorFlow 1's names: of the disk, and of remote stores (docs/remote_files.md).
 
 What goes wrong is an error of tf.errors that is one of Python's too: NotFoundError and FileNotFoundError,
 AlreadyExistsError and FileExistsError, PermissionDeniedError and PermissionError; FailedPreconditionError
 and OSError for the rest.
 """
 
-import contextlib as _contextlib
-import glob as _glob
 import os as _os
-import shutil as _shutil
 
-from millrace._values import errors as _errors
-
-
-class _NotFound(_errors.NotFoundError, FileNotFoundError):
-    pass
-
-
-class _AlreadyExists(_errors.AlreadyExistsError, FileExistsError):
-    pass
-
-
-class _PermissionDenied(_errors.PermissionDeniedError, PermissionError):
-    pass
-
-
-class _Failed(_errors.FailedPreconditionError, OSError):
-    pass
-
-
-_KINDS = [
-    (FileNotFoundError, _NotFound),
-    (FileExistsError, _AlreadyExists),
-    (PermissionError, _PermissionDenied),
-]
-
-
-@_contextlib.contextmanager
-def _as_status(path):
-    try:
-        yield
-    except _errors.OpError:
-        raise
-    except OSError as error:
-        kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), _Failed)
-        raise kind(None, None, f"{path}; {error.strerror or error}") from None
+from millrace._files import paths as _paths
+from millrace._files.refusals import AlreadyExists as _AlreadyExists
+from millrace._files.refusals import NotFound as _NotFound
+from millrace._files.refusals import as_status as _as_status
 
 
 class GFile:
@@ -79,7 +45,7 @@ class GFile:
                 encoding = None if "b" in self._mode else "utf-8"
                 # Without translation of line ends, as TensorFlow reads and writes.
                 newline = None if "b" in self._mode else ""
-                self._file = open(self._name, self._mode, encoding=encoding, newline=newline)
+                self._file = _paths.open_file(self._name, self._mode, encoding, newline)
         return self._file
 
     def size(self):
@@ -163,74 +129,77 @@ class FileStatistics:
 
 def Exists(filename):
     """Whether there is a file or folder of this path."""
-    return _os.path.exists(filename)
+    return _paths.exists(filename)
 
 
 def IsDirectory(dirname):
-    return _os.path.isdir(dirname)
+    return _paths.isdir(dirname)
 
 
 def Stat(filename):
     """What is known of a file. NotFoundError if there is none."""
     with _as_status(filename):
-        found = _os.stat(filename)
-    return FileStatistics(found.st_size, found.st_mtime_ns, _os.path.isdir(filename))
+        length, is_directory, nanoseconds = _paths.facts(filename)
+    return FileStatistics(length, nanoseconds, is_directory)
 
 
 def ListDirectory(dirname):
     """The names in a folder. NotFoundError if there is none."""
-    if not _os.path.isdir(dirname):
+    if not _paths.isdir(dirname):
         raise _NotFound(None, None, "Could not find directory")
     with _as_status(dirname):
-        return _os.listdir(dirname)
+        return _paths.listdir(dirname)
 
 
 def MkDir(dirname):
     """Makes a folder in one that exists. AlreadyExistsError, NotFoundError."""
     with _as_status(dirname):
-        _os.mkdir(dirname)
+        if _paths.is_remote(dirname):
+            _paths.makedirs(dirname)
+        else:
+            _os.mkdir(dirname)
 
 
 def MakeDirs(dirname):
     """Makes a folder and those around it; nothing if it is there."""
     with _as_status(dirname):
-        _os.makedirs(dirname, exist_ok=True)
+        _paths.makedirs(dirname)
 
 
 def Remove(filename):
     """Removes a file. NotFoundError if there is none."""
     with _as_status(filename):
-        _os.remove(filename)
+        _paths.remove(filename)
 
 
 def DeleteRecursively(dirname):
     """Removes a folder and all in it, or a file. NotFoundError if there is none."""
     with _as_status(dirname):
-        (_shutil.rmtree if _os.path.isdir(dirname) else _os.remove)(dirname)
+        (_paths.remove_tree if _paths.isdir(dirname) else _paths.remove)(dirname)
 
 
 def Glob(filename):
     """The paths that match a pattern, or one of several, sorted."""
     patterns = [filename] if isinstance(filename, (str, bytes, _os.PathLike)) else filename
-    return [path for pattern in patterns for path in sorted(_glob.glob(pattern))]
+    return [path for pattern in patterns for path in _paths.matching(pattern)]
 
 
 def Copy(oldpath, newpath, overwrite=False):
     """Copies a file. AlreadyExistsError unless `overwrite`."""
-    if not overwrite and _os.path.exists(newpath):
+    if not overwrite and _paths.exists(newpath):
         raise _AlreadyExists(None, None, f"file already exists: {newpath}")
     with _as_status(oldpath):
-        _shutil.copyfile(oldpath, newpath)
+        _paths.copy(oldpath, newpath)
 
 
 def Rename(oldname, newname, overwrite=False):
     """Renames a file. AlreadyExistsError unless `overwrite`."""
-    if not overwrite and _os.path.exists(newname):
+    if not overwrite and _paths.exists(newname):
         raise _AlreadyExists(None, None, f"file already exists: {newname}")
     with _as_status(oldname):
-        _os.replace(oldname, newname)
+        _paths.replace(oldname, newname)
 
 
 def Walk(top, in_order=True):
     """(folder, names of folders in it, names of files in it) of a folder and all below it."""
-    return _os.walk(top, topdown=in_order)
+    return _paths.walk(top, topdown=in_order)

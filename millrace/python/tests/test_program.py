@@ -54,6 +54,22 @@ def test_files_by_tensorflows_names(tmp_path):
     assert tf.gfile.GFile(path, "rb").read() == "ä".encode()
 
 
+def test_a_local_file_may_be_named_with_its_scheme(tmp_path):
+    path = str(tmp_path / "a.txt")
+    with tf.gfile.Open(f"file://{path}", "w") as file:
+        file.write("one\ntwo\n")
+    with open(path) as file:
+        assert file.read() == "one\ntwo\n"
+    with tf.gfile.Open(f"file://{path}") as file:
+        assert [line for line in file] == ["one\n", "two\n"]
+    assert tf.gfile.Glob(f"file://{tmp_path}/*") == [f"file://{path}"]
+    with pytest.raises(FileNotFoundError) as raised:
+        tf.gfile.Open(f"file://{path}2").read()
+    assert isinstance(raised.value, tf.errors.NotFoundError)
+    tf.gfile.Remove(f"file://{path}")
+    assert not tf.gfile.Exists(path)
+
+
 def test_importing_is_all_that_a_program_needs():
     """No part of the package is missing when it is used by its full name."""
     code = (

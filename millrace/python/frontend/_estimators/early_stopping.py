@@ -1,12 +1,11 @@
 """Hooks that end a training when its evaluations tell that enough is learned, in all workers at once."""
 
 import contextlib
-import glob
 import logging
 import operator
-import os
 
 from millrace._estimators.estimator import Estimator
+from millrace._files import paths
 from millrace._state.assignments import assign
 from millrace._state.initializers import constant_initializer
 from millrace._state.named_variables import AUTO_REUSE, get_variable, variable_scope
@@ -175,7 +174,7 @@ def stop_if_no_decrease_hook(
 def read_eval_metrics(folder):
     """{step: {name: number}} of all evaluations whose summaries are in a folder, by step."""
     found = {}
-    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*tfevents*"))):
+    for path in paths.matching(paths.join(paths.literal(folder), "*tfevents*")):
         with contextlib.suppress(errors.DataLossError):  # the last event is being written, say
             for event in summary_iterator(path):
                 for value in event.summary.value:

@@ -4,6 +4,7 @@ import os
 import re
 
 from millrace import _millrace
+from millrace._files import paths
 from millrace._inspect.checkpoints import Checkpoint
 from millrace._inspect.event_files import Events
 from millrace._inspect.graphs import Graph, MetaGraph, SavedModel
@@ -26,13 +27,13 @@ def opened(path):
       OSError: if nothing is there; ValueError: if it is none of these; tf.errors.OpError: if it is damaged.
     """
     prefix = _OF_CHECKPOINT.sub("", path)
-    if os.path.isdir(path):
+    if paths.isdir(path):
         return _in_folder(path)
-    if prefix != path or os.path.exists(path + ".index"):
+    if prefix != path or paths.exists(path + ".index"):
         return Checkpoint(prefix)
     if _EVENTS in os.path.basename(path):
         return Events(path)
-    with open(path, "rb") as file:
+    with paths.open_file(path, "rb") as file:
         data = file.read()
     if data.endswith(_TABLE):
         return Checkpoint(path)  # of the first format: one table
@@ -47,7 +48,7 @@ def _in_folder(path):
     newest = latest_checkpoint(path)
     if newest is not None:
         return Checkpoint(newest)
-    events = sorted(name for name in os.listdir(path) if _EVENTS in name)
+    events = sorted(name for name in paths.listdir(path) if _EVENTS in name)
     if events:
         return Events(os.path.join(path, events[-1]))
     raise ValueError(

@@ -3,10 +3,10 @@
 import filecmp
 import logging
 import os
-import shutil
 
 import numpy as np
 
+from millrace._files import paths
 from millrace._graph.conversion import constant_value
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import add_to_collection, get_collection
@@ -14,7 +14,6 @@ from millrace._graph.operation import Operation, Tensor
 from millrace._saved_models import constants, signature_names, tags as known_tags
 from millrace._saved_models.messages import ReadableSavedModel, SavedModelMessage
 from millrace._saved_models.signatures import predict_signature_def
-from millrace._saving.checkpoint_state import write_file
 from millrace._saving.model_messages import AnyMessage, AssetFileDef, TensorInfo
 from millrace._saving.saveables import all_saveable_objects
 from millrace._saving.saver import Saver
@@ -35,12 +34,12 @@ class SavedModelBuilder:
 
     def __init__(self, export_dir):
         self._folder = os.fspath(export_dir)
-        if os.path.exists(self._folder) and os.listdir(self._folder):
+        if paths.exists(self._folder) and paths.listdir(self._folder):
             raise AssertionError(
                 f"Export directory {self._folder} already exists, and isn't empty. Please choose a "
                 "different export directory, or delete all the contents of the specified directory."
             )
-        os.makedirs(self._folder, exist_ok=True)
+        paths.makedirs(self._folder)
         self._model = SavedModelMessage(
             saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION
         )
@@ -82,7 +81,7 @@ class SavedModelBuilder:
         self._prepare(signature_def_map, assets_collection, legacy_init_op, main_op)
         saver = saver or _default_saver()
         folder = os.path.join(self._folder, constants.VARIABLES_DIRECTORY)
-        os.makedirs(folder, exist_ok=True)
+        paths.makedirs(folder)
         path = os.path.join(folder, constants.VARIABLES_FILENAME)
         saver.save(sess, path, write_meta_graph=False, write_state=False)
         self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
@@ -145,11 +144,11 @@ class SavedModelBuilder:
             add_to_collection(constants.ASSETS_KEY, AnyMessage.of(asset))
         folder = os.path.join(self._folder, constants.ASSETS_DIRECTORY)
         for name, source in sources.items():
-            os.makedirs(folder, exist_ok=True)
+            paths.makedirs(folder)
             target = os.path.join(folder, name)
             # The first graph's files stay, whatever others call by their names.
-            if os.path.exists(source) and not os.path.exists(target):
-                shutil.copyfile(source, target)
+            if paths.exists(source) and not paths.exists(target):
+                paths.copy(source, target)
 
     def save(self, as_text=False):
         """Writes what was added; returns the path of the file, as bytes.
@@ -157,14 +156,14 @@ class SavedModelBuilder:
         Args:
           as_text: True for protocol text.
         """
-        os.makedirs(self._folder, exist_ok=True)
+        paths.makedirs(self._folder)
         data = self._model.SerializeToString()
         name = constants.SAVED_MODEL_FILENAME_PB
         if as_text:
             name = constants.SAVED_MODEL_FILENAME_PBTXT
             data = message_text.to_text(ReadableSavedModel.FromString(data)).encode()
         path = os.path.join(self._folder, name)
-        write_file(path, data)
+        paths.write_whole(path, data)
         _log.info("SavedModel written to: %s", path)
         return path.encode()
 

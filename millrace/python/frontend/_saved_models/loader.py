@@ -3,6 +3,7 @@
 import logging
 import os
 
+from millrace._files import paths
 from millrace._flow.control_flow import group
 from millrace._graph.default_graph import control_dependencies, get_collection
 from millrace._saved_models import constants
@@ -34,12 +35,12 @@ def parse_saved_model(export_dir):
     path = os.path.join(folder, constants.SAVED_MODEL_FILENAME_PB)
     text_path = os.path.join(folder, constants.SAVED_MODEL_FILENAME_PBTXT)
     try:
-        if os.path.exists(path):
-            with open(path, "rb") as file:
+        if paths.exists(path):
+            with paths.open_file(path, "rb") as file:
                 return SavedModelMessage.FromString(file.read())
         path = text_path
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
+        if paths.exists(path):
+            with paths.open_file(path, encoding="utf-8") as file:
                 readable = from_text(ReadableSavedModel, file.read())
             return SavedModelMessage.FromString(readable.SerializeToString())
     except ValueError as error:
@@ -53,7 +54,7 @@ def parse_saved_model(export_dir):
 def maybe_saved_model_directory(export_dir):
     """Whether a folder has the file of a SavedModel."""
     names = (constants.SAVED_MODEL_FILENAME_PBTXT, constants.SAVED_MODEL_FILENAME_PB)
-    return any(os.path.exists(os.path.join(export_dir, name)) for name in names)
+    return any(paths.exists(os.path.join(export_dir, name)) for name in names)
 
 
 contains_saved_model = maybe_saved_model_directory

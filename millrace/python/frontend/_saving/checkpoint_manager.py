@@ -4,6 +4,7 @@ import numbers
 import os
 import time
 
+from millrace._files import paths
 from millrace._saving import checkpoint_state
 from millrace._saving.object_checkpoints import session_or_default
 
@@ -74,9 +75,9 @@ class CheckpointManager:
         self.latest_checkpoint = state.model_checkpoint_path
         # A clock that went back preserves nothing for ever.
         self._last_preserved = min(state.last_preserved_timestamp, now)
-        paths = state.all_model_checkpoint_paths
-        times = state.all_model_checkpoint_timestamps or [now] * len(paths)
-        for path, saved_at in zip(paths, times):
+        kept = state.all_model_checkpoint_paths
+        times = state.all_model_checkpoint_timestamps or [now] * len(kept)
+        for path, saved_at in zip(kept, times):
             if min(saved_at, now) > self._last_preserved:
                 self._kept[path] = min(saved_at, now)
 
@@ -99,7 +100,7 @@ class CheckpointManager:
         session = session_or_default(session)
         if not self._is_time(session, check_interval):
             return None
-        os.makedirs(self.directory, exist_ok=True)
+        paths.makedirs(self.directory)
         number = self.checkpoint.count(session)
         if checkpoint_number is not None:
             is_number = isinstance(checkpoint_number, numbers.Integral)

@@ -4,6 +4,7 @@ import os
 
 from millrace import _gen as gen_ops
 from millrace import _millrace
+from millrace._files import paths
 from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import constant
 from millrace._graph.default_graph import get_collection
@@ -24,7 +25,7 @@ class CheckpointReader:
     """
 
     def __init__(self, filepattern):
-        self._file = _millrace.CheckpointFile(os.fspath(filepattern))
+        self._file = _millrace.CheckpointFile(_millrace.files, os.fspath(filepattern))
         self._tensors = self._file.tensors()
 
     def get_variable_to_shape_map(self):
@@ -58,7 +59,7 @@ def NewCheckpointReader(filepattern):
 
 def _path_of(ckpt_dir_or_file):
     path = os.fspath(ckpt_dir_or_file)
-    if os.path.isdir(path):
+    if paths.isdir(path):
         path = latest_checkpoint(path)
     if path is None:
         raise ValueError(

@@ -8,11 +8,11 @@ Paths are absolute, or relative to the folder. The file is replaced as a whole: 
 after a crash, finds the old or the new one.
 """
 
-import glob
 import logging
 import os
 import re
 
+from millrace._files import paths
 from millrace._values import message_text
 from millrace._values.messages import Message, double, many
 
@@ -83,23 +83,8 @@ def from_text(text):
 # ---- The file ------------------------------------------------------------------------------------
 
 
-def write_file(path, data):
-    """Replaces a file by bytes, so that nobody ever sees a part of them."""
-    unfinished = f"{path}.tmp{os.urandom(8).hex()}"
-    try:
-        with open(unfinished, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except OSError:
-        if os.path.exists(unfinished):
-            os.remove(unfinished)
-        raise
-
-
 def _state_file(folder, latest_filename):
-    return os.path.join(folder, latest_filename or "checkpoint")
+    return paths.join(folder, latest_filename or "checkpoint")
 
 
 def generate_checkpoint_state_proto(
@@ -114,23 +99,23 @@ def generate_checkpoint_state_proto(
     Raises:
       ValueError: if there are times, and not one for each path.
     """
-    paths = list(all_model_checkpoint_paths or [])
-    if not paths or paths[-1] != model_checkpoint_path:
-        paths.append(model_checkpoint_path)
+    kept = list(all_model_checkpoint_paths or [])
+    if not kept or kept[-1] != model_checkpoint_path:
+        kept.append(model_checkpoint_path)
     times = list(all_model_checkpoint_timestamps or [])
-    if times and len(times) != len(paths):
+    if times and len(times) != len(kept):
         raise ValueError(
             "Checkpoint timestamps, if provided, must match checkpoint paths (got paths "
-            f"{paths} and timestamps {times})"
+            f"{kept} and timestamps {times})"
         )
-    if not os.path.isabs(save_dir):
-        paths, [model_checkpoint_path] = (
-            [path if os.path.isabs(path) else os.path.relpath(path, save_dir) for path in group]
-            for group in (paths, [model_checkpoint_path])
+    if not paths.isabs(save_dir):
+        kept, [model_checkpoint_path] = (
+            [path if paths.isabs(path) else paths.relpath(path, save_dir) for path in group]
+            for group in (kept, [model_checkpoint_path])
         )
     state = CheckpointState(
         model_checkpoint_path=model_checkpoint_path,
-        all_model_checkpoint_paths=paths,
+        all_model_checkpoint_paths=kept,
         all_model_checkpoint_timestamps=times,
     )
     if last_preserved_timestamp is not None:
@@ -163,11 +148,10 @@ def update_checkpoint_state(
     """
     if save_relative_paths:
         folder = save_dir or "."
-        model_checkpoint_path, *paths = (
-            os.path.relpath(path, folder) if os.path.isabs(path) else path
+        model_checkpoint_path, *all_model_checkpoint_paths = (
+            paths.relpath(path, folder) if paths.isabs(path) else path
             for path in [model_checkpoint_path, *(all_model_checkpoint_paths or [])]
         )
-        all_model_checkpoint_paths = paths
     state = generate_checkpoint_state_proto(
         save_dir,
         model_checkpoint_path,
@@ -181,7 +165,7 @@ def update_checkpoint_state(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state.  "
             "Please use a different save path."
         )
-    write_file(file, message_text.to_text(state).encode())
+    paths.write_whole(file, message_text.to_text(state).encode())
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
@@ -193,7 +177,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     checkpoint_dir = os.fspath(checkpoint_dir)
     file = _state_file(checkpoint_dir, latest_filename)
     try:
-        with open(file, encoding="utf-8") as opened:
+        with paths.open_file(file, encoding="utf-8") as opened:
             state = from_text(opened.read())
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -203,9 +187,9 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     if not state.model_checkpoint_path:
         raise ValueError(f"Invalid checkpoint state loaded from {checkpoint_dir}")
     # What is absolute stays as it is.
-    state.model_checkpoint_path = os.path.join(checkpoint_dir, state.model_checkpoint_path)
+    state.model_checkpoint_path = paths.join(checkpoint_dir, state.model_checkpoint_path)
     state.all_model_checkpoint_paths = [
-        os.path.join(checkpoint_dir, path) for path in state.all_model_checkpoint_paths
+        paths.join(checkpoint_dir, path) for path in state.all_model_checkpoint_paths
     ]
     return state
 
@@ -216,8 +200,8 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
 def _first_file(prefix):
     """The file that a checkpoint begins with: of the second format, or of the first; None if none."""
     for pattern in (prefix + ".index", prefix):
-        found = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern))
-        found = [path for path in found if os.path.isfile(path)]
+        found = [pattern] if paths.isfile(pattern) else paths.matching(pattern)
+        found = [path for path in found if paths.isfile(path)]
         if found:
             return found[0]
     return None
@@ -242,7 +226,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 def get_checkpoint_mtimes(checkpoint_prefixes):
     """When checkpoints were written, in seconds since the epoch; those that are gone are left out."""
     files = (_first_file(prefix) for prefix in checkpoint_prefixes)
-    return [os.path.getmtime(file) for file in files if file is not None]
+    return [paths.facts(file)[2] / 1e9 for file in files if file is not None]
 
 
 def meta_graph_filename(checkpoint_filename, meta_graph_suffix="meta"):
@@ -255,11 +239,11 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph
     # The index goes first: what is left without it is no checkpoint, and nobody takes it for one.
     doomed = [checkpoint_prefix + ".index"]
     if checkpoint_format_version != 2:
-        doomed = glob.glob(checkpoint_prefix)  # a sharded one goes by a pattern
-    doomed += glob.glob(glob.escape(checkpoint_prefix) + ".data-?????-of-?????")
+        doomed = paths.matching(checkpoint_prefix)  # a sharded one goes by a pattern
+    doomed += paths.matching(paths.literal(checkpoint_prefix) + ".data-?????-of-?????")
     doomed.append(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
     for path in doomed:
         try:
-            os.remove(path)
+            paths.remove(path)
         except FileNotFoundError:
             pass

@@ -1,9 +1,7 @@
 """Graphs as files: in binary, or in protocol text."""
 
-import os
-
+from millrace._files import paths
 from millrace._graph.graph import Graph
-from millrace._saving.checkpoint_state import write_file
 from millrace._saving.graph_messages import GraphDefMessage
 from millrace._values import message_text
 
@@ -26,7 +24,7 @@ def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     data = definition.SerializeToString()
     if as_text:
         data = message_text.to_text(GraphDefMessage.FromString(data)).encode()
-    os.makedirs(logdir or ".", exist_ok=True)
-    path = os.path.join(logdir, name)
-    write_file(path, data)
+    paths.makedirs(logdir or ".")
+    path = paths.join(logdir, name)
+    paths.write_whole(path, data)
     return path

@@ -10,6 +10,7 @@ import re
 import numpy as np
 
 from millrace import _millrace
+from millrace._files import paths
 from millrace._flow import context_collections  # noqa: F401: says how loops are written
 from millrace._graph.collection_protos import collection_form
 from millrace._graph.collections import GraphKeys
@@ -17,7 +18,6 @@ from millrace._graph.graph import get_default_graph
 from millrace._graph.graph_def import GraphDef
 from millrace._graph.graph_import import import_graph_def
 from millrace._graph.op_specs import specs
-from millrace._saving.checkpoint_state import write_file
 from millrace._saving.graph_messages import GraphDefMessage, OpList
 from millrace._saving.model_messages import AnyList, AnyMessage, AssetFileDef, SignatureDef
 from millrace._saving.saver_def import SaverDef
@@ -230,7 +230,7 @@ def export_meta_graph(
         data = made.SerializeToString()
         if as_text:
             data = message_text.to_text(ReadableMetaGraph.FromString(data)).encode()
-        write_file(filename, data)
+        paths.write_whole(filename, data)
     return made
 
 
@@ -272,7 +272,7 @@ def read_meta_graph(meta_graph_or_file):
     if hasattr(meta_graph_or_file, "SerializeToString"):
         return MetaGraphDef.FromString(meta_graph_or_file.SerializeToString())
     try:
-        with open(meta_graph_or_file, "rb") as file:
+        with paths.open_file(meta_graph_or_file, "rb") as file:
             data = file.read()
         if _TEXT.match(data):
             data = from_text(ReadableMetaGraph, data.decode()).SerializeToString()

@@ -2,6 +2,7 @@
 
 import os
 
+from millrace._files import paths
 from millrace._graph.conversion import constant
 from millrace._graph.default_graph import device
 from millrace._graph.default_session import get_default_session
@@ -113,7 +114,7 @@ class Checkpoint(Trackable):
         """
         session = session_or_default(session)
         file_prefix = os.fspath(file_prefix)
-        os.makedirs(os.path.dirname(file_prefix) or ".", exist_ok=True)
+        paths.makedirs(os.path.dirname(file_prefix) or ".")
         path = self.write(f"{file_prefix}-{self.count(session)}", session)
         checkpoint_state.update_checkpoint_state(
             os.path.dirname(file_prefix), path, [path], save_relative_paths=True

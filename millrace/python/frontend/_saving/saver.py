@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from millrace._files import paths
 from millrace._graph.collection_protos import register_proto_function
 from millrace._graph.collections import GraphKeys
 from millrace._run.session import BaseSession
@@ -212,7 +213,7 @@ class Saver:
         try:
             saved = sess.run(saver_def.save_tensor_name, {saver_def.filename_tensor_name: path})
         except (errors.FailedPreconditionError, errors.NotFoundError):
-            if not os.path.isdir(os.path.dirname(save_path) or "."):
+            if not paths.isdir(os.path.dirname(save_path) or "."):
                 raise ValueError(
                     f"Parent directory of {save_path} doesn't exist, can't save."
                 ) from None

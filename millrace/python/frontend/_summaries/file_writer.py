@@ -9,6 +9,7 @@ import threading
 import time
 
 from millrace import _millrace
+from millrace._files import paths
 from millrace._graph.graph import Graph
 from millrace._graph.graph_def import GraphDef
 from millrace._summaries.messages import Event, SessionLog, Summary, TaggedRunMetadata
@@ -35,8 +36,8 @@ class EventsFile:
             folder, f"events.out.tfevents.{int(time.time()):010d}.{host}{suffix}"
         )
         with _as_status(self.path):
-            os.makedirs(folder, exist_ok=True)
-            self._file = open(self.path, "ab")
+            paths.makedirs(folder)
+            self._file = paths.open_file(self.path, "ab")
         self.write(Event(wall_time=time.time(), file_version="brain.Event:2"))
         self.flush()
 
@@ -58,6 +59,8 @@ def _as_status(path):
     """What the disk says becomes an error of ours that names the file."""
     try:
         yield
+    except errors.OpError:
+        raise  # a store's, which names the file
     except OSError as error:
         kind = _KINDS.get(error.errno, errors.FailedPreconditionError)
         raise kind(None, None, f"can't write events to '{path}': {error.strerror}") from None

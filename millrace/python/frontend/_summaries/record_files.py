@@ -4,11 +4,24 @@ import gzip
 import zlib
 
 from millrace import _millrace
+from millrace._files import paths
 from millrace._summaries.record_options import TFRecordOptions
 from millrace._values import errors
 
 # What stands before and after the data of a record: millrace/io/records.h.
 _HEAD, _TAIL = 12, 4
+
+
+class _Packed(gzip.GzipFile):
+    """What is written, packed, into a file that closes with it."""
+
+    def __init__(self, file):
+        super().__init__(mode="wb", fileobj=file)
+        self._into = file
+
+    def close(self):
+        super().close()
+        self._into.close()
 
 
 class TFRecordWriter:
@@ -26,10 +39,11 @@ class TFRecordWriter:
         compression = TFRecordOptions.get_compression_type_string(options)
         self._path, self._zlib = path, None
         try:
+            self._file = paths.open_file(path, "wb")
             if compression == "GZIP":
-                self._file = gzip.open(path, "wb")
-            else:
-                self._file = open(path, "wb")
+                self._file = _Packed(self._file)
+        except errors.OpError:
+            raise  # a store's, which names the file
         except OSError as error:
             raise errors.NotFoundError(None, None, f"{path}; {error.strerror}") from None
         if compression == "ZLIB":
@@ -45,6 +59,8 @@ class TFRecordWriter:
     def _put(self, data):
         try:
             self._file.write(data)
+        except errors.OpError:
+            raise
         except OSError as error:
             raise errors.ResourceExhaustedError(
                 None, None, f"can't write '{self._path}': {error.strerror}"
@@ -64,6 +80,8 @@ class TFRecordWriter:
             if self._zlib is not None:
                 file.write(self._zlib.flush())
             file.close()
+        except errors.OpError:
+            raise
         except OSError as error:
             raise errors.ResourceExhaustedError(
                 None, None, f"can't write '{self._path}': {error.strerror}"
@@ -86,8 +104,10 @@ def tf_record_iterator(path, options=None):
     """
     compression = TFRecordOptions.get_compression_type_string(options)
     try:
-        with open(path, "rb") as file:
+        with paths.open_file(path, "rb") as file:
             data = file.read()
+    except errors.OpError:
+        raise
     except OSError as error:
         raise errors.NotFoundError(None, None, f"{path}; {error.strerror}") from None
     try:

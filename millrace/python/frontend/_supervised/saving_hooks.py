@@ -3,6 +3,7 @@
 import logging
 import os
 
+from millrace._files import paths
 from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import get_collection
 from millrace._graph.graph import get_default_graph
@@ -84,7 +85,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_create_session(self, session, coord):
         step = session.run(self._global_step)
-        os.makedirs(self._folder, exist_ok=True)
+        paths.makedirs(self._folder)
         if self._save_graph_def:
             write_graph(get_default_graph(), self._folder, "graph.pbtxt")
         graph = get_default_graph()
@@ -258,6 +259,6 @@ class ProfilerHook(SessionRunHook):
     def _save(self, step, step_stats):
         path = os.path.join(self._folder, f"timeline-{step}.json")
         _log.info("Saving timeline for %d into '%s'.", step, path)
-        os.makedirs(self._folder or ".", exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
+        paths.makedirs(self._folder or ".")
+        with paths.open_file(path, "w", encoding="utf-8") as file:
             file.write(Timeline(step_stats).generate_chrome_trace_format())

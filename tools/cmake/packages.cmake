@@ -33,7 +33,9 @@ set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME millrace)
 set(CPACK_COMPONENT_COMMAND_DESCRIPTION
   "The command: serves tasks, starts jobs here and on clusters, inspects what they leave.")
 # `millrace check` and `millrace inspect` are written in Python.
-set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "python3-millrace, libdnnl${dnnl_major}")
+# libcurl likewise, where files are in S3 or HDFS; its certificates are a package of their own.
+set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS
+  "python3-millrace, libdnnl${dnnl_major}, libcurl4, ca-certificates")
 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-millrace)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
@@ -45,7 +47,8 @@ if(MILLRACE_PYTHON)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
     "python3 (>= 3.${Python3_VERSION_MINOR}~), python3 (<< 3.${next_minor}), python3-numpy, python3-numpy-abi9")
 endif()
-set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "millrace, libdnnl${dnnl_major}")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS
+  "millrace, libdnnl${dnnl_major}, libcurl4, ca-certificates")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
   "${CMAKE_CURRENT_LIST_DIR}/debian/postinst;${CMAKE_CURRENT_LIST_DIR}/debian/prerm")
 

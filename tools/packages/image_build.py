@@ -1,5 +1,5 @@
-"""What goes into the container image: the command, the Python package, oneDNN, and Debian's Python with NumPy, so
-that a program is all that is left to add. No shell, no package manager, no documentation but licences."""
+"""What goes into the container image: the command, the Python package, oneDNN and libcurl, and Debian's Python with
+NumPy, so that a program is all that is left to add. No shell, no package manager, no documentation but licences."""
 
 import os
 import re
@@ -13,6 +13,10 @@ _PYTHON_PACKAGES = (
     *("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib"),
     "python3-numpy",
 )
+# By which remote files are reached (io/remote): the library, and whom it trusts.
+_CURL = "libcurl.so.4"
+_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+_CERTIFICATES_LICENCE = Path("/usr/share/doc/ca-certificates/copyright")
 # Of those packages: what only their own tests need, what makes programs rather than runs them, and modules
 # for databases and directories that bring large libraries along.
 _LEFT_OUT = re.compile(
@@ -26,11 +30,10 @@ def make(build, output, staging):
     """Writes the image of a build into `output`, as `docker save` would have; returns its path."""
     build.stage(staging / "usr", "command", "python")
     shutil.rmtree(staging / "usr" / "share")
-    onednn = elf.loaded_by_name(build.onednn)
-    if onednn is None:
-        raise Refused(f"{build.onednn} is not here; tools/setup brings it")
-    system = [onednn, *_python_files()]
-    for file in system:
+    system = [*map(_loaded_by_name, (build.onednn, _CURL)), *_python_files()]
+    if not _CERTIFICATES.exists():
+        raise Refused(f"{_CERTIFICATES} is not here; tools/setup dist brings it")
+    for file in [*system, _CERTIFICATES]:
         _copy(file, staging)
     interpreter = staging / "usr" / "bin" / "python3.11"
     interpreter.rename(interpreter.with_name("python3"))
@@ -52,6 +55,13 @@ def make(build, output, staging):
     )
     shutil.rmtree(staging)
     return made
+
+
+def _loaded_by_name(soname):
+    found = elf.loaded_by_name(soname)
+    if found is None:
+        raise Refused(f"{soname} is not here; tools/setup brings it")
+    return found
 
 
 def _python_files():
@@ -78,6 +88,7 @@ def _add_licences(build, staging, system):
     ours = {path for path in libraries if staging in path.parents}
     found = bundle.licences([*system, *sorted(libraries - ours)])
     found["millrace"] = build.root / "LICENSE"
+    found["ca-certificates"] = _CERTIFICATES_LICENCE
     for package, file in found.items():
         target = staging / "usr" / "share" / "doc" / package / "copyright"
         target.parent.mkdir(parents=True)

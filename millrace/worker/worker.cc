@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/ops/state/device_time.h"
 #include "millrace/ops/state/kept_state.h"
-#include "millrace/ops/state/lease_time.h"
 #include "millrace/tensor/buffer.h"
 #include "millrace/worker/local_part.h"
 
@@ -27,12 +27,12 @@ Status repeated(std::string_view method, int64_t step_id, int64_t request_id) {
                  " request_id: ", request_id);
 }
 
-// What queues that lend elements measure leases by.
+// What leases and batches are measured by.
 void share_time(const LocalDevices& devices, const Host& host) {
-  const auto time = std::make_shared<LeaseTime>(host.clock, host.timers, host.random, host.pool);
+  const auto time = std::make_shared<DeviceTime>(host.clock, host.timers, host.random, host.pool);
   // Nobody else gives anything that name.
   for (size_t i = 0; i < devices.size(); ++i)
-    (void)devices.resources_of(i)->add<LeaseTime>(LeaseTime::kContainer, "", time);
+    (void)devices.resources_of(i)->add<DeviceTime>(DeviceTime::kContainer, "", time);
 }
 
 }  // namespace

@@ -114,8 +114,8 @@ class LendingLife {
   TestHost machine_{1};
   HeldTasks tasks_;
   const Host host_;
-  const std::shared_ptr<LeaseTime> time_ =
-      std::make_shared<LeaseTime>(machine_.host.clock, machine_.timers, machine_.random, tasks_);
+  const std::shared_ptr<DeviceTime> time_ =
+      std::make_shared<DeviceTime>(machine_.host.clock, machine_.timers, machine_.random, tasks_);
   std::shared_ptr<KeptState> state_;
   std::shared_ptr<Queue> queue_;
 };

@@ -68,7 +68,7 @@ class LendKernel final : public Kernel {
     }
     auto before = lease_input(context, 1);
     if (!before.ok()) return done(std::move(before).status());
-    auto time = context.step().device->resources->find<LeaseTime>(LeaseTime::kContainer, "");
+    auto time = context.step().device->resources->find<DeviceTime>(DeviceTime::kContainer, "");
     if (!time.ok()) return done(std::move(time).status());
     LeaseRequest request{.holder = holder_at(*queue),
                          .duration = duration_,

@@ -8,9 +8,9 @@
 #include "millrace/base/random.h"
 #include "millrace/base/testing/fake_clock.h"
 #include "millrace/op/once_factory.h"
+#include "millrace/ops/state/device_time.h"
 #include "millrace/ops/state/families.h"
 #include "millrace/ops/state/lease.h"
-#include "millrace/ops/state/lease_time.h"
 #include "millrace/ops/state/variable.h"
 #include "millrace/ops/testing/op_bench.h"
 
@@ -57,8 +57,8 @@ class LeaseBench {
  public:
   explicit LeaseBench(int capacity = -1) : ops_(registry()), bench_(*ops_) {
     REQUIRE(bench_.resources()
-                .add<LeaseTime>(LeaseTime::kContainer, "",
-                                std::make_shared<LeaseTime>(clock_, timers_, random_, runner_))
+                .add<DeviceTime>(DeviceTime::kContainer, "",
+                                 std::make_shared<DeviceTime>(clock_, timers_, random_, runner_))
                 .ok());
     queue_ = bench_
                  .run("FIFOQueueV2", {},

@@ -21,10 +21,10 @@
 #include "millrace/base/done.h"
 #include "millrace/base/mutex.h"
 #include "millrace/op/resource.h"
+#include "millrace/ops/state/device_time.h"
 #include "millrace/ops/state/kept_order.h"
 #include "millrace/ops/state/lease.h"
 #include "millrace/ops/state/lease_book.h"
-#include "millrace/ops/state/lease_time.h"
 #include "millrace/ops/state/queue_core.h"
 #include "millrace/ops/state/queue_spec.h"
 
@@ -35,7 +35,7 @@ struct LeaseRequest {
   LeaseBook::Holder holder = 0;  // of Queue::new_holder
   Clock::Duration duration{};    // after it, the element comes back
   uint32_t attempts = 0;         // after so many it is a dead letter; 0: never
-  std::shared_ptr<const LeaseTime> time;
+  std::shared_ptr<const DeviceTime> time;
 };
 
 // An element that is lent.
@@ -184,7 +184,7 @@ class Queue final : public Resource, public std::enable_shared_from_this<Queue> 
   std::map<uint64_t, uint64_t> loan_is_kept_as_ MR_GUARDED_BY(mutex_);
   bool loans_changed_ MR_GUARDED_BY(mutex_) = false;
   // Given with the first lease. Declared before the timer, which must end first.
-  std::shared_ptr<const LeaseTime> time_ MR_GUARDED_BY(mutex_);
+  std::shared_ptr<const DeviceTime> time_ MR_GUARDED_BY(mutex_);
   std::optional<Clock::Time> timer_is_for_ MR_GUARDED_BY(mutex_);
   Timers::Timer timer_ MR_GUARDED_BY(mutex_);
 };

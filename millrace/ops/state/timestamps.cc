@@ -1,8 +1,8 @@
 // Part of families.h: register_timestamps.
 #include "millrace/op/infer.h"
 #include "millrace/op/kernel.h"
+#include "millrace/ops/state/device_time.h"
 #include "millrace/ops/state/families.h"
-#include "millrace/ops/state/lease_time.h"
 #include "millrace/ops/state/stateful_op.h"
 
 namespace millrace {
@@ -11,7 +11,7 @@ namespace {
 Result<Tensor> timestamp(KernelContext& context) {
   const DeviceContext* const device = context.step().device;
   if (device == nullptr || device->resources == nullptr) return internal("Timestamp: no device");
-  const auto time = device->resources->find<LeaseTime>(LeaseTime::kContainer, "");
+  const auto time = device->resources->find<DeviceTime>(DeviceTime::kContainer, "");
   if (!time.ok()) {
     return failed_precondition("'", context.node_name(),
                                "': nobody told this device the time; place it on a task's own");

@@ -190,7 +190,7 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
   // Variants are no numbers: what they hold is compared in ragged/ragged_test.cc, and for lists and
   // optionals in python/tests/test_list_gradients.py.
   CHECK(unchecked ==
-        " Angle ApproxTopK BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D"
+        " Angle ApproxTopK Batch BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D"
         " BlockLSTM BlockLSTMV2 CTCLossV2 Complex ComplexAbs Conj CropAndResize Eig FFT FFT2D FFT3D"
         " FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
         " FusedBatchNormV2 FusedBatchNormV3 GRUBlockCell IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D"
@@ -203,7 +203,7 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
         " TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat TensorListConcatV2"
         " TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack"
         " TensorListPushBack TensorListResize TensorListScatter TensorListScatterIntoExistingList"
-        " TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack");
+        " TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack Unbatch");
 }
 
 // The gradient by input 0 where `arriving` comes to output 0.
@@ -237,6 +237,39 @@ TEST_CASE("what arrives at the top along an axis goes where its elements came fr
   CHECK(gradient_of("ApproxTopK", Tensor::of<float>({0, 2}, {}), Tensor::of<float>({0, 2}, {}),
                     {{"k", int64_t{0}}, {"reduction_dimension", int64_t{-2}}})
             .shape() == Shape{0, 2});
+}
+
+// The gradients of all inputs where `arriving` comes to output 0.
+std::vector<std::optional<Tensor>> gradients_of(std::string_view op,
+                                                const std::vector<Tensor>& inputs,
+                                                const std::vector<Tensor>& outputs,
+                                                const Tensor& arriving, Attrs given) {
+  std::vector<DType> types;
+  for (const Tensor& input : inputs) types.push_back(input.dtype());
+  const auto attrs = complete_attrs(*swept_ops().find(op), types, std::move(given));
+  REQUIRE(attrs.ok());
+  std::vector<Tensor> arrives = {arriving};
+  for (size_t slot = 1; slot < outputs.size(); ++slot)
+    arrives.push_back(*Tensor::zeros(outputs[slot].dtype(), outputs[slot].shape()));
+  const auto made =
+      eager_gradient(swept_ops(), op, *attrs, inputs, outputs, arrives, Told::nothing);
+  REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+  return *made;
+}
+
+TEST_CASE("the gradient of a batch goes to who brought its rows, and comes from who took them") {
+  const Tensor rows = Tensor::vector<float>({1, 2}), slope = Tensor::vector<float>({5, 6, 0});
+  const Attrs attrs{{"num_batch_threads", 1},
+                    {"max_batch_size", 3},
+                    {"batch_timeout_micros", 0},
+                    {"grad_timeout_micros", 0},
+                    {"allowed_batch_sizes", std::vector<int64_t>{3}}};
+  const auto batch = run_op(swept_ops(), "Batch", {rows}, attrs);
+  REQUIRE_MESSAGE(batch.ok(), batch.status().to_string());
+  CHECK((*batch)[0] == Tensor::vector<float>({1, 2, 1}));
+  CHECK(gradients_of("Batch", {rows}, *batch, slope, attrs)[0] == Tensor::vector<float>({5, 6}));
+  const Tensor back = Tensor::vector<float>({5, 6});
+  CHECK(gradients_of("Unbatch", *batch, {rows}, back, {{"timeout_micros", 0}})[0] == slope);
 }
 
 TEST_CASE("the gradient of a complex function goes by the conjugate of its slope, once") {

@@ -6,6 +6,7 @@ Status register_exchange(OpRegistry& ops) {
   MR_TRY(register_accumulators(ops));
   MR_TRY(register_barriers(ops));
   MR_TRY(register_staging(ops));
+  MR_TRY(register_batches(ops));
   return register_mutexes(ops);
 }
 

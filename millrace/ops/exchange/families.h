@@ -25,4 +25,8 @@ Status register_staging(OpRegistry& ops);
 // What only one step at a time does: MutexV2, MutexLock, ConsumeMutexLock.
 Status register_mutexes(OpRegistry& ops);
 
+// Rows of concurrent steps put together, and taken apart again: Batch, Unbatch, UnbatchGrad,
+// BatchFunction. The rules are in batch_rules.h and batcher.h.
+Status register_batches(OpRegistry& ops);
+
 }  // namespace millrace

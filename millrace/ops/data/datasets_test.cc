@@ -3,6 +3,7 @@
 
 #include "millrace/ops/data/dataset_variant.h"
 #include "millrace/ops/data/testing/pipeline.h"
+#include "millrace/ops/tables/families.h"
 
 namespace millrace::data {
 namespace {
@@ -50,6 +51,143 @@ TEST_CASE("take, skip, repeat, shard and concatenate choose elements") {
   CHECK(made.all(made.derive("ConcatenateDataset", {four, made.range(2)})) == "0 1 2 3 0 1");
   CHECK(made.status_of("ShardDataset", {four, number(2), number(2)}).message() ==
         "Index must be between 0 and 1 (currently index = 2).");
+}
+
+TEST_CASE("elements come from the dataset whose number is next, and from none that has ended") {
+  Pipeline made;
+  const auto slices = [&](std::initializer_list<int64_t> values) {
+    Attrs attrs = Pipeline::outputs({DType::i64});
+    attrs.set("Toutput_types", AttrValue::List<DType>({DType::i64}));
+    return made.derive("TensorSliceDataset", {Tensor::vector<int64_t>(values)}, attrs);
+  };
+  const auto chosen = [&](std::initializer_list<int64_t> choices, bool stops) {
+    return made.all(made.derive("DirectedInterleaveDataset",
+                                {slices(choices), slices({10, 11}), slices({20})},
+                                {{"stop_on_empty_dataset", stops}}));
+  };
+  CHECK(chosen({1, 0, 0}, false) == "20 10 11");
+  CHECK(chosen({1, 1, 1, 0}, false) == "20 10");
+  CHECK(chosen({1, 1, 1, 0}, true) == "20");
+  CHECK(chosen({0, 2}, false).find("Selector index out of range") != std::string::npos);
+}
+
+TEST_CASE("records may be read with TensorFlow's own buffer, which its clients call -1") {
+  Pipeline made;
+  const auto making = [&](std::string_view op, int64_t size) {
+    const std::string none;
+    return made.bench
+        ->run(op, {Tensor::vector<std::string>({"f"}), Tensor::scalar(none), number(size)})
+        .status();
+  };
+  CHECK(making("TFRecordDataset", -1).to_string() == "OK");
+  CHECK(making("TFRecordDataset", -2).message() == "`buffer_size` must be >= 0 (0 == default)");
+  CHECK(making("TextLineDataset", -1).code() == Code::invalid_argument);
+}
+
+TEST_CASE("an element is found by its place, where it is known how many there are") {
+  Pipeline made;
+  const auto at = [&](const Tensor& dataset, int64_t index) {
+    return made.bench->run("GetElementAtIndex", {dataset, number(index)},
+                           {.attrs = Pipeline::outputs({DType::i64})});
+  };
+  const Tensor skipped = made.derive("SkipDataset", {made.range(7), number(2)});
+  CHECK((*at(skipped, 0))[0].tensor.item<int64_t>() == 2);
+  CHECK((*at(skipped, 4))[0].tensor.item<int64_t>() == 6);
+  CHECK(at(skipped, 5).status().to_string() == "OUT_OF_RANGE: Index out of range [0, 5):5");
+  CHECK(at(skipped, -1).status().code() == Code::out_of_range);
+  const Tensor endless = made.derive("RepeatDataset", {skipped, number(-1)});
+  CHECK(at(endless, 0).status().message() ==
+        "the dataset has an infinite cardinality, which does not support random access.");
+}
+
+TEST_CASE("rows of batches come in batches of other sizes, by turns") {
+  Pipeline made;
+  const Tensor batches =
+      made.derive("BatchDatasetV2", {made.range(7), number(4), Tensor::scalar(false)});
+  const auto again = [&](std::initializer_list<int64_t> sizes, bool drops) {
+    return made.derive("RebatchDatasetV2",
+                       {batches, Tensor::vector<int64_t>(sizes), Tensor::scalar(drops)});
+  };
+  CHECK(made.all(again({3}, false)) == "[0 1 2] [3 4 5] [6]");
+  CHECK(made.all(again({3}, true)) == "[0 1 2] [3 4 5]");
+  CHECK(made.all(again({1, 5}, false)) == "[0] [1 2 3 4 5] [6]");
+  CHECK(made.status_of("RebatchDatasetV2", {batches, number(0), Tensor::scalar(false)})
+            .message()
+            .find("must have one that is larger than 0") != std::string::npos);
+}
+
+TEST_CASE("a dataset is held to the number of elements that was promised") {
+  Pipeline made;
+  const auto promised = [&](int64_t count) {
+    return made.derive("AssertCardinalityDataset", {made.range(3), number(count)});
+  };
+  CHECK(made.all(promised(3)) == "0 1 2");
+  CHECK(
+      made.all(promised(4)).find("expected to contain 4 elements but contained only 3 elements.") !=
+      std::string::npos);
+  CHECK(made.all(promised(1))
+            .find("expected to contain 1 element but contained at least 2 "
+                  "elements.") != std::string::npos);
+  CHECK(made.all(promised(-1)).find("an infinite number of elements but contained only 3") !=
+        std::string::npos);
+  CHECK(made.all(made.derive("RewriteDataset",
+                             {made.range(2), Tensor::scalar(std::string("nothing"))})) == "0 1");
+}
+
+class VocabularyTest {
+ public:
+  VocabularyTest() {
+    REQUIRE(register_tables(made.ops).ok());
+    table = made.bench
+                ->run("HashTableV2", {},
+                      {.name = "table",
+                       .attrs = {{"key_dtype", DType::string}, {"value_dtype", DType::i64}}})
+                .value()[0];
+  }
+  Tensor entries(std::vector<Tensor> components) {
+    std::vector<DType> types;
+    for (const Tensor& component : components) types.push_back(component.dtype());
+    Attrs attrs = Pipeline::outputs(types);
+    attrs.set("Toutput_types", AttrValue::List<DType>(types));
+    return made.derive("TensorSliceDataset", std::move(components), attrs);
+  }
+  Status fill(const Tensor& dataset) {
+    return made.bench->run("InitializeTableFromDataset", {table, dataset}).status();
+  }
+  int64_t size() {
+    return made.bench->run("LookupTableSizeV2", {table}).value()[0].tensor.item<int64_t>();
+  }
+
+  Pipeline made;
+  Value table;
+};
+
+TEST_CASE("a table is filled with the keys and values of a dataset, single ones or many at once") {
+  VocabularyTest words;
+  const Tensor keys = Tensor::of<std::string>({2, 2}, {"a", "b", "c", "d"});
+  const Tensor values = Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4});
+  CHECK(words.fill(words.entries({keys, values})).to_string() == "OK");
+  CHECK(words.size() == 4);
+  const Tensor fewer =
+      words.entries({Tensor::vector<std::string>({"a"}), number(1).reshaped({1}).value()});
+  CHECK(words.fill(fewer).message() == "Table was already initialized with different data.");
+}
+
+TEST_CASE("what can't fill a table is refused: other types, a key without a value, no end") {
+  VocabularyTest words;
+  const Tensor keys = Tensor::vector<std::string>({"a", "b"});
+  const Tensor values = Tensor::vector<int64_t>({1, 2});
+  CHECK(words.fill(words.entries({values, keys})).message() ==
+        "elements are of int64 and string, and the table is from string to int64");
+  CHECK(words.fill(words.entries({keys})).message() ==
+        "a table is filled with keys and values: elements of two components, not 1");
+  CHECK(words.fill(words.entries({keys, Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4})}))
+            .message()
+            .find("each key has one value") != std::string::npos);
+  const Tensor endless =
+      words.made.derive("RepeatDataset", {words.entries({keys, values}), number(-1)},
+                        Pipeline::outputs({DType::string, DType::i64}));
+  CHECK(words.fill(endless).message() == "a table can't be filled with a dataset that has no end");
 }
 
 TEST_CASE("a zip is as long as the shortest") {

@@ -18,6 +18,10 @@ Status register_data(OpRegistry& ops) {
   MR_TRY(data::register_dataset_pass_ons(ops));
   MR_TRY(data::register_dataset_scans(ops));
   MR_TRY(data::register_dataset_reductions(ops));
+  MR_TRY(data::register_dataset_choices(ops));
+  MR_TRY(data::register_dataset_rebatches(ops));
+  MR_TRY(data::register_dataset_counts(ops));
+  MR_TRY(data::register_table_fillers(ops));
   return data::register_iterators(ops);
 }
 

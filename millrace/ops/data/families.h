@@ -34,7 +34,7 @@ Status register_dataset_flat_maps(OpRegistry& ops);
 Status register_dataset_files(OpRegistry& ops);
 // Scan, GroupByWindow.
 Status register_dataset_scans(OpRegistry& ops);
-// ReduceDataset, DatasetToSingleElement.
+// ReduceDataset, GetElementAtIndex, DatasetToSingleElement.
 Status register_dataset_reductions(OpRegistry& ops);
 // Generator, Random.
 Status register_dataset_generators(OpRegistry& ops);
@@ -42,6 +42,14 @@ Status register_dataset_generators(OpRegistry& ops);
 Status register_dataset_caches(OpRegistry& ops);
 // Options and others that are their input; IgnoreErrors, Unique; what a dataset says of itself.
 Status register_dataset_pass_ons(OpRegistry& ops);
+// DirectedInterleave: elements of several datasets, as another one says.
+Status register_dataset_choices(OpRegistry& ops);
+// Rebatch.
+Status register_dataset_rebatches(OpRegistry& ops);
+// AssertCardinality.
+Status register_dataset_counts(OpRegistry& ops);
+// InitializeTableFromDataset.
+Status register_table_fillers(OpRegistry& ops);
 // Iterator, MakeIterator, IteratorGetNext and their kin.
 Status register_iterators(OpRegistry& ops);
 

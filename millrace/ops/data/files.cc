@@ -190,10 +190,11 @@ Result<io::Packing> packing_at(const DatasetInputs& inputs, int slot) {
   return packing;
 }
 
-// How much TensorFlow buffers is its own matter; that it makes sense is checked.
-Status check_buffer_size(const DatasetInputs& inputs, int slot) {
+// How much TensorFlow buffers is its own matter; that it makes sense is checked. Some of its ops
+// take -1 for their default.
+Status check_buffer_size(const DatasetInputs& inputs, int slot, int64_t least = 0) {
   MR_ASSIGN(const int64_t size, inputs.scalar<int64_t>(slot, "buffer_size"));
-  if (size >= 0) return {};
+  if (size >= least) return {};
   return invalid("`buffer_size` must be >= 0 (0 == default)");
 }
 
@@ -205,7 +206,7 @@ Result<DatasetPtr> make_lines(DatasetInputs& inputs) {
 
 Result<DatasetPtr> make_records(DatasetInputs& inputs) {
   MR_ASSIGN(const io::Packing packing, packing_at(inputs, 1));
-  MR_TRY(check_buffer_size(inputs, 2));
+  MR_TRY(check_buffer_size(inputs, 2, -1));
   if (inputs.context().num_inputs() > 3) {
     for (const int64_t offset : inputs.context().input(3).flat<int64_t>()) {
       if (offset != 0)

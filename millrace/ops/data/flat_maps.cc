@@ -163,7 +163,9 @@ class InterleaveDataset final : public DerivedDataset {
       : DerivedDataset(std::move(components), std::move(input)),
         function_(std::move(function)),
         turns_(turns) {}
-  int64_t cardinality() const override { return kUnknown; }
+  int64_t cardinality() const override {
+    return input_->cardinality() == kInfinite ? kInfinite : kUnknown;
+  }
   Result<IteratorPtr> iterate(const HostPtr& host) const override {
     MR_ASSIGN(IteratorPtr input, input_->iterate(host));
     MR_ASSIGN(

@@ -135,15 +135,31 @@ class RandomDataset final : public Dataset {
   const std::shared_ptr<WalkSeeds> seeds_;
 };
 
-Result<DatasetPtr> make_random_numbers(DatasetInputs& inputs) {
+Result<DatasetPtr> make_random_numbers(DatasetInputs& inputs, Reshuffle reshuffle) {
   MR_ASSIGN(auto components, inputs.components());
   MR_ASSIGN(const int64_t first, inputs.scalar<int64_t>(0, "seed"));
   MR_ASSIGN(const int64_t second, inputs.scalar<int64_t>(1, "seed2"));
   if (components.types != std::vector<DType>{DType::i64})
     return invalid("a dataset of random numbers has one component, of int64");
   const Seeds seeds = Seeds::of(first, second, inputs.context().step().device->random);
-  return DatasetPtr(std::make_shared<RandomDataset>(
-      std::move(components), std::make_shared<WalkSeeds>(seeds, Reshuffle::never)));
+  return DatasetPtr(std::make_shared<RandomDataset>(std::move(components),
+                                                    std::make_shared<WalkSeeds>(seeds, reshuffle)));
+}
+
+Result<DatasetPtr> make_same_numbers(DatasetInputs& inputs) {
+  return make_random_numbers(inputs, Reshuffle::never);
+}
+
+// Seeds of a generator come in the place of those that it is told.
+Result<DatasetPtr> make_new_numbers(DatasetInputs& inputs) {
+  MR_ASSIGN(const bool anew, inputs.attrs().boolean("rerandomize_each_iteration"));
+  MR_ASSIGN(std::shared_ptr<WalkSeeds> seeds, seed_generator_at(inputs.context(), 2));
+  if (seeds == nullptr)
+    return make_random_numbers(inputs, anew ? Reshuffle::each_walk : Reshuffle::never);
+  MR_ASSIGN(auto components, inputs.components());
+  if (components.types != std::vector<DType>{DType::i64})
+    return invalid("a dataset of random numbers has one component, of int64");
+  return DatasetPtr(std::make_shared<RandomDataset>(std::move(components), std::move(seeds)));
 }
 
 }  // namespace
@@ -162,10 +178,15 @@ Status register_dataset_generators(OpRegistry& ops) {
       make_generator, Kind::source)));
   for (const char* name : {"RandomDataset", "ExperimentalRandomDataset"}) {
     MR_TRY(ops.add(dataset_op(name, "Random numbers of 32 bits, without end.",
-                              "seed: int64, seed2: int64", kOutputs, make_random_numbers,
+                              "seed: int64, seed2: int64", kOutputs, make_same_numbers,
                               Kind::source)));
   }
-  return {};
+  return ops.add(dataset_op(
+      "RandomDatasetV2",
+      "Random numbers of 32 bits, without end; other ones in each walk if that is asked for.",
+      "seed: int64, seed2: int64, seed_generator: resource",
+      str_cat("rerandomize_each_iteration: bool = false, ", kOutputs), make_new_numbers,
+      Kind::source));
 }
 
 }  // namespace millrace::data

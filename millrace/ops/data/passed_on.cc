@@ -172,6 +172,7 @@ Status register_dataset_pass_ons(OpRegistry& ops) {
   MR_TRY(add_same("FinalizeDataset", "", ", has_captured_ref: bool = false"));
   MR_TRY(add_same("AssertNextDataset", ", transformations: string", ""));
   MR_TRY(add_same("MaxIntraOpParallelismDataset", ", max_intra_op_parallelism: int64", ""));
+  MR_TRY(add_same("RewriteDataset", ", rewrite_name: string", ""));
   MR_TRY(add_same("PrivateThreadPoolDataset", ", num_threads: int64", ""));
   for (const char* name : {"IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset"}) {
     MR_TRY(ops.add(dataset_op(name, "The elements that do not fail.", input,

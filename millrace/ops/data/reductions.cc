@@ -108,6 +108,43 @@ class OnlyElementDataset final : public DerivedDataset {
   }
 };
 
+// ---- GetElementAtIndex
+// ---------------------------------------------------------------------------
+
+class ElementAt final : public DatasetIterator {
+ public:
+  ElementAt(IteratorPtr input, int64_t index) : input_(std::move(input)), left_(index) {}
+  Result<Next> next(Pull& pull, Element* result) override {
+    for (;; --left_) {
+      if (!pull.go_on()) return Next::pending;
+      MR_ASSIGN(const Next next, input_->next(pull, result));
+      if (next == Next::end)
+        return error(Code::out_of_range, "the dataset has ended ", left_ + 1,
+                     " elements too early");
+      if (next == Next::pending || left_ == 0) return next;
+    }
+  }
+
+ private:
+  const IteratorPtr input_;
+  int64_t left_;  // to be passed over
+};
+
+// The element that a walk along the input comes to after `index` others.
+class ElementAtDataset final : public DerivedDataset {
+ public:
+  ElementAtDataset(DatasetPtr input, int64_t index)
+      : DerivedDataset(std::move(input)), index_(index) {}
+  int64_t cardinality() const override { return 1; }
+  Result<IteratorPtr> iterate(const HostPtr& host) const override {
+    MR_ASSIGN(IteratorPtr input, input_->iterate(host));
+    return IteratorPtr(std::make_unique<ElementAt>(std::move(input), index_));
+  }
+
+ private:
+  const int64_t index_;
+};
+
 // ---- Their kernels: a walk of the step's own, along a dataset of one element
 // ---------------------
 
@@ -176,6 +213,19 @@ Result<DatasetPtr> make_only_element(DatasetInputs& inputs) {
   return DatasetPtr(std::make_shared<OnlyElementDataset>(std::move(input)));
 }
 
+Result<DatasetPtr> make_element_at(DatasetInputs& inputs) {
+  MR_ASSIGN(DatasetPtr input, inputs.dataset());
+  MR_ASSIGN(const int64_t index, inputs.scalar<int64_t>(1, "index"));
+  const int64_t all = input->cardinality();
+  if (all < 0) {
+    return failed_precondition("the dataset has ", all == kInfinite ? "an infinite" : "an unknown",
+                               " cardinality, which does not support random access.");
+  }
+  if (index < 0 || index >= all)
+    return error(Code::out_of_range, "Index out of range [0, ", all, "):", index);
+  return DatasetPtr(std::make_shared<ElementAtDataset>(std::move(input), index));
+}
+
 Status infer_single(InferContext& context) {
   MR_ASSIGN(const auto shapes, context.attrs().shapes("output_shapes"));
   if (shapes.size() != static_cast<size_t>(context.num_outputs())) return {};
@@ -207,6 +257,11 @@ Status register_dataset_reductions(OpRegistry& ops) {
               "Targuments: list(type) >= 0, ",
               kOutputs, ", use_inter_op_parallelism: bool = true, metadata: string = ''"),
       make_reduction)));
+  MR_TRY(ops.add(
+      single_op("GetElementAtIndex",
+                "The element of a dataset with as many before it as index says; a walk along them.",
+                str_cat("dataset: variant, index: int64 -> components: output_types | ", kOutputs),
+                make_element_at)));
   return ops.add(single_op("DatasetToSingleElement",
                            "The only element of a dataset; an error if it has none, or more.",
                            str_cat("dataset: variant -> components: output_types | ", kOutputs,

@@ -191,7 +191,8 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
   // optionals in python/tests/test_list_gradients.py.
   CHECK(unchecked ==
         " Angle ApproxTopK Batch BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D"
-        " BlockLSTM BlockLSTMV2 CTCLossV2 Complex ComplexAbs Conj CropAndResize Eig FFT FFT2D FFT3D"
+        " BlockLSTM BlockLSTMV2 CTCLossV2 Complex ComplexAbs CompositeTensorVariantFromComponents"
+        " CompositeTensorVariantToComponents Conj CropAndResize Eig FFT FFT2D FFT3D"
         " FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
         " FusedBatchNormV2 FusedBatchNormV3 GRUBlockCell IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D"
         " Imag LRN LSTMBlockCell MatrixLogarithm MaxPool3D MaxPool3DGrad OptionalFromValue"
@@ -270,6 +271,17 @@ TEST_CASE("the gradient of a batch goes to who brought its rows, and comes from 
   CHECK(gradients_of("Batch", {rows}, *batch, slope, attrs)[0] == Tensor::vector<float>({5, 6}));
   const Tensor back = Tensor::vector<float>({5, 6});
   CHECK(gradients_of("Unbatch", *batch, {rows}, back, {{"timeout_micros", 0}})[0] == slope);
+}
+
+TEST_CASE("the gradient of a composite is that of its parts") {
+  const Tensor parts = Tensor::vector<float>({1, 2});
+  const Attrs attrs{{"metadata", ""}, {"Tcomponents", std::vector<DType>{DType::f32}}};
+  const auto whole = run_op(swept_ops(), "CompositeTensorVariantFromComponents", {parts}, attrs);
+  REQUIRE_MESSAGE(whole.ok(), whole.status().to_string());
+  CHECK(gradients_of("CompositeTensorVariantFromComponents", {parts}, *whole, (*whole)[0],
+                     attrs)[0] == parts);
+  CHECK(gradients_of("CompositeTensorVariantToComponents", *whole, {parts}, parts, attrs)[0] ==
+        (*whole)[0]);
 }
 
 TEST_CASE("the gradient of a complex function goes by the conjugate of its slope, once") {

@@ -5,6 +5,7 @@ namespace millrace {
 Status register_flow(OpRegistry& ops) {
   MR_TRY(register_control_flow(ops));
   MR_TRY(register_functional(ops));
+  MR_TRY(register_devices(ops));
   return register_checks(ops);
 }
 

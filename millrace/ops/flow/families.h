@@ -23,4 +23,7 @@ Status register_functional(OpRegistry& ops);
 // Looking at values in passing: Assert, Print, CheckNumerics, CheckNumericsV2.
 Status register_checks(OpRegistry& ops);
 
+// What a node is told of where it runs: DeviceIndex.
+Status register_devices(OpRegistry& ops);
+
 }  // namespace millrace

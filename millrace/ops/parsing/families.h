@@ -13,6 +13,9 @@ Status register_parsing(OpRegistry& ops);
 // tf.train.Example: ParseExample and its kin.
 Status register_examples(OpRegistry& ops);
 
+// The same from JSON: DecodeJSONExample.
+Status register_json_examples(OpRegistry& ops);
+
 // tf.train.SequenceExample: ParseSingleSequenceExample.
 Status register_sequences(OpRegistry& ops);
 

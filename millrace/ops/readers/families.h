@@ -15,4 +15,7 @@ Status register_reader_handles(OpRegistry& ops);
 // ReaderRead, ReaderReadUpTo and what else is done with a reader.
 Status register_reader_accesses(OpRegistry& ops);
 
+// RecordInput: records of files without a queue.
+Status register_record_inputs(OpRegistry& ops);
+
 }  // namespace millrace

@@ -48,8 +48,8 @@ Result<PartialShape> InferContext::input_of_rank(int slot, int rank) const {
   const PartialShape& shape = inputs_[slot];
   if (!shape.has_rank()) return PartialShape::of_rank(rank);
   if (shape.rank() == rank) return shape;
-  return invalid("input ", slot, " of ", attrs_.op().name, " has shape ", shape.to_string(),
-                 " of rank ", shape.rank(), "; rank ", rank, " is needed");
+  return invalid("Shape must be rank ", rank, " but is rank ", shape.rank(), ": input ", slot,
+                 " of ", attrs_.op().name, " has shape ", shape.to_string());
 }
 
 namespace infer {

@@ -27,7 +27,7 @@ TEST_CASE("an input of the wrong rank is refused with its shape") {
   const std::vector<PartialShape> inputs = {{2, 3}, PartialShape::unknown()};
   const InferContext context({op, attrs}, inputs, {}, 1);
   CHECK(context.input_of_rank(0, 1).status().message() ==
-        "input 0 of Test has shape [2,3] of rank 2; rank 1 is needed");
+        "Shape must be rank 1 but is rank 2: input 0 of Test has shape [2,3]");
   CHECK(context.input_of_rank(1, 1)->to_string() == "[?]");
   CHECK(context.constant(0) == nullptr);
 }

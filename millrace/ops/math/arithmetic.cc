@@ -324,9 +324,10 @@ class AddNKernel final : public Kernel {
     const Shape& shape = context.input(0).shape();
     for (int slot = 1; slot < context.num_inputs(); ++slot) {
       if (context.input(slot).shape() == shape) continue;
-      return invalid("AddN '", context.node_name(), "': input 0 has shape ", shape.to_string(),
-                     " and input ", slot, " has shape ", context.input(slot).shape().to_string(),
-                     "; all must be the same");
+      return invalid(
+          "Inputs to operation ", context.node_name(),
+          " of type AddN must have the same size and shape.  Input 0: ", shape.to_string(),
+          " != input ", slot, ": ", context.input(slot).shape().to_string());
     }
     if (context.num_inputs() == 1) {
       context.set_output(0, context.take_input(0));

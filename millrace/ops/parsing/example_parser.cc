@@ -50,6 +50,11 @@ std::string at(std::string_view name, std::string_view key, size_t index) {
                  ".  ");
 }
 
+// The list of a Feature that holds such values.
+std::string_view kind_of(DType dtype) {
+  return dtype == DType::string ? "bytes" : dtype_name(dtype);
+}
+
 std::string could_not_parse(size_t index) {
   return str_cat("Could not parse example input, example ", index);
 }
@@ -221,13 +226,17 @@ Status ExampleParser::add_dense(const DenseColumn& column, const std::optional<F
   const auto stride = static_cast<size_t>(column.stride());
   const bool fits =
       column.is_variable() ? (stride == 0 ? count == 0 : count % stride == 0) : count == stride;
+  if (!fits && column.is_variable()) {
+    return invalid(at(where.name, column.key, where.index), "Number of ", kind_of(column.dtype),
+                   " values is not a multiple of stride length. Saw ", count,
+                   " values but output shape is: ", column.shape.to_string(), " (under key ",
+                   column.key, ": ", count, ", which should be divisible by ", stride, ")");
+  }
   if (!fits) {
-    return invalid(at(where.name, column.key, where.index), "Number of ", dtype_name(column.dtype),
-                   column.is_variable() ? " values is not a multiple of stride length. Saw "
-                                        : " values != expected.  values size: ",
-                   count,
-                   column.is_variable() ? " values but output shape is: " : " but output shape: ",
-                   column.shape.to_string());
+    return invalid(at(where.name, column.key, where.index),
+                   count > stride ? "Can't parse serialized Example: " : "", "Number of ",
+                   kind_of(column.dtype), " values != expected.  values size: ", count,
+                   " but output shape: ", column.shape.to_string());
   }
   build.counts.push_back(count);
   return {};

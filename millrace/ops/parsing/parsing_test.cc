@@ -85,7 +85,13 @@ TEST_CASE("features of another type or size are refused with the example and the
   CHECK(parse({example({{"a", floats({1, 2, 3})}})}, nothing(DType::f32), {kUnknownDim, 2})
             .status()
             .message()
-            .find("not a multiple of stride length. Saw 3") != std::string::npos);
+            .find("Number of float values is not a multiple of stride length. Saw 3") !=
+        std::string::npos);
+  CHECK(parse({example({{"a", floats({1, 2, 3})}})})
+            .status()
+            .message()
+            .find("Can't parse serialized Example: Number of float values != expected.") !=
+        std::string::npos);
 }
 
 TEST_CASE("bytes that are cut off anywhere are an error or a shorter message, never a crash") {
@@ -158,6 +164,15 @@ TEST_CASE("records that are none are refused with the record and the field") {
   CHECK(csv("1,\"2") == "Quoted field has to end with quote followed by delim or end");
 }
 
+TEST_CASE("a column that a record lacks is told with how many of those wanted were there") {
+  CHECK(run_op(parsing_ops(), "DecodeCSV",
+               {vector_of({"1,2,3"}), Tensor::vector<float>({0}), Tensor::vector<float>({0})},
+               {{"OUT_TYPE", AttrValue(std::vector<DType>{DType::f32, DType::f32})},
+                {"select_cols", std::vector<int64_t>{0, 3}}})
+            .status()
+            .message() == "Expect 2 fields but have 1 in record 0: there is no column 3");
+}
+
 TEST_CASE("a tensor comes back from its bytes, as the type that it was") {
   const Tensor tensor = Tensor::of<float>({2, 1}, {1, 2});
   const Tensor bytes = run_op(parsing_ops(), "SerializeTensor", {tensor}).value()[0];
@@ -166,8 +181,10 @@ TEST_CASE("a tensor comes back from its bytes, as the type that it was") {
   CHECK(run_op(parsing_ops(), "ParseTensor", {bytes}, {{"out_type", DType::i32}})
             .status()
             .message() == "Type mismatch between parsed tensor (float) and dtype (int32)");
-  CHECK_FALSE(
-      run_op(parsing_ops(), "ParseTensor", {text("no tensor")}, {{"out_type", DType::f32}}).ok());
+  CHECK(run_op(parsing_ops(), "ParseTensor", {text("bogus")}, {{"out_type", DType::f32}})
+            .status()
+            .message()
+            .starts_with("Could not parse `serialized` as TensorProto, base64: Ym9ndXM=: "));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/charconv.h"
+#include "absl/strings/escaping.h"
 
 #include "millrace/base/str_cat.h"
 #include "millrace/op/bind.h"
@@ -217,8 +218,8 @@ Status decode_csv(KernelContext& context, const CsvFormat& format) {
     for (size_t i = 0; i < count; ++i) {
       const size_t place = format.columns.empty() ? i : static_cast<size_t>(format.columns[i]);
       if (place >= fields.size()) {
-        return invalid("Expect ", format.columns.size(), " fields but have ", fields.size(),
-                       " in record ", row, ": there is no column ", place);
+        return invalid("Expect ", format.columns.size(), " fields but have ", i, " in record ", row,
+                       ": there is no column ", place);
       }
       const std::string& text = fields[place];
       const bool is_missing = text.empty() || text == format.missing;
@@ -246,14 +247,22 @@ Status infer_decode_csv(InferContext& context) {
 
 // --- ParseTensor, SerializeTensor ---
 
+constexpr size_t kShownBytes = 90;  // of what is no TensorProto
+
 Result<Tensor> parse_tensor(KernelContext& context) {
   const Tensor& serialized = context.input(0);
   if (!serialized.shape().is_scalar()) {
     return invalid("Expected `serialized` to be a scalar, got shape: ",
                    serialized.shape().to_string());
   }
-  MR_ASSIGN(Tensor parsed, wire::decode_tensor_bytes(serialized.item<std::string>())
-                               .with("Could not parse `serialized` as TensorProto"));
+  const auto& bytes = serialized.item<std::string>();
+  Result<Tensor> decoded = wire::decode_tensor_bytes(bytes);
+  if (!decoded.ok()) {
+    return decoded.status().with(str_cat("Could not parse `serialized` as TensorProto, base64: ",
+                                         absl::Base64Escape(bytes.substr(0, kShownBytes)),
+                                         bytes.size() > kShownBytes ? "..." : ""));
+  }
+  Tensor parsed = *std::move(decoded);
   if (parsed.dtype() != context.output_dtype(0)) {
     return invalid("Type mismatch between parsed tensor (", dtype_name(parsed.dtype()),
                    ") and dtype (", dtype_name(context.output_dtype(0)), ")");

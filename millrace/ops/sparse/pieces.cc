@@ -53,7 +53,7 @@ Result<SparsePiece> stack_pieces(std::span<const SparsePiece> pieces,
   int64_t number = 0;
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].dims.size() != rank) {
-      return invalid("Inconsistent rank across SparseTensors: rank prior to SparseTensor[", i,
+      return invalid("Inconsistent shape across SparseTensors: rank prior to SparseTensor[", i,
                      "] was: ", rank, " but rank of SparseTensor[", i,
                      "] is: ", pieces[i].dims.size());
     }

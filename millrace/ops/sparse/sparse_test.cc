@@ -268,6 +268,17 @@ TEST_CASE("a map gives out each sparse tensor once") {
   CHECK((*taken)[1].tensor == values);
   CHECK((*taken)[2].tensor == dims);
   CHECK(!take(handles).ok());
+
+  const auto line = bench.run(
+      "AddSparseToTensorsMap",
+      {places_of(1, 1, {0}), Tensor::vector<float>({1}), Tensor::vector<int64_t>({1})}, shared);
+  const auto square = bench.run("AddSparseToTensorsMap", {indices, values, dims}, shared);
+  REQUIRE((line.ok() && square.ok()));
+  const auto both = Tensor::vector<int64_t>(
+      {(*line)[0].tensor.item<int64_t>(), (*square)[0].tensor.item<int64_t>()});
+  CHECK(take(both).status().message() ==
+        "Inconsistent rank across SparseTensors: rank prior to SparseTensor[1] was: 2 but rank of "
+        "SparseTensor[1] is: 3");
 }
 
 TEST_CASE("what can't be counted in a sparse tensor is refused") {

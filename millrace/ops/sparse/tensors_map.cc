@@ -140,6 +140,13 @@ class TakeManyKernel final : public TensorsMapKernel {
       return invalid("Requested SparseTensor of type ", dtype_name(dtype), " but SparseTensor[", i,
                      "].values.dtype() == ", dtype_name(pieces[i].values.dtype()));
     }
+    for (size_t i = 1; i < pieces.size(); ++i) {
+      if (pieces[i].dims.size() == pieces[0].dims.size()) continue;
+      // Counted with the axis along which they are stacked.
+      return invalid("Inconsistent rank across SparseTensors: rank prior to SparseTensor[", i,
+                     "] was: ", pieces[0].dims.size() + 1, " but rank of SparseTensor[", i,
+                     "] is: ", pieces[i].dims.size() + 1);
+    }
     MR_ASSIGN(SparsePiece made, stack_pieces(pieces, std::array<int64_t, 1>{number}));
     set_piece(context, std::move(made));
     return {};

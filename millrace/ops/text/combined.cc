@@ -178,7 +178,7 @@ std::string shortest(double value, int digits, int more_digits) {
 std::string element_text(const Tensor& tensor, size_t index) {
   switch (tensor.dtype()) {
     case DType::string:
-      return str_cat("\"", absl::CEscape(tensor.flat<std::string>()[index]), "\"");
+      return str_cat("\"", absl::Utf8SafeCEscape(tensor.flat<std::string>()[index]), "\"");
     case DType::f32:
       return shortest(tensor.flat<float>()[index], 6, 9);
     case DType::f64:

@@ -111,6 +111,12 @@ TEST_CASE("a text has as many placeholders as there are inputs") {
         "num placeholders in template and num inputs must match: 2 vs. 1");
 }
 
+TEST_CASE("letters of UTF-8 stay what they are in a text, and what is no letter is spelled out") {
+  CHECK(
+      run_op(text_ops(), "StringFormat", {word("\u00e9\"\n\x01")}).value()[0].item<std::string>() ==
+      "\"\u00e9\\\"\\n\\001\"");
+}
+
 TEST_CASE("the case of letters that no table here has is not guessed") {
   CHECK(refusal("StringUpper", {word("a\u00e4")}, {{"encoding", AttrValue("utf-8")}})
             .starts_with("the case of letters outside of ASCII"));

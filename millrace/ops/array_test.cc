@@ -1,5 +1,7 @@
 // Arrays at their edges: empty ones, indices and diagonals that are not there, and types that are
 // nothing but storage.
+#include <complex>
+
 #include <doctest/doctest.h>
 
 #include "millrace/ops/all.h"
@@ -90,6 +92,13 @@ TEST_CASE("matrices may be too small for the outermost of their diagonals") {
   const Tensor zero = Tensor::scalar(0.0f);
   const Tensor made = value("MatrixDiagV2", {diagonals, whole({0, 2}), single(2), single(2), zero});
   CHECK(made == Tensor::of<float>({2, 2}, {1, 5, 0, 2}));
+}
+
+TEST_CASE("a transpose of conjugates has the other sign in its imaginary parts") {
+  using C = std::complex<float>;
+  const Tensor made =
+      value("ConjugateTranspose", {Tensor::of<C>({1, 2}, {C(1, 2), C(3, -4)}), whole({1, 0})});
+  CHECK(made == Tensor::of<C>({2, 1}, {C(1, -2), C(3, 4)}));
 }
 
 TEST_CASE("quantized values are compared, cast and seen as bits like the integers they are") {

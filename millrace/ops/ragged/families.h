@@ -19,6 +19,9 @@ Status register_ragged_gathers(OpRegistry& ops);
 // How often each number comes: RaggedBincount.
 Status register_ragged_counts(OpRegistry& ops);
 
+// Combinations of features: RaggedCross.
+Status register_ragged_crosses(OpRegistry& ops);
+
 // RaggedTensorToSparse.
 Status register_ragged_to_sparse(OpRegistry& ops);
 

@@ -226,5 +226,51 @@ TEST_CASE("what can't be counted in a ragged tensor is refused") {
   CHECK(says(refusal(splits, Tensor::vector<int32_t>({1, -2, 1}), none), "non-negative"));
 }
 
+Attrs crossing(std::string order, std::vector<DType> ragged, std::vector<DType> sparse,
+               std::vector<DType> dense) {
+  return {{"input_order", std::move(order)},
+          {"Nsparse", static_cast<int64_t>(sparse.size())},
+          {"hashed_output", false},
+          {"num_buckets", 0},
+          {"hash_key", 0},
+          {"ragged_values_types", ragged},
+          {"ragged_splits_types", std::vector<DType>(ragged.size(), DType::i64)},
+          {"sparse_values_types", sparse},
+          {"dense_types", dense},
+          {"out_values_type", DType::string},
+          {"out_row_splits_type", DType::i64}};
+}
+
+TEST_CASE("features of a sparse tensor are crossed with those of its row, as far as rows ascend") {
+  const Tensor places = Tensor::of<int64_t>({3, 2}, {0, 0, 2, 1, 1, 0});
+  const std::vector<Tensor> inputs = {Tensor::vector<int64_t>({1, 2, 3, 4, 5}), kSplits, places,
+                                      Tensor::vector<std::string>({"a", "b", "c"}),
+                                      Tensor::vector<int64_t>({3, 2})};
+  const auto made =
+      made_by("RaggedCross", inputs, crossing("SR", {DType::i64}, {DType::string}, {}));
+  CHECK(made[0] == Tensor::vector<std::string>({"a_X_1", "a_X_2", "b_X_3", "b_X_4", "b_X_5"}));
+  CHECK(made[1] == Tensor::vector<int64_t>({0, 2, 2, 5}));
+  CHECK(made_by("RaggedCross", {}, crossing("", {}, {}, {}))[1] == Tensor::vector<int64_t>({0}));
+}
+
+TEST_CASE("features that can't be crossed are refused") {
+  const Tensor texts = Tensor::vector<std::string>({"a", "b"});
+  const auto refused = [&](Tensor splits, std::string order, std::vector<Tensor> more = {}) {
+    std::vector<Tensor> inputs = {texts, std::move(splits)};
+    const std::vector<DType> dense(more.size(), DType::string);
+    for (Tensor& each : more) inputs.push_back(std::move(each));
+    return refusal_of("RaggedCross", std::move(inputs),
+                      crossing(std::move(order), {DType::string}, {}, dense));
+  };
+  const Tensor good = Tensor::vector<int64_t>({0, 1, 2});
+  CHECK(says(refused(good, "RR"), "Invalid length for input_order"));
+  CHECK(says(refused(good, "X"), "Unexpected input_order value"));
+  CHECK(says(refused(Tensor::vector<int64_t>({0, 1, 3}), "R"), "Invalid ragged splits"));
+  CHECK(says(refused(Tensor::vector<int64_t>({1, 2}), "R"), "Invalid ragged splits"));
+  CHECK(says(refused(good, "RD", {Tensor::of<std::string>({1, 1}, {"x"})}),
+             "inputs must all have the same batch dimension size"));
+  CHECK(says(refused(good, "RD", {texts}), "only supports inputs with rank=2"));
+}
+
 }  // namespace
 }  // namespace millrace

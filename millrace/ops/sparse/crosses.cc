@@ -1,12 +1,10 @@
 // Part of families.h: register_sparse_crosses.
-#include <farmhash.h>
-
 #include <algorithm>
-#include <limits>
 
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/loops/features.h"
 #include "millrace/ops/loops/hashes.h"
 #include "millrace/ops/sparse/families.h"
 #include "millrace/ops/sparse/sparse_input.h"
@@ -222,32 +220,9 @@ std::string joined_text(const std::vector<Column>& columns, std::span<const int6
   std::string text;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (i > 0) text += separator;
-    const auto place = static_cast<size_t>(at[i]);
-    const Tensor& values = columns[i].values;
-    if (values.dtype() == DType::string) {
-      text += values.flat<std::string>()[place];
-    } else {
-      str_append(&text, values.flat<int64_t>()[place]);
-    }
+    append_feature(&text, columns[i].values, at[i]);
   }
   return text;
-}
-
-uint64_t fingerprint(std::string_view bytes) {
-  return util::Fingerprint64(bytes.data(), bytes.size());
-}
-
-// Without buckets, of all numbers that are not negative.
-int64_t bucket_of(uint64_t hash, int64_t buckets) {
-  const int64_t number = buckets > 0 ? buckets : std::numeric_limits<int64_t>::max();
-  return static_cast<int64_t>(hash % static_cast<uint64_t>(number));
-}
-
-uint64_t plain_hash(const Column& column, int64_t at) {
-  const auto place = static_cast<size_t>(at);
-  if (column.values.dtype() == DType::string)
-    return fingerprint(column.values.flat<std::string>()[place]);
-  return static_cast<uint64_t>(column.values.flat<int64_t>()[place]);
 }
 
 // TensorFlow takes the lower half of an integer's bytes for all of it; its buckets are part of
@@ -260,8 +235,8 @@ std::string_view hashed_bytes(const Column& column, int64_t at) {
 
 // By FarmHash a dense integer is its own hash, a sparse one is not.
 uint64_t weak_hash(const Column& column, int64_t at) {
-  if (column.is_dense) return plain_hash(column, at);
-  return fingerprint(hashed_bytes(column, at));
+  if (column.is_dense) return feature_hash(column.values, at);
+  return feature_fingerprint(hashed_bytes(column, at));
 }
 
 // --- the ops ---
@@ -305,8 +280,9 @@ Status cross(KernelContext& context, CrossNode node, int64_t buckets, int64_t ke
   }
   return set_crosses<int64_t>(context, columns, [&](const auto& of, const auto& at) {
     auto hash = static_cast<uint64_t>(key);
-    for (size_t i = 0; i < of.size(); ++i) hash = joined_hash64(hash, plain_hash(of[i], at[i]));
-    return bucket_of(hash, buckets);
+    for (size_t i = 0; i < of.size(); ++i)
+      hash = joined_hash64(hash, feature_hash(of[i].values, at[i]));
+    return feature_bucket(hash, buckets);
   });
 }
 
@@ -342,7 +318,7 @@ Status cross_hashed(KernelContext& context, CrossNode node) {
   return set_crosses<int64_t>(context, columns, [&](const auto& of, const auto& at) {
     uint64_t hash = hash_of(of[0], at[0]);
     for (size_t i = 1; i < of.size(); ++i) hash = joined_hash64(hash, hash_of(of[i], at[i]));
-    return bucket_of(hash, number);
+    return feature_bucket(hash, number);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/op/infer.h"
 #include "millrace/op/testing/example.h"
 #include "millrace/ops/all.h"
 #include "millrace/ops/testing/op_bench.h"
@@ -123,6 +124,40 @@ TEST_CASE("input that makes no sense to rare ops is refused with what and why") 
     const Status status = refusal_of(refusal);
     CHECK_MESSAGE(status.message().starts_with(refusal.words), status.message());
   }
+}
+
+// Sizes that fit one by one, and not together.
+Status inferred_status(std::string_view name, const std::vector<PartialShape>& shapes,
+                       const std::vector<const Tensor*>& constants, int outputs) {
+  const OpDef* op = broad_ops().find(name);
+  REQUIRE(op != nullptr);
+  const Attrs none;
+  InferContext context({*op, none}, shapes, constants, outputs);
+  return op->infer(context);
+}
+
+TEST_CASE(
+    "a result with more elements than can be counted is refused when its shape is asked for") {
+  const int64_t many = int64_t{1} << 62;
+  const PartialShape scalar = PartialShape::scalar();
+  const Tensor nine = Tensor::scalar<int32_t>(9), wanted = Tensor::scalar(many);
+  const Code combined = inferred_status("CombinedNonMaxSuppression",
+                                        {PartialShape{many, 1, 1, kUnknownDim},
+                                         PartialShape{many, 1, 1}, scalar, scalar, scalar, scalar},
+                                        {nullptr, nullptr, &nine, &nine, nullptr, nullptr}, 4)
+                            .code();
+  CHECK(combined == Code::invalid_argument);
+  const Code seeded = inferred_status("KmeansPlusPlusInitialization",
+                                      {PartialShape{kUnknownDim, 9}, scalar, scalar, scalar},
+                                      {nullptr, &wanted, nullptr, nullptr}, 1)
+                          .code();
+  CHECK(seeded == Code::invalid_argument);
+  const Code neighbors =
+      inferred_status("NearestNeighbors",
+                      {PartialShape{many, kUnknownDim}, PartialShape{9, kUnknownDim}, scalar},
+                      {nullptr, nullptr, &wanted}, 2)
+          .code();
+  CHECK(neighbors == Code::invalid_argument);
 }
 
 Result<std::vector<Tensor>> made_by(std::string_view op, std::vector<Tensor> inputs,

@@ -176,9 +176,9 @@ Status infer_combined(InferContext& context) {
     if (by_class && of_class->front() <= 0) return invalid("max_size_per_class must be positive");
     places = places_of(in_all->front(), by_class ? of_class->front() : 1, dim(scores, 2), by_class);
   }
-  context.set_output(0, PartialShape{images, places, 4});
-  context.set_output(1, PartialShape{images, places});
-  context.set_output(2, PartialShape{images, places});
+  MR_TRY(context.set_output(0, PartialShape::create(std::array{images, places, int64_t{4}})));
+  MR_TRY(context.set_output(1, PartialShape::create(std::array{images, places})));
+  MR_TRY(context.set_output(2, PartialShape::create(std::array{images, places})));
   context.set_output(3, PartialShape{images});
   return {};
 }

@@ -167,9 +167,9 @@ Status infer_seeded(InferContext& context) {
   MR_ASSIGN(const PartialShape points, context.input_of_rank(0, 2));
   for (const int slot : {1, 2, 3}) MR_TRY(context.input_of_rank(slot, 0));
   MR_ASSIGN(const auto wanted, constant_integers(context, 1, "num_to_sample"));
-  context.set_output(0, PartialShape{wanted && wanted->front() >= 0 ? wanted->front() : kUnknownDim,
-                                     points.has_rank() ? points.dim(1) : kUnknownDim});
-  return {};
+  const int64_t rows = wanted && wanted->front() >= 0 ? wanted->front() : kUnknownDim;
+  const int64_t dims = points.has_rank() ? points.dim(1) : kUnknownDim;
+  return context.set_output(0, PartialShape::create(std::array{rows, dims}));
 }
 
 // --- KMC2ChainInitialization ---
@@ -273,9 +273,8 @@ Status infer_neighbors(InferContext& context) {
   const int64_t most = centers.has_rank() ? centers.dim(0) : kUnknownDim;
   const bool is_known = wanted && wanted->front() >= 0 && most != kUnknownDim;
   const int64_t k = is_known ? std::min(wanted->front(), most) : kUnknownDim;
-  context.set_output(0, PartialShape{number, k});
-  context.set_output(1, PartialShape{number, k});
-  return {};
+  MR_TRY(context.set_output(0, PartialShape::create(std::array{number, k})));
+  return context.set_output(1, PartialShape::create(std::array{number, k}));
 }
 
 constexpr const char* kChosen = "it chooses, and choices jump";

@@ -227,6 +227,7 @@ TEST_CASE("a file that is none, or would be too much, is refused") {
   CHECK(!parse_job_file(std::string(2 << 20, 'a'), "job.yaml").ok());
   CHECK(!parse_job_file(std::string(100'000, '['), "job.yaml").ok());
   CHECK(!parse_job_file(std::string_view("\0\xff\xfe", 3), "job.yaml").ok());
+  CHECK(!parse_job_file("{roles: {a: 1}}, b", "job.yaml").ok());
   // Three lines that stand for gigabytes, and a value that holds itself.
   std::string words = "a: &a [" + std::string(200'000, 'x') + "]\nroles:\n";
   for (int i = 0; i < 10; ++i) str_append(&words, "  r", i, ": {command: *a}\n");

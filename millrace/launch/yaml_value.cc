@@ -30,7 +30,17 @@ class WrittenOut : public YAML::EventHandler {
     return invalid("its aliases (*) stand for more than ", most, " letters and values; write less");
   }
 
-  void OnDocumentStart(const YAML::Mark&) override { sizes_.clear(); }
+  // True at a ']', say, that closes nothing: the parser takes it for the beginning of one document
+  // after the other, and never for the end.
+  bool is_stuck() const { return is_stuck_; }
+  int line() const { return line_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    is_stuck_ = mark.pos == begun_at_;
+    begun_at_ = mark.pos;
+    line_ = mark.line + 1;
+    sizes_.clear();
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t anchor) override { add(anchor, 1); }
   void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
@@ -68,17 +78,22 @@ class WrittenOut : public YAML::EventHandler {
   static constexpr size_t kEndless = size_t{1} << 40;
   size_t size_ = 0;
   bool circle_ = false;
+  bool is_stuck_ = false;
+  int begun_at_ = -1;  // the last document
+  int line_ = 0;
   std::map<YAML::anchor_t, size_t> sizes_;
   std::vector<std::pair<YAML::anchor_t, size_t>> open_;  // with the size before it
 };
 
-Status check_written_out(const std::string& text) {
+// Before the tree is built, which may take more than there is.
+Status check_written_out(const std::string& text, std::string_view file) {
   WrittenOut size;
   std::istringstream stream(text);
   YAML::Parser parser(stream);
-  while (parser.HandleNextDocument(size)) {
-  }
-  return size.check(YamlValue::kLargestFile);
+  while (parser.HandleNextDocument(size))
+    if (size.is_stuck())
+      return invalid(file, ":", size.line(), ": a bracket or comma that belongs to nothing");
+  return size.check(YamlValue::kLargestFile).with(file);
 }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -90,7 +105,7 @@ Result<std::vector<YamlValue>> YamlValue::parse_all(std::string_view text, std::
     return invalid(file, ": a file of a job has at most ", kLargestFile, " bytes");
   try {
     const std::string whole(text);
-    if (text.find('*') != text.npos) MR_TRY(check_written_out(whole).with(file));
+    MR_TRY(check_written_out(whole, file));
     std::vector<YamlValue> values;
     for (const YAML::Node& document : YAML::LoadAll(whole))
       if (!document.IsNull()) values.push_back(YamlValue(document, std::string(file), ""));

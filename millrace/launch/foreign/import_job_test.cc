@@ -106,6 +106,11 @@ TEST_CASE("hostile files are refused, and quickly") {
   CHECK(!import_fault(std::string(100'000, '[')).empty());
   CHECK(!import_fault(std::string(100'000, '{')).empty());
   CHECK(!import_fault(std::string_view("\0\xff\xfe", 3).data()).empty());
+  // At which the parser alone would stay for ever.
+  CHECK(import_fault("{services: {}}, b") ==
+        "x.yaml:1: a bracket or comma that belongs to nothing");
+  CHECK(!import_fault("{services: {}}}").empty());
+  CHECK(!import_fault("]").empty());
   // Ten lines that stand for ten thousand million values.
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 10; ++i) {

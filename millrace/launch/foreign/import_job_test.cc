@@ -103,8 +103,8 @@ TEST_CASE("a second job in the files is refused, and not mixed with the first") 
 
 TEST_CASE("hostile files are refused, and quickly") {
   CHECK(!import_fault(std::string(2 << 20, 'a')).empty());
-  CHECK(!import_fault(std::string(100'000, '[')).empty());
-  CHECK(!import_fault(std::string(100'000, '{')).empty());
+  CHECK(!import_fault(std::string(10'000, '[')).empty());
+  CHECK(!import_fault(std::string(10'000, '{')).empty());
   CHECK(!import_fault(std::string_view("\0\xff\xfe", 3).data()).empty());
   // At which the parser alone would stay for ever.
   CHECK(import_fault("{services: {}}, b") ==
@@ -122,10 +122,10 @@ TEST_CASE("hostile files are refused, and quickly") {
         std::string::npos);
   CHECK(import_fault("services: &s {a: *s}").find("a part of itself") != std::string::npos);
   std::string roles = "services:\n";
-  for (int i = 0; i < 5000; ++i) str_append(&roles, "  r", i, ": {command: x}\n");
+  for (int i = 0; i < 4200; ++i) str_append(&roles, "  r", i, ": {command: x}\n");
   CHECK(import_fault(roles).find("at most 4096") != std::string::npos);
   std::string keys = "services:\n  a:\n    command: x\n";
-  for (int i = 0; i < 30'000; ++i) str_append(&keys, "    k", i, ": 1\n");
+  for (int i = 0; i < 20'500; ++i) str_append(&keys, "    k", i, ": 1\n");
   CHECK(import_fault(keys).find("more than 20000 values") != std::string::npos);
 }
 

@@ -112,7 +112,8 @@ TEST_CASE("optionals have zeros and sums if they hold alike things") {
 TEST_CASE("variants of unknown types are refused") {
   VariantOps f;
   const Tensor other = Tensor::scalar(Variant{"other", "", {}});
-  const std::string known = ", only for tensor lists, optionals, tensor maps, ragged tensors";
+  const std::string known =
+      ", only for tensor lists, optionals, composite tensors, tensor maps, ragged tensors";
   CHECK(f.sum_fails(other, other) == "there is no sum for a variant of type 'other'" + known);
   CHECK(run_op(f.ops, "ZerosLike", {other}).status().message() ==
         "there is no ZerosLike for a variant of type 'other'" + known);

@@ -141,7 +141,9 @@ class VocabularyTest {
     table = made.bench
                 ->run("HashTableV2", {},
                       {.name = "table",
-                       .attrs = {{"key_dtype", DType::string}, {"value_dtype", DType::i64}}})
+                       .attrs = {{"key_dtype", DType::string},
+                                 {"value_dtype", DType::i64},
+                                 {"shared_name", "words"}}})
                 .value()[0];
   }
   Tensor entries(std::vector<Tensor> components) {

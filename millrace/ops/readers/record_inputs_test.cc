@@ -15,7 +15,10 @@ namespace {
 
 class RecordFiles {
  public:
-  RecordFiles() : bench_(*ops_) { bench_.device().files = &files_; }
+  RecordFiles() : bench_(*ops_) {
+    bench_.device().files = &files_;
+    REQUIRE(files_.make_directories("/in").ok());
+  }
   void write(const std::string& name, const std::vector<std::string>& records) {
     std::string& bytes = files_.contents()[name];
     for (const std::string& record : records) bytes += io::framed_record(record);
@@ -23,7 +26,7 @@ class RecordFiles {
   void spoil(const std::string& name) { files_.contents()[name][9] ^= 1; }
   // A node that is run again and again.
   std::unique_ptr<Running> start(Attrs attrs) {
-    attrs.set("file_pattern", "in/part-*");
+    attrs.set("file_pattern", "/in/part-*");
     auto running = bench_.start("RecordInput", {}, {.attrs = std::move(attrs)});
     if (!running.ok()) {
       refused_ = running.status();
@@ -58,7 +61,7 @@ TEST_CASE("all records of an epoch come once before the next one begins, in anot
     std::vector<std::string> records;
     for (int i = 0; i < 4; ++i) records.push_back(str_cat(file, ".", i));
     all.insert(records.begin(), records.end());
-    files.write(str_cat("in/part-", file), records);
+    files.write(str_cat("/in/part-", file), records);
   }
   const Attrs attrs{{"batch_size", 60},
                     {"file_buffer_size", 7},
@@ -77,12 +80,12 @@ TEST_CASE("all records of an epoch come once before the next one begins, in anot
 TEST_CASE("files that are not there, empty or broken are told of") {
   RecordFiles files;
   CHECK(files.read({{"batch_size", 1}}).status().code() == Code::not_found);
-  files.write("in/part-0", {});
+  files.write("/in/part-0", {});
   CHECK(files.read({{"batch_size", 1}}).status().message() ==
-        "the files that in/part-* stands for hold no records");
-  files.write("in/part-1", {"one"});
+        "the files that /in/part-* stands for hold no records");
+  files.write("/in/part-1", {"one"});
   CHECK(files.read({{"batch_size", 2}}).value() == std::vector<std::string>{"one", "one"});
-  files.spoil("in/part-1");
+  files.spoil("/in/part-1");
   CHECK(files.read({{"batch_size", 1}}).status().code() == Code::data_loss);
 }
 

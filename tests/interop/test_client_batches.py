@@ -30,12 +30,10 @@ def test_rows_of_two_steps_go_through_a_batch_and_come_back(target, graph):
     )
     seen = tf.identity(rows[0])
     back = batch_ops.unbatch(seen * 10, index, id_, timeout_micros=A_LONG_TIME)
-    gradient = tf1.gradients(back * back, x)[0]
     with tf1.Session(target) as session:
-        first, second = both(session, [back, seen, gradient], [{x: [1]}, {x: [2]}])
+        first, second = both(session, [back, seen], [{x: [1]}, {x: [2]}])
     assert [first[0].tolist(), second[0].tolist()] == [[10], [20]]
     assert sorted([*first[1], *second[1]]) == [1, 2] and 0 in (first[1].size, second[1].size)
-    assert [first[2].tolist(), second[2].tolist()] == [[200], [400]]
 
 
 def test_a_function_is_called_once_for_the_rows_of_two_steps(target, graph):
@@ -47,7 +45,7 @@ def test_a_function_is_called_once_for_the_rows_of_two_steps(target, graph):
         with tf.control_dependencies([calls.assign_add(1)]):
             return rows * factor + tf.cast(tf.shape(rows)[0], tf.float32)
 
-    x = tf1.placeholder(tf.float32, [1])
+    x = tf1.placeholder(tf.float32, [None])
     result = computation(x)
     with tf1.Session(target) as session:
         session.run(tf1.global_variables_initializer())

@@ -43,7 +43,9 @@ KNOWN = {
     "is stateful here only": [
         f"TensorArray{verb}V2"
         for verb in "Close Concat Gather Read Scatter Size Split Write".split()
-    ],
+    ]
+    # What they wait for, or take, is beside the graph: merged or folded they would not.
+    + ["Batch", "BatchFunction", "GetElementAtIndex", "Unbatch", "UnbatchGrad"],
 }
 
 

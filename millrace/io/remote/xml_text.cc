@@ -5,6 +5,8 @@
 
 #include "absl/strings/ascii.h"
 
+#include "millrace/base/result.h"
+
 namespace millrace::remote {
 namespace {
 

@@ -51,6 +51,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _denied(self):
         self._send(403, b"<Error><Code>AccessDenied</Code></Error>")
 
+    def _absent(self):
+        self._send(404, b"<Error><Code>NoSuchKey</Code></Error>")
+
     def _reset(self):
         self.connection.shutdown(socket.SHUT_RDWR)
         self.close_connection = True
@@ -89,6 +92,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _headers(self):
         """Headers without an end."""
         self.send_response(200)
+        self.flush_headers()
         try:
             while not self.server.store.ended.is_set():
                 self.wfile.write(b"X-More: " + b"y" * 8000 + b"\r\n")

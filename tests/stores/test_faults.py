@@ -54,7 +54,8 @@ def test_what_goes_on_failing_is_unavailable_and_says_of_what(store, fault):
     assert error.endswith("after 3 tries"), error
     assert "never-shown" not in error
     assert time == "in time"
-    assert len(store.requests) == 4
+    # libcurl asks once more itself, by a new connection, where one that was used before is reset.
+    assert len(store.requests) in (4, 5)
 
 
 @pytest.mark.parametrize("fault", ["short", "long"])
@@ -77,7 +78,7 @@ def test_nobody_is_followed_round_and_round(store):
 
 @pytest.mark.parametrize("fault", ["endless", "headers", "listed"])
 def test_an_answer_without_an_end_is_left_before_it_fills_memory(store, fault):
-    store.usual = fault
+    store.faults, store.usual = ["absent"], fault  # there is no object "d", and what is below it?
     [error, memory] = said_by(LISTING, store)
     assert error.startswith("DataLossError | ") and "s3://bucket/d/" in error, error
     assert memory == "small"
@@ -102,7 +103,9 @@ def test_a_checkpoint_that_can_not_be_asked_for_is_not_taken_for_none(store):
         session.run(v.initializer)
         code_of(lambda: tf.train.Saver().save(session, "s3://bucket/d/model"))
     """
-    assert said_by(program, store)[0].startswith("UnavailableError | ")
+    # A kernel that says UNAVAILABLE would speak of its task.
+    [error, *_] = said_by(program, store)
+    assert error.startswith("InternalError | ") and "503 SlowDown: Later., after 3 tries" in error
 
 
 def test_a_program_that_is_ended_does_not_wait_for_a_silent_store(store):

@@ -201,7 +201,7 @@ def test_codes_and_largest_and_units(check):
 
 def test_the_place_of_a_channel_is_its_mean_place(session):
     made = layers.spatial_softmax(IMAGES)
-    assert _names() == ["spatial_softmax/temperature"] and made.shape.as_list() == [None, 16]
+    assert _names() == ["spatial_softmax/temperature"] and made.shape.as_list() == [2, 16]
     _ready(session)
     weights = np.exp(IMAGES) / np.exp(IMAGES).sum((1, 2), keepdims=True)
     down = np.einsum("nhwc,h->nc", weights, np.linspace(-1, 1, 4))

@@ -68,9 +68,9 @@ def test_edges_are_steep_where_brightness_changes(session):
 
 
 @pytest.mark.parametrize("space", ["yiq", "yuv"])
-def test_colours_come_back(check, session, space):
+def test_colours_come_back(session, space):
     there, back = (getattr(tf.image, name) for name in (f"rgb_to_{space}", f"{space}_to_rgb"))
-    check(back(there(IMAGE)), IMAGE, rtol=1e-4)
+    np.testing.assert_allclose(session.run(back(there(IMAGE))), IMAGE, rtol=1e-4, atol=1e-4)
     brightness = session.run(there(IMAGE.astype(np.float64)))[..., 0]
     np.testing.assert_allclose(brightness, IMAGE @ [0.299, 0.587, 0.114], rtol=1e-6)
 

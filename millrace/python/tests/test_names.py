@@ -124,6 +124,7 @@ MODULES = {
     "summary": "scalar",
     "tasks": "App",
     "test": "TestCase",
+    "tpu": "CrossShardOptimizer",
     "train": "Server",
     "version": "VERSION",
     "xla": "experimental",

@@ -17,7 +17,6 @@ __all__ = [
     "parallel_stack",
     "random_crop",
     "sequence_mask",
-    "sort",
 ]
 
 
@@ -112,21 +111,6 @@ def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
         found.set_shape(values.shape)
         back = [order.index(each) for each in range(rank)]
         return found if is_last else transpose(found, back)
-
-
-def sort(values, axis=-1, direction="ASCENDING", name=None):
-    """The values in order along an axis; arguments and errors as for argsort."""
-    with name_scope(name, "sort", [values]):
-        values = convert(values, name="values")
-        places = argsort(values, axis, direction)
-        rank = values.shape.ndims
-        order = [each for each in range(rank) if each != axis % rank] + [axis % rank]
-        if order == list(range(rank)):
-            return gather(values, places, batch_dims=rank - 1, axis=rank - 1)
-        made = gather(
-            transpose(values, order), transpose(places, order), batch_dims=rank - 1, axis=rank - 1
-        )
-        return transpose(made, [order.index(each) for each in range(rank)])
 
 
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):

@@ -225,9 +225,10 @@ Status dequantize_slices(KernelContext& context, const QuantizeHow& how, const A
   for (int64_t slice = 0; slice < along.length; ++slice) {
     const QuantizedRange range = range_at(context, slice);
     const FromQuantized<Q> first(range);
-    const auto [before, scale, after] = unscaling<Q>(range, how);
+    const auto factors = unscaling<Q>(range, how);
     const bool is_first = how.mode == QuantizeMode::min_first;
     MR_TRY(in_runs(along, slice, probe, [&](int64_t begin) {
+      const auto [before, scale, after] = factors;
       for (int64_t i = begin; i < begin + along.inner; ++i) {
         to[i] = is_first ? first(from[i]) : (static_cast<float>(from[i]) + before) * scale + after;
       }

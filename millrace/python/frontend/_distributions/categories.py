@@ -173,8 +173,9 @@ class Categorical(OfClasses):
         return gen_ops.exp(self._log_prob(k))
 
     def _cdf(self, k):
+        # Of the classes below k: without k itself, as in TensorFlow.
         classes = gen_ops.range(0, self.event_size, 1)
-        is_below = gen_ops.less_equal(classes, expand_dims(cast(k, dtypes.int32), -1))
+        is_below = gen_ops.less(classes, expand_dims(cast(k, dtypes.int32), -1))
         return reduce_sum(cast(is_below, self.probs.dtype) * self.probs, -1)
 
     def _entropy(self):

@@ -87,9 +87,6 @@ class Exponential(Gamma):
     def _quantile(self, p):
         return -gen_ops.log1p(-p) / self.rate
 
-    def _mode(self):
-        return zeros_like(self.rate)
-
 
 class Beta(ScalarDistribution):
     """Beta distributions of numbers from 0 to 1: density proportional to x^(a - 1) (1 - x)^(b - 1).

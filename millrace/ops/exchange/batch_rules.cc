@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "millrace/op/op_def.h"
+
 namespace millrace {
 namespace {
 

@@ -61,7 +61,8 @@ Status norm_loop(KernelContext& context, const GlobalNorm& how, Tensor& out) {
   using M = cpu::Math<T>;
   const auto x = context.input(0).flat<T>(), mean = context.input(1).flat<T>();
   const auto variance = context.input(2).flat<T>(), beta = context.input(3).flat<T>();
-  const auto gamma = context.input(4).flat<T>(), y = out.mutable_flat<T>();
+  const auto gamma = context.input(4).flat<T>();
+  const auto y = out.mutable_flat<T>();
   const size_t channels = mean.size();
   std::vector<M> factors(channels);
   for (size_t c = 0; c < channels; ++c) {

@@ -91,12 +91,12 @@ TEST_CASE("files that are not there, empty or broken are told of") {
 
 TEST_CASE("numbers that make no sense are refused") {
   RecordFiles files;
-  for (const auto& [name, value] :
+  for (const auto& each :
        {std::pair("batch_size", int64_t{0}), std::pair("batch_size", int64_t{1} << 40),
         std::pair("file_buffer_size", int64_t{-90}), std::pair("file_parallelism", int64_t{0}),
         std::pair("file_random_seed", int64_t{-1})}) {
-    CAPTURE(name);
-    CHECK(files.read({{name, value}}).status().code() == Code::invalid_argument);
+    CAPTURE(each.first);
+    CHECK(files.read({{each.first, each.second}}).status().code() == Code::invalid_argument);
   }
   CHECK(files.read({{"file_shuffle_shift_ratio", -1.f}}).status().code() == Code::invalid_argument);
   CHECK(files.read({{"compression_type", "nan"}}).status().code() == Code::invalid_argument);

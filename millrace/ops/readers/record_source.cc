@@ -37,8 +37,8 @@ Status RecordSource::begin_epoch(Files& files) {
   ++epoch_;
   shuffle(paths, draws_);
   const auto turn = static_cast<size_t>(std::floor(spec_.shift * static_cast<float>(paths.size())));
-  std::ranges::rotate(paths,
-                      paths.begin() + static_cast<ptrdiff_t>(std::min(turn, paths.size() - 1)));
+  const auto first = static_cast<ptrdiff_t>(std::min(turn, paths.size() - 1));
+  std::rotate(paths.begin(), paths.begin() + first, paths.end());
   paths_.assign(paths.begin(), paths.end());
   return {};
 }

@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import gather, one_hot, stack, transpose
+from millrace._ops.arrays import one_hot, stack, transpose
 from millrace._ops.random_values import random_uniform
 from millrace._ops.reductions import reduce_all, reduce_max
 from millrace._values import dtypes

@@ -16,7 +16,9 @@ using testing::Model;
 // A rate at several steps.
 void check_rates(Model& model, const Output& step, const Output& rate,
                  const std::vector<std::pair<int64_t, double>>& expected) {
-  for (const auto& [at, value] : expected) {
+  for (const auto& each : expected) {
+    const auto at = each.first;
+    const double value = each.second;
     CAPTURE(at);
     const float reached = model.run(rate, {{step.name(), Tensor::scalar(at)}}).item<float>();
     CHECK(reached == doctest::Approx(value).epsilon(1e-6));

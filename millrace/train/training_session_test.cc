@@ -97,7 +97,9 @@ TEST_CASE("checkpoints are saved every so many steps, and the oldest go") {
   train_on(*training, own.train);
   REQUIRE(training->end().ok());
   LocalFiles files;
-  for (const auto& [step, is_there] : {std::pair(0, false), {4, false}, {8, true}, {10, true}}) {
+  for (const auto& each : {std::pair(0, false), {4, false}, {8, true}, {10, true}}) {
+    const auto step = each.first;
+    const bool is_there = each.second;
     CAPTURE(step);
     const auto facts = files.facts(folder.path(str_cat("m/model.ckpt-", step, ".index")));
     CHECK(facts.ok() == is_there);

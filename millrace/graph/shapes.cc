@@ -1,7 +1,6 @@
 #include "millrace/graph/shapes.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/hash/hash.h"
@@ -35,37 +34,33 @@ Status impossible(const Graph& graph, const Node& node, std::span<const PartialS
                           "' with input shapes: ", text, "."));
 }
 
-// A scalar or vector of int32 or int64.
-std::optional<Tensor> index_tensor(DType dtype, std::span<const int64_t> values,
-                                   const Shape& shape) {
-  if (dtype != DType::i32 && dtype != DType::i64) return std::nullopt;
-  if (dtype == DType::i64) {
-    auto made = Tensor::vector<int64_t>(values).reshaped(shape);
-    return made.ok() ? std::optional(*made) : std::nullopt;
+// The int32 or int64 tensor of these elements, if all are known: a scalar, or a vector.
+std::optional<Tensor> as_tensor(const KnownElements& known, DType dtype, bool is_scalar) {
+  std::vector<int64_t> all;
+  for (const std::optional<int64_t>& each : known) {
+    if (!each) return std::nullopt;
+    all.push_back(*each);
   }
-  std::vector<int32_t> narrow;
-  for (const int64_t value : values) {
-    if (value > std::numeric_limits<int32_t>::max()) return std::nullopt;
-    narrow.push_back(static_cast<int32_t>(value));
-  }
-  auto made = Tensor::vector<int32_t>(narrow).reshaped(shape);
-  return made.ok() ? std::optional(*made) : std::nullopt;
+  const Shape shape = is_scalar ? Shape() : Shape{std::ssize(all)};
+  const Tensor made = dtype == DType::i64
+                          ? Tensor::vector<int64_t>(all)
+                          : Tensor::vector<int32_t>(std::vector<int32_t>(all.begin(), all.end()));
+  const auto shaped = made.reshaped(shape);
+  return shaped.ok() ? std::optional(*shaped) : std::nullopt;
 }
 
 // What an op that looks at nothing but its input's shape makes of that.
-std::optional<Tensor> told(const Node& node, const PartialShape& input) {
-  const DType dtype = node.output_types()[0].dtype;
-  if (node.op->tells == ShapeFact::rank) {
-    if (!input.has_rank()) return std::nullopt;
-    const int64_t rank = input.rank();
-    return index_tensor(dtype, {&rank, 1}, Shape());
+std::optional<KnownElements> told(ShapeFact fact, const PartialShape& shape) {
+  if (fact == ShapeFact::none || !shape.has_rank()) return std::nullopt;
+  if (fact == ShapeFact::rank) return KnownElements{shape.rank()};
+  if (fact == ShapeFact::num_elements) {
+    const std::optional<Shape> whole = shape.to_shape();
+    return whole ? std::optional(KnownElements{whole->num_elements()}) : std::nullopt;
   }
-  const std::optional<Shape> known = input.to_shape();
-  if (!known) return std::nullopt;
-  if (node.op->tells == ShapeFact::dims)
-    return index_tensor(dtype, known->dims(), Shape{known->rank()});
-  const int64_t size = known->num_elements();
-  return index_tensor(dtype, {&size, 1}, Shape());
+  KnownElements dims;
+  for (const int64_t dim : shape.dims())
+    dims.push_back(dim == kUnknownDim ? std::nullopt : std::optional(dim));
+  return dims;
 }
 
 Endpoint behind_identities(const Graph& graph, Endpoint output) {
@@ -75,15 +70,6 @@ Endpoint behind_identities(const Graph& graph, Endpoint output) {
     output = node.inputs[0];
   }
   return output;
-}
-
-// The dimensions of a shape, as Shape gives them.
-std::optional<KnownElements> dims_as_elements(const PartialShape& shape) {
-  if (!shape.has_rank()) return std::nullopt;
-  KnownElements dims;
-  for (const int64_t dim : shape.dims())
-    dims.push_back(dim == kUnknownDim ? std::nullopt : std::optional(dim));
-  return dims;
 }
 
 }  // namespace
@@ -220,32 +206,16 @@ void ShapeTable::set_num_outputs(NodeId node, int count) {
 
 const Tensor* ShapeTable::value(const Graph& graph, Endpoint output,
                                 std::deque<Tensor>& made) const {
-  const Node& node = graph[behind_identities(graph, output).node];
+  const Endpoint from = behind_identities(graph, output);
+  const Node& node = graph[from.node];
   if (node.op->source == Source::constant) return constant_value(node);
-  if (node.op->elements != nullptr) return put_together(graph, output, made);
-  if (node.op->tells == ShapeFact::none) return nullptr;
-  if (node.inputs.size() != 1 || !node.control_inputs.empty()) return nullptr;
-  std::optional<Tensor> value = told(node, of(node.inputs[0]));
-  return value ? &made.emplace_back(*std::move(value)) : nullptr;
-}
-
-// The value of a node that puts sizes together, if all of them are known.
-const Tensor* ShapeTable::put_together(const Graph& graph, Endpoint output,
-                                       std::deque<Tensor>& made) const {
   int budget = kMostLookedAt;
-  const auto known = elements(graph, output, budget);
+  const auto known = elements(graph, from, budget);
   if (!known) return nullptr;
-  std::vector<int64_t> all;
-  for (const std::optional<int64_t>& each : *known) {
-    if (!each) return nullptr;
-    all.push_back(*each);
-  }
-  const PartialShape& shape = of(output);
-  const Shape own = shape.rank() == 0 ? Shape() : Shape{static_cast<int64_t>(all.size())};
-  if (own.num_elements() != std::ssize(all)) return nullptr;
-  const Node& node = graph[output.node];
-  const DType dtype = node.output_types()[static_cast<size_t>(output.output)].dtype;
-  std::optional<Tensor> value = index_tensor(dtype, all, own);
+  const DType dtype = node.output_types()[static_cast<size_t>(from.output)].dtype;
+  const ShapeFact fact = node.op->tells;
+  const bool is_scalar = fact == ShapeFact::none ? of(from).rank() == 0 : fact != ShapeFact::dims;
+  std::optional<Tensor> value = as_tensor(*known, dtype, is_scalar);
   return value ? &made.emplace_back(*std::move(value)) : nullptr;
 }
 
@@ -258,29 +228,31 @@ std::optional<KnownElements> ShapeTable::elements(const Graph& graph, Endpoint o
     const Tensor* held = constant_value(node);
     return held ? elements_of(*held) : std::nullopt;
   }
-  const DType dtype = node.output_types()[static_cast<size_t>(from.output)].dtype;
-  const PartialShape& shape = of(from);
-  if ((dtype != DType::i32 && dtype != DType::i64) || !shape.has_rank() || shape.rank() > 1)
-    return std::nullopt;
-  if (node.op->tells == ShapeFact::dims && node.inputs.size() == 1)
-    return dims_as_elements(of(node.inputs[0]));
-  if (node.op->tells != ShapeFact::none && node.inputs.size() == 1) {
-    const std::optional<Tensor> value = told(node, of(node.inputs[0]));
-    return value ? elements_of(*value) : std::nullopt;
+  const DType dtype = node.output_types()[0].dtype;
+  if (dtype != DType::i32 && dtype != DType::i64) return std::nullopt;
+  std::optional<KnownElements> known;
+  if (node.op->elements != nullptr) {
+    const PartialShape& shape = of(from);
+    if (shape.has_rank() && shape.rank() <= 1) known = put_together(graph, node, budget);
+  } else if (node.inputs.size() == 1) {
+    known = told(node.op->tells, of(node.inputs[0]));
   }
-  if (node.op->elements == nullptr) return std::nullopt;
-  std::vector<PartialShape> shapes;
-  for (const Endpoint& input : node.inputs) shapes.push_back(of(input));
-  const auto known_input = [&](int slot) {
-    return elements(graph, node.inputs[static_cast<size_t>(slot)], budget);
-  };
-  const InferContext::AskElements ask = known_input;
-  auto known =
-      node.op->elements(InferContext(node.attr_view(), shapes, {}, node.num_outputs(), &ask));
   if (!known || dtype == DType::i64) return known;
   for (std::optional<int64_t>& each : *known)
     if (each && !std::in_range<int32_t>(*each)) each = std::nullopt;
   return known;
+}
+
+// What the op's own rule makes of what is known of its inputs.
+std::optional<KnownElements> ShapeTable::put_together(const Graph& graph, const Node& node,
+                                                      int& budget) const {
+  std::vector<PartialShape> shapes;
+  for (const Endpoint& input : node.inputs) shapes.push_back(of(input));
+  const auto of_input = [&](int slot) {
+    return elements(graph, node.inputs[static_cast<size_t>(slot)], budget);
+  };
+  const InferContext::AskElements ask = of_input;
+  return node.op->elements(InferContext(node.attr_view(), shapes, {}, node.num_outputs(), &ask));
 }
 
 std::optional<Tensor> ShapeTable::constant(const Graph& graph, Endpoint output) const {

@@ -78,9 +78,10 @@ class ShapeTable {
   Status infer(const Graph& graph, const Node& node, Question& question);
   // Null if nothing is known; otherwise held by a node, or by `made`.
   const Tensor* value(const Graph& graph, Endpoint output, std::deque<Tensor>& made) const;
-  const Tensor* put_together(const Graph& graph, Endpoint output, std::deque<Tensor>& made) const;
   // Of an int32 or int64 vector or scalar. `budget`: how many nodes may be looked at.
   std::optional<KnownElements> elements(const Graph& graph, Endpoint output, int& budget) const;
+  std::optional<KnownElements> put_together(const Graph& graph, const Node& node,
+                                            int& budget) const;
   ShapeId id_of(const PartialShape& shape);
   const ShapeId& slot(Endpoint output) const;
   ShapeId& slot(Endpoint output) {

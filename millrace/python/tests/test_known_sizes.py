@@ -79,3 +79,9 @@ def test_what_is_not_known_stays_unknown(session, x):
 def test_a_size_that_can_not_be_is_refused_when_it_is_made(x):
     with pytest.raises(ValueError, match="-2"):
         tf.zeros([batch_of(x), -2])
+
+
+def test_sizes_are_known_behind_control_inputs_too(x):
+    with tf.control_dependencies([tf.no_op()]):
+        assert known(tf.zeros([batch_of(x), tf.shape(x)[1]])) == [None, 16]
+        assert known(tf.reshape(x, [tf.shape(x)[0], tf.size(tf.zeros([4, 128]))])) == [None, 512]

@@ -1,6 +1,8 @@
 #include "millrace/train/hooks.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace millrace {
@@ -11,18 +13,24 @@ Result<int64_t> read_step(Session& session, const std::string& global_step) {
   return values[0].item<int64_t>();
 }
 
-bool is_finite(const Tensor& value) {
+// No value for types of which nothing can be said to be no number.
+std::optional<bool> is_finite(const Tensor& value) {
   const auto all_are = [](auto elements) {
-    return std::ranges::all_of(elements,
-                               [](auto each) { return std::isfinite(static_cast<double>(each)); });
+    return std::ranges::all_of(
+        elements, [](auto each) { return std::isfinite(static_cast<float>(each)); });
   };
   switch (value.dtype()) {
     case DType::f32:
       return all_are(value.flat<float>());
     case DType::f64:
-      return all_are(value.flat<double>());
+      return std::ranges::all_of(value.flat<double>(),
+                                 [](double each) { return std::isfinite(each); });
+    case DType::f16:
+      return all_are(value.flat<Half>());
+    case DType::bf16:
+      return all_are(value.flat<BFloat16>());
     default:
-      return true;
+      return std::nullopt;
   }
 }
 
@@ -87,7 +95,12 @@ StepWishes FailAtNaN::wanted() { return {.fetches = {loss_}}; }
 
 Result<AfterStep> FailAtNaN::after_step(Session& /*session*/, const Host& /*host*/,
                                         std::span<const Tensor> values) {
-  if (is_finite(values[0])) return AfterStep::go_on;
+  const std::optional<bool> finite = is_finite(values[0]);
+  if (!finite) {
+    return invalid("'", loss_, "' is of ", dtype_name(values[0].dtype()),
+                   ", and FailAtNaN looks at floats, doubles and short floats");
+  }
+  if (*finite) return AfterStep::go_on;
   return invalid("'", loss_, "' is ", values[0].to_string(4),
                  " during training: its learning rate may be too high, or its input not be finite");
 }

@@ -56,8 +56,8 @@ class LogValues : public TrainingHook {
   StepTimer timer_;
 };
 
-// Fails with INVALID_ARGUMENT, naming the value, when it is no number or infinite in a step.
-// `loss` is of a floating type that the log can show.
+// Fails with INVALID_ARGUMENT, naming the value, when it is no number or infinite in a step, or of
+// no floating type.
 class FailAtNaN : public TrainingHook {
  public:
   explicit FailAtNaN(const Output& loss);

@@ -116,6 +116,7 @@ Result<bool> TrainingSession::restore(Session& session) {
 Status TrainingSession::lose(Status cause) {
   if (!is_loss(cause)) return cause;
   session_.reset();
+  if (should_stop()) return cause;
   const auto pause = patience_.failed(host_.clock.now());
   if (!pause) {
     host_.log.error("no new session for ", options_.patience.count() / 1000, " s, after ",
@@ -124,8 +125,13 @@ Status TrainingSession::lose(Status cause) {
   }
   host_.log.warning("the session was lost: ", cause.to_string(), ". A new one is made in ",
                     pause->count(), " ms (try ", patience_.failures(), ")");
-  CallerThread nobody;
-  if (pause->count() > 0) nobody.wait(host_.clock.now() + *pause);
+  constexpr std::chrono::milliseconds kLookEvery{200};
+  const Clock::Time end = host_.clock.now() + *pause;
+  for (Clock::Time now = host_.clock.now(); now < end; now = host_.clock.now()) {
+    if (should_stop()) return cause;
+    CallerThread nobody;
+    nobody.wait(std::min(end, now + kLookEvery));
+  }
   return {};
 }
 

@@ -69,15 +69,17 @@ class TrainingSession {
   // A step with hooks. Errors: those of the step and of hooks; FAILED_PRECONDITION after an end.
   Result<std::vector<Tensor>> run(Session::Feeds feeds, std::vector<std::string> fetches,
                                   RunArgs args = {});
-  // True once somebody asked for the end.
+  // True once somebody asked for the end, which also ends the wait for a lost session: run() then
+  // returns the loss.
   bool should_stop() const { return stops_.load(std::memory_order_relaxed); }
   void request_stop() { stops_.store(true, std::memory_order_relaxed); }
   // The last words of hooks, the last checkpoint among them; then the session is closed. A loss
   // meanwhile is an error.
   Status end();
 
-  // For steps without hooks; another one after a loss.
-  Session& session() { return *session_; }
+  // For steps without hooks; another one after a loss, and null after one that patience did not
+  // outlast, or the end.
+  Session* session() { return session_.get(); }
 
  private:
   TrainingSession(const VariableScope& model, const GraphBuilder& graph, SessionTarget target,

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/api/ops/math.h"
 #include "millrace/base/testing/scratch_directory.h"
 #include "millrace/io/local_files.h"
 #include "millrace/session/server.h"
@@ -43,7 +44,7 @@ int train_on(TrainingSession& training, const Operation& train) {
 }
 
 float value_of(TrainingSession& training, const Variable& variable) {
-  return training.session().run({}, {variable.value.name()}).value()[0].item<float>();
+  return training.session()->run({}, {variable.value.name()}).value()[0].item<float>();
 }
 
 // Says once, after some steps, that a task was lost.
@@ -169,6 +170,25 @@ TEST_CASE("a loss that goes on for too long is the program's to see") {
   CHECK(lost.to_string() == "UNAVAILABLE: /job:ps/task:0 is gone");
 }
 
+TEST_CASE("who asks for the end does not wait for what was lost") {
+  class LoseAndStop : public TrainingHook {
+   public:
+    Result<AfterStep> after_step(Session& /*session*/, const Host& /*host*/,
+                                 std::span<const Tensor> /*values*/) override {
+      training->request_stop();
+      return error(Code::unavailable, "/job:ps/task:0 is gone");
+    }
+    TrainingSession* training = nullptr;
+  };
+  const FallingModel own;
+  const auto hook = std::make_shared<LoseAndStop>();
+  const auto training = own.begin("", {.hooks = {hook}}).value();
+  hook->training = training.get();
+  const Status lost = training->run({}, {}, {.targets = {own.train.name()}}).status();
+  CHECK(lost.code() == Code::unavailable);
+  CHECK(training->session() == nullptr);
+}
+
 TEST_CASE("who is no chief waits for values") {
   const FallingModel own;
   const auto late =
@@ -184,6 +204,20 @@ TEST_CASE("a loss that is no number ends the training, with its name") {
   const Status failed = training->run({}, {}).status();
   CHECK(failed.code() == Code::invalid_argument);
   CHECK(failed.message().find("during training") != std::string::npos);
+}
+
+TEST_CASE("a loss that can't be no number is refused, and a short one is looked at") {
+  const FallingModel own;
+  const auto fails = [&](const Output& loss) {
+    const auto training =
+        own.begin("", {.hooks = {std::make_shared<FailAtNaN>(loss)}}).value();
+    return training->run({}, {}).status().message();
+  };
+  CHECK(fails(own.step).find("is of int64, and FailAtNaN") != std::string::npos);
+  const Output none = (own.weight.value - 100.0) / (own.weight.value - 100.0);
+  CHECK(fails(ops::cast(own.model, none, DType::f16)).find("during training") !=
+        std::string::npos);
+  CHECK(fails(ops::cast(own.model, own.weight, DType::bf16)).empty());
 }
 
 TEST_CASE("what a hook feeds, nobody else may feed") {

@@ -97,7 +97,9 @@ Status TrainingSession::give_values(Session& session) {
     host_.log.warning("the loss took the values of ", without);
   }
   MR_ASSIGN(const bool is_restored, restore(session));
-  return is_restored ? Status() : first_.give_all(session);
+  if (is_restored) return {};
+  if (was_there_) host_.log.warning("there is no checkpoint to restore: all values begin anew");
+  return first_.give_all(session);
 }
 
 // Whether there was a checkpoint.

@@ -48,11 +48,6 @@ bool take_letter(std::string_view* pattern, char letter) {
   return fits;
 }
 
-// Whether a store says that there is nothing; else it says nothing that one could go by.
-bool is_absent(const Status& status) {
-  return status.code() == Code::not_found || status.code() == Code::failed_precondition;
-}
-
 }  // namespace
 
 bool matches(std::string_view name, std::string_view pattern) {
@@ -97,7 +92,7 @@ Result<std::vector<std::string>> find_matching(Files& files, std::string_view pa
         Result<std::vector<std::string>> listed = files.list(before.empty() ? "." : before);
         // What is no directory, or may not be read, has nothing in it for us.
         if (!listed.ok()) {
-          if (is_remote && !is_absent(listed.status())) return listed.status();
+          if (is_remote && listed.status().code() != Code::not_found) return listed.status();
           continue;
         }
         names = *std::move(listed);
@@ -113,7 +108,8 @@ Result<std::vector<std::string>> find_matching(Files& files, std::string_view pa
     Status unknown;
     std::erase_if(next, [&](const std::string& path) {
       const Result<FileFacts> facts = files.facts(path);
-      if (!facts.ok() && is_remote && !is_absent(facts.status())) unknown = facts.status();
+      if (is_remote && !facts.ok() && facts.status().code() != Code::not_found)
+        unknown = facts.status();
       return !facts.ok() || (!is_last && !facts->is_directory);
     });
     MR_TRY(unknown);

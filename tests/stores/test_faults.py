@@ -27,15 +27,14 @@ def store():
 
 
 def said_by(program, store, **variables):
-    return run(
-        program,
-        AWS_ENDPOINT_URL=store.address,
-        AWS_ACCESS_KEY_ID="test",
-        AWS_SECRET_ACCESS_KEY="never-shown",
-        MILLRACE_REMOTE_SILENCE_MS="1000",
-        MILLRACE_REMOTE_TRIES="3",
-        **variables,
-    ).splitlines()
+    usual = {
+        "AWS_ENDPOINT_URL": store.address,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "never-shown",
+        "MILLRACE_REMOTE_SILENCE_MS": "1000",
+        "MILLRACE_REMOTE_TRIES": "3",
+    }
+    return run(program, **{**usual, **variables}).splitlines()
 
 
 @pytest.mark.parametrize("fault", ["busy", "reset", "cut", "silent", "nonsense"])
@@ -122,5 +121,20 @@ def test_a_program_that_is_ended_does_not_wait_for_a_silent_store(store):
             print("interrupted")
     print("in time" if time.monotonic() - began < 60 else "late")
     """
-    lines = said_by(program, store)
-    assert lines[-1] == "in time"
+    # Longer than a test may take: nothing but the interrupt ends the wait, and then the process.
+    lines = said_by(program, store, MILLRACE_REMOTE_SILENCE_MS="600000")
+    assert lines == ["interrupted", "in time"]
+
+
+def test_settings_that_are_wrong_are_told_by_whoever_looks_for_files(store):
+    program = """
+    code_of(lambda: print(tf.gfile.Glob("s3://bucket/d/*")))
+    code_of(lambda: print(list(tf.gfile.Walk("s3://bucket/d"))))
+    with tf.Session() as session:
+        code_of(lambda: print(session.run(tf.matching_files("s3://bucket/d/*"))))
+    """
+    lines = said_by(program, store, AWS_PROFILE="nobody")
+    assert len(lines) == 3
+    for line in lines:
+        assert line.startswith("FailedPreconditionError | "), line
+        assert "no profile 'nobody'" in line

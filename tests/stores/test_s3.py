@@ -55,6 +55,26 @@ def test_gfile_knows_remote_files_and_folders_as_it_knows_local_ones(s3):
     assert said.splitlines()[11] == "False"
 
 
+def test_events_go_out_as_time_passes_and_not_by_their_number(s3):
+    said = run(
+        """
+        import os
+        folder = os.environ["FOLDER"]
+        writer = tf.summary.FileWriter(folder, max_queue=2)
+        [events] = tf.gfile.Glob(folder + "/*tfevents*")
+        begun = tf.gfile.Stat(events).length
+        for step in range(20):
+            writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="a", simple_value=1)]), step)
+        print(tf.gfile.Stat(events).length == begun)
+        writer.flush()
+        print(tf.gfile.Stat(events).length > begun)
+        writer.close()
+        """,
+        **s3,
+    )
+    assert said.split() == ["True", "True"]
+
+
 def test_a_large_file_goes_up_in_parts_and_comes_back_byte_for_byte(s3):
     said = run(
         """

@@ -53,6 +53,8 @@ TEST_CASE("settings that are wrong are told until they are mended") {
   lab.variables["AWS_ACCESS_KEY_ID"] = "half";
   CHECK(lab.files.open("s3://bucket/a").status().code() == Code::failed_precondition);
   CHECK(lab.files.open("s3://bucket/a").status().code() == Code::failed_precondition);
+  CHECK(io::find_matching(lab.files, "s3://bucket/*").status().code() == Code::failed_precondition);
+  CHECK(io::find_matching(lab.files, "s3://bucket/a").status().code() == Code::failed_precondition);
 }
 
 TEST_CASE("nobody listens at a store's address: unavailable, and a pattern is not empty then") {

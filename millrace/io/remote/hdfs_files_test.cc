@@ -99,14 +99,14 @@ TEST_CASE("a file is made by its first bytes and continued by the next") {
 }
 
 TEST_CASE("a file is continued once, whatever became of the answer") {
-  // (its length afterwards, whether it is continued again, what becomes of it)
+  // (its length afterwards, its length after it was continued again, or 0 if it was not, what
+  // becomes of it)
   struct Case {
-    int length;
-    bool again;
+    int length, again;
     Code code;
   };
-  for (const Case& each :
-       {Case{4, false, Code::ok}, Case{3, true, Code::ok}, Case{9, false, Code::unavailable}}) {
+  for (const Case& each : {Case{4, 0, Code::ok}, Case{3, 4, Code::ok}, Case{3, 5, Code::data_loss},
+                           Case{9, 0, Code::unavailable}}) {
     HdfsLab lab;
     lab.answer_length(3);
     const auto file = lab.files.append_to("hdfs://name/a").value();
@@ -114,10 +114,22 @@ TEST_CASE("a file is continued once, whatever became of the answer") {
     lab.http.answer(307, "", {{"location", "http://data:9864/there"}});
     lab.http.fail(unavailable("reset"), true);
     lab.answer_length(each.length);
-    if (each.again) lab.answer_by_data_node(200);
+    if (each.again > 0) {
+      lab.answer_by_data_node(200);
+      lab.answer_length(each.again);
+    }
     CHECK(file->flush().code() == each.code);
     CHECK(lab.http.is_over());
   }
+}
+
+TEST_CASE("a server that takes no bytes has written none") {
+  HdfsLab lab;
+  lab.http.answer(200);
+  const auto file = lab.files.create("hdfs://name/a").value();
+  REQUIRE(file->append("ab").ok());
+  CHECK(file->close().code() == Code::data_loss);
+  CHECK(lab.http.is_over());
 }
 
 TEST_CASE("servers that send each other's clients round are left") {

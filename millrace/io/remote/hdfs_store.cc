@@ -104,8 +104,13 @@ HttpReply HdfsStore::once(const HdfsPlace& place, const HdfsAsk& asked) const {
     reply = http_.send(request);
     request.negotiate = false;
   }
-  // What the NameNode refuses has not been done.
-  if (asked.has_body && !(reply.trouble.ok() && is_redirect(reply.status))) reply.was_sent = false;
+  // What the NameNode refuses has not been done, and what it takes without saying where the bytes
+  // go is not written anywhere.
+  if (asked.has_body && !(reply.trouble.ok() && is_redirect(reply.status))) {
+    reply.was_sent = false;
+    if (reply.ok() && !asked.body.empty())
+      reply.trouble = error(Code::data_loss, "it does not say where the bytes go");
+  }
   for (int hops = 0; reply.trouble.ok() && is_redirect(reply.status); ++hops) {
     request.url = std::string(reply.header("location"));
     if (hops == kMostRedirects || !request.url.starts_with("http")) {

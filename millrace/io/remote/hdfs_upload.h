@@ -2,7 +2,8 @@
 //
 // The file is there from the first flush on, or from 16 MiB on, and grows from then; others see
 // what was flushed. To continue a file twice would double its end, so that is repeated only if the
-// file is seen to be as long as before. Going out of scope closes it.
+// file is seen to be as long as before; a try that ends later still is DATA_LOSS, by the length
+// that the file has then. Going out of scope closes it.
 #pragma once
 
 #include <optional>
@@ -29,6 +30,8 @@ class HdfsUpload final : public WritableFile {
  private:
   Status put();
   Status continue_file();
+  // Whether the tail stands there once, after more than one try.
+  Status continued_once() const;
 
   const HdfsStore& store_;
   const HdfsPlace place_;

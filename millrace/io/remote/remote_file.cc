@@ -18,7 +18,7 @@ RemoteFile::RemoteFile(uint64_t size, Fetch fetch)
     : size_(size), fetch_(std::move(fetch)), next_size_(kSmallestPiece) {}
 
 Status RemoteFile::refill(uint64_t offset) const {
-  const bool goes_on = offset == begin_ + piece_.size();
+  const bool goes_on = !piece_.empty() && offset == begin_ + piece_.size();
   next_size_ = goes_on ? std::min(next_size_ * 2, kLargestPiece) : kSmallestPiece;
   piece_.resize(std::min<uint64_t>(next_size_, size_ - offset));
   Status fetched = fetch_(offset, piece_);

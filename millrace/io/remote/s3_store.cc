@@ -98,7 +98,7 @@ HttpRequest S3Store::request_of(const S3Place& place, const S3Ask& asked) const 
 }
 
 Answer S3Store::ask(const S3Place& place, const S3Ask& asked) const {
-  return retries_.send([&] { return http_.send(request_of(place, asked)); }, asked.repeat,
+  return retries_.send([&] { return http_.send(request_of(place, asked)); }, Repeat::always,
                        [](const HttpReply& reply) {
                          if (came_too_slowly(reply)) return true;
                          if (!failed_late(reply)) return false;

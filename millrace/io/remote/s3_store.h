@@ -28,7 +28,6 @@ struct S3Ask {
   std::span<char> into = {};
   size_t most_body = size_t{1} << 20;
   Pace pace = Pace::usual;
-  Repeat repeat = Repeat::always;
 };
 
 // Thread-safe. What it is made with outlives it.

@@ -112,7 +112,7 @@ Status S3Upload::close() {
 }
 
 Status S3Upload::begin() {
-  const S3Ask asked{.method = "POST", .query = {{"uploads", ""}}, .repeat = Repeat::always};
+  const S3Ask asked{.method = "POST", .query = {{"uploads", ""}}};
   MR_ASSIGN(const HttpReply reply, store_.done(place_, asked));
   MR_ASSIGN(upload_, read_s3_upload(reply.body).with(place_.to_string()));
   etags_.clear();

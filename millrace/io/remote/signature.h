@@ -1,8 +1,8 @@
 // Signatures of requests to S3, by AWS's version 4, in headers. Pure.
 //
 //   text to sign = algorithm | time | day/region/service/aws4_request | SHA-256 of the request
-//   the request  = method | path | query, sorted | headers, sorted | their names | SHA-256 of the
-//   body key          = HMAC chain over "AWS4" + secret: day, region, service, "aws4_request"
+//   the request  = method | path | query, sorted | headers, sorted | their names | body's SHA-256
+//   key          = HMAC chain over "AWS4" + secret: day, region, service, "aws4_request"
 #pragma once
 
 #include <cstdint>

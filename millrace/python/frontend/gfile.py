@@ -154,10 +154,7 @@ def ListDirectory(dirname):
 def MkDir(dirname):
     """Makes a folder in one that exists. AlreadyExistsError, NotFoundError."""
     with _as_status(dirname):
-        if _paths.is_remote(dirname):
-            _paths.makedirs(dirname)
-        else:
-            _os.mkdir(dirname)
+        _paths.mkdir(dirname)
 
 
 def MakeDirs(dirname):

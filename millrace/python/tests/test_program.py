@@ -2,10 +2,15 @@
 
 import subprocess
 import sys
+import threading
+import time
+import types
 
 import pytest
 
 import millrace as tf
+from millrace import _millrace
+from millrace._files import paths
 
 PROGRAM = """
 import millrace as tf
@@ -68,6 +73,51 @@ def test_a_local_file_may_be_named_with_its_scheme(tmp_path):
     assert isinstance(raised.value, tf.errors.NotFoundError)
     tf.gfile.Remove(f"file://{path}")
     assert not tf.gfile.Exists(path)
+
+
+def test_names_as_a_session_gives_them_may_have_a_scheme(tmp_path):
+    folder = f"file://{tmp_path}".encode()
+    tf.gfile.MkDir(folder + b"/d")
+    with tf.gfile.GFile(folder + b"/d/a", "w") as file:
+        file.write("one")
+    with tf.Session() as session:
+        [name] = session.run(tf.matching_files(folder + b"/d/*"))
+    assert name == folder + b"/d/a" and tf.gfile.Exists(name)
+    tf.gfile.Copy(name, name + b"2")
+    assert tf.gfile.GFile(name + b"2").read() == "one" and tf.gfile.Stat(name).length == 3
+    assert [names for _, _, names in tf.gfile.Walk(folder)] == [[], ["a", "a2"]]
+    tf.gfile.DeleteRecursively(folder + b"/d")
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_remote_file_is_written_by_one_thread_at_a_time(monkeypatch):
+    class Counting:
+        inside = most = 0
+
+        def _work(self, *_):
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            time.sleep(0.001)
+            self.inside -= 1
+
+        append = flush = close = _work
+
+    counting = Counting()
+    files = types.SimpleNamespace(create=lambda _: counting)
+    monkeypatch.setattr(_millrace, "files", files)
+    with paths.open_file("s3://bucket/key", "wb") as file:
+
+        def work():
+            for _ in range(20):
+                file.write(bytes(300_000))
+                file.flush()
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert counting.most == 1
 
 
 def test_importing_is_all_that_a_program_needs():

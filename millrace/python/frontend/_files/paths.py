@@ -8,7 +8,6 @@ import shutil
 
 from millrace import _millrace
 from millrace._files import refusals, remote
-from millrace._values import errors
 
 _SCHEME = re.compile(r"[A-Za-z0-9+.-]+://")
 
@@ -18,9 +17,17 @@ def is_remote(path):
     return isinstance(path, str) and _SCHEME.match(path) is not None
 
 
+def _named(path):
+    """A path as Python has it; one of bytes that has a scheme, as a session gives names, as text."""
+    path = os.fspath(path)
+    if isinstance(path, bytes) and is_remote(text := os.fsdecode(path)):
+        return text
+    return path
+
+
 def open_file(path, mode="r", encoding=None, newline=None):
     """As Python's `open`. OSError."""
-    path = os.fspath(path)
+    path = _named(path)
     if is_remote(path):
         return remote.opened(path, mode, encoding, newline)
     return open(path, mode, encoding=encoding, newline=newline)
@@ -28,7 +35,7 @@ def open_file(path, mode="r", encoding=None, newline=None):
 
 def facts(path):
     """(bytes, whether it is a folder, nanoseconds since 1970). OSError."""
-    path = os.fspath(path)
+    path = _named(path)
     if not is_remote(path):
         found = os.stat(path)
         return found.st_size, os.path.isdir(path), found.st_mtime_ns
@@ -46,12 +53,12 @@ def _remote_facts(path):
 
 
 def exists(path):
-    path = os.fspath(path)
+    path = _named(path)
     return _remote_facts(path) is not None if is_remote(path) else os.path.exists(path)
 
 
 def isdir(path):
-    path = os.fspath(path)
+    path = _named(path)
     if not is_remote(path):
         return os.path.isdir(path)
     found = _remote_facts(path)
@@ -59,7 +66,7 @@ def isdir(path):
 
 
 def isfile(path):
-    path = os.fspath(path)
+    path = _named(path)
     if not is_remote(path):
         return os.path.isfile(path)
     found = _remote_facts(path)
@@ -85,16 +92,22 @@ def relpath(path, folder):
 
 
 def listdir(path):
-    path = os.fspath(path)
+    path = _named(path)
     if not is_remote(path):
         return os.listdir(path)
     with refusals.as_both():
         return _millrace.files.list(path)
 
 
+def mkdir(path):
+    """Makes a folder in one that exists; remote ones come with those around them."""
+    path = _named(path)
+    (makedirs if is_remote(path) else os.mkdir)(path)
+
+
 def makedirs(path):
     """Makes a folder and those around it; nothing if it is there."""
-    path = os.fspath(path)
+    path = _named(path)
     if not is_remote(path):
         os.makedirs(path, exist_ok=True)
         return
@@ -103,7 +116,7 @@ def makedirs(path):
 
 
 def remove(path):
-    path = os.fspath(path)
+    path = _named(path)
     if not is_remote(path):
         os.remove(path)
         return
@@ -113,7 +126,7 @@ def remove(path):
 
 def remove_tree(path):
     """A folder with all that is in it."""
-    path = os.fspath(path)
+    path = _named(path)
     if not is_remote(path):
         shutil.rmtree(path)
         return
@@ -129,7 +142,7 @@ def remove_tree(path):
 
 def replace(old, new):
     """Renames a file over another."""
-    old, new = os.fspath(old), os.fspath(new)
+    old, new = _named(old), _named(new)
     if not is_remote(old) and not is_remote(new):
         os.replace(old, new)
         return
@@ -139,6 +152,7 @@ def replace(old, new):
 
 def copy(old, new):
     """Copies the bytes of a file."""
+    old, new = _named(old), _named(new)
     if not is_remote(old) and not is_remote(new):
         shutil.copyfile(old, new)
         return
@@ -148,7 +162,7 @@ def copy(old, new):
 
 def matching(pattern):
     """The paths that match a pattern, sorted."""
-    pattern = os.fspath(pattern)
+    pattern = _named(pattern)
     if not is_remote(pattern):
         return sorted(glob.glob(pattern))
     with refusals.as_both():
@@ -157,33 +171,37 @@ def matching(pattern):
 
 def literal(path):
     """A pattern that means this path alone."""
-    path = os.fspath(path)
+    path = _named(path)
     return re.sub(r"([*?\[\\])", r"\\\1", path) if is_remote(path) else glob.escape(path)
 
 
 def walk(top, topdown=True):
     """(folder, names of folders in it, names of files in it) of a folder and all below it, as os.walk."""
-    top = os.fspath(top)
+    top = _named(top)
     if not is_remote(top):
         yield from os.walk(top, topdown=topdown)
-        return
+    elif isdir(top):
+        yield from _remote_walk(top, topdown)
+
+
+def _remote_walk(top, topdown):
     folders, names = [], []
     try:
         for name in sorted(listdir(top)):
             (folders if isdir(join(top, name)) else names).append(name)
-    except (errors.NotFoundError, errors.FailedPreconditionError):
-        return
+    except FileNotFoundError:
+        return  # removed meanwhile
     if topdown:
         yield top, folders, names
     for folder in folders:
-        yield from walk(join(top, folder), topdown)
+        yield from _remote_walk(join(top, folder), topdown)
     if not topdown:
         yield top, folders, names
 
 
 def write_whole(path, data):
     """Replaces a file by bytes, so that nobody ever sees a part of them."""
-    path = os.fspath(path)
+    path = _named(path)
     if path.startswith("s3://"):  # an object is whole or not there
         with open_file(path, "wb") as file:
             file.write(data)

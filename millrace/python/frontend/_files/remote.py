@@ -1,6 +1,7 @@
 """Remote files as Python has files: bytes that are read anywhere and written at the end."""
 
 import io
+import threading
 
 from millrace import _millrace
 from millrace._files.refusals import as_both
@@ -46,25 +47,26 @@ class _Written(io.RawIOBase):
         super().__init__()
         with as_both():
             self._file = (_millrace.files.create if anew else _millrace.files.append_to)(path)
+        self._one = threading.Lock()  # its file is for one thread at a time, which `push` may not be
         self.name = path
 
     def writable(self):
         return True
 
     def write(self, data):
-        with as_both():
+        with self._one, as_both():
             self._file.append(data)
         return len(data)
 
     def push(self):
         """Returns when others see what was written."""
-        with as_both():
+        with self._one, as_both():
             self._file.flush()
 
     def close(self):
         if not self.closed:
             try:
-                with as_both():
+                with self._one, as_both():
                     self._file.close()
             finally:
                 super().close()

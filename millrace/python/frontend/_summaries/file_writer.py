@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import logging
+import math
 import os
 import socket
 import threading
@@ -85,7 +86,7 @@ class FileWriter:
     Args:
       logdir: the folder; made with what is missing of its path.
       graph: a Graph to write at once.
-      max_queue: how many events may wait.
+      max_queue: how many events may wait; for a remote file any number may.
       flush_secs: how many seconds one may wait.
       graph_def: a GraphDef to write at once, in place of `graph`.
       filename_suffix: what the file's name ends with.
@@ -107,7 +108,8 @@ class FileWriter:
     ):
         self._logdir = os.fspath(logdir)
         self._suffix = filename_suffix or ""
-        self._max_queue = max_queue
+        # A flush of a remote file is a request, to S3 with all that was there before: time alone asks for one.
+        self._max_queue = math.inf if paths.is_remote(self._logdir) else max_queue
         self._flush_secs = flush_secs
         self._lock = threading.RLock()
         self._waiting = 0

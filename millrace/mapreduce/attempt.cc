@@ -7,13 +7,6 @@
 
 namespace millrace::mapreduce {
 
-void Attempt::count(std::string_view name, int64_t by) {
-  auto found = counters_.find(name);
-  if (found == counters_.end()) found = counters_.emplace(name, 0).first;
-  found->second =
-      static_cast<int64_t>(static_cast<uint64_t>(found->second) + static_cast<uint64_t>(by));
-}
-
 Status Attempt::reject(const Place& place, std::optional<std::string_view> record,
                        const Status& why) {
   if (num_bad_ == max_bad_)

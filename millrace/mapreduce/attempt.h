@@ -19,7 +19,7 @@ class Attempt {
       : files_(files), max_bad_(max_bad), aside_(std::move(aside)) {}
 
   // Adds to what is counted.
-  void count(std::string_view name, int64_t by);
+  void count(std::string_view name, int64_t by) { add_count(&counters_, name, by); }
   void count(const Counters& counted) {
     for (const auto& [name, by] : counted) count(name, by);
   }

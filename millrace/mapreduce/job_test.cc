@@ -1,5 +1,6 @@
 // Whole jobs in one process: what they make, and how they end when they can't be done.
 #include <atomic>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -215,6 +216,24 @@ TEST_CASE("a reducer that fails ends the job with its key") {
   CHECK(yard.run(job).status().to_string() ==
         "INVALID_ARGUMENT: reducing partition 0: reducing the key 'three': not this one");
   CHECK(yard.is_clean());
+}
+
+TEST_CASE("a counter that goes beyond 64 bits goes round, wherever it is counted") {
+  const Yard yard;
+  write_file(yard.at("texts/a.txt"), "one\n");
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Job job = word_count(yard);
+  job.map = [](std::string_view line, Pairs& pairs) {
+    for (int i = 0; i < 2; ++i) pairs.count("mapped", kMost);
+    pairs.add(line, 1);
+  };
+  job.reduce = [](std::string_view, Values&, Results& results) {
+    for (int i = 0; i < 2; ++i) results.count("reduced", kMost);
+  };
+  const Result<Made> made = yard.run(job);
+  REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+  CHECK(made->counters.at("mapped") == -2);
+  CHECK(made->counters.at("reduced") == -2);
 }
 
 // ---- Inputs and outputs -------------------------------------------------------------------------

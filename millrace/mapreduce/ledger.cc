@@ -1,7 +1,10 @@
 #include "millrace/mapreduce/ledger.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "millrace/mapreduce/place.h"
 
 namespace millrace::mapreduce {
 
@@ -26,10 +29,7 @@ bool Ledger::add_report(Report report) {
   }
   if (report.kind == PieceKind::map)
     weight_mapped_ += static_cast<double>(weights_[static_cast<size_t>(report.number)]);
-  for (const auto& [name, number] : report.counters) {
-    int64_t& total = counters_[name];
-    total = static_cast<int64_t>(static_cast<uint64_t>(total) + static_cast<uint64_t>(number));
-  }
+  for (const auto& [name, number] : report.counters) add_count(&counters_, name, number);
   add_bad(report.num_bad, {});
   const int64_t number = report.number;
   book.emplace(number, std::move(report));

@@ -35,7 +35,7 @@ class Pairs {
     pairs_.push_back({.key = kept(key), .number = number, .is_number = true});
   }
   // Adds to a counter of the job. What attempts count that fail does not count.
-  void count(std::string_view counter, int64_t by = 1);
+  void count(std::string_view counter, int64_t by = 1) { add_count(&counted_, counter, by); }
   // Where the record is from.
   const Place& place() const { return place_; }
 

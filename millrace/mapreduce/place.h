@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,6 +12,14 @@
 namespace millrace::mapreduce {
 
 using Counters = std::map<std::string, int64_t, std::less<>>;
+
+// Adds to a counter, modulo 2^64: a counter is no reason for a job to fail.
+inline void add_count(Counters* counters, std::string_view name, int64_t by) {
+  auto found = counters->find(name);
+  if (found == counters->end()) found = counters->emplace(name, 0).first;
+  found->second =
+      static_cast<int64_t>(static_cast<uint64_t>(found->second) + static_cast<uint64_t>(by));
+}
 
 // A file, and the byte at which the record begins there, or the record's number. Valid as long as
 // the record.

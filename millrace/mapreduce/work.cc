@@ -9,6 +9,7 @@
 #include "millrace/mapreduce/gathering.h"
 #include "millrace/mapreduce/in_quotes.h"
 #include "millrace/mapreduce/merge.h"
+#include "millrace/mapreduce/place.h"
 #include "millrace/mapreduce/workshop.h"
 
 namespace millrace::mapreduce {
@@ -104,11 +105,7 @@ class Writing final : public Results {
     ++num_written_;
     if (text_.size() >= kPiece) flush();
   }
-  void count(std::string_view counter, int64_t by) override {
-    auto found = counted_.find(counter);
-    if (found == counted_.end()) found = counted_.emplace(counter, 0).first;
-    found->second += by;
-  }
+  void count(std::string_view counter, int64_t by) override { add_count(&counted_, counter, by); }
   // All to the disk.
   Status finish() {
     flush();
@@ -204,8 +201,8 @@ Result<Report> reduce_partition(const Job& job, const Piece& piece, const Site& 
             is_plain ? write_pairs(merge, out) : reduce_keys(job, merge, out));
   MR_TRY(out.finish());
   report.counters = out.counted();
-  report.counters["keys reduced"] += num_keys;
-  report.counters["records written"] += out.num_written();
+  add_count(&report.counters, "keys reduced", num_keys);
+  add_count(&report.counters, "records written", out.num_written());
   return report;
 }
 

@@ -7,6 +7,7 @@
 #include "millrace/io/glob.h"
 #include "millrace/io/record_reader.h"
 #include "millrace/io/records.h"
+#include "millrace/mapreduce/functions.h"
 #include "millrace/mapreduce/line_window.h"
 #include "millrace/mapreduce/utf8.h"
 
@@ -33,7 +34,11 @@ class FoundFiles {
         if (pattern_ == patterns_.size()) return std::optional<FoundFile>();
         MR_TRY(expand(patterns_[pattern_++]));
       }
-      std::string path = std::filesystem::absolute(matches_[at_++]).lexically_normal().string();
+      // A folder that is gone has no path: what is seen from it can't be looked at either.
+      std::error_code ignored;
+      const std::string& match = matches_[at_++];
+      const auto seen = std::filesystem::absolute(match, ignored);
+      std::string path = ignored ? match : seen.lexically_normal().string();
       if (!seen_.insert(path).second) continue;
       const Result<FileFacts> facts = files_.facts(path);
       Status problem = facts.status();
@@ -235,7 +240,9 @@ class ItemSplits final : public Splits {
     int count = 0;
     while (!is_over_ && count < batch_ && bytes.size() < kBatchBytes) {
       std::optional<std::string> item;
-      MR_TRY(ask(&item).with("the input can't be divided"));
+      MR_TRY(status_of([&] { item = next_(); })
+                 .with("the function of items")
+                 .with("the input can't be divided"));
       if (!item) {
         is_over_ = true;
         break;
@@ -256,15 +263,6 @@ class ItemSplits final : public Splits {
   }
 
  private:
-  Status ask(std::optional<std::string>* item) const {
-    try {
-      *item = next_();
-      return {};
-    } catch (const std::exception& thrown) {
-      return error(Code::unknown, "the function of items throws ", std::string_view(thrown.what()));
-    }
-  }
-
   Files& files_;
   const std::string folder_;
   const NextItem next_;

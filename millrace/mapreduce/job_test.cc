@@ -2,6 +2,8 @@
 #include <atomic>
 #include <limits>
 #include <map>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -267,6 +269,29 @@ TEST_CASE("items come from a function, records from TFRecord files, and go into 
   REQUIRE(yard.run(read).ok());
   CHECK(yard.written("read").starts_with("item 10\t0\nitem 10\t1\n"));
   CHECK(yard.written("read").ends_with("item 12\t24\n"));
+}
+
+TEST_CASE("functions of items and of lines that throw end the job, whatever they throw") {
+  const Yard yard;
+  write_file(yard.at("texts/a.txt"), "one\n");
+  Job job = word_count(yard);
+  job.input = items([]() -> std::optional<std::string> { throw 5; });
+  CHECK(yard.run(job).status().to_string() ==
+        "UNKNOWN: the input can't be divided: the function of items: it throws what is no "
+        "std::exception");
+  job.input = items([]() -> std::optional<std::string> { throw std::runtime_error("not this"); });
+  CHECK(yard.run(job).status().to_string() ==
+        "UNKNOWN: the input can't be divided: the function of items: it throws not this");
+  job = word_count(yard);
+  job.reduce = [](std::string_view, Values&, Results& results) { results.add(1); };
+  job.output = text_output(yard.at("out"),
+                           [](std::string*, std::string_view, std::string_view) { throw 5; });
+  CHECK(yard.run(job).status().code() == Code::unknown);
+  // Pairs as they are: no reducer stands between the function and the job.
+  job.reduce = {};
+  CHECK(yard.run(job).status().to_string() ==
+        "UNKNOWN: reducing partition 0: a function of the job throws what is no std::exception");
+  CHECK(yard.is_clean());
 }
 
 TEST_CASE("a damaged file of records is one bad record, and the records before are read") {

@@ -217,6 +217,8 @@ Status guarded(const Job& job, const Piece& piece, const Site& site, std::string
     return error(Code::resource_exhausted, "out of memory: make `memory` smaller");
   } catch (const std::exception& thrown) {
     return error(Code::unknown, "a function of the job throws ", std::string_view(thrown.what()));
+  } catch (...) {
+    return error(Code::unknown, "a function of the job throws what is no std::exception");
   }
 }
 

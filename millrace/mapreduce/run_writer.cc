@@ -3,17 +3,10 @@
 #include <utility>
 
 #include "millrace/io/crc32c.h"
+#include "millrace/io/little_endian.h"
 #include "millrace/mapreduce/in_quotes.h"
 
 namespace millrace::mapreduce {
-
-namespace {
-
-void put_u32_at(char* at, uint32_t number) {
-  for (int i = 0; i < 4; ++i) at[i] = static_cast<char>(number >> (8 * i));
-}
-
-}  // namespace
 
 RunWriter::RunWriter(std::string path, std::unique_ptr<WritableFile> file)
     : path_(std::move(path)),
@@ -42,10 +35,11 @@ Status RunWriter::add(std::string_view key, std::string_view value) {
 Status RunWriter::flush() {
   const size_t size = block_.size() - kBlockHeadBytes;
   if (size == 0) return {};
-  put_u32_at(block_.data(), static_cast<uint32_t>(size));
-  const uint32_t before = io::crc32c({block_.data(), 4});
-  const uint32_t checksum = io::masked(io::crc32c({block_.data() + kBlockHeadBytes, size}, before));
-  put_u32_at(block_.data() + 4, checksum);
+  std::string head;
+  io::put_little(&head, static_cast<uint32_t>(size));
+  const uint32_t entries = io::crc32c({block_.data() + kBlockHeadBytes, size}, io::crc32c(head));
+  io::put_little(&head, io::masked(entries));
+  block_.replace(0, kBlockHeadBytes, head);
   MR_TRY(file_->append(block_));
   end_ += block_.size();
   block_.resize(kBlockHeadBytes);

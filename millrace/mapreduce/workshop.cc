@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include <nlohmann/json.hpp>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/io/paths.h"
 
 namespace millrace::mapreduce {
@@ -75,13 +77,10 @@ Result<std::vector<std::string>> Workshop::publish(const std::vector<std::string
                                                    const std::vector<std::string>& aside) {
   const std::string what = str_cat("the output '", folder_, "' can't be made");
   const std::string out = path_ + "/out";
-  const auto five = [](size_t number) {
-    std::string digits = std::to_string(number);
-    return std::string(5 - std::min<size_t>(digits.size(), 5), '0') + digits;
-  };
   std::vector<std::string> made;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const std::string name = str_cat("/part-", five(i), "-of-", five(parts.size()), suffix);
+    const std::string name = str_cat("/part-", absl::Dec(i, absl::kZeroPad5), "-of-",
+                                     absl::Dec(parts.size(), absl::kZeroPad5), suffix);
     MR_TRY(files_.rename(parts[i], out + name).with(what));
     made.push_back(folder_ + name);
   }
@@ -118,10 +117,7 @@ void remove_folder(Files& files, const std::string& path) {
 }
 
 std::string token_of(uint64_t number) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string token;
-  for (int shift = 60; shift >= 0; shift -= 4) token += kDigits[(number >> shift) & 15];
-  return token;
+  return str_cat(absl::Hex(number, absl::kZeroPad16));
 }
 
 }  // namespace millrace::mapreduce

@@ -1,11 +1,15 @@
 // Batch, Unbatch, UnbatchGrad and BatchFunction, run by steps at once. Time moves by hand.
 #include <map>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "doctest/doctest.h"
 
 #include "millrace/base/testing/fake_clock.h"
 #include "millrace/base/testing/held_tasks.h"
 #include "millrace/ops/exchange/families.h"
+#include "millrace/ops/exchange/unbatcher.h"
 #include "millrace/ops/state/device_time.h"
 #include "millrace/ops/testing/op_bench.h"
 
@@ -335,6 +339,39 @@ TEST_CASE("the gradients of all rows come together where the batch is, zeros for
   CHECK(output(*owner) == rows({70, 80, 0}));
   CHECK(bring(rows({1}), none, rows({1}), 5)->status().message() ==
         "batch_index is empty while the tensor isn't.");
+}
+
+TEST_CASE("a batch whose gradient was dropped is told so, and what is wanted is not dropped") {
+  const auto gatherer = std::make_shared<GradientGatherer>("g");
+  constexpr auto kMost = static_cast<int64_t>(GradientGatherer::kMostKept);
+  const auto bring = [&](int64_t id) {
+    return gatherer->bring(id, Tensor::vector<float>({static_cast<float>(id)}));
+  };
+  const auto wanting = [&](std::vector<int64_t> ids) {
+    auto told = std::make_shared<std::optional<Result<std::vector<Tensor>>>>();
+    gatherer->take(std::move(ids), nullptr, Done<std::vector<Tensor>>([told](auto result) {
+                     told->emplace(std::move(result));
+                   }));
+    return told;
+  };
+  REQUIRE(bring(0).ok());
+  REQUIRE(bring(1).ok());
+  CHECK(bring(1).to_string() == "INVALID_ARGUMENT: Two runs with the same batch key 1");
+  const auto waits = wanting({0, kMost + 1});
+  for (int64_t id = 2; id <= kMost; ++id) REQUIRE(bring(id).ok());
+  CHECK_FALSE(waits->has_value());
+  const auto lost = wanting({1, kMost + 2});
+  REQUIRE(lost->has_value());
+  CHECK((*lost)->status().to_string() ==
+        "RESOURCE_EXHAUSTED: the gradient of batch key 1 was dropped: more than 4096 wait for the "
+        "steps that have their batches; have fewer steps run at once");
+  REQUIRE(bring(kMost + 1).ok());
+  REQUIRE(waits->has_value());
+  REQUIRE((*waits)->ok());
+  CHECK((**waits)->at(0).item<float>() == 0);
+  // It may be brought anew.
+  REQUIRE(bring(1).ok());
+  CHECK(wanting({1})->has_value());
 }
 
 TEST_CASE("a function is called once for the rows of many steps, with what the last one captured") {

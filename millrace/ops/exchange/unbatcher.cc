@@ -40,6 +40,8 @@ void Unbatcher::keep_watch() {
 }
 
 Status Unbatcher::bring(std::vector<Part> parts) {
+  // Of a batch's steps all but one: they have nobody look again for what hasn't come.
+  if (parts.empty()) return {};
   const Status status = parts_.change([&, until = now() + patience_](Parts& held) -> Status {
     for (Part& part : parts) {
       if (held.kept.try_emplace(part.id, Kept{std::move(part.rows), until}).second) continue;
@@ -102,21 +104,34 @@ GradientGatherer::~GradientGatherer() {
   gradients_.close(cancelled("gradient gatherer '", name_, "' was dropped"));
 }
 
-void GradientGatherer::drop_oldest(Gradients& gradients) {
-  auto oldest = gradients.brought.end();
-  for (auto it = gradients.brought.begin(); it != gradients.brought.end(); ++it) {
-    if (gradients.wanted.contains(it->first)) continue;
-    if (oldest == gradients.brought.end() || it->second.number < oldest->second.number) oldest = it;
-  }
-  if (oldest != gradients.brought.end()) gradients.brought.erase(oldest);
+Tensor GradientGatherer::Gradients::extract(int64_t id) {
+  auto found = brought.extract(id);
+  if (!found) return {};
+  kept.erase(found.mapped().number);
+  dropped.erase(found.mapped().number);
+  return std::move(found.mapped().gradient);
+}
+
+void GradientGatherer::Gradients::drop_oldest() {
+  const auto oldest = std::ranges::find_if(
+      kept, [&](const auto& each) { return !wanted.contains(each.second); });
+  if (oldest == kept.end()) return;
+  brought.at(oldest->second).gradient = {};
+  dropped.insert(kept.extract(oldest));
+  if (dropped.size() > kMostDropped) extract(dropped.begin()->second);
 }
 
 Status GradientGatherer::bring(int64_t id, Tensor gradient) {
   return gradients_.change([&](Gradients& gradients) -> Status {
-    if (gradients.brought.size() >= kMostKept) drop_oldest(gradients);
+    const auto found = gradients.brought.find(id);
+    if (found != gradients.brought.end() && found->second.gradient.has_value())
+      return invalid("Two runs with the same batch key ", id);
+    gradients.extract(id);
+    if (gradients.kept.size() >= kMostKept) gradients.drop_oldest();
     const uint64_t number = ++gradients.last;
-    if (gradients.brought.try_emplace(id, Brought{std::move(gradient), number}).second) return {};
-    return invalid("Two runs with the same batch key ", id);
+    gradients.brought[id] = {std::move(gradient), number};
+    gradients.kept[number] = id;
+    return {};
   });
 }
 
@@ -133,10 +148,21 @@ void GradientGatherer::take(std::vector<int64_t> ids, Cancellation* cancellation
   if (!first.ok()) return done(first);
   const auto taken = std::make_shared<std::vector<Tensor>>();
   auto attempt = [ids, taken](Gradients& gradients) -> std::optional<Status> {
-    for (const int64_t id : ids)
-      if (!gradients.brought.contains(id)) return std::nullopt;
-    for (const int64_t id : ids)
-      taken->push_back(std::move(gradients.brought.extract(id).mapped().gradient));
+    bool is_whole = true;
+    for (const int64_t id : ids) {
+      const auto found = gradients.brought.find(id);
+      if (found == gradients.brought.end()) {
+        is_whole = false;
+      } else if (!found->second.gradient.has_value()) {
+        // The others are nobody's any more.
+        for (const int64_t each : ids) gradients.extract(each);
+        return error(Code::resource_exhausted, "the gradient of batch key ", id,
+                     " was dropped: more than ", kMostKept,
+                     " wait for the steps that have their batches; have fewer steps run at once");
+      }
+    }
+    if (!is_whole) return std::nullopt;
+    for (const int64_t id : ids) taken->push_back(gradients.extract(id));
     return Status();
   };
   Done<void> answer([self = shared_from_this(), ids = std::move(ids), taken,
@@ -155,7 +181,7 @@ void GradientGatherer::take(std::vector<int64_t> ids, Cancellation* cancellation
 
 std::string GradientGatherer::description() const {
   return gradients_.look([&](const Gradients& gradients) {
-    return str_cat("gradient gatherer '", name_, "': ", gradients.brought.size(), " brought, ",
+    return str_cat("gradient gatherer '", name_, "': ", gradients.kept.size(), " brought, ",
                    gradients.wanted.size(), " wanted");
   });
 }

@@ -72,6 +72,8 @@ class GradientGatherer final : public Resource,
   static constexpr std::string_view kTypeName = "gradient gatherer";
   // What nobody takes is dropped, the oldest first, when more than this wait.
   static constexpr size_t kMostKept = 4096;
+  // Of so many it is known that they were dropped: a batch that wants one of them hears of it.
+  static constexpr size_t kMostDropped = 65536;
 
   explicit GradientGatherer(std::string name);
   ~GradientGatherer() override;
@@ -79,7 +81,7 @@ class GradientGatherer final : public Resource,
   // Errors: INVALID_ARGUMENT for an id that has brought one already.
   Status bring(int64_t id, Tensor gradient);
   // Those of the ids, in this order, once all are there. Errors: INVALID_ARGUMENT for an id that
-  // another batch waits for; CANCELLED.
+  // another batch waits for; RESOURCE_EXHAUSTED for one that was dropped; CANCELLED.
   void take(std::vector<int64_t> ids, Cancellation* cancellation, Done<std::vector<Tensor>> done);
 
   std::string description() const override;
@@ -87,15 +89,19 @@ class GradientGatherer final : public Resource,
 
  private:
   struct Brought {
-    Tensor gradient;
-    uint64_t number;
+    Tensor gradient;  // none: it was dropped
+    uint64_t number = 0;
   };
   struct Gradients {
     std::map<int64_t, Brought> brought;
+    std::map<uint64_t, int64_t> kept, dropped;  // ids of them, the oldest first
     std::set<int64_t> wanted;
     uint64_t last = 0;
+
+    // Takes out what an id has brought, dropped or not; none if it has brought nothing.
+    Tensor extract(int64_t id);
+    void drop_oldest();
   };
-  static void drop_oldest(Gradients& gradients);
 
   const std::string name_;
   Awaited<Gradients> gradients_;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/charconv.h"
@@ -21,42 +23,72 @@ using nlohmann::ordered_json;
 using wire::NestedField;
 
 // Deeper than any Example lies.
-constexpr int kMostDeep = 8;
+constexpr size_t kMostDeep = 8;
 
-// Follows the parser: what an object has twice, and what lies too deep to be stored.
-class JsonWatch {
+// Makes a tree of the text; ends with what an object has twice, or what lies too deep in it. The
+// parser's own tree looks for each key among all that came before it.
+class JsonTree final : public nlohmann::json_sax<ordered_json> {
  public:
-  bool operator()(int depth, ordered_json::parse_event_t event, ordered_json& parsed) {
-    switch (event) {
-      case ordered_json::parse_event_t::object_start:
-        open_.emplace_back();
-        return is_near(depth);
-      case ordered_json::parse_event_t::array_start:
-        return is_near(depth);
-      case ordered_json::parse_event_t::object_end:
-        open_.pop_back();
-        return true;
-      case ordered_json::parse_event_t::key: {
-        const auto& key = parsed.get_ref<const std::string&>();
-        if (!open_.back().insert(key).second && problem_.empty())
-          problem_ = str_cat("'", key.substr(0, 100), "' is given twice in one object");
-        return true;
-      }
-      default:
-        return true;
-    }
+  bool null() override { return place(nullptr) != nullptr; }
+  bool boolean(bool value) override { return place(value) != nullptr; }
+  bool number_integer(number_integer_t value) override { return place(value) != nullptr; }
+  bool number_unsigned(number_unsigned_t value) override { return place(value) != nullptr; }
+  bool number_float(number_float_t value, const string_t&) override {
+    return place(value) != nullptr;
   }
+  bool string(string_t& value) override { return place(std::move(value)) != nullptr; }
+  bool binary(binary_t&) override { return end_with("bytes are no JSON"); }
+  bool start_object(size_t) override { return open(ordered_json::object()); }
+  bool key(string_t& name) override {
+    Level& level = open_.back();
+    if (!level.keys.insert(name).second)
+      return end_with(str_cat("'", name.substr(0, 100), "' is given twice in one object"));
+    level.key = std::move(name);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(size_t) override { return open(ordered_json::array()); }
+  bool end_array() override { return close(); }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& fault) override {
+    return end_with(fault.what());
+  }
+
+  // Empty if the text was read to its end.
   const std::string& problem() const { return problem_; }
+  const ordered_json& root() const { return root_; }
 
  private:
-  bool is_near(int depth) {
-    if (depth < kMostDeep) return true;
-    if (problem_.empty())
-      problem_ = "objects and arrays lie deeper in each other than in any Example";
+  // An object or array whose end has not come.
+  struct Level {
+    ordered_json* value;
+    std::string key = {};  // of the member that comes next
+    std::set<std::string> keys = {};
+  };
+  ordered_json* place(ordered_json value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    Level& level = open_.back();
+    if (level.value->is_array())
+      return &level.value->get_ref<ordered_json::array_t&>().emplace_back(std::move(value));
+    auto& members = level.value->get_ref<ordered_json::object_t&>();
+    return &members.emplace_back(std::move(level.key), std::move(value)).second;
+  }
+  bool open(ordered_json empty) {
+    if (open_.size() >= kMostDeep)
+      return end_with("objects and arrays lie deeper in each other than in any Example");
+    open_.push_back({place(std::move(empty))});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+  bool end_with(std::string problem) {
+    problem_ = std::move(problem);
     return false;
   }
 
-  std::vector<std::set<std::string>> open_;
+  ordered_json root_;
+  std::vector<Level> open_;
   std::string problem_;
 };
 
@@ -221,14 +253,9 @@ Status put_features(const ordered_json& features, std::string* out) {
 }  // namespace
 
 Result<std::string> example_of_json(std::string_view text) {
-  ordered_json example;
-  JsonWatch watch;
-  try {
-    example = ordered_json::parse(text, std::ref(watch));
-  } catch (const std::exception& fault) {
-    return json_error("", fault.what());
-  }
-  if (!watch.problem().empty()) return json_error("", watch.problem());
+  JsonTree tree;
+  if (!ordered_json::sax_parse(text, &tree)) return json_error("", tree.problem());
+  const ordered_json& example = tree.root();
   std::string bytes;
   MR_TRY(check_object(example, ""));
   for (const auto& [name, features] : example.items()) {

@@ -75,6 +75,17 @@ TEST_CASE("what is no example is refused with its place") {
   CHECK(refused(feature("{},\"a\":{}")) == "'a' is given twice in one object");
 }
 
+// With a look at all keys before it for each, minutes would pass.
+TEST_CASE("an example of very many features is read in one go") {
+  std::string text = "{\"features\":{\"feature\":{\"first\":null";
+  for (int i = 0; i < 200'000; ++i) str_append(&text, ",\"feature ", 100'000 + i, "\":null");
+  const Result<std::string> made = example_of_json(text + "}}}");
+  REQUIRE(made.ok());
+  CHECK(made->ends_with("\n\x10\n\x0e" "feature 299999"));
+  CHECK(refused(example_of_json(text + ",\"first\":null}}}")) ==
+        "'first' is given twice in one object");
+}
+
 TEST_CASE("brackets without end take no memory") {
   const std::string deep(200'000, '[');
   CHECK(refused(example_of_json("{\"features\":" + deep)).size() < 1000);

@@ -74,13 +74,13 @@ std::vector<Gathering::Action> Gathering::arrived(Connection from, const Arrival
 std::vector<Gathering::Action> Gathering::begins(size_t task, int attempt) {
   Place& place = places_[task];
   place.attempt = attempt;
-  if (!started_ || attempt == 1) return {};
-  place.may_come_again = true;
-  const Connection before = std::exchange(place.connection, -1);
-  if (before < 0) return {};
+  if (attempt == 1) return {};
+  place.may_come_again = started_;
+  if (place.connection < 0) return {};
   // Of a machine that was lost, say: nothing that comes over it is of the next attempt.
-  by_connection_.erase(before);
-  return {HangUp{before}};
+  std::vector<Action> actions = {HangUp{place.connection}};
+  std::ranges::move(left(place.connection), std::back_inserter(actions));
+  return actions;
 }
 
 std::vector<Gathering::Action> Gathering::came_again(Connection from, const Arrival& arrival,

@@ -132,6 +132,15 @@ TEST_CASE("a task that is started again before all are there comes like any othe
   CHECK(lines[2] == R"(tell 3 {"cluster":{"map":["a:5","b:2"]},"environment":{}})");
 }
 
+TEST_CASE("what is left of a life before all are there does not stand in the way of the next") {
+  Gathering gathering({.roles = {{"map", 2}}, .command = {"count"}}, "t");
+  (void)gathering.said(1, arrival({"map", 0, 0}, "a:1"));
+  // Its machine was lost: nobody has closed the connection.
+  CHECK(shown(gathering.begins(0, 2)) ==
+        Lines{"hang up 1", "came 0 ", "note map:0 went away before all were there"});
+  CHECK(shown(gathering.said(2, arrival({"map", 0, 0}, "a:5"))).front() == "came 0 a:5");
+}
+
 TEST_CASE("answers read as what was told") {
   AllThere all{.environment = {{"A", "b"}}};
   REQUIRE(all.cluster.add_job("map", {"a:1", "b:2"}).ok());

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "millrace/launch/local_ports.h"
 
@@ -40,7 +41,7 @@ void LocalGathering::add_descriptors(std::vector<pollfd>& events) const {
 }
 
 std::vector<Gathering::Action> LocalGathering::turn(Clock::Time now) {
-  Actions out;
+  Actions out = std::exchange(begun_, {});
   accept_all(now);
   std::vector<int> over;
   for (auto& [number, peer] : peers_) {
@@ -63,8 +64,7 @@ std::vector<Gathering::Action> LocalGathering::turn(Clock::Time now) {
 }
 
 void LocalGathering::begins(size_t task, int attempt) {
-  Actions none;
-  carry_out(gathering_.begins(task, attempt), none);
+  carry_out(gathering_.begins(task, attempt), begun_);
 }
 
 bool LocalGathering::is_crowded() const {

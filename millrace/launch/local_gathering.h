@@ -32,7 +32,7 @@ class LocalGathering {
   // and Note.
   std::vector<Gathering::Action> turn(Clock::Time now);
 
-  // As of Gathering::begins().
+  // As of Gathering::begins(); what is to be known of it comes with the next turn().
   void begins(size_t task, int attempt);
 
   bool complete() const { return gathering_.complete(); }
@@ -63,6 +63,7 @@ class LocalGathering {
   Descriptor listener_;
   int port_;
   std::map<int, Peer> peers_;  // by descriptor
+  Actions begun_;              // for the next turn
   Clock::Time next_reminder_ = {};
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -15,6 +16,8 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kDirectiveWord = "#SBATCH";
+constexpr int kMostCores = 1'000'000;
+constexpr int64_t kMostPerCore = int64_t{1} << 42;
 
 // --- flags of sbatch and srun ---
 
@@ -25,65 +28,40 @@ struct SlurmFlag {
 
 // The short form of flags that take a value.
 constexpr std::pair<char, std::string_view> kShortFlags[] = {
-    {'n', "ntasks"},  {'N', "nodes"},    {'c', "cpus-per-task"}, {'p', "partition"},
-    {'t', "time"},    {'J', "job-name"}, {'D', "chdir"},         {'C', "constraint"},
-    {'o', "output"},  {'e', "error"},    {'A', "account"},       {'w', "nodelist"},
-    {'x', "exclude"}, {'q', "qos"},      {'G', "gpus"},          {'d', "dependency"},
-    {'a', "array"},   {'i', "input"},    {'M', "clusters"},      {'m', "distribution"},
-    {'W', "wait"},    {'r', "relative"}};
+    {'n', "ntasks"},   {'N', "nodes"},    {'c', "cpus-per-task"}, {'p', "partition"},
+    {'t', "time"},     {'J', "job-name"}, {'D', "chdir"},         {'C', "constraint"},
+    {'o', "output"},   {'e', "error"},    {'A', "account"},       {'w', "nodelist"},
+    {'x', "exclude"},  {'q', "qos"},      {'G', "gpus"},          {'d', "dependency"},
+    {'a', "array"},    {'i', "input"},    {'M', "clusters"},      {'m', "distribution"},
+    {'r', "relative"}, {'b', "begin"},    {'L', "licenses"},      {'B', "extra-node-info"},
+    {'F', "nodefile"}, {'S', "core-spec"}};
 // Long flags that may have their value as a word of its own.
-constexpr std::string_view kLongFlags[] = {"ntasks",
-                                           "nodes",
-                                           "cpus-per-task",
-                                           "partition",
-                                           "time",
-                                           "job-name",
-                                           "chdir",
-                                           "constraint",
-                                           "output",
-                                           "error",
-                                           "account",
-                                           "nodelist",
-                                           "exclude",
-                                           "qos",
-                                           "gpus",
-                                           "dependency",
-                                           "array",
-                                           "mem",
-                                           "gres",
-                                           "mem-per-cpu",
-                                           "ntasks-per-node",
-                                           "signal",
-                                           "gpus-per-task",
-                                           "het-group",
-                                           "comment",
-                                           "mail-type",
-                                           "mail-user",
-                                           "kill-on-bad-exit",
-                                           "mpi",
-                                           "input",
-                                           "export",
-                                           "cpu-bind",
-                                           "reservation",
-                                           "distribution",
-                                           "pack-group"};
+constexpr std::string_view kLongFlags =
+    " account acctg-freq array bb bbf begin chdir clusters comment constraint container "
+    "core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu cpus-per-task deadline "
+    "delay-boot dependency distribution error exclude export export-file extra-node-info "
+    "gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres het-group hint "
+    "input job-name kill-on-bad-exit licenses mail-type mail-user mcs-label mem mem-bind "
+    "mem-per-cpu mem-per-gpu mincpus mpi network nodefile nodelist nodes ntasks ntasks-per-core "
+    "ntasks-per-gpu ntasks-per-node ntasks-per-socket open-mode output pack-group partition "
+    "prefer priority qos relative reservation signal sockets-per-node switches task-epilog "
+    "task-prolog thread-spec threads threads-per-core time time-min tmp wait-all-nodes wckey ";
 
 // Takes one flag from the front of `words`.
-SlurmFlag next_flag(std::vector<std::string>& words) {
-  const std::string word = words[0];
-  words.erase(words.begin());
+SlurmFlag next_flag(std::deque<std::string>& words) {
   const auto take_word = [&] {
     if (words.empty()) return std::string();
-    std::string value = std::move(words[0]);
-    words.erase(words.begin());
+    std::string value = std::move(words.front());
+    words.pop_front();
     return value;
   };
+  const std::string word = take_word();
   if (word.starts_with("--")) {
     const size_t equals = std::min(word.find('='), word.size());
     SlurmFlag flag{.name = word.substr(2, equals - 2)};
     if (equals < word.size()) {
       flag.value = word.substr(equals + 1);
-    } else if (std::ranges::find(kLongFlags, flag.name) != std::ranges::end(kLongFlags)) {
+    } else if (kLongFlags.find(str_cat(" ", flag.name, " ")) != kLongFlags.npos) {
       flag.value = take_word();
     }
     return flag;
@@ -140,6 +118,7 @@ struct Asked {
   int nodes = 1;
   int tasks_per_node = 0;
   Resources resources = {};
+  int64_t memory_per_core = 0;
   std::map<std::string, std::string> labels = {};
 
   int tasks() const { return ntasks > 0 ? ntasks : nodes * std::max(tasks_per_node, 1); }
@@ -168,6 +147,7 @@ class BatchReader {
   Status read_command(const ShellCommand& command) {
     const std::vector<std::string>& words = command.words;
     if (words[0] == kDirectiveWord) return read_directive(command);
+    has_command_ = true;
     if (!command.here.empty() && std::ranges::find(words, "millrace") != words.end())
       return read_whole_job(command);
     if (words[0] == "srun" || (words[0] == "exec" && words.size() > 1 && words[1] == "srun"))
@@ -192,12 +172,16 @@ class BatchReader {
   }
 
   Status read_directive(const ShellCommand& command) {
-    std::vector<std::string> words(command.words.begin() + 1, command.words.end());
+    if (has_command_) {
+      account_.left(command.where, "sbatch reads no such line below the first command");
+      return {};
+    }
+    std::deque<std::string> words(command.words.begin() + 1, command.words.end());
     while (!words.empty()) {
       if (words[0] == "hetjob" || words[0] == "packjob") {
         components_.emplace_back();
         account_.took(command.where, "what follows is asked for another role");
-        words.erase(words.begin());
+        words.pop_front();
         continue;
       }
       if (!words[0].starts_with('-'))
@@ -252,16 +236,14 @@ class BatchReader {
       MR_ASSIGN(asked.tasks_per_node, whole(1, kMostTasks));
       as = "count, unless --ntasks says it";
     } else if (flag.name == "cpus-per-task") {
-      MR_ASSIGN(const int cpus, whole(1, 1'000'000));
+      MR_ASSIGN(const int cpus, whole(1, kMostCores));
       asked.resources.cpus = cpus;
       as = "cpus";
     } else if (flag.name == "gpus-per-task") {
       MR_ASSIGN(asked.resources.gpus, whole(0, 1024));
       as = "gpus";
     } else if (flag.name == "mem-per-cpu") {
-      MR_ASSIGN(const int64_t bytes, memory_of(told, flag.value));
-      asked.resources.memory =
-          bytes * std::max<int64_t>(1, static_cast<int64_t>(asked.resources.cpus));
+      MR_ASSIGN(asked.memory_per_core, memory_of(told, flag.value));
       as = "memory, of all cores of a task";
     } else if (flag.name == "constraint" && flag.value.find_first_of("|[(*") == std::string::npos) {
       for (size_t begin = 0; begin < flag.value.size();) {
@@ -286,7 +268,7 @@ class BatchReader {
     if (!amount.empty() && amount.back() >= '0' && amount.back() <= '9') amount += 'M';
     amount += 'i';
     Result<int64_t> bytes = parse_bytes(amount);
-    if (bytes.ok() && *bytes < int64_t{1} << 50) return bytes;
+    if (bytes.ok() && *bytes < kMostPerCore) return bytes;
     return invalid(told, ": '", value.substr(0, 40), "' is no amount of memory; Slurm writes 4G");
   }
 
@@ -311,8 +293,8 @@ class BatchReader {
 
   // srun [FLAGS] COMMAND [: [FLAGS] COMMAND]...
   Status read_srun(const ShellCommand& command) {
-    std::vector<std::string> words = command.words;
-    words.erase(words.begin(), words.begin() + (words[0] == "exec" ? 2 : 1));
+    const int num_own = command.words[0] == "exec" ? 2 : 1;
+    std::deque<std::string> words(command.words.begin() + num_own, command.words.end());
     while (!words.empty()) {
       size_t group = 0;
       std::vector<SlurmFlag> flags;
@@ -333,29 +315,36 @@ class BatchReader {
       std::vector<std::string> run(words.begin(), colon);
       words.erase(words.begin(), colon == words.end() ? colon : colon + 1);
       if (run.empty()) return invalid(command.where, ": srun has no command");
-      add_task(command.where, asked, std::move(run));
+      MR_TRY(add_task(command.where, asked, std::move(run)));
     }
     return {};
   }
 
-  void add_task(const std::string& where, const Asked& asked, std::vector<std::string> run) {
+  Status add_task(const std::string& where, const Asked& asked, std::vector<std::string> run) {
+    if (asked.tasks() > kMostTasks)
+      return invalid(where, ": srun starts ", asked.tasks(), " tasks; at most ", kMostTasks);
     LoneTask task{.where = where};
     task.identity = take_identity(run);
     task.role = {.name = task.identity.job.empty() ? unused_name(run) : task.identity.job,
-                 .count = std::min(asked.tasks(), kMostTasks),
+                 .count = asked.tasks(),
                  .command = std::move(run),
                  .resources = asked.resources,
                  .nodes = asked.labels};
+    // Here both are known, in whichever order they were said.
+    task.role.resources.memory =
+        asked.memory_per_core * std::max<int64_t>(1, static_cast<int64_t>(asked.resources.cpus));
+    names_.try_emplace(task.role.name, 1);
     account_.took(where, str_cat("roles.", imported_role_name(task.role.name), ".command"));
     for (const std::string& word : task.role.command)
       if (word.find('$') != std::string::npos)
         account_.left(where, str_cat("what a shell puts in for '", word.substr(0, 80),
                                      "': none stands around the tasks"));
     tasks_.push_back(std::move(task));
+    return {};
   }
 
   // What a program's file is called tells what its tasks are, if anything does.
-  std::string unused_name(const std::vector<std::string>& run) const {
+  std::string unused_name(const std::vector<std::string>& run) {
     std::string name = "worker";
     if (!tasks_.empty() || components_.size() > 1) {
       for (const std::string& word : run) {
@@ -365,14 +354,9 @@ class BatchReader {
         break;
       }
     }
-    const auto is_used = [&](const std::string& candidate) {
-      return std::ranges::any_of(tasks_,
-                                 [&](const LoneTask& task) { return task.role.name == candidate; });
-    };
-    if (!is_used(name)) return name;
-    int number = 2;
-    while (is_used(str_cat(name, "_", number))) ++number;
-    return str_cat(name, "_", number);
+    std::string unused = name;
+    while (names_.contains(unused)) unused = str_cat(name, "_", ++names_.at(name));
+    return unused;
   }
 
   const SourceFile& file_;
@@ -380,6 +364,8 @@ class BatchReader {
   ImportAccount& account_;
   std::vector<Asked> components_{1};
   std::vector<LoneTask> tasks_;
+  std::map<std::string, int> names_;  // of roles; how many have begun with it
+  bool has_command_ = false;
   bool has_whole_job_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "millrace/launch/foreign/compose.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "millrace/base/str_cat.h"
@@ -142,20 +143,23 @@ class ServiceReader {
     account_.took(value, "command");
     for (const std::string& word : words) {
       role().command.push_back(without_doubles(word));
-      if (has_variable(word))
-        account_.left(value, str_cat("what compose puts in for '", word.substr(0, 80),
-                                     "': nothing does so here"));
+      tell_of_variables(value, word);
     }
     return {};
+  }
+
+  void tell_of_variables(const YamlValue& value, const std::string& text) {
+    if (has_variable(text))
+      account_.left(value, str_cat("what compose puts in for '", text.substr(0, 80),
+                                   "': nothing does so here"));
   }
 
   Status read_environment(const YamlValue& value) {
     if (value.is_map()) {
       MR_ASSIGN(const std::vector<YamlValue::Entry> entries, value.entries());
       for (const YamlValue::Entry& entry : entries) {
-        const bool is_set = entry.value.is_text();
-        std::string text;
-        if (is_set) {
+        std::optional<std::string> text;
+        if (entry.value.is_text()) {
           MR_ASSIGN(text, entry.value.text());
         }
         MR_TRY(read_variable(entry.value, entry.key, text));
@@ -165,15 +169,24 @@ class ServiceReader {
     MR_ASSIGN(const std::vector<YamlValue> lines, value.elements());
     for (const YamlValue& line : lines) {
       MR_ASSIGN(const std::string text, line.text());
-      const size_t equals = std::min(text.find('='), text.size());
-      MR_TRY(read_variable(line, text.substr(0, equals),
-                           equals == text.size() ? "" : text.substr(equals + 1)));
+      const size_t equals = text.find('=');
+      MR_TRY(read_variable(
+          line, text.substr(0, equals),
+          equals == text.npos ? std::nullopt : std::optional(text.substr(equals + 1))));
     }
     return {};
   }
 
-  Status read_variable(const YamlValue& value, const std::string& name, const std::string& text) {
-    const std::string plain = without_doubles(text);
+  // Without a text, compose takes it from the environment of whoever calls.
+  Status read_variable(const YamlValue& value, const std::string& name,
+                       const std::optional<std::string>& text) {
+    if (!text) {
+      account_.left(value, str_cat(name.substr(0, 80),
+                                   ": its text stands in nobody's file; write it into env"));
+      return account_.check();
+    }
+    tell_of_variables(value, *text);
+    const std::string plain = without_doubles(*text);
     if (name == kTaskVariable) {
       Result<TfConfig> config = TfConfig::parse(plain);
       if (!config.ok()) return value.refuse(config.status().message());

@@ -55,6 +55,7 @@ class ImportAccount {
 struct Import {
   JobSpec job = {};
   ImportAccount account = {};
+  size_t expanded = 0;  // letters of texts in which variables have been put
 };
 
 // A key, and what is done with its value. A reader says itself what it took or left.

@@ -9,6 +9,19 @@
 namespace millrace {
 namespace {
 
+// The job of one file.
+ImportedJob import_one(std::string text, std::string name = "x.yaml") {
+  Result<ImportedJob> job =
+      import_job({{.name = std::move(name), .text = std::move(text)}}, {"run"});
+  REQUIRE_MESSAGE(job.ok(), job.status().message());
+  return *std::move(job);
+}
+
+bool tells(const ImportedJob& job, std::string_view line) {
+  return std::ranges::any_of(job.account,
+                             [&](const std::string& told) { return told.starts_with(line); });
+}
+
 // The error of importing one file; "" if there is none.
 std::string import_fault(std::string text, std::string name = "x.yaml") {
   const Result<ImportedJob> job =
@@ -95,6 +108,47 @@ TEST_CASE("tasks that a file describes one by one have to be alike to be a role"
         "1 ... of each role");
 }
 
+TEST_CASE("TF_CONFIG in a list of variables makes no script of a compose file") {
+  const ImportedJob job = import_one(
+      "services:\n  a:\n    command: x\n    environment:\n"
+      "      - "
+      "TF_CONFIG={\"cluster\":{\"map\":[\"a:1\"]},\"task\":{\"type\":\"map\",\"index\":0}}\n");
+  REQUIRE(job.job.roles.size() == 1);
+  CHECK(job.job.roles[0].name == "map");
+  CHECK(
+      import_one("# of map:0\n\n  export TF_CONFIG='{\"cluster\": {\"map\": [\"a:1\"]}}'\n", "x.sh")
+          .job.roles[0]
+          .name == "map");
+}
+
+TEST_CASE("what compose takes from whoever calls is left, and told") {
+  const ImportedJob job = import_one(
+      "services: {a: {command: x, environment: {A: '$B', C: , D: $$E}}, b: {command: x, "
+      "environment: [C, 'D=']}}");
+  CHECK(job.job.roles[0].environment == std::vector<EnvironmentEntry>{{"A", "$B"}, {"D", "$E"}});
+  CHECK(job.job.roles[1].environment == std::vector<EnvironmentEntry>{{"D", ""}});
+  CHECK(tells(job, "left  x.yaml:1: services.a.environment.A: what compose puts in for '$B'"));
+  CHECK(tells(job, "left  x.yaml:1: services.a.environment.C: C: its text stands in nobody's"));
+  CHECK(tells(job, "left  x.yaml:1: services.b.environment[0]: C: its text stands in nobody's"));
+}
+
+TEST_CASE("a script asks for the same in whichever order it says so, and before it begins") {
+  const ImportedJob job = import_one(
+      "#!/bin/sh\n#SBATCH --mem-per-cpu=2G --gpus-per-node 2 --begin 12:00\n"
+      "#SBATCH --cpus-per-task=4 -L matlab\nsrun -n 2 x\n#SBATCH --partition=late\n",
+      "x.sh");
+  CHECK(job.job.roles[0].resources.memory == int64_t{8} << 30);
+  CHECK(job.job.queue.empty());
+  CHECK(tells(job, "left  x.sh:5: sbatch reads no such line below the first command"));
+}
+
+TEST_CASE("a number of cores is one") {
+  CHECK(import_fault(str_cat(kTfJob,
+                             "    PS: {template: {spec: {containers: [{resources: "
+                             "{limits: {cpu: nan}}}]}}}\n"))
+            .find("'nan' is no number of cores") != std::string::npos);
+}
+
 TEST_CASE("a second job in the files is refused, and not mixed with the first") {
   const std::string one = "services: {a: {command: x}}";
   const auto twice = import_job({{.name = "a", .text = one}, {.name = "b", .text = one}}, {});
@@ -129,18 +183,43 @@ TEST_CASE("hostile files are refused, and quickly") {
   CHECK(import_fault(keys).find("more than 20000 values") != std::string::npos);
 }
 
+TEST_CASE("what grows by being put in, or by being counted, is bounded") {
+  // Each variable is ten times the one before it.
+  std::string variables = "{name: A0, value: xxxxxxxxxx}";
+  for (int i = 1; i < 12; ++i) {
+    str_append(&variables, ", {name: A", i, ", value: ");
+    for (int j = 0; j < 10; ++j) str_append(&variables, "$(A", i - 1, ")");
+    variables += "}";
+  }
+  CHECK(import_fault(str_cat(kTfJob, "    PS: {template: {spec: {containers: [{env: [", variables,
+                             "]}]}}}\n"))
+            .find("stand for more than 1048576 letters") != std::string::npos);
+  std::string dollars;
+  for (int i = 0; i < 200'000; ++i) dollars += "$(";
+  CHECK(import_fault(str_cat(kTfJob, "    PS: {template: {spec: {containers: [{command: ['",
+                             dollars, "']}]}}}\n"))
+            .empty());
+  std::string services = "services:\n";
+  for (int i = 0; i < 3000; ++i) str_append(&services, "  r", i, ": {command: x, scale: 4096}\n");
+  CHECK(import_fault(services) ==
+        "x.yaml:3: services.r1: with it there are 8192 tasks; at most 4096");
+  std::string script = "#SBATCH";
+  for (int i = 0; i < 100'000; ++i) script += " -n 1";
+  script += "\n";
+  for (int i = 0; i < 4000; ++i) script += "srun a.py\n";
+  CHECK(import_fault(script, "x.sh").empty());
+  CHECK(import_fault("#SBATCH -N 4096\nsrun --ntasks-per-node=2 a\n", "x.sh") ==
+        "x.sh:2: srun starts 8192 tasks; at most 4096");
+  CHECK(import_fault("#SBATCH -n 1\nsrun --mem-per-cpu=9000T a\n", "x.sh")
+            .find("is no amount of memory") != std::string::npos);
+}
+
 TEST_CASE("a role that always restarts and decides is said to restart after failures") {
-  const auto job =
-      import_job({{.name = "x",
-                   .text = "services: {worker: {command: x, restart: always}, ps: {command: x, "
-                           "restart: always}}"}},
-                 {});
-  REQUIRE(job.ok());
-  CHECK(job->job.roles[0].restart.when == RestartPolicy::When::on_failure);
-  CHECK(job->job.roles[1].restart.when == RestartPolicy::When::always);
-  CHECK(std::ranges::any_of(job->account, [](const std::string& line) {
-    return line.starts_with("left  role worker: it is started again after a normal end");
-  }));
+  const ImportedJob job = import_one(
+      "services: {worker: {command: x, restart: always}, ps: {command: x, restart: always}}");
+  CHECK(job.job.roles[0].restart.when == RestartPolicy::When::on_failure);
+  CHECK(job.job.roles[1].restart.when == RestartPolicy::When::always);
+  CHECK(tells(job, "left  role worker: it is started again after a normal end"));
 }
 
 }  // namespace

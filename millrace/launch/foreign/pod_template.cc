@@ -22,28 +22,44 @@ constexpr std::string_view kIndexPaths[] = {"job-completion-index", "replica-ind
 // What stands in a container's variables: its value, or {task_index}.
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-// As Kubernetes puts variables in: $(NAME), and $$ for a '$' that stays.
-std::string expanded(std::string_view text, const Variables& variables) {
+// NAME of "$(NAME)..."; "" without one. No name is longer than this.
+std::string_view name_after_dollar(std::string_view text) {
+  constexpr size_t kLongestVariable = 1024;
+  if (!text.starts_with("$(")) return "";
+  const std::string_view name = text.substr(2, kLongestVariable);
+  const size_t close = name.find(')');
+  return close == name.npos ? "" : name.substr(0, close);
+}
+
+// As Kubernetes puts variables in: $(NAME), and $$ for a '$' that stays. Variables stand for
+// others, so that a few of them can be more than any memory holds.
+Result<std::string> expanded(const YamlValue& value, const Variables& variables, Import& import) {
+  MR_ASSIGN(const std::string written, value.text());
+  std::string_view text = written;
   std::string whole;
   while (!text.empty()) {
-    const size_t close = text.find(')');
+    if (import.expanded + whole.size() > YamlValue::kLargestFile)
+      return value.refuse("the variables of its pods stand for more than ", YamlValue::kLargestFile,
+                          " letters; write less");
+    const size_t plain = std::min(text.find('$'), text.size());
+    whole += text.substr(0, plain);
+    text.remove_prefix(plain);
     if (text.starts_with("$$")) {
       whole += '$';
       text.remove_prefix(2);
       continue;
     }
-    if (text.starts_with("$(") && close != text.npos) {
-      const std::string_view name = text.substr(2, close - 2);
-      const auto known = variables.find(name);
-      if (known != variables.end() || name == "JOB_COMPLETION_INDEX") {
-        whole += known == variables.end() ? kTaskIndex : std::string_view(known->second);
-        text.remove_prefix(close + 1);
-        continue;
-      }
+    const std::string_view name = name_after_dollar(text);
+    const auto known = variables.find(name);
+    if (!name.empty() && (known != variables.end() || name == "JOB_COMPLETION_INDEX")) {
+      whole += known == variables.end() ? kTaskIndex : std::string_view(known->second);
+      text.remove_prefix(name.size() + 3);
+      continue;
     }
-    whole += text[0];
-    text.remove_prefix(1);
+    whole += text.substr(0, 1);
+    text.remove_prefix(std::min<size_t>(1, text.size()));
   }
+  import.expanded += whole.size();
   return whole;
 }
 
@@ -54,7 +70,7 @@ Result<double> cores_of(const YamlValue& value) {
   const char* end = text.data() + text.size();
   const auto [stop, fault] = std::from_chars(text.data(), end, amount, std::chars_format::fixed);
   const std::string_view unit(stop, static_cast<size_t>(end - stop));
-  if (fault != std::errc() || amount < 0 || amount > 1e9 || (!unit.empty() && unit != "m"))
+  if (fault != std::errc() || !(amount >= 0 && amount <= 1e9) || (!unit.empty() && unit != "m"))
     return value.refuse("'", text.substr(0, 40), "' is no number of cores; write 2, 0.5 or 500m");
   return unit == "m" ? amount / 1000 : amount;
 }
@@ -103,9 +119,8 @@ class ContainerReader {
       } else {
         std::string text;
         if (value) {
-          MR_ASSIGN(text, value->text());
+          MR_ASSIGN(text, expanded(*value, variables_, import_));
         }
-        text = expanded(text, variables_);
         variables_[name] = text;
         take_variable(import_, entry.where(), key("env"), role_.environment, name, text);
       }
@@ -137,8 +152,8 @@ class ContainerReader {
   Status read_words(const YamlValue& value) {
     MR_ASSIGN(const std::vector<YamlValue> words, value.elements());
     for (const YamlValue& word : words) {
-      MR_ASSIGN(const std::string text, word.text());
-      role_.command.push_back(expanded(text, variables_));
+      MR_ASSIGN(std::string text, expanded(word, variables_, import_));
+      role_.command.push_back(std::move(text));
     }
     account_.took(value, key("command"));
     return {};

@@ -12,16 +12,20 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kHostsEnd = "_hosts";
+constexpr std::string_view kJobFlag = "--job_name";
 
-// The flag `name` of a command, as one word or two; calls change(value) and puts in what it gives.
+// The flags of a command, as one word or two; calls change(name, value) and puts in what it gives.
 template <class Change>
-void change_flag(std::vector<std::string>& command, std::string_view name, const Change& change) {
+void change_flags(std::vector<std::string>& command, const Change& change) {
   for (size_t i = 0; i < command.size(); ++i) {
     const std::string_view word = command[i];
-    if (word == name && i + 1 < command.size() && !command[i + 1].starts_with('-')) {
-      command[i + 1] = change(command[i + 1]);
-    } else if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) {
-      command[i] = str_cat(name, "=", change(word.substr(name.size() + 1)));
+    if (!word.starts_with("--")) continue;
+    const size_t equals = word.find('=');
+    if (equals != word.npos) {
+      const std::string_view name = word.substr(0, equals);
+      command[i] = str_cat(name, "=", change(name, word.substr(equals + 1)));
+    } else if (i + 1 < command.size() && !command[i + 1].starts_with('-')) {
+      command[i + 1] = change(word, std::string_view(command[i + 1]));
     }
   }
 }
@@ -66,14 +70,13 @@ Status add_task(Gathered& gathered, const LoneTask& task) {
 
 ToldTask take_identity(std::vector<std::string>& command) {
   ToldTask identity;
-  change_flag(command, "--job_name", [&](std::string_view name) {
-    if (name.starts_with('{')) return std::string(name);
-    identity.job = name;
-    return std::string("{job_name}");
-  });
-  change_flag(command, "--task_index", [&](std::string_view text) {
-    const std::optional<int> index = task_number(text);
-    if (!index) return std::string(text);
+  change_flags(command, [&](std::string_view flag, std::string_view value) {
+    if (flag == kJobFlag && !value.starts_with('{')) {
+      identity.job = value;
+      return std::string("{job_name}");
+    }
+    const auto index = flag == "--task_index" ? task_number(value) : std::nullopt;
+    if (!index) return std::string(value);
     identity.index = index;
     return std::string("{task_index}");
   });
@@ -81,34 +84,32 @@ ToldTask take_identity(std::vector<std::string>& command) {
 }
 
 void take_flags(Import& import) {
-  std::vector<std::string> names;
-  for (const RoleSpec& role : import.job.roles) names.push_back(role.name);
+  std::set<std::string> flags;
+  for (const RoleSpec& role : import.job.roles) flags.insert(str_cat("--", role.name, kHostsEnd));
   std::set<std::string> told;
-  const auto generalize = [&](std::vector<std::string>& command) {
-    for (const std::string& name : names) {
-      const std::string flag = str_cat("--", name, kHostsEnd);
-      const std::string placeholder = str_cat("{", name, kHostsEnd, "}");
-      change_flag(command, flag, [&](std::string_view hosts) {
-        if (hosts.starts_with('{')) return std::string(hosts);
-        if (told.insert(flag).second)
-          import.account.took(str_cat(flag, "=", hosts.substr(0, 80)),
-                              str_cat(placeholder, ", where the tasks will be"));
-        return placeholder;
-      });
-    }
-  };
-  generalize(import.job.command);
-  for (RoleSpec& role : import.job.roles) {
-    generalize(role.command);
-    change_flag(role.command, "--job_name", [&](std::string_view name) {
-      return name == role.name ? std::string("{job_name}") : std::string(name);
+  const auto generalize = [&](std::vector<std::string>& command, std::string_view role) {
+    change_flags(command, [&](std::string_view flag, std::string_view value) {
+      if (flag == kJobFlag && value == role) return std::string("{job_name}");
+      const std::string name(flag);
+      if (!flags.contains(name) || value.starts_with('{')) return std::string(value);
+      const std::string placeholder = str_cat("{", flag.substr(2), "}");
+      if (told.insert(name).second)
+        import.account.took(str_cat(flag, "=", value.substr(0, 80)),
+                            str_cat(placeholder, ", where the tasks will be"));
+      return placeholder;
     });
-  }
+  };
+  generalize(import.job.command, "");
+  for (RoleSpec& role : import.job.roles) generalize(role.command, role.name);
 }
 
 Status gather_tasks(std::vector<LoneTask> tasks, Import& import) {
   std::vector<Gathered> roles;
+  int64_t number = 0;
   for (LoneTask& task : tasks) {
+    number += task.role.count;
+    if (number > kMostTasks)
+      return invalid(task.where, ": with it there are ", number, " tasks; at most ", kMostTasks);
     if (!task.identity.job.empty()) task.role.name = imported_role_name(task.identity.job);
     if (task.role.name.empty()) return invalid(task.where, ": no letter for the name of a role");
     const auto known = std::ranges::find_if(

@@ -14,6 +14,21 @@ namespace {
 
 constexpr std::string_view kSetsIt = "TF_CONFIG=";
 
+// The first line that says something begins with a key in YAML and JSON, with a command in a
+// script.
+bool begins_with_key(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    if (line.empty() || line[0] == '#') continue;
+    if (line[0] == '{' || line.starts_with("---")) return true;
+    const size_t end = line.find_first_of(" \t=:");
+    return end != line.npos && line[end] == ':';
+  }
+  return false;
+}
+
 // `export NAME=value`, or `NAME=value` by itself.
 Status read_setting(const ShellCommand& command, Import& import,
                     std::vector<NamedConfig>& configs) {
@@ -87,6 +102,8 @@ void tell_addresses(const ClusterSpec& cluster, const std::string& where, Import
 }  // namespace
 
 bool sets_tf_config(std::string_view text) {
+  // There it is a word of somebody's command, or a variable in a list.
+  if (begins_with_key(text)) return false;
   for (size_t at = text.find(kSetsIt); at != text.npos; at = text.find(kSetsIt, at + 1))
     if (at == 0 || text[at - 1] == ' ' || text[at - 1] == '\n' || text[at - 1] == '\t') return true;
   return false;

@@ -151,12 +151,32 @@ def test_a_mixture_of_vectors_with_a_batch(session, kind):
     np.testing.assert_allclose(drawn.mean(0), mean, atol=0.15)
 
 
+def test_one_decision_for_a_batch_of_mixtures_is_drawn_for_each(session):
+    loc = np.float64([[-100.0, 100.0], [-10.0, 10.0], [-1.0, 1.0]])
+    which = ds.Categorical(probs=np.float64([0.3, 0.7]))
+    it = ds.MixtureSameFamily(which, ds.Normal(loc, np.float64(0.01)))
+    assert it.batch_shape.as_list() == [3]
+    drawn, mean, shape = session.run([it.sample(3000, seed=7), it.mean(), it.batch_shape_tensor()])
+    assert drawn.shape == (3000, 3) and list(shape) == [3]
+    np.testing.assert_allclose(mean, loc @ [0.3, 0.7])
+    is_second = drawn > 0
+    np.testing.assert_allclose(is_second.mean(0), [0.7] * 3, atol=0.04)
+    assert (is_second[:, 0] != is_second[:, 1]).mean() == pytest.approx(2 * 0.3 * 0.7, abs=0.05)
+
+
 def test_mixtures_that_cannot_be_are_refused():
     which = ds.Categorical(probs=[0.5, 0.5])
     with pytest.raises(ValueError, match="2 classes, but there are 1 components"):
         ds.Mixture(which, [ds.Normal(0.0, 1.0)])
     with pytest.raises(TypeError, match="must be a Categorical"):
         ds.Mixture(ds.Normal(0.0, 1.0), [ds.Normal(0.0, 1.0)])
+    three = ds.Categorical(probs=[[0.5, 0.5]] * 3)
+    with pytest.raises(ValueError, match=r"batch of shape \(3,\), but that of a component is \(\)"):
+        ds.Mixture(three, [ds.Normal(0.0, 1.0)] * 2)
+    with pytest.raises(ValueError, match=r"that of components_distribution is \(2,\)"):
+        ds.MixtureSameFamily(three, ds.Normal([0.0, 1.0], 1.0))
+    with pytest.raises(ValueError, match=r"that of components_distribution is \(3,\)"):
+        ds.MixtureSameFamily(which, ds.Normal([0.0, 1.0, 2.0], 1.0))
 
 
 def test_vectors_by_their_covariance(session):

@@ -2,7 +2,7 @@
 
 from millrace import _gen as gen_ops
 from millrace._distributions.distribution import NOT_REPARAMETERIZED, Distribution
-from millrace._distributions.shapes import broadcast
+from millrace._distributions.shapes import joined
 from millrace._ops.arrays import expand_dims, one_hot, reshape, stack
 from millrace._ops.layers import log_softmax
 from millrace._ops.reductions import reduce_logsumexp, reduce_sum
@@ -19,7 +19,8 @@ class _Mixed(Distribution):
 
     def __init__(self, which, first, parameters):
         self._which, self._first = which, first
-        if which.batch_shape.ndims is None or first.event_shape.ndims is None:
+        ranks = which.batch_shape.ndims, first.batch_shape.ndims, first.event_shape.ndims
+        if None in ranks:
             raise ValueError("The ranks of the mixture's batch and of its events must be known")
         super().__init__(
             first.dtype,
@@ -53,7 +54,10 @@ class _Mixed(Distribution):
     def _sample_n(self, n, seed=None):
         drawn = self._drawn(n, seed)
         second = None if seed is None else seed + 1
-        which = one_hot(self._which.sample(n, second), self._which.event_size, dtype=self.dtype)
+        # One Categorical for a whole batch draws for each of it by itself.
+        shared = self.batch_shape.ndims - self._which.batch_shape.ndims
+        shape = joined(expand_dims(n, 0), self.batch_shape_tensor()[:shared])
+        which = one_hot(self._which.sample(shape, second), self._which.event_size, dtype=self.dtype)
         return self._chosen(drawn, which)
 
     def _log_prob(self, x):
@@ -107,7 +111,12 @@ class Mixture(_Mixed):
             raise ValueError(
                 f"cat has {classes} classes, but there are {len(components)} components"
             )
-        broadcast(*(each.batch_shape for each in components))
+        for each in components:
+            if not each.batch_shape.is_compatible_with(cat.batch_shape):
+                raise ValueError(
+                    f"cat has a batch of shape {cat.batch_shape}, but that of a component is "
+                    f"{each.batch_shape}"
+                )
         self._components = list(components)
         super().__init__(cat, components[0], parameters)
 
@@ -135,9 +144,12 @@ class MixtureSameFamily(_Mixed):
     """A mixture of distributions that are one, with an axis more in its batch: the last one.
 
     Args:
-      mixture_distribution: the Categorical that decides.
+      mixture_distribution: the Categorical that decides, with a batch of shape [...] or [].
       components_distribution: a Distribution with a batch of shape [..., classes].
       validate_args, allow_nan_stats, name: as for Distribution.
+
+    Raises:
+      ValueError: if their batches are of other shapes.
     """
 
     def __init__(
@@ -149,13 +161,23 @@ class MixtureSameFamily(_Mixed):
         name="MixtureSameFamily",
     ):
         parameters = dict(locals())
+        own, other = mixture_distribution.batch_shape, components_distribution.batch_shape
+        classes = mixture_distribution.logits.shape[-1:]
+        if not other.is_compatible_with((own if own.ndims else other[:-1]).concatenate(classes)):
+            raise ValueError(
+                f"mixture_distribution has {classes} classes and a batch of shape {own}, but that of "
+                f"components_distribution is {other}"
+            )
         super().__init__(mixture_distribution, components_distribution, parameters)
 
     mixture_distribution = property(lambda self: self._which)
     components_distribution = property(lambda self: self._first)
 
     def _batch_shape(self):
-        return broadcast(self._which.batch_shape, self._first.batch_shape[:-1])
+        return self._first.batch_shape[:-1]
+
+    def _batch_shape_tensor(self):
+        return self._first.batch_shape_tensor()[:-1]
 
     def _drawn(self, n, seed):
         return self._first.sample(n, seed)

@@ -284,7 +284,8 @@ def test_vectors_of_numbers_that_go_together(session):
 def test_a_program_may_have_distributions_of_its_own(session):
     class Coin(ds.Distribution):
         def __init__(self):
-            super().__init__(tf.int32, ds.NOT_REPARAMETERIZED, False, True, name="Coin")
+            parameters = dict(locals())
+            super().__init__(tf.int32, ds.NOT_REPARAMETERIZED, False, True, parameters, name="Coin")
 
         def _batch_shape(self):
             return []
@@ -305,6 +306,7 @@ def test_a_program_may_have_distributions_of_its_own(session):
     log, drawn, kl = session.run([it.log_prob([0, 1]), it.sample([2, 3]), it.kl_divergence(it)])
     np.testing.assert_allclose(log, [math.log(0.5)] * 2)
     assert drawn.shape == (2, 3) and kl == 0
+    assert it.parameters == {} and it.copy().event_shape.as_list() == []
     with pytest.raises(NotImplementedError, match="mean is not implemented: Coin"):
         it.mean()
     with pytest.raises(ValueError, match="already been registered"):

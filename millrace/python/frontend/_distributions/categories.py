@@ -99,7 +99,7 @@ class OfClasses(Distribution):
             reparameterization,
             parameters["validate_args"],
             parameters["allow_nan_stats"],
-            {key: value for key, value in parameters.items() if key != "__class__"},
+            parameters,
             name=scope,
         )
 

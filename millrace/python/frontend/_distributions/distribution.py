@@ -77,7 +77,9 @@ class Distribution:
     @property
     def parameters(self):
         """What it was made with, a dictionary."""
-        return {key: value for key, value in self._parameters.items() if key != "self"}
+        # Constructors give all their locals, among them a class's own cell if they call super().
+        own = ("self", "__class__")
+        return {key: value for key, value in self._parameters.items() if key not in own}
 
     def copy(self, **override_parameters_kwargs):
         """Another one with some parameters of its own."""

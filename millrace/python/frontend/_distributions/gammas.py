@@ -22,8 +22,8 @@ class Gamma(ScalarDistribution):
     def __init__(
         self, concentration, rate, validate_args=False, allow_nan_stats=True, name="Gamma"
     ):
+        parameters = dict(locals())
         values = {"concentration": concentration, "rate": rate}
-        parameters = {key: value for key, value in locals().items() if key != "values"}
         super().__init__(parameters, values, list(values))
 
     concentration = parameter("concentration", "The exponents, plus 1.")
@@ -69,8 +69,8 @@ class Exponential(Gamma):
     """
 
     def __init__(self, rate, validate_args=False, allow_nan_stats=True, name="Exponential"):
+        parameters = dict(locals())
         values = {"rate": rate}
-        parameters = {key: value for key, value in locals().items() if key != "values"}
         ScalarDistribution.__init__(self, parameters, values, ["rate"])
 
     @property
@@ -104,8 +104,11 @@ class Beta(ScalarDistribution):
         allow_nan_stats=True,
         name="Beta",
     ):
-        values = {"concentration1": concentration1, "concentration0": concentration0}
-        parameters = {key: value for key, value in locals().items() if key != "values"}
+        parameters = dict(locals())
+        values = {
+            "concentration1": concentration1,
+            "concentration0": concentration0,
+        }
         super().__init__(parameters, values, list(values))
 
     concentration1 = parameter("concentration1", "What pulls events to 1.")
@@ -167,8 +170,8 @@ class StudentT(ScalarDistribution):
     """
 
     def __init__(self, df, loc, scale, validate_args=False, allow_nan_stats=True, name="StudentT"):
+        parameters = dict(locals())
         values = {"df": df, "loc": loc, "scale": scale}
-        parameters = {key: value for key, value in locals().items() if key != "values"}
         super().__init__(parameters, values, ["df", "scale"], reparameterized=False)
 
     df = parameter("df", "The degrees of freedom.")

@@ -27,7 +27,7 @@ class _Mixed(Distribution):
             NOT_REPARAMETERIZED,
             parameters["validate_args"],
             parameters["allow_nan_stats"],
-            {key: value for key, value in parameters.items() if key != "__class__"},
+            parameters,
             name=parameters["name"],
         )
 

@@ -45,7 +45,7 @@ class ScalarDistribution(Distribution):
             FULLY_REPARAMETERIZED if reparameterized else NOT_REPARAMETERIZED,
             parameters["validate_args"],
             parameters["allow_nan_stats"],
-            {key: value for key, value in parameters.items() if key != "__class__"},
+            parameters,
             name=scope,
         )
 

@@ -33,7 +33,7 @@ class _Gaussian(Distribution):
             FULLY_REPARAMETERIZED,
             parameters["validate_args"],
             parameters["allow_nan_stats"],
-            {key: value for key, value in parameters.items() if key != "__class__"},
+            parameters,
             name=scope,
         )
 

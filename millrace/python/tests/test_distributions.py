@@ -125,6 +125,20 @@ def test_validation_finds_scales_that_are_none(session):
         session.run(it.sample())
 
 
+@pytest.mark.parametrize("what", ["mean", "variance", "stddev", "mode"])
+def test_what_is_not_defined_is_no_number_or_fails(session, what):
+    def of(allow):
+        if what == "mode":
+            return ds.Gamma([0.5, 2.0], 1.0, allow_nan_stats=allow).mode()
+        return getattr(ds.StudentT([0.5, 9.0], 0.0, 1.0, allow_nan_stats=allow), what)()
+
+    assert np.isnan(session.run(of(True))).tolist() == [True, False]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"{what} of .* is not defined"):
+        session.run(of(False))
+    infinite = ds.StudentT(1.5, 0.0, 1.0, allow_nan_stats=False).variance()
+    assert session.run(infinite) == np.inf
+
+
 def test_yes_or_no(session):
     p = np.float32([0.2, 0.5, 0.9])
     it = ds.Bernoulli(probs=p)

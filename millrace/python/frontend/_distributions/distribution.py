@@ -5,10 +5,11 @@ import inspect
 
 from millrace import _gen as gen_ops
 from millrace._distributions.shapes import as_vector, joined
+from millrace._flow.control_flow import Assert
 from millrace._graph.conversion import constant_value, convert
-from millrace._graph.default_graph import name_scope
+from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._ops.arrays import reshape
-from millrace._ops.reductions import reduce_prod
+from millrace._ops.reductions import reduce_any, reduce_prod
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
@@ -44,7 +45,7 @@ class Distribution:
       dtype: of events.
       reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
       validate_args: whether parameters are checked in each step.
-      allow_nan_stats: whether what is not defined is no number; else it fails.
+      allow_nan_stats: whether a mean, variance or mode that is not defined is no number; else it fails.
       parameters: what it was made with, by name.
       graph_parents: accepted.
       name: the name scope of its nodes.
@@ -176,6 +177,18 @@ class Distribution:
                 return method(**kwargs)
             return method(convert(value, self._value_dtype(value)), **kwargs)
 
+    def _statistic(self, hook, name):
+        """What a hook gives; unless statistics may be no numbers, a step in which one is none fails."""
+        made = self._called(hook, name)
+        if self._allow_nan_stats or not made.dtype.is_floating:
+            return made
+        with self._scope(name):
+            is_defined = gen_ops.logical_not(reduce_any(gen_ops.is_nan(made)))
+            with control_dependencies(
+                [Assert(is_defined, [f"{name} of {self._name} is not defined for all parameters"])]
+            ):
+                return gen_ops.identity(made)
+
     def _value_dtype(self, value):
         return None if hasattr(value, "dtype") else self.dtype
 
@@ -234,19 +247,19 @@ class Distribution:
 
     def mean(self, name="mean"):
         """The mean, of shape batch_shape + event_shape. NotImplementedError if it is not known."""
-        return self._called("_mean", name)
+        return self._statistic("_mean", name)
 
     def variance(self, name="variance"):
         """The variance of each element of an event, of shape batch_shape + event_shape."""
         if not self._has("_variance") and self._has("_stddev"):
-            return gen_ops.square(self._called("_stddev", name))
-        return self._called("_variance", name)
+            return gen_ops.square(self._statistic("_stddev", name))
+        return self._statistic("_variance", name)
 
     def stddev(self, name="stddev"):
         """The root of the variance."""
         if self._has("_stddev"):
-            return self._called("_stddev", name)
-        return gen_ops.sqrt(self._called("_variance", name))
+            return self._statistic("_stddev", name)
+        return gen_ops.sqrt(self._statistic("_variance", name))
 
     def covariance(self, name="covariance"):
         """The covariance of the elements of an event, of shape batch_shape + event_shape * 2."""
@@ -254,7 +267,7 @@ class Distribution:
 
     def mode(self, name="mode"):
         """The likeliest event, of shape batch_shape + event_shape. NotImplementedError if not known."""
-        return self._called("_mode", name)
+        return self._statistic("_mode", name)
 
     def cross_entropy(self, other, name="cross_entropy"):
         """The entropy plus the divergence from `other`."""

@@ -2,14 +2,14 @@
 
 from millrace import _gen as gen_ops
 from millrace._distributions.distribution import NOT_REPARAMETERIZED, Distribution
-from millrace._distributions.scalars import ScalarDistribution
+from millrace._distributions.scalars import ScalarDistribution, where_defined
 from millrace._distributions.shapes import as_vector, broadcast, joined
 from millrace._flow.checks import assert_positive
 from millrace._flow.functional import map_fn
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._ops.arithmetic import argmax, cast
-from millrace._ops.arrays import expand_dims, one_hot, reshape, transpose, where, zeros_like
+from millrace._ops.arrays import expand_dims, one_hot, reshape, transpose, zeros_like
 from millrace._ops.cross_entropies import sigmoid_cross_entropy_with_logits
 from millrace._ops.layers import log_softmax, softmax
 from millrace._ops.matrices import matrix_set_diag
@@ -203,11 +203,7 @@ class OneHotCategorical(Categorical):
     ):
         super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
 
-    def _event_shape(self):
-        return self._logits.shape[-1:]
-
-    def _event_shape_tensor(self):
-        return gen_ops.shape(self._logits)[-1:]
+    _event_shape = OfClasses._event_shape
 
     def _sample_n(self, n, seed=None):
         return one_hot(self._drawn_classes(n, seed), self.event_size, dtype=self.dtype)
@@ -359,5 +355,4 @@ class Dirichlet(OfClasses):
     def _mode(self):
         total = expand_dims(self.total_concentration, -1) - cast(self.event_size, self.dtype)
         mode = (self._by_class - 1.0) / total
-        nothing = gen_ops.fill(gen_ops.shape(mode), convert(float("nan"), mode.dtype))
-        return where(gen_ops.greater(self._by_class, 1.0), mode, nothing)
+        return where_defined(gen_ops.greater(self._by_class, 1.0), mode)

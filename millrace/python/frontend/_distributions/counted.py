@@ -2,15 +2,13 @@
 
 import math
 
-import numpy as np
-
 from millrace import _gen as gen_ops
 from millrace._distributions.categories import logits_and_probs
-from millrace._distributions.scalars import ScalarDistribution, parameter
+from millrace._distributions.scalars import ScalarDistribution, drawn_above_0, parameter
 from millrace._graph.conversion import convert
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import expand_dims, zeros_like
-from millrace._ops.random_values import random_poisson, random_uniform
+from millrace._ops.random_values import random_poisson
 
 
 class Logistic(ScalarDistribution):
@@ -31,8 +29,7 @@ class Logistic(ScalarDistribution):
         return (x - self.loc) / self.scale
 
     def _sample_n(self, n, seed=None):
-        tiny = float(np.finfo(self.dtype.as_numpy_dtype).tiny)
-        u = random_uniform(self.drawn_shape(n), tiny, 1.0, self.dtype, seed)
+        u = drawn_above_0(self.drawn_shape(n), self.dtype, seed)
         return self._quantile(u)
 
     def _quantile(self, p):
@@ -141,8 +138,7 @@ class Geometric(ScalarDistribution):
     probs = property(lambda self: self._probs)
 
     def _sample_n(self, n, seed=None):
-        tiny = float(np.finfo(self.dtype.as_numpy_dtype).tiny)
-        u = random_uniform(self.drawn_shape(n), tiny, 1.0, self.dtype, seed)
+        u = drawn_above_0(self.drawn_shape(n), self.dtype, seed)
         return gen_ops.floor(gen_ops.log(u) / gen_ops.log1p(-self.probs))
 
     def _log_prob(self, x):

@@ -2,13 +2,15 @@
 
 import math
 
-import numpy as np
-
 from millrace import _gen as gen_ops
-from millrace._distributions.scalars import ScalarDistribution, parameter
-from millrace._graph.conversion import convert
+from millrace._distributions.scalars import (
+    ScalarDistribution,
+    drawn_above_0,
+    parameter,
+    where_defined,
+)
 from millrace._ops.arrays import expand_dims, where, zeros_like
-from millrace._ops.random_values import random_gamma, random_normal, random_uniform
+from millrace._ops.random_values import random_gamma, random_normal
 
 
 class Gamma(ScalarDistribution):
@@ -56,8 +58,7 @@ class Gamma(ScalarDistribution):
 
     def _mode(self):
         mode = (self.concentration - 1.0) / self.rate
-        nothing = gen_ops.fill(gen_ops.shape(mode), convert(float("nan"), mode.dtype))
-        return where(gen_ops.greater(self.concentration + zeros_like(mode), 1.0), mode, nothing)
+        return where_defined(gen_ops.greater(self.concentration + zeros_like(mode), 1.0), mode)
 
 
 class Exponential(Gamma):
@@ -79,10 +80,7 @@ class Exponential(Gamma):
         return gen_ops.ones_like(self.rate)
 
     def _sample_n(self, n, seed=None):
-        # Without 0, whose logarithm is infinite.
-        tiny = float(np.finfo(self.dtype.as_numpy_dtype).tiny)
-        drawn = random_uniform(self.drawn_shape(n), tiny, 1.0, self.dtype, seed)
-        return -gen_ops.log(drawn) / self.rate
+        return -gen_ops.log(drawn_above_0(self.drawn_shape(n), self.dtype, seed)) / self.rate
 
     def _quantile(self, p):
         return -gen_ops.log1p(-p) / self.rate
@@ -157,8 +155,7 @@ class Beta(ScalarDistribution):
         is_one = gen_ops.logical_and(
             gen_ops.greater(self.filled(a), 1.0), gen_ops.greater(self.filled(b), 1.0)
         )
-        nothing = gen_ops.fill(gen_ops.shape(mode), convert(float("nan"), mode.dtype))
-        return where(is_one, mode, nothing)
+        return where_defined(is_one, mode)
 
 
 class StudentT(ScalarDistribution):

@@ -1,24 +1,16 @@
 """Distributions near those of classes whose samples have gradients (arXiv 1611.00712)."""
 
-import numpy as np
-
 from millrace import _gen as gen_ops
 from millrace._distributions.categories import OfClasses, logits_and_probs
 from millrace._distributions.distribution import FULLY_REPARAMETERIZED
-from millrace._distributions.scalars import ScalarDistribution, parameter
+from millrace._distributions.scalars import ScalarDistribution, drawn_above_0, parameter
 from millrace._distributions.shapes import joined
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import expand_dims
 from millrace._ops.layers import log_softmax
-from millrace._ops.random_values import random_uniform
 from millrace._ops.reductions import reduce_sum
-
-
-def _uniform(shape, dtype, seed):
-    """Numbers between 0 and 1, without 0, whose logarithm is infinite."""
-    return random_uniform(shape, float(np.finfo(dtype.as_numpy_dtype).tiny), 1.0, dtype, seed)
 
 
 class RelaxedBernoulli(ScalarDistribution):
@@ -53,7 +45,7 @@ class RelaxedBernoulli(ScalarDistribution):
     probs = property(lambda self: self._probs)
 
     def _sample_n(self, n, seed=None):
-        u = _uniform(self.drawn_shape(n), self.dtype, seed)
+        u = drawn_above_0(self.drawn_shape(n), self.dtype, seed)
         noise = gen_ops.log(u) - gen_ops.log1p(-u)
         return gen_ops.sigmoid((self.logits + noise) / self.temperature)
 
@@ -102,7 +94,7 @@ class ExpRelaxedOneHotCategorical(OfClasses):
         shape = joined(
             expand_dims(n, 0), self.batch_shape_tensor(), expand_dims(self.event_size, 0)
         )
-        noise = -gen_ops.log(-gen_ops.log(_uniform(shape, self.dtype, seed)))
+        noise = -gen_ops.log(-gen_ops.log(drawn_above_0(shape, self.dtype, seed)))
         return log_softmax((self._logits + noise) / self._by())
 
     def _log_prob(self, y):

@@ -84,6 +84,18 @@ def parameter(key, doc):
     return property(lambda self: self._held[key], doc=doc)
 
 
+def drawn_above_0(shape, dtype, seed):
+    """Numbers between 0 and 1, without 0, whose logarithm is infinite."""
+    return random_uniform(shape, float(np.finfo(dtype.as_numpy_dtype).tiny), 1.0, dtype, seed)
+
+
+def where_defined(is_defined, values):
+    """The values; what is no number where they are not defined."""
+    return where(
+        is_defined, values, gen_ops.fill(gen_ops.shape(values), convert(float("nan"), values.dtype))
+    )
+
+
 class Normal(ScalarDistribution):
     """Normal distributions.
 

@@ -57,6 +57,11 @@ def test_what_is_counted(session, make):
     assert session.run(it.mode()) == np.argmax(p)
 
 
+def test_fewer_than_no_failures_are_not_possible(session):
+    it = ds.Geometric(probs=np.float64(0.3))
+    np.testing.assert_allclose(session.run(it.cdf(np.float64([-5, -0.5, 0]))), [0, 0, 0.3])
+
+
 def test_the_entropy_of_waiting(session):
     p = 0.3 * 0.7 ** np.arange(400)
     entropy = session.run(ds.Geometric(probs=np.float64(0.3)).entropy())

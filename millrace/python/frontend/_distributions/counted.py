@@ -145,7 +145,8 @@ class Geometric(ScalarDistribution):
         return gen_ops.xlog1py(x, -self.probs) + gen_ops.log(self.probs)
 
     def _cdf(self, x):
-        return -gen_ops.expm1((1.0 + gen_ops.floor(x)) * gen_ops.log1p(-self.probs))
+        trials = gen_ops.maximum(1.0 + gen_ops.floor(x), 0.0)
+        return -gen_ops.expm1(trials * gen_ops.log1p(-self.probs))
 
     def _entropy(self):
         p = self.probs

@@ -158,6 +158,31 @@ def test_records_lines_and_whole_files_are_read_by_graphs(s3):
     assert lines[8].startswith("NotFoundError | ")
 
 
+def test_slim_finds_its_data_in_a_store_and_traces_steps_into_it(s3):
+    said = run(
+        """
+        import os
+        from millrace.contrib import slim
+        folder = os.environ["FOLDER"]
+        for name in "ab":
+            with tf.gfile.GFile(f"{folder}/data-{name}", "w") as file:
+                file.write(name)
+        files = slim.parallel_reader.get_data_files([folder + "/data-*", folder + "/more"])
+        print(*(os.path.basename(file) for file in files))
+        step = tf.train.get_or_create_global_step()
+        with tf.Session() as session:
+            session.run(step.initializer)
+            slim.learning.train_step(
+                session, tf.constant(1.0), step,
+                {"should_trace": tf.constant(True), "logdir": folder + "/logs"})
+        [trace] = tf.gfile.Glob(folder + "/logs/tf_trace-0.json")
+        print(tf.gfile.Stat(trace).length > 0, os.path.exists("s3:"))
+        """,
+        **s3,
+    )
+    assert said.splitlines() == ["data-a data-b more", "True False"]
+
+
 def test_events_are_seen_at_each_flush_and_inspected(s3):
     said = run(
         """

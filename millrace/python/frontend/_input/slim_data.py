@@ -1,8 +1,8 @@
 """slim's data: where records are and how they are decoded, and what reads several files at a time."""
 
 import collections
-import glob
 
+from millrace._files import paths
 from millrace._graph.default_graph import name_scope
 from millrace._input.producers import string_input_producer
 from millrace._input.queue_runner import QueueRunner, add_queue_runner
@@ -212,7 +212,7 @@ def get_data_files(data_sources):
     if isinstance(data_sources, (list, tuple)):
         files = [file for source in data_sources for file in get_data_files(source)]
     elif any(letter in data_sources for letter in "*?["):
-        files = sorted(glob.glob(data_sources))
+        files = paths.matching(data_sources)
     else:
         files = [data_sources]
     if not files:

@@ -5,6 +5,7 @@ import os
 import time
 
 from millrace import _gen as gen_ops
+from millrace._files import paths
 from millrace._flow.control_flow import group
 from millrace._graph.conversion import constant
 from millrace._graph.default_graph import name_scope
@@ -73,8 +74,8 @@ def train_step(sess, train_op, global_step, train_step_kwargs):
 def _write_trace(metadata, step, kwargs):
     file = os.path.join(kwargs["logdir"], f"tf_trace-{step}.json")
     _log.info("Writing trace to %s", file)
-    os.makedirs(kwargs["logdir"], exist_ok=True)
-    with open(file, "w", encoding="utf-8") as out:
+    paths.makedirs(kwargs["logdir"])
+    with paths.open_file(file, "w", encoding="utf-8") as out:
         out.write(Timeline(metadata.step_stats).generate_chrome_trace_format())
     if kwargs.get("summary_writer") is not None:
         kwargs["summary_writer"].add_run_metadata(metadata, f"run_metadata-{step}")

@@ -1,13 +1,16 @@
-"""What residual nets of both kinds are made of: blocks of units, and how far apart their outputs are."""
+"""Residual nets of both kinds, made of blocks of units, and how far apart the outputs of these are."""
 
 import collections
 
 from millrace import _gen as gen_ops
+from millrace._layers.aliases import convert_collection_to_dict
 from millrace._layers.arg_scopes import add_arg_scope, arg_scope
 from millrace._layers.contrib_convolutions import convolution2d, max_pool2d
 from millrace._layers.contrib_layers import batch_norm, collected
+from millrace._layers.contrib_shapes import softmax
 from millrace._layers.regularizers import l2_regularizer
 from millrace._ops.arrays import pad
+from millrace._ops.reductions import reduce_mean
 from millrace._state.named_variables import variable_scope
 from millrace._state.scaled_initializers import contrib_variance_scaling_initializer
 
@@ -136,12 +139,114 @@ def root_stride(output_stride):
     return output_stride // 4
 
 
-UNITS = {50: [3, 4, 6, 3], 101: [3, 4, 23, 3], 152: [3, 8, 36, 3], 200: [3, 24, 36, 3]}
+_UNITS = {50: [3, 4, 6, 3], 101: [3, 4, 23, 3], 152: [3, 8, 36, 3], 200: [3, 24, 36, 3]}
 
 
-def blocks_of(unit_fn, layers):
-    """The Blocks of the net with so many layers, a key of UNITS."""
-    return [
-        block(unit_fn, f"block{i}", 64 * 2 ** (i - 1), units, 2 if i < 4 else 1)
-        for i, units in enumerate(UNITS[layers], 1)
-    ]
+def net_of(name, unit_fn, root, ended):
+    """The function that makes nets of one kind.
+
+    Args:
+      name: of the function, and of the variable scope by default.
+      unit_fn: makes a unit of a block.
+      root: a function of images that makes the convolution before the blocks.
+      ended: a function of what the blocks made.
+    """
+
+    def resnet(
+        inputs,
+        blocks,
+        num_classes=None,
+        is_training=True,
+        global_pool=True,
+        output_stride=None,
+        include_root_block=True,
+        reuse=None,
+        scope=None,
+    ):
+        with variable_scope(scope, name, [inputs], reuse=reuse) as inner:
+            ends = f"{inner.name}_end_points"
+            collecting = [convolution2d, unit_fn, stack_blocks_dense]
+            with (
+                arg_scope(collecting, outputs_collections=ends),
+                arg_scope([batch_norm], is_training=is_training),
+            ):
+                net = inputs
+                if include_root_block:
+                    output_stride = root_stride(output_stride)
+                    net = max_pool2d(root(net), [3, 3], stride=2, scope="pool1")
+                net = ended(stack_blocks_dense(net, blocks, output_stride))
+                if global_pool:
+                    net = reduce_mean(net, [1, 2], name="pool5", keepdims=True)
+                if num_classes is not None:
+                    plain = {"activation_fn": None, "normalizer_fn": None}
+                    net = convolution2d(net, num_classes, [1, 1], scope="logits", **plain)
+                end_points = convert_collection_to_dict(ends)
+                if num_classes is not None:
+                    end_points["predictions"] = softmax(net, scope="predictions")
+                return net, end_points
+
+    resnet.__name__ = resnet.__qualname__ = name
+    resnet.__doc__ = f"""A residual net.
+
+    Args:
+      inputs: images, a Tensor of shape [batch, height, width, channels].
+      blocks: a list of Blocks.
+      num_classes: how many classes there are; None for no logits.
+      is_training: for batch_norm: a bool or a bool scalar Tensor.
+      global_pool: whether to average over height and width.
+      output_stride: how much smaller the outputs are before that, a multiple of 4; None for what the blocks
+        have.
+      include_root_block: whether a convolution and a pooling come first.
+      reuse: True to use variables that are there.
+      scope: the variable scope; "{name}" by default.
+
+    Returns:
+      (logits of shape [batch, height, width, num_classes], or what there is without them; a dictionary of
+      the outputs of layers by their names).
+
+    Raises:
+      ValueError: for an output_stride that cannot be.
+    """
+    resnet.default_image_size = 224
+    return resnet
+
+
+def of_layers(net, unit_fn, layers):
+    """The function that makes the net of one kind with so many layers, a key of _UNITS.
+
+    Args:
+      net: what net_of gave.
+      unit_fn: makes a unit of a block.
+      layers: how many.
+    """
+    name = f"{net.__name__}_{layers}"
+
+    def resnet(
+        inputs,
+        num_classes=None,
+        is_training=True,
+        global_pool=True,
+        output_stride=None,
+        reuse=None,
+        scope=name,
+    ):
+        blocks = [
+            block(unit_fn, f"block{i}", 64 * 2 ** (i - 1), units, 2 if i < 4 else 1)
+            for i, units in enumerate(_UNITS[layers], 1)
+        ]
+        return net(
+            inputs,
+            blocks,
+            num_classes,
+            is_training,
+            global_pool,
+            output_stride,
+            include_root_block=True,
+            reuse=reuse,
+            scope=scope,
+        )
+
+    resnet.__name__ = resnet.__qualname__ = name
+    resnet.__doc__ = f"{net.__name__} of {layers} layers; arguments as there."
+    resnet.default_image_size = 224
+    return resnet

@@ -33,7 +33,6 @@ def renamed(layer):
 
 
 _OF_RANK = {3: renamed(Conv1D), 4: renamed(Conv2D), 5: renamed(Conv3D)}
-_Conv2DTranspose = renamed(Conv2DTranspose)
 _SeparableConv2D = renamed(SeparableConv2D)
 
 
@@ -163,50 +162,66 @@ def convolution2d(
     )
 
 
-@add_arg_scope
-def convolution2d_transpose(
-    inputs,
-    num_outputs,
-    kernel_size,
-    stride=1,
-    padding="SAME",
-    data_format="NHWC",
-    activation_fn=gen_ops.relu,
-    normalizer_fn=None,
-    normalizer_params=None,
-    weights_initializer=xavier_initializer(),
-    weights_regularizer=None,
-    biases_initializer=zeros_initializer(),
-    biases_regularizer=None,
-    reuse=None,
-    variables_collections=None,
-    outputs_collections=None,
-    trainable=True,
-    scope=None,
-):
-    """The gradient of a convolution as a layer of its own; scope "Conv2d_transpose" by default."""
-    with variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse) as inner:
-        layer = _Conv2DTranspose(
-            num_outputs,
-            kernel_size,
-            strides=stride,
-            padding=padding,
-            data_format=words_of(data_format),
-            use_bias=normalizer_fn is None and biases_initializer is not None,
-            kernel_initializer=weights_initializer,
-            bias_initializer=biases_initializer,
-            kernel_regularizer=weights_regularizer,
-            bias_regularizer=biases_regularizer,
-            trainable=trainable,
-            name=inner.name,
-            _scope=inner,
-            _reuse=reuse,
-        )
-        outputs = layer(convert(inputs))
-        collect_variables({"weights": layer.kernel, "biases": layer.bias}, variables_collections)
-        return finished(
-            outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
-        )
+def transposed(layer, default_scope, data_format, name):
+    """The arg_scope function `name` that makes such a layer, whose class this is, of tf.layers' own."""
+    kind = renamed(layer)
+
+    def convolved(
+        inputs,
+        num_outputs,
+        kernel_size,
+        stride=1,
+        padding="SAME",
+        data_format=data_format,
+        activation_fn=gen_ops.relu,
+        normalizer_fn=None,
+        normalizer_params=None,
+        weights_initializer=xavier_initializer(),
+        weights_regularizer=None,
+        biases_initializer=zeros_initializer(),
+        biases_regularizer=None,
+        reuse=None,
+        variables_collections=None,
+        outputs_collections=None,
+        trainable=True,
+        scope=None,
+    ):
+        with variable_scope(scope, default_scope, [inputs], reuse=reuse) as inner:
+            layer = kind(
+                num_outputs,
+                kernel_size,
+                strides=stride,
+                padding=padding,
+                data_format=words_of(data_format),
+                use_bias=normalizer_fn is None and biases_initializer is not None,
+                kernel_initializer=weights_initializer,
+                bias_initializer=biases_initializer,
+                kernel_regularizer=weights_regularizer,
+                bias_regularizer=biases_regularizer,
+                trainable=trainable,
+                name=inner.name,
+                _scope=inner,
+                _reuse=reuse,
+            )
+            outputs = layer(convert(inputs))
+            collect_variables(
+                {"weights": layer.kernel, "biases": layer.bias}, variables_collections
+            )
+            return finished(
+                outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections
+            )
+
+    convolved.__name__ = convolved.__qualname__ = name
+    convolved.__doc__ = f"""The gradient of a convolution as a layer of its own.
+
+    Args and errors: as for convolution; scope "{default_scope}" by default.
+    """
+    return add_arg_scope(convolved)
+
+
+convolution2d_transpose = transposed(
+    Conv2DTranspose, "Conv2d_transpose", "NHWC", "convolution2d_transpose"
+)
 
 
 def _depthwise(inputs, kernel, multiplier, strides, padding, data_format, rate, variables):
@@ -324,33 +339,38 @@ def separable_convolution2d(
         )
 
 
-@add_arg_scope
-def max_pool2d(
-    inputs,
-    kernel_size,
-    stride=2,
-    padding="VALID",
-    data_format="NHWC",
-    outputs_collections=None,
-    scope=None,
-):
-    """The largest of each window over images; sizes are a number, or two for height and width."""
-    with name_scope(scope, "MaxPool2D", [inputs]) as inner:
-        layer = MaxPooling2D(kernel_size, stride, padding, words_of(data_format))
-        return collected(layer(convert(inputs)), outputs_collections, inner)
+def pooling(layer, default_scope, data_format, name, doc):
+    """The arg_scope function `name` of poolings by such a layer."""
+
+    def pooled(
+        inputs,
+        kernel_size,
+        stride=2,
+        padding="VALID",
+        data_format=data_format,
+        outputs_collections=None,
+        scope=None,
+    ):
+        with name_scope(scope, default_scope, [inputs]) as inner:
+            made = layer(kernel_size, stride, padding, words_of(data_format))(convert(inputs))
+            return collected(made, outputs_collections, inner)
+
+    pooled.__name__ = pooled.__qualname__ = name
+    pooled.__doc__ = doc
+    return add_arg_scope(pooled)
 
 
-@add_arg_scope
-def avg_pool2d(
-    inputs,
-    kernel_size,
-    stride=2,
-    padding="VALID",
-    data_format="NHWC",
-    outputs_collections=None,
-    scope=None,
-):
-    """The average of each window over images; arguments as for max_pool2d."""
-    with name_scope(scope, "AvgPool2D", [inputs]) as inner:
-        layer = AveragePooling2D(kernel_size, stride, padding, words_of(data_format))
-        return collected(layer(convert(inputs)), outputs_collections, inner)
+max_pool2d = pooling(
+    MaxPooling2D,
+    "MaxPool2D",
+    "NHWC",
+    "max_pool2d",
+    "The largest of each window over images; sizes are a number, or two for height and width.",
+)
+avg_pool2d = pooling(
+    AveragePooling2D,
+    "AvgPool2D",
+    "NHWC",
+    "avg_pool2d",
+    "The average of each window over images; arguments as for max_pool2d.",
+)

@@ -1,4 +1,4 @@
-"""tf.contrib.layers' normalizations of single examples: of each channel, of groups of channels."""
+"""tf.contrib.layers' normalizations of single examples: of all features, each channel, groups of channels."""
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
@@ -8,6 +8,10 @@ from millrace._ops.arrays import reshape, shape
 from millrace._ops.normalization import batch_normalization, moments
 from millrace._state.initializers import ones_initializer, zeros_initializer
 from millrace._state.named_variables import get_variable, variable_scope
+from millrace._values import dtypes
+
+_EPSILON = 1e-12
+_EPSILON_OF_HALVES = 1e-3
 
 
 def _known(inputs, axis):
@@ -24,9 +28,9 @@ def _known(inputs, axis):
 
 
 def _beta_and_gamma(
-    channels, dtype, center, scale, initializers, trainable, collections, broadcast
+    sizes, dtype, center, scale, initializers, trainable, collections, broadcast=None
 ):
-    """Both variables in the shape `broadcast`, or None for what there is not."""
+    """Both variables, in the shape `broadcast` if that is given; or None for what there is not."""
     made, reshaped = {}, []
     starts = {"beta": (center, zeros_initializer()), "gamma": (scale, ones_initializer())}
     for name, (is_there, start) in starts.items():
@@ -34,12 +38,65 @@ def _beta_and_gamma(
             reshaped.append(None)
             continue
         initializer = (initializers or {}).get(name, start)
-        made[name] = get_variable(
-            name, [channels], dtype, initializer=initializer, trainable=trainable
-        )
-        reshaped.append(reshape(made[name], broadcast))
+        made[name] = get_variable(name, sizes, dtype, initializer=initializer, trainable=trainable)
+        reshaped.append(made[name] if broadcast is None else reshape(made[name], broadcast))
     collect_variables(made, collections)
     return reshaped
+
+
+@add_arg_scope
+def layer_norm(
+    inputs,
+    center=True,
+    scale=True,
+    activation_fn=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    begin_norm_axis=1,
+    begin_params_axis=-1,
+    scope=None,
+):
+    """gamma * (x - mean) / sqrt(variance) + beta, with the mean and variance of each example.
+
+    Args:
+      inputs: a Tensor of a floating type and known rank, whose axes from begin_params_axis on are known.
+      center, scale: whether there is a beta, a gamma.
+      activation_fn: a function of the outputs.
+      reuse, variables_collections, outputs_collections, trainable: as for fully_connected.
+      begin_norm_axis: the first of the axes over which mean and variance are taken.
+      begin_params_axis: the first of the axes that beta and gamma have.
+      scope: the variable scope; "LayerNorm" by default. Variables are `beta`, `gamma`.
+
+    Raises:
+      ValueError: for an unknown rank, axes that are not there, sizes that are not known.
+    """
+    with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse):
+        inputs = convert(inputs)
+        rank, dtype = inputs.shape.ndims, inputs.dtype.base_dtype
+        if rank is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+        first = begin_norm_axis + rank if begin_norm_axis < 0 else begin_norm_axis
+        if begin_params_axis >= rank or first >= rank or first < 0:
+            raise ValueError(
+                f"begin_params_axis ({begin_params_axis}) and begin_norm_axis ({begin_norm_axis}) must "
+                f"be < rank(inputs) ({rank})"
+            )
+        sizes = inputs.shape[begin_params_axis:]
+        if not sizes.is_fully_defined():
+            raise ValueError(
+                f"Inputs {inputs.name}: shape(inputs)[{begin_params_axis}:] is not fully defined: "
+                f"{inputs.shape}"
+            )
+        beta, gamma = _beta_and_gamma(
+            sizes, dtype, center, scale, None, trainable, variables_collections
+        )
+        mean, variance = moments(inputs, list(range(first, rank)), keep_dims=True)
+        epsilon = _EPSILON_OF_HALVES if dtype == dtypes.float16 else _EPSILON
+        outputs = batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
+        outputs.set_shape(inputs.shape)
+        return finished(outputs, None, None, activation_fn, outputs_collections)
 
 
 @add_arg_scope
@@ -78,7 +135,7 @@ def instance_norm(
         broadcast = [1] * rank
         broadcast[axis] = channels
         beta, gamma = _beta_and_gamma(
-            channels,
+            [channels],
             inputs.dtype.base_dtype,
             center,
             scale,
@@ -145,7 +202,7 @@ def group_norm(
         each = [groups, channels // groups]
         broadcast = [1] * len(sizes)
         beta, gamma = _beta_and_gamma(
-            channels,
+            [channels],
             inputs.dtype.base_dtype,
             center,
             scale,

@@ -25,7 +25,7 @@ from millrace._layers.contrib_layers import (
     relu6,
 )
 from millrace._layers.contrib_legacy import legacy_fully_connected, legacy_linear, legacy_relu
-from millrace._layers.contrib_normalization import group_norm, instance_norm
+from millrace._layers.contrib_normalization import group_norm, instance_norm, layer_norm
 from millrace._layers.contrib_shapes import (
     bias_add,
     images_to_sequence,
@@ -48,7 +48,6 @@ from millrace._layers.contrib_volumes import (
     convolution3d_transpose,
     max_pool3d,
 )
-from millrace._layers.layer_normalization import layer_norm
 from millrace._layers.regularizers import (
     apply_regularization,
     l1_l2_regularizer,

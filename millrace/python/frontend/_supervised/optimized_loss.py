@@ -9,17 +9,18 @@ from millrace._graph.conversion import convert
 from millrace._graph.default_graph import get_collection
 from millrace._graph.operation import Tensor
 from millrace._ops.arithmetic import cast
-from millrace._ops.clipping import clip_by_global_norm, global_norm
+from millrace._ops.clipping import global_norm
 from millrace._ops.random_values import truncated_normal
 from millrace._state.initializers import constant_initializer, zeros_initializer
 from millrace._state.named_variables import get_variable, variable_scope
 from millrace._state.variable_groups import trainable_variables
 from millrace._summaries import building as summary
-from millrace._supervised.train_ops import values_of, with_values, multiply_gradients
+from millrace._supervised.train_ops import multiply_gradients, values_of, with_values
 from millrace._train.accumulating import AdagradOptimizer, FtrlOptimizer
 from millrace._train.averaging import AdamOptimizer, RMSPropOptimizer
 from millrace._train.descents import GradientDescentOptimizer, MomentumOptimizer
-from millrace._train.global_steps import assert_global_step, get_global_step
+from millrace._train.global_steps import assert_or_get_global_step
+from millrace._train.layerwise import clip_gradients_by_global_norm
 from millrace._train.moving_averages import assign_moving_average
 from millrace._train.optimizer import Optimizer
 from millrace._values import dtypes
@@ -84,10 +85,7 @@ def optimize_loss(
     loss = convert(loss)
     if loss.shape.ndims not in (None, 0):
         raise ValueError(f"Expected scalar shape for {loss.name}, saw shape: {loss.shape}.")
-    if global_step is None:
-        global_step = get_global_step()
-    else:
-        assert_global_step(global_step)
+    global_step = assert_or_get_global_step(global_step_tensor=global_step)
     with variable_scope(name, "OptimizeLoss", [loss, global_step]):
         if update_ops is None:
             update_ops = get_collection(GraphKeys.UPDATE_OPS)
@@ -197,8 +195,7 @@ def _clipped(pairs, clip_gradients):
     if clip_gradients is None:
         return pairs
     if isinstance(clip_gradients, float):
-        clipped, _ = clip_by_global_norm([gradient for gradient, _ in pairs], clip_gradients)
-        return [(gradient, variable) for gradient, (_, variable) in zip(clipped, pairs)]
+        return clip_gradients_by_global_norm(pairs, clip_gradients)
     if callable(clip_gradients):
         return clip_gradients(pairs)
     raise ValueError(f"Unknown type {type(clip_gradients)} for clip_gradients")

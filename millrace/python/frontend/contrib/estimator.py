@@ -26,7 +26,7 @@ from millrace._ops.arithmetic import sigmoid as _sigmoid
 from millrace._ops.cross_entropies import (
     sigmoid_cross_entropy_with_logits as _sigmoid_cross_entropy_with_logits,
 )
-from millrace._train.clipped import clip_gradients_by_norm
+from millrace._supervised.clipped import clip_gradients_by_norm
 
 
 def binary_classification_head(

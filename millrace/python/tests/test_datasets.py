@@ -38,6 +38,20 @@ def test_elements_have_the_structure_of_what_they_were_made_of():
     np.testing.assert_array_equal(first.right, x[0])
 
 
+def test_what_a_function_checks_in_a_loop_fails_the_step():
+    def halved(x):
+        def body(x):
+            with tf.control_dependencies([tf.Assert(x < 100, ["too large", x])]):
+                return x // 2
+
+        return tf.while_loop(lambda x: x % 2 < 1, body, [x])
+
+    numbers = Dataset.from_tensor_slices([12, 7])
+    assert all_of(numbers.map(halved)) == [3, 7]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
+        all_of(numbers.map(lambda x: halved(x * 20)))
+
+
 def test_slices_of_several_sizes_are_refused_when_they_are_made():
     with pytest.raises(ValueError, match="not compatible"):
         Dataset.from_tensor_slices((np.ones(2), np.ones(3)))

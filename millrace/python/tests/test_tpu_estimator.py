@@ -86,6 +86,9 @@ def test_slips_are_named(tmp_path):
         tpu.TPUEstimatorSpec("eval", eval_metrics={})
     with pytest.raises(RuntimeError, match="length of tensors is 3"):
         tpu.TPUEstimatorSpec("eval", eval_metrics=(measured, [1, 2, 3]))
+    with pytest.raises(RuntimeError, match="length of tensors is 1, while the function takes 2"):
+        tpu.TPUEstimatorSpec("eval", eval_metrics=(measured, [1]))
+    tpu.TPUEstimatorSpec("eval", eval_metrics=(lambda labels, *rest: {}, [1, 2, 3]))
     with pytest.raises(ValueError, match="must be positive"):
         tpu.TPUConfig(num_shards=0)
     with pytest.raises(ValueError, match="Both master and cluster"):

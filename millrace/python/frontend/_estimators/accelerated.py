@@ -5,6 +5,7 @@ tensors, and everything else is an Estimator's.
 """
 
 import collections
+import inspect
 
 from millrace._estimators.accelerated_config import RunConfig
 from millrace._estimators.estimator import Estimator
@@ -100,12 +101,14 @@ def _check_call(name, call):
     if not isinstance(tensors, (tuple, list, dict)):
         raise ValueError(f"{name}[1] should be a tuple, list or dict of tensors, it is {tensors}")
     if isinstance(tensors, (tuple, list)):
-        names = argument_names(function)
-        if len(tensors) > len(names) and names and names[-1] not in ("args",):
+        try:
+            inspect.signature(function).bind(*tensors)
+        except TypeError as error:
+            names = argument_names(function)
             raise RuntimeError(
                 f"In TPUEstimatorSpec.{name}, length of tensors is {len(tensors)}, while the function "
                 f"takes {len(names)}: {names}"
-            )
+            ) from error
 
 
 def _called(call):

@@ -48,6 +48,16 @@ def test_tf_config_is_asked_when_somebody_asks(monkeypatch):
     assert resolver.num_accelerators() == {}
 
 
+def test_what_tf_config_has_amiss_is_told_once(monkeypatch, caplog):
+    told = json.dumps({"cluster": {"worker": ["a:1", "b:2"]}, "taks": {}})
+    monkeypatch.setenv("TF_CONFIG", told)
+    resolver = resolvers.TFConfigClusterResolver(task_type="worker", task_id=1)
+    with caplog.at_level("WARNING", "millrace"):
+        assert resolver.master() == "grpc://b:2" and resolver.environment
+        assert resolver.cluster_spec().num_tasks("worker") == 2
+    assert len([line for line in caplog.messages if "taks" in line]) == 1
+
+
 def test_what_is_no_cluster_is_refused():
     with pytest.raises(TypeError, match="ClusterSpec"):
         resolvers.SimpleClusterResolver({"worker": ["a:1"]})

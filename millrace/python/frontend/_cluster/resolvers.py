@@ -149,21 +149,28 @@ class TFConfigClusterResolver(ClusterResolver):
     def __init__(self, task_type=None, task_id=None, rpc_layer=None, environment=None):
         self._told = (task_type, task_id, environment)
         self.rpc_layer = rpc_layer or "grpc"
+        self._read = None  # a TF_CONFIG, and what it says
+
+    def _config(self):
+        text = os.environ.get("TF_CONFIG")
+        if self._read is None or self._read[0] != text:
+            self._read = text, RunConfig()
+        return self._read[1]
 
     @property
     def task_type(self):
-        return self._told[0] or RunConfig().task_type
+        return self._told[0] or self._config().task_type
 
     @property
     def task_id(self):
-        return RunConfig().task_id if self._told[1] is None else self._told[1]
+        return self._config().task_id if self._told[1] is None else self._told[1]
 
     @property
     def environment(self):
-        return self._told[2] or (RunConfig().environment if os.environ.get("TF_CONFIG") else "")
+        return self._told[2] or (self._config().environment if os.environ.get("TF_CONFIG") else "")
 
     def cluster_spec(self):
-        return RunConfig().cluster_spec
+        return self._config().cluster_spec
 
     def master(self, task_type=None, task_id=None, rpc_layer=None):
         spec = self.cluster_spec()

@@ -183,6 +183,30 @@ def test_slim_finds_its_data_in_a_store_and_traces_steps_into_it(s3):
     assert said.splitlines() == ["data-a data-b more", "True False"]
 
 
+def test_columns_of_csv_files_are_learned_from_remote_ones(s3):
+    said = run(
+        """
+        import os
+        folder = os.environ["FOLDER"]
+        for name, row in (("a", "1,x"), ("b", "2,y")):
+            with tf.gfile.GFile(f"{folder}/{name}.csv", "w") as file:
+                file.write(f"id,name\\n{row}\\n")
+        rows = tf.data.experimental.make_csv_dataset(
+            folder + "/*.csv", 2, num_epochs=1, shuffle=False)
+        print(rows.output_types["id"], rows.output_types["name"])
+        element = rows.make_one_shot_iterator().get_next()
+        with tf.Session() as session:
+            found = session.run(element)
+        print(found["id"].tolist(), found["name"].tolist())
+        """,
+        **s3,
+    )
+    assert said.splitlines() == [
+        "<dtype: 'int32'> <dtype: 'string'>",
+        "[1, 2] [b'x', b'y']",
+    ]
+
+
 def test_events_are_seen_at_each_flush_and_inspected(s3):
     said = run(
         """

@@ -1,7 +1,6 @@
 """Datasets of the rows of CSV files: fields as Tensors, in groups, by the names of their columns."""
 
 import csv
-import glob
 import itertools
 import math
 import os
@@ -10,6 +9,7 @@ from millrace import _gen as gen_ops
 from millrace._data.dataset import AUTOTUNE, Dataset
 from millrace._data.readers import TextLineDataset
 from millrace._data.transformations import shuffle_and_repeat
+from millrace._files import paths
 from millrace._graph.conversion import constant, convert
 from millrace._ops.parsing import decode_csv
 from millrace._values import dtypes
@@ -205,7 +205,7 @@ class _Files:
         patterns = [pattern] if isinstance(pattern, (str, os.PathLike)) else list(pattern)
         if not patterns:
             raise ValueError("File pattern is empty.")
-        self.names = sorted({path for each in patterns for path in glob.glob(os.fspath(each))})
+        self.names = sorted({path for each in patterns for path in paths.matching(each)})
         if not self.names:
             raise ValueError(f"No files match {pattern}.")
         self._options = {
@@ -220,7 +220,7 @@ class _Files:
                 "column_names and column_defaults must be given for compressed files, which only a "
                 "step reads"
             )
-        with open(name, newline="", encoding="utf-8") as file:
+        with paths.open_file(name, newline="", encoding="utf-8") as file:
             yield from csv.reader(file, **self._options)
 
     def column_names(self):

@@ -291,6 +291,7 @@ _ELSEWHERE = {
     "VariableAggregation": "_state.variable_sharing",
     "VariableSynchronization": "_state.variable_sharing",
     "add_check_numerics_ops": "_flow.number_checks",
+    "argsort": "_ops.sorting",
     "assert_near": "_flow.number_checks",
     "assert_proper_iterable": "_flow.number_checks",
     "assert_same_float_dtype": "_flow.number_checks",

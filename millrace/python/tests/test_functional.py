@@ -155,6 +155,7 @@ def test_positions_in_order(check):
     check(tf.argsort(x), np.argsort(x, kind="stable").astype(np.int32))
     check(tf.argsort(x.astype(np.float32), 0), np.int32([[1, 0, 0], [0, 1, 1]]))
     check(tf.argsort(x, direction="DESCENDING"), np.int32([[0, 2, 1], [1, 2, 0]]))
+    check(tf.argsort(np.uint8([7, 0, 255])), np.int32([1, 0, 2]))
     with pytest.raises(ValueError, match="Unknown direction"):
         tf.argsort(x, direction="up")
     with pytest.raises(ValueError, match="axis 2 of values of shape"):

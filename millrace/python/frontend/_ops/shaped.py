@@ -1,16 +1,15 @@
-"""Values that follow from shapes, lengths and order: masks, crops, the identity, sorted positions."""
+"""Values that follow from shapes and lengths: masks, crops, the identity."""
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import one_hot, stack, transpose
+from millrace._ops.arrays import one_hot, stack
 from millrace._ops.random_values import random_uniform
 from millrace._ops.reductions import reduce_all, reduce_max
 from millrace._values import dtypes
 
 __all__ = [
-    "argsort",
     "eye",
     "log_sigmoid",
     "op_scope",
@@ -76,41 +75,6 @@ def random_crop(value, size, seed=None, name=None):
                 gen_ops.shape(shape), maxval=dtypes.int32.max, dtype=dtypes.int32, seed=seed
             )
             return gen_ops.slice(value, gen_ops.floor_mod(drawn, room), size, name=scope)
-
-
-def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
-    """The positions along an axis in the order of the values there; of equal ones the first is first.
-
-    Args:
-      values: a Tensor of numbers and known rank.
-      axis: the axis.
-      direction: "ASCENDING" or "DESCENDING".
-      stable: accepted; the order is stable.
-      name: the name scope.
-
-    Returns:
-      an int32 Tensor of the shape of the values.
-
-    Raises:
-      ValueError: if the direction is neither, or the rank is not known.
-    """
-    if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"Unknown direction {direction!r}: it is 'ASCENDING' or 'DESCENDING'")
-    with name_scope(name, "argsort", [values]):
-        values = convert(values, name="values")
-        rank = values.shape.ndims
-        if rank is None or not -rank <= axis < rank:
-            raise ValueError(f"argsort: axis {axis} of values of shape {values.shape}")
-        order = [each for each in range(rank) if each != axis % rank] + [axis % rank]
-        is_last = order == list(range(rank))
-        values = values if is_last else transpose(values, order)
-        if direction == "ASCENDING":
-            # -1 - x and not -x: the smallest integer has no opposite.
-            values = -1 - values if values.dtype.is_integer else -values
-        _, found = gen_ops.top_kv2(values, gen_ops.shape(values)[-1])
-        found.set_shape(values.shape)
-        back = [order.index(each) for each in range(rank)]
-        return found if is_last else transpose(found, back)
 
 
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):

@@ -20,22 +20,54 @@ def sort(values, axis=-1, direction="ASCENDING", name=None):
       a Tensor of the type and shape of the values.
 
     Raises:
-      ValueError: if the direction is neither, or there is no such axis.
+      ValueError: if the direction is neither, the rank is not known, or there is no such axis.
     """
+
+    def sorted_rows(rows):
+        made, _ = gen_ops.top_kv2(rows, shape(rows)[-1])
+        return made if direction == "DESCENDING" else reverse(made, [rows.shape.ndims - 1])
+
+    return _along("sort", sorted_rows, values, axis, direction, name)
+
+
+def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+    """The positions along an axis in the order of the values there; of equal ones the first is first.
+
+    Args:
+      values, axis, direction, name: as for sort.
+      stable: accepted; the order is stable.
+
+    Returns:
+      an int32 Tensor of the shape of the values.
+
+    Raises:
+      ValueError: as for sort.
+    """
+
+    def places(rows):
+        if direction == "ASCENDING":
+            # ~x and not -x: the smallest integer has no opposite, and what has no sign none at all.
+            rows = gen_ops.invert(rows) if rows.dtype.is_integer else -rows
+        _, found = gen_ops.top_kv2(rows, shape(rows)[-1])
+        return found
+
+    return _along("argsort", places, values, axis, direction, name)
+
+
+def _along(kind, function, values, axis, direction, name):
+    """What a function gives of values whose last axis is `axis`, with the axes as they were."""
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"Unknown direction {direction!r}: it is 'ASCENDING' or 'DESCENDING'")
-    with name_scope(name, "sort", [values]):
+    with name_scope(name, kind, [values]):
         values = convert(values, name="values")
         rank = values.shape.ndims
         if rank is None or not -rank <= axis < rank:
-            raise ValueError(f"sort: axis {axis} of values of shape {values.shape}")
+            raise ValueError(f"{kind}: axis {axis} of values of shape {values.shape}")
         order = [each for each in range(rank) if each != axis % rank] + [axis % rank]
         is_last = order == list(range(rank))
         rows = values if is_last else transpose(values, order)
-        made, _ = gen_ops.top_kv2(rows, shape(rows)[-1])
+        made = function(rows)
         made.set_shape(rows.shape)
-        if direction == "ASCENDING":
-            made = reverse(made, [rank - 1])
         back = [order.index(each) for each in range(rank)]
         return made if is_last else transpose(made, back)
 

@@ -33,8 +33,7 @@ from millrace._layers.model_variables import (
 )
 from millrace._layers.variable_devices import VariableDeviceChooser
 from millrace._measures.ranks import remove_squeezable_dimensions
-from millrace._ops.shaped import argsort
-from millrace._ops.sorting import sort
+from millrace._ops.sorting import argsort, sort
 from millrace._saving.assigned_checkpoints import (
     assign_from_checkpoint,
     assign_from_checkpoint_fn,

@@ -284,6 +284,8 @@ _ELSEWHERE = {
     "GradientTape": "_state.gradient_tape",
     "TensorSpec": "_values.tensor_spec",
     "AttrValue": "_saving.graph_messages",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER": "version",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER": "version",
     "MetaGraphDef": "_saving.meta_graph",
     "NameAttrList": "_saving.graph_messages",
     "SparseFeature": "_ops.parsing",
@@ -397,8 +399,6 @@ def control_flow_v2_enabled():
 
 no_gradient = NotDifferentiable
 get_static_value = constant_value
-GRAPH_DEF_VERSION_MIN_CONSUMER = 0
-GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 
 _atexit.register(_targets.stop_all)

@@ -39,6 +39,7 @@ def test_scalars_and_types_are_checked():
     with pytest.raises(ValueError, match="floating point"):
         framework.assert_same_float_dtype([tf.constant(1)])
     assert framework.is_tensor(half) and not framework.is_tensor(1.0)
+    assert not framework.is_tensor(tf.SparseTensorValue([[0]], [1], [1]))
 
 
 def test_a_shape_is_promised(session):

@@ -7,7 +7,6 @@ from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Operation, Tensor
-from millrace._graph.sparse_tensor import is_sparse
 from millrace._ops.arithmetic import add_n
 from millrace._ops.reductions import reduce_all, reduce_sum
 from millrace._values import dtypes
@@ -34,32 +33,6 @@ def assert_scalar_int(tensor, name=None):
         return assert_scalar(tensor)
 
 
-def assert_same_float_dtype(tensors=None, dtype=None):
-    """The floating type that all have: Tensors (None among them is left out) and `dtype`.
-
-    float32 if nothing tells. ValueError if types differ or are none.
-    """
-    for tensor in tensors or ():
-        if tensor is None:
-            continue
-        kind = tensor.dtype.base_dtype
-        if dtype is not None and dtypes.as_dtype(dtype) != kind:
-            raise ValueError(
-                f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for {tensor}, "
-                f"whose type is {kind.name}"
-            )
-        dtype = kind
-    made = dtypes.float32 if dtype is None else dtypes.as_dtype(dtype)
-    if not made.is_floating:
-        raise ValueError(f"Expected floating point type, got {made.name}.")
-    return made
-
-
-def is_tensor(x):
-    """Whether it is a Tensor, a SparseTensor or a Variable."""
-    return isinstance(x, Tensor) or is_sparse(x) or hasattr(x, "_as_tensor")
-
-
 def with_shape(expected_shape, tensor):
     """The Tensor, once it has this shape.
 
@@ -79,16 +52,13 @@ def with_shape(expected_shape, tensor):
             )
         if tensor.shape.is_fully_defined() or not expected.is_fully_defined():
             return tensor
-        expected_shape = convert(expected.as_list() or [], dtypes.int32)
+        expected_shape = convert(expected.as_list(), dtypes.int32)
     else:
         expected = TensorShape(None)
     found = gen_ops.shape(tensor, out_type=expected_shape.dtype)
     same_rank = gen_ops.equal(gen_ops.size(found), gen_ops.size(expected_shape))
-    # Both as long as the longer one, so that shapes of other ranks can be compared.
-    mark = convert([-1], found.dtype)
-    both = [gen_ops.concat_v2([each, mark], 0) for each in (found, expected_shape)]
-    smaller = gen_ops.minimum(gen_ops.size(found), gen_ops.size(expected_shape)) + 1
-    same = reduce_all(gen_ops.equal(both[0][:smaller], both[1][:smaller]))
+    # Shapes of other ranks may not broadcast: that is no error of the comparison.
+    same = reduce_all(gen_ops.equal(found, expected_shape, incompatible_shape_error=False))
     told = [f"Wrong shape for {tensor.name} [expected] [actual].", expected_shape, found]
     with control_dependencies([Assert(gen_ops.logical_and(same_rank, same), told)]):
         made = gen_ops.identity(tensor)
@@ -161,11 +131,16 @@ def get_name_scope():
     return get_default_graph().get_name_scope()
 
 
+def _mark(name):
+    """What an input or a colocation has before the name of a node: "^", "loc:@" or nothing."""
+    return next((mark for mark in ("^", "loc:@") if name.startswith(mark)), "")
+
+
 def prepend_name_scope(name, import_scope):
     """A node's name, with what its input begins with, below a scope."""
     if not import_scope:
         return name
-    mark = name[0] if name[:1] == "^" else ("loc:@" if name.startswith("loc:@") else "")
+    mark = _mark(name)
     return f"{mark}{import_scope.rstrip('/')}/{name.removeprefix(mark)}"
 
 
@@ -173,5 +148,5 @@ def strip_name_scope(name, export_scope):
     """A node's name, with what its input begins with, without a scope that it is below."""
     if not export_scope:
         return name
-    mark = name[0] if name[:1] == "^" else ("loc:@" if name.startswith("loc:@") else "")
+    mark = _mark(name)
     return mark + name.removeprefix(mark).removeprefix(f"{export_scope.rstrip('/')}/")

@@ -1,13 +1,11 @@
 """tf.contrib.framework: argument scopes, variables by name, the global step, nested structures."""
 
 from millrace._flow.expectations import (
-    assert_same_float_dtype,
     assert_scalar,
     assert_scalar_int,
     get_graph_from_inputs,
     get_name_scope,
     get_placeholders,
-    is_tensor,
     prepend_name_scope,
     reduce_sum_n,
     smart_case,
@@ -15,8 +13,10 @@ from millrace._flow.expectations import (
     with_same_shape,
     with_shape,
 )
+from millrace._flow.number_checks import assert_same_float_dtype
 from millrace._flow.smart_cond import smart_cond
 from millrace._graph.conversion import constant_value as smart_constant_value
+from millrace._graph.sparse_tensor import is_tensor
 from millrace._graph.sparse_tensor import to_tensor_or_sparse as convert_to_tensor_or_sparse_tensor
 from millrace._layers.arg_scopes import (
     add_arg_scope,

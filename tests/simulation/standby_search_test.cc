@@ -25,7 +25,8 @@ enum class StandbyBug {
   reads_alone,            // a step that changes nothing is answered at once
   has_before_it_is_kept,  // the standby says so, and what it has is in its memory
   witness_takes_all,      // and compares nothing
-  asks_itself             // a side that suspects the other one is its own witness
+  asks_itself,            // a side that suspects the other one is its own witness
+  asks_once               // what was lost is said no more
 };
 
 struct StandbyFaults {
@@ -351,7 +352,7 @@ class StandbySearch {
   // Time passes: once nothing can come any more that has to do with it.
   bool ask_again(StandbyWorld& world, int side) {
     StandbyPlayer& who = player(world, side);
-    if (!who.side || !world.sent.empty()) return false;
+    if (!who.side || !world.sent.empty() || setting_.bug == StandbyBug::asks_once) return false;
     act(world, side, who.side->again(), 0, 0);
     return true;
   }
@@ -436,6 +437,7 @@ TEST_CASE("a bug that is put into a side or its witness is found") {
   CHECK(has(find(StandbyBug::has_before_it_is_kept), "lost"));
   CHECK(has(find(StandbyBug::witness_takes_all), "lost"));
   CHECK(has(find(StandbyBug::asks_itself, {.suspicions = 2}), "lost"));
+  CHECK(has(find(StandbyBug::asks_once, {.lost = 1}), "no way leads on"));
 }
 
 }  // namespace

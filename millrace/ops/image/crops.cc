@@ -8,6 +8,7 @@
 #include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/image/families.h"
+#include "millrace/ops/image/sizes.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
 
@@ -178,12 +179,7 @@ Status infer_crops(InferContext& context) {
   MR_ASSIGN(const PartialShape boxes, context.input_of_rank(1, 2));
   MR_TRY(context.input_of_rank(2, 1));
   MR_TRY(context.input_of_rank(3, 1));
-  MR_ASSIGN(const auto size, constant_integers(context, 3, "crop_size"));
-  const bool is_known = size && size->size() == 2 && (*size)[0] >= 0 && (*size)[1] >= 0;
-  Shape::Dims dims = {boxes.has_rank() ? boxes.dim(0) : kUnknownDim,
-                      is_known ? (*size)[0] : kUnknownDim, is_known ? (*size)[1] : kUnknownDim,
-                      images.has_rank() ? images.dim(3) : kUnknownDim};
-  return context.set_output(0, PartialShape::create(dims));
+  return infer_image_sizes(context, 3, "crop_size", boxes.dim(0), images.dim(3));
 }
 
 // --- its gradients ---

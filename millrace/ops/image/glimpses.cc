@@ -10,7 +10,7 @@
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/image/families.h"
-#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/image/sizes.h"
 #include "millrace/ops/loops/philox_numbers.h"
 
 namespace millrace {
@@ -218,11 +218,7 @@ Status infer_glimpses(InferContext& context) {
   MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
   MR_TRY(context.input_of_rank(1, 1));
   MR_TRY(context.input_of_rank(2, 2));
-  MR_ASSIGN(const auto size, constant_integers(context, 1, "size"));
-  const bool is_known = size && size->size() == 2 && (*size)[0] >= 0 && (*size)[1] >= 0;
-  Shape::Dims dims = {images.dim(0), is_known ? (*size)[0] : kUnknownDim,
-                      is_known ? (*size)[1] : kUnknownDim, images.dim(3)};
-  return context.set_output(0, PartialShape::create(dims));
+  return infer_image_sizes(context, 1, "size", images.dim(0), images.dim(3));
 }
 
 OpDef glimpses(std::string name, std::string doc, bool is_always_of_middle) {

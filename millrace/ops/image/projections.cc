@@ -10,7 +10,7 @@
 #include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/image/families.h"
-#include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/image/sizes.h"
 #include "millrace/ops/loops/loop_of.h"
 
 namespace millrace {
@@ -262,17 +262,7 @@ Status infer_projected(InferContext& context) {
   MR_TRY(context.input_of_rank(1, 2));
   MR_TRY(context.input_of_rank(2, 1));
   if (context.num_inputs() > 3) MR_TRY(context.input_of_rank(3, 0));
-  MR_ASSIGN(const auto size, constant_integers(context, 2, "output_shape"));
-  Shape::Dims dims(4, kUnknownDim);
-  if (images.has_rank()) {
-    dims[0] = images.dim(0);
-    dims[3] = images.dim(3);
-  }
-  if (size && size->size() == 2 && (*size)[0] > 0 && (*size)[1] > 0) {
-    dims[1] = (*size)[0];
-    dims[2] = (*size)[1];
-  }
-  return context.set_output(0, PartialShape::create(dims));
+  return infer_image_sizes(context, 2, "output_shape", images.dim(0), images.dim(3));
 }
 
 // What arrives, seen from where the images were: by the inverse of each projection. Near enough

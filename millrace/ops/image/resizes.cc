@@ -9,6 +9,7 @@
 #include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/image/families.h"
+#include "millrace/ops/image/sizes.h"
 #include "millrace/ops/image/taps.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/loop_of.h"
@@ -259,17 +260,7 @@ Result<Tensor> nearest_gradient(KernelContext& context, const Centers& centers, 
 Status infer_resize(InferContext& context) {
   MR_ASSIGN(const PartialShape images, context.input_of_rank(0, 4));
   MR_TRY(context.input_of_rank(1, 1));
-  MR_ASSIGN(const auto size, constant_integers(context, 1, "size"));
-  Shape::Dims dims(4, kUnknownDim);
-  if (images.has_rank()) {
-    dims[0] = images.dim(0);
-    dims[3] = images.dim(3);
-  }
-  if (size && size->size() == 2 && (*size)[0] >= 0 && (*size)[1] >= 0) {
-    dims[1] = (*size)[0];
-    dims[2] = (*size)[1];
-  }
-  return context.set_output(0, PartialShape::create(dims));
+  return infer_image_sizes(context, 1, "size", images.dim(0), images.dim(3));
 }
 
 Status infer_original(InferContext& context) {

@@ -29,6 +29,10 @@ std::vector<Use> uses(int64_t n) {
   const Tensor places = Tensor::zeros(DType::i32, {n}).value();
   const Tensor zero = Tensor::scalar<int32_t>(0), one = Tensor::scalar<int32_t>(1);
   const Tensor f = Tensor::scalar(1.0f);
+  const Tensor line = x.reshaped({1, 1, n, 1}).value(), pair = Tensor::vector<float>({1, 1});
+  const Tensor complex_rows = Tensor::zeros(DType::c64, {2, n}).value();
+  const Tensor steps = Tensor::zeros(DType::qi8, {n}).value();
+  const std::vector<int64_t> ones = {1, 1, 1, 1, 1};
   return {
       {"Fill", {integers({count}), f}},
       {"OnesLike", {x}},
@@ -84,6 +88,27 @@ std::vector<Use> uses(int64_t n) {
       {"RandomStandardNormal", {integers({count})}, {{"dtype", DType::f32}}},
       {"RandomUniformInt", {integers({count}), zero, one}},
       {"RandomShuffle", {column}},
+      {"ParameterizedTruncatedNormal", {integers({count}), f, f, Tensor::scalar(0.f), f}},
+      {"Bincount", {places, one, *Tensor::zeros(DType::i32, {0})}},
+      {"ConjugateTranspose", {complex_rows, integers({1, 0})}},
+      {"ExtractVolumePatches",
+       {line.reshaped({1, 1, 1, n, 1}).value()},
+       {{"ksizes", ones}, {"strides", ones}, {"padding", "VALID"}}},
+      {"QuantizeV2", {x, f, f}, {{"T", DType::qi8}}},
+      {"QuantizeV2", {columns, pair, pair}, {{"T", DType::qi8}, {"axis", int64_t{1}}}},
+      {"Dequantize", {steps, f, f}},
+      {"RequantizationRange", {steps, f, f}},
+      {"IsotonicRegression", {columns}},
+      {"SobolSample", {one, Tensor::scalar(count), zero}},
+      {"KMC2ChainInitialization", {x, Tensor::scalar<int64_t>(1)}},
+      {"NearestNeighbors", {columns, pair.reshaped({1, 2}).value(), Tensor::scalar<int64_t>(1)}},
+      {"BatchNormWithGlobalNormalization",
+       {columns.reshaped({1, 1, n, 2}).value(), pair, pair, pair, pair},
+       {{"variance_epsilon", 1.f}, {"scale_after_normalization", false}}},
+      {"ScaleAndTranslate", {line, integers({1, count}), pair, pair}},
+      {"ImageProjectiveTransformV2",
+       {line, Tensor::zeros(DType::f32, {1, 8}).value(), integers({1, count})},
+       {{"interpolation", "NEAREST"}}},
   };
 }
 

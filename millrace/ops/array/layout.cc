@@ -51,20 +51,18 @@ Result<Tensor> transpose(KernelContext& context) {
 }
 
 template <class T>
-void conjugate_all(Tensor& tensor, CancelProbe& probe) {
-  const std::span<T> elements = tensor.mutable_flat<T>();
-  for (size_t i = 0; i < elements.size(); ++i) {
-    elements[i] = std::conj(elements[i]);
-    if (!probe.go_on(1)) return;
-  }
+Status conjugate_all(Tensor& tensor, CancelProbe probe) {
+  T* const elements = tensor.mutable_flat<T>().data();
+  return probe.in_pieces(tensor.num_elements(), [&](int64_t begin, int64_t count) {
+    for (int64_t i = begin; i < begin + count; ++i) elements[i] = std::conj(elements[i]);
+  });
 }
 
 Result<Tensor> conjugate_transpose(KernelContext& context) {
   MR_ASSIGN(Tensor made, transpose(context));
-  CancelProbe probe(context);
-  if (made.dtype() == DType::c64) conjugate_all<std::complex<float>>(made, probe);
-  if (made.dtype() == DType::c128) conjugate_all<std::complex<double>>(made, probe);
-  MR_TRY(probe.status());
+  const CancelProbe probe(context);
+  if (made.dtype() == DType::c64) MR_TRY(conjugate_all<std::complex<float>>(made, probe));
+  if (made.dtype() == DType::c128) MR_TRY(conjugate_all<std::complex<double>>(made, probe));
   return made;
 }
 

@@ -97,13 +97,17 @@ Result<std::vector<Detection>> detected(const Detections& all, int64_t image,
   std::vector<Detection> found;
   if (all.classes == 0) return found;  // of any number of boxes
   std::vector<float> scores(static_cast<size_t>(all.boxes));
+  std::vector<Box> boxes(scores.size());
   for (int64_t of_class = 0; of_class < all.classes; ++of_class) {
     for (size_t box = 0; box < scores.size(); ++box)
       scores[box] = all.score_of(image, static_cast<int64_t>(box), of_class);
-    if (!probe.go_on(all.boxes)) return probe.status();
+    if (of_class == 0 || all.boxes_of_class > 1) {
+      for (size_t box = 0; box < boxes.size(); ++box)
+        boxes[box] = box_at(all.corners_of(image, static_cast<int64_t>(box), of_class));
+    }
+    if (!probe.go_on(2 * all.boxes)) return probe.status();
     const auto overlap_of = [&](int32_t a, int32_t b) {
-      return overlap(box_at(all.corners_of(image, a, of_class)),
-                     box_at(all.corners_of(image, b, of_class)));
+      return overlap(boxes[static_cast<size_t>(a)], boxes[static_cast<size_t>(b)]);
     };
     MR_ASSIGN(const std::vector<int32_t> kept,
               kept_boxes(scores, overlap_of, limits.each_class, probe));
@@ -162,19 +166,16 @@ Status infer_combined(InferContext& context) {
   MR_ASSIGN(const PartialShape boxes, context.input_of_rank(0, 4));
   MR_ASSIGN(const PartialShape scores, context.input_of_rank(1, 3));
   for (int slot = 2; slot < 6; ++slot) MR_TRY(context.input_of_rank(slot, 0));
-  const auto dim = [](const PartialShape& shape, int axis) {
-    return shape.has_rank() ? shape.dim(axis) : kUnknownDim;
-  };
-  const int64_t images = dim(boxes, 0) != kUnknownDim ? dim(boxes, 0) : dim(scores, 0);
+  const int64_t images = boxes.dim(0) != kUnknownDim ? boxes.dim(0) : scores.dim(0);
   MR_ASSIGN(const bool by_class, context.attrs().boolean("pad_per_class"));
   MR_ASSIGN(const auto of_class, constant_integers(context, 2, "max_size_per_class"));
   MR_ASSIGN(const auto in_all, constant_integers(context, 3, "max_total_size"));
   int64_t places = kUnknownDim;
-  const bool is_known = in_all && (!by_class || (of_class && dim(scores, 2) != kUnknownDim));
+  const bool is_known = in_all && (!by_class || (of_class && scores.dim(2) != kUnknownDim));
   if (is_known) {
     if (in_all->front() <= 0) return invalid("max_total_size must be positive");
     if (by_class && of_class->front() <= 0) return invalid("max_size_per_class must be positive");
-    places = places_of(in_all->front(), by_class ? of_class->front() : 1, dim(scores, 2), by_class);
+    places = places_of(in_all->front(), by_class ? of_class->front() : 1, scores.dim(2), by_class);
   }
   MR_TRY(context.set_output(0, PartialShape::create(std::array{images, places, int64_t{4}})));
   MR_TRY(context.set_output(1, PartialShape::create(std::array{images, places})));

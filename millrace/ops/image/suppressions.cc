@@ -93,12 +93,12 @@ Result<Softened> softened(const std::vector<float>& scores, OverlapOf overlap_of
 
 // --- NonMaxSuppression and its versions ---
 
-struct Boxes {
-  std::vector<float> corners, scores;
+struct ScoredBoxes {
+  std::vector<Box> boxes;
+  std::vector<float> scores;
 
   float overlap_of(int32_t a, int32_t b) const {
-    return overlap(box_at(&corners[static_cast<size_t>(a) * 4]),
-                   box_at(&corners[static_cast<size_t>(b) * 4]));
+    return overlap(boxes[static_cast<size_t>(a)], boxes[static_cast<size_t>(b)]);
   }
 };
 
@@ -108,23 +108,24 @@ Status check_scores(const Tensor& scores, int64_t boxes) {
                  " boxes");
 }
 
-Result<Boxes> boxes_of(KernelContext& context) {
+Result<ScoredBoxes> boxes_of(KernelContext& context) {
   const Shape& shape = context.input(0).shape();
   if (shape.rank() != 2) return invalid("boxes must be 2-D", shape.to_string());
   if (shape.dim(1) != 4) return invalid("boxes must have 4 columns");
   MR_TRY(check_scores(context.input(1), shape.dim(0)));
-  Boxes boxes;
-  MR_ASSIGN(boxes.corners, as_floats(context.input(0)));
-  MR_ASSIGN(boxes.scores, as_floats(context.input(1)));
-  return boxes;
+  ScoredBoxes all;
+  MR_ASSIGN(const std::vector<float> corners, as_floats(context.input(0)));
+  for (size_t i = 0; i < corners.size(); i += 4) all.boxes.push_back(box_at(&corners[i]));
+  MR_ASSIGN(all.scores, as_floats(context.input(1)));
+  return all;
 }
 
 Result<std::vector<int32_t>> suppressed_boxes(KernelContext& context, const BoxLimits& limits) {
   MR_TRY(check_share(limits.most_overlap));
-  MR_ASSIGN(const Boxes boxes, boxes_of(context));
+  MR_ASSIGN(const ScoredBoxes all, boxes_of(context));
   CancelProbe probe(context);
   return kept_boxes(
-      boxes.scores, [&](int32_t a, int32_t b) { return boxes.overlap_of(a, b); }, limits, probe);
+      all.scores, [&](int32_t a, int32_t b) { return all.overlap_of(a, b); }, limits, probe);
 }
 
 Result<int64_t> most_boxes(const Tensor& tensor) {
@@ -164,21 +165,17 @@ Result<BoxLimits> limits_of(KernelContext& context, std::string_view overlap_nam
   return limits;
 }
 
-Result<std::vector<int32_t>> suppressed_by_inputs(KernelContext& context) {
-  MR_ASSIGN(const BoxLimits limits, limits_of(context, "iou_threshold"));
-  return suppressed_boxes(context, limits);
-}
-
 Result<Tensor> suppress(KernelContext& context) {
-  MR_ASSIGN(const std::vector<int32_t> kept, suppressed_by_inputs(context));
+  MR_ASSIGN(const BoxLimits limits, limits_of(context, "iou_threshold"));
+  MR_ASSIGN(const std::vector<int32_t> kept, suppressed_boxes(context, limits));
   return indices_of(kept);
 }
 
 Status suppress_padded(KernelContext& context, bool pads) {
-  MR_ASSIGN(const std::vector<int32_t> kept, suppressed_by_inputs(context));
-  MR_ASSIGN(const int64_t most, most_boxes(context.input(2)));
+  MR_ASSIGN(const BoxLimits limits, limits_of(context, "iou_threshold"));
+  MR_ASSIGN(const std::vector<int32_t> kept, suppressed_boxes(context, limits));
   const auto count = static_cast<int64_t>(kept.size());
-  MR_TRY(context.set_output(0, padded<int32_t>(kept, pads ? most : count)));
+  MR_TRY(context.set_output(0, padded<int32_t>(kept, pads ? limits.most : count)));
   context.set_output(1, Tensor::scalar(static_cast<int32_t>(count)));
   return {};
 }
@@ -189,17 +186,17 @@ Status suppress_softly(KernelContext& context, bool pads) {
   MR_ASSIGN(const float sigma, scalar_float(context.input(5), "soft_nms_sigma"));
   if (!(sigma >= 0)) return invalid("soft_nms_sigma_val must be >= 0, not ", sigma);
   MR_TRY(check_share(limits.most_overlap));
-  MR_ASSIGN(const Boxes boxes, boxes_of(context));
-  const auto overlap_of = [&](int32_t a, int32_t b) { return boxes.overlap_of(a, b); };
+  MR_ASSIGN(const ScoredBoxes all, boxes_of(context));
+  const auto overlap_of = [&](int32_t a, int32_t b) { return all.overlap_of(a, b); };
   CancelProbe probe(context);
   Softened made;
   if (sigma > 0) {
     const bool is_half = context.input(1).dtype() == DType::f16;
-    MR_ASSIGN(made, softened(boxes.scores, overlap_of, limits, sigma, is_half, probe));
+    MR_ASSIGN(made, softened(all.scores, overlap_of, limits, sigma, is_half, probe));
   } else {
-    MR_ASSIGN(made.boxes, kept_boxes(boxes.scores, overlap_of, limits, probe));
+    MR_ASSIGN(made.boxes, kept_boxes(all.scores, overlap_of, limits, probe));
     for (const int32_t box : made.boxes)
-      made.scores.push_back(boxes.scores[static_cast<size_t>(box)]);
+      made.scores.push_back(all.scores[static_cast<size_t>(box)]);
   }
   const auto count = static_cast<int64_t>(made.boxes.size());
   const int64_t places = pads ? limits.most : count;

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <tuple>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -49,6 +50,7 @@ struct Points {
 
   static Points of(const Tensor& tensor) {
     Points points{tensor.flat<float>().data(), tensor.shape().dim(0), tensor.shape().dim(1), {}};
+    points.half_squares.reserve(static_cast<size_t>(points.number));
     for (int64_t i = 0; i < points.number; ++i)
       points.half_squares.push_back(dot(points[i], points[i], points.dims) / 2);
     return points;
@@ -168,8 +170,7 @@ Status infer_seeded(InferContext& context) {
   for (const int slot : {1, 2, 3}) MR_TRY(context.input_of_rank(slot, 0));
   MR_ASSIGN(const auto wanted, constant_integers(context, 1, "num_to_sample"));
   const int64_t rows = wanted && wanted->front() >= 0 ? wanted->front() : kUnknownDim;
-  const int64_t dims = points.has_rank() ? points.dim(1) : kUnknownDim;
-  return context.set_output(0, PartialShape::create(std::array{rows, dims}));
+  return context.set_output(0, PartialShape::create(std::array{rows, points.dim(1)}));
 }
 
 // --- KMC2ChainInitialization ---
@@ -207,8 +208,10 @@ struct Neighbor {
   float distance;
   int64_t center;
   friend bool operator<(const Neighbor& a, const Neighbor& b) {
-    return std::tuple(std::isnan(a.distance), std::isnan(a.distance) ? 0.f : a.distance, a.center) <
-           std::tuple(std::isnan(b.distance), std::isnan(b.distance) ? 0.f : b.distance, b.center);
+    if (a.distance < b.distance) return true;
+    if (a.distance > b.distance) return false;
+    const bool a_is_none = std::isnan(a.distance), b_is_none = std::isnan(b.distance);
+    return a_is_none == b_is_none ? a.center < b.center : b_is_none;
   }
 };
 
@@ -269,8 +272,7 @@ Status infer_neighbors(InferContext& context) {
   MR_ASSIGN(const PartialShape centers, context.input_of_rank(1, 2));
   MR_TRY(context.input_of_rank(2, 0));
   MR_ASSIGN(const auto wanted, constant_integers(context, 2, "k"));
-  const int64_t number = points.has_rank() ? points.dim(0) : kUnknownDim;
-  const int64_t most = centers.has_rank() ? centers.dim(0) : kUnknownDim;
+  const int64_t number = points.dim(0), most = centers.dim(0);
   const bool is_known = wanted && wanted->front() >= 0 && most != kUnknownDim;
   const int64_t k = is_known ? std::min(wanted->front(), most) : kUnknownDim;
   MR_TRY(context.set_output(0, PartialShape::create(std::array{number, k})));

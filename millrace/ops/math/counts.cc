@@ -47,9 +47,11 @@ Result<Tensor> count_into_bins(KernelContext& context, cpu::BinaryLoop add, bool
   CancelProbe probe(context);
   size_t next = 0;
   for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column, ++next)
+    for (int64_t column = 0; column < columns; ++column, ++next) {
       MR_TRY(bins.count(next, all[next], row));
-    if (!probe.go_on(columns + 1)) return probe.status();
+      if (!probe.go_on(1)) return probe.status();
+    }
+    if (!probe.go_on(1)) return probe.status();
   }
   return std::move(bins).take();
 }

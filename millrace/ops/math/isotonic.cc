@@ -1,4 +1,5 @@
 // Part of families.h: register_isotonic.
+#include <algorithm>
 #include <limits>
 #include <vector>
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "millrace/base/str_cat.h"
 #include "millrace/op/bind.h"
@@ -82,11 +83,15 @@ QuantizedRange range_at(const KernelContext& context, int64_t slice) {
   return {context.input(1).flat<float>()[at], context.input(2).flat<float>()[at]};
 }
 
-// body(begin) for each straight run of a slice: `along.inner` elements.
+// body(slice, begin) for each straight run of a slice, `along.inner` elements, as they lie: slice
+// by slice, memory would be gone through as often as there are slices.
 template <class Body>
-Status in_runs(const AlongAxis& along, int64_t slice, CancelProbe& probe, Body body) {
-  for (int64_t outer = 0; outer < along.outer; ++outer) {
-    body((outer * along.length + slice) * along.inner);
+Status in_runs(const AlongAxis& along, int64_t elements, CancelProbe probe, Body body) {
+  const auto slices = static_cast<size_t>(along.length);
+  size_t slice = 0;
+  for (int64_t begin = 0; begin < elements; begin += along.inner) {
+    body(slice, begin);
+    if (++slice == slices) slice = 0;
     if (!probe.go_on(along.inner)) return probe.status();
   }
   return {};
@@ -145,23 +150,24 @@ using QuantizeV2Loop = Status (*)(KernelContext& context, const QuantizeHow& how
 template <class Q>
 Status quantize_slices(KernelContext& context, const QuantizeHow& how, const AlongAxis& along,
                        std::span<Tensor> made) {
-  const float* const from = context.input(0).flat<float>().data();
-  Q* const to = static_cast<Q*>(made[0].mutable_data());
-  CancelProbe probe(context);
+  std::vector<Quantizing<Q>> of_slices;
   for (int64_t slice = 0; slice < along.length; ++slice) {
     const QuantizedRange given = range_at(context, slice);
     if (given.max < given.min) {
       return invalid("input_max_range must be larger than input_min_range, not ", given.max,
                      " and ", given.min);
     }
-    const Quantizing<Q> quantize(given, how);
-    made[1].mutable_flat<float>()[static_cast<size_t>(slice)] = quantize.range().min;
-    made[2].mutable_flat<float>()[static_cast<size_t>(slice)] = quantize.range().max;
-    MR_TRY(in_runs(along, slice, probe, [&](int64_t begin) {
-      for (int64_t i = begin; i < begin + along.inner; ++i) to[i] = quantize(from[i]);
-    }));
+    const QuantizedRange used = of_slices.emplace_back(given, how).range();
+    made[1].mutable_flat<float>()[static_cast<size_t>(slice)] = used.min;
+    made[2].mutable_flat<float>()[static_cast<size_t>(slice)] = used.max;
   }
-  return {};
+  const std::span<const float> from = context.input(0).flat<float>();
+  Q* const to = static_cast<Q*>(made[0].mutable_data());
+  return in_runs(along, std::ssize(from), CancelProbe(context), [&](size_t slice, int64_t begin) {
+    const Quantizing<Q>& quantize = of_slices[slice];
+    for (int64_t i = begin; i < begin + along.inner; ++i)
+      to[i] = quantize(from[static_cast<size_t>(i)]);
+  });
 }
 
 using Kept = cpu::Types<int8_t, uint8_t, int16_t, uint16_t, int32_t>;
@@ -213,28 +219,41 @@ Unscaling unscaling(QuantizedRange range, const QuantizeHow& how) {
   }
 }
 
+// Numbers as the floats that they stand for.
+template <class Q>
+class Dequantizing {
+ public:
+  Dequantizing(QuantizedRange range, const QuantizeHow& how)
+      : is_first_(how.mode == QuantizeMode::min_first),
+        first_(range),
+        factors_(unscaling<Q>(range, how)) {}
+  float operator()(Q number) const {
+    if (is_first_) return first_(number);
+    return (static_cast<float>(number) + factors_.before) * factors_.scale + factors_.after;
+  }
+
+ private:
+  bool is_first_;
+  FromQuantized<Q> first_;
+  Unscaling factors_;
+};
+
 using DequantizeLoop = Status (*)(KernelContext& context, const QuantizeHow& how,
                                   const AlongAxis& along, Tensor& out);
 
 template <class Q>
 Status dequantize_slices(KernelContext& context, const QuantizeHow& how, const AlongAxis& along,
                          Tensor& out) {
+  std::vector<Dequantizing<Q>> of_slices;
+  for (int64_t slice = 0; slice < along.length; ++slice)
+    of_slices.emplace_back(range_at(context, slice), how);
   const Q* const from = static_cast<const Q*>(context.input(0).data());
-  float* const to = out.mutable_flat<float>().data();
-  CancelProbe probe(context);
-  for (int64_t slice = 0; slice < along.length; ++slice) {
-    const QuantizedRange range = range_at(context, slice);
-    const FromQuantized<Q> first(range);
-    const auto factors = unscaling<Q>(range, how);
-    const bool is_first = how.mode == QuantizeMode::min_first;
-    MR_TRY(in_runs(along, slice, probe, [&](int64_t begin) {
-      const auto [before, scale, after] = factors;
-      for (int64_t i = begin; i < begin + along.inner; ++i) {
-        to[i] = is_first ? first(from[i]) : (static_cast<float>(from[i]) + before) * scale + after;
-      }
-    }));
-  }
-  return {};
+  const std::span<float> to = out.mutable_flat<float>();
+  return in_runs(along, std::ssize(to), CancelProbe(context), [&](size_t slice, int64_t begin) {
+    const Dequantizing<Q> read = of_slices[slice];
+    for (int64_t i = begin; i < begin + along.inner; ++i)
+      to[static_cast<size_t>(i)] = read(from[i]);
+  });
 }
 
 Result<Tensor> dequantize(KernelContext& context, DequantizeLoop loop, const QuantizeHow& how) {

@@ -2,6 +2,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <vector>
 
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"

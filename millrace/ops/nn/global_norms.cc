@@ -156,13 +156,11 @@ struct KnownImages {
 Result<KnownImages> known_images(const InferContext& context, std::span<const int> vectors) {
   KnownImages known;
   MR_ASSIGN(known.images, context.input_of_rank(0, 4));
-  known.channels =
-      known.images.has_rank() ? PartialShape{known.images.dim(3)} : PartialShape::of_rank(1);
+  known.channels = PartialShape{known.images.dim(3)};
   for (const int slot : vectors) {
     MR_ASSIGN(const PartialShape vector, context.input_of_rank(slot, 1));
     MR_ASSIGN(known.channels, known.channels.merge(vector));
   }
-  if (!known.images.has_rank()) known.images = PartialShape::of_rank(4);
   std::vector<int64_t> dims(known.images.dims().begin(), known.images.dims().end());
   dims[3] = known.channels.dim(0);
   MR_ASSIGN(known.images, PartialShape::create(dims));

@@ -116,8 +116,6 @@ void remove_folder(Files& files, const std::string& path) {
   static_cast<void>(files.remove_directory(path));
 }
 
-std::string token_of(uint64_t number) {
-  return str_cat(absl::Hex(number, absl::kZeroPad16));
-}
+std::string token_of(uint64_t number) { return str_cat(absl::Hex(number, absl::kZeroPad16)); }
 
 }  // namespace millrace::mapreduce

@@ -16,8 +16,8 @@ Result<int64_t> read_step(Session& session, const std::string& global_step) {
 // No value for types of which nothing can be said to be no number.
 std::optional<bool> is_finite(const Tensor& value) {
   const auto all_are = [](auto elements) {
-    return std::ranges::all_of(
-        elements, [](auto each) { return std::isfinite(static_cast<float>(each)); });
+    return std::ranges::all_of(elements,
+                               [](auto each) { return std::isfinite(static_cast<float>(each)); });
   };
   switch (value.dtype()) {
     case DType::f32:

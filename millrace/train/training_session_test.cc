@@ -209,14 +209,12 @@ TEST_CASE("a loss that is no number ends the training, with its name") {
 TEST_CASE("a loss that can't be no number is refused, and a short one is looked at") {
   const FallingModel own;
   const auto fails = [&](const Output& loss) {
-    const auto training =
-        own.begin("", {.hooks = {std::make_shared<FailAtNaN>(loss)}}).value();
+    const auto training = own.begin("", {.hooks = {std::make_shared<FailAtNaN>(loss)}}).value();
     return training->run({}, {}).status().message();
   };
   CHECK(fails(own.step).find("is of int64, and FailAtNaN") != std::string::npos);
   const Output none = (own.weight.value - 100.0) / (own.weight.value - 100.0);
-  CHECK(fails(ops::cast(own.model, none, DType::f16)).find("during training") !=
-        std::string::npos);
+  CHECK(fails(ops::cast(own.model, none, DType::f16)).find("during training") != std::string::npos);
   CHECK(fails(ops::cast(own.model, own.weight, DType::bf16)).empty());
 }
 

@@ -54,12 +54,15 @@ Result<S3Page> read_s3_page(std::string_view xml) {
   S3Page page;
   bool has_more = false, is_list = false, is_encoded = false;
   MR_TRY(walk_xml(xml, [&](std::string_view path, std::string&& inside) -> Status {
-    if (path == "ListBucketResult/Contents/Key") page.keys.push_back(std::move(inside));
-    if (path == "ListBucketResult/CommonPrefixes/Prefix")
-      page.prefixes.push_back(std::move(inside));
-    if (path == "ListBucketResult/NextContinuationToken") page.next = std::move(inside);
     if (path == "ListBucketResult/IsTruncated") has_more = inside == "true";
     if (path == "ListBucketResult/EncodingType") is_encoded = inside == "url";
+    if (path == "ListBucketResult/Contents/Key") {
+      page.keys.push_back(std::move(inside));
+    } else if (path == "ListBucketResult/CommonPrefixes/Prefix") {
+      page.prefixes.push_back(std::move(inside));
+    } else if (path == "ListBucketResult/NextContinuationToken") {
+      page.next = std::move(inside);
+    }
     is_list |= path == "ListBucketResult";
     return {};
   }));
@@ -82,8 +85,11 @@ Result<S3Page> read_s3_page(std::string_view xml) {
 S3Error read_s3_error(std::string_view xml) {
   S3Error found;
   const Status walked = walk_xml(xml, [&](std::string_view path, std::string&& inside) -> Status {
-    if (path == "Error/Code") found.code = std::move(inside);
-    if (path == "Error/Message") found.message = std::move(inside);
+    if (path == "Error/Code") {
+      found.code = std::move(inside);
+    } else if (path == "Error/Message") {
+      found.message = std::move(inside);
+    }
     return {};
   });
   return walked.ok() ? found : S3Error();

@@ -36,8 +36,9 @@ void Batcher::submit(const std::string& line, std::shared_ptr<BatchTask> task) {
   // cancellation may be gone right after. A callback that comes before that finds no ticket.
   if (cancellation != nullptr) {
     task->registration_ = cancellation->on_cancel(
-        [self = shared_from_this(), weak = std::weak_ptr<BatchTask>(task)](const Status&) {
-          const auto batcher = self;
+        [self = shared_from_this(), weak = std::weak_ptr<BatchTask>(task)](const Status&) mutable {
+          // The task may take this function with it.
+          const auto batcher = std::move(self);
           if (const auto task = weak.lock()) batcher->cancel(task);
         });
   }

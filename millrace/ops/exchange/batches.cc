@@ -36,8 +36,9 @@ class RowsTask final : public BatchTask {
     for (size_t i = 0; i < batch.size(); ++i) {
       const auto task = std::static_pointer_cast<RowsTask>(batch[i].task);
       Status outcome = status;
-      if (outcome.ok() && i + 1 < batch.size()) outcome = task->give_nothing();
-      if (outcome.ok() && i + 1 == batch.size()) task->give_all(*std::move(whole), *index);
+      const bool is_last = i + 1 == batch.size();
+      if (outcome.ok() && !is_last) outcome = task->give_nothing();
+      if (outcome.ok() && is_last) task->give_all(*whole, *index);
       task->answer(std::move(outcome));
     }
   }

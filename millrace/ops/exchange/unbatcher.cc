@@ -42,7 +42,7 @@ void Unbatcher::keep_watch() {
 Status Unbatcher::bring(std::vector<Part> parts) {
   // Of a batch's steps all but one: they have nobody look again for what hasn't come.
   if (parts.empty()) return {};
-  const Status status = parts_.change([&, until = now() + patience_](Parts& held) -> Status {
+  Status status = parts_.change([&, until = now() + patience_](Parts& held) -> Status {
     for (Part& part : parts) {
       if (held.kept.try_emplace(part.id, Kept{std::move(part.rows), until}).second) continue;
       return error(Code::already_exists, "Multiple tensors returned for same batch key ", part.id);
@@ -68,7 +68,7 @@ void Unbatcher::take(int64_t id, Cancellation* cancellation, Done<Tensor> done) 
     return error(Code::already_exists, "Multiple session runs with the same batch key ", id);
   });
   if (!first.ok()) return done(first);
-  if (taken->has_value()) return done(*std::move(taken));
+  if (taken->has_value()) return done(std::move(*taken));
 
   const bool is_timed = time_ != nullptr;
   auto attempt = [find, is_timed,
@@ -113,8 +113,8 @@ Tensor GradientGatherer::Gradients::extract(int64_t id) {
 }
 
 void GradientGatherer::Gradients::drop_oldest() {
-  const auto oldest = std::ranges::find_if(
-      kept, [&](const auto& each) { return !wanted.contains(each.second); });
+  const auto oldest =
+      std::ranges::find_if(kept, [&](const auto& each) { return !wanted.contains(each.second); });
   if (oldest == kept.end()) return;
   brought.at(oldest->second).gradient = {};
   dropped.insert(kept.extract(oldest));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/gradient.h"
@@ -314,8 +315,8 @@ Status register_projections(OpRegistry& ops) {
         .infer = infer_projected,
         .cpu = kernel_with(project, BoundProjectLoops(), BoundProjecting()),
         .grad = grad_projected,
-        .examples = {of + "[[[[2] [3] [" + rest + "]] [[5] [6] [" + rest +
-                         "]]]] | interpolation = 'NEAREST'",
+        .examples = {str_cat(of, "[[[[2] [3] [", rest, "]] [[5] [6] [", rest,
+                             "]]]] | interpolation = 'NEAREST'"),
                      of + "[[[[2] [3] [3]] [[5] [6] [6]]]] | interpolation = 'BILINEAR', "
                           "fill_mode = 'REFLECT'",
                      of + "[[[[2] [3] [1]] [[5] [6] [4]]]] | interpolation = 'NEAREST', "

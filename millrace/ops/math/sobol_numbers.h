@@ -1,6 +1,6 @@
 // The numbers that Sobol's sequences of many dimensions begin with, as S. Joe and F. Y. Kuo chose
-// them ("Constructing Sobol sequences with better two-dimensional projections", 2008). Their licence
-// is at the end of LICENSE, where every package has it.
+// them ("Constructing Sobol sequences with better two-dimensional projections", 2008). Their
+// licence is at the end of LICENSE, where every package has it.
 #pragma once
 
 #include <array>

@@ -81,7 +81,9 @@ TEST_CASE("an example of very many features is read in one go") {
   for (int i = 0; i < 200'000; ++i) str_append(&text, ",\"feature ", 100'000 + i, "\":null");
   const Result<std::string> made = example_of_json(text + "}}}");
   REQUIRE(made.ok());
-  CHECK(made->ends_with("\n\x10\n\x0e" "feature 299999"));
+  CHECK(
+      made->ends_with("\n\x10\n\x0e"
+                      "feature 299999"));
   CHECK(refused(example_of_json(text + ",\"first\":null}}}")) ==
         "'first' is given twice in one object");
 }

@@ -70,7 +70,7 @@ TEST_CASE("all records of an epoch come once before the next one begins, in anot
   const auto records = files.read(attrs).value();
   REQUIRE(records.size() == 60);
   for (int epoch = 0; epoch < 3; ++epoch) {
-    const auto begin = records.begin() + epoch * 20;
+    const auto begin = records.begin() + ptrdiff_t{20} * epoch;
     CHECK(std::set<std::string>(begin, begin + 20) == all);
   }
   CHECK(!std::equal(records.begin(), records.begin() + 20, records.begin() + 20));

@@ -47,7 +47,9 @@ class _Written(io.RawIOBase):
         super().__init__()
         with as_both():
             self._file = (_millrace.files.create if anew else _millrace.files.append_to)(path)
-        self._one = threading.Lock()  # its file is for one thread at a time, which `push` may not be
+        self._one = (
+            threading.Lock()
+        )  # its file is for one thread at a time, which `push` may not be
         self.name = path
 
     def writable(self):

@@ -1,5 +1,5 @@
-// The XML that S3 answers with, as a walk over its elements. Not a parser of all XML: what such
-// answers never have (a DOCTYPE, an entity of one's own, CDATA) is an error.
+// The XML that S3 answers with, as a walk over its elements. A DOCTYPE, which such answers never
+// have and which could make a page of a line, is an error.
 #pragma once
 
 #include <functional>

@@ -11,10 +11,11 @@ from millrace._graph.collection_protos import register_proto_function
 from millrace._graph.collections import GraphKeys
 from millrace._run.session import BaseSession
 from millrace._saving import checkpoint_state, meta_graph, object_names
+from millrace._saving.background_save import BackgroundSave
 from millrace._saving.kept_checkpoints import KeptCheckpoints
 from millrace._saving.saveables import all_saveable_objects, saveables
 from millrace._saving.saver_def import SaverDef
-from millrace._saving.saver_graph import add_saver_nodes
+from millrace._saving.saver_graph import add_held_nodes, add_saver_nodes
 from millrace._values import errors
 
 _log = logging.getLogger("millrace")
@@ -43,6 +44,9 @@ class Saver:
       saving_device: the device, "/job:worker/task:0" for example, whose task has the checkpoints on its disk:
         other tasks need not see it, values are streamed from and to them, some 64 MB at a time. None where all
         tasks see the same files. Not with `sharded`.
+      asynchronous: True for a `save` that returns when the values are taken, and writes them while steps go on.
+        Each variable that is written meanwhile is copied first, so there may be two of each. Not with V1, nor with
+        a `saver_def` of another Saver.
 
     Attributes:
       saver_def: the SaverDef; None before `build`, and for an empty one.
@@ -69,7 +73,12 @@ class Saver:
         save_relative_paths=False,
         filename=None,
         saving_device=None,
+        asynchronous=False,
     ):
+        if asynchronous and (saver_def is not None or write_version != SaverDef.V2):
+            raise ValueError(
+                "Saver: asynchronous=True needs nodes of its own: leave saver_def= and write_version= as they are"
+            )
         if saving_device is not None and (sharded or write_version != SaverDef.V2):
             raise ValueError(
                 f"Saver: saving_device={saving_device!r} is one place for all files: leave sharded= and "
@@ -100,6 +109,9 @@ class Saver:
         self._filename = filename
         self._write_version = write_version
         self._saving_device = saving_device
+        self._asynchronous = asynchronous
+        self._held_nodes = None
+        self._background = None
         self._kept = None
         if not defer_build:
             self.build()
@@ -118,8 +130,9 @@ class Saver:
                     raise ValueError("No variables to save")
                 self._is_empty = True
                 return
+            objects = saveables(items)
             self.saver_def = add_saver_nodes(
-                saveables(items),
+                objects,
                 name=self._name,
                 reshape=self._reshape,
                 sharded=self._sharded,
@@ -130,6 +143,8 @@ class Saver:
                 version=self._write_version,
                 saving_device=self._saving_device,
             )
+            if self._asynchronous:
+                self._held_nodes = add_held_nodes(objects, self.saver_def, self._saving_device)
         elif self._name:
             self.saver_def = _in_scope(self.saver_def, self._name)
         _check(self.saver_def)
@@ -152,6 +167,9 @@ class Saver:
         save_debug_info=False,
     ):
         """Saves the variables.
+
+        An asynchronous Saver first waits for the save before this one, and raises its error. The session has to
+        stay open until `wait`.
 
         Args:
           sess: the tf.Session that has them.
@@ -177,12 +195,24 @@ class Saver:
             raise ValueError("'latest_filename' must not contain path components")
         if not isinstance(sess, BaseSession):
             raise TypeError(f"'sess' must be a Session; {sess}")
+        self.wait()
         save_path = os.fspath(save_path)
         path = self._numbered(sess, save_path, global_step, latest_filename)
-        if not self._is_empty:
-            path = self._save_values(sess, save_path, path)
+
+        def write(saved_name):
+            saved = self._save_values(sess, saved_name, save_path, path)
             if write_state:
-                self._note(path, os.path.dirname(save_path), latest_filename, meta_graph_suffix)
+                self._note(saved, os.path.dirname(save_path), latest_filename, meta_graph_suffix)
+            return saved
+
+        if self._held_nodes is not None:
+            taking, saved_name = self._held_nodes
+            if not paths.isdir(os.path.dirname(save_path) or "."):
+                raise _no_folder(save_path)
+            sess.run(sess.graph.get_operation_by_name(taking))
+            self._background = BackgroundSave(lambda: write(saved_name), path)
+        elif not self._is_empty:
+            path = write(self.saver_def.save_tensor_name)
         if write_meta_graph:
             with sess.graph.as_default():
                 self.export_meta_graph(
@@ -208,17 +238,24 @@ class Saver:
             else f"{save_path}-{global_step}"
         )
 
-    def _save_values(self, sess, save_path, path):
-        saver_def = self.saver_def
+    @property
+    def is_saving(self):
+        """Whether an asynchronous `save` is not done yet."""
+        return self._background is not None and not self._background.is_done
+
+    def wait(self):
+        """Returns when an asynchronous `save` is done, and raises its error. Does nothing without one."""
+        background, self._background = self._background, None
+        if background is not None:
+            background.wait()
+
+    def _save_values(self, sess, saved_name, save_path, path):
         try:
-            saved = sess.run(saver_def.save_tensor_name, {saver_def.filename_tensor_name: path})
+            return sess.run(saved_name, {self.saver_def.filename_tensor_name: path}).decode()
         except (errors.FailedPreconditionError, errors.NotFoundError):
             if not paths.isdir(os.path.dirname(save_path) or "."):
-                raise ValueError(
-                    f"Parent directory of {save_path} doesn't exist, can't save."
-                ) from None
+                raise _no_folder(save_path) from None
             raise
-        return saved.decode()
 
     def _note(self, path, folder, latest_filename, meta_graph_suffix):
         """Names the checkpoint the newest, and then removes one that is too old."""
@@ -365,6 +402,10 @@ def _in_scope(saver_def, scope):
     for field in _NAMES:
         setattr(made, field, f"{scope.rstrip('/')}/{getattr(made, field)}")
     return made
+
+
+def _no_folder(save_path):
+    return ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
 
 
 def _check(saver_def):

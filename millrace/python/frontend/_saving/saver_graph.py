@@ -1,17 +1,22 @@
 """The nodes of a Saver, under the names that TensorFlow gives them: save/Const, save/SaveV2 and so on.
 
 A sharded Saver has one SaveV2 per device, into a folder beside the checkpoint, and merges what they wrote. One with
-a saving_device does so there alone, piece by piece: for tasks that don't share their disks.
+a saving_device does so there alone, piece by piece: for tasks that don't share their disks. A Saver that lets steps
+go on meanwhile has a second set of nodes, which save what a staging area on each device holds.
 """
 
+import types
 import uuid
 
 from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group, with_dependencies
 from millrace._graph.conversion import constant
 from millrace._graph.default_graph import control_dependencies, device, name_scope
+from millrace._graph.graph import get_default_graph
 from millrace._ops.arrays import shape
+from millrace._saving.saveables import SaveSpec
 from millrace._saving.saver_def import SaverDef
+from millrace._state.staging import StagingArea
 from millrace._values import dtypes
 from millrace._values.device_spec import DeviceSpec, canonical_name
 
@@ -52,15 +57,8 @@ def add_saver_nodes(
             nodes = _Nodes(path, reshape, restore_sequentially)
         else:
             nodes = _FirstFormatNodes(path, reshape, restore_sequentially)
-        if saving_device is not None:
-            saved, restored = nodes.save_streamed(saveables), nodes.restore_streamed(saveables)
-        elif sharded:
-            per_device = _by_device(saveables)
-            saved = nodes.save_sharded(per_device)
-            restored = nodes.restore_sharded(per_device)
-        else:
-            saved = nodes.save(path, saveables)
-            restored = nodes.restore(saveables, "restore_all")
+        saved = nodes.save_all(saveables, sharded)
+        restored = nodes.restore_all(saveables, sharded)
     return SaverDef(
         filename_tensor_name=path.name,
         save_tensor_name=saved.name,
@@ -72,11 +70,73 @@ def add_saver_nodes(
     )
 
 
+def add_held_nodes(saveables, saver_def, saving_device=None):
+    """Adds nodes that save in two steps, the first of which only takes the values; beside those of `saver_def`.
+
+    A staging area on each device holds the values: a variable that is written later is copied then.
+
+    Args:
+      saveables: what `add_saver_nodes` was given.
+      saver_def: what it returned, of V2.
+      saving_device: as there.
+
+    Returns:
+      (the name of the Operation that takes the values, the name of the Tensor that saves them).
+    """
+    path = get_default_graph().get_tensor_by_name(saver_def.filename_tensor_name)
+    with name_scope("held" if "/" not in path.name else f"{path.name.rpartition('/')[0]}/held"):
+        if saving_device is not None:
+            nodes = _StreamedNodes(path, False, saving_device)
+        else:
+            nodes = _Nodes(path, False, False)
+        takings, held = [], []
+        for place, mine in _by_device(saveables):
+            with device(place or None):
+                taking, others = _held(mine)
+            takings.append(taking)
+            held += others
+        taken = group(*takings, name="take")
+        return taken.name, nodes.save_all(held, saver_def.sharded).name
+
+
+def _held(saveables):
+    """(what takes the values of SaveableObjects of one device, what to save in place of them)."""
+    specs = [spec for saveable in saveables for spec in saveable.specs]
+    tensors = [spec.tensor for spec in specs]
+    # By the graph's names: who starts again finds the area, and drops what it holds.
+    scope = get_default_graph().unique_name("values")
+    area = StagingArea([spec.dtype for spec in specs], shared_name=scope)
+    with control_dependencies([area.clear()]):
+        taking = area.put(tensors)
+    values = area.get()
+    held = [
+        SaveSpec(value, spec.slice_spec, spec.name, spec.dtype, spec.device, spec.shape)
+        for spec, value in zip(specs, values)
+    ]
+    for spec, tensor in zip(held, tensors):
+        spec.tensor.set_shape(tensor.shape)
+    return taking, [types.SimpleNamespace(name=spec.name, specs=[spec]) for spec in held]
+
+
 class _Nodes:
     def __init__(self, path, reshape, restore_sequentially):
         self._path = path
         self._reshape = reshape
         self._sequentially = restore_sequentially
+
+    def save_all(self, saveables, sharded):
+        """Saves them; the path, once that is done."""
+        return (
+            self.save_sharded(_by_device(saveables))
+            if sharded
+            else self.save(self._path, saveables)
+        )
+
+    def restore_all(self, saveables, sharded):
+        """An Operation that restores them."""
+        if sharded:
+            return self.restore_sharded(_by_device(saveables))
+        return self.restore(saveables, "restore_all")
 
     def save(self, path, saveables):
         """Saves under `path`; the path, once that is done."""
@@ -175,7 +235,7 @@ class _StreamedNodes(_Nodes):
         super().__init__(path, reshape, False)
         self._place = saving_device
 
-    def save_streamed(self, saveables):
+    def save_all(self, saveables, sharded):
         """Saves each piece as a checkpoint of its own, and merges them; the path, once that is done."""
         with device(self._place):
             folder = constant(f"_temp_{uuid.uuid4().hex}/part", name="StringJoin/inputs_1")
@@ -202,7 +262,7 @@ class _StreamedNodes(_Nodes):
             with control_dependencies([merged]):
                 return gen_ops.identity(self._path, name="Identity")
 
-    def restore_streamed(self, saveables):
+    def restore_all(self, saveables, sharded):
         """An Operation that restores one piece after another."""
         done = []
         for piece in _pieces_of(saveables):

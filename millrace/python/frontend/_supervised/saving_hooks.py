@@ -1,5 +1,6 @@
 """Hooks that write files: checkpoints, summaries, timelines."""
 
+import contextlib
 import logging
 import os
 
@@ -16,6 +17,7 @@ from millrace._supervised import events
 from millrace._supervised.hook import SessionRunArgs, SessionRunHook
 from millrace._supervised.step_hooks import needed_global_step
 from millrace._supervised.timers import SecondOrStepTimer
+from millrace._values import errors
 
 _log = logging.getLogger("millrace")
 
@@ -38,6 +40,9 @@ class CheckpointSaverListener:
 
 class CheckpointSaverHook(SessionRunHook):
     """Saves checkpoints: at the start, every so often, and at the end.
+
+    With an asynchronous Saver steps go on while one is written; a save that comes before that is done waits for it.
+    Its error ends the step after it, and listeners hear of it after that step.
 
     Args:
       checkpoint_dir: the folder.
@@ -72,6 +77,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
+        self._unfinished = None  # the step of a save that has begun
 
     def add_listeners(self, listeners):
         """Lets others be told too: before `begin`."""
@@ -92,6 +98,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._writer.add_graph(graph)
         saver_def = getattr(self._get_saver(), "saver_def", None)
         self._writer.add_meta_graph(graph_and_saver(graph, saver_def))
+        self._give_up_unfinished()
         # A first checkpoint, before anything was trained: also tells at once if saving can't work.
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
@@ -100,6 +107,8 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context, run_values):
+        if not self._is_saving() and self._finish(run_context.session):
+            run_context.request_stop()
         # What the step read may be old: other workers go on meanwhile.
         if self._timer.should_trigger_for_step(run_values.results + 1):
             step = run_context.session.run(self._global_step)
@@ -112,18 +121,31 @@ class CheckpointSaverHook(SessionRunHook):
         step = session.run(self._global_step)
         if step != self._timer.last_triggered_step():
             self._save(session, step)
+        self._finish(session)
         for listener in self._listeners:
             listener.end(session, step)
         self._writer.flush()
 
     def _save(self, session, step):
         """True if a listener asked for the end."""
+        wishes_end = self._finish(session)
         for listener in self._listeners:
             listener.before_save(session, step)
         _log.info("Saving checkpoints for %d into %s.", step, self._path)
         self._get_saver().save(
             session, self._path, global_step=step, write_meta_graph=self._save_graph_def
         )
+        self._unfinished = step
+        if self._is_saving():
+            return wishes_end
+        return self._finish(session) or wishes_end
+
+    def _finish(self, session):
+        """What follows a save, once that is done; True if a listener asked for the end."""
+        step, self._unfinished = self._unfinished, None
+        if step is None:
+            return False
+        self._wait()
         self._writer.add_session_log(events.session_log("CHECKPOINT", self._path), step)
         wishes = [listener.after_save(session, step) for listener in self._listeners]
         for listener, wishes_end in zip(self._listeners, wishes):
@@ -133,6 +155,24 @@ class CheckpointSaverHook(SessionRunHook):
                     listener,
                 )
         return any(wishes)
+
+    # A Saver of the program's own class may have neither of these two.
+
+    def _is_saving(self):
+        return getattr(self._get_saver(), "is_saving", False)
+
+    def _wait(self):
+        wait = getattr(self._get_saver(), "wait", None)
+        if wait is not None:
+            wait()
+
+    def _give_up_unfinished(self):
+        """Of a session that was lost."""
+        if self._unfinished is None:
+            return
+        self._unfinished = None
+        with contextlib.suppress(errors.OpError):  # logged where it happened
+            self._wait()
 
     def _get_saver(self):
         if self._saver is not None:

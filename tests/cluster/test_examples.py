@@ -206,27 +206,30 @@ def test_both_languages_count_words_into_the_same_files_to_the_byte(
     assert len(made["cpp"]) == (3 if flags else 2), made["cpp"].keys()
 
 
-def test_an_index_tells_where_words_are(launch, python, tmp_path):
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_an_index_tells_where_words_are(launch, python, tmp_path, language):
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.txt").write_text("Stone and stone\nwater\n")
-    (folder / "b.txt").write_text("water, stone\n")
-    command = [python, example("inverted_index"), folder / "*.txt", tmp_path / "index"]
-    done = launch(MAPREDUCE, command)
+    (folder / "b.txt").write_text("water, stone; caf\u00e9_1\u2014\n")
+    program = command(python, "inverted_index", language)
+    done = launch(MAPREDUCE, [*program, folder / "*.txt", tmp_path / "index"])
     assert done.code == 0, done.output
     assert sorted(lines_of(tmp_path / "index")) == [
         "and\ta.txt:0",
+        "caf\u00e9_1\tb.txt:0",
         "stone\ta.txt:0 b.txt:0",
         "water\ta.txt:16 b.txt:0",
     ]
 
 
-def test_lines_are_found_by_all_tasks(launch, python, tmp_path):
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_lines_are_found_by_all_tasks(launch, python, tmp_path, language):
     for name in "ab":
         text = "".join(f"{'ERROR' if i % 10 == 3 else 'fine'} {name}{i}\n" for i in range(40))
         (tmp_path / f"{name}.log").write_bytes(text.encode() + b"ERROR \xff\n")
-    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
-    program = [python, example("distributed_grep"), "ERROR|FATAL", tmp_path / "*.log"]
+    (tmp_path / "folder.log").mkdir()
+    program = [*command(python, "distributed_grep", language), "ERROR|FATAL", tmp_path / "*.log"]
     done = launch(
         ["--job", "files=1", "--job", "worker=2", "--until", "files"],
         [*program, tmp_path / "found"],
@@ -237,7 +240,7 @@ def test_lines_are_found_by_all_tasks(launch, python, tmp_path):
     found = part.read_bytes().splitlines()
     assert found[0] == f"{tmp_path}/a.log:24:ERROR a3".encode()
     assert found[4].endswith(b":ERROR \xff") and found[5].endswith(b":ERROR b3"), found
-    assert "gone.log" in (tmp_path / "found" / "_rejected.jsonl").read_text()
+    assert "folder.log" in (tmp_path / "found" / "_rejected.jsonl").read_text()
 
 
 @pytest.mark.parametrize("language", ["python", "cpp"])

@@ -374,7 +374,7 @@ TEST_CASE(
     REQUIRE(room < 10'000'000);
   }
   CHECK(refusals > 5);
-  CHECK(yard.written("out").size() == text.size() + 2 * 3000);
+  CHECK(yard.written("out").size() == text.size() + size_t{2} * 3000);
 }
 
 TEST_CASE("jobs that make no sense are refused with the field") {

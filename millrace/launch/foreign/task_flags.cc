@@ -92,7 +92,7 @@ void take_flags(Import& import) {
       if (flag == kJobFlag && value == role) return std::string("{job_name}");
       const std::string name(flag);
       if (!flags.contains(name) || value.starts_with('{')) return std::string(value);
-      const std::string placeholder = str_cat("{", flag.substr(2), "}");
+      std::string placeholder = str_cat("{", flag.substr(2), "}");
       if (told.insert(name).second)
         import.account.took(str_cat(flag, "=", value.substr(0, 80)),
                             str_cat(placeholder, ", where the tasks will be"));

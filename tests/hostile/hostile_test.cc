@@ -100,10 +100,15 @@ TEST_CASE("what is wrong with a kernel is seen, and the next one is tried") {
                       .voice = HuntOptions::Voice::hushed};
   options.subjects = ops.all();
   std::string seen;
-  for (const Fault& fault : hunt(ops, options)) seen += fault.op + ": " + fault.what + "\n";
+  for (const Fault& fault : hunt(ops, options)) {
+    // A sanitizer that is asked for so much ends the process by itself.
+    const bool is_ended = fault.op == "Asks" && (fault.what == "killed by signal 6 (Aborted)" ||
+                                                 fault.what.starts_with("ended with code "));
+    seen += fault.op + ": " + (is_ended ? "ended" : fault.what) + "\n";
+  }
   CHECK(seen ==
         "Aborts: killed by signal 6 (Aborted)\n"
-        "Asks: killed by signal 6 (Aborted)\n"
+        "Asks: ended\n"
         "Hangs: still at work after 3000 ms\n"
         "Omits: output 0 has no value\n"
         "Widens: the shape rule says that output 0 is [], and it is [2] (nothing known)\n"

@@ -32,8 +32,8 @@
 #endif
 
 #ifdef MR_HOSTILE_SANITIZED
-extern "C" void
-__sanitizer_purge_allocator();  // of every sanitizer's library; not all ship a header
+// Of AddressSanitizer's library, which ships no header with it; null in ThreadSanitizer's.
+extern "C" __attribute__((weak)) void __sanitizer_purge_allocator();
 #endif
 
 namespace millrace::hostile {

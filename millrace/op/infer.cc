@@ -35,7 +35,7 @@ std::optional<KnownElements> elements_of_input(const InferContext& context) {
 
 std::optional<KnownElements> elements_of(const Tensor& tensor) {
   // More than any shape has: what is longer says no sizes.
-  constexpr int64_t kMost = 4 * kMaxRank;
+  constexpr int64_t kMost = int64_t{4} * kMaxRank;
   if (tensor.shape().rank() > 1 || tensor.num_elements() > kMost) return std::nullopt;
   if (tensor.dtype() == DType::i32)
     return KnownElements(tensor.flat<int32_t>().begin(), tensor.flat<int32_t>().end());

@@ -192,7 +192,7 @@ Status YarnHost::end(const KeptJob& job) {
       }
     }
     if (sent == Sent::kill || (sent == Sent::signal && now < by_yarn)) continue;
-    const Status killed = kill(application);
+    Status killed = kill(application);
     // It may have ended, and been forgotten, since; the next look says so.
     if (!killed.ok() && killed.code() != Code::not_found) return killed;
     if (killed.ok()) sent = Sent::kill;

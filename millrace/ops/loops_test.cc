@@ -1,6 +1,9 @@
 // Loops against the same computed the simplest way, in sizes that reach every branch of blocking,
 // lanes and strides.
 #include <cmath>
+#include <complex>
+#include <cstring>
+#include <initializer_list>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -163,6 +166,57 @@ TEST_CASE("every type is cast to every type and back") {
     const Tensor truth = run("Cast", {value}, {{"DstT", DType::boolean}});
     CHECK(truth == Tensor::vector<bool>({false, true, true, true}));
   }
+}
+
+TEST_CASE("floats of eight bits take the nearest number, and say what was too large") {
+  const auto rounded = [](DType to, std::initializer_list<float> values) {
+    const Tensor small = run("Cast", {Tensor::vector(values)}, {{"DstT", to}});
+    const Tensor back = run("Cast", {small}, {{"DstT", DType::f32}});
+    const auto numbers = back.flat<float>();
+    return std::vector<float>(numbers.begin(), numbers.end());
+  };
+  const float infinity = std::numeric_limits<float>::infinity();
+  // Ties go to even, below the least normal number too.
+  CHECK(rounded(DType::f8_e5m2, {3.1f, -448, 61439, 61440, -1e6f, 0x1p-16f, 0x1p-17f, 0x1.1p-17f}) ==
+        std::vector<float>({3, -448, 57344, infinity, -infinity, 0x1p-16f, 0, 0x1p-16f}));
+  CHECK(rounded(DType::f8_e4m3fn, {3.1f, -448, 464, 0x1p-9f, 0x1p-10f, 0x1.8p-9f, 31, 0x1p-6f}) ==
+        std::vector<float>({3, -448, 448, 0x1p-9f, 0, 0x1p-8f, 32, 0x1p-6f}));
+  for (const float beyond : rounded(DType::f8_e4m3fn, {465, -1e6f, infinity, std::nanf("")}))
+    CHECK(std::isnan(beyond));
+  CHECK(std::isnan(rounded(DType::f8_e5m2, {std::nanf("")})[0]));
+}
+
+TEST_CASE("every number of eight bits comes back from every float as the very same bits") {
+  std::vector<uint8_t> all(256);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint8_t>(i);
+  for (const DType eight : {DType::f8_e5m2, DType::f8_e4m3fn}) {
+    Tensor codes = *Tensor::allocate(eight, {256});
+    std::memcpy(codes.mutable_data(), all.data(), all.size());
+    const Tensor values = run("Cast", {codes}, {{"DstT", DType::f32}});
+    for (const DType through : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+      const Tensor there = run("Cast", {codes}, {{"DstT", through}});
+      const Tensor back = run("Cast", {there}, {{"DstT", eight}});
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (std::isnan(values.flat<float>()[i])) continue;
+        CHECK(static_cast<const uint8_t*>(back.data())[i] == all[i]);
+      }
+    }
+  }
+  const Tensor three = run("Cast", {Tensor::vector<float>({3})}, {{"DstT", DType::f8_e5m2}});
+  CHECK(static_cast<const uint8_t*>(three.data())[0] == 0x42);
+  const Tensor other = run("Cast", {three}, {{"DstT", DType::f8_e4m3fn}});
+  CHECK(static_cast<const uint8_t*>(other.data())[0] == 0x44);
+  CHECK(run_op(ops_with_loops(), "Cast", {three}, {{"DstT", DType::i32}}).status().code() ==
+        Code::unimplemented);
+}
+
+TEST_CASE("complex numbers are clipped part by part") {
+  using C = std::complex<float>;
+  const Tensor t = Tensor::vector<C>({{1, 2}, {0, 0}, {5, -1}, {3, 0}});
+  CHECK(run("ClipByValue", {t, Tensor::scalar(C(1, 1)), Tensor::scalar(C(4, 0))}) ==
+        Tensor::vector<C>({{1, 1}, {1, 1}, {4, 1}, {3, 1}}));
+  CHECK(run("ClipByValue", {t, Tensor::vector<C>({1, 2, 3, 4}), Tensor::scalar(C(4, 0))}) ==
+        Tensor::vector<C>({{1, 0}, {2, 0}, {4, 0}, {4, 0}}));
 }
 
 // Numbers of all kinds, none of which a sum of floats could hide.

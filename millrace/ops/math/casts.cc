@@ -5,6 +5,7 @@
 #include "millrace/op/bind.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/cpu_loops.h"
+#include "millrace/ops/loops/float8.h"
 #include "millrace/ops/loops/instructions.h"
 #include "millrace/ops/loops/narrow.h"
 #include "millrace/ops/loops/quantized.h"
@@ -45,8 +46,10 @@ To to_integer(F value) {
 
 template <class To, class From>
 To converted(From value) {
-  if constexpr (cpu::kIsNarrowFloat<From>) {
+  if constexpr (cpu::kIsNarrowFloat<From> || cpu::kIsFloat8<From>) {
     return converted<To>(static_cast<float>(value));
+  } else if constexpr (cpu::kIsFloat8<To>) {
+    return To(static_cast<double>(value));
   } else if constexpr (kIsComplex<From> && !kIsComplex<To>) {
     return converted<To>(value.real());
   } else if constexpr (kIsComplex<From>) {
@@ -153,6 +156,29 @@ CastLoop truncating_loop_for(DType from, DType to) {
                              []<class To>() -> CastLoop { return &truncating_loop<double, To>; });
 }
 
+// Floats of eight bits and other floats; as in TensorFlow, nothing else becomes one of them.
+template <class Eight>
+CastLoop loop_from_float8(DType to) {
+  return cpu::pick<CastLoop>(cpu::Floating(), to,
+                             []<class To>() -> CastLoop { return &cast_loop<Eight, To>; });
+}
+template <class Eight>
+CastLoop loop_to_float8(DType from) {
+  return cpu::pick<CastLoop>(cpu::Floating(), from,
+                             []<class From>() -> CastLoop { return &cast_loop<From, Eight>; });
+}
+
+CastLoop float8_loop_for(DType from, DType to) {
+  using cpu::Float8E4m3fn, cpu::Float8E5m2;
+  if (from == DType::f8_e5m2 && to == DType::f8_e4m3fn) return &cast_loop<Float8E5m2, Float8E4m3fn>;
+  if (from == DType::f8_e4m3fn && to == DType::f8_e5m2) return &cast_loop<Float8E4m3fn, Float8E5m2>;
+  if (from == DType::f8_e5m2) return loop_from_float8<Float8E5m2>(to);
+  if (from == DType::f8_e4m3fn) return loop_from_float8<Float8E4m3fn>(to);
+  if (to == DType::f8_e5m2) return loop_to_float8<Float8E5m2>(from);
+  if (to == DType::f8_e4m3fn) return loop_to_float8<Float8E4m3fn>(from);
+  return nullptr;
+}
+
 // The same bytes as a tensor of another type and shape that they fit.
 Result<Tensor> seen_as(DType dtype, const Shape& shape, const Tensor& bytes) {
   const auto offset = static_cast<size_t>(static_cast<const char*>(bytes.data()) -
@@ -168,6 +194,7 @@ struct BoundCast {
     if (from == to) return CastLoop(nullptr);
     CastLoop loop = truncates ? truncating_loop_for(from, to) : nullptr;
     if (loop == nullptr) loop = cast_loop_for(from, to);
+    if (loop == nullptr) loop = float8_loop_for(from, to);
     if (loop != nullptr) return loop;
     return unimplemented("Cast ", dtype_name(spec.inputs[0].dtype), " to ",
                          dtype_name(spec.outputs[0].dtype), " is not supported");

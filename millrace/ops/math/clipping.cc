@@ -18,14 +18,32 @@ Status check_bound(const PartialShape& bound, const PartialShape& t) {
       t.to_string(), ", bound shape: ", bound.to_string());
 }
 
-// min(max(t, low), high).
-Result<Tensor> clip(KernelContext& context, cpu::BinaryLoop larger, cpu::BinaryLoop smaller) {
+// The smaller of both, of complex numbers part by part.
+cpu::BinaryLoop smaller_loop(DType dtype) {
+  const cpu::BinaryLoop loop = minimum_loop(dtype);
+  if (loop != nullptr) return loop;
+  return cpu::binary_loop_for<cpu::Complex>(dtype, [](auto x, auto y) {
+    return decltype(x)(y.real() < x.real() ? y.real() : x.real(),
+                       y.imag() < x.imag() ? y.imag() : x.imag());
+  });
+}
+cpu::BinaryLoop larger_loop(DType dtype) {
+  const cpu::BinaryLoop loop = maximum_loop(dtype);
+  if (loop != nullptr) return loop;
+  return cpu::binary_loop_for<cpu::Complex>(dtype, [](auto x, auto y) {
+    return decltype(x)(y.real() > x.real() ? y.real() : x.real(),
+                       y.imag() > x.imag() ? y.imag() : x.imag());
+  });
+}
+
+// max(min(t, high), low): of bounds that cross, the lower one holds.
+Result<Tensor> clip(KernelContext& context, cpu::BinaryLoop smaller, cpu::BinaryLoop larger) {
   const Tensor& t = context.input(0);
   for (const int slot : {1, 2}) MR_TRY(check_bound(context.input(slot).shape(), t.shape()));
   MR_ASSIGN(Tensor made, context.allocate(0, t.shape()));
-  MR_TRY(cpu::run_binary(context, larger, t, context.input(1), made));
-  const Tensor raised = made;
-  MR_TRY(cpu::run_binary(context, smaller, raised, context.input(2), made));
+  MR_TRY(cpu::run_binary(context, smaller, t, context.input(2), made));
+  const Tensor lowered = made;
+  MR_TRY(cpu::run_binary(context, larger, lowered, context.input(1), made));
   return made;
 }
 
@@ -91,14 +109,16 @@ Status infer_cross(InferContext& context) {
 Status register_clipping(OpRegistry& ops) {
   MR_TRY(ops.add({
       .name = "ClipByValue",
-      .doc = "t where it is between clip_value_min and clip_value_max, else the nearer of both.",
+      .doc = "t where it is between clip_value_min and clip_value_max, else the nearer of both; "
+             "clip_value_min where that is the larger of both. Complex numbers part by part.",
       .signature = "t: T, clip_value_min: T, clip_value_max: T -> output: T | T: number",
       .infer = infer_clip,
-      .cpu = kernel_with(clip, cpu::LoopFor{maximum_loop}, cpu::LoopFor{minimum_loop}),
+      .cpu = kernel_with(clip, cpu::LoopFor{smaller_loop}, cpu::LoopFor{larger_loop}),
       .grad = grad::clip_by_value,
       .examples = {"[1 5 9], 2, 6 -> [2 5 6] | T = float",
                    "[1 5 9], [2 6 0], 7 -> [2 6 7] | "
-                   "T = int32"},
+                   "T = int32",
+                   "[1 5 9], 7, [2 8 9] -> [7 7 9] | T = float"},
   }));
   return ops.add({
       .name = "Cross",

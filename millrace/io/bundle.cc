@@ -133,6 +133,12 @@ uint32_t crc_with_length(uint32_t before, uint64_t length) {
   return crc32c(number, before);
 }
 
+uint32_t crc_with_whole_length(uint32_t before, uint64_t length) {
+  std::string number;
+  put_little(&number, length);
+  return crc32c(number, before);
+}
+
 std::string index_path(std::string_view prefix) { return str_cat(prefix, ".index"); }
 
 std::string data_path(std::string_view prefix, int shard, int num_shards) {

@@ -11,7 +11,7 @@
 //
 // Plain elements lie as they do in memory (lowest byte first). A tensor of strings is their lengths
 // as varints, a checksum of the lengths (4 bytes), then the strings. A tensor of variants is, for
-// each, the length of its message as a varint, the message, and a checksum of it.
+// each, the length of its message as a varint, the message, and a checksum of all so far.
 #pragma once
 
 #include <string>
@@ -53,6 +53,8 @@ Result<BundleEntry> decode_bundle_entry(std::string_view bytes);
 // The checksum of lengths of strings, gone on with one more: of the number, not of its varint. One
 // that fits is summed up as four bytes.
 uint32_t crc_with_length(uint32_t before, uint64_t length);
+// The checksum of variants, gone on with the length of one: always of eight bytes.
+uint32_t crc_with_whole_length(uint32_t before, uint64_t length);
 
 std::string index_path(std::string_view prefix);
 std::string data_path(std::string_view prefix, int shard, int num_shards);

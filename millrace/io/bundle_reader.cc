@@ -78,6 +78,11 @@ Result<const BundleReader::Shard*> BundleReader::shard_of(const std::string& nam
       return lost(entry.size, " bytes can't hold ", wanted, " strings").with(name);
     return from;
   }
+  if (entry.dtype == DType::variant) {
+    if (wanted > entry.size / 5)  // a length and a checksum
+      return lost(entry.size, " bytes can't hold ", wanted, " variants").with(name);
+    return from;
+  }
   if (!is_plain(entry.dtype))
     return unimplemented("'", name, "' is of ", dtype_name(entry.dtype), ", which can't be read");
   if (entry.size % dtype_size(entry.dtype) != 0 || entry.size / dtype_size(entry.dtype) != wanted) {
@@ -90,6 +95,9 @@ Result<const BundleReader::Shard*> BundleReader::shard_of(const std::string& nam
 Result<Tensor> BundleReader::read_entry(const std::string& name, const BundleEntry& entry) const {
   MR_ASSIGN(const Shard* const from, shard_of(name, entry));
   if (entry.dtype == DType::string) return read_strings(entry, *from).with(name);
+  if (!is_plain(entry.dtype))
+    return unimplemented("'", name, "' is of ", dtype_name(entry.dtype),
+                         ", of which slices can't be read");
   MR_ASSIGN(Tensor tensor, Tensor::allocate(entry.dtype, entry.shape));
   const std::span<char> bytes(static_cast<char*>(tensor.mutable_data()), tensor.num_bytes());
   MR_TRY(read_bytes(entry, *from, bytes));
@@ -125,6 +133,37 @@ Result<Tensor> BundleReader::read_strings(const BundleEntry& entry, const Shard&
     texts.remove_prefix(lengths[i]);
   }
   return tensor;
+}
+
+Result<std::vector<std::string>> BundleReader::read_variants(const std::string& name,
+                                                             const BundleEntry& found) const {
+  if (found.dtype != DType::variant || !found.slices.empty())
+    return invalid("'", name, "' is of ", dtype_name(found.dtype), ", not whole and of variants");
+  MR_ASSIGN(const Shard* const from, shard_of(name, found));
+  std::string bytes(found.size, '\0');
+  MR_TRY(read_bytes(found, *from, bytes));
+  std::string_view rest = bytes;
+  std::vector<std::string> messages;
+  uint32_t crc = 0;
+  for (int64_t i = 0; i < found.shape.num_elements(); ++i) {
+    wire::Reader reader(rest);
+    uint64_t length = 0;
+    if (!reader.next_varint(&length) || reader.remaining().size() < 4 ||
+        length > reader.remaining().size() - 4)
+      return lost("lengths of variants are damaged").with(name);
+    rest = reader.remaining();
+    messages.emplace_back(rest.substr(0, length));
+    rest.remove_prefix(length);
+    crc = crc32c(messages.back(), crc_with_whole_length(crc, length));
+    const std::string_view checksum = rest.substr(0, 4);
+    if (crc != unmasked(read_little<uint32_t>(checksum)))
+      return lost("the checksum of a variant is wrong").with(name);
+    crc = crc32c(checksum, crc);
+    rest.remove_prefix(4);
+  }
+  if (!rest.empty() || crc != unmasked(found.checksum))
+    return lost("the checksum of variants is wrong").with(name);
+  return messages;
 }
 
 Result<Tensor> BundleReader::read(const std::string& name) const {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "millrace/base/files.h"
 #include "millrace/base/mutex.h"
@@ -39,6 +40,10 @@ class BundleReader {
   Result<Tensor> read(const std::string& name, const BundleEntry& found) const;
   Result<Tensor> read_slice(const std::string& name, const BundleEntry& found,
                             const Slice& slice) const;
+  // The messages of a tensor of variants, one for each element.
+  // Errors: DATA_LOSS; INVALID_ARGUMENT if `found` is of another type.
+  Result<std::vector<std::string>> read_variants(const std::string& name,
+                                                 const BundleEntry& found) const;
 
   // `see` of all keys in order, the keys of slices among them, until it fails.
   Status each(const std::function<Status(std::string_view key, const BundleEntry&)>& see) const;

@@ -1,6 +1,7 @@
 #include "millrace/io/bundle_writer.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "millrace/format/wire_format.h"
@@ -100,10 +101,24 @@ Status BundleWriter::add_slice(const std::string& name, const Shape& whole, cons
   return put(slice_key(name, slice), tensor);
 }
 
+Status BundleWriter::add_variants(const std::string& name, const Shape& shape,
+                                  std::span<const std::string> messages) {
+  if (name.empty()) return invalid("a tensor needs a name in a checkpoint");
+  if (static_cast<int64_t>(messages.size()) != shape.num_elements())
+    return invalid("'", name, "' has shape ", shape.to_string(), ", but there are ",
+                   messages.size(), " variants");
+  MR_TRY(problem_);
+  if (entries_.contains(name)) return invalid("'", name, "' is in the checkpoint already");
+  return note(name, write_variants(shape, messages));
+}
+
 Status BundleWriter::put(std::string key, const Tensor& tensor) {
   MR_TRY(problem_);
   if (entries_.contains(key)) return invalid("'", key, "' is in the checkpoint already");
-  Result<BundleEntry> entry = write_data(tensor);
+  return note(std::move(key), write_data(tensor));
+}
+
+Status BundleWriter::note(std::string key, Result<BundleEntry> entry) {
   if (!entry.ok()) return problem_ = entry.status();
   entries_.emplace(std::move(key), *std::move(entry));
   return {};
@@ -131,6 +146,26 @@ Result<BundleEntry> BundleWriter::write_data(const Tensor& tensor) {
     return unimplemented("a tensor of ", dtype_name(tensor.dtype()),
                          " can't be kept in a checkpoint");
   }
+  offset_ += entry.size;
+  return entry;
+}
+
+Result<BundleEntry> BundleWriter::write_variants(const Shape& shape,
+                                                 std::span<const std::string> messages) {
+  BundleEntry entry{.dtype = DType::variant, .shape = shape, .offset = offset_};
+  uint32_t crc = 0;
+  for (const std::string& message : messages) {
+    std::string head, checksum;
+    wire::put_varint(&head, message.size());
+    crc = crc32c(message, crc_with_whole_length(crc, message.size()));
+    put_little(&checksum, masked(crc));
+    crc = crc32c(checksum, crc);
+    for (const std::string* part : std::initializer_list<const std::string*>{&head, &message, &checksum}) {
+      entry.size += part->size();
+      MR_TRY(data_->append(*part));
+    }
+  }
+  entry.checksum = masked(crc);
   offset_ += entry.size;
   return entry;
 }

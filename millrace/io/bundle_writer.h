@@ -12,6 +12,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "millrace/base/files.h"
@@ -32,6 +33,10 @@ class BundleWriter {
   // Errors: INVALID_ARGUMENT for a name that is empty or was added before; UNIMPLEMENTED for
   // resources and variants, which have no bytes; what the disk says.
   Status add(const std::string& name, const Tensor& tensor);
+  // A tensor of variants, as the messages that they are on the wire, in the order of its elements.
+  // Errors: as above; INVALID_ARGUMENT if there are more or fewer than `shape` has elements.
+  Status add_variants(const std::string& name, const Shape& shape,
+                      std::span<const std::string> messages);
   // `tensor` is the part `slice` of a tensor of shape `whole`. Other slices of it may follow.
   // Errors: INVALID_ARGUMENT too if they overlap what is there or differ in shape or type.
   Status add_slice(const std::string& name, const Shape& whole, const Slice& slice,
@@ -42,7 +47,9 @@ class BundleWriter {
  private:
   BundleWriter(Files& files, std::string prefix, Random& random);
   Status put(std::string key, const Tensor& tensor);
+  Status note(std::string key, Result<BundleEntry> entry);
   Result<BundleEntry> write_data(const Tensor& tensor);
+  Result<BundleEntry> write_variants(const Shape& shape, std::span<const std::string> messages);
   void remove_leavings();
 
   Files& files_;

@@ -23,6 +23,7 @@
 #include "millrace/base/result.h"
 #include "millrace/base/runner.h"
 #include "millrace/op/function_space.h"
+#include "millrace/ops/data/seeds.h"
 #include "millrace/tensor/shape.h"
 #include "millrace/tensor/tensor.h"
 
@@ -91,10 +92,15 @@ class IterationHost {
     Files* files = nullptr;
     Random* random = nullptr;
   };
-  explicit IterationHost(Machine machine)
-      : machine_(machine), instances_(std::make_shared<Instances>()) {}
+  // `seeds` to draw again what an earlier walk has drawn; null: none.
+  explicit IterationHost(Machine machine, std::shared_ptr<DrawnSeeds> seeds = nullptr)
+      : machine_(machine),
+        instances_(std::make_shared<Instances>()),
+        seeds_(seeds != nullptr ? std::move(seeds) : std::make_shared<DrawnSeeds>()) {}
 
   const Machine& machine() const { return machine_; }
+  // All iterators of the walk take seeds from generators through this.
+  DrawnSeeds& seeds() const { return *seeds_; }
   // In how many other iterators these lie, at most.
   int depth() const { return depth_; }
   // The same for iterators that lie that deep.
@@ -126,6 +132,7 @@ class IterationHost {
   const Machine machine_;
   int depth_ = 0;  // constant once shared
   const std::shared_ptr<Instances> instances_;
+  const std::shared_ptr<DrawnSeeds> seeds_;
 };
 
 inline constexpr int64_t kInfinite = -1, kUnknown = -2;

@@ -22,6 +22,7 @@ Status register_data(OpRegistry& ops) {
   MR_TRY(data::register_dataset_rebatches(ops));
   MR_TRY(data::register_dataset_counts(ops));
   MR_TRY(data::register_table_fillers(ops));
+  MR_TRY(data::register_kept_walks(ops));
   return data::register_iterators(ops);
 }
 

@@ -50,6 +50,8 @@ Status register_dataset_rebatches(OpRegistry& ops);
 Status register_dataset_counts(OpRegistry& ops);
 // InitializeTableFromDataset.
 Status register_table_fillers(OpRegistry& ops);
+// SerializeIterator, DeserializeIterator.
+Status register_kept_walks(OpRegistry& ops);
 // Iterator, MakeIterator, IteratorGetNext and their kin.
 Status register_iterators(OpRegistry& ops);
 

@@ -127,8 +127,8 @@ class RandomDataset final : public Dataset {
   RandomDataset(Components components, std::shared_ptr<WalkSeeds> seeds)
       : Dataset(std::move(components)), seeds_(std::move(seeds)) {}
   int64_t cardinality() const override { return kInfinite; }
-  Result<IteratorPtr> iterate(const HostPtr&) const override {
-    return IteratorPtr(std::make_unique<RandomNumbers>(seeds_->next()));
+  Result<IteratorPtr> iterate(const HostPtr& host) const override {
+    return IteratorPtr(std::make_unique<RandomNumbers>(host->seeds().next(seeds_)));
   }
 
  private:

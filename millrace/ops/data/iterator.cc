@@ -1,9 +1,19 @@
 #include "millrace/ops/data/iterator.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
 namespace millrace::data {
+namespace {
+
+// The end, and nothing before it.
+class AtEnd final : public DatasetIterator {
+ public:
+  Result<Next> next(Pull&, Element*) override { return Next::end; }
+};
+
+}  // namespace
 
 Status check_components(const Dataset::Components& wanted, const Dataset::Components& given) {
   if (wanted.types.size() != given.types.size())
@@ -28,16 +38,30 @@ class Iterator::Line final : public Waker, public std::enable_shared_from_this<L
   // One pull: none means "not yet".
   using Pulled = std::optional<Result<Element>>;
 
-  void begin(DatasetPtr dataset, IteratorPtr iterator, Runner* pool) {
+  void begin(DatasetPtr dataset, IteratorPtr iterator, HostPtr host, Runner* pool) {
     auto walk = std::make_shared<Walk>();
     walk->dataset = std::move(dataset);
     walk->iterator = std::move(iterator);
+    walk->host = std::move(host);
+    go_along(std::move(walk), pool);
+  }
+
+  // The walk of another line, which nobody stands in.
+  void take_over(Line& from) {
+    std::shared_ptr<Walk> walk;
+    Runner* pool = nullptr;
     {
-      MutexLock lock(mutex_);
-      std::swap(walk_, walk);
-      pool_ = pool;
+      MutexLock lock(from.mutex_);
+      walk = std::move(from.walk_);
+      pool = from.pool_;
     }
-    wake();
+    go_along(std::move(walk), pool);
+  }
+
+  Result<WalkState> save() const {
+    MutexLock lock(mutex_);
+    MR_TRY(refusal());
+    return WalkState{walk_->handed_out, walk_->at_end, walk_->host->seeds().places()};
   }
 
   DatasetPtr dataset() const {
@@ -61,6 +85,7 @@ class Iterator::Line final : public Waker, public std::enable_shared_from_this<L
     if (!refused.ok()) return done(std::move(refused));
     if (walk == nullptr) return wait(cancellation, std::move(done), Place::behind_others);
     Pulled made = pull(*walk);
+    if (made) walk->count(*made);
     walk.reset();
     if (!made) return wait(cancellation, std::move(done), Place::first);
     stop_pulling();
@@ -88,6 +113,17 @@ class Iterator::Line final : public Waker, public std::enable_shared_from_this<L
     DatasetPtr dataset;
     IteratorPtr iterator;  // touched by who pulls
     Pulled left_over;      // what came for somebody who had left; likewise
+    HostPtr host;
+    std::atomic<uint64_t> handed_out = 0;
+    std::atomic<bool> at_end = false;
+
+    void count(const Result<Element>& answered) {
+      if (answered.status().code() == Code::out_of_range) {
+        at_end = true;
+      } else {
+        ++handed_out;
+      }
+    }
   };
   struct Waiter {
     uint64_t ticket;
@@ -96,6 +132,15 @@ class Iterator::Line final : public Waker, public std::enable_shared_from_this<L
   };
   // Whether who gets in line was pulling before, and goes on.
   enum class Place : uint8_t { behind_others, first };
+
+  void go_along(std::shared_ptr<Walk> walk, Runner* pool) {
+    {
+      MutexLock lock(mutex_);
+      std::swap(walk_, walk);
+      pool_ = pool;
+    }
+    wake();
+  }
 
   Status refusal() const MR_REQUIRES(mutex_) {
     if (!closed_.ok() || walk_ != nullptr) return closed_;
@@ -243,6 +288,7 @@ class Iterator::Line final : public Waker, public std::enable_shared_from_this<L
         }
         served.splice(served.begin(), waiting_, waiting_.begin());
       }
+      walk->count(*made);
       answer(served.front(), *std::move(made));
     }
   }
@@ -264,9 +310,81 @@ Iterator::~Iterator() { line_->close(cancelled("the iterator '", name_, "' has e
 
 Status Iterator::begin(DatasetPtr dataset, IterationHost::Machine machine) {
   if (!components_.types.empty()) MR_TRY(check_components(components_, dataset->components()));
-  MR_ASSIGN(IteratorPtr iterator, dataset->iterate(std::make_shared<IterationHost>(machine)));
-  line_->begin(std::move(dataset), std::move(iterator), machine.pool);
+  auto host = std::make_shared<IterationHost>(machine);
+  MR_ASSIGN(IteratorPtr iterator, dataset->iterate(host));
+  line_->begin(std::move(dataset), std::move(iterator), std::move(host), machine.pool);
   return {};
+}
+
+Result<WalkState> Iterator::save() const { return line_->save(); }
+
+// Goes on to where a walk was, in a line that nobody else stands in; held by the answers it waits
+// for.
+class Iterator::Resumption final : public std::enable_shared_from_this<Resumption> {
+ public:
+  Resumption(std::shared_ptr<Line> into, uint64_t left, Cancellation* cancellation, Done<void> done)
+      : into_(std::move(into)), left_(left), cancellation_(cancellation), done_(std::move(done)) {}
+
+  Line& line() { return *line_; }
+
+  void go_on() {
+    while (left_ > 0) {
+      if (cancellation_ != nullptr && cancellation_->cancelled())
+        return done_(cancelled("the step ended while an iterator went on to where it was"));
+      turn_ = Turn::asks;
+      line_->next(cancellation_, Done<Element>([self = shared_from_this()](Result<Element> element) {
+                    self->answered(std::move(element).status());
+                  }));
+      // Who answers later goes on; nobody calls the other one again and again.
+      Turn asks = Turn::asks;
+      if (turn_.compare_exchange_strong(asks, Turn::waits)) return;
+    }
+    if (!problem_.ok()) return done_(std::move(problem_));
+    into_->take_over(*line_);
+    done_(Status());
+  }
+
+ private:
+  enum class Turn : uint8_t { asks, waits, answered };
+
+  void answered(const Status& status) {
+    --left_;
+    // Elements that fail now failed before, or are passed over as well; the end stays the end.
+    if (status.code() == Code::out_of_range) left_ = 0;
+    if (status.code() == Code::cancelled) {
+      left_ = 0;
+      problem_ = status;
+    }
+    if (turn_.exchange(Turn::answered) == Turn::waits) go_on();
+  }
+
+  const std::shared_ptr<Line> into_;
+  const std::shared_ptr<Line> line_ = std::make_shared<Line>();
+  uint64_t left_;
+  Cancellation* const cancellation_;
+  Done<void> done_;
+  Status problem_;
+  std::atomic<Turn> turn_ = Turn::asks;
+};
+
+void Iterator::restore(WalkState state, IterationHost::Machine machine, Cancellation* cancellation,
+                       Done<void> done) {
+  DatasetPtr along = dataset();
+  if (along == nullptr) {
+    return done(failed_precondition(
+        "the iterator '", name_,
+        "' has not been initialized: run its initializer before it is restored, which says along "
+        "which dataset it goes"));
+  }
+  auto host =
+      std::make_shared<IterationHost>(machine, std::make_shared<DrawnSeeds>(std::move(state.seeds)));
+  auto iterator =
+      state.at_end ? Result<IteratorPtr>(std::make_unique<AtEnd>()) : along->iterate(host);
+  if (!iterator.ok()) return done(iterator.status());
+  const auto resumption = std::make_shared<Resumption>(line_, state.handed_out, cancellation,
+                                                       std::move(done));
+  resumption->line().begin(std::move(along), *std::move(iterator), std::move(host), machine.pool);
+  resumption->go_on();
 }
 
 DatasetPtr Iterator::dataset() const { return line_->dataset(); }

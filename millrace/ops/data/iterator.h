@@ -16,6 +16,7 @@
 #include "millrace/base/done.h"
 #include "millrace/op/resource.h"
 #include "millrace/ops/data/dataset.h"
+#include "millrace/ops/data/walk_state.h"
 
 namespace millrace::data {
 
@@ -35,6 +36,17 @@ class Iterator final : public Resource {
   // None while there is no walk.
   DatasetPtr dataset() const;
 
+  // How far the walk is, elements that failed included.
+  // Errors: FAILED_PRECONDITION before begin().
+  Result<WalkState> save() const;
+  // Begins a walk along the dataset of the present one and goes on to where `state` was: what lies
+  // before is made again and dropped. The walk takes the place of the present one once it is there;
+  // until then, and if that fails, there is the present one.
+  // Errors: FAILED_PRECONDITION before begin(); CANCELLED with `cancellation`, which may be null;
+  // those of begin().
+  void restore(WalkState state, IterationHost::Machine machine, Cancellation* cancellation,
+               Done<void> done);
+
   // The next element. Errors: FAILED_PRECONDITION before begin(); OUT_OF_RANGE "End of sequence";
   // CANCELLED with `cancellation`; those of the walk.
   void next(Cancellation* cancellation, Done<Element> done);
@@ -44,6 +56,7 @@ class Iterator final : public Resource {
 
  private:
   class Line;
+  class Resumption;
 
   const Dataset::Components components_;
   const std::string name_;

@@ -21,7 +21,7 @@ class Shuffling final : public DatasetIterator {
         size_(static_cast<uint64_t>(size)),
         epochs_(epochs),
         seeds_(std::move(seeds)),
-        words_(words_of(seeds_->next())) {}
+        words_(words_of(host_->seeds().next(seeds_))) {}
 
   Result<Next> next(Pull& pull, Element* element) override {
     while (wants_more()) {
@@ -31,7 +31,7 @@ class Shuffling final : public DatasetIterator {
     if (held_ == 0) return Next::end;
     while (slices_.front().begin == slices_.front().end) {
       slices_.pop_front();
-      words_ = PhiloxWords(words_of(seeds_->next()));
+      words_ = words_of(host_->seeds().next(seeds_));
     }
     Slice& slice = slices_.front();
     const uint64_t offset = words_.next() % (slice.end - slice.begin);

@@ -7,6 +7,7 @@
 #include "millrace/ops/files/families.h"
 #include "millrace/ops/files/file_kernel.h"
 #include "millrace/ops/files/first_format.h"
+#include "millrace/ops/files/variant_messages.h"
 
 namespace millrace {
 namespace {
@@ -42,6 +43,11 @@ Result<std::vector<Tensor>> save(const FileWorkplace& at, const std::vector<Tens
   for (size_t i = 0; i < count; ++i) {
     const Tensor& tensor = inputs[kFirst + i];
     const std::string& name = request.names[i];
+    if (request.slices[i].empty() && tensor.dtype() == DType::variant) {
+      MR_TRY(writer->add_variants(name, tensor.shape(), variant_messages(tensor))
+                 .with(request.prefix));
+      continue;
+    }
     if (request.slices[i].empty()) {
       MR_TRY(writer->add(name, tensor).with(request.prefix));
       continue;
@@ -59,6 +65,10 @@ Result<Tensor> restore_one(const io::BundleReader& reader, const std::string& na
   if (entry.dtype != dtype) {
     return invalid("tensor_name = ", name, "; expected dtype ", dtype_name(dtype),
                    " does not equal original dtype ", dtype_name(entry.dtype));
+  }
+  if (slice.empty() && dtype == DType::variant) {
+    MR_ASSIGN(const std::vector<std::string> messages, reader.read_variants(name, entry));
+    return variants_of_messages(entry.shape, messages).with(name);
   }
   if (slice.empty()) return reader.read(name, entry);
   MR_ASSIGN(const io::SliceOfShape wanted, io::parse_slice_of_shape(slice).with(name));

@@ -51,6 +51,28 @@ TEST_CASE("what SaveV2 saves RestoreV2 restores, whole and in slices") {
   CHECK(f.restore("/c/m", "part", DType::f32).status().code() == Code::failed_precondition);
 }
 
+TEST_CASE("variants are saved with what is in them, and damage is found") {
+  Saving f;
+  const Variant one{"acme::State", "bytes", {Tensor::vector<float>({1, 2}), Tensor::scalar(true)}};
+  const Tensor both = Tensor::vector<Variant>({one, Variant{"acme::Other", std::string(300, 'x'), {}}});
+  REQUIRE(f.save("/v/m", {"both", "w"}, {"", ""}, {both, Tensor::scalar<int64_t>(9)}).ok());
+  CHECK(f.restore("/v/m", "both", DType::variant).value() == both);
+  CHECK(f.restore("/v/m", "w", DType::i64).value() == Tensor::scalar<int64_t>(9));
+  CHECK(f.restore("/v/m", "w", DType::variant).status().code() == Code::invalid_argument);
+  CHECK(f.restore("/v/m", "both", DType::variant, "2 0,1").status().code() == Code::unimplemented);
+  const auto whole = f.files.contents();
+  const std::string data = "/v/m.data-00000-of-00001";
+  for (size_t at = 0; at < whole.at(data).size(); ++at) {
+    f.files.contents()[data] = whole.at(data).substr(0, at);
+    const auto cut_off = f.restore("/v/m", "both", DType::variant);
+    CHECK((!cut_off.ok() || cut_off.value() == both));
+    f.files.contents()[data] = whole.at(data);
+    f.files.contents()[data][at] ^= 0x41;
+    const auto damaged = f.restore("/v/m", "both", DType::variant);
+    CHECK((!damaged.ok() || damaged.value() == both));
+  }
+}
+
 TEST_CASE("RestoreV2 says what is wrong in the words that clients know") {
   Saving f;
   REQUIRE(f.save("m", {"w"}, {""}, {Tensor::vector<float>({1, 2})}).ok());

@@ -86,3 +86,58 @@ def test_padded_batches_windows_and_reductions_of_the_client(target, graph):
         ]
         assert [window.tolist() for window in drained(session, both[1])] == [[0, 1], [2, 3]]
         assert session.run(total) == 45
+
+
+def numbers_in_random_order():
+    dataset = tf1.data.Dataset.range(40).shuffle(7).map(lambda n: n * 2).prefetch(2).repeat(2)
+    iterator = tf1.data.make_initializable_iterator(dataset)
+    saveable = tf.data.experimental.make_saveable_from_iterator(iterator)
+    tf1.add_to_collection(tf1.GraphKeys.SAVEABLE_OBJECTS, saveable)
+    return iterator.initializer, iterator.get_next(), tf1.train.Saver()
+
+
+def test_an_iterator_goes_on_from_a_checkpoint_where_it_was(target, tmp_path):
+    with tf1.Graph().as_default(), tf1.Session(target) as session:
+        initializer, following, saver = numbers_in_random_order()
+        session.run(initializer)
+        before = [int(session.run(following)) for _ in range(25)]
+        path = saver.save(session, str(tmp_path / "model"))
+        after = drained(session, following)
+    assert sorted(before + after) == sorted(2 * n for n in [*range(40)] * 2)
+    with tf1.Graph().as_default(), tf1.Session(target) as session:
+        initializer, following, saver = numbers_in_random_order()
+        session.run(initializer)
+        session.run(following)
+        saver.restore(session, path)
+        assert drained(session, following) == after
+
+
+def test_variants_lie_in_checkpoints_as_tensorflow_lays_them(target, graph, tmp_path):
+    held = tf.raw_ops.TensorListFromTensor(
+        tensor=[1.0, 2.0, 3.0], element_shape=tf.constant([], tf.int32)
+    )
+
+    def saved(prefix):
+        return tf.raw_ops.SaveV2(
+            prefix=prefix, tensor_names=["a", "b"], shape_and_slices=["", ""], tensors=[held, 7]
+        )
+
+    def restored(prefix):
+        handle, seven = tf.raw_ops.RestoreV2(
+            prefix=prefix,
+            tensor_names=["a", "b"],
+            shape_and_slices=["", ""],
+            dtypes=[tf.variant, tf.int32],
+        )
+        values = tf.raw_ops.TensorListStack(
+            input_handle=handle, element_shape=tf.constant([], tf.int32), element_dtype=tf.float32
+        )
+        return values, seven
+
+    by_us, by_them = str(tmp_path / "ours"), str(tmp_path / "theirs")
+    with tf1.Session(target) as ours, tf1.Session() as theirs:
+        ours.run(saved(by_us))
+        theirs.run(saved(by_them))
+        for session, prefix in ((theirs, by_us), (ours, by_them)):
+            values, seven = session.run(restored(prefix))
+            assert values.tolist() == [1, 2, 3] and seven == 7

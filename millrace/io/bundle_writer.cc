@@ -160,7 +160,8 @@ Result<BundleEntry> BundleWriter::write_variants(const Shape& shape,
     crc = crc32c(message, crc_with_whole_length(crc, message.size()));
     put_little(&checksum, masked(crc));
     crc = crc32c(checksum, crc);
-    for (const std::string* part : std::initializer_list<const std::string*>{&head, &message, &checksum}) {
+    for (const std::string* part :
+         std::initializer_list<const std::string*>{&head, &message, &checksum}) {
       entry.size += part->size();
       MR_TRY(data_->append(*part));
     }

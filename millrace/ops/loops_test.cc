@@ -177,8 +177,9 @@ TEST_CASE("floats of eight bits take the nearest number, and say what was too la
   };
   const float infinity = std::numeric_limits<float>::infinity();
   // Ties go to even, below the least normal number too.
-  CHECK(rounded(DType::f8_e5m2, {3.1f, -448, 61439, 61440, -1e6f, 0x1p-16f, 0x1p-17f, 0x1.1p-17f}) ==
-        std::vector<float>({3, -448, 57344, infinity, -infinity, 0x1p-16f, 0, 0x1p-16f}));
+  CHECK(
+      rounded(DType::f8_e5m2, {3.1f, -448, 61439, 61440, -1e6f, 0x1p-16f, 0x1p-17f, 0x1.1p-17f}) ==
+      std::vector<float>({3, -448, 57344, infinity, -infinity, 0x1p-16f, 0, 0x1p-16f}));
   CHECK(rounded(DType::f8_e4m3fn, {3.1f, -448, 464, 0x1p-9f, 0x1p-10f, 0x1.8p-9f, 31, 0x1p-6f}) ==
         std::vector<float>({3, -448, 448, 0x1p-9f, 0, 0x1p-8f, 32, 0x1p-6f}));
   for (const float beyond : rounded(DType::f8_e4m3fn, {465, -1e6f, infinity, std::nanf("")}))

@@ -332,7 +332,8 @@ class Iterator::Resumption final : public std::enable_shared_from_this<Resumptio
       if (cancellation_ != nullptr && cancellation_->cancelled())
         return done_(cancelled("the step ended while an iterator went on to where it was"));
       turn_ = Turn::asks;
-      line_->next(cancellation_, Done<Element>([self = shared_from_this()](Result<Element> element) {
+      line_->next(cancellation_,
+                  Done<Element>([self = shared_from_this()](Result<Element> element) {
                     self->answered(std::move(element).status());
                   }));
       // Who answers later goes on; nobody calls the other one again and again.
@@ -376,13 +377,13 @@ void Iterator::restore(WalkState state, IterationHost::Machine machine, Cancella
         "' has not been initialized: run its initializer before it is restored, which says along "
         "which dataset it goes"));
   }
-  auto host =
-      std::make_shared<IterationHost>(machine, std::make_shared<DrawnSeeds>(std::move(state.seeds)));
+  auto host = std::make_shared<IterationHost>(machine,
+                                              std::make_shared<DrawnSeeds>(std::move(state.seeds)));
   auto iterator =
       state.at_end ? Result<IteratorPtr>(std::make_unique<AtEnd>()) : along->iterate(host);
   if (!iterator.ok()) return done(iterator.status());
-  const auto resumption = std::make_shared<Resumption>(line_, state.handed_out, cancellation,
-                                                       std::move(done));
+  const auto resumption =
+      std::make_shared<Resumption>(line_, state.handed_out, cancellation, std::move(done));
   resumption->line().begin(std::move(along), *std::move(iterator), std::move(host), machine.pool);
   resumption->go_on();
 }

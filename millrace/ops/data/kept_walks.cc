@@ -41,12 +41,12 @@ class DeserializeIteratorKernel final : public Kernel {
     MR_ASSIGN(WalkState state, WalkState::from_variant(given.flat<Variant>()[0]));
     MR_ASSIGN(auto iterator, iterator_at(context));
     Iterator& restored = *iterator;
-    restored.restore(std::move(state), machine_of(context), context.step().cancellation,
-                     Done<void>([kept = std::move(iterator),
-                                 done = std::move(done)](Status status) mutable {
-                       kept.reset();
-                       done(std::move(status));
-                     }));
+    restored.restore(
+        std::move(state), machine_of(context), context.step().cancellation,
+        Done<void>([kept = std::move(iterator), done = std::move(done)](Status status) mutable {
+          kept.reset();
+          done(std::move(status));
+        }));
     return {};
   }
 };
@@ -63,10 +63,11 @@ constexpr const char* kNoGradient = "it keeps how far a walk is, which is no num
 Status register_kept_walks(OpRegistry& ops) {
   MR_TRY(ops.add(
       {.name = "SerializeIterator",
-       .doc = "How far an iterator is, as a vector of one variant: the number of elements that were "
-              "handed out and the seeds that were drawn. What functions keep for themselves "
-              "(variables, files, random numbers without a seed) is not in it, whatever "
-              "external_state_policy says.",
+       .doc =
+           "How far an iterator is, as a vector of one variant: the number of elements that were "
+           "handed out and the seeds that were drawn. What functions keep for themselves "
+           "(variables, files, random numbers without a seed) is not in it, whatever "
+           "external_state_policy says.",
        .signature =
            "resource_handle: resource -> serialized: variant | external_state_policy: int = 0",
        .infer = infer_state,

@@ -77,8 +77,8 @@ TEST_CASE("a walk that goes on past functions that wait can be cancelled, and le
   Pipeline made;
   made.functions->add("same", {DType::i64}, {DType::i64},
                       [](const std::vector<Tensor>& in) -> Result<Element> { return in; });
-  const Tensor dataset = made.derive(
-      "MapDataset", {made.range(5)}, testing::calling("same", Pipeline::outputs({DType::i64})));
+  const Tensor dataset = made.derive("MapDataset", {made.range(5)},
+                                     testing::calling("same", Pipeline::outputs({DType::i64})));
   const Tensor walk = made.iterator(dataset);
   CHECK(taken(made, walk, 3) == "0 1 2");
   const Tensor state = saved_walk(made, walk);

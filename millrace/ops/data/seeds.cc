@@ -74,9 +74,8 @@ void DrawnSeeds::note(const WalkSeeds::Place& place) {
   if (places_.size() >= kMostPlaces) return;
   // Those that a function makes with each element have the same seeds.
   const bool is_there = !place.seeds.are_chosen_here &&
-                        std::any_of(places_.begin(), places_.end(), [&](const auto& each) {
-                          return each.seeds == place.seeds;
-                        });
+                        std::any_of(places_.begin(), places_.end(),
+                                    [&](const auto& each) { return each.seeds == place.seeds; });
   if (!is_there) places_.push_back(place);
 }
 

@@ -30,9 +30,10 @@ Variant WalkState::to_variant() const {
 
 Result<WalkState> WalkState::from_variant(const Variant& variant) {
   if (variant.type_name != kWalkType) {
-    return invalid("this is no state of an iterator, as SerializeIterator gives it, but a variant '",
-                   variant.type_name.substr(0, 100),
-                   "'; states that TensorFlow wrote can't be gone on from here");
+    return invalid(
+        "this is no state of an iterator, as SerializeIterator gives it, but a variant '",
+        variant.type_name.substr(0, 100),
+        "'; states that TensorFlow wrote can't be gone on from here");
   }
   wire::Reader reader(variant.metadata);
   WalkState state;

@@ -1,9 +1,10 @@
-// WalkState: what of a walk is kept beyond it: how many elements were handed out, and what was drawn
-// by lot. As a variant:
+// WalkState: what of a walk is kept beyond it: how many elements were handed out, and what was
+// drawn by lot. As a variant:
 //
 //   type_name  "millrace::data::Walk"
 //   metadata   | version = 1 | handed out | 1 if it was at its end, else 0 | generators of seeds |
-//              and of each | first | second | 1 if it chose them | how often it was asked |: varints
+//              and of each | first | second | 1 if it chose them | how often it was asked |:
+//              varints
 #pragma once
 
 #include "millrace/base/result.h"

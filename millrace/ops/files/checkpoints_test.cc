@@ -54,7 +54,8 @@ TEST_CASE("what SaveV2 saves RestoreV2 restores, whole and in slices") {
 TEST_CASE("variants are saved with what is in them, and damage is found") {
   Saving f;
   const Variant one{"acme::State", "bytes", {Tensor::vector<float>({1, 2}), Tensor::scalar(true)}};
-  const Tensor both = Tensor::vector<Variant>({one, Variant{"acme::Other", std::string(300, 'x'), {}}});
+  const Tensor both =
+      Tensor::vector<Variant>({one, Variant{"acme::Other", std::string(300, 'x'), {}}});
   REQUIRE(f.save("/v/m", {"both", "w"}, {"", ""}, {both, Tensor::scalar<int64_t>(9)}).ok());
   CHECK(f.restore("/v/m", "both", DType::variant).value() == both);
   CHECK(f.restore("/v/m", "w", DType::i64).value() == Tensor::scalar<int64_t>(9));

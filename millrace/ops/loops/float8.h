@@ -52,9 +52,9 @@ uint8_t Float8<kFraction, kBias, kBeyond>::rounded(double value) {
     code = kTooLarge;
   } else if (magnitude < kLeastNormal) {
     // Adding shifts the wanted bits to the bottom and lets the FPU round them.
-    code = std::bit_cast<uint64_t>(std::bit_cast<double>(magnitude) +
-                                   std::bit_cast<double>(kShift)) -
-           kShift;
+    code =
+        std::bit_cast<uint64_t>(std::bit_cast<double>(magnitude) + std::bit_cast<double>(kShift)) -
+        kShift;
   } else {
     const uint64_t odd = (magnitude >> kLost) & 1;
     const uint64_t moved = magnitude - (static_cast<uint64_t>(1023 - kBias) << 52);
@@ -75,8 +75,7 @@ Float8<kFraction, kBias, kBeyond>::operator float() const {
     magnitude = 0x7f800000u;
   } else if (code >> kFraction == 0) {
     constexpr uint32_t kLastBit = static_cast<uint32_t>(127 + 1 - kBias - kFraction) << 23;
-    magnitude =
-        std::bit_cast<uint32_t>(static_cast<float>(code) * std::bit_cast<float>(kLastBit));
+    magnitude = std::bit_cast<uint32_t>(static_cast<float>(code) * std::bit_cast<float>(kLastBit));
   } else {
     magnitude = (code << kAdded) + (static_cast<uint32_t>(127 - kBias) << 23);
   }

@@ -8,6 +8,7 @@
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/bins.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/occurrences.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/math/families.h"
 
@@ -84,6 +85,40 @@ Status infer_bincount(InferContext& context) {
   } else {
     context.set_output(0, PartialShape{bins});
   }
+  return {};
+}
+
+// --- DenseCountSparseOutput ---
+
+Status dense_occurrences(KernelContext& context, cpu::BinaryLoop add,
+                         const OccurrenceLimits& limits) {
+  const Tensor& input = context.input(0);
+  const Tensor& weights = context.input(1);
+  const Shape& shape = input.shape();
+  if (shape.rank() != 1 && shape.rank() != 2)
+    return invalid("Input must be a 1 or 2-dimensional tensor. Got: ", shape.to_string());
+  if (weights.num_elements() > 0 && weights.shape() != shape) {
+    return invalid("Weights and data must have the same shape. Weight shape: ",
+                   weights.shape().to_string(), "; data shape: ", shape.to_string());
+  }
+  MR_ASSIGN(const std::vector<int64_t> values, read_elements(input, "values"));
+  Occurrences how{.limits = limits, .weights = weights, .add = add};
+  std::vector<int64_t> rows;
+  if (shape.rank() == 2) {
+    rows.reserve(values.size());
+    for (size_t i = 0; i < values.size(); ++i)
+      rows.push_back(static_cast<int64_t>(i) / shape.dim(1));
+    how.rows_of_values = rows;
+    how.rows = shape.dim(0);
+  }
+  return count_occurrences(context, values, how);
+}
+
+Status infer_dense_occurrences(InferContext& context) {
+  const PartialShape& input = context.input(0);
+  if (input.has_rank() && input.rank() != 1 && input.rank() != 2)
+    return invalid("Input must be a 1 or 2-dimensional tensor. Got: ", input.to_string());
+  set_occurrences(context, input.has_rank() ? input.rank() : kUnknownDim);
   return {};
 }
 
@@ -203,6 +238,26 @@ Status register_counts(OpRegistry& ops) {
       .not_differentiable = kPlaces,
       .examples = {"[1 1 2 7], 4, [] -> [0 2 1 0]", "[[1 1] [2 0]], 3, [] -> [[0 2 0] [1 0 1]]",
                    "[[1 1] [2 0]], 3, [] -> [[0 1 0] [1 0 1]] | binary_output = true"},
+  }));
+  MR_TRY(ops.add({
+      .name = "DenseCountSparseOutput",
+      .doc =
+          "Which numbers come and how often, or whether they do; of a matrix, in each row. As a "
+          "sparse tensor of shape [numbers] or [rows, numbers]. Those from maxlength on are left "
+          "out. With weights, the sum of those of the elements that are it.",
+      .signature = "values: T, weights: output_type -> output_indices: int64, "
+                   "output_values: output_type, output_dense_shape: int64 | T: {int32, int64}, "
+                   "minlength: int >= -1 = -1, maxlength: int >= -1 = -1, binary_output: bool, "
+                   "output_type: {int32, int64, float, double}",
+      .infer = infer_dense_occurrences,
+      .cpu = kernel_with(dense_occurrences, cpu::LoopFor{cpu::addition_loop, 1},
+                         OccurrenceLimits::Bound()),
+      .not_differentiable = kPlaces,
+      .examples = {"[1 2 1 3], [] -> [[1] [2] [3]], [2 1 1], [4] | binary_output = false",
+                   "[[1 2 1] [0 0 5]], [[1 2 3] [4 5 6]] -> [[0 1] [0 2] [1 0] [1 5]], [4 2 9 6], "
+                   "[2 6] | binary_output = false",
+                   "[[1 2 1] [0 0 5]], [] -> [[0 1] [0 2] [1 0]], [1 1 1], [2 3] | "
+                   "binary_output = true, minlength = 9, maxlength = 3"},
   }));
   MR_TRY(ops.add({
       .name = "Bucketize",

@@ -73,7 +73,7 @@ Status register_segments(OpRegistry& ops);
 // The same of picked rows: SparseSegmentSum, Mean and SqrtN.
 Status register_sparse_segments(OpRegistry& ops);
 
-// Counting: Bincount, DenseBincount, Bucketize, HistogramFixedWidth.
+// Counting: Bincount, DenseBincount, DenseCountSparseOutput, Bucketize, HistogramFixedWidth.
 Status register_counts(OpRegistry& ops);
 
 // Rounding to few bits: FakeQuantWithMinMaxArgs, ...Vars, ...VarsPerChannel and their gradients.

@@ -16,7 +16,7 @@ Status register_ragged_ranges(OpRegistry& ops);
 // RaggedGather.
 Status register_ragged_gathers(OpRegistry& ops);
 
-// How often each number comes: RaggedBincount.
+// How often each number comes: RaggedBincount, RaggedCountSparseOutput.
 Status register_ragged_counts(OpRegistry& ops);
 
 // Combinations of features: RaggedCross.

@@ -1,5 +1,6 @@
 // Ragged tensors beside their examples: variants there and back, and what is refused.
 #include <functional>
+#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -224,6 +225,26 @@ TEST_CASE("what can't be counted in a ragged tensor is refused") {
   CHECK(says(refusal(Tensor::vector<int64_t>({0, 2, 1, 3}), values, none), "is smaller than"));
   CHECK(says(refusal(splits, values, Tensor::vector<float>({1, 2})), "but there are 2 and 3"));
   CHECK(says(refusal(splits, Tensor::vector<int32_t>({1, -2, 1}), none), "non-negative"));
+}
+
+TEST_CASE("what can't be counted in the rows of a ragged tensor one by one is refused") {
+  const Tensor splits = Tensor::vector<int64_t>({0, 1, 3});
+  const Tensor values = Tensor::vector<int32_t>({1, 2, 1}), none = Tensor::vector<float>({});
+  const auto refusal = [&](const Tensor& rows, const Tensor& what, const Tensor& weights) {
+    return refusal_of("RaggedCountSparseOutput", {rows, what, weights}, {{"binary_output", false}});
+  };
+  CHECK(refusal(splits, values, none) == "it ran");
+  CHECK(says(refusal(Tensor::vector<int64_t>({0}), Tensor::vector<int32_t>({}), none),
+             "at least 2 elements for the splits"));
+  CHECK(says(refusal(Tensor::vector<int64_t>({1, 2, 3}), values, none), "must be 0 but is 1"));
+  CHECK(says(refusal(Tensor::vector<int64_t>({0, 2}), values, none), "ragged values(3) but is 2"));
+  CHECK(says(refusal(Tensor::vector<int64_t>({0, 2, 1, 3}), values, none), "is smaller than"));
+  CHECK(says(refusal(splits, values, Tensor::vector<float>({1, 2})), "must have the same shape"));
+  CHECK(says(refusal(splits, Tensor::vector<int32_t>({1, -2, 1}), none),
+             "must all be non-negative, but there is -2 at place 1"));
+  // A number that no size is above, which the sum of one more would make negative.
+  const Tensor huge = Tensor::vector<int64_t>({1, std::numeric_limits<int64_t>::max(), 1});
+  CHECK(says(refusal(splits, huge, none), "too large to be counted"));
 }
 
 Attrs crossing(std::string order, std::vector<DType> ragged, std::vector<DType> sparse,

@@ -1,10 +1,13 @@
 // Part of families.h: register_sparse_counts.
+#include <algorithm>
+
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/bins.h"
 #include "millrace/ops/loops/loop_of.h"
+#include "millrace/ops/loops/occurrences.h"
 #include "millrace/ops/loops/sums.h"
 #include "millrace/ops/sparse/families.h"
 #include "millrace/ops/sparse/sparse_input.h"
@@ -56,10 +59,41 @@ Status infer_sparse_bincount(InferContext& context) {
   return context.set_output(0, PartialShape::create(std::vector<int64_t>{rows, size}));
 }
 
+Status sparse_occurrences(KernelContext& context, cpu::BinaryLoop add,
+                          const OccurrenceLimits& limits) {
+  MR_ASSIGN(const SparseInput in, read_sparse(context, 0, Places::inside));
+  const Tensor& weights = context.input(3);
+  if (in.rank < 1) return invalid("The shape argument requires at least one element.");
+  if (weights.num_elements() > 0 && weights.shape() != in.values.shape()) {
+    return invalid("Weights and values must have the same shape. Weight shape: ",
+                   weights.shape().to_string(), "; values shape: ", in.values.shape().to_string());
+  }
+  MR_ASSIGN(const std::vector<int64_t> values, read_elements(in.values, "values"));
+  Occurrences how{.limits = limits, .weights = weights, .add = add};
+  std::vector<int64_t> rows;
+  if (in.rank > 1) {
+    rows.reserve(values.size());
+    for (int64_t i = 0; i < in.number; ++i) rows.push_back(in.place(i)[0]);
+    how.rows_of_values = rows;
+    how.rows = in.dims[0];
+  }
+  return count_occurrences(context, values, how);
+}
+
+Status infer_sparse_occurrences(InferContext& context) {
+  MR_TRY(infer_sparse(context));
+  const int64_t rank = sparse_rank(context);
+  if (rank == 0) return invalid("The shape argument requires at least one element.");
+  set_occurrences(context, rank == kUnknownDim ? rank : std::min<int64_t>(rank, 2));
+  return {};
+}
+
+constexpr const char* kPlacesOfSparse = "the elements only say where to count";
+
 }  // namespace
 
 Status register_sparse_counts(OpRegistry& ops) {
-  return ops.add({
+  MR_TRY(ops.add({
       .name = "SparseBincount",
       .doc = "How often each number from 0 to below size comes among the values of a sparse "
              "tensor, or whether it does; of a matrix, in each row. What is not there is not "
@@ -70,13 +104,34 @@ Status register_sparse_counts(OpRegistry& ops) {
       .infer = infer_sparse_bincount,
       .cpu = kernel_with(sparse_bincount, cpu::LoopFor{cpu::addition_loop, 4},
                          boolean("binary_output")),
-      .not_differentiable = "the elements only say where to count",
+      .not_differentiable = kPlacesOfSparse,
       .examples = {"[[7] [9] [12]], [2 1 2], [20], 3, [] -> [0 1 2]",
                    "[[1 2] [1 4] [3 2]], [2 2 0], [4 5], 3, [] -> [[0 0 0] [0 0 2] [0 0 0] "
                    "[1 0 0]]",
                    "[[1 2] [1 4] [3 2]], [2 2 0], [4 5], 3, [5 6 7] -> [[0 0 0] [0 0 11] [0 0 0] "
                    "[7 0 0]]",
                    "[[7] [9] [12]], [2 5 2], [20], 3, [4 5 6] -> [0 0 1] | binary_output = true"},
+  }));
+  return ops.add({
+      .name = "SparseCountSparseOutput",
+      .doc =
+          "Which numbers come among the values of a sparse tensor and how often, or whether they "
+          "do; if it is no vector, for each place along its first axis. As a sparse tensor of "
+          "shape [numbers] or [rows, numbers]. Those from maxlength on are left out. With "
+          "weights, the sum of those of the values that are it.",
+      .signature = "indices: int64, values: T, dense_shape: int64, weights: output_type -> "
+                   "output_indices: int64, output_values: output_type, output_dense_shape: int64 | "
+                   "T: {int32, int64}, minlength: int >= -1 = -1, maxlength: int >= -1 = -1, "
+                   "binary_output: bool, output_type: {int32, int64, float, double}",
+      .infer = infer_sparse_occurrences,
+      .cpu = kernel_with(sparse_occurrences, cpu::LoopFor{cpu::addition_loop, 3},
+                         OccurrenceLimits::Bound()),
+      .not_differentiable = kPlacesOfSparse,
+      .examples = {"[[0] [3]], [1 1], [5], [] -> [[1]], [2], [2] | binary_output = false",
+                   "[[3 1] [0 0] [3 0]], [1 1 0], [5 2], [5 6 7] -> [[0 1] [3 0] [3 1]], [6 7 5], "
+                   "[5 2] | binary_output = false",
+                   "[[0 1 0] [0 0 0]], [1 1], [2 2 1], [] -> [[0 1]], [1], [2 4] | "
+                   "binary_output = true, minlength = 4"},
   });
 }
 

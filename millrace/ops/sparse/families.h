@@ -37,7 +37,7 @@ Status register_sparse_cellwise(OpRegistry& ops);
 // Folding axes: SparseReduceSum, SparseReduceMax, both with sparse results; SparseSoftmax.
 Status register_sparse_reductions(OpRegistry& ops);
 
-// How often each number comes: SparseBincount.
+// How often each number comes: SparseBincount, SparseCountSparseOutput.
 Status register_sparse_counts(OpRegistry& ops);
 
 // As bytes or in variants, and back: SerializeSparse, SerializeManySparse, DeserializeSparse,

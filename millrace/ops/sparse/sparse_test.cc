@@ -303,6 +303,20 @@ TEST_CASE("what can't be counted in a sparse tensor is refused") {
              "only vectors and matrices"));
 }
 
+TEST_CASE(
+    "numbers that come in rows which are far apart take no more room than there are of them") {
+  const auto wide = Tensor::vector<int64_t>({int64_t{1} << 60, 2});
+  const auto made =
+      run_op(sparse_ops(), "SparseCountSparseOutput",
+             {places_of(2, 2, {int64_t{1} << 59, 0, 3, 1}),
+              Tensor::vector<int64_t>({int64_t{1} << 50, 4}), wide, Tensor::vector<int32_t>({})},
+             {{"binary_output", false}});
+  REQUIRE_MESSAGE(made.ok(), made.status().to_string());
+  CHECK((*made)[0] == Tensor::of<int64_t>({2, 2}, {3, 4, int64_t{1} << 59, int64_t{1} << 50}));
+  CHECK((*made)[1] == Tensor::vector<int32_t>({1, 1}));
+  CHECK((*made)[2] == Tensor::vector<int64_t>({int64_t{1} << 60, (int64_t{1} << 50) + 1}));
+}
+
 TEST_CASE("sparse tensors that do not fit are refused in the words that clients look for") {
   const Tensor one = Tensor::vector<float>({1}), three = Tensor::vector<float>({1, 2, 3});
   const Tensor place = places_of(1, 2, {0, 0}), square = Tensor::vector<int64_t>({2, 2});

@@ -20,6 +20,7 @@ LAYERS = [
     ["_gen"],
     ["_ops"],
     ["_flow"],
+    ["_ragged"],
     ["_cluster", "_state"],
     ["_train"],
     ["_distributions", "_layers", "_measures", "_run"],

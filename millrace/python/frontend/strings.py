@@ -3,7 +3,6 @@
 from millrace._gen import as_string
 from millrace._gen import string_join as join
 from millrace._gen import string_lower as lower
-from millrace._gen import string_n_grams as ngrams
 from millrace._gen import string_strip as strip
 from millrace._gen import string_to_hash_bucket_fast as to_hash_bucket_fast
 from millrace._gen import string_to_hash_bucket_strong as to_hash_bucket_strong
@@ -13,5 +12,5 @@ from millrace._gen import unsorted_segment_join
 from millrace._ops.text import reduce_join, regex_full_match, regex_replace, substr
 from millrace._ops.text import string_format as format
 from millrace._ops.text import string_length as length
-from millrace._ops.text import string_split as split
 from millrace._ops.text import string_to_hash_bucket as to_hash_bucket
+from millrace._ragged.text import bytes_split, ngrams, split

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from millrace._graph.composite import composite_among
 from millrace._graph.conversion import convert, dtype_among, own_dtype
 from millrace._graph.graph import get_default_graph
 from millrace._graph.op_specs import specs
@@ -28,10 +29,19 @@ def apply_op(op_name, values, attrs, name=None):
     spec = specs[op_name]
     graph = _graph_for(values)
     current = get_default_graph()
-    if graph is not current and not current.takes_from(graph):
-        with graph.as_default():
-            return _add(graph, spec, values, attrs, name)
-    return _add(current, spec, values, attrs, name)
+    try:
+        if graph is not current and not current.takes_from(graph):
+            with graph.as_default():
+                return _add(graph, spec, values, attrs, name)
+        return _add(current, spec, values, attrs, name)
+    except (TypeError, ValueError):
+        taker = composite_among(values)
+        if taker is None:
+            raise
+    # Not inside of `except`: an error would be shown as one that came of the other.
+    return taker.take_call(
+        op_name, lambda *tensors: apply_op(op_name, tensors, attrs, name), values, {}
+    )
 
 
 def _graph_for(values):

@@ -2,6 +2,7 @@
 
 import collections
 
+from millrace._graph.composite import Composite
 from millrace._graph.conversion import constant_value, convert
 from millrace._graph.default_session import session_or_default
 from millrace._graph.operation import Tensor
@@ -101,8 +102,8 @@ def is_sparse(value):
 
 
 def is_tensor(x):
-    """True for a Tensor, SparseTensor, Variable, or slices of one; False for what would become one."""
-    return hasattr(x, "_as_tensor") or isinstance(x, SparseTensor)
+    """True for a Tensor, SparseTensor, RaggedTensor, Variable, or slices of one; False for what would become one."""
+    return hasattr(x, "_as_tensor") or isinstance(x, (SparseTensor, Composite))
 
 
 def to_tensor_or_sparse(value, dtype=None, name=None):

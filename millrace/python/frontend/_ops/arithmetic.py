@@ -1,6 +1,7 @@
 """Arithmetic as tf.* names it, where the name or the arguments differ from the op's."""
 
 from millrace import _gen as gen_ops
+from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.sparse_tensor import SparseTensor, is_sparse
@@ -36,8 +37,9 @@ __all__ = [
 ]
 
 
+@takes_composites
 def cast(x, dtype, name=None):
-    """A Tensor or SparseTensor with its elements as `dtype`; what has the type already as it is."""
+    """A Tensor, SparseTensor or RaggedTensor with its elements as `dtype`; what has the type already as it is."""
     dtype = dtypes.as_dtype(dtype).base_dtype
     if is_sparse(x):
         x = SparseTensor.from_value(x)
@@ -49,6 +51,7 @@ def cast(x, dtype, name=None):
     return gen_ops.cast(x, DstT=dtype, name=name or "Cast")
 
 
+@takes_composites
 def saturate_cast(value, dtype, name=None):
     """`cast`, with values that do not fit `dtype` brought to its limits first."""
     with name_scope(name, "saturate_cast", [value]) as scope:
@@ -105,6 +108,7 @@ def scalar_mul(scalar, x, name=None):
     return gen_ops.mul(scalar, x, name=name)
 
 
+@takes_composites
 def add_n(inputs, name=None):
     """The sum of a list of Tensors of one shape. A list of one is returned as it is."""
     if not inputs or not isinstance(inputs, (list, tuple)):
@@ -122,6 +126,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     return add_n(inputs, name or "AccumulateNV2")
 
 
+@takes_composites
 def round(x, name=None):
     """Each element rounded to the nearest integer, halves to the even one."""
     x = convert(x, name="x")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from millrace import _gen as gen_ops
+from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import name_scope
 from millrace._values import dtypes
@@ -79,6 +80,7 @@ def shape(input, name=None, out_type=dtypes.int32):
     return gen_ops.shape(tensor, out_type=out_type, name=name)
 
 
+@takes_composites
 def size(input, name=None, out_type=dtypes.int32):
     """The number of elements; a constant if it is known."""
     tensor = convert(input)
@@ -87,6 +89,7 @@ def size(input, name=None, out_type=dtypes.int32):
     return gen_ops.size(tensor, out_type=out_type, name=name)
 
 
+@takes_composites
 def rank(input, name=None):
     """The number of dimensions; a constant if it is known."""
     tensor = convert(input)
@@ -102,6 +105,7 @@ def reshape(tensor, shape, name=None):
     return gen_ops.reshape(tensor, shape, name=name)
 
 
+@takes_composites
 def expand_dims(input, axis=None, name=None, dim=None):
     """Puts a dimension of size 1 before `axis`; negative axes count from the end."""
     return gen_ops.expand_dims(input, axis if axis is not None else dim, name=name)
@@ -141,6 +145,7 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
     return transpose(a, [*range(ndims - 2), ndims - 1, ndims - 2], name, conjugate)
 
 
+@takes_composites
 def concat(values, axis, name="concat"):
     """Joins Tensors along an axis; they must agree in all others."""
     if not isinstance(values, (list, tuple)):
@@ -150,6 +155,7 @@ def concat(values, axis, name="concat"):
     return gen_ops.concat_v2(list(values), axis, name=name)
 
 
+@takes_composites
 def stack(values, axis=0, name="stack"):
     """Tensors of one shape as one Tensor with a new axis."""
     if axis == 0 and not any(hasattr(value, "_as_tensor") for value in values):
@@ -229,6 +235,7 @@ def strided_slice(
     )
 
 
+@takes_composites
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
     """The slices of `params` along an axis (the first behind `batch_dims` by default) at indices.
 
@@ -246,6 +253,7 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
     return gen_ops.gather_v2(params, indices, axis, batch_dims=batch_dims, name=name)
 
 
+@takes_composites
 def where(condition, x=None, y=None, name=None):
     """Elements of `x` where the condition is true, of `y` elsewhere; without them, the indices."""
     if x is None and y is None:
@@ -294,11 +302,13 @@ def _value_of(dtype, number):
     return bool(number) if dtype == dtypes.bool else number
 
 
+@takes_composites
 def zeros_like(tensor, dtype=None, name=None, optimize=True):
     """Zeros of the shape of a Tensor, and of its type if none is given."""
     return _like(tensor, dtype, name, "zeros_like", zeros, gen_ops.zeros_like)
 
 
+@takes_composites
 def ones_like(tensor, dtype=None, name=None, optimize=True):
     """Ones of the shape of a Tensor, and of its type if none is given."""
     return _like(tensor, dtype, name, "ones_like", ones, getattr(gen_ops, "ones_like", None))
@@ -315,6 +325,7 @@ def _like(tensor, dtype, name, default_name, make, wrapper):
         return make(gen_ops.shape(tensor), kind, name=scope)
 
 
+@takes_composites
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
     """`on_value` (1) at the index along a new axis, `off_value` (0) elsewhere."""
     if dtype is None:
@@ -360,6 +371,7 @@ def reverse(tensor, axis, name=None):
     return gen_ops.reverse_v2(tensor, axis, name=name)
 
 
+@takes_composites
 def tile(input, multiples, name=None):
     """The Tensor repeated this often along each axis."""
     return gen_ops.tile(input, multiples, name=name)

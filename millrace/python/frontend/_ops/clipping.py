@@ -3,6 +3,7 @@
 import numbers
 
 from millrace import _gen as gen_ops
+from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import constant, convert
 from millrace._graph.default_graph import colocate_with, name_scope
 from millrace._ops.arithmetic import cast
@@ -30,6 +31,7 @@ def _like(t, values):
     )
 
 
+@takes_composites
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     """`t` with values below and above the limits brought to them.
 

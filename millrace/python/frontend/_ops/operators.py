@@ -1,6 +1,7 @@
 """What + - * / and the other operators do to a Tensor (and, through it, to a Variable)."""
 
 from millrace import _gen as gen_ops
+from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import convert, dtype_among, is_convertible
 from millrace._graph.default_graph import name_scope
 from millrace._graph.operation import Tensor
@@ -25,6 +26,7 @@ def _binary(function, name):
     return apply, reflected
 
 
+@takes_composites
 def true_divide(x, y, name=None):
     """x / y as Python divides: integers become floating first.
 
@@ -46,6 +48,7 @@ def true_divide(x, y, name=None):
         return gen_ops.real_div(x, y, name=scope)
 
 
+@takes_composites
 def python2_divide(x, y, name=None):
     """x / y as TensorFlow 1 calls it `tf.div`: integers are divided like integers."""
     with name_scope(name, "div", [x, y]) as scope:

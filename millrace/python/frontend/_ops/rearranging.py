@@ -3,6 +3,7 @@
 import numpy as np
 
 from millrace import _gen as gen_ops
+from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import constant_value, convert
 from millrace._graph.default_graph import name_scope
 from millrace._ops.arrays import stack
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 
+@takes_composites
 def gather_nd(params, indices, name=None, batch_dims=0):
     """The slices of `params` that the rows of `indices` name.
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from millrace import _gen as gen_ops
+from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._ops.arithmetic import cast
@@ -62,7 +63,8 @@ def _reduction(op, noun):
     Raises:
       ValueError: if an axis is not one of the Tensor.
     """
-    return reduce
+    reduce.__name__ = f"reduce_{op}"
+    return takes_composites(reduce)
 
 
 reduce_sum = _reduction("sum", "The sum")

@@ -2,9 +2,10 @@
 
 A fetch is a Tensor, a SparseTensor, an Operation, a Variable, the name of one of them, or a list, tuple,
 namedtuple or dictionary of fetches. A SparseTensor gives a SparseTensorValue, IndexedSlices an
-IndexedSlicesValue, a dequeue with a lease a Lease.
+IndexedSlicesValue, a RaggedTensor a RaggedTensorValue, a dequeue with a lease a Lease.
 """
 
+from millrace._graph.composite import Composite
 from millrace._graph.operation import Operation, Tensor
 from millrace._graph.sparse_tensor import SparseTensor, SparseTensorValue, components
 from millrace._ops.gradients import IndexedSlices, IndexedSlicesValue
@@ -18,6 +19,13 @@ class _Lent:
 
     def __init__(self, taken, parts):
         self.taken, self.parts = taken, parts
+
+
+class _Composed:
+    """A Composite, and its components with their leaves replaced."""
+
+    def __init__(self, composite, parts):
+        self.composite, self.parts = composite, parts
 
 
 class Fetches:
@@ -53,6 +61,8 @@ class Fetches:
             return IndexedSlicesValue(
                 *(None if part is None else self._parse(part) for part in parts)
             )
+        if isinstance(fetch, Composite):
+            return _Composed(fetch, [self._parse(part) for part in fetch.component_tensors()])
         if isinstance(fetch, LeasedDequeue):
             return _Lent(fetch, self._parse(fetch.parts))
         if isinstance(fetch, dict):
@@ -107,21 +117,27 @@ class Fetches:
             return None
         if isinstance(shape, _Lent):
             return self._kept.lease(shape.taken, self._filled(shape.parts, values))
+        if isinstance(shape, _Composed):
+            return shape.composite.fetched(self._filled(shape.parts, values))
         if isinstance(shape, dict):
             return type(shape)((key, self._filled(item, values)) for key, item in shape.items())
         return structure.rebuilt(shape, [self._filled(item, values) for item in shape])
 
 
 def parted(feed_dict):
-    """(key, value) for all that is fed, the parts of SparseTensors and of structures one by one.
+    """(key, value) for all that is fed, the parts of SparseTensors, RaggedTensors and structures one by one.
 
     Raises:
-      TypeError: if what is fed for a SparseTensor does not have three parts.
+      TypeError: if what is fed for a SparseTensor does not have three parts, or for a RaggedTensor other
+        levels than it has.
       ValueError: if a structure of Tensors is fed something with another number of parts.
     """
     for key, value in feed_dict.items():
         if structure.is_sequence(key):
             yield from _parts(key, value)
+            continue
+        if isinstance(key, Composite):
+            yield from zip(key.component_tensors(), key.fed(value))
             continue
         if not isinstance(key, SparseTensor):
             yield key, value

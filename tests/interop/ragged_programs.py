@@ -334,6 +334,17 @@ def whole_tensors(tf, session):
         "expand 2": lambda: tf.expand_dims(rows, 2),
         "expand -1": lambda: tf.expand_dims(deep, -1),
         "expand 5": lambda: tf.expand_dims(rows, 5),
+        "squeeze 0": lambda: tf.squeeze(rows[:1], 0),
+        "squeeze 1": lambda: tf.squeeze(tf.expand_dims(rows, 1), 1),
+        "squeeze 2": lambda: tf.squeeze(tf.expand_dims(deep, 2), [2]),
+        "squeeze -1": lambda: tf.squeeze(tf.expand_dims(rows, 2), [-1]),
+        "squeeze wide": lambda: tf.squeeze(rows, 0),
+        "squeeze all": lambda: tf.squeeze(rows),
+        "segments": lambda: tf.unsorted_segment_sum(rows, [1, 0, 1, 0], 2),
+        "segments max": lambda: tf.unsorted_segment_max(deep, [1, 0, 1, 2], 3),
+        "segments ragged": lambda: tf.unsorted_segment_sum(
+            rows, tf.ragged.constant([[0, 1, 0], [], [1, 1, 1, 0], [2]]), 4
+        ),
         "size": lambda: tf.size(deep),
         "rank": lambda: tf.rank(deep),
         "where": lambda: tf.where(rows > 2),

@@ -341,6 +341,35 @@ def ragged_to_tensor(m):
     }, {"row_partition_types": ["ROW_SPLITS"] * len(splits)}
 
 
+def limits(m):
+    """The attributes of ops that count into sparse tensors."""
+    return {
+        "minlength": int(m.choice([-1, 0, 3, 8])),
+        "maxlength": int(m.choice([-1, -1, 0, 3])),
+        "binary_output": bool(m.one_in(3)),
+    }
+
+
+def counted(m, shape):
+    """(numbers, a few of them negative, and weights or none)."""
+    numbers = m.rng.integers(-1 if m.one_in(12) else 0, 5, shape)
+    weights = m.values(shape) if m.one_in(2) else (m.dtype, np.zeros((0,), m.dtype))
+    return m.integers(numbers, m.choice(["int32", "int64"])), weights
+
+
+def dense_count(m):
+    numbers, weights = counted(m, m.shape(ranks=(1, 2), least=1))
+    return {"values": numbers, "weights": weights}, limits(m)
+
+
+def ragged_count(m):
+    lengths = m.rng.integers(0, 4, int(m.rng.integers(1, 4)))
+    splits = np.concatenate([[0], np.cumsum(lengths)])
+    numbers, weights = counted(m, (int(splits[-1]) + int(m.one_in(12)),))
+    inputs = {"splits": m.integers(splits, "int64"), "values": numbers, "weights": weights}
+    return inputs, limits(m)
+
+
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "string"]
 
 # (op, types, maker, whether gradients are compared)
@@ -377,6 +406,8 @@ TABLE = [
     ("RaggedGather", ANY, ragged_gather, True),
     ("RaggedRange", ["int32", "int64", "float32", "float64"], ragged_range, False),
     ("RaggedTensorToTensor", ["float32", "float64", "int64", "string"], ragged_to_tensor, True),
+    ("DenseCountSparseOutput", ["int32", "int64", "float32", "float64"], dense_count, False),
+    ("RaggedCountSparseOutput", ["int32", "int64", "float32", "float64"], ragged_count, False),
     # TensorFlow adds up probabilities as floats, also those of doubles.
     ("CTCLoss", ["float32"], ctc_loss, True),
     ("CTCGreedyDecoder", WIDE, ctc_greedy, False),

@@ -111,6 +111,7 @@ def expand_dims(input, axis=None, name=None, dim=None):
     return gen_ops.expand_dims(input, axis if axis is not None else dim, name=name)
 
 
+@takes_composites
 def squeeze(input, axis=None, name=None, squeeze_dims=None):
     """Takes away dimensions of size 1: those in `axis`, or all of them."""
     axis = axis if axis is not None else squeeze_dims

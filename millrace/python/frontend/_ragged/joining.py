@@ -6,7 +6,7 @@ from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._flow.checks import assert_equal
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import one_hot as one_hot_dense
-from millrace._ragged.elementwise import same_splits
+from millrace._ragged.elementwise import map_flat_values, same_splits
 from millrace._ragged.gathers import joined_rows, rows_of, with_ragged_rank_of
 from millrace._ragged.partitions import splits_of_lengths
 from millrace._ragged.tensor import RaggedTensor, as_ragged_or_tensor, is_ragged
@@ -199,6 +199,40 @@ def _expanded(tensor, axis):
         ends.set_shape(tensor.row_splits.shape)
         return RaggedTensor(tensor, ends)
     return tensor.with_values(_expanded(tensor.values, axis - 1))
+
+
+def squeeze(input, axis=None, name=None, squeeze_dims=None):
+    """As tf.squeeze, of a RaggedTensor: without the dimensions of size 1 that `axis` names.
+
+    Raises:
+      ValueError: without an axis, or for one that is out of bounds.
+    """
+    axis = axis if axis is not None else squeeze_dims
+    if axis is None:
+        raise ValueError("Ragged.squeeze must have an axis argument.")
+    with name_scope(name, "RaggedSqueeze", [input]):
+        rank = input.shape.ndims
+        axes = set()
+        for each in [axis] if isinstance(axis, int) else axis:
+            at = each if each >= 0 or rank is None else each + rank
+            if at < 0 or (rank is not None and at >= rank):
+                raise ValueError(f"axis={each} is out of bounds for shape {input.shape}")
+            axes.add(at)
+        for at in sorted(axes, reverse=True):
+            input = _squeezed(input, at)
+        return input
+
+
+def _squeezed(tensor, axis):
+    if not is_ragged(tensor):
+        return gen_ops.squeeze(tensor, squeeze_dims=[axis])
+    if axis > 1:
+        return tensor.with_values(_squeezed(tensor.values, axis - 1))
+    sizes = tensor.nrows() if axis == 0 else tensor.row_lengths()
+    one = constant(1, tensor.row_splits.dtype.base_dtype)
+    check = assert_equal(sizes, one, message="the given axis is not squeezable")
+    with control_dependencies([check]):
+        return map_flat_values(gen_ops.identity, tensor.values)
 
 
 def size(input, name=None, out_type=dtypes.int32):

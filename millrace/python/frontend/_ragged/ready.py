@@ -33,11 +33,13 @@ def _install():
     takers.update(dict.fromkeys(reductions.NAMES, reductions.reduced))
     for module, names in (
         (gathers, ["gather", "gather_nd", "where"]),
-        (joining, ["concat", "expand_dims", "one_hot", "rank", "size", "stack", "tile"]),
+        (joining, ["concat", "expand_dims", "one_hot", "rank", "size", "squeeze", "stack", "tile"]),
     ):
         for name in names:
             takers[name] = _called(getattr(module, name))
     takers["Select"] = takers["where"]  # the op, by which tf.where chooses
+    for op in reductions.SEGMENT_OPS:
+        takers[op] = reductions.fold_of(op)
     elementwise.install()
     RaggedTensor.__getitem__ = getitem.part_of
 

@@ -2,14 +2,15 @@
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant, constant_value, convert
-from millrace._graph.default_graph import name_scope
+from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._ops import reductions
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import ones_like
 from millrace._ops.operators import true_divide
 from millrace._ops.reductions import reduce_max
+from millrace._ragged.elementwise import same_splits
 from millrace._ragged.partitions import splits_of_lengths
-from millrace._ragged.tensor import RaggedTensor, is_ragged
+from millrace._ragged.tensor import RaggedTensor, as_ragged_or_tensor, is_ragged
 from millrace._values import dtypes
 
 
@@ -140,3 +141,26 @@ def _mean(tensor, axes):
     if is_ragged(total):
         return total.with_flat_values(true_divide(total.flat_values, number.flat_values))
     return true_divide(total, number)
+
+
+# The ops that fold rows by segments, by the names of the reductions that do the same.
+SEGMENT_OPS = {
+    f"UnsortedSegment{name.title()}": f"reduce_{name}" for name in ("sum", "prod", "min", "max")
+}
+
+
+def fold_of(op):
+    """As RaggedTensor.takers have it, for one of SEGMENT_OPS: rows of a segment are folded element by element."""
+
+    def take(function, args, kwargs):
+        data, ids, count = args
+        data = as_ragged_or_tensor(data, name="data")
+        ids = as_ragged_or_tensor(ids, name="segment_ids")
+        if not is_ragged(ids):
+            return _folded(SEGMENT_OPS[op], data, ids, count)
+        if not is_ragged(data):
+            raise ValueError("Ragged segment_ids need data with the same rows")
+        with control_dependencies(same_splits([data.row_splits], [ids.row_splits])):
+            return function(data.values, ids.values, count)
+
+    return take

@@ -111,13 +111,23 @@ Result<Tensor> select_v1(KernelContext& context) {
   return selected(context, condition, strides, context.input(1), context.input(2), shape);
 }
 
+Result<Shape> shape_of_all(const Shape& condition, const Shape& then, const Shape& otherwise) {
+  MR_ASSIGN(const Shape values, broadcast_shapes(then, otherwise));
+  return broadcast_shapes(condition, values);
+}
+
 Result<Tensor> select_v2(KernelContext& context) {
   const Tensor& condition = context.input(0);
-  MR_ASSIGN(const Shape values,
-            broadcast_shapes(context.input(1).shape(), context.input(2).shape()));
-  MR_ASSIGN(const Shape shape, broadcast_shapes(condition.shape(), values));
-  return selected(context, condition, broadcast_strides(condition.shape(), shape), context.input(1),
-                  context.input(2), shape);
+  const Shape& then = context.input(1).shape();
+  const Shape& otherwise = context.input(2).shape();
+  const Result<Shape> shape = shape_of_all(condition.shape(), then, otherwise);
+  if (!shape.ok()) {
+    return invalid("condition ", condition.shape().to_string(), ", then ", then.to_string(),
+                   ", and else ", otherwise.to_string(),
+                   " must be broadcastable: ", shape.status().message());
+  }
+  return selected(context, condition, broadcast_strides(condition.shape(), *shape),
+                  context.input(1), context.input(2), *shape);
 }
 
 Status infer_select_v1(InferContext& context) {

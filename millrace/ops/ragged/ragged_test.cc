@@ -1,5 +1,4 @@
 // Ragged tensors beside their examples: variants there and back, and what is refused.
-#include <functional>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -99,6 +98,17 @@ TEST_CASE("what arrives at the variants goes to the values") {
              "have more elements than [4]"));
   CHECK(says(refusal_of("RaggedTensorToVariantGradient", gradient(boxed, 6), attrs),
              "have 5 elements, not those of [6]"));
+  // Of the first row nothing was used.
+  Tensor holed = *boxed.clone();
+  holed.mutable_flat<Variant>()[0] = Variant{};
+  CHECK(made_by("RaggedTensorToVariantGradient", gradient(holed, 5), attrs)[0] ==
+        Tensor::vector<float>({0, 0, 3, 4, 5}));
+  const Tensor short_splits = Tensor::vector<int64_t>({0, 5});
+  Tensor empty = *boxed.clone();
+  for (Variant& each : empty.mutable_flat<Variant>()) each = Variant{};
+  CHECK(says(refusal_of("RaggedTensorToVariantGradient",
+                        {empty, short_splits, Tensor::vector<int32_t>({5})}, attrs),
+             "gradients of more than 1 rows, but row_splits say 1"));
   const Tensor nothing = Tensor::scalar(Variant{});
   CHECK(made_by("RaggedTensorToVariantGradient", gradient(nothing, 2), attrs)[0] ==
         Tensor::vector<float>({0, 0}));
@@ -114,15 +124,22 @@ TEST_CASE("splits that do not split the values are refused") {
                       {{"RAGGED_RANK", int64_t{1}}});
   };
   CHECK(box({0, 5}) == "it ran");
-  for (const auto& refuse : {std::function<std::string(std::initializer_list<int64_t>)>(box),
-                             std::function<std::string(std::initializer_list<int64_t>)>(sparse)}) {
-    CHECK(says(refuse({}), "must have at least one splits"));
-    CHECK(says(refuse({1, 5}), "first element of ragged splits must be 0 but is 1"));
-    CHECK(says(refuse({0, 4}), "must be the number of ragged values(5) but is 4"));
-    CHECK(says(refuse({0, 3, 2, 5}), "ragged_splits[2]=2 is smaller than row_splits[1]=3"));
-    CHECK(says(refuse({-1, 5}), "splits[0] = -1 < 0"));
-    CHECK(says(refuse({0, 6}), "the last is 6, but there are only 5"));
-  }
+  CHECK(says(box({}), "must have at least one splits"));
+  CHECK(says(box({1, 5}), "first element of ragged splits must be 0 but is 1"));
+  CHECK(says(box({0, 4}), "must be the number of ragged values(5) but is 4"));
+  CHECK(says(box({0, 3, 2, 5}), "ragged_splits[2]=2 is smaller than row_splits[1]=3"));
+  CHECK(says(box({-1, 5}), "splits[0] = -1 < 0"));
+  CHECK(says(box({0, 6}), "the last is 6, but there are only 5"));
+  // The same in the words that TensorFlow has for this op.
+  CHECK(sparse({0, 5}) == "it ran");
+  CHECK(says(sparse({}), "ragged splits may not be empty"));
+  CHECK(says(sparse({1, 5}), "First value of ragged splits must be 0, but is 1 in level 0"));
+  CHECK(says(sparse({0, 4}),
+             "Final value of ragged splits must match the length of what they "
+             "split, 5, but is 4 in level 0"));
+  CHECK(says(sparse({0, 3, 2, 5}), "ragged_splits[2]=2 is smaller than row_splits[1]=3"));
+  CHECK(says(sparse({-1, 5}), "First value of ragged splits must be 0"));
+  CHECK(says(sparse({0, 6}), "Final value of ragged splits must match"));
 }
 
 TEST_CASE("what is no ragged tensor of the rank and types is not taken out of a variant") {
@@ -165,7 +182,14 @@ TEST_CASE("ranges refuse a delta of 0, shapes that differ and more numbers than 
   CHECK(says(range({0}, {3}, 0), "Requires delta != 0"));
   CHECK(says(range({0, 1}, {3}, 1), "must have the same shape"));
   CHECK(says(range({low}, {high}, 1), "has too many elements"));
+  CHECK(says(range({low}, {high}, 1), "Requires ((limit - start) / delta) <="));
   CHECK(range({0}, {int64_t{1} << 61}, 1) != "it ran");
+  CHECK(says(refusal_of("RaggedRange",
+                        {Tensor::vector<int64_t>({0, 0}),
+                         Tensor::vector<int64_t>({std::numeric_limits<int32_t>::max(), 1}),
+                         Tensor::scalar<int64_t>(1)},
+                        {{"Tsplits", DType::i32}}),
+             "The total range size overflowed in row 1 of 2"));
   CHECK(range({low}, {high}, high) == "it ran");
   CHECK(range({high}, {low}, low) == "it ran");
   const float inf = std::numeric_limits<float>::infinity();

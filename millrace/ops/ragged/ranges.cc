@@ -54,9 +54,19 @@ Status ragged_range(KernelContext& context) {
     const M delta = element(2, row);
     if (delta == 0) return invalid("Requires delta != 0");
     const int64_t length = range_length<M>(element(0, row), element(1, row), delta);
+    if (length < 0) {
+      return invalid("Requires ((limit - start) / delta) <= ", std::numeric_limits<int64_t>::max(),
+                     ": row ", row, " of the ranges has too many elements");
+    }
     int64_t end = 0;
-    if (length < 0 || __builtin_add_overflow(splits.back(), length, &end))
-      return invalid("row ", row, " of the ranges has too many elements");
+    const bool is_too_far =
+        __builtin_add_overflow(splits.back(), length, &end) ||
+        (context.output_dtype(0) == DType::i32 && end > std::numeric_limits<int32_t>::max());
+    if (is_too_far) {
+      return invalid("The total range size overflowed in row ", row, " of ", rows,
+                     ": splits of the type ", dtype_name(context.output_dtype(0)),
+                     " can't hold it");
+    }
     splits.push_back(end);
   }
   MR_ASSIGN(Tensor made_splits, splits_tensor(context.output_dtype(0), splits));

@@ -2,6 +2,7 @@
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
+#include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/ragged/families.h"
 #include "millrace/ops/ragged/splits.h"
 
@@ -30,17 +31,35 @@ class RowOfEach {
   size_t row_ = 0;
 };
 
+// Each level begins at 0 and ends where the next one does, said as TensorFlow says it here.
+Status check_ends(const KernelContext& context, int levels, const Tensor& values) {
+  for (int level = 0; level < levels; ++level) {
+    MR_ASSIGN(const std::vector<int64_t> splits,
+              read_elements(context.input(level), "ragged splits"));
+    if (splits.empty()) return invalid("ragged splits may not be empty.");
+    if (splits.front() != 0) {
+      return invalid("First value of ragged splits must be 0, but is ", splits.front(),
+                     " in level ", level);
+    }
+    int64_t below = values.shape().rank() < 1 ? 0 : values.shape().dim(0);
+    if (level + 1 < levels) below = context.input(level + 1).num_elements() - 1;
+    if (splits.back() != below) {
+      return invalid("Final value of ragged splits must match the length of what they split, ",
+                     below, ", but is ", splits.back(), " in level ", level);
+    }
+  }
+  return {};
+}
+
 Status ragged_to_sparse(KernelContext& context) {
   const int levels = context.num_inputs() - 1;
   const Tensor& values = context.input(levels);
+  MR_TRY(check_ends(context, levels, values));
   MR_ASSIGN(const std::vector<Splits> nested, read_nested_splits(context, 0, levels, values));
   std::vector<int64_t> dims = {static_cast<int64_t>(nested[0].size()) - 1};
   std::vector<RowOfEach> rows;
   for (int level = 0; level < levels; ++level) {
     const auto at = static_cast<size_t>(level);
-    const int64_t below = level + 1 < levels ? static_cast<int64_t>(nested[at + 1].size()) - 1
-                                             : values.shape().dim(0);
-    MR_TRY(check_covers(nested[at], below));
     dims.push_back(longest_row(nested[at]));
     rows.emplace_back(nested[at]);
   }

@@ -2,6 +2,9 @@
 //
 // A ragged tensor in a variant is what TensorFlow calls one: its splits, outermost first, then its
 // values.
+#include <algorithm>
+#include <span>
+
 #include "millrace/op/bind.h"
 #include "millrace/op/cancel_probe.h"
 #include "millrace/op/gradient.h"
@@ -158,12 +161,14 @@ Result<Tensor> joined_values(DType dtype, std::span<const RaggedParts> parts) {
   dims[0] = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Shape& shape = parts[i].values.shape();
-    bool fits = shape.rank() == static_cast<int>(dims.size());
-    for (int axis = 1; fits && axis < shape.rank(); ++axis)
-      fits = shape.dim(axis) == dims[static_cast<size_t>(axis)];
-    if (!fits) {
+    if (shape.rank() != static_cast<int>(dims.size())) {
       return invalid("Rank of values must match for all components; values shape at index 0: ",
                      parts[0].values.shape().to_string(), ", values shape at index ", i, ": ",
+                     shape.to_string());
+    }
+    if (!std::ranges::equal(shape.dims().subspan(1), std::span(dims).subspan(1))) {
+      return invalid("All flat_values must have compatible shapes. Shape at index 0: ",
+                     parts[0].values.shape().to_string(), ". Shape at index ", i, ": ",
                      shape.to_string());
     }
     dims[0] += shape.dim(0);
@@ -254,14 +259,26 @@ Status infer_from_variant(InferContext& context) {
 
 // --- the gradient ---
 
+// How many elements the values of row `i` have, where they are rows of `shape`.
+Result<int64_t> elements_of_row(const Splits& splits, size_t i, const Shape& shape) {
+  if (i + 1 >= splits.size()) {
+    return invalid("there are gradients of more than ", i, " rows, but row_splits say ",
+                   splits.size() - 1);
+  }
+  const int64_t rows = splits[i + 1] - splits[i];
+  return rows == 0 ? 0 : rows * (shape.num_elements() / shape.dim(0));
+}
+
 // The values of variants that hold one tensor each, or zeros where they hold nothing, put one
-// behind the other.
+// behind the other. Those of rows of which nothing was used hold nothing: the splits tell how long
+// they are.
 Result<Tensor> values_of_gradient(KernelContext& context) {
   const Tensor& encoded = context.input(0);
   MR_ASSIGN(const Shape shape, read_shape(context.input(2), "dense_values_shape"));
   const DType dtype = context.output_dtype(0);
   MR_ASSIGN(Tensor made, Tensor::zeros(dtype, shape));
   const auto all = encoded.flat<Variant>();
+  Splits splits;  // read once they are needed
   int64_t at = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     int64_t number = 0;
@@ -281,6 +298,11 @@ Result<Tensor> values_of_gradient(KernelContext& context) {
           number);
     } else if (encoded.shape().rank() == 0) {
       number = made.num_elements();
+    } else if (all[i].type_name.empty()) {
+      if (splits.empty()) {
+        MR_ASSIGN(splits, read_splits(context.input(1), shape.rank() < 1 ? 0 : shape.dim(0)));
+      }
+      MR_ASSIGN(number, elements_of_row(splits, i, shape));
     } else {
       return invalid("Input Variant element at index ", i, " doesn't hold a RaggedTensorVariant: '",
                      all[i].type_name.substr(0, 100), "'");
@@ -301,7 +323,10 @@ Status infer_values_of_gradient(InferContext& context) {
 Status to_variant_gradient(GradContext& g) {
   const int levels = g.num_inputs() - 1;
   const Endpoint values = g.input(levels);
-  const Endpoint splits = levels > 0 ? g.input(0) : g.vector({0});
+  Endpoint splits = levels > 0 ? g.input(0) : g.vector({0});
+  // A row of several levels holds the values between the splits that its own lead to.
+  for (int level = 1; level < levels; ++level)
+    splits = g.add("GatherV2", {g.input(level), splits, g.scalar(DType::i32, 0)});
   g.set_input_grad(
       levels, g.add("RaggedTensorToVariantGradient", {g.grad(), splits, g.add("Shape", {values})},
                     {{"Tvalues", g.dtype(values)}}));

@@ -6,7 +6,8 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Tensor
-from millrace._keras import activations, calls, named, sessions
+from millrace._keras import activations, calls, constraints, masks, named, sessions
+from millrace._keras.settings import image_data_format
 from millrace._layers import layer as plain
 from millrace._ops.arrays import placeholder
 from millrace._values import structure
@@ -33,13 +34,19 @@ class Layer(plain.Layer):
 
     Variables are resource variables, named after the layer. Losses and updates stay with the layer:
     `losses` and `updates`. Initializers, regularizers and activations may be given by name. Where a
-    class's `call` takes `training`, it gets whether the model trains.
+    class's `call` takes `training`, it gets whether the model trains; where it takes `mask`, it gets
+    which times of its inputs are there, if something before it said so.
 
     Args:
       trainable, name, dtype, activity_regularizer: as for tf.layers.Layer.
       input_shape: for the first layer of a Sequential: the shape of the inputs without the batch.
       batch_input_shape: the same with the batch; input_dim: the same for vectors.
+
+    Attributes:
+      supports_masking: whether its outputs have the mask that `compute_mask` gives.
     """
+
+    supports_masking = False
 
     def __init__(self, *args, **kwargs):
         self.batch_input_shape = _batch_input_shape(kwargs)
@@ -48,12 +55,17 @@ class Layer(plain.Layer):
                 kwargs[key] = named.initializer(value)
             elif key.endswith("_regularizer"):
                 kwargs[key] = named.regularizer(value)
+            elif key.endswith("_constraint"):
+                kwargs[key] = constraints.get(value)
             elif key.endswith("activation"):
                 kwargs[key] = activations.get(value)
+            elif key == "data_format" and value is None:
+                kwargs[key] = image_data_format()
         if kwargs.get("name") is None:
             kwargs["name"] = unique_name(_base_of(type(self).__name__))
         super().__init__(*args, **kwargs)
-        self.takes_training = "training" in inspect.signature(self.call).parameters
+        taken = inspect.signature(self.call).parameters
+        self.takes_training, self.takes_mask = "training" in taken, "mask" in taken
         self._calls = []
 
     def add_weight(
@@ -78,7 +90,7 @@ class Layer(plain.Layer):
             initializer=named.initializer(initializer),
             regularizer=named.regularizer(regularizer),
             trainable=trainable,
-            constraint=constraint,
+            constraint=constraints.get(constraint),
             use_resource=True if use_resource is None else use_resource,
             partitioner=partitioner,
         )
@@ -102,12 +114,32 @@ class Layer(plain.Layer):
         given = dict(kwargs)
         if self.takes_training and not args and kwargs.get("training") is None:
             given["training"] = sessions.learning_phase()
+        found = masks.masks_of(inputs)
+        if self.takes_mask and not args and kwargs.get("mask") is None and found is not None:
+            given["mask"] = found
         outputs = super().__call__(inputs, *args, **given)
         taken = [each for each in structure.flatten(inputs) if isinstance(each, Tensor)]
         outputs = structure.map_structure(lambda made: _new(made, taken), outputs)
+        if self.supports_masking or type(self).compute_mask is not Layer.compute_mask:
+            masks.give(outputs, self.compute_mask(inputs, given.get("mask", found)))
         if taken and all(map(calls.is_remembered, taken)) and not args:
             self._calls.append(calls.remember(self, inputs, kwargs, outputs))
         return outputs
+
+    def compute_mask(self, inputs, mask=None):
+        """The mask of the outputs for inputs with this one: the same, if the class supports masks.
+
+        Args:
+          inputs: what it is called with; mask: bools of shape [batch, time], None, or a list of these.
+        """
+        if not isinstance(mask, list):
+            return mask
+        # Of several inputs: what all of them have.
+        found = [each for each in mask if each is not None]
+        made = found[0] if found else None
+        for each in found[1:]:
+            made = gen_ops.logical_and(made, each)
+        return made
 
     # ---- What programs ask -----------------------------------------------------------------------
 
@@ -219,3 +251,45 @@ def Input(
         tensor = placeholder(dtype or "float32", whole, name=name)
     calls.remember(None, [], {}, tensor)
     return tensor
+
+
+class InputLayer(Layer):
+    """A model's input as a layer: the first one of a Sequential.
+
+    Args:
+      input_shape: the shape without the batch; batch_input_shape: the same with it.
+      batch_size: the size of the batch, if it is fixed.
+      dtype: the type; float32 if None.
+      input_tensor: a Tensor to be the input instead.
+      sparse: must be False.
+      name: its name.
+
+    Attributes:
+      tensor: the input.
+    """
+
+    def __init__(
+        self,
+        input_shape=None,
+        batch_size=None,
+        dtype=None,
+        input_tensor=None,
+        sparse=False,
+        name=None,
+        batch_input_shape=None,
+    ):
+        name = name or unique_name("input", 1)
+        super().__init__(name=name, dtype=dtype)
+        self.tensor = Input(
+            input_shape, batch_size, name, dtype, sparse, input_tensor, batch_input_shape
+        )
+        self.batch_input_shape = _static_shape(self.tensor)
+        self.built = True
+
+    @property
+    def input(self):
+        return self.tensor
+
+    @property
+    def output(self):
+        return self.tensor

@@ -1,22 +1,23 @@
-"""Keras's layers: those of tf.layers, and what is made of a few ops."""
+"""Keras's layers of units, shapes and single elements: those of tf.layers, and what is made of a few ops."""
 
 from millrace import _gen as gen_ops
 from millrace._flow.smart_cond import smart_cond
 from millrace._graph.conversion import convert
-from millrace._keras import activations, sessions
+from millrace._keras import activations, constraints, sessions
 from millrace._keras.layer import Layer
-from millrace._layers import convolutions, core, normalization, pools
+from millrace._layers import core, normalization
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import expand_dims, gather, reshape, tile, transpose
 from millrace._ops.arrays import shape as shape_of
 from millrace._ops.layers import dropout as nn_dropout
-from millrace._ops.reductions import reduce_max, reduce_mean
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 
 class Dense(Layer, core.Dense):
     """activation(inputs * kernel + bias). Arguments as for tf.layers.Dense; names do for functions."""
+
+    supports_masking = True
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class Flatten(Layer, core.Flatten):
     """[batch, ...] as [batch, n]."""
 
     def __init__(self, data_format=None, **kwargs):
-        super().__init__(data_format=data_format or "channels_last", **kwargs)
+        super().__init__(data_format=data_format, **kwargs)
 
 
 class Dropout(Layer):
@@ -62,6 +63,8 @@ class Dropout(Layer):
       noise_shape: the shape to draw in; sizes of 1 are kept or dropped together.
       seed: a seed.
     """
+
+    supports_masking = True
 
     def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
         super().__init__(**kwargs)
@@ -94,6 +97,8 @@ class Dropout(Layer):
 class Activation(Layer):
     """A function of each element, by its name or itself."""
 
+    supports_masking = True
+
     def __init__(self, activation, **kwargs):
         super().__init__(**kwargs)
         self.activation = activations.get(activation)
@@ -108,6 +113,8 @@ class Activation(Layer):
 class ReLU(Layer):
     """relu(x, alpha=negative_slope, max_value, threshold)."""
 
+    supports_masking = True
+
     def __init__(self, max_value=None, negative_slope=0, threshold=0, **kwargs):
         super().__init__(**kwargs)
         self.settings = (float(negative_slope), max_value, float(threshold))
@@ -119,6 +126,8 @@ class ReLU(Layer):
 class LeakyReLU(Layer):
     """x where it is positive, else alpha * x."""
 
+    supports_masking = True
+
     def __init__(self, alpha=0.3, **kwargs):
         super().__init__(**kwargs)
         self.alpha = float(alpha)
@@ -129,6 +138,8 @@ class LeakyReLU(Layer):
 
 class Softmax(Layer):
     """Probabilities along an axis."""
+
+    supports_masking = True
 
     def __init__(self, axis=-1, **kwargs):
         super().__init__(**kwargs)
@@ -191,11 +202,17 @@ class Lambda(Layer):
 
     Args:
       function: called with the inputs, and `arguments` by name.
+      output_shape: accepted; shapes are those of what the function gives.
+      mask: the mask of its output, or a function of (inputs, their mask) that gives it.
     """
 
     def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
         super().__init__(**kwargs)
         self.function, self.arguments = function, dict(arguments or {})
+        self.mask, self.supports_masking = mask, mask is not None
+
+    def compute_mask(self, inputs, mask=None):
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def call(self, inputs):
         return self.function(inputs, **self.arguments)
@@ -207,7 +224,7 @@ class Embedding(Layer):
     Args:
       input_dim: the number of rows; output_dim: their length.
       embeddings_initializer, embeddings_regularizer: for the table, the variable `embeddings`.
-      mask_zero: must be False: there are no masks.
+      mask_zero: whether id 0 stands for no element: then there is a mask without its places.
       input_length: the length of sequences, if it is fixed.
     """
 
@@ -223,14 +240,13 @@ class Embedding(Layer):
         input_length=None,
         **kwargs,
     ):
-        if mask_zero:
-            raise NotImplementedError("layers have no masks: leave mask_zero out")
         if "input_shape" not in kwargs:
             kwargs["input_shape"] = (input_length,)
         super().__init__(activity_regularizer=activity_regularizer, dtype="float32", **kwargs)
         self.input_dim, self.output_dim = input_dim, output_dim
         self.initializer, self.regularizer = embeddings_initializer, embeddings_regularizer
-        self.constraint, self.embeddings = embeddings_constraint, None
+        self.constraint, self.embeddings = constraints.get(embeddings_constraint), None
+        self.mask_zero = self.supports_masking = mask_zero
 
     def build(self, input_shape):
         self.embeddings = self.add_weight(
@@ -242,6 +258,9 @@ class Embedding(Layer):
         )
         self.built = True
 
+    def compute_mask(self, inputs, mask=None):
+        return gen_ops.not_equal(inputs, 0) if self.mask_zero else None
+
     def call(self, inputs):
         if inputs.dtype.base_dtype not in (dtypes.int32, dtypes.int64):
             inputs = cast(inputs, dtypes.int32)
@@ -251,202 +270,14 @@ class Embedding(Layer):
         return TensorShape(input_shape).concatenate(self.output_dim)
 
 
-class Conv1D(Layer, convolutions.Conv1D):
-    """Filters moved along lines. Arguments as for tf.layers.Conv1D; names do for functions."""
-
-
-class Conv2D(Layer, convolutions.Conv2D):
-    """Filters moved over images. Arguments as for tf.layers.Conv2D; names do for functions."""
-
-    def __init__(
-        self,
-        filters,
-        kernel_size,
-        strides=(1, 1),
-        padding="valid",
-        data_format=None,
-        dilation_rate=(1, 1),
-        activation=None,
-        use_bias=True,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        **kwargs,
-    ):
-        super().__init__(
-            filters,
-            kernel_size,
-            strides=strides,
-            padding=padding,
-            data_format=data_format or "channels_last",
-            dilation_rate=dilation_rate,
-            activation=activation,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            **kwargs,
-        )
-
-
-class _Pool(Layer):
-    """What poolings have in common: windows of 2, one beside the other, by default."""
-
-    def __init__(self, pool_size=2, strides=None, padding="valid", data_format=None, **kwargs):
-        super().__init__(
-            pool_size,
-            strides,
-            padding=padding,
-            data_format=data_format or "channels_last",
-            **kwargs,
-        )
-
-
-class MaxPooling1D(_Pool, pools.MaxPooling1D):
-    """The largest of each window along lines. Arguments as for tf.layers.MaxPooling1D."""
-
-
-class MaxPooling2D(_Pool, pools.MaxPooling2D):
-    """The largest of each window over images. Arguments as for tf.layers.MaxPooling2D."""
-
-
-class AveragePooling1D(_Pool, pools.AveragePooling1D):
-    """The average of each window along lines. Arguments as for tf.layers.AveragePooling1D."""
-
-
-class AveragePooling2D(_Pool, pools.AveragePooling2D):
-    """The average of each window over images. Arguments as for tf.layers.AveragePooling2D."""
-
-
-class _Global(Layer):
-    """One number for each channel."""
-
-    axes = (1, 2)
-    reduction = staticmethod(reduce_mean)
-
-    def __init__(self, data_format=None, **kwargs):
-        super().__init__(**kwargs)
-        self.is_first = data_format == "channels_first"
-
-    def call(self, inputs):
-        axes = [axis + self.is_first for axis in self.axes]
-        return type(self).reduction(inputs, axis=axes)
-
-
-class GlobalAveragePooling1D(_Global):
-    """The average over a line."""
-
-    axes = (1,)
-
-
-class GlobalAveragePooling2D(_Global):
-    """The average over an image."""
-
-
-class GlobalMaxPooling1D(_Global):
-    """The largest of a line."""
-
-    axes = (1,)
-    reduction = staticmethod(reduce_max)
-
-
-class GlobalMaxPooling2D(_Global):
-    """The largest of an image."""
-
-    reduction = staticmethod(reduce_max)
-
-
 class BatchNormalization(Layer, normalization.BatchNormalization):
     """Inputs with mean 0 and variance 1 over the batch; see tf.layers.BatchNormalization.
 
     Models run its updates, which move the averages, with each step of training.
     """
 
+    supports_masking = True
+
     def call(self, inputs, training=None):
         training = sessions.learning_phase() if training is None else training
         return super().call(inputs, training=training)
-
-
-class _Merge(Layer):
-    """One Tensor of several."""
-
-    def call(self, inputs):
-        if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
-            raise ValueError("A merge layer should be called on a list of at least 2 inputs")
-        made = inputs[0]
-        for each in inputs[1:]:
-            made = self.merged(made, each)
-        return made
-
-    def merged(self, a, b):
-        """What becomes of two of them."""
-        raise NotImplementedError
-
-
-class Add(_Merge):
-    """The sum of several inputs."""
-
-    def merged(self, a, b):
-        return a + b
-
-
-class Subtract(_Merge):
-    """The difference of two inputs."""
-
-    def merged(self, a, b):
-        return a - b
-
-
-class Multiply(_Merge):
-    """The product of several inputs."""
-
-    def merged(self, a, b):
-        return a * b
-
-
-class Maximum(_Merge):
-    """The larger of each element."""
-
-    def merged(self, a, b):
-        return gen_ops.maximum(a, b)
-
-
-class Minimum(_Merge):
-    """The smaller of each element."""
-
-    def merged(self, a, b):
-        return gen_ops.minimum(a, b)
-
-
-class Average(_Merge):
-    """The average of several inputs."""
-
-    def merged(self, a, b):
-        return a + b
-
-    def call(self, inputs):
-        return super().call(inputs) / len(inputs)
-
-
-class Concatenate(_Merge):
-    """Several inputs one behind the other along an axis."""
-
-    def __init__(self, axis=-1, **kwargs):
-        super().__init__(**kwargs)
-        self.axis = axis
-
-    def call(self, inputs):
-        return gen_ops.concat_v2(list(inputs), self.axis)
-
-
-def concatenate(inputs, axis=-1, **kwargs):
-    """Concatenate, made and called."""
-    return Concatenate(axis=axis, **kwargs)(inputs)
-
-
-def add(inputs, **kwargs):
-    """Add, made and called."""
-    return Add(**kwargs)(inputs)
-
-
-def multiply(inputs, **kwargs):
-    """Multiply, made and called."""
-    return Multiply(**kwargs)(inputs)

@@ -6,7 +6,7 @@ from millrace._graph.conversion import convert
 from millrace._graph.operation import Tensor
 from millrace._keras import batches, calls, optimizers, sessions
 from millrace._keras.callbacks import History
-from millrace._keras.layer import Input, Layer
+from millrace._keras.layer import Input, InputLayer, Layer
 from millrace._keras.training import Trained, phase_feed
 from millrace._saving.saver import Saver
 from millrace._values import structure
@@ -493,6 +493,7 @@ class Sequential(Model):
 
     def add(self, layer):
         """Puts a layer behind the others. TypeError if it is none."""
+        layer = layer.tensor if isinstance(layer, InputLayer) else layer
         if isinstance(layer, Tensor) and calls.is_remembered(layer) and not self.layers:
             self._last = layer
             self._begin = layer

@@ -7,7 +7,17 @@ from millrace._keras import activations, named
 from millrace._keras.layer import Layer
 from millrace._layers.input_spec import InputSpec, check_inputs
 from millrace._ops.arithmetic import cast
-from millrace._ops.arrays import concat, ones, ones_like, reverse, split, zeros
+from millrace._ops.arrays import (
+    concat,
+    expand_dims,
+    ones,
+    ones_like,
+    reverse,
+    split,
+    squeeze,
+    where,
+    zeros,
+)
 from millrace._ops.layers import dropout as nn_dropout
 from millrace._recurrent.cell import batch_size_of, zero_states
 from millrace._recurrent.dynamic import dynamic_rnn
@@ -125,8 +135,14 @@ class Recurrent(Layer):
             name, shape, initializer=initializer, regularizer=regularizer, constraint=constraint
         )
 
-    def call(self, inputs, training=None):
+    def compute_mask(self, inputs, mask=None):
+        mask = mask[0] if isinstance(mask, list) else mask
+        of_outputs = mask if self.return_sequences else None
+        return [of_outputs, *[None] * self.num_states] if self.return_state else of_outputs
+
+    def call(self, inputs, training=None, mask=None):
         inputs, *states = inputs if isinstance(inputs, list) else [inputs]
+        mask = mask[0] if isinstance(mask, list) else mask
         check_inputs(self._sequences, inputs, self.name)
         if states and len(states) != self.num_states:
             raise ValueError(
@@ -136,15 +152,19 @@ class Recurrent(Layer):
         time, batch = (0, 1) if self.time_major else (1, 0)
         if self.go_backwards:
             inputs = reverse(inputs, [time])
-        kept = self._kept(inputs, batch, training)
+            mask = None if mask is None else reverse(mask, [time])
+        step, begin, given = _Step(self, self._kept(inputs, batch, training)), None, inputs
+        if mask is not None:
+            step, given = _MaskedStep(step), (inputs, cast(expand_dims(mask, 2), inputs.dtype))
+        if states:
+            begin = tuple(states)
+            if mask is not None:  # the output before the first time is zeros, whatever the state is
+                begin = (*begin, gen_ops.zeros_like(begin[0]))
         outputs, last = dynamic_rnn(
-            _Step(self, kept),
-            inputs,
-            initial_state=tuple(states) or None,
-            dtype=inputs.dtype,
-            time_major=self.time_major,
+            step, given, initial_state=begin, dtype=inputs.dtype, time_major=self.time_major
         )
-        made = outputs if self.return_sequences else last[0]
+        last_output, last = (last[0], last) if mask is None else (last[-1], last[:-1])
+        made = outputs if self.return_sequences else last_output
         return [made, *last] if self.return_state else made
 
     def _kept(self, inputs, batch_axis, training):
@@ -245,6 +265,34 @@ class _Step:
             inputs = inputs * kept_inputs
         states = self._layer.step(inputs, states, kept_states)
         return states[0], states
+
+
+class _MaskedStep:
+    """A _Step of (inputs, 1 where there are some and else 0): where there are none, states and output
+    stay as they were. The last of its states is the output before."""
+
+    def __init__(self, step):
+        self._step = step
+
+    @property
+    def state_size(self):
+        return (*self._step.state_size, self._step.output_size)
+
+    @property
+    def output_size(self):
+        return self._step.output_size
+
+    def zero_state(self, batch_size, dtype):
+        return zero_states(self.state_size, batch_size, dtype)
+
+    def __call__(self, inputs, states):
+        inputs, is_there = inputs
+        output, after = self._step(inputs, states[:-1])
+        rows = squeeze(is_there > 0, [1])
+        kept = tuple(
+            where(rows, new, old) for new, old in zip((*after, output), states, strict=True)
+        )
+        return kept[-1], kept
 
 
 def _share(name, rate):

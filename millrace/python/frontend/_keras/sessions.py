@@ -106,6 +106,16 @@ def set_learning_phase(value):
     _state().phase = bool(value)
 
 
+def fixed_learning_phase():
+    """What set_learning_phase set, or the Tensor that was made in its place, or None."""
+    return _state().phase
+
+
+def restore_learning_phase(phase):
+    """Has learning_phase() be what fixed_learning_phase gave before."""
+    _state().phase = phase
+
+
 def get_value(x):
     """The value of a variable or Tensor."""
     return get_session().run(x)

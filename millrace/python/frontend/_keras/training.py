@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
-from millrace._keras import losses, sessions
+from millrace._keras import losses, masks, sessions
 from millrace._ops.arithmetic import add_n, cast
 from millrace._ops.arrays import placeholder, reshape
 from millrace._ops.gradients import gradients
@@ -62,7 +62,8 @@ class Trained:
         self._train = None
 
     def _loss_of(self, function, target, output):
-        """The mean of a loss over all numbers that it gives, weighted by sample."""
+        """The mean of a loss over all numbers that it gives, weighted by sample; what a mask leaves out
+        counts as 0."""
         if isinstance(function, losses.Loss):
             values = convert(function.call(target, output))
         else:
@@ -70,6 +71,9 @@ class Trained:
         if values.shape.ndims == 0:
             return values
         weights = cast(self.weights, values.dtype.base_dtype)
+        mask = masks.mask_of(output)
+        if mask is not None and values.shape.ndims == mask.shape.ndims:
+            values = values * cast(mask, values.dtype.base_dtype)
         if values.shape.ndims != 1:
             rest = gen_ops.fill(gen_ops.expand_dims(gen_ops.rank(values) - 1, 0), 1)
             weights = reshape(weights, gen_ops.concat_v2([[-1], rest], 0))

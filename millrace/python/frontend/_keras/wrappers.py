@@ -98,8 +98,18 @@ class Bidirectional(Wrapper):
             inputs = [convert(inputs), *map(convert, structure.flatten(initial_state))]
         return super().__call__(inputs, **kwargs)
 
-    def call(self, inputs, training=None):
+    def compute_mask(self, inputs, mask=None):
+        mask = mask[0] if isinstance(mask, list) else mask
+        kept = mask if self.forward_layer.return_sequences else None
+        kept = kept if self.merge_mode else [kept, kept]
+        if not self.forward_layer.return_state:
+            return kept
+        merged = kept if isinstance(kept, list) else [kept]
+        return merged + [None] * (2 * self.forward_layer.num_states)
+
+    def call(self, inputs, training=None, mask=None):
         inputs, *states = inputs if isinstance(inputs, list) else [inputs]
+        given = {} if mask is None else {"mask": mask}
         if len(states) % 2:
             raise ValueError(
                 f"Layer {self.name} was given {len(states)} states; it takes as many for the layer that "
@@ -107,7 +117,9 @@ class Bidirectional(Wrapper):
             )
         half = len(states) // 2
         made = [
-            structure.flatten(layer(inputs, initial_state=begin or None, training=training))
+            structure.flatten(
+                layer(inputs, initial_state=begin or None, training=training, **given)
+            )
             for layer, begin in zip(self.inner, (states[:half], states[half:]))
         ]
         outputs = [each[0] for each in made]
@@ -125,6 +137,8 @@ class TimeDistributed(Wrapper):
     Args:
       layer: the layer, for inputs of shape [batch, ...].
     """
+
+    supports_masking = True
 
     def call(self, inputs, training=None):
         given = {"training": training} if self.layer.takes_training else {}

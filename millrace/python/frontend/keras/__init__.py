@@ -6,6 +6,7 @@ from millrace.keras import (
     activations,
     backend,
     callbacks,
+    constraints,
     datasets,
     initializers,
     layers,

@@ -1,51 +1,104 @@
 """tf.keras.layers: layers of models."""
 
-from millrace._keras.layer import Input, Layer
-from millrace._keras.layers import (
-    Activation,
-    Add,
-    Average,
+from millrace._keras.convolutions import (
     AveragePooling1D,
     AveragePooling2D,
-    BatchNormalization,
-    Concatenate,
+    AveragePooling3D,
     Conv1D,
     Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
+    DepthwiseConv2D,
+    GlobalAveragePooling1D,
+    GlobalAveragePooling2D,
+    GlobalAveragePooling3D,
+    GlobalMaxPooling1D,
+    GlobalMaxPooling2D,
+    GlobalMaxPooling3D,
+    MaxPooling1D,
+    MaxPooling2D,
+    MaxPooling3D,
+    SeparableConv1D,
+    SeparableConv2D,
+)
+from millrace._keras.element_layers import (
+    ELU,
+    ActivityRegularization,
+    LayerNormalization,
+    Masking,
+    PReLU,
+    ThresholdedReLU,
+)
+from millrace._keras.layer import Input, InputLayer, Layer
+from millrace._keras.layers import (
+    Activation,
+    BatchNormalization,
     Dense,
     Dropout,
     Embedding,
     Flatten,
-    GlobalAveragePooling1D,
-    GlobalAveragePooling2D,
-    GlobalMaxPooling1D,
-    GlobalMaxPooling2D,
     Lambda,
     LeakyReLU,
-    Maximum,
-    MaxPooling1D,
-    MaxPooling2D,
-    Minimum,
-    Multiply,
     Permute,
     ReLU,
     RepeatVector,
     Reshape,
     Softmax,
+)
+from millrace._keras.merging import (
+    Add,
+    Average,
+    Concatenate,
+    Dot,
+    Maximum,
+    Minimum,
+    Multiply,
     Subtract,
     add,
+    average,
     concatenate,
+    dot,
+    maximum,
+    minimum,
     multiply,
+    subtract,
+)
+from millrace._keras.noise import (
+    AlphaDropout,
+    GaussianDropout,
+    GaussianNoise,
+    SpatialDropout1D,
+    SpatialDropout2D,
+    SpatialDropout3D,
 )
 from millrace._keras.recurrent import GRU, LSTM, CuDNNGRU, CuDNNLSTM, SimpleRNN
+from millrace._keras.resizing import (
+    Cropping1D,
+    Cropping2D,
+    Cropping3D,
+    UpSampling1D,
+    UpSampling2D,
+    UpSampling3D,
+    ZeroPadding1D,
+    ZeroPadding2D,
+    ZeroPadding3D,
+)
 from millrace._keras.wrappers import Bidirectional, TimeDistributed, Wrapper
 from millrace._layers.input_spec import InputSpec
 
-AvgPool1D, AvgPool2D, MaxPool1D, MaxPool2D = (
-    AveragePooling1D,
-    AveragePooling2D,
-    MaxPooling1D,
-    MaxPooling2D,
+AvgPool1D, AvgPool2D, AvgPool3D = AveragePooling1D, AveragePooling2D, AveragePooling3D
+MaxPool1D, MaxPool2D, MaxPool3D = MaxPooling1D, MaxPooling2D, MaxPooling3D
+Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
+Convolution2DTranspose, Convolution3DTranspose = Conv2DTranspose, Conv3DTranspose
+SeparableConvolution1D, SeparableConvolution2D = SeparableConv1D, SeparableConv2D
+GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = (
+    GlobalAveragePooling1D,
+    GlobalAveragePooling2D,
+    GlobalAveragePooling3D,
 )
-Convolution1D, Convolution2D = Conv1D, Conv2D
-GlobalAvgPool1D, GlobalAvgPool2D = GlobalAveragePooling1D, GlobalAveragePooling2D
-GlobalMaxPool1D, GlobalMaxPool2D = GlobalMaxPooling1D, GlobalMaxPooling2D
+GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = (
+    GlobalMaxPooling1D,
+    GlobalMaxPooling2D,
+    GlobalMaxPooling3D,
+)

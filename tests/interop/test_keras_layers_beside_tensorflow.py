@@ -1,0 +1,25 @@
+"""Layers of tf.keras, with the same weights and inputs, give what TensorFlow's give."""
+
+import json
+
+import numpy as np
+import pytest
+
+from programs import PYTHONS, printed
+from tasks import DEADLINE
+
+
+@pytest.fixture(scope="module")
+def both():
+    return [
+        json.loads(printed("keras_layer_programs.py", module, deadline=4 * DEADLINE))
+        for module in PYTHONS
+    ]
+
+
+def test_every_layer_gives_the_same_numbers(both):
+    theirs, ours = both
+    assert theirs.keys() == ours.keys() and len(theirs) > 40
+    for name, wanted in theirs.items():
+        assert np.shape(ours[name]) == np.shape(wanted), name
+        assert np.allclose(ours[name], wanted, rtol=2e-4, atol=1e-5), name

@@ -1,4 +1,4 @@
-"""Layers of tf.keras, with the same weights and inputs, give what TensorFlow's give."""
+"""Layers, metrics and losses of tf.keras, with the same weights and inputs, give what TensorFlow's give."""
 
 import json
 
@@ -9,16 +9,11 @@ from programs import PYTHONS, printed
 from tasks import DEADLINE
 
 
-@pytest.fixture(scope="module")
-def both():
-    return [
-        json.loads(printed("keras_layer_programs.py", module, deadline=4 * DEADLINE))
-        for module in PYTHONS
-    ]
-
-
-def test_every_layer_gives_the_same_numbers(both):
-    theirs, ours = both
+@pytest.mark.parametrize("program", ["keras_layer_programs.py", "keras_metric_programs.py"])
+def test_everything_gives_the_same_numbers(program):
+    theirs, ours = (
+        json.loads(printed(program, module, deadline=4 * DEADLINE)) for module in PYTHONS
+    )
     assert theirs.keys() == ours.keys() and len(theirs) > 40
     for name, wanted in theirs.items():
         assert np.shape(ours[name]) == np.shape(wanted), name

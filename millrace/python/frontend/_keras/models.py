@@ -329,9 +329,12 @@ class Model(Layer):
         return history
 
     def _epoch(self, steps, followers):
-        trained, total = None, _Mean()
+        trained, total = None, None
         for number, arrays in enumerate(steps):
-            trained = trained or self._ready()
+            if trained is None:
+                trained = self._ready()
+                trained.reset()
+                total = _Mean(trained.running)
             for follower in followers:
                 follower.on_batch_begin(number, {"batch": number, "size": len(arrays[-1])})
             values = self._run(trained.train, arrays)
@@ -339,13 +342,17 @@ class Model(Layer):
             logs = dict(zip(trained.names, map(float, values)))
             for follower in followers:
                 follower.on_batch_end(number, {"batch": number, "size": len(arrays[-1]), **logs})
-        return total.named(self._ready().names)
+        if total is None:
+            raise ValueError("There are no samples.")
+        return total.named(trained.names)
 
     def _validate(self, logs, values):
         logs.update((f"val_{name}", value) for name, value in values.items())
 
     def _means(self, steps):
-        trained, total = self._ready(), _Mean()
+        trained = self._ready()
+        trained.reset()
+        total = _Mean(trained.running)
         for arrays in steps:
             total.add(self._run(trained.test, arrays), len(arrays[-1]))
         return total.named(trained.names)
@@ -399,11 +406,14 @@ class Model(Layer):
     def train_on_batch(self, x, y, sample_weight=None, class_weight=None):
         """Trains one step; the loss and metrics of before it."""
         data = self._data(x, y, sample_weight, class_weight)
+        self._ready().reset()
         return _alone(self._run(self._ready().train, data))
 
     def test_on_batch(self, x, y, sample_weight=None):
         """The loss and metrics of one batch."""
-        return _alone(self._run(self._ready().test, self._data(x, y, sample_weight)))
+        data = self._data(x, y, sample_weight)
+        self._ready().reset()
+        return _alone(self._run(self._ready().test, data))
 
     # ---- Files -----------------------------------------------------------------------------------
 
@@ -439,19 +449,24 @@ def _check_format(path, save_format):
 
 
 class _Mean:
-    """Means of numbers over batches, weighted by their sizes."""
+    """Means of numbers over batches, weighted by their sizes; of those at places in `running`, which are
+    over all batches already, the last."""
 
-    def __init__(self):
+    def __init__(self, running):
         self.total, self.count = 0.0, 0
+        self.running, self.last = sorted(running), []
 
     def add(self, values, count):
-        self.total = self.total + np.array(values, np.float64) * count
+        self.last = np.array(values, np.float64)
+        self.total = self.total + self.last * count
         self.count += count
 
     def named(self, names):
         if not self.count:
             raise ValueError("There are no samples.")
-        return dict(zip(names, (self.total / self.count).tolist()))
+        made = self.total / self.count
+        made[self.running] = self.last[self.running]
+        return dict(zip(names, made.tolist()))
 
 
 def _tensors(values):

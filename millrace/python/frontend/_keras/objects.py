@@ -82,3 +82,15 @@ def get(identifier, known, what):
     if identifier is None or callable(identifier):
         return identifier
     raise ValueError(f"Could not interpret {what} identifier: {identifier!r}")
+
+
+def serialize_keras_object(instance):
+    """serialize."""
+    return serialize(instance)
+
+
+def deserialize_keras_object(
+    identifier, module_objects=None, custom_objects=None, printable_module_name="object"
+):
+    """deserialize, of `module_objects` and those that the program added."""
+    return deserialize(identifier, module_objects, custom_objects, printable_module_name)

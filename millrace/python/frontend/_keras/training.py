@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
-from millrace._keras import losses, masks, sessions
+from millrace._keras import loss_objects, losses, masks, metrics, sessions
 from millrace._ops.arithmetic import add_n, cast
 from millrace._ops.arrays import placeholder, reshape
 from millrace._ops.gradients import gradients
@@ -37,15 +37,17 @@ class Trained:
       targets: placeholders for the labels of each output.
       weights: a placeholder for the weight of each sample.
       names: those of the numbers that steps give: the loss, that of each output, metrics.
+      running: {place among the numbers: the Metric} of those that are over all steps since `reset`.
     """
 
     def __init__(self, model, optimizer, loss, metrics, loss_weights):
         self.model, self.optimizer = model, optimizer
         names = model.output_names
-        found = [losses.get(each) for each in _for_each(loss, names, "loss")]
+        found = [loss_objects.get(each) for each in _for_each(loss, names, "loss")]
         shares = _for_each(loss_weights, names, "loss_weights")
         self.weights = placeholder(dtypes.float32, [None], name="sample_weights")
         self.targets, self.names, self.numbers = [], ["loss"], []
+        self.running = {}
         parts = []
         for name, output, function, share in zip(names, model.outputs, found, shares):
             target = _target(name, output, function)
@@ -64,7 +66,7 @@ class Trained:
     def _loss_of(self, function, target, output):
         """The mean of a loss over all numbers that it gives, weighted by sample; what a mask leaves out
         counts as 0."""
-        if isinstance(function, losses.Loss):
+        if isinstance(function, loss_objects.Loss):
             values = convert(function.call(target, output))
         else:
             values = convert(function(target, output))
@@ -82,18 +84,25 @@ class Trained:
             return total
         return total / cast(gen_ops.size(values), values.dtype.base_dtype)
 
-    def _add_metrics(self, metrics, names, found):
-        chosen = metrics or []
+    def _add_metrics(self, asked, names, found):
+        chosen = asked or []
         for i, name in enumerate(names):
             own = chosen.get(name, []) if isinstance(chosen, dict) else chosen
             for metric in own if isinstance(own, (list, tuple)) else [own]:
                 function = _metric(metric, self.targets[i], self.model.outputs[i], found[i])
-                label = metric if isinstance(metric, str) else metric.__name__
+                is_object = isinstance(function, metrics.Metric)
+                label = metric if isinstance(metric, str) and not is_object else _label(function)
                 self.names.append(f"{name}_{label}" if len(names) > 1 else label)
                 with name_scope("metrics"):
-                    self.numbers.append(
-                        reduce_mean(function(self.targets[i], self.model.outputs[i]))
-                    )
+                    number = function(self.targets[i], self.model.outputs[i])
+                if is_object:
+                    self.running[len(self.numbers) + 1] = function
+                self.numbers.append(number if is_object else reduce_mean(number))
+
+    def reset(self):
+        """Has metrics with variables begin again."""
+        for metric in self.running.values():
+            metric.reset_states()
 
     def _feeds(self, inputs, targets, weights, phase):
         feeds = dict(zip(self.model.inputs, inputs))
@@ -138,7 +147,7 @@ _SPARSE = (losses.sparse_categorical_crossentropy,)
 
 
 def _is_sparse(function):
-    return function in _SPARSE or isinstance(function, losses.SparseCategoricalCrossentropy)
+    return function in _SPARSE or isinstance(function, loss_objects.SparseCategoricalCrossentropy)
 
 
 def _target(name, output, function):
@@ -149,12 +158,17 @@ def _target(name, output, function):
     return placeholder(output.dtype.base_dtype, sizes, name=f"{name}_target")
 
 
+def _label(function):
+    """The name of a metric in logs."""
+    return getattr(function, "name", None) or function.__name__
+
+
 def _metric(metric, target, output, loss):
     """The function of a metric; "accuracy" is the one that fits the output and its loss."""
     if metric not in ("acc", "accuracy"):
-        return losses.get_metric(metric)
+        return metrics.get(metric)
     if output.shape.as_list()[-1] == 1 or loss in (losses.binary_crossentropy,):
         return losses.binary_accuracy
-    if isinstance(loss, losses.BinaryCrossentropy):
+    if isinstance(loss, loss_objects.BinaryCrossentropy):
         return losses.binary_accuracy
     return losses.sparse_categorical_accuracy if _is_sparse(loss) else losses.categorical_accuracy

@@ -1,4 +1,4 @@
-"""tf.keras.metrics: functions that measure predictions, one number for each sample."""
+"""tf.keras.metrics: functions that measure predictions, and objects that do so over many batches."""
 
 from millrace._keras.losses import (
     KLD,
@@ -10,6 +10,8 @@ from millrace._keras.losses import (
     binary_crossentropy,
     categorical_accuracy,
     categorical_crossentropy,
+    cosine,
+    cosine_proximity,
     hinge,
     kld,
     kullback_leibler_divergence,
@@ -28,4 +30,44 @@ from millrace._keras.losses import (
     squared_hinge,
     top_k_categorical_accuracy,
 )
-from millrace._keras.losses import get_metric as get
+from millrace._keras.metric_objects import (
+    Accuracy,
+    BinaryAccuracy,
+    BinaryCrossentropy,
+    CategoricalAccuracy,
+    CategoricalCrossentropy,
+    CategoricalHinge,
+    CosineSimilarity,
+    Hinge,
+    KLDivergence,
+    LogCoshError,
+    Mean,
+    MeanAbsoluteError,
+    MeanAbsolutePercentageError,
+    MeanRelativeError,
+    MeanSquaredError,
+    MeanSquaredLogarithmicError,
+    MeanTensor,
+    Metric,
+    Poisson,
+    RootMeanSquaredError,
+    SparseCategoricalAccuracy,
+    SparseCategoricalCrossentropy,
+    SparseTopKCategoricalAccuracy,
+    SquaredHinge,
+    Sum,
+    TopKCategoricalAccuracy,
+)
+from millrace._keras.metrics import deserialize, get, serialize
+from millrace._keras.threshold_metrics import (
+    AUC,
+    FalseNegatives,
+    FalsePositives,
+    MeanIoU,
+    Precision,
+    Recall,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+    TrueNegatives,
+    TruePositives,
+)

@@ -1,6 +1,61 @@
 """Arrays as a model's batches."""
 
+import itertools
+
 import numpy as np
+
+from millrace._keras import sessions
+from millrace._values import errors
+
+
+class Sequence:
+    """The base of data sets that give batches by their number: in any order, and the same ones again.
+
+    Classes that derive from it define `__getitem__(index)`, which gives (x, y) or (x, y, weights), and
+    `__len__()`, the number of batches.
+    """
+
+    def __getitem__(self, index):
+        raise NotImplementedError
+
+    def __len__(self):
+        raise NotImplementedError
+
+    def on_epoch_end(self):
+        """After each epoch."""
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def batches(self, count, shuffles):
+        """The first `count` batches, all if None; in another order each time if `shuffles`."""
+        order = np.arange(len(self))
+        if shuffles:
+            np.random.shuffle(order)
+        return (self[int(i)] for i in order[:count])
+
+
+def iterator_of(data):
+    """An iterator over the arrays of a tf.data.Dataset or of its iterator; anything else as it is."""
+    if hasattr(data, "make_one_shot_iterator"):
+        data = data.make_one_shot_iterator()
+    if not hasattr(data, "get_next") or hasattr(data, "__next__"):
+        return data
+    return _values(data.get_next())
+
+
+def _values(element):
+    session = sessions.get_session()
+    while True:
+        try:
+            yield session.run(element)
+        except errors.OutOfRangeError:
+            return
+
+
+def steps(iterator, count):
+    """The next `count` batches of an iterator, all that it has if there are fewer."""
+    return itertools.islice(iterator, count)
 
 
 def arrays_of(data, names, what):

@@ -1,6 +1,11 @@
 """Callbacks: what a program has called while a model trains."""
 
+import csv
+
 import numpy as np
+
+from millrace._summaries.file_writer import FileWriter
+from millrace._summaries.messages import Summary
 
 
 class Callback:
@@ -37,6 +42,14 @@ class Callback:
     def on_batch_end(self, batch, logs=None):
         """After a step of training; `logs` has its losses and metrics by name."""
 
+    def on_train_batch_begin(self, batch, logs=None):
+        """The newer name of on_batch_begin, which it calls."""
+        self.on_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch, logs=None):
+        """The newer name of on_batch_end, which it calls."""
+        self.on_batch_end(batch, logs)
+
 
 class History(Callback):
     """Keeps the losses and metrics of all epochs.
@@ -53,6 +66,216 @@ class History(Callback):
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
+
+
+class BaseLogger(Callback):
+    """Accepted: `fit` gives means over each epoch by itself.
+
+    Args:
+      stateful_metrics: accepted.
+    """
+
+    def __init__(self, stateful_metrics=None):
+        self.stateful_metrics = set(stateful_metrics or [])
+
+
+class TerminateOnNaN(Callback):
+    """Ends training after the epoch in which the loss is no number, or infinite."""
+
+    def on_batch_end(self, batch, logs=None):
+        loss = (logs or {}).get("loss")
+        if loss is not None and not np.isfinite(loss):
+            print(f"Batch {batch}: Invalid loss, terminating training")
+            self.model.stop_training = True
+
+
+class CSVLogger(Callback):
+    """Writes a line of comma-separated losses and metrics after each epoch.
+
+    Args:
+      filename: the file.
+      separator: what is between values.
+      append: True to write behind what the file has.
+    """
+
+    def __init__(self, filename, separator=",", append=False):
+        self.filename, self.separator, self.append = filename, separator, append
+        self._file = self._writer = self._names = None
+
+    def on_train_begin(self, logs=None):
+        has_head = False
+        if self.append:
+            try:
+                with open(self.filename, encoding="utf-8") as file:
+                    has_head = bool(file.readline())
+            except FileNotFoundError:
+                pass
+        mode = "a" if self.append else "w"
+        self._file = open(self.filename, mode, encoding="utf-8", newline="")
+        self._writer, self._has_head = csv.writer(self._file, delimiter=self.separator), has_head
+        self._names = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs = logs or {}
+        if self._names is None:
+            self._names = sorted(logs)
+            if not self._has_head:
+                self._writer.writerow(["epoch", *self._names])
+        self._writer.writerow([epoch, *(logs.get(name, "NA") for name in self._names)])
+        self._file.flush()
+
+    def on_train_end(self, logs=None):
+        self._file.close()
+
+
+class TensorBoard(Callback):
+    """Writes the graph, and losses and metrics as summaries, for TensorBoard.
+
+    Args:
+      log_dir: the folder.
+      histogram_freq: must be 0; tf.summary.histogram makes histograms of Tensors.
+      batch_size: accepted.
+      write_graph: whether to write the graph.
+      update_freq: "epoch" (names begin with "epoch_"), "batch" (with "batch_"), or a number of samples:
+        when it writes.
+
+    Raises:
+      NotImplementedError: for histograms, gradients, images and embeddings.
+    """
+
+    def __init__(
+        self,
+        log_dir="./logs",
+        histogram_freq=0,
+        batch_size=32,
+        write_graph=True,
+        write_grads=False,
+        write_images=False,
+        embeddings_freq=0,
+        update_freq="epoch",
+        **unused,
+    ):
+        if histogram_freq or write_grads or write_images or embeddings_freq:
+            raise NotImplementedError(
+                "TensorBoard writes losses, metrics and the graph: leave histogram_freq, write_grads, "
+                "write_images and embeddings_freq out, and write others with tf.summary"
+            )
+        self.log_dir, self.write_graph = log_dir, write_graph
+        self.update_freq = 1 if update_freq == "batch" else update_freq
+        self._writer, self._seen, self._written, self._steps = None, 0, 0, 0
+
+    def on_train_begin(self, logs=None):
+        if self._writer is None:
+            graph = self.model.session().graph if self.write_graph else None
+            self._writer = FileWriter(self.log_dir, graph)
+        else:
+            self._writer.reopen()
+
+    def _write(self, prefix, logs, step):
+        values = [
+            Summary.Value(tag=f"{prefix}_{name}", simple_value=float(value))
+            for name, value in logs.items()
+            if name not in ("batch", "size", "num_steps")
+        ]
+        self._writer.add_summary(Summary(value=values), step)
+        self._writer.flush()
+
+    def on_batch_end(self, batch, logs=None):
+        if self.update_freq == "epoch":
+            return
+        self._steps += 1
+        self._seen += (logs or {}).get("size", 1)
+        if self.update_freq == 1 or self._seen - self._written >= self.update_freq:
+            self._write("batch", logs or {}, self._steps)
+            self._written = self._seen
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._write("epoch", logs or {}, epoch)
+
+    def on_train_end(self, logs=None):
+        self._writer.close()
+
+
+class ProgbarLogger(Callback):
+    """Accepted: `fit` prints a line after each epoch by itself.
+
+    Args:
+      count_mode: "samples" or "steps"; stateful_metrics: accepted.
+    """
+
+    def __init__(self, count_mode="samples", stateful_metrics=None):
+        if count_mode not in ("samples", "steps"):
+            raise ValueError(f"Unknown `count_mode`: {count_mode}")
+        self.count_mode, self.stateful_metrics = count_mode, set(stateful_metrics or [])
+
+
+class ReduceLROnPlateau(Callback):
+    """Makes the rate smaller when a number no longer becomes better.
+
+    Args:
+      monitor: its name in the logs.
+      factor: by what the rate is multiplied, less than 1.
+      patience: how many epochs it may not become better.
+      verbose: 1 to say so.
+      mode: "min", "max", or "auto" for "max" where the name has "acc" in it.
+      min_delta: how much better it must become.
+      cooldown: how many epochs after that do not count.
+      min_lr: the least rate.
+
+    Raises:
+      ValueError: if the factor is not less than 1.
+    """
+
+    def __init__(
+        self,
+        monitor="val_loss",
+        factor=0.1,
+        patience=10,
+        verbose=0,
+        mode="auto",
+        min_delta=1e-4,
+        cooldown=0,
+        min_lr=0,
+        **older,
+    ):
+        if factor >= 1.0:
+            raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0.")
+        is_max = mode == "max" or mode == "auto" and "acc" in monitor
+        self.sign = 1 if is_max else -1
+        self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose
+        self.min_delta, self.cooldown = older.pop("epsilon", min_delta), cooldown
+        self.min_lr = min_lr
+        if older:
+            raise TypeError(f"ReduceLROnPlateau() got an unexpected argument {sorted(older)[0]!r}")
+
+    def on_train_begin(self, logs=None):
+        self.best, self.wait, self.cooldown_counter = -np.inf, 0, 0
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs = {} if logs is None else logs
+        session, rate = self.model.session(), self.model.optimizer.lr
+        logs["lr"] = old = float(session.run(rate))
+        value = logs.get(self.monitor)
+        if value is None:
+            raise ValueError(
+                f"ReduceLROnPlateau looks at `{self.monitor}`, which is not available. Available "
+                f"metrics are: {','.join(logs)}"
+            )
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.wait = 0
+        if self.sign * value > self.best + self.min_delta:
+            self.best, self.wait = self.sign * value, 0
+        elif self.cooldown_counter <= 0:
+            self.wait += 1
+            if self.wait >= self.patience and old > self.min_lr:
+                new = max(old * self.factor, self.min_lr)
+                rate.load(new, session)
+                if self.verbose:
+                    print(
+                        f"\nEpoch {epoch + 1:05d}: ReduceLROnPlateau reducing learning rate to {new}."
+                    )
+                self.cooldown_counter, self.wait = self.cooldown, 0
 
 
 class LambdaCallback(Callback):

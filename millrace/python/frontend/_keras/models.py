@@ -270,8 +270,9 @@ class Model(Layer):
         """Trains it.
 
         Args:
-          x, y: arrays of inputs and labels, lists of them, or dictionaries by names; or x is an iterator
-            that gives (x, y) or (x, y, weights) for each step, and y None.
+          x, y: arrays of inputs and labels, lists of them, or dictionaries by names; or y is None, and x an
+            iterator or a tf.data.Dataset that gives (x, y) or (x, y, weights) for each step, or a
+            tf.keras.utils.Sequence of these.
           batch_size: how many samples a step has; 32 if None.
           epochs: how often it sees all samples; initial_epoch: the number of the first one.
           verbose: 0 to print nothing.
@@ -280,7 +281,7 @@ class Model(Layer):
             each epoch; validation_data: (x, y) or (x, y, weights) that is.
           shuffle: whether the samples come in another order in each epoch.
           class_weight: numbers by class; sample_weight: an array of numbers: by which losses count.
-          steps_per_epoch: how many steps an epoch has, for iterators.
+          steps_per_epoch: how many steps an epoch has, for iterators and Datasets.
           validation_steps: how many batches are evaluated, for iterators.
 
         Returns:
@@ -289,11 +290,15 @@ class Model(Layer):
         Raises:
           RuntimeError: if it was not compiled; ValueError: if arrays do not fit.
         """
+        x = batches.iterator_of(x)
         is_iterator = hasattr(x, "__next__")
+        is_sequence = isinstance(x, batches.Sequence)
+        if is_sequence and y is not None:
+            raise ValueError("A Sequence gives its labels itself.")
         if is_iterator and (y is not None or steps_per_epoch is None):
             raise ValueError("An iterator needs steps_per_epoch, and gives its labels itself.")
         data = held_out = None
-        if not is_iterator:
+        if not is_iterator and not is_sequence:
             data = self._data(x, y, sample_weight, class_weight)
             if validation_split and validation_data is None:
                 data, held_out = batches.split(data, validation_split)
@@ -309,17 +314,22 @@ class Model(Layer):
             for follower in followers:
                 follower.on_epoch_begin(epoch, {})
             if is_iterator:
-                steps = (self._data(*next(x)) for _ in range(steps_per_epoch))
+                steps = (self._data(*each) for each in batches.steps(x, steps_per_epoch))
+            elif is_sequence:
+                steps = (self._data(*each) for each in x.batches(steps_per_epoch, shuffle))
             else:
                 steps = batches.batches(data, size, shuffle)
             logs = self._epoch(steps, followers)
             if held_out is not None:
                 self._validate(logs, self._means(batches.batches(held_out, size, False)))
             elif validation_data is not None:
+                validation_data = batches.iterator_of(validation_data)
                 self._validate(logs, self._evaluated(validation_data, size, validation_steps))
             if verbose:
                 numbers = " - ".join(f"{name}: {value:.4f}" for name, value in logs.items())
                 print(f"Epoch {epoch + 1}/{epochs} - {numbers}", flush=True)
+            if is_sequence:
+                x.on_epoch_end()
             for follower in followers:
                 follower.on_epoch_end(epoch, logs)
             if self.stop_training:
@@ -336,12 +346,14 @@ class Model(Layer):
                 trained.reset()
                 total = _Mean(trained.running)
             for follower in followers:
-                follower.on_batch_begin(number, {"batch": number, "size": len(arrays[-1])})
+                follower.on_train_batch_begin(number, {"batch": number, "size": len(arrays[-1])})
             values = self._run(trained.train, arrays)
             total.add(values, len(arrays[-1]))
             logs = dict(zip(trained.names, map(float, values)))
             for follower in followers:
-                follower.on_batch_end(number, {"batch": number, "size": len(arrays[-1]), **logs})
+                follower.on_train_batch_end(
+                    number, {"batch": number, "size": len(arrays[-1]), **logs}
+                )
         if total is None:
             raise ValueError("There are no samples.")
         return total.named(trained.names)
@@ -361,12 +373,24 @@ class Model(Layer):
         if hasattr(given, "__next__"):
             if steps is None:
                 raise ValueError("An iterator needs to be told how many steps to take.")
-            return self._means(self._data(*next(given)) for _ in range(steps))
+            return self._means(self._data(*each) for each in batches.steps(given, steps))
+        if isinstance(given, batches.Sequence):
+            return self._means(self._data(*each) for each in given.batches(steps, False))
         return self._means(batches.batches(self._data(*given), size, False))
 
     def fit_generator(self, generator, steps_per_epoch=None, epochs=1, **options):
-        """fit of an iterator."""
+        """fit of an iterator or Sequence. How many processes or threads prepare batches is accepted."""
+        for name in ("max_queue_size", "workers", "use_multiprocessing"):
+            options.pop(name, None)
         return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, **options)
+
+    def evaluate_generator(self, generator, steps=None, callbacks=None, verbose=0, **unused):
+        """evaluate of an iterator or Sequence."""
+        return self.evaluate(generator, steps=steps, verbose=verbose)
+
+    def predict_generator(self, generator, steps=None, callbacks=None, verbose=0, **unused):
+        """predict of an iterator or Sequence."""
+        return self.predict(generator, steps=steps)
 
     def evaluate(
         self,
@@ -383,12 +407,31 @@ class Model(Layer):
         Args:
           x, y, batch_size, sample_weight: as for fit; steps: how many batches an iterator gives.
         """
-        given = x if hasattr(x, "__next__") else (x, y, sample_weight)
+        x = batches.iterator_of(x)
+        is_whole = hasattr(x, "__next__") or isinstance(x, batches.Sequence)
+        given = x if is_whole else (x, y, sample_weight)
         found = list(self._evaluated(given, batch_size or 32, steps).values())
         return found if len(found) > 1 else found[0]
 
     def predict(self, x, batch_size=None, verbose=0, steps=None):
-        """The outputs for arrays of inputs, an array or a list of them."""
+        """The outputs for arrays of inputs, an array or a list of them.
+
+        Args:
+          x: arrays; or an iterator, Dataset or Sequence that gives inputs, or tuples of inputs and others,
+            for each of `steps` batches.
+          batch_size: how many samples a step has; 32 if None.
+        """
+        x = batches.iterator_of(x)
+        if hasattr(x, "__next__") or isinstance(x, batches.Sequence):
+            if hasattr(x, "__next__") and steps is None:
+                raise ValueError("An iterator needs to be told how many steps to take.")
+            given = batches.steps(x, steps) if hasattr(x, "__next__") else x.batches(steps, False)
+            made = [self.predict(e[0] if isinstance(e, tuple) else e, batch_size) for e in given]
+            if not made:
+                raise ValueError("There are no samples.")
+            if isinstance(made[0], list):
+                return [np.concatenate(parts) for parts in zip(*made)]
+            return np.concatenate(made)
         if self.inputs is None:
             self._build_by(x if not isinstance(x, np.ndarray) else [x])
         arrays = batches.arrays_of(x, self.input_names, "input")

@@ -1,0 +1,133 @@
+"""Callbacks of tf.keras, and data that comes batch by batch: Sequences, iterators, Datasets."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import millrace as tf
+
+RNG = np.random.default_rng(33)
+keras, callbacks = tf.keras, tf.keras.callbacks
+
+
+def values(*shape):
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+def compiled(rate=0.1):
+    model = keras.Sequential([keras.layers.Dense(1, input_dim=3)])
+    model.compile(keras.optimizers.SGD(rate), "mse", metrics=["mae"])
+    return model
+
+
+def test_the_rate_becomes_smaller_where_nothing_becomes_better(capsys):
+    model = compiled(0.5)
+    plateau = callbacks.ReduceLROnPlateau(
+        monitor="loss", factor=0.5, patience=2, min_delta=1e9, cooldown=1, min_lr=0.1, verbose=1
+    )
+    history = model.fit(values(8, 3), values(8, 1), epochs=9, verbose=0, callbacks=[plateau])
+    # The first epoch is the best; two later the rate falls, one more does not count, and so on.
+    assert np.allclose(history.history["lr"], [0.5, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125, 0.1, 0.1])
+    assert "reducing learning rate to 0.25" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="factor"):
+        callbacks.ReduceLROnPlateau(factor=1.5)
+    with pytest.raises(ValueError, match="`val_loss`, which is not available"):
+        again = callbacks.ReduceLROnPlateau()
+        model.fit(values(8, 3), values(8, 1), verbose=0, callbacks=[again])
+
+
+def test_losses_are_lines_of_a_file(tmp_path):
+    model, path = compiled(), tmp_path / "log.csv"
+    x, y = values(8, 3), values(8, 1)
+    first = model.fit(x, y, epochs=2, verbose=0, callbacks=[callbacks.CSVLogger(str(path))])
+    more = callbacks.CSVLogger(str(path), append=True)
+    model.fit(x, y, epochs=3, initial_epoch=2, verbose=0, callbacks=[more])
+    with open(path, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["epoch"] for row in rows] == ["0", "1", "2"] and set(rows[0]) > {"loss", "mae"}
+    assert np.allclose([float(row["loss"]) for row in rows[:2]], first.history["loss"])
+
+
+def test_tensorboard_gets_the_graph_and_what_epochs_and_batches_say(tmp_path):
+    model = compiled()
+    board = callbacks.TensorBoard(str(tmp_path), update_freq="batch")
+    history = model.fit(
+        values(8, 3), values(8, 1), batch_size=4, epochs=2, verbose=0, callbacks=[board]
+    )
+    (file,) = tmp_path.iterdir()
+    events = list(tf.train.summary_iterator(str(file)))
+    assert any(event.graph_def for event in events)
+    found = {}
+    for event in events:
+        for value in event.summary.value:
+            found.setdefault(value.tag, []).append((event.step, value.simple_value))
+    assert [step for step, _ in found["batch_loss"]] == [1, 2, 3, 4]
+    assert [step for step, _ in found["epoch_mae"]] == [0, 1]
+    assert np.allclose([value for _, value in found["epoch_loss"]], history.history["loss"])
+    with pytest.raises(NotImplementedError, match="tf.summary"):
+        callbacks.TensorBoard(histogram_freq=1)
+
+
+def test_training_ends_where_the_loss_is_no_number(capsys):
+    model = compiled(1e30)
+    history = model.fit(
+        values(8, 3), values(8, 1), epochs=9, verbose=0, callbacks=[callbacks.TerminateOnNaN()]
+    )
+    assert len(history.epoch) < 9 and "Invalid loss" in capsys.readouterr().out
+
+
+class Batches(keras.utils.Sequence):
+    """Batches of two, and how often an epoch ended."""
+
+    def __init__(self, x, y):
+        self.x, self.y, self.ends = x, y, 0
+
+    def __len__(self):
+        return len(self.x) // 2
+
+    def __getitem__(self, index):
+        rows = slice(2 * index, 2 * index + 2)
+        return self.x[rows], self.y[rows]
+
+    def on_epoch_end(self):
+        self.ends += 1
+
+
+def test_sequences_iterators_and_datasets_train_as_arrays_do():
+    x, y = values(8, 3), values(8, 1)
+    model = compiled()
+    begin = model.get_weights()
+    wanted = model.fit(x, y, batch_size=2, epochs=2, shuffle=False, verbose=0).history["loss"]
+    loss, weights = model.evaluate(x, y, batch_size=2, verbose=0), model.get_weights()
+    sequence = Batches(x, y)
+
+    def forever():
+        while True:
+            yield from sequence
+
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(2).repeat()
+    for data, options in [
+        (sequence, {}),
+        (forever(), {"steps_per_epoch": 4}),
+        (dataset, {"steps_per_epoch": 4}),
+    ]:
+        model.set_weights(begin)
+        found = model.fit(data, epochs=2, shuffle=False, verbose=0, **options).history["loss"]
+        assert np.allclose(found, wanted, atol=1e-6)
+        assert np.allclose(model.get_weights()[0], weights[0], atol=1e-6)
+    assert sequence.ends == 2
+    assert np.allclose(model.evaluate_generator(sequence), loss, atol=1e-6)
+    assert np.allclose(model.evaluate(dataset, steps=4, verbose=0), loss, atol=1e-6)
+    predicted = model.predict(x)
+    assert np.allclose(model.predict_generator(sequence), predicted, atol=1e-6)
+    assert np.allclose(model.predict(dataset, steps=4), predicted, atol=1e-6)
+    model.set_weights(begin)
+    history = model.fit_generator(
+        sequence, epochs=1, verbose=0, workers=4, validation_data=sequence
+    )
+    assert set(history.history) == {"loss", "mae", "val_loss", "val_mae"}
+    with pytest.raises(ValueError, match="steps"):
+        model.predict(forever())
+    with pytest.raises(ValueError, match="labels itself"):
+        model.fit(sequence, y)

@@ -4,7 +4,7 @@ import numpy as np
 
 from millrace._graph.conversion import convert
 from millrace._graph.operation import Tensor
-from millrace._keras import batches, calls, optimizers, sessions
+from millrace._keras import batches, calls, optimizer_names, sessions
 from millrace._keras.callbacks import History
 from millrace._keras.layer import Input, InputLayer, Layer
 from millrace._keras.training import Trained, phase_feed
@@ -181,7 +181,7 @@ class Model(Layer):
             raise TypeError(f"compile() got an unexpected keyword argument {sorted(unknown)[0]!r}")
         if loss is None:
             raise ValueError("The model cannot be compiled because it has no loss to optimize.")
-        self.optimizer = optimizers.get(optimizer)
+        self.optimizer = optimizer_names.get(optimizer)
         self._compiled = (loss, metrics, loss_weights)
         self._trained = None
         if self.inputs is not None:

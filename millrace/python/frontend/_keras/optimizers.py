@@ -4,13 +4,13 @@ from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group
 from millrace._graph.conversion import convert
 from millrace._graph.graph import get_default_graph
-from millrace._keras import sessions
+from millrace._keras import objects, sessions
+from millrace._keras.schedules import LearningRateSchedule
 from millrace._ops.arithmetic import cast
 from millrace._ops.clipping import clip_by_norm, clip_by_value
 from millrace._ops.gradients import gradients
 from millrace._state.variables import Variable
 from millrace._train import averaging, descents
-from millrace._train import optimizer as train_optimizer
 from millrace._train.rule_optimizer import RuleOptimizer
 from millrace._values import dtypes
 
@@ -19,7 +19,8 @@ class Optimizer:
     """The base of Keras's optimizers. Classes that derive from it define `rule(rate)`.
 
     Args:
-      learning_rate: the rate, which programs may change later: by set_value of `lr`.
+      learning_rate: the rate, which programs may change later: by set_value of `lr`; or a
+        LearningRateSchedule, which gives it by the number of steps.
       name: its name.
       lr: the older name of learning_rate.
       decay: the rate is divided by 1 + decay * steps.
@@ -43,7 +44,11 @@ class Optimizer:
         )
         if kwargs:
             raise TypeError(f"Unexpected keyword argument passed to optimizer: {sorted(kwargs)[0]}")
-        self._made = None
+        self._made = self._steps = None
+
+    def next_step(self, dtype):
+        """The number of the step that is being made, from 1 on, as a Tensor; for `rule`s."""
+        return cast(self._steps.read_value() + 1, dtype)
 
     def rule(self, rate):
         """The tf.train.Optimizer with this rate, a float32 scalar."""
@@ -53,13 +58,15 @@ class Optimizer:
         """(rate, steps, rule) in the default graph."""
         graph = get_default_graph()
         if self._made is None or self._made[0] is not graph:
+            is_schedule = isinstance(self._rate, LearningRateSchedule)
             with sessions.Tracking():
-                lr = Variable(
-                    float(self._rate),
-                    trainable=False,
-                    name=f"{self.name}/learning_rate",
-                    use_resource=True,
-                )
+                if not is_schedule:
+                    lr = Variable(
+                        float(self._rate),
+                        trainable=False,
+                        name=f"{self.name}/learning_rate",
+                        use_resource=True,
+                    )
                 steps = Variable(
                     0,
                     trainable=False,
@@ -67,9 +74,12 @@ class Optimizer:
                     name=f"{self.name}/iter",
                     use_resource=True,
                 )
-            rate = convert(lr)
+            if is_schedule:
+                lr = self._rate
+            rate = lr(cast(steps, dtypes.float32)) if is_schedule else convert(lr)
             if self._decay:
                 rate = rate / (1.0 + self._decay * cast(steps, dtypes.float32))
+            self._steps = steps
             self._made = (graph, lr, steps, self.rule(rate))
         return self._made[1:]
 
@@ -115,7 +125,10 @@ class Optimizer:
 
     def get_config(self):
         """{name: value} of its settings."""
-        return {"name": self.name, "learning_rate": self._rate, "decay": self._decay}
+        rate = self._rate
+        if isinstance(rate, LearningRateSchedule):
+            rate = objects.serialize(rate)
+        return {"name": self.name, "learning_rate": rate, "decay": self._decay}
 
 
 class SGD(Optimizer):
@@ -145,7 +158,7 @@ class _Momentum(RuleOptimizer):
             self._zeros_slot(variable, "momentum", self._name)
 
     def _update(self, var, gradient):
-        gradient = _whole(var, gradient)
+        gradient = whole(var, gradient)
         rate, momentum, nesterov = self._settings
         dtype = var.dtype.base_dtype
         slot = self.get_slot(var, "momentum")
@@ -155,7 +168,7 @@ class _Momentum(RuleOptimizer):
         return group(var.assign_add(change, read_value=False), moved)
 
 
-def _whole(var, gradient):
+def whole(var, gradient):
     """A gradient as one Tensor."""
     if len(gradient) == 1:
         return gradient[0]
@@ -221,7 +234,7 @@ class _RMSprop(RuleOptimizer):
                 self._zeros_slot(variable, name, f"{self._name}/{name}")
 
     def _update(self, var, gradient):
-        gradient = _whole(var, gradient)
+        gradient = whole(var, gradient)
         rate, rho, momentum, epsilon, centered = self._settings
         rate = cast(rate, var.dtype.base_dtype)
         slots = [self.get_slot(var, name) for name in ("rms", "momentum", "mg")]
@@ -289,17 +302,3 @@ class Adadelta(Optimizer):
 
     def rule(self, rate):
         return averaging.AdadeltaOptimizer(rate, *self._settings)
-
-
-_NAMED = {each.__name__.lower(): each for each in (SGD, Adam, RMSprop, Adagrad, Adadelta)}
-
-
-def get(identifier):
-    """An optimizer: by its name, or an object of Keras's or of tf.train. ValueError for others."""
-    if isinstance(identifier, (Optimizer, train_optimizer.Optimizer)):
-        return identifier
-    if isinstance(identifier, str) and identifier.lower() in _NAMED:
-        return _NAMED[identifier.lower()]()
-    raise ValueError(
-        f"Could not interpret optimizer identifier: {identifier}; there are {sorted(_NAMED)}"
-    )

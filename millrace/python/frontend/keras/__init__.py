@@ -8,6 +8,7 @@ from millrace.keras import (
     callbacks,
     constraints,
     datasets,
+    experimental,
     initializers,
     layers,
     losses,

@@ -1,0 +1,135 @@
+"""Rates that change with the number of steps, as objects that optimizers take."""
+
+from millrace._keras import objects
+from millrace._train import decays
+
+
+class LearningRateSchedule:
+    """The base of schedules: called with a number of steps they give the rate, a Tensor."""
+
+    def __call__(self, step):
+        raise NotImplementedError("Learning rate schedule must override __call__")
+
+    def get_config(self):
+        """{name: value} of its settings."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_config(cls, config):
+        """The schedule of these settings."""
+        return cls(**config)
+
+
+class ExponentialDecay(LearningRateSchedule):
+    """initial_learning_rate * decay_rate ^ (step / decay_steps); whole powers alone if `staircase`."""
+
+    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+
+    def __call__(self, step):
+        return decays.exponential_decay(
+            self.initial_learning_rate,
+            step,
+            self.decay_steps,
+            self.decay_rate,
+            self.staircase,
+            self.name,
+        )
+
+
+class InverseTimeDecay(LearningRateSchedule):
+    """initial_learning_rate / (1 + decay_rate * step / decay_steps); whole parts alone if `staircase`."""
+
+    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+
+    def __call__(self, step):
+        return decays.inverse_time_decay(
+            self.initial_learning_rate,
+            step,
+            self.decay_steps,
+            self.decay_rate,
+            self.staircase,
+            self.name,
+        )
+
+
+class PolynomialDecay(LearningRateSchedule):
+    """From initial_learning_rate to end_learning_rate in decay_steps, by a power; again and again if `cycle`."""
+
+    def __init__(
+        self,
+        initial_learning_rate,
+        decay_steps,
+        end_learning_rate=0.0001,
+        power=1.0,
+        cycle=False,
+        name=None,
+    ):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.end_learning_rate, self.power = end_learning_rate, power
+        self.cycle, self.name = cycle, name
+
+    def __call__(self, step):
+        return decays.polynomial_decay(
+            self.initial_learning_rate,
+            step,
+            self.decay_steps,
+            self.end_learning_rate,
+            self.power,
+            self.cycle,
+            self.name,
+        )
+
+
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """values[i] up to the step boundaries[i], the last value behind them. ValueError for other lengths."""
+
+    def __init__(self, boundaries, values, name=None):
+        if len(boundaries) != len(values) - 1:
+            raise ValueError(
+                "The length of boundaries should be 1 less than the length of values: they are "
+                f"{len(boundaries)} and {len(values)}"
+            )
+        self.boundaries, self.values, self.name = boundaries, values, name
+
+    def __call__(self, step):
+        boundaries = [float(each) for each in self.boundaries]
+        return decays.piecewise_constant(step, boundaries, self.values, self.name)
+
+
+class CosineDecay(LearningRateSchedule):
+    """Half a cosine from initial_learning_rate to `alpha` of it in decay_steps."""
+
+    def __init__(self, initial_learning_rate, decay_steps, alpha=0.0, name=None):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.alpha, self.name = alpha, name
+
+    def __call__(self, step):
+        return decays.cosine_decay(
+            self.initial_learning_rate, step, self.decay_steps, self.alpha, self.name
+        )
+
+
+_NAMED = {
+    each.__name__: each
+    for each in (
+        ExponentialDecay,
+        InverseTimeDecay,
+        PolynomialDecay,
+        PiecewiseConstantDecay,
+        CosineDecay,
+    )
+}
+
+
+def serialize(learning_rate_schedule):
+    """{"class_name", "config"} of a schedule."""
+    return objects.serialize(learning_rate_schedule)
+
+
+def deserialize(config, custom_objects=None):
+    """The schedule that serialize was given. ValueError for unknown names."""
+    return objects.deserialize(config, _NAMED, custom_objects, "decay")

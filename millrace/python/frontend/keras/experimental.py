@@ -1,0 +1,3 @@
+"""tf.keras.experimental: another schedule of rates."""
+
+from millrace._keras.schedules import CosineDecay

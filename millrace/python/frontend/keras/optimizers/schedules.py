@@ -1,0 +1,11 @@
+"""tf.keras.optimizers.schedules: rates that change with the number of steps."""
+
+from millrace._keras.schedules import (
+    ExponentialDecay,
+    InverseTimeDecay,
+    LearningRateSchedule,
+    PiecewiseConstantDecay,
+    PolynomialDecay,
+    deserialize,
+    serialize,
+)

@@ -29,7 +29,9 @@ from millrace._ops.image_boxes import (
 from millrace._ops.image_changes import (
     adjust_gamma,
     adjust_jpeg_quality,
+    decode_and_crop_jpeg,
     extract_patches,
+    random_jpeg_quality,
     resize_image_with_pad,
 )
 from millrace._ops.image_edges import image_gradients, sobel_edges

@@ -272,3 +272,25 @@ def test_a_bmp_is_decoded_by_its_own_op_and_by_the_one_for_all(session):
         assert session.run(decode(bmp)).tolist() == [[[5]], [[7]]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="decode_bmp"):
         session.run(tf.image.decode_png(bmp))
+
+
+def test_a_part_of_a_jpeg_is_that_of_the_whole(session):
+    image = np.random.RandomState(2).randint(0, 256, (20, 30, 3)).astype(np.uint8)
+    jpeg = tf.image.encode_jpeg(image, quality=90)
+    part = tf.image.decode_and_crop_jpeg(jpeg, [3, 5, 10, 12], channels=3)
+    assert part.shape.as_list() == [10, 12, 3] and tf.io.decode_and_crop_jpeg
+    whole, found = session.run([tf.image.decode_jpeg(jpeg), part])
+    assert (found == whole[3:13, 5:17]).all()
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        session.run(tf.image.decode_and_crop_jpeg(jpeg, [15, 5, 10, 12]))
+
+
+def test_the_quality_of_a_jpeg_is_drawn_between_two(session):
+    image = np.random.RandomState(2).randint(0, 256, (8, 8, 3)).astype(np.uint8)
+    drawn = tf.image.random_jpeg_quality(image, 10, 90, seed=4)
+    quality = np.random.RandomState(4).randint(10, 90)
+    wanted = tf.image.adjust_jpeg_quality(image, quality)
+    assert np.array_equal(*session.run([drawn, wanted]))
+    for low, high, said in ((-1, 50, "between 0 and 100"), (50, 50, "less than")):
+        with pytest.raises(ValueError, match=said):
+            tf.image.random_jpeg_quality(image, low, high)

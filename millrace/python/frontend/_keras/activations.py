@@ -2,6 +2,7 @@
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
+from millrace._keras import objects
 from millrace._ops.clipping import clip_by_value
 from millrace._ops.layers import leaky_relu
 from millrace._ops.layers import softmax as nn_softmax
@@ -104,6 +105,14 @@ def get(identifier):
         return linear
     if callable(identifier):
         return identifier
-    if identifier in _NAMED:
-        return _NAMED[identifier]
-    raise ValueError(f"Unknown activation function:{identifier}; there are {sorted(_NAMED)}")
+    return deserialize(identifier)
+
+
+def serialize(activation):
+    """The name of an activation."""
+    return objects.serialize(activation)
+
+
+def deserialize(name, custom_objects=None):
+    """The activation of a name. ValueError for unknown names."""
+    return objects.deserialize(name, _NAMED, custom_objects, "activation function")

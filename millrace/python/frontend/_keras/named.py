@@ -1,5 +1,6 @@
 """Initializers and regularizers by Keras's names, as layers take them."""
 
+from millrace._keras import objects
 from millrace._layers import regularizers
 from millrace._state import initializers, keras_initializers, scaled_initializers
 
@@ -30,23 +31,34 @@ _REGULARIZERS = {
 }
 
 
+_CLASSES = {each.__name__: each for each in _INITIALIZERS.values() if isinstance(each, type)}
+
+
 def initializer(identifier):
-    """An initializer: by its name, an object itself, or None. ValueError for unknown names."""
-    return _named(_INITIALIZERS, identifier, "initializer")
+    """An initializer: by its name or serialized form, an object itself, or None.
+
+    Raises:
+      ValueError: for unknown names.
+    """
+    return objects.get(identifier, {**_CLASSES, **_INITIALIZERS}, "initializer", makes=True)
 
 
 def regularizer(identifier):
-    """A regularizer: by its name, a function itself, or None. ValueError for unknown names."""
-    return _named(_REGULARIZERS, identifier, "regularizer")
+    """A regularizer: by its name or serialized form, a function itself, or None.
+
+    Raises:
+      ValueError: for unknown names.
+    """
+    known = {"L1L2": regularizers.L1L2, **_REGULARIZERS}
+    return objects.get(identifier, known, "regularizer", makes=True)
 
 
-def _named(known, identifier, what):
-    if identifier is None:
-        return None
-    if isinstance(identifier, type):
-        return identifier()
-    if not isinstance(identifier, str):
-        return identifier
-    if identifier not in known:
-        raise ValueError(f"Unknown {what}: {identifier}; there are {sorted(known)}")
-    return known[identifier]()
+def serialize_regularizer(regularizer):
+    """{"class_name", "config"} of a regularizer."""
+    return objects.serialize(regularizer)
+
+
+def deserialize_regularizer(config, custom_objects=None):
+    """The regularizer that serialize was given. ValueError for unknown names."""
+    known = {"L1L2": regularizers.L1L2, **_REGULARIZERS}
+    return objects.deserialize(config, known, custom_objects, "regularizer", makes=True)

@@ -45,7 +45,7 @@ def serialize(instance):
     raise ValueError(f"Cannot serialize {instance!r}: it has neither get_config nor a name")
 
 
-def deserialize(identifier, known, custom_objects=None, what="object"):
+def deserialize(identifier, known, custom_objects=None, what="object", makes=False):
     """The object that serialize was given.
 
     Args:
@@ -53,6 +53,7 @@ def deserialize(identifier, known, custom_objects=None, what="object"):
       known: {name: class or function}; None for a dictionary without any.
       custom_objects: {name: class or function} that go before.
       what: what it is, for messages.
+      makes: whether the known functions are called, as classes are, to make the object.
 
     Raises:
       ValueError: for unknown names and other values.
@@ -67,18 +68,21 @@ def deserialize(identifier, known, custom_objects=None, what="object"):
     if name not in names:
         raise ValueError(f"Unknown {what}: {name}; there are {sorted(names)}")
     found = names[name]
-    if not isinstance(found, type):
+    if not isinstance(found, type) and not (makes and known.get(name) is found):
         return found
     config = identifier.get("config") or {} if is_config else {}
     return found.from_config(config) if hasattr(found, "from_config") else found(**config)
 
 
-def get(identifier, known, what):
-    """An object by its name or serialized form; a class made with its defaults; None and others as they are."""
+def get(identifier, known, what, makes=False):
+    """An object by its name or serialized form; a class made with its defaults; None and others as they are.
+
+    Args: as for deserialize. Raises ValueError for unknown names and what cannot be called.
+    """
     if isinstance(identifier, type):
         return identifier()
     if isinstance(identifier, (str, dict)):
-        return deserialize(identifier, known, None, what)
+        return deserialize(identifier, known, None, what, makes)
     if identifier is None or callable(identifier):
         return identifier
     raise ValueError(f"Could not interpret {what} identifier: {identifier!r}")

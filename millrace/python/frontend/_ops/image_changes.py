@@ -79,6 +79,71 @@ def adjust_jpeg_quality(image, jpeg_quality, name=None):
         return convert_image_dtype(read, own, saturate=True)
 
 
+def random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed=None):
+    """adjust_jpeg_quality with a quality that is drawn while the graph is built.
+
+    Args:
+      image: as for adjust_jpeg_quality.
+      min_jpeg_quality, max_jpeg_quality: the quality is from the first up to the second, without it.
+      seed: a seed of NumPy's random numbers; None for another quality in each program.
+
+    Raises:
+      ValueError: unless 0 <= min_jpeg_quality < max_jpeg_quality <= 100.
+    """
+    if not 0 <= min_jpeg_quality <= 100 or not 0 <= max_jpeg_quality <= 100:
+        raise ValueError("jpeg encoding range must be between 0 and 100.")
+    if min_jpeg_quality >= max_jpeg_quality:
+        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
+    drawn = np.random.RandomState(seed).randint(min_jpeg_quality, max_jpeg_quality)
+    return adjust_jpeg_quality(image, int(drawn))
+
+
+def decode_and_crop_jpeg(
+    contents,
+    crop_window,
+    channels=0,
+    ratio=1,
+    fancy_upscaling=True,
+    try_recover_truncated=False,
+    acceptable_fraction=1,
+    dct_method="",
+    name=None,
+):
+    """A part of the image of a JPEG.
+
+    Args:
+      contents: a string scalar.
+      crop_window: [top, left, height, width] of the part, integers.
+      channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method: as for
+        decode_jpeg.
+      name: the name scope.
+
+    Returns:
+      a uint8 Tensor of shape [height, width, channels].
+
+    Raises:
+      InvalidArgumentError: (when it runs) if the part is not inside the image, or there is no JPEG.
+    """
+    with name_scope(name, "DecodeAndCropJpeg", [contents, crop_window]) as scope:
+        whole = gen_ops.decode_jpeg(
+            contents,
+            channels=channels,
+            ratio=ratio,
+            fancy_upscaling=fancy_upscaling,
+            try_recover_truncated=try_recover_truncated,
+            acceptable_fraction=acceptable_fraction,
+            dct_method=dct_method,
+        )
+        window = convert(crop_window, dtypes.int32, name="crop_window")
+        begin = gen_ops.concat_v2([window[:2], [0]], 0)
+        size = gen_ops.concat_v2([window[2:], [-1]], 0)
+        part = gen_ops.slice(whole, begin, size, name=scope)
+        known = constant_value(window)
+        height, width = (None, None) if known is None else (int(known[2]), int(known[3]))
+        part.set_shape([height, width, channels or None])
+        return part
+
+
 def extract_patches(images, sizes=None, strides=None, rates=None, padding=None, name=None):
     """extract_image_patches, whose arguments it has; sizes are its ksizes."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)

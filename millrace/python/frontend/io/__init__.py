@@ -14,6 +14,7 @@ from millrace._gen import (
     write_file,
 )
 from millrace._input.producers import match_filenames_once
+from millrace._ops.image_changes import decode_and_crop_jpeg
 from millrace._ops.images import decode_image, is_jpeg
 from millrace._ops.parsing import (
     FixedLenFeature,

@@ -1,6 +1,7 @@
 """tf.keras.activations: functions of each element, by name."""
 
 from millrace._keras.activations import (
+    deserialize,
     elu,
     exponential,
     get,
@@ -8,6 +9,7 @@ from millrace._keras.activations import (
     linear,
     relu,
     selu,
+    serialize,
     sigmoid,
     softmax,
     softplus,

@@ -1,5 +1,6 @@
 """tf.keras.initializers: what variables begin with, with Keras's names."""
 
+from millrace._keras.named import initializer as get
 from millrace._state.initializers import Constant, Initializer, Ones, VarianceScaling, Zeros
 from millrace._state.initializers import glorot_normal_initializer as glorot_normal
 from millrace._state.initializers import glorot_uniform_initializer as glorot_uniform

@@ -1,8 +1,12 @@
 // Servers that learn from their programs where the others are, late, and anew.
+#include <cstdio>
+#include <fstream>
 #include <optional>
 #include <thread>
 
+#include "millrace/base/testing/scratch_directory.h"
 #include "millrace/cluster/late_members.h"
+#include "millrace/cluster/roster.h"
 #include "millrace/session/testing/fleet.h"
 
 namespace millrace {
@@ -134,6 +138,68 @@ TEST_CASE("nobody waits for a task that its job's manager knows to have ended, u
   LateTask b("b");
   a.learns_of(b);
   CHECK(run("/job:b") == "int32[] 42");
+}
+
+// A file that says who is absent, as a launcher keeps it.
+class KeptRoster {
+ public:
+  void write(const AbsentTasks& absent) const {
+    const std::string fresh = path() + ".new";
+    std::ofstream(fresh) << to_roster(absent);
+    REQUIRE(std::rename(fresh.c_str(), path().c_str()) == 0);
+  }
+  std::string path() const { return folder_.path("roster"); }
+
+ private:
+  const testing::ScratchDirectory folder_;
+};
+
+std::string sum_at(Server& server, const char* device) {
+  GraphBuilder builder(runtime()->ops());
+  const Output x = constant(builder.root().device(device), 20) + 22;
+  auto session = Session::create(server).value();
+  CHECK(session->extend(builder).ok());
+  return text(session->run({}, {x.name()}));
+}
+
+TEST_CASE(
+    "a session waits for nobody who is absent in the roster, and begins when one is taken away") {
+  const KeptRoster roster;
+  Fleet fleet({"a", "b", "c"}, Runtime::create({.threads = 2, .roster = roster.path()}));
+  const std::string b = fleet.cluster.address({"b", 0, 0}).value();
+  const std::string c = fleet.cluster.address({"c", 0, 0}).value();
+  roster.write({{"b:0", b}});
+  Server& a = fleet.start("a");
+  std::string outcome;
+  std::thread running([&] { outcome = sum_at(a, "/job:a"); });
+  while (to_text(a.describe()).find("CreateSession waits for /job:c") == std::string::npos)
+    std::this_thread::yield();
+  roster.write({{"b:0", b}, {"c:0", c}});
+  running.join();
+  CHECK(outcome == "int32[] 42");
+}
+
+TEST_CASE("who is absent in the roster and answers all the same takes part") {
+  const KeptRoster roster;
+  Fleet fleet({"a", "b"}, Runtime::create({.threads = 2, .roster = roster.path()}));
+  roster.write({{"b:0", fleet.cluster.address({"b", 0, 0}).value()}});
+  Server& a = fleet.start("a");
+  fleet.start("b");
+  CHECK(sum_at(a, "/job:b") == "int32[] 42");
+}
+
+TEST_CASE("the roster of another cluster says nothing of this one") {
+  const KeptRoster roster;
+  roster.write({{"b:0", "localhost:1"}});
+  Fleet fleet({"a", "b"}, Runtime::create({.threads = 2, .roster = roster.path()}));
+  Server& a = fleet.start("a");
+  std::string outcome;
+  std::thread running([&] { outcome = sum_at(a, "/job:b"); });
+  while (to_text(a.describe()).find("CreateSession waits for /job:b") == std::string::npos)
+    std::this_thread::yield();
+  fleet.start("b");
+  running.join();
+  CHECK(outcome == "int32[] 42");
 }
 
 TEST_CASE("a server with members has to know where it is itself") {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "millrace/base/stderr_log.h"
+#include "millrace/cluster/environment.h"
 #include "millrace/ops/all.h"
 #include "millrace/transport/all.h"
 
@@ -109,6 +110,7 @@ Runtime::Runtime(RuntimeOptions options)
                                       std::getenv("MILLRACE_ONCE_LEASE_MS"), log_)),
       state_folder_(options.state_folder ? *std::move(options.state_folder)
                                          : text_of("MILLRACE_STATE")),
+      roster_(options.roster ? *std::move(options.roster) : text_of(kRosterVariable)),
       state_keeps_(options.state_keeps
                        ? *options.state_keeps
                        : millrace::state_keeps(std::getenv("MILLRACE_STATE_KEEPS"), log_)),

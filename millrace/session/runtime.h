@@ -40,6 +40,9 @@ struct RuntimeOptions {
   std::optional<std::string> state_folder = std::nullopt;
   // What they keep there. Left out: what MILLRACE_STATE_KEEPS says ("all", "asked"), or else all.
   std::optional<Keep> state_keeps = std::nullopt;
+  // Who keeps a list of absent tasks (cluster/roster.h). Left out: the file that MILLRACE_ROSTER
+  // names, or else nobody.
+  std::optional<std::string> roster = std::nullopt;
   // Where log lines go. Null: to standard error, those that MILLRACE_LOG lets through.
   std::shared_ptr<LogSink> log = nullptr;
 };
@@ -72,6 +75,9 @@ class Runtime {
   OnceTerms once() const { return once_; }
   // Empty: nowhere.
   const std::string& state_folder() const { return state_folder_; }
+  // The file that tells servers of this process which tasks are absent (cluster/roster.h), as
+  // MILLRACE_ROSTER says. Empty: none does.
+  const std::string& roster() const { return roster_; }
   Keep state_keeps() const { return state_keeps_; }
   // Starts a thread of each kind, without which nothing that is asked of this process would end.
   // Servers do this first. Errors: RESOURCE_EXHAUSTED if the system refuses one.
@@ -90,6 +96,7 @@ class Runtime {
   const std::chrono::milliseconds silence_limit_;
   const OnceTerms once_;
   const std::string state_folder_;
+  const std::string roster_;
   const Keep state_keeps_;
   LocalFiles disk_;
   EveryFile files_;

@@ -4,6 +4,7 @@
 
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/host_port.h"
+#include "millrace/cluster/roster_members.h"
 #include "millrace/session/local_task.h"
 #include "millrace/transport/all.h"
 #include "millrace/transport/sockets/free_descriptors.h"
@@ -37,13 +38,14 @@ Result<std::string> own_address(const ServerOptions& options, const TaskName& ta
 
 // The members, who know from now on where the task really listens.
 Result<std::shared_ptr<Members>> settle(ServerOptions& options, const TaskName& task,
-                                        const std::string& address) {
+                                        const std::string& address, const Runtime& runtime) {
   if (options.members != nullptr) {
     MR_TRY(options.members->serves(task, address));
     return options.members;
   }
   MR_TRY(options.cluster.move_task(task, address));
-  return constant_members(options.cluster);
+  if (runtime.roster().empty()) return constant_members(options.cluster);
+  return std::make_shared<RosterMembers>(options.cluster, runtime.roster(), runtime.host());
 }
 
 Result<ListeningSocket> listen(const ServerOptions& options, const HostPort& own) {
@@ -201,9 +203,9 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
   own.port = socket.port();
   address = own.to_string();
   MR_TRY(need_descriptors(kDescriptorsOfServer));
-  MR_ASSIGN(const auto members, settle(options, task, address));
   if (!runtime) runtime = Runtime::create();
   MR_TRY(runtime->start_threads());
+  MR_ASSIGN(const auto members, settle(options, task, address, *runtime));
   auto running =
       std::make_unique<Running>(std::move(runtime), options, task, std::move(options.cluster),
                                 members, std::move(address), socket.address());

@@ -59,7 +59,7 @@ Result<ClusterSpec> cluster_of(const ConfigFlags& flags) {
     job.roles.push_back(std::move(role));
   }
   MR_TRY(check(job));
-  std::vector<int> ports(count_tasks(job));
+  std::vector<int> ports(count_planned(job));
   for (size_t i = 0; i < ports.size(); ++i) ports[i] = flags.first_port + static_cast<int>(i);
   return plan_launch(job, ports).cluster;
 }

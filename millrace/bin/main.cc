@@ -36,6 +36,7 @@ int main_of(int argc, char** argv) {
   add_logs(app, invocation);
   add_ops(app, invocation);
   add_rerun(app, invocation);
+  add_scale(app, invocation);
   add_serve(app, invocation);
   add_status(app, invocation);
   add_stop(app, invocation);

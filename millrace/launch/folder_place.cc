@@ -1,11 +1,24 @@
 #include "millrace/launch/folder_place.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/launch/local_scaling.h"
+#include "millrace/launch/local_tries.h"
+#include "millrace/launch/scaling.h"
 
 namespace millrace {
+namespace {
+
+// A launcher answers at once, unless its machine has much else to do.
+constexpr std::chrono::seconds kForAnswer{30};
+constexpr std::chrono::milliseconds kBetweenReads{20};
+
+}  // namespace
 
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
@@ -15,7 +28,8 @@ Status FolderPlace::submit(const JobSpec& job) {
   MR_TRY(host_->check(job));
   // One of that name whose time is over makes room.
   (void)look(job.name);
-  MR_ASSIGN(KeptJob kept, folders_.make(job, clock_.wall_micros()));
+  const JobSpec kept_as = host_->can_scale().ok() ? job : of_fixed_size(job);
+  MR_ASSIGN(KeptJob kept, folders_.make(kept_as, clock_.wall_micros()));
   const Status started = host_->start(kept);
   if (started.ok()) return {};
   return started.with(str_cat("submitting '", job.name, "'"))
@@ -102,6 +116,53 @@ Status FolderPlace::remove(const std::string& name) {
   if (!job.ok()) return job.status();
   MR_TRY(host_->end(*job).with(str_cat("removing '", name, "'")));
   return remove_folder(job->folder);
+}
+
+Status FolderPlace::await_answer(const KeptJob& job, const std::string& wish) {
+  const Clock::Time until = clock_.now() + kForAnswer;
+  Clock::Time next_look = clock_.now() + kBetweenLooks;
+  for (;; pause(kBetweenReads)) {
+    if (const auto answer = answer_to(wish, read_journal(job))) return *answer;
+    const Clock::Time now = clock_.now();
+    if (now >= until)
+      return error(Code::deadline_exceeded, "its launcher has not answered in ", kForAnswer.count(),
+                   " s; `millrace status ", job.job.name, "` shows whether it does so later");
+    if (now < next_look) continue;
+    next_look = now + kBetweenLooks;
+    MR_ASSIGN(const JobSight sight, look(job.job.name));
+    if (sight.stage == JobStage::ended) {
+      // It may have answered before that.
+      if (const auto answer = answer_to(wish, read_journal(job))) return *answer;
+      return failed_precondition("the job has ended meanwhile: ", sentence(sight));
+    }
+  }
+}
+
+Result<std::vector<ScaledRole>> FolderPlace::scale(const std::string& name,
+                                                   const std::vector<RoleCount>& counts,
+                                                   const std::string& by) {
+  MR_ASSIGN(const KeptJob job, folders_.find(name));
+  MR_TRY(host_->can_scale());
+  MR_TRY(check_scaling(job.job, counts));
+  MR_ASSIGN(const JobSight sight, look(name));
+  if (sight.stage == JobStage::ended || sight.stage == JobStage::ending)
+    return failed_precondition("only a job that runs can be scaled; ", sentence(sight));
+  if (!read_journal(job).start)
+    return failed_precondition("its launcher has not begun yet; try again when it runs");
+  std::vector<ScaledRole> roles;
+  for (const auto& [role, count] : counts) {
+    const auto is_there = [&, prefix = str_cat(role, ":")](const TaskSight& task) {
+      return task.stage != TaskStage::absent && task.name.starts_with(prefix);
+    };
+    roles.push_back({.name = role,
+                     .before = static_cast<int>(std::ranges::count_if(sight.tasks, is_there)),
+                     .after = count});
+  }
+  const ScaleWish wish{
+      .id = str_cat(getpid(), "-", clock_.wall_micros()), .by = by, .counts = counts};
+  MR_TRY(append_wish(job.folder, wish));
+  MR_TRY(await_answer(job, wish.id));
+  return roles;
 }
 
 AttemptOutput FolderPlace::output_of(const TaskSight& task, Follow) {

@@ -31,6 +31,8 @@ class LauncherHost {
   virtual Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) = 0;
   // Ends the launcher, and with it all that it runs; OK when it is gone, or was.
   virtual Status end(const KeptJob& job) = 0;
+  // OK if launchers there heed wishes (scaling.h). Errors: UNIMPLEMENTED, with why and what to do.
+  virtual Status can_scale() = 0;
   // As of JobPlace::guest_of().
   virtual Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,
                                         const std::vector<std::string>& command,
@@ -49,6 +51,9 @@ class FolderPlace final : public JobPlace {
   Status remove(const std::string& name) override;
   // The launcher does.
   Status end_rest(const std::string&) override { return {}; }
+  Result<std::vector<ScaledRole>> scale(const std::string& name,
+                                        const std::vector<RoleCount>& counts,
+                                        const std::string& by) override;
   AttemptOutput output_of(const TaskSight& task, Follow follow) override;
   Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,
                                 const std::vector<std::string>& command,
@@ -62,6 +67,8 @@ class FolderPlace final : public JobPlace {
   KeptSight read(const KeptJob& job) const;
   Result<std::vector<Seen>> see(std::vector<KeptJob> jobs);
   bool is_over_kept_time(const Seen& seen) const;
+  // What the launcher answers to a wish.
+  Status await_answer(const KeptJob& job, const std::string& wish);
 
   const JobFolders folders_;
   const std::unique_ptr<LauncherHost> host_;

@@ -40,7 +40,11 @@ Status check_roles(const std::vector<RoleSpec>& roles) {
                      ": a name is a letter, then letters, digits and underscores");
     if (!seen.insert(role.name).second) return invalid("--job ", role.name, " is given twice");
     if (role.count < 1) return invalid("--job ", role.name, "=", role.count, ": at least one task");
-    tasks += role.count;
+    if (least_of(role) < 1 || role.count < least_of(role) || role.count > most_of(role))
+      return invalid("role ", role.name, " has ", role.count, " tasks, and may have ",
+                     least_of(role), " to ", most_of(role),
+                     "; min, count and max are to go up, from 1");
+    tasks += most_of(role);
   }
   if (tasks > kMostTasks) return invalid("the job has ", tasks, " tasks; at most ", kMostTasks);
   return {};
@@ -70,9 +74,10 @@ Status check_restarts(const RoleSpec& role, bool decides) {
   if (policy.longest_pause < policy.pause)
     return invalid("role ", role.name, ": the first pause, ", policy.pause.count(),
                    " ms, is longer than the longest, ", policy.longest_pause.count(), " ms");
-  if (decides && role.may_lose.of(role.count) >= role.count)
+  if (decides && role.may_lose.of(role.count) >= least_of(role))
     return invalid("role ", role.name, " may lose ", to_text(role.may_lose), " of ", role.count,
-                   ", all its tasks, but its success is the job's; leave it at least one");
+                   ", all its tasks", scales(role) ? str_cat(" when it has ", least_of(role)) : "",
+                   ", but its success is the job's; leave it at least one");
   return {};
 }
 
@@ -80,7 +85,7 @@ Status check_ports(const JobSpec& job) {
   MR_TRY(HostPort::parse(HostPort{job.host, 1}.to_string()).with(str_cat("host '", job.host, "'")));
   if (!job.first_port) return {};
   int last = *job.first_port - 1;
-  for (const RoleSpec& role : job.roles) last += role.count;
+  for (const RoleSpec& role : job.roles) last += most_of(role);
   if (*job.first_port >= 1 && last <= 65535) return {};
   return invalid("ports ", *job.first_port, " to ", last, " are needed; 1 to 65535 are allowed");
 }
@@ -107,6 +112,17 @@ Status check(const JobSpec& job) {
   if (job.grace < milliseconds(0)) return invalid("the grace time is negative");
   if (job.time_limit && *job.time_limit <= milliseconds(0)) return invalid("the time limit is 0");
   return check_ports(job);
+}
+
+bool scales(const RoleSpec& role) { return role.least || role.most; }
+
+int least_of(const RoleSpec& role) { return role.least.value_or(role.most ? 1 : role.count); }
+
+int most_of(const RoleSpec& role) { return role.most.value_or(role.count); }
+
+JobSpec of_fixed_size(JobSpec job) {
+  for (RoleSpec& role : job.roles) role.least = role.most = std::nullopt;
+  return job;
 }
 
 const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& role) {

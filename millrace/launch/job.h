@@ -23,6 +23,7 @@
 namespace millrace {
 
 using EnvironmentEntry = std::pair<std::string, std::string>;  // name, value
+using RoleCount = std::pair<std::string, int>;  // a role, how many tasks it is to have
 
 // What one task asks of the machine that it will run on. Zero: nothing in particular.
 struct Resources {
@@ -36,6 +37,10 @@ struct Resources {
 struct RoleSpec {
   std::string name = {};
   int count = 1;
+  // Between which numbers it may be scaled while the job runs (scaling.h). Both left out: not at
+  // all; one of them: from 1, or up to count.
+  std::optional<int> least = std::nullopt;
+  std::optional<int> most = std::nullopt;
   std::vector<std::string> command = {};           // empty: the job's
   std::vector<EnvironmentEntry> environment = {};  // over the job's
   Resources resources = {};
@@ -88,6 +93,13 @@ inline constexpr int kMostTasks = 4096;
 // INVALID_ARGUMENT that says which part can't be and what is allowed. A job that passes can be
 // planned. Programs and directories are not looked for.
 Status check(const JobSpec& job);
+
+// True if the number of the role's tasks may change while the job runs; from and to which number.
+bool scales(const RoleSpec& role);
+int least_of(const RoleSpec& role);
+int most_of(const RoleSpec& role);
+// The job with `count` tasks of each role from end to end: for whoever can't scale it.
+JobSpec of_fixed_size(JobSpec job);
 
 // The command of a role: its own, or the job's.
 const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& role);

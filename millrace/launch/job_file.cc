@@ -153,6 +153,16 @@ constexpr Key<RoleSpec> kRoleKeys[] = {
      [](const YamlValue& value, RoleSpec& role) {
        return put(value.whole_number(1, kMostTasks), role.count);
      }},
+    {"min", kCount, "1 with max, else count", "To how few tasks `millrace scale` may go.",
+     [](const YamlValue& value, RoleSpec& role) {
+       MR_ASSIGN(role.least, value.whole_number(1, kMostTasks));
+       return Status();
+     }},
+    {"max", kCount, "count", "To how many tasks `millrace scale` may go.",
+     [](const YamlValue& value, RoleSpec& role) {
+       MR_ASSIGN(role.most, value.whole_number(1, kMostTasks));
+       return Status();
+     }},
     {"command", kWords, "the job's", "Program and arguments of the role's tasks.",
      [](const YamlValue& value, RoleSpec& role) { return put(value.words(), role.command); }},
     {"env", kTexts, "", "Environment variables, over the job's.",
@@ -327,6 +337,8 @@ Json restart_json(const RestartPolicy& policy) {
 
 Json role_json(const RoleSpec& role) {
   Json json = {{"count", role.count}};
+  if (role.least) json["min"] = *role.least;
+  if (role.most) json["max"] = *role.most;
   if (!role.command.empty()) json["command"] = role.command;
   for (const auto& [name, value] : role.environment) json["env"][name] = value;
   if (role.resources.cpus > 0) json["cpus"] = role.resources.cpus;

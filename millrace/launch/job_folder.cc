@@ -33,17 +33,6 @@ std::optional<std::string> whole_text(const std::string& path) {
   return text.str();
 }
 
-// Whole, or not at all: others read it.
-Status write_text(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  std::ofstream file(fresh, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file || std::rename(fresh.c_str(), path.c_str()) != 0)
-    return unavailable("can't write '", path, "': ", strerror(errno));
-  return {};
-}
-
 Submission parse_submission(const std::string& text) {
   Submission submission;
   const Json json = Json::parse(text, nullptr, false);
@@ -57,7 +46,19 @@ Submission parse_submission(const std::string& text) {
 
 }  // namespace
 
+Status write_whole_text(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  std::ofstream file(fresh, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file || std::rename(fresh.c_str(), path.c_str()) != 0)
+    return unavailable("can't write '", path, "': ", strerror(errno));
+  return {};
+}
+
 std::string journal_in(const std::string& folder) { return folder + "/journal"; }
+std::string wishes_in(const std::string& folder) { return folder + "/wishes"; }
+std::string roster_in(const std::string& folder) { return folder + "/roster"; }
 std::string logs_in(const std::string& folder) { return folder + "/logs"; }
 std::string job_file_in(const std::string& folder) { return folder + "/job.yaml"; }
 std::string launcher_log_in(const std::string& folder) { return folder + "/launcher.log"; }
@@ -79,7 +80,7 @@ Result<KeptJob> JobFolders::make(const JobSpec& job, int64_t now_micros) const {
   }
   // Others find the job by its file, and then tell its age.
   Status written = write_submission(kept);
-  if (written.ok()) written = write_text(job_file_in(kept.folder), to_job_file(job));
+  if (written.ok()) written = write_whole_text(job_file_in(kept.folder), to_job_file(job));
   if (written.ok()) return kept;
   (void)remove_folder(kept.folder);
   return written;
@@ -119,7 +120,7 @@ Result<std::vector<std::string>> JobFolders::names() const {
 Status write_submission(const KeptJob& job) {
   Json json = {{"submitted", job.submission.micros}};
   if (!job.submission.number.empty()) json["number"] = job.submission.number;
-  return write_text(submission_in(job.folder), json.dump() + "\n");
+  return write_whole_text(submission_in(job.folder), json.dump() + "\n");
 }
 
 Journal read_journal(const KeptJob& job) {

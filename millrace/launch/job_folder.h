@@ -4,6 +4,8 @@
 //   <root>/<place>/<job>/job.yaml       the job
 //                       /submission     when it was submitted, and what its manager calls it
 //                       /journal        what its launcher saw (journal.h)
+//                       /wishes         other numbers of tasks that somebody wants (scaling.h)
+//                       /roster         for the tasks: which of them are absent
 //                       /logs/map_0.log what its tasks wrote
 //                       /launcher.log   what the launcher itself had to say
 //
@@ -25,6 +27,12 @@ std::string journal_in(const std::string& folder);
 std::string logs_in(const std::string& folder);
 std::string job_file_in(const std::string& folder);
 std::string launcher_log_in(const std::string& folder);
+std::string wishes_in(const std::string& folder);
+std::string roster_in(const std::string& folder);
+
+// Puts the text there as a whole, for whoever reads the file. Errors: UNAVAILABLE with what the
+// system says.
+Status write_whole_text(const std::string& path, const std::string& text);
 
 // What is known of a job since it was submitted.
 struct Submission {

@@ -38,6 +38,13 @@ struct GuestCommand {
 };
 enum class Terminal { no, yes };
 
+// How many tasks a role had, and is to have.
+struct ScaledRole {
+  std::string name;
+  int before = 0;
+  int after = 0;
+};
+
 class JobPlace {
  public:
   virtual ~JobPlace() = default;
@@ -61,6 +68,16 @@ class JobPlace {
 
   // Ends the tasks that are left of a job whose end is decided, and keeps the job.
   virtual Status end_rest(const std::string& name) = 0;
+
+  // Gives roles of a running job other numbers of tasks, all of them or none; `by`, for people, is
+  // who wants that. Returns when whoever supervises the job has taken it on: tasks that are to come
+  // may not run yet, and those that are to go may not have gone. Errors: NOT_FOUND;
+  // INVALID_ARGUMENT for roles and numbers that can't be, with those that can; FAILED_PRECONDITION
+  // for a job that is not running; UNIMPLEMENTED where jobs can't be scaled, with why and what to
+  // do; DEADLINE_EXCEEDED if nobody answers: it may be done yet.
+  virtual Result<std::vector<ScaledRole>> scale(const std::string& name,
+                                                const std::vector<RoleCount>& counts,
+                                                const std::string& by) = 0;
 
   // What the attempt has written so far; a command that follows goes on until it ends.
   enum class Follow { no, yes };

@@ -106,11 +106,12 @@ std::string render(const JobReport& report) {
   for (size_t i = 0; i < kColumns; ++i) {
     widths[i] = width(title[i]);
     for (const TaskSummary& task : report.tasks)
-      widths[i] = std::max(widths[i], width(row_of(task)[i]));
+      if (task.was_there) widths[i] = std::max(widths[i], width(row_of(task)[i]));
   }
   std::string text;
   append_row(title, widths, &text);
   for (const TaskSummary& task : report.tasks) {
+    if (!task.was_there) continue;
     append_row(row_of(task), widths, &text);
     append_error_lines(task, report.end, widths[0] + 2, &text);
     append_earlier(task, widths[0] + 2, &text);

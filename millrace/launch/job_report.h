@@ -28,6 +28,7 @@ struct TaskSummary {
   // What is said above is of this one; the last few before it.
   int attempt = 1;
   std::vector<EarlierAttempt> earlier = {};
+  bool was_there = true;  // false: its role never had so many tasks
 };
 
 struct JobReport {

@@ -31,9 +31,19 @@ size_t count(const JobSight& sight, TaskStage stage) {
   return static_cast<size_t>(std::ranges::count(sight.tasks, stage, &TaskSight::stage));
 }
 
+// Those that the job is to have.
+size_t count_wanted(const JobSight& sight) {
+  return sight.tasks.size() - count(sight, TaskStage::absent);
+}
+
+// Of one that was never there nothing is shown.
+bool was_there(const TaskSight& task) {
+  return task.stage != TaskStage::absent || !task.handle.empty();
+}
+
 std::string words_of(const TaskSight& task) {
   if (task.stage == TaskStage::running) return "runs";
-  if (task.stage == TaskStage::ended) return task.text;
+  if (task.stage == TaskStage::ended || task.stage == TaskStage::absent) return task.text;
   return task.text.empty() ? "pending" : str_cat("pending: ", task.text);
 }
 
@@ -73,7 +83,7 @@ std::string sentence(const JobSight& sight) {
   const size_t running = count(sight, TaskStage::running);
   std::string text = str_cat(sight.name, ": ");
   if (sight.stage == JobStage::pending || sight.stage == JobStage::running) {
-    str_append(&text, running, " of ", sight.tasks.size(), " tasks run");
+    str_append(&text, running, " of ", count_wanted(sight), " tasks run");
     for (const std::string& wait : waits_of(sight)) str_append(&text, "; ", wait);
     return text;
   }
@@ -86,8 +96,9 @@ std::string sentence(const JobSight& sight) {
 std::string render(const JobSight& sight) {
   std::vector<std::array<std::string, 4>> rows = {{"task", "where", "attempt", "state"}};
   for (const TaskSight& task : sight.tasks)
-    rows.push_back({task.name, task.where.empty() ? "-" : task.where, std::to_string(task.attempt),
-                    words_of(task)});
+    if (was_there(task))
+      rows.push_back({task.name, task.where.empty() ? "-" : task.where,
+                      std::to_string(task.attempt), words_of(task)});
   return str_cat(table_of(rows), sentence(sight), "\n");
 }
 
@@ -95,7 +106,7 @@ std::string render(const std::vector<JobSight>& jobs) {
   std::vector<std::array<std::string, 4>> rows = {{"job", "state", "age", "tasks"}};
   for (const JobSight& job : jobs)
     rows.push_back({job.name, std::string(word_of(job)), duration_text(job.age),
-                    str_cat(count(job, TaskStage::running), " of ", job.tasks.size(), " run")});
+                    str_cat(count(job, TaskStage::running), " of ", count_wanted(job), " run")});
   return table_of(rows);
 }
 
@@ -107,10 +118,13 @@ std::vector<std::string> news(const JobSight& before, const JobSight& now) {
       if (std::ranges::find(known, wait) == known.end()) lines.push_back(wait);
   }
   if (now.stage == JobStage::running && before.stage == JobStage::pending)
-    lines.push_back(now.tasks.size() == 1 ? "the task runs"
-                                          : str_cat("all ", now.tasks.size(), " tasks run"));
+    lines.push_back(count_wanted(now) == 1 ? "the task runs"
+                                           : str_cat("all ", count_wanted(now), " tasks run"));
   for (size_t i = 0; i < now.tasks.size(); ++i) {
     const TaskSight& task = now.tasks[i];
+    const bool is_gone = task.stage == TaskStage::absent && was_there(task);
+    if (is_gone && i < before.tasks.size() && before.tasks[i].stage != TaskStage::absent)
+      lines.push_back(str_cat(task.name, " is gone: ", task.text));
     if (task.attempt > 1 && (i >= before.tasks.size() || before.tasks[i].attempt < task.attempt))
       lines.push_back(str_cat(task.name, " is started again: attempt ", task.attempt));
   }

@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-enum class TaskStage { pending, running, ended };
+// Absent: its role may have it, and does not have so many now (scaling.h).
+enum class TaskStage { pending, running, ended, absent };
 
 struct TaskSight {
   std::string name = {};  // "map:1"

@@ -49,6 +49,12 @@ void put_event(Json& json, const TaskWaits& event) {
   json["waits"] = event.task;
   json["for"] = event.others;
 }
+void put_event(Json& json, const RoleScaled& event) {
+  json["scaled"] = event.role;
+  json["to"] = event.count;
+  json["by"] = event.by;
+  json["wish"] = event.wish;
+}
 void put_event(Json& json, const Interrupted& event) { json["interrupted"] = event.by; }
 void put_event(Json& json, const TimePassed&) { json["time"] = true; }
 void put_event(Json& json, const SupervisionEvent& event) {
@@ -57,6 +63,10 @@ void put_event(Json& json, const SupervisionEvent& event) {
 void put_event(Json& json, const TaskCame& event) {
   json["came"] = event.task;
   json["address"] = event.address;
+}
+void put_event(Json& json, const WishRefused& event) {
+  json["refused"] = event.why;
+  json["wish"] = event.wish;
 }
 void put_event(Json& json, const LaunchOver&) { json["over"] = true; }
 
@@ -104,11 +114,26 @@ class Reader {
     if (const auto it = task(json, "started")) return SupervisionEvent(TaskStarted{*it});
     if (const auto it = task(json, "came")) return TaskCame{*it, text_in(json, "address")};
     if (const auto it = task(json, "waits")) return SupervisionEvent(TaskWaits{*it, others(json)});
+    if (json.contains("scaled")) return scaled(json);
+    if (json.contains("refused"))
+      return WishRefused{text_in(json, "wish"), text_in(json, "refused")};
     if (json.contains("interrupted"))
       return SupervisionEvent(Interrupted{text_in(json, "interrupted")});
     if (flag_at(json, "time")) return SupervisionEvent(TimePassed{});
     if (flag_at(json, "over")) return LaunchOver{};
     return ends(json);
+  }
+
+  std::optional<What> scaled(const Json& json) const {
+    const auto role = number_at<int64_t>(json, "scaled");
+    const auto count = number_at<int64_t>(json, "to");
+    // As many roles and tasks as there are at most.
+    const auto most = static_cast<int64_t>(num_tasks_);
+    if (!role || *role < 0 || *role >= most || !count || *count < 1 || *count > most) return {};
+    return SupervisionEvent(RoleScaled{.role = static_cast<size_t>(*role),
+                                       .count = static_cast<int>(*count),
+                                       .by = text_in(json, "by"),
+                                       .wish = text_in(json, "wish")});
   }
 
   static std::vector<std::string> others(const Json& json) {
@@ -206,8 +231,11 @@ std::vector<SupervisedTask> supervised_tasks(const JobSpec& job) {
   for (size_t role = 0; role < job.roles.size(); ++role) {
     const std::string& name = job.roles[role].name;
     const bool decides = std::ranges::find(deciding, name) != deciding.end();
-    for (int index = 0; index < job.roles[role].count; ++index)
-      tasks.push_back({.name = str_cat(name, ":", index), .decides = decides, .role = role});
+    for (int index = 0; index < most_of(job.roles[role]); ++index)
+      tasks.push_back({.name = str_cat(name, ":", index),
+                       .decides = decides,
+                       .role = role,
+                       .is_absent = index >= job.roles[role].count});
   }
   return tasks;
 }

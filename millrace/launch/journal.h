@@ -5,6 +5,7 @@
 //   {"millrace_journal":1,"at":81000000,"begun":1767225600000000,"seed":5,"late":true}
 //   {"at":81001000,"started":0}
 //   {"at":83000000,"came":0,"address":"n1:40123"}
+//   {"at":97000000,"scaled":2,"to":4,"by":"process 4711 of anna","wish":"5f0c"}
 //   {"at":99000000,"ended":[{"task":0,"code":3,"last":"ValueError: bad record"}]}
 //   {"at":99900000,"over":true}
 //
@@ -41,12 +42,17 @@ struct TaskCame {
   size_t task;
   std::string address;
 };
+// A wish to scale the job (scaling.h) that is not fulfilled.
+struct WishRefused {
+  std::string wish;
+  std::string why;
+};
 // Nothing of the job is left; the last line.
 struct LaunchOver {};
 
 struct JournalEntry {
   Clock::Time at = {};
-  std::variant<SupervisionEvent, TaskCame, LaunchOver> what = {};
+  std::variant<SupervisionEvent, TaskCame, WishRefused, LaunchOver> what = {};
 };
 
 struct Journal {
@@ -62,11 +68,12 @@ struct Journal {
 std::string to_line(const JournalStart& start);
 std::string to_line(const JournalEntry& entry);
 
-// Up to the first line that is not whole or makes no sense: it is being written, or the launcher
-// was killed while it was.
+// `num_tasks`: that the job may have. Up to the first line that is not whole or makes no sense: it
+// is being written, or the launcher was killed while it was.
 Journal parse_journal(std::string_view text, size_t num_tasks);
 
-// Of each task of the job, its name, role, and whether it decides; in the order of the job.
+// Of each task that the job may have, its name, role, whether it decides, and whether it is there
+// from the start; in the order of the job.
 std::vector<SupervisedTask> supervised_tasks(const JobSpec& job);
 // As the launcher has it, and whoever reads its journal. `random` is seeded with the start's seed.
 Supervision supervision_of(const JobSpec& job, const JournalStart& start, Random& random);

@@ -37,7 +37,7 @@ class Replay {
         now_(start_.at),
         random_(start_.seed),
         supervision_(supervision_of(job, start_, random_)),
-        tasks_(count_tasks_of(job)) {}
+        tasks_(supervised_tasks(job).size()) {}
 
   JobSight see() {
     for (const JournalEntry& entry : seen_.journal.entries) {
@@ -68,8 +68,6 @@ class Replay {
     std::string address = {};
     bool was_started = false;
   };
-
-  static size_t count_tasks_of(const JobSpec& job) { return supervised_tasks(job).size(); }
 
   void tell(const SupervisionEvent& event) {
     const auto actions = supervision_.on(event, now_);
@@ -103,6 +101,7 @@ class Replay {
   }
 
   bool all_have_come() const {
+    // Those that come late are not scaled.
     return !start_.late || std::ranges::none_of(tasks_, [](const Task& task) {
       return task.address.empty() && task.phase != Phase::ended;
     });
@@ -111,8 +110,9 @@ class Replay {
   JobStage stage() const {
     if (seen_.journal.is_over() || seen_.launcher.stage == Stage::gone) return JobStage::ended;
     if (supervision_.stopping() || supervision_.finished()) return JobStage::ending;
-    const bool waits =
-        std::ranges::any_of(tasks_, [](const Task& task) { return task.phase == Phase::waiting; });
+    bool waits = false;
+    for (size_t i = 0; i < tasks_.size(); ++i)
+      waits = waits || (tasks_[i].phase == Phase::waiting && !supervision_.is_absent(i));
     return waits || supervision_.num_resting() > 0 || !all_have_come() ? JobStage::pending
                                                                        : JobStage::running;
   }
@@ -138,6 +138,12 @@ class Replay {
   // How far it is, and what it writes to.
   void describe(size_t number, const TaskSummary& summary, JobStage stage, TaskSight& task) const {
     const Task& seen = tasks_[number];
+    if (supervision_.is_absent(number)) {
+      if (seen.was_started) task.handle = log_of(seen_, task.name, task.attempt);
+      task.stage = TaskStage::absent;
+      task.text = seen.was_started ? summary.text : "its role has fewer tasks now";
+      return;
+    }
     const bool comes_again = supervision_.is_resting(number) ||
                              (seen.phase == Phase::waiting && !summary.earlier.empty());
     if (comes_again && stage != JobStage::ended) {
@@ -177,7 +183,9 @@ JobSight sight_without_journal(const JobSpec& job, const KeptSight& seen) {
   const bool is_gone = launcher.stage == Stage::gone;
   for (const SupervisedTask& named : supervised_tasks(job)) {
     TaskSight task{.name = named.name};
-    if (is_gone) {
+    if (named.is_absent) {
+      task.stage = TaskStage::absent;
+    } else if (is_gone) {
       task.stage = TaskStage::ended;
       task.text = "never started";
     } else if (launcher.stage == Stage::running || launcher.waits.empty()) {
@@ -186,7 +194,8 @@ JobSight sight_without_journal(const JobSpec& job, const KeptSight& seen) {
       task.text = launcher.waits[std::min(named.role, launcher.waits.size() - 1)];
       task.is_stuck = launcher.is_stuck;
     }
-    sight.report.tasks.push_back({.name = named.name, .text = "never started"});
+    sight.report.tasks.push_back(
+        {.name = named.name, .text = "never started", .was_there = !named.is_absent});
     sight.tasks.push_back(std::move(task));
   }
   if (!is_gone) return sight;

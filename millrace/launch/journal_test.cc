@@ -29,8 +29,8 @@ constexpr const char* kStarted = R"({"at":1000000001,"started":0})"
                                  R"({"at":1000000003,"started":2})"
                                  "\n";
 
-KeptSight kept(const std::string& text, LauncherSight launcher = {}) {
-  return {.journal = parse_journal(text, 3),
+KeptSight kept(const std::string& text, LauncherSight launcher = {}, size_t num_tasks = 3) {
+  return {.journal = parse_journal(text, num_tasks),
           .launcher = std::move(launcher),
           .log_directory = "logs",
           .submitted_micros = 90'000'000,
@@ -91,7 +91,8 @@ TEST_CASE("a journal ends before a line that is not whole or makes no sense") {
     CHECK(parse_journal(whole.substr(0, size), 3).entries.size() <= 3);
   for (const char* line :
        {"nonsense", "{}", "[]", R"({"at":1})", R"({"at":1,"started":3})",
-        R"({"at":1,"started":-1})", R"({"at":"x","started":0})",
+        R"({"at":1,"started":-1})", R"({"at":"x","started":0})", R"({"at":1,"scaled":3,"to":1})",
+        R"({"at":1,"scaled":1,"to":0})", R"({"at":1,"scaled":1,"to":4})", R"({"at":1,"scaled":1})",
         R"({"at":1,"ended":[{"task":99}]})", R"({"at":1,"ended":[7]})", R"({"at":1,"ended":{}})"})
     CHECK(parse_journal(str_cat(whole, line, "\n", R"({"at":1,"over":true})", "\n"), 3)
               .entries.size() == 3);
@@ -217,6 +218,39 @@ TEST_CASE("a task that comes again is pending in between, and its attempts are k
   CHECK(sight.tasks[1].attempt == 2);
   CHECK(sight.tasks[1].handle == "logs/map_0.2.log");
   CHECK(sight.earlier.size() == 1);
+}
+
+TEST_CASE("a role that grew and shrank is seen at its size, and who was taken away is shown") {
+  const JobSpec job = words({{"files", 1}, {.name = "map", .count = 1, .most = 3}});
+  std::string text = str_cat(kBegun, R"({"at":1000000000,"started":0})", "\n",
+                             R"({"at":1000000000,"started":1})", "\n");
+  const auto seen = [&] { return sight_of(job, kept(text, {}, 4)); };
+  CHECK(sentence(seen()) == "words: 2 of 2 tasks run");
+  CHECK(render(seen()).find("map:1") == std::string::npos);
+  text += to_line(
+      JournalEntry{Clock::Time(2s),
+                   SupervisionEvent(RoleScaled{.role = 1, .count = 3, .by = "anna", .wish = "7"})});
+  CHECK(seen().stage == JobStage::pending);
+  CHECK(sentence(seen()) ==
+        "words: 2 of 4 tasks run; map:1 and 1 more wait: its launcher has not started it yet");
+  text += R"({"at":2000000000,"started":2})"
+          "\n"
+          R"({"at":2000000000,"started":3})"
+          "\n"
+          R"({"at":3000000000,"scaled":1,"to":2,"by":"anna","wish":"8"})"
+          "\n"
+          R"({"at":3500000000,"ended":[{"task":3,"signal":15}]})"
+          "\n"
+          R"({"at":3600000000,"refused":"the job is ending","wish":"9"})"
+          "\n";
+  const JobSight sight = seen();
+  CHECK(sentence(sight) == "words: 3 of 3 tasks run");
+  CHECK(sight.stage == JobStage::running);
+  CHECK(sight.tasks[3].stage == TaskStage::absent);
+  CHECK(sight.tasks[3].text == "scaled down");
+  CHECK(sight.tasks[3].handle == "logs/map_2.log");
+  CHECK(news(sight_of(job, kept(text.substr(0, text.find("\"at\":35") - 1), {}, 4)), sight) ==
+        std::vector<std::string>{"map:2 is gone: scaled down"});
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ class DetachedHost final : public LauncherHost {
   Result<std::vector<LauncherSight>> see(const std::vector<KeptJob>& jobs) override;
   // SIGTERM, again after the job's grace, then SIGKILL; waits for the end.
   Status end(const KeptJob& job) override;
+  // It does.
+  Status can_scale() override { return {}; }
   // With the environment and the directory of the task's process.
   Result<GuestCommand> guest_of(const KeptJob& job, const TaskSight& task,
                                 const std::vector<std::string>& command,

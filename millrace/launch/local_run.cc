@@ -13,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/launch/job_folder.h"
 #include "millrace/launch/journal.h"
@@ -24,6 +25,7 @@
 #include "millrace/launch/local_journal.h"
 #include "millrace/launch/local_oom.h"
 #include "millrace/launch/local_ports.h"
+#include "millrace/launch/local_scaling.h"
 #include "millrace/launch/local_signals.h"
 #include "millrace/launch/plan.h"
 #include "millrace/launch/poll_time.h"
@@ -45,7 +47,7 @@ constexpr Clock::Duration kSweep = milliseconds(kSweepMilliseconds);
 
 Result<std::vector<HeldPort>> hold_ports(const JobSpec& job) {
   std::vector<HeldPort> ports;
-  for (size_t i = 0; i < count_tasks(job); ++i) {
+  for (size_t i = 0; i < count_planned(job); ++i) {
     int wanted = job.first_port ? *job.first_port + static_cast<int>(i) : 0;
     MR_ASSIGN(HeldPort port, HeldPort::bind(job.host, wanted));
     ports.push_back(std::move(port));
@@ -89,7 +91,7 @@ std::vector<std::string> task_names(const LaunchPlan& plan) {
 std::vector<size_t> roles_of_tasks(const JobSpec& job) {
   std::vector<size_t> roles;
   for (size_t i = 0; i < job.roles.size(); ++i)
-    roles.insert(roles.end(), static_cast<size_t>(job.roles[i].count), i);
+    roles.insert(roles.end(), static_cast<size_t>(most_of(job.roles[i])), i);
   return roles;
 }
 
@@ -111,6 +113,11 @@ Status make_directories(std::string_view what, const std::string& path) {
   std::filesystem::create_directories(path, fault);
   if (!fault) return {};
   return unavailable("can't make the ", what, " '", path, "': ", fault.message());
+}
+
+// Wishes come by the job's folder, and addresses have to be known before all are there.
+bool can_scale(const LocalRunOptions& options) {
+  return !options.folder.empty() && options.reach == nullptr;
 }
 
 // Who comes back on another machine has another address than the others know.
@@ -142,8 +149,9 @@ class LocalRun {
       std::optional<HeldPort> port;
       if (!ports.empty()) port = std::move(ports[i]);
       const bool restarts = job.roles[role].restart.when != RestartPolicy::When::never;
+      const bool comes_again = restarts || scales(job.roles[role]);
       tasks_.emplace_back(i, plan_.tasks[i], std::move(port),
-                          restarts ? TaskAttempts::Allowed::several : TaskAttempts::Allowed::one,
+                          comes_again ? TaskAttempts::Allowed::several : TaskAttempts::Allowed::one,
                           console_);
       if (options.reach != nullptr) tasks_.back().hear(*options.reach);
     }
@@ -152,6 +160,13 @@ class LocalRun {
   // The journal first, which a job has once: a second launcher must not touch its logs.
   Status open(const LocalRunOptions& options) {
     MR_TRY(make_journal(options.folder));
+    if (std::ranges::any_of(job_.roles, scales)) {
+      MR_ASSIGN(LocalScaling scaling, LocalScaling::create(options.folder));
+      scaling_.emplace(std::move(scaling));
+      MR_TRY(keep_roster());
+      for (TaskPlan& task : plan_.tasks)
+        task.environment.emplace_back(kRosterVariable, roster_in(options.folder));
+    }
     MR_TRY(open_logs(log_directory_of(options)));
     // With this it has begun.
     return journal_ ? journal_->flush() : Status();
@@ -194,7 +209,7 @@ class LocalRun {
     // Five descriptors per task.
     files_ = raise_descriptor_limit();
     for (size_t i = 0; i < tasks_.size() && !supervision_.stopping(); ++i) {
-      start_task(i);
+      if (!supervision_.is_absent(i)) start_task(i);
       heed_signals();
     }
     write_journal();
@@ -240,6 +255,7 @@ class LocalRun {
     read_outputs();
     read_ends();
     heed_signals();
+    heed_wishes();
     start_again();
     if (console_.is_deserted() && !supervision_.stopping())
       tell(Interrupted{"its output, which nobody reads any more"});
@@ -252,6 +268,7 @@ class LocalRun {
   void wait(Clock::Time until) {
     events_.assign(1, pollfd{signals_.descriptor(), POLLIN, 0});
     if (gathering_) gathering_->add_descriptors(events_);
+    if (scaling_) scaling_->add_descriptors(events_);
     for (const TaskAttempts& task : tasks_) {
       task.add_descriptors(events_);
       // No descriptor tells that a process is gone.
@@ -314,6 +331,36 @@ class LocalRun {
     }
   }
 
+  // --- other numbers of tasks ---
+
+  void heed_wishes() {
+    if (!scaling_) return;
+    for (const ScaleWish& wish : scaling_->take()) {
+      Status may = check_scaling(job_, wish.counts);
+      if (supervision_.stopping()) may = failed_precondition("the job is ending");
+      if (!may.ok()) {
+        console_.note(str_cat(wish.by, " asks for other numbers of tasks: ", may.message()));
+        note(JournalEntry{clock_.now(), WishRefused{wish.id, std::string(may.message())}});
+        continue;
+      }
+      for (const auto& [name, count] : wish.counts) {
+        const auto role = std::ranges::find(job_.roles, name, &RoleSpec::name);
+        tell(RoleScaled{.role = static_cast<size_t>(role - job_.roles.begin()),
+                        .count = count,
+                        .by = wish.by,
+                        .wish = wish.id});
+      }
+    }
+  }
+
+  // The tasks learn from it for whom not to wait.
+  Status keep_roster() {
+    AbsentTasks absent;
+    for (size_t i = 0; i < tasks_.size(); ++i)
+      if (supervision_.is_absent(i)) absent.emplace(plan_.tasks[i].name, plan_.tasks[i].address);
+    return scaling_->keep_roster(std::move(absent));
+  }
+
   void note(const JournalEntry& entry) {
     if (journal_) journal_->add(entry);
   }
@@ -332,11 +379,16 @@ class LocalRun {
     const Clock::Time now = clock_.now();
     const std::vector<SupervisionAction> actions = supervision_.on(event, now);
     if (!actions.empty() || !is_idle(event)) note({now, event});
+    // Before anybody starts who is on it.
+    if (scaling_) {
+      if (const Status kept = keep_roster(); !kept.ok()) console_.note(kept.message());
+    }
     for (const SupervisionAction& action : actions) {
       if (const auto* it = std::get_if<Terminate>(&action)) tasks_[it->task].terminate();
       if (const auto* it = std::get_if<Kill>(&action)) tasks_[it->task].kill();
       if (const auto* it = std::get_if<Restart>(&action))
         tasks_[it->task].ask_restart(clock_.now());
+      if (const auto* it = std::get_if<CallOff>(&action)) tasks_[it->task].give_up_restart();
       if (const auto* it = std::get_if<Say>(&action)) console_.note(it->text);
     }
   }
@@ -406,7 +458,7 @@ class LocalRun {
   bool has_open_pipes() const { return std::ranges::any_of(tasks_, &TaskAttempts::has_open_pipes); }
 
   const JobSpec& job_;
-  const LaunchPlan plan_;
+  LaunchPlan plan_;
   const Clock& clock_;
   std::optional<LocalGathering> gathering_;
   const JournalStart began_;
@@ -416,6 +468,7 @@ class LocalRun {
   SeededRandom random_;
   Supervision supervision_;
   std::optional<LocalJournal> journal_;
+  std::optional<LocalScaling> scaling_;  // of a job that may be scaled
   std::vector<TaskAttempts> tasks_;
   std::vector<pollfd> events_;
   Clock::Time next_progress_ = start_ + progress_interval();
@@ -449,8 +502,9 @@ Result<Prepared> prepare_elsewhere(const JobSpec& job, const LocalRunOptions& op
 
 }  // namespace
 
-Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options) {
-  MR_TRY(check(job));
+Result<JobReport> run_locally(const JobSpec& given, const LocalRunOptions& options) {
+  MR_TRY(check(given));
+  const JobSpec job = can_scale(options) ? given : of_fixed_size(given);
   MR_TRY(check_directory(job));
   open_standard_streams();
   MR_ASSIGN(Prepared prepared,
@@ -461,15 +515,17 @@ Result<JobReport> run_locally(const JobSpec& job, const LocalRunOptions& options
   return run.run();
 }
 
-Result<std::string> describe_local_run(const JobSpec& job) {
-  MR_TRY(check(job));
+Result<std::string> describe_local_run(const JobSpec& given) {
+  MR_TRY(check(given));
+  const JobSpec job = of_fixed_size(given);
   MR_TRY(check_directory(job));
   MR_ASSIGN(std::vector<HeldPort> ports, hold_ports(job));
   return describe(plan_launch(job, numbers(ports)), job);
 }
 
-Result<std::string> describe_run_elsewhere(const JobSpec& job, const Reach& reach) {
-  MR_TRY(check(job));
+Result<std::string> describe_run_elsewhere(const JobSpec& given, const Reach& reach) {
+  MR_TRY(check(given));
+  const JobSpec job = of_fixed_size(given);
   MR_TRY(check_directory(job));
   MR_TRY(check_restarts(job, reach));
   return describe(plan_elsewhere(job, reach, str_cat(reach.known_as, ":PORT"), "TOKEN"), job);

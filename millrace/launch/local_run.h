@@ -1,6 +1,9 @@
 // Runs a job as processes of this machine, from free ports to the last process gone; or as
 // processes of other machines, each below a process of this one that reaches out for it (reach.h).
 //
+// A job whose roles may be scaled is planned with all tasks that they may have, and heeds wishes
+// (scaling.h), if it has a folder and runs on this machine; anywhere else it has `count` of them.
+//
 // The shell around supervision.h: one poll loop, no threads. It takes SIGINT, SIGTERM and SIGHUP
 // for as long as it runs (those that were ignored stay so), and is the reaper of orphans below it.
 // Call it from a process with one thread, one job at a time: it forks.

@@ -49,13 +49,19 @@ size_t count_tasks(const JobSpec& job) {
   return count;
 }
 
+size_t count_planned(const JobSpec& job) {
+  size_t count = 0;
+  for (const RoleSpec& role : job.roles) count += static_cast<size_t>(most_of(role));
+  return count;
+}
+
 LaunchPlan plan_launch(const JobSpec& job, const std::vector<int>& ports) {
   LaunchPlan plan;
   std::vector<std::string> deciding = deciding_roles(job);
   for (const RoleSpec& role : job.roles) {
     bool decides = std::find(deciding.begin(), deciding.end(), role.name) != deciding.end();
     std::vector<std::string> addresses;
-    for (int index = 0; index < role.count; ++index) {
+    for (int index = 0; index < most_of(role); ++index) {
       TaskPlan task{
           .task = {role.name, 0, index},
           .name = str_cat(role.name, ":", index),
@@ -73,7 +79,7 @@ LaunchPlan plan_launch(const JobSpec& job, const std::vector<int>& ports) {
   }
   size_t next = 0;
   for (const RoleSpec& role : job.roles) {
-    for (int index = 0; index < role.count; ++index, ++next) {
+    for (int index = 0; index < most_of(role); ++index, ++next) {
       TaskPlan& task = plan.tasks[next];
       task.argv = with_placeholders(task.argv, plan.cluster, task.task);
       task.environment = local_environment(job, role, plan.cluster, task);

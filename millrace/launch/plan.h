@@ -37,11 +37,14 @@ struct LaunchPlan {
   std::vector<TaskPlan> tasks;  // roles in the order of the job, then by index
 };
 
-// Requires check(job) to be OK and one port per task, in the order of the tasks.
+// Of all tasks that the job may have. Requires check(job) to be OK and one port per task, in the
+// order of the tasks.
 LaunchPlan plan_launch(const JobSpec& job, const std::vector<int>& ports);
 
-// How many tasks, and with that ports, the job has.
+// How many tasks the job begins with.
 size_t count_tasks(const JobSpec& job);
+// How many it may have, and with that ports: all of them are planned (scaling.h).
+size_t count_planned(const JobSpec& job);
 
 // What `run --dry-run` prints: per task its name, environment and command, quoted so that a shell
 // would take them.

@@ -69,8 +69,9 @@ std::variant<Restarts::Again, Restarts::No> Restarts::decide(size_t task, const 
 
 std::string Restarts::limit_reached(Role& role, const Task& task, Clock::Time now) const {
   const RestartPolicy& policy = role.rules.restart;
-  if (policy.attempts && task.attempt >= *policy.attempts)
-    return str_cat("it was started ", times_text(task.attempt), ", and may not be more often");
+  if (policy.attempts && task.attempt - task.before >= *policy.attempts)
+    return str_cat("it was started ", times_text(task.attempt - task.before),
+                   ", and may not be more often");
   const auto& [restarts, window] = policy.budget;
   while (window && !role.restarts.empty() && now - role.restarts.front() >= *window)
     role.restarts.pop_front();
@@ -101,6 +102,12 @@ std::string Restarts::count_text(const Role& role, const Task& task) const {
 void Restarts::take_back(size_t task) {
   --tasks_.at(task).attempt;
   --num_restarts_;
+}
+
+void Restarts::begin_anew(size_t task) {
+  Task& anew = tasks_.at(task);
+  anew.before = anew.attempt++;
+  anew.quick_ends = 0;
 }
 
 bool Restarts::may_lose(size_t task) {

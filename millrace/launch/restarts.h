@@ -49,6 +49,12 @@ class Restarts {
   // The restart that was decided last will not be: the job ends during the pause.
   void take_back(size_t task);
 
+  // The task was taken away, and is to be there again: another attempt, which counts as no restart
+  // and begins with the first pause.
+  void begin_anew(size_t task);
+  // It will not be after all.
+  void call_off(size_t task) { --tasks_.at(task).attempt; }
+
   // A task that failed for good: true if its role may lose it.
   bool may_lose(size_t task);
 
@@ -65,6 +71,7 @@ class Restarts {
   struct Task {
     size_t role;
     int attempt = 1;
+    int before = 0;      // attempts until it was taken away last
     int quick_ends = 0;  // one after the other
   };
 

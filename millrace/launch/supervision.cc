@@ -57,7 +57,10 @@ Supervision::Supervision(const std::vector<SupervisedTask>& tasks, std::vector<R
                          SupervisionLimits limits, Clock::Time start, Random& random)
     : limits_(limits), start_(start), restarts_(std::move(roles), roles_of(tasks), random) {
   for (const SupervisedTask& task : tasks)
-    tasks_.push_back({.name = task.name, .decides = task.decides});
+    tasks_.push_back({.name = task.name,
+                      .decides = task.decides,
+                      .role = task.role,
+                      .phase = task.is_absent ? Phase::absent : Phase::waiting});
 }
 
 std::vector<SupervisionAction> Supervision::on(const SupervisionEvent& event, Clock::Time now) {
@@ -66,6 +69,7 @@ std::vector<SupervisionAction> Supervision::on(const SupervisionEvent& event, Cl
   if (const auto* task = std::get_if<TaskStarted>(&event)) started(*task, now);
   if (const auto* ends = std::get_if<TasksEnded>(&event)) ended(*ends, now, actions);
   if (const auto* waiting = std::get_if<TaskWaits>(&event)) waits(*waiting, now, actions);
+  if (const auto* wish = std::get_if<RoleScaled>(&event)) scaled(*wish, now, actions);
   if (const auto* signal = std::get_if<Interrupted>(&event)) interrupted(*signal, now, actions);
   if (std::holds_alternative<TimePassed>(event)) time_passed(now, actions);
   finish_if_done(now, actions);
@@ -78,6 +82,7 @@ std::optional<Clock::Time> Supervision::wake_at() const {
   if (kill_at_) return kill_at_;
   if (stop_) return {};
   std::optional<Clock::Time> due = next_restart();
+  if (const auto leave = next_leave()) due = std::min(due.value_or(*leave), *leave);
   if (limits_.time_limit)
     due = std::min(due.value_or(Clock::Time::max()), start_ + *limits_.time_limit);
   return due;
@@ -94,6 +99,9 @@ std::optional<Clock::Time> Supervision::next_restart() const {
 void Supervision::started(const TaskStarted& event, Clock::Time now) {
   Task& task = tasks_.at(event.task);
   task.phase = Phase::running;
+  task.begins_anew = false;
+  task.sent = SentSignal::none;
+  ++task.starts;
   task.started = now;
 }
 
@@ -101,9 +109,16 @@ void Supervision::ended(const TasksEnded& event, Clock::Time now, Actions& actio
   std::vector<const TaskEnded*> news;
   for (const TaskEnded& end : event.ends) {
     const Phase phase = tasks_.at(end.task).phase;
-    if (phase == Phase::ended || phase == Phase::resting) continue;
+    if (phase == Phase::ended || phase == Phase::resting || phase == Phase::absent) continue;
+    // Of a process that had been given up, when its task is to be there again.
+    if (phase == Phase::waiting && tasks_[end.task].begins_anew && end.facts.start_error.empty())
+      continue;
     note_end(end, now);
-    news.push_back(&end);
+    if (tasks_[end.task].leaves_by) {
+      leave(end.task, actions);
+    } else {
+      news.push_back(&end);
+    }
   }
   // Success first: once all that decide have succeeded, nobody else's end matters.
   if (has_succeeded()) return stop(StopCause::finished, "", now, actions);
@@ -142,8 +157,7 @@ bool Supervision::fails_job(const TaskEnded& end, Clock::Time now, Actions& acti
     actions.emplace_back(
         Say{str_cat(task.name, ": ", with_last_error(task.reason), "; starts again in ",
                     duration_text(in_milliseconds(pause)), " (", again->count, ")")});
-    if (task.earlier.size() == kMostEarlier) task.earlier.erase(task.earlier.begin());
-    task.earlier.push_back({attempt, task.reason.text, in_milliseconds(now - task.started)});
+    remember(task, {attempt, task.reason.text, in_milliseconds(now - task.started)});
     task.phase = Phase::resting;
     task.restart_at = now + pause;
     return false;
@@ -156,6 +170,11 @@ bool Supervision::fails_job(const TaskEnded& end, Clock::Time now, Actions& acti
         Say{str_cat(task.name, ": ", with_last_error(task.reason), task.limit.empty() ? "" : "; ",
                     task.limit, "; the job goes on without it")});
   return !task.is_lost;
+}
+
+void Supervision::remember(Task& task, EarlierAttempt attempt) {
+  if (task.earlier.size() == kMostEarlier) task.earlier.erase(task.earlier.begin());
+  task.earlier.push_back(std::move(attempt));
 }
 
 void Supervision::restart_due(Clock::Time now, Actions& actions) {
@@ -206,6 +225,7 @@ void Supervision::time_passed(Clock::Time now, Actions& actions) {
   } else if (kill_at_) {
     kill_all(now, actions);
   } else if (!limits_.time_limit || now < start_ + *limits_.time_limit) {
+    end_leaving(now, actions);
     restart_due(now, actions);
   } else {
     std::string limit = duration_text(in_milliseconds(*limits_.time_limit));
@@ -230,7 +250,9 @@ void Supervision::stop(StopCause cause, std::string why, Clock::Time now, Action
       task.reason = {.kind = ExitKind::stopped,
                      .text = str_cat("in the pause after: ", task.reason.text)};
     }
-    if (task.phase != Phase::running) continue;
+    task.comes_back = false;
+    // One that is leaving has been told already.
+    if (task.phase != Phase::running || task.leaves_by) continue;
     task.sent = SentSignal::terminate;
     actions.emplace_back(Terminate{i});
   }
@@ -246,7 +268,7 @@ void Supervision::kill_all(Clock::Time now, Actions& actions) {
 }
 
 void Supervision::finish_if_done(Clock::Time now, Actions& actions) {
-  bool all_ended = num_ended() == tasks_.size();
+  bool all_ended = num_ended() + num_in(Phase::absent) == tasks_.size();
   bool none_left = stop_ && num_running() == 0;
   if (!all_ended && !none_left) return;
   finished_ = true;
@@ -257,7 +279,8 @@ void Supervision::finish_if_done(Clock::Time now, Actions& actions) {
 bool Supervision::has_succeeded() const {
   return std::all_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
     const bool is_done = task.is_lost || is_success(task.reason.kind);
-    return !task.decides || (task.phase == Phase::ended && is_done);
+    const bool counts = task.decides && task.phase != Phase::absent && !task.leaves_by;
+    return !counts || (task.phase == Phase::ended && is_done);
   });
 }
 
@@ -340,9 +363,13 @@ TaskSummary Supervision::report(const Task& task) const {
                      .time = in_milliseconds(task.ended - task.started),
                      .peak_memory = task.peak_memory,
                      .earlier = task.earlier};
+  report.was_there = task.phase != Phase::absent || task.starts > 0;
   if (task.is_lost) report.text += ", may be lost";
-  if (task.reason.kind == ExitKind::stopped && stop_)
+  if (task.phase == Phase::absent || task.leaves_by) {
+    report.text = scaled_text(task);
+  } else if (task.reason.kind == ExitKind::stopped && stop_) {
     report.text = with_manner(why_stopped(), task.reason.text);
+  }
   const bool has_ended = task.phase != Phase::waiting && task.phase != Phase::running;
   if (!has_ended || task.reason.kind == ExitKind::not_started) report.time.reset();
   return report;

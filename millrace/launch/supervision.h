@@ -10,6 +10,12 @@
 //                    ▲                                └─► resting, if its role's policy is to start
 //                    it └──────── its pause is over ───────┘  again (restarts.h); lost, if that may
 //                    be
+//                    absent ─ its role grows ─► waiting;  whatever it is but ended ─ its role
+//                    shrinks ─► SIGTERM, as at the end of the job, and when it is gone: absent
+//
+// A role that may be scaled has its tasks in order, and a number of them that are wanted: the
+// first. The others are absent, which is neither success nor failure. A task that has ended by
+// itself stays so.
 //
 // A task that ends well, or that ran out of input, ends nothing else, until a task whose success
 // counts waits for it: a session that needs a task that has ended will never begin. To let such a
@@ -38,6 +44,8 @@ struct SupervisedTask {
   std::string name;
   bool decides = false;  // its success counts towards the job's
   size_t role = 0;       // its place among the roles' rules
+  // Not wanted at the start, in a role that begins with fewer tasks than it may have.
+  bool is_absent = false;
 };
 
 struct SupervisionLimits {
@@ -68,13 +76,21 @@ struct TaskWaits {
   size_t task;
   std::vector<std::string> others;  // "map:7"
 };
+// Somebody wants the role to have so many tasks, no fewer than one.
+struct RoleScaled {
+  size_t role;
+  int count;
+  std::string by;         // "process 4711 of anna"
+  std::string wish = {};  // which of the wishes that a launcher hears (scaling.h); for its journal
+};
 // Somebody wants the job to end; the second time, at once.
 struct Interrupted {
   std::string by;  // "SIGINT (signal 2), sent by process 4711 (sh)"
 };
 // The time that wake_at() named has come.
 struct TimePassed {};
-using SupervisionEvent = std::variant<TaskStarted, TasksEnded, TaskWaits, Interrupted, TimePassed>;
+using SupervisionEvent =
+    std::variant<TaskStarted, TasksEnded, TaskWaits, RoleScaled, Interrupted, TimePassed>;
 
 // SIGTERM to all processes of the task.
 struct Terminate {
@@ -84,10 +100,14 @@ struct Terminate {
 struct Kill {
   size_t task;
 };
-// The task again, after what is left of its last attempt has gone.
+// The task again, after what is left of its last attempt has gone; or one that was absent.
 struct Restart {
   size_t task;
   int attempt;  // 2 for the first restart
+};
+// Not again, as was asked for before: it has not been started since.
+struct CallOff {
+  size_t task;
 };
 // For people, now.
 struct Say {
@@ -95,7 +115,7 @@ struct Say {
 };
 // Nothing is left to wait for; report() is complete.
 struct Finish {};
-using SupervisionAction = std::variant<Terminate, Kill, Restart, Say, Finish>;
+using SupervisionAction = std::variant<Terminate, Kill, Restart, CallOff, Say, Finish>;
 
 class Supervision {
  public:
@@ -115,13 +135,15 @@ class Supervision {
   size_t num_resting() const;  // in the pause before a restart
   bool is_resting(size_t task) const { return tasks_.at(task).phase == Phase::resting; }
   size_t num_ended() const;
+  bool is_absent(size_t task) const { return tasks_.at(task).phase == Phase::absent; }
   JobReport report() const;
 
  private:
-  enum class Phase : uint8_t { waiting, running, resting, ended };
+  enum class Phase : uint8_t { waiting, running, resting, ended, absent };
   struct Task {
     std::string name;
     bool decides;
+    size_t role;
     Phase phase = Phase::waiting;
     SentSignal sent = SentSignal::none;
     ExitReason reason = {};
@@ -132,6 +154,16 @@ class Supervision {
     std::vector<EarlierAttempt> earlier = {};  // the last few of them
     std::string limit = {};                    // which one kept it from being started again
     bool is_lost = false;                      // failed, and its role may lose it
+    int starts = 0;
+    // Running, and no longer wanted: when it is to be killed, or given up if that has been done.
+    std::optional<Clock::Time> leaves_by = {};
+    bool comes_back = false;   // leaving, and wanted again
+    bool begins_anew = false;  // waiting, after it was away: not a restart
+  };
+  enum class Wanted : uint8_t { no, yes };
+  struct Changed {
+    int more = 0;
+    int fewer = 0;
   };
   enum class StopCause { finished, failed, waits, interrupted, time_limit };
   using Actions = std::vector<SupervisionAction>;
@@ -143,6 +175,16 @@ class Supervision {
   bool fails_job(const TaskEnded& end, Clock::Time now, Actions& actions);
   void restart_due(Clock::Time now, Actions& actions);
   void waits(const TaskWaits& event, Clock::Time now, Actions& actions);
+  void scaled(const RoleScaled& event, Clock::Time now, Actions& actions);
+  // True if that changes something.
+  bool want(size_t task, Wanted wanted, Clock::Time now, Actions& actions);
+  bool bring(size_t task, Actions& actions);
+  bool take_away(size_t task, Clock::Time now, Actions& actions);
+  void leave(size_t task, Actions& actions);
+  static std::string scaled_text(const Task& task);
+  static void remember(Task& task, EarlierAttempt attempt);
+  void end_leaving(Clock::Time now, Actions& actions);
+  std::optional<Clock::Time> next_leave() const;
   void interrupted(const Interrupted& event, Clock::Time now, Actions& actions);
   void time_passed(Clock::Time now, Actions& actions);
   void stop(StopCause cause, std::string why, Clock::Time now, Actions& actions);

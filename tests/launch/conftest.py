@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from kept_jobs import Here
 from processes import PATIENCE, Lives, command, default_signals
 
 
@@ -62,3 +63,11 @@ def lives(tmp_path):
     lives = Lives(tmp_path / "lives")
     yield lives
     os.close(lives.reader)
+
+
+@pytest.fixture
+def here(millrace, tmp_path):
+    here = Here(millrace, tmp_path)
+    yield here
+    for name in here.kept():
+        here.millrace("stop", name)

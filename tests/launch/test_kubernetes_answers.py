@@ -194,6 +194,13 @@ def test_a_command_runs_in_the_container_of_its_task_and_its_code_is_ours(ask, t
     assert asked(tmp_path)[-1] == "exec words-map-0-x --container=task --stdin -- ps -ef"
 
 
+def test_who_would_scale_a_job_is_told_why_not_and_what_to_do(ask, tmp_path):
+    objects = f"echo '{running_objects(RUNNING)}'"
+    code, output = ask(objects, "scale", "words", "map=2", "--on", "k8s")
+    assert code == 1 and "so that it can't be scaled: stop it and submit it" in output, output
+    assert not [line for line in asked(tmp_path) if "patch" in line or "apply" in line]
+
+
 def test_beside_a_task_that_does_not_run_nothing_is_run(ask, tmp_path):
     script = f"echo '{running_objects({'waiting': {'reason': 'ContainerCreating'}})}'"
     code, output = ask(script, "exec", "words", "map:0", "--on", "k8s", "--", "ps")

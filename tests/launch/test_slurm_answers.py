@@ -185,3 +185,15 @@ def test_a_folder_that_sbatch_would_take_apart_is_refused(ask, millrace, tmp_pat
     )
     assert done.returncode == 2 and "choose another with MILLRACE_JOBS" in done.stderr
     assert not (tmp_path / "with blank" / "slurm" / "words").exists()
+
+
+def test_a_job_keeps_its_size_and_who_would_scale_it_is_told_why(ask, tmp_path):
+    roles = "{map: {count: 2, max: 4}}"
+    (tmp_path / "words.yaml").write_text(f"command: 'true'\nroles: {roles}\n")
+    assert ask({"sbatch": "echo 7"}, "submit", "words.yaml")[0] == 0
+    assert "max" not in (tmp_path / "kept" / "slurm" / "words" / "job.yaml").read_text()
+    code, output = ask({}, "scale", "words", "map=4")
+    assert code == 1 and "keeps these to its end, so that it can't be scaled" in output, output
+    assert "submit it with another count" in output, output
+    code, output = ask({}, "scale", "nobody", "map=4")
+    assert code == 1 and "there is no job 'nobody'" in output, output

@@ -63,6 +63,7 @@ TEST_CASE("what is said in vain is told") {
   JobSpec job = training();
   job.until = {"ps"};
   job.roles[1].may_lose = {.amount = 1};
+  job.roles[1].most = job.roles[1].count + 1;
   const auto exported = export_tfjob(job);
   REQUIRE(exported.ok());
   const auto tells = [&](std::string_view begin) {
@@ -71,6 +72,7 @@ TEST_CASE("what is said in vain is told") {
   };
   CHECK(tells("until: a TFJob has succeeded when its worker has"));
   CHECK(tells("roles.worker.may_lose: "));
+  CHECK(tells("roles.worker.max: its number of tasks stays as it begins"));
 }
 
 }  // namespace

@@ -73,6 +73,9 @@ void note_restarts(const JobSpec& job, ExportedJob& exported) {
     const std::string key = str_cat("roles.", role.name, ".");
     if (role.may_lose.amount > 0)
       exported.notes.push_back(str_cat(key, "may_lose: a task that fails for good fails the job"));
+    if (scales(role))
+      exported.notes.push_back(str_cat(key, role.most ? "max" : "min",
+                                       ": its number of tasks stays as it begins, ", role.count));
     if (role.restart.when == RestartPolicy::When::never) continue;
     exported.notes.push_back(
         str_cat(key, "restart: how often and how soon is counted another way there"));

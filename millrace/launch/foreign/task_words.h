@@ -34,8 +34,8 @@ Status check_export(const JobSpec& job, std::string_view format);
 Status check_images(const JobSpec& job, std::string_view format);
 const std::string& image_of(const JobSpec& job, const RoleSpec& role);
 
-// Notes of what no other format says the way we do: may_lose, and restarts within a time, after
-// some failures, with pauses.
+// Notes of what no other format says the way we do: may_lose, min and max, and restarts within a
+// time, after some failures, with pauses.
 void note_restarts(const JobSpec& job, ExportedJob& exported);
 
 }  // namespace millrace

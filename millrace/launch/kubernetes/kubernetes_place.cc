@@ -221,6 +221,15 @@ AttemptOutput KubernetesPlace::output_of(const TaskSight& task, Follow follow) {
   return {.command = kubectl(words)};
 }
 
+Result<std::vector<ScaledRole>> KubernetesPlace::scale(const std::string& name,
+                                                       const std::vector<RoleCount>&,
+                                                       const std::string&) {
+  MR_TRY(look(name).status());
+  return error(Code::unimplemented, "on Kubernetes the pods of '", name,
+               "' learn once, when they start, which tasks there are and whose end the job waits "
+               "for, so that it can't be scaled: stop it and submit it with another count");
+}
+
 Result<GuestCommand> KubernetesPlace::guest_of(const std::string&, const TaskSight& task,
                                                const std::vector<std::string>& command,
                                                Terminal terminal) {

@@ -36,6 +36,10 @@ class KubernetesPlace final : public JobPlace {
   Result<std::vector<JobSight>> list() override;
   Status remove(const std::string& name) override;
   Status end_rest(const std::string& name) override;
+  // UNIMPLEMENTED: the tasks know whom to wait for from a ConfigMap that they read once.
+  Result<std::vector<ScaledRole>> scale(const std::string& name,
+                                        const std::vector<RoleCount>& counts,
+                                        const std::string& by) override;
   AttemptOutput output_of(const TaskSight& task, Follow follow) override;
   // In the task's container, with the environment of that.
   Result<GuestCommand> guest_of(const std::string& name, const TaskSight& task,

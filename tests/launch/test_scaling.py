@@ -200,3 +200,69 @@ def test_a_session_is_made_with_those_that_are_there_and_reaches_those_that_came
     assert here.millrace("scale", "words", "map=1")[0] == 0
     here.wait_until(lambda: "2 of 2 tasks run" in status(here), "one mapper is left")
     assert session_with(0) == "2 42"
+
+
+PROGRAM = """
+import os, time
+import millrace as tf
+
+config = tf.contrib.learn.RunConfig()
+server = tf.train.Server(config.cluster_spec, job_name=config.task_type, task_index=config.task_id)
+session = tf.Session(server.target)
+with tf.device("/job:files/task:0"):
+    numbers = tf.FIFOQueue(100, [tf.int32], shared_name="numbers")
+with tf.device("/job:reduce/task:0"):
+    total = tf.Variable(0, name="total")
+if config.task_type == "files":
+    number = tf.placeholder(tf.int32)
+    put = numbers.enqueue(number)
+    for i in range(1, 41):
+        session.run(put, {number: i})
+    session.run(numbers.close())
+    server.join()
+if config.task_type == "reduce":
+    session.run(tf.global_variables_initializer())
+    server.join()
+take = numbers.dequeue()
+taken = tf.placeholder(tf.int32)
+add = tf.assign_add(total, taken, use_locking=True)
+ready = tf.report_uninitialized_variables()
+while len(session.run(ready)):
+    time.sleep(0.02)
+while True:
+    try:
+        value = session.run(take)
+    except tf.errors.OutOfRangeError:
+        break
+    print("has", value, flush=True)
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+    session.run(add, {taken: value})
+print("total", session.run(total), flush=True)
+"""
+
+
+def test_a_count_is_right_though_its_mappers_become_four_and_then_one(here):
+    """A server of ours waits for no absent task, and those that come later take part. What a task held
+    that went is somebody else's."""
+    (here.folder / "count.py").write_text(PROGRAM)
+    (here.folder / "words.yaml").write_text(
+        f"name: words\ncommand: {sys.executable} count.py\nuntil: map\nonce: true\n"
+        "roles: {files: 1, reduce: 1, map: {count: 2, max: 4}}\n"
+        "env: {MILLRACE_ONCE_LEASE_MS: 1000}\n"
+    )
+    here.millrace("submit", "words.yaml")
+
+    def holds_one(numbers):
+        logs = [here.millrace("logs", "words", f"map:{number}")[1] for number in numbers]
+        return all("| has " in log for log in logs)
+
+    here.wait_until(lambda: holds_one([0, 1]), "two mappers have a number each")
+    assert here.millrace("scale", "words", "map=4")[0] == 0
+    here.wait_until(lambda: holds_one([2, 3]), "so have the new ones")
+    assert here.millrace("scale", "words", "map=1")[0] == 0
+    here.wait_until(lambda: "3 of 3 tasks run" in status(here), "one mapper is left")
+    (here.folder / "go").touch()
+    code, output = here.millrace("wait", "words")
+    assert code == 0, output
+    assert f"| total {sum(range(1, 41))}\n" in here.millrace("logs", "words", "map:0")[1]

@@ -12,9 +12,9 @@
 #include <unordered_map>
 
 #include "doctest/doctest.h"
-#include "tests/simulation/standby.h"
 
 #include "millrace/base/str_cat.h"
+#include "millrace/cluster/standby.h"
 
 namespace millrace::simulation {
 namespace {

@@ -1,6 +1,6 @@
 // An owner, its standby and their witness in stories. Messages arrive in the order in which they
 // were sent, but where a story cuts a way; standby_search_test.cc has all other orders.
-#include "tests/simulation/standby.h"
+#include "millrace/cluster/standby.h"
 
 #include <array>
 #include <deque>

@@ -1,14 +1,11 @@
-#include "tests/simulation/standby.h"
+#include "millrace/cluster/standby.h"
 
 #include <algorithm>
 #include <array>
 
 #include "millrace/base/str_cat.h"
 
-namespace millrace::simulation {
-
-using Kind = StandbyMessage::Kind;
-using Do = StandbyAction::Kind;
+namespace millrace {
 
 std::string to_text(const Term& term) {
   if (term.number == 0) return "no term";
@@ -197,7 +194,7 @@ void StandbySide::take_over(Actions& actions) {
   propose({.number = candidate_, .owner = store_, .since = candidate_}, actions);
 }
 
-void StandbySide::send(Kind kind, Actions& actions) const {
+void StandbySide::send(StandbyMessage::Kind kind, Actions& actions) const {
   actions.push_back({.kind = Do::send,
                      .message = {.kind = kind, .store = store_, .term = known_, .kept = kept_}});
 }
@@ -211,4 +208,4 @@ std::string StandbySide::description() const {
                  "; candidate ", candidate_, suspects_ ? "; suspects" : "");
 }
 
-}  // namespace millrace::simulation
+}  // namespace millrace

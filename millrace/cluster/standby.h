@@ -10,8 +10,8 @@
 // witness answers with. As long as a side does not know how its question ended, it keeps to the
 // stricter of the two terms that may hold.
 //
-// These are the rules as they are to be, and what is searched (standby_search_test.cc). No task of
-// Millrace follows them yet. Values and pure state machines; one thread at a time.
+// session/succession.h has what they ask for done; tests/simulation/standby_search_test.cc makes
+// every order in which they can go. Values and pure state machines; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace millrace::simulation {
+namespace millrace {
 
 // What the witness knows. Each term follows the one before it by one.
 struct Term {
@@ -117,6 +117,9 @@ class StandbySide {
   std::string description() const;
 
  private:
+  using Kind = StandbyMessage::Kind;
+  using Do = StandbyAction::Kind;
+
   void learn(const Term& term, Actions& actions);
   void settle(Actions& actions);
   void settle_owner(Actions& actions);
@@ -144,4 +147,4 @@ class StandbySide {
   uint64_t pairing_ = 0;   // asked to be one; whether it is, is not known
 };
 
-}  // namespace millrace::simulation
+}  // namespace millrace

@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "millrace/base/log.h"
+#include "millrace/bin/serve_paired.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
 #include "millrace/cluster/task_identity.h"
@@ -39,12 +40,19 @@ same task with the same folder goes on with all that was acknowledged, however i
 only those that ask for it do (durable=True). MILLRACE_STATE and MILLRACE_STATE_KEEPS say the same, to every server
 of the process.
 
+With --witness a second task may have that state, too, and take it over when the first one is gone: a step is
+answered when both disks have what it changed. All tasks of the cluster name the same witness, which needs --state
+itself; it says who owns what, and tells the others where. The second task is started with --stands-by-for, a folder of its
+own, and --at, where it is to be reached.
+
 SIGUSR1 puts what it waits for into the log; `millrace status` asks the same over its port.
 
 Examples:
   TF_CONFIG='{"cluster": {"ps": ["localhost:2222"]}, "task": {"type": "ps", "index": 0}}' millrace serve
   millrace serve --ps_hosts=a:2222 --worker_hosts=b:2222,c:2222 --job_name=worker --task_index=1
   millrace serve --cluster cluster.json --job_name=ps
+  millrace serve --cluster cluster.json --state /var/millrace --witness /job:chief/task:0 \
+    --stands-by-for /job:ps/task:0 --at host9:2222
 
 Exit codes: 0 it was asked to stop, 1 it could not serve or stop, 2 the cluster or the command line
 makes no sense.)";
@@ -52,7 +60,8 @@ makes no sense.)";
 constexpr int kMostDevices = 4096;
 constexpr const char* kOtherFlags =
     "--cluster, --bind, --cpu-devices, --operation-timeout-ms, --silence-limit-ms, "
-    "--intra-op-threads, --state, --state-keeps";
+    "--intra-op-threads, --state, --state-keeps, --witness, --stands-by-for, --at, "
+    "--suspect-after-ms";
 
 struct ServeFlags {
   std::string cluster_file;
@@ -63,6 +72,7 @@ struct ServeFlags {
   int operation_timeout_ms = 0;
   int intra_op_threads = 0;
   std::optional<int> silence_limit_ms = std::nullopt;
+  WitnessFlags witness;
 };
 
 Result<TaskIdentity> identify(const ServeFlags& flags, const std::vector<std::string>& rest) {
@@ -75,7 +85,16 @@ Result<TaskIdentity> identify(const ServeFlags& flags, const std::vector<std::st
     if (!file) return not_found("can't read '", flags.cluster_file, "'");
     sources.file = ClusterFile{flags.cluster_file, text.str()};
   }
-  return identify_task(sources);
+  if (flags.witness.stands_by_for.empty()) return identify_task(sources);
+  // It is the task that it stands by for, at another address.
+  MR_ASSIGN(const TaskName task, task_of_flag("--stands-by-for", flags.witness.stands_by_for));
+  std::vector<std::string> words = rest;
+  words.push_back(str_cat("--job_name=", task.job));
+  words.push_back(str_cat("--task_index=", task.task));
+  sources.flags = words;
+  MR_ASSIGN(TaskIdentity identity, identify_task(sources));
+  MR_TRY(identity.cluster.move_task(task, flags.witness.at).with("--at"));
+  return identity;
 }
 
 Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity) {
@@ -114,9 +133,18 @@ Status start_error(const Status& status) {
   return status.code() == Code::not_found ? invalid(status.message()) : status;
 }
 
+Status check_witness(const WitnessFlags& flags) {
+  if (flags.stands_by_for.empty() != flags.at.empty())
+    return invalid("--stands-by-for says for whom, and --at at which address: both, or neither");
+  if (!flags.stands_by_for.empty() && flags.witness.empty())
+    return invalid("a task that stands by needs a witness; name it with --witness");
+  return {};
+}
+
 // The signal that ended it.
 Result<std::string> serve(const ServeFlags& flags, const std::vector<std::string>& rest,
                           const std::shared_ptr<TaskReport>& report) {
+  MR_TRY(check_witness(flags.witness));
   MR_ASSIGN(TaskIdentity identity, identify(flags, rest));
   for (const std::string& note : identity.notes) std::cerr << "millrace serve: " << note << "\n";
   MR_ASSIGN(ServerOptions options, options_of(flags, std::move(identity)));
@@ -124,7 +152,20 @@ Result<std::string> serve(const ServeFlags& flags, const std::vector<std::string
 
   // Before the server's threads are there, which then leave the signals to this one.
   auto signals = std::make_unique<SignalWatch>(std::initializer_list<int>{SIGUSR1});
-  Result<std::unique_ptr<Server>> started = Server::start(std::move(options));
+  const std::shared_ptr<Runtime> runtime = Runtime::create();
+  std::unique_ptr<WitnessWatch> watch;
+  if (!flags.witness.witness.empty()) {
+    std::string witness;
+    MR_ASSIGN(watch, watch_witness(flags.witness, options, runtime, &witness));
+    if (!flags.witness.stands_by_for.empty() && options.state_folder.empty())
+      return invalid("a task that stands by needs a folder for the state; say --state DIR");
+    if (!flags.witness.is_witness(options) && !options.state_folder.empty()) {
+      MR_ASSIGN(const TakenSignal signal, serve_paired(flags.witness, std::move(options), witness,
+                                                       runtime, std::move(signals)));
+      return to_text(signal);
+    }
+  }
+  Result<std::unique_ptr<Server>> started = Server::start(std::move(options), runtime);
   if (!started.ok()) return start_error(started.status());
   Server& server = **started;
   const std::string name = short_name(server.task());
@@ -174,6 +215,20 @@ void add_serve(CLI::App& app, Invocation& invocation) {
                    "(what MILLRACE_STATE_KEEPS says, or all)")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"all", "asked"}));
+  verb->add_option("--witness", flags->witness.witness,
+                   "The task that says who owns the states of this cluster that two tasks have: "
+                   "all name the same one, and that one itself")
+      ->type_name("TASK");
+  verb->add_option("--stands-by-for", flags->witness.stands_by_for,
+                   "Has the state of this task, too, and takes it over when that one is gone")
+      ->type_name("TASK");
+  verb->add_option("--at", flags->witness.at, "Where a task that stands by is to be reached")
+      ->type_name("HOST:PORT");
+  verb->add_option("--suspect-after-ms", flags->witness.silence_ms,
+                   "With --witness: how long the other task that has the state may be silent "
+                   "before the witness is asked who owns it (1000)")
+      ->type_name("N")
+      ->check(whole_number(50, 600'000));
   verb->add_option("--operation-timeout-ms", flags->operation_timeout_ms,
                    "Ends steps of sessions that set no limit of their own (none)")
       ->type_name("N")

@@ -20,6 +20,13 @@ Result<std::shared_ptr<LateMembers>> LateMembers::create(
   return std::shared_ptr<LateMembers>(new LateMembers(std::move(known)));
 }
 
+std::shared_ptr<LateMembers> LateMembers::of(const ClusterSpec& cluster) {
+  std::map<TaskName, Known> known;
+  for (const TaskName& task : cluster.tasks())
+    known.try_emplace(task, Known{.address = cluster.address(task).value()});
+  return std::shared_ptr<LateMembers>(new LateMembers(std::move(known)));
+}
+
 Status LateMembers::set_address(const TaskName& task, std::string_view address) {
   MR_ASSIGN(const HostPort parsed, HostPort::parse(address).with(task.to_string()));
   if (parsed.port == 0)

@@ -34,6 +34,9 @@ class LateMembers final : public Members {
   static Result<std::shared_ptr<LateMembers>> create(
       const std::vector<std::pair<std::string, int>>& jobs);
 
+  // Those of `cluster`, each where it says so, until something else is told.
+  static std::shared_ptr<LateMembers> of(const ClusterSpec& cluster);
+
   // It listens at "host:port" from now on. Whoever waited for it goes on; calls that are under way
   // to another address, which it had before, end.
   // Errors: NOT_FOUND for a task that is not in the cluster; INVALID_ARGUMENT for what can't be an

@@ -4,23 +4,9 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
+#include "millrace/io/lasting_folder.h"
 
 namespace millrace::io {
-namespace {
-
-// Makes the folder so that it lasts, with all above it that have to be made.
-Status make_lasting_folder(LastingFiles& files, const std::string& path) {
-  const Result<FileFacts> facts = files.facts(path);
-  if (facts.ok() && facts->is_directory) return {};
-  if (!facts.ok() && facts.status().code() != Code::not_found) return facts.status();
-  const size_t slash = path.find_last_of('/');
-  const bool has_parent = slash != std::string::npos && slash > 0;
-  if (has_parent) MR_TRY(make_lasting_folder(files, path.substr(0, slash)));
-  MR_TRY(files.make_directories(path));
-  return files.sync_folder(has_parent ? path.substr(0, slash) : slash == 0 ? "/" : ".");
-}
-
-}  // namespace
 
 Journal::Journal(const JournalMachine& machine, JournalOptions options, Journaled& source)
     : machine_(machine), options_(std::move(options)), source_(source) {}
@@ -35,10 +21,14 @@ Result<std::unique_ptr<Journal>> Journal::open(const JournalMachine& machine,
   MR_ASSIGN(made->found_, read_journal(machine.files, folder, replay));
   made->generation_ = made->found_.generation;
   MR_ASSIGN(made->writer_, made->next_file());
+  if (made->options_.follower != nullptr) made->options_.follower->attach(made.get());
   return made;
 }
 
-Journal::~Journal() { (void)close(cancelled("the journal is going away")); }
+Journal::~Journal() {
+  if (options_.follower != nullptr) options_.follower->attach(nullptr);
+  (void)close(cancelled("the journal is going away"));
+}
 
 void Journal::commit(Done<void> done) {
   std::optional<Status> refused;
@@ -67,22 +57,36 @@ void Journal::write_groups() {
         return;
       }
     }
-    machine_.answers.post([group = std::move(group), kept = write_group()]() mutable {
-      for (Done<void>& done : group) done(kept);
-    });
+    JournalGroup written;
+    Status kept = write_group(&written);
+    // May be called when the journal has gone.
+    Done<void> acknowledge(
+        [&answers = machine_.answers, group = std::move(group)](const Status& status) mutable {
+          answers.post([group = std::move(group), status]() mutable {
+            for (Done<void>& done : group) done(status);
+          });
+        });
+    if (kept.ok() && options_.follower != nullptr) {
+      options_.follower->wrote(std::move(written), std::move(acknowledge));
+    } else {
+      acknowledge(std::move(kept));
+    }
   }
 }
 
-Status Journal::write_group() {
+Status Journal::write_group(JournalGroup* group) {
+  using Extent = JournalGroup::Extent;
+  const Extent wanted = options_.follower ? options_.follower->wants() : Extent::unknown;
   Status written;
-  if (writer_ == nullptr || is_long()) {
+  if (writer_ == nullptr || is_long() || wanted == Extent::all) {
     // All of the state has all of its changes.
     writer_ = nullptr;
-    auto next = next_file();
+    if (wanted != Extent::unknown) group->extent = Extent::all;
+    auto next = next_file(wanted != Extent::unknown ? &group->records : nullptr);
     written = next.status();
     if (next.ok()) writer_ = *std::move(next);
   } else {
-    std::string records;
+    std::string& records = group->records;
     written = source_.put_changes([&](std::string_view record) -> Status {
       put_record(&records, record);
       return {};
@@ -90,6 +94,7 @@ Status Journal::write_group() {
     // What asked was kept by the group before.
     if (written.ok() && !records.empty()) written = writer_->group(records);
     if (!written.ok()) writer_ = nullptr;
+    if (wanted != Extent::unknown) group->extent = Extent::changes;
   }
   return written.with(str_cat("keeping the state in '", options_.folder, "'"));
 }
@@ -98,11 +103,18 @@ bool Journal::is_long() const {
   return writer_->group_bytes() > std::max(options_.spare_bytes, writer_->snapshot_bytes());
 }
 
-Result<std::unique_ptr<JournalWriter>> Journal::next_file() {
+Result<std::unique_ptr<JournalWriter>> Journal::next_file(std::string* records) {
   return JournalWriter::create(
       machine_.files,
       {.folder = options_.folder, .generation = ++generation_, .salt = machine_.random.next()},
-      [this](RecordSink sink) { return source_.put_all(sink); });
+      [&](RecordSink sink) -> Status {
+        const auto put = [&](std::string_view record) -> Status {
+          if (records != nullptr) put_record(records, record);
+          return sink(record);
+        };
+        MR_TRY(source_.put_all(put));
+        return options_.follower != nullptr ? put(options_.follower->mark()) : Status();
+      });
 }
 
 Status Journal::close(const Status& why) {
@@ -113,7 +125,9 @@ Status Journal::close(const Status& why) {
     while (is_writing_) idle_.wait(mutex_);
   }
   if (writer_ == nullptr) return {};  // who waited has heard of it
-  MR_TRY(write_group());
+  // Whoever follows gets it with the next file.
+  JournalGroup last;
+  MR_TRY(write_group(&last));
   return writer_->farewell();
 }
 

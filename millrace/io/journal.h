@@ -43,10 +43,41 @@ class Journaled {
   virtual Status put_changes(RecordSink sink) = 0;
 };
 
+// A group that the disk has.
+struct JournalGroup {
+  enum class Extent : uint8_t {
+    unknown,  // the follower did not want its records
+    changes,  // what has changed since the group before; may be nothing
+    all       // all of the state, as a new file has it
+  };
+  Extent extent = Extent::unknown;
+  std::string records;  // each as put_record() made it
+};
+
+class Journal;
+
+// A second place for groups, beside the file, which has a say in when they are acknowledged.
+class JournalFollower {
+ public:
+  virtual ~JournalFollower() = default;
+  // The journal that it follows from now on, for a group that it wants itself (commit()); null: it
+  // goes. Returns when nobody uses the one before.
+  virtual void attach(Journal* journal) = 0;
+  // What the next group is to have: `all` begins a new file. Called by who writes, before it does.
+  virtual JournalGroup::Extent wants() = 0;
+  // A record that is put behind all of the state in each new file. Called likewise.
+  virtual std::string mark() = 0;
+  // The disk has the group; also one without changes, if somebody asked for it. In the order in
+  // which they were written. `acknowledge` answers those who wait for it: to be called once.
+  virtual void wrote(JournalGroup group, Done<void> acknowledge) = 0;
+};
+
 struct JournalOptions {
   std::string folder;
   // How long what follows the snapshot may be, if the snapshot is shorter.
   uint64_t spare_bytes = 16 << 20;
+  // Outlives the journal; null: what the disk has is acknowledged.
+  JournalFollower* follower = nullptr;
 };
 
 // The machine, as a journal needs it.
@@ -79,9 +110,10 @@ class Journal {
 
  private:
   Journal(const JournalMachine& machine, JournalOptions options, Journaled& source);
-  Result<std::unique_ptr<JournalWriter>> next_file();
+  // `records`: gets a copy of what is put in; null: nobody wants one.
+  Result<std::unique_ptr<JournalWriter>> next_file(std::string* records = nullptr);
   void write_groups();
-  Status write_group();
+  Status write_group(JournalGroup* group);
   bool is_long() const;
 
   const JournalMachine machine_;

@@ -59,7 +59,8 @@ Result<std::shared_ptr<LocalTask>> LocalTask::create(std::shared_ptr<Runtime> ru
     MR_ASSIGN(kept, KeptState::open(runtime->host(), {.folder = folder,
                                                       .default_container = options.task.job,
                                                       .devices = options.cpu_devices,
-                                                      .keep = options.state_keeps}));
+                                                      .keep = options.state_keeps,
+                                                      .follower = options.follower.get()}));
     runtime->host()
         .log.named(options.log_name)
         .info(options.state_keeps == Keep::all ? "keeps its state" : "keeps what asks for it",
@@ -83,6 +84,7 @@ LocalTask::LocalTask(std::shared_ptr<Runtime> runtime, LocalTaskOptions options,
                      std::string address, WorkerDirectory* elsewhere,
                      std::shared_ptr<KeptState> kept)
     : runtime_(std::move(runtime)),
+      follower_(std::move(options.follower)),
       log_(runtime_->host().log.named(std::move(options.log_name))),
       host_(runtime_->host().in_the_name_of(log_)),
       name_(options.task),

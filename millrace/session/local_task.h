@@ -10,6 +10,7 @@
 #include "millrace/cluster/inspection.h"
 #include "millrace/cluster/members.h"
 #include "millrace/cluster/task_report.h"
+#include "millrace/io/journal.h"
 #include "millrace/master/master.h"
 #include "millrace/master/once_master.h"
 #include "millrace/op/durable.h"
@@ -29,6 +30,8 @@ struct LocalTaskOptions {
   // task's own below this one (docs/design/durable.md). Empty: nowhere.
   std::string state_folder = {};
   Keep state_keeps = Keep::all;  // which of them, if there is a folder
+  // Who has all that is kept there, too (docs/design/standby.md); null: nobody.
+  std::shared_ptr<io::JournalFollower> follower = nullptr;
 };
 
 class LocalTask final : public Inspected {
@@ -66,6 +69,7 @@ class LocalTask final : public Inspected {
             WorkerDirectory* elsewhere, std::shared_ptr<KeptState> kept);
 
   const std::shared_ptr<Runtime> runtime_;
+  const std::shared_ptr<io::JournalFollower> follower_;  // outlives the state that the worker has
   const Log log_;
   const Host host_;  // in the task's name
   const TaskName name_;

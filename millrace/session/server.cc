@@ -114,10 +114,12 @@ class Server::Running {
     task_options.state_folder =
         options.state_folder.empty() ? runtime_->state_folder() : options.state_folder;
     task_options.state_keeps = options.state_keeps.value_or(runtime_->state_keeps());
+    task_options.follower = options.follower;
     MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), peers_.get()));
     Services services{.ops = runtime_->ops(),
                       .master = {task_, &task_->master()},
-                      .worker = {task_, &task_->worker()}};
+                      .worker = {task_, &task_->worker()},
+                      .standby = options.standby};
     MR_ASSIGN(serving_,
               transport_.serve(std::move(services), {.address = address_,
                                                      .socket = std::move(socket),

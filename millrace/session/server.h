@@ -19,7 +19,9 @@
 #include "millrace/cluster/inspection.h"
 #include "millrace/cluster/members.h"
 #include "millrace/cluster/services.h"
+#include "millrace/cluster/standby_service.h"
 #include "millrace/cluster/task_report.h"
+#include "millrace/io/journal.h"
 #include "millrace/op/durable.h"
 #include "millrace/session/runtime.h"
 
@@ -50,6 +52,10 @@ struct ServerOptions {
   // What it keeps there. Left out: what the runtime says, which is all unless MILLRACE_STATE_KEEPS
   // is set.
   std::optional<Keep> state_keeps = std::nullopt;
+  // Of a state that two tasks hold: who has all that is kept there, too. Null: nobody.
+  std::shared_ptr<io::JournalFollower> follower = nullptr;
+  // What it answers as the witness of such states, or as a side of one. Null: it is neither.
+  std::shared_ptr<StandbyService> standby = nullptr;
   // How long another task that owes an answer may be silent, questions included, before calls to it
   // end with that cause; the log tells after a third of it. 0: for ever. Left out: as the runtime
   // has it.

@@ -17,6 +17,7 @@
 #include "millrace/base/log.h"
 #include "millrace/base/result.h"
 #include "millrace/cluster/services.h"
+#include "millrace/cluster/standby_service.h"
 #include "millrace/transport/sockets/listening_socket.h"
 
 namespace millrace {
@@ -24,8 +25,11 @@ namespace millrace {
 // What a task offers. Whoever has got hold of a service may keep it alive.
 struct Services {
   const OpRegistry& ops;  // of the graphs that arrive; outlives the serving
+  // Both null: a task that stands by for another one. Who asks for them hears UNAVAILABLE.
   std::shared_ptr<MasterService> master;
   std::shared_ptr<WorkerService> worker;
+  // Null: the task is no witness, nor a side of a state that two tasks hold.
+  std::shared_ptr<StandbyService> standby = nullptr;
 };
 
 struct ServeOptions {
@@ -85,6 +89,10 @@ class Transport {
                                                       const PeerPatience& patience) = 0;
   // The workers of other tasks, by address. One object per task: it may share its connections.
   virtual std::unique_ptr<WorkerDirectory> peers(const PeerOptions& options) = 0;
+  // The witness or the other side of a state, by the address ("host:port") of its task. Cheap;
+  // connects with the first call. Errors: as of dial().
+  virtual Result<std::shared_ptr<StandbyService>> standby(std::string_view address,
+                                                          const PeerPatience& patience) = 0;
   // Serves at once.
   // Errors: INVALID_ARGUMENT without a socket where one is needed; ALREADY_EXISTS for an address
   // that is taken.

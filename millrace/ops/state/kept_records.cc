@@ -24,7 +24,8 @@ enum RecordField : uint32_t {
   kLent = 6,
   kApplied = 7,
   kMade = 8,
-  kIdentity = 9
+  kIdentity = 9,
+  kReign = 10
 };
 enum NameField : uint32_t { kDevice = 1, kContainer = 2, kName = 3 };
 enum VariableField : uint32_t { kVariableDtype = 4, kVariableShape = 5, kVariableValue = 6 };
@@ -53,6 +54,7 @@ enum OfElementField : uint32_t { kElementNumber = 1, kSettled = 2, kUpdate = 3 }
 enum UpdateField : uint32_t { kStep = 1, kUpdateName = 2 };
 enum MadeField : uint32_t { kMadeLender = 4, kMadeNumber = 5, kMadeStep = 6, kMadeUpdate = 7 };
 enum IdentityField : uint32_t { kDrawn = 4 };
+enum ReignField : uint32_t { kReignSince = 4, kReignLast = 5 };
 enum TensorField : uint32_t {
   kTensorDtype = 1,
   kTensorShape = 2,
@@ -160,6 +162,11 @@ void put_fields(std::string* out, const KeptMade& made) {
 
 void put_fields(std::string* out, const KeptIdentity& identity) {
   put_nonzero(out, kDrawn, identity.identity);
+}
+
+void put_fields(std::string* out, const KeptReign& reign) {
+  put_nonzero(out, kReignSince, reign.since);
+  put_nonzero(out, kReignLast, reign.last);
 }
 
 // ---- Reading ------------------------------------------------------------------------------------
@@ -332,6 +339,12 @@ Status read_field(Reader&, const Field& field, KeptIdentity* identity) {
   return {};
 }
 
+Status read_field(Reader&, const Field& field, KeptReign* reign) {
+  if (field.is(kReignSince, WireType::varint)) reign->since = field.value;
+  if (field.is(kReignLast, WireType::varint)) reign->last = field.value;
+  return {};
+}
+
 template <class Record>
 Result<KeptRecord> read_record(Reader reader) {
   Record made;
@@ -365,6 +378,8 @@ Result<KeptRecord> read_any(Reader& reader) {
       return read_record<KeptMade>(reader.inside(field));
     case kIdentity:
       return read_record<KeptIdentity>(reader.inside(field));
+    case kReign:
+      return read_record<KeptReign>(reader.inside(field));
     default:
       // Of a later Millrace, whose state it would not be without it.
       return no_record(str_cat("the kind ", field.number, ", which is not known here"));

@@ -14,6 +14,8 @@
 //   7 applied    device, incarnation of the lending queue, horizon, open numbers, of element ...
 //   8 made       device, incarnation of the lending queue, number, step, update
 //   9 identity   random, drawn when the state began; it stays
+//  10 reign      of a state that two tasks hold: the term since which its owner had it, and the
+//                group up to which this is all; the last one counts
 //
 //   loan         number, attempt, the element's number among the elements
 //   of element   number, settled, update: (step, name) ...
@@ -89,8 +91,13 @@ struct KeptIdentity {
   KeptName name = {};  // nothing's
   uint64_t identity = 0;
 };
+struct KeptReign {
+  KeptName name = {};  // nothing's
+  uint64_t since = 0, last = 0;
+  friend bool operator==(const KeptReign&, const KeptReign&) = default;
+};
 using KeptRecord = std::variant<KeptVariable, KeptQueue, KeptIn, KeptOut, KeptDropped, KeptLent,
-                                KeptApplied, KeptMade, KeptIdentity>;
+                                KeptApplied, KeptMade, KeptIdentity, KeptReign>;
 
 // Whether values of this type can be kept: plain ones and strings.
 bool can_be_kept(DType dtype);

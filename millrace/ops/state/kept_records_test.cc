@@ -85,6 +85,7 @@ TEST_CASE("records are read as they were written") {
   const UpdateName update{7, 2, 300, "put"};
   CHECK(and_back(KeptMade{kOfDevice, update}).update == update);
   CHECK(and_back(KeptIdentity{{}, ~uint64_t{0}}).identity == ~uint64_t{0});
+  CHECK(and_back(KeptReign{{}, 7, ~uint64_t{0}}) == KeptReign{{}, 7, ~uint64_t{0}});
 }
 
 TEST_CASE("the bytes of records are these") {

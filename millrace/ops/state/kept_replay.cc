@@ -104,6 +104,11 @@ Status KeptReplay::apply(const KeptIdentity& identity) {
   return {};
 }
 
+Status KeptReplay::apply(const KeptReign& reign) {
+  // Whose the state is, is for the task to know that follows it (session/standby_store.h).
+  return reign.since != 0 ? Status() : impossible(reign.name, "tells of no reign");
+}
+
 Status KeptReplay::check() const {
   for (const auto& [name, state] : queues_) {
     for (const std::vector<uint64_t>& numbers : {state.loans.elements, state.loans.dead}) {

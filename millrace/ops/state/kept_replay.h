@@ -45,6 +45,7 @@ class KeptReplay {
   Status apply(const KeptApplied& applied);
   Status apply(const KeptMade& made);
   Status apply(const KeptIdentity& identity);
+  static Status apply(const KeptReign& reign);
   Result<QueueState*> queue_of(const KeptName& name);
 
   std::map<KeptName, KeptVariable> variables_;

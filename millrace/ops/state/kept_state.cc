@@ -56,7 +56,10 @@ Result<std::shared_ptr<KeptState>> KeptState::open(const Host& host, KeptStateOp
   made->replay_.emplace();
   MR_ASSIGN(made->journal_,
             io::Journal::open({*files, host.random, host.blocking, host.pool},
-                              {.folder = options.folder, .spare_bytes = options.spare_bytes}, *made,
+                              {.folder = options.folder,
+                               .spare_bytes = options.spare_bytes,
+                               .follower = options.follower},
+                              *made,
                               [&](std::string_view record) { return made->replay_->apply(record); })
                 .with("the state of the task"));
   const io::JournalFound& found = made->journal_->found();

@@ -17,6 +17,17 @@ transport::ServedMethods all_methods(MasterService& master, WorkerService& worke
   return methods;
 }
 
+transport::ServedMethods all_methods(const Services& services) {
+  transport::ServedMethods methods;
+  if (services.standby) transport::add_standby_methods(*services.standby, methods);
+  if (services.master) transport::add_master_methods(*services.master, methods);
+  if (services.worker) transport::add_worker_methods(*services.worker, services.ops, methods);
+  if (!services.master || !services.worker)
+    transport::refuse_other_methods("this task stands by for another one, and serves nobody yet",
+                                    methods);
+  return methods;
+}
+
 }  // namespace
 
 class GrpcServer::Running {
@@ -30,15 +41,29 @@ class GrpcServer::Running {
 };
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const Host& host, ListeningSocket socket,
-                                                      GrpcThreads& threads, const OpRegistry& ops,
-                                                      MasterService& master, WorkerService& worker,
+                                                      GrpcThreads& threads,
+                                                      transport::ServedMethods methods,
                                                       GrpcServerOptions options) {
   transport::keep_receive_memory();
   MR_TRY(threads.start());
-  auto running = std::make_unique<Running>(host, std::move(socket), threads,
-                                           all_methods(master, worker, ops), options);
+  auto running =
+      std::make_unique<Running>(host, std::move(socket), threads, std::move(methods), options);
   MR_TRY(running->calls.listen());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(running)));
+}
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const Host& host, ListeningSocket socket,
+                                                      GrpcThreads& threads,
+                                                      const Services& services,
+                                                      GrpcServerOptions options) {
+  return start(host, std::move(socket), threads, all_methods(services), options);
+}
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const Host& host, ListeningSocket socket,
+                                                      GrpcThreads& threads, const OpRegistry& ops,
+                                                      MasterService& master, WorkerService& worker,
+                                                      GrpcServerOptions options) {
+  return start(host, std::move(socket), threads, all_methods(master, worker, ops), options);
 }
 
 GrpcServer::GrpcServer(std::unique_ptr<Running> running) : running_(std::move(running)) {}

@@ -21,7 +21,9 @@
 #include "millrace/base/status.h"
 #include "millrace/cluster/services.h"
 #include "millrace/transport/grpc/threads.h"
+#include "millrace/transport/protocol/received_call.h"
 #include "millrace/transport/sockets/listening_socket.h"
+#include "millrace/transport/transport.h"
 
 namespace millrace {
 
@@ -39,6 +41,10 @@ class GrpcServer {
                                                    GrpcThreads& threads, const OpRegistry& ops,
                                                    MasterService& master, WorkerService& worker,
                                                    GrpcServerOptions options = {});
+  // The same with all that a task offers, or does not (transport.h).
+  static Result<std::unique_ptr<GrpcServer>> start(const Host& host, ListeningSocket socket,
+                                                   GrpcThreads& threads, const Services& services,
+                                                   GrpcServerOptions options = {});
   // Stops, if stop() has not been called.
   ~GrpcServer();
 
@@ -54,6 +60,10 @@ class GrpcServer {
  private:
   class Running;
   explicit GrpcServer(std::unique_ptr<Running> running);
+  static Result<std::unique_ptr<GrpcServer>> start(const Host& host, ListeningSocket socket,
+                                                   GrpcThreads& threads,
+                                                   transport::ServedMethods methods,
+                                                   GrpcServerOptions options);
 
   const std::unique_ptr<Running> running_;
 };

@@ -5,6 +5,7 @@
 #include "millrace/transport/grpc/directory.h"
 #include "millrace/transport/grpc/master_channel.h"
 #include "millrace/transport/grpc/server.h"
+#include "millrace/transport/grpc/standby_channel.h"
 
 namespace millrace {
 namespace {
@@ -44,6 +45,12 @@ Result<std::shared_ptr<MasterService>> GrpcTransport::dial(std::string_view targ
   return std::shared_ptr<MasterService>(std::move(channel));
 }
 
+Result<std::shared_ptr<StandbyService>> GrpcTransport::standby(std::string_view address,
+                                                               const PeerPatience& patience) {
+  MR_ASSIGN(auto channel, GrpcStandbyChannel::create(address, threads(), host_, patience));
+  return std::shared_ptr<StandbyService>(std::move(channel));
+}
+
 std::unique_ptr<WorkerDirectory> GrpcTransport::peers(const PeerOptions& options) {
   return std::make_unique<GrpcDirectory>(
       threads(), in_the_name_of(host_, options.log),
@@ -57,8 +64,7 @@ Result<std::unique_ptr<Serving>> GrpcTransport::serve(Services services, ServeOp
   }
   MR_ASSIGN(auto server,
             GrpcServer::start(in_the_name_of(host_, options.log), std::move(*options.socket),
-                              threads(), services.ops, *services.master, *services.worker,
-                              {.keepalive = options.keepalive}));
+                              threads(), services, {.keepalive = options.keepalive}));
   return std::make_unique<ServedOverGrpc>(std::move(services), std::move(server));
 }
 

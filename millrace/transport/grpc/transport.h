@@ -23,6 +23,8 @@ class GrpcTransport final : public Transport {
   Result<std::shared_ptr<MasterService>> dial(std::string_view target,
                                               const PeerPatience& patience) override;
   std::unique_ptr<WorkerDirectory> peers(const PeerOptions& options) override;
+  Result<std::shared_ptr<StandbyService>> standby(std::string_view address,
+                                                  const PeerPatience& patience) override;
   Result<std::unique_ptr<Serving>> serve(Services services, ServeOptions options) override;
 
  private:

@@ -14,7 +14,8 @@ class InprocTransport::Tasks {
  public:
   Status add(const std::string& address, const Services& services) {
     MutexLock lock(mutex_);
-    if (services_.try_emplace(address, Pointers{services.master, services.worker}).second)
+    if (services_.try_emplace(address, Pointers{services.master, services.worker, services.standby})
+            .second)
       return {};
     return error(Code::already_exists, "a task of this process is served at ", address, " already");
   }
@@ -40,10 +41,17 @@ class InprocTransport::Tasks {
     return found == services_.end() ? nullptr : found->second.worker;
   }
 
+  std::shared_ptr<StandbyService> standby(const std::string& address) {
+    MutexLock lock(mutex_);
+    const auto found = services_.find(address);
+    return found == services_.end() ? nullptr : found->second.standby;
+  }
+
  private:
   struct Pointers {
     std::shared_ptr<MasterService> master;
     std::shared_ptr<WorkerService> worker;
+    std::shared_ptr<StandbyService> standby;
   };
 
   Mutex mutex_;
@@ -99,6 +107,13 @@ Result<std::shared_ptr<MasterService>> InprocTransport::dial(std::string_view ta
       HostPort::parse(target.substr(prefix.size())).with(str_cat("the target '", target, "'")));
   if (auto master = tasks_->master(address.to_string())) return master;
   return not_found("no task of this process is served at '", target, "'");
+}
+
+Result<std::shared_ptr<StandbyService>> InprocTransport::standby(std::string_view address,
+                                                                 const PeerPatience&) {
+  MR_ASSIGN(const HostPort parsed, HostPort::parse(address));
+  if (auto standby = tasks_->standby(parsed.to_string())) return standby;
+  return not_found("no task of this process is a witness or holds a state at ", address);
 }
 
 std::unique_ptr<WorkerDirectory> InprocTransport::peers(const PeerOptions&) {

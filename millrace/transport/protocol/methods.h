@@ -2,6 +2,7 @@
 // files say.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "millrace/base/metric_names.h"
@@ -19,6 +20,9 @@ inline constexpr std::string_view kReset = "/tensorflow.MasterService/Reset";
 inline constexpr std::string_view kMakeCallable = "/tensorflow.MasterService/MakeCallable";
 inline constexpr std::string_view kRunCallable = "/tensorflow.MasterService/RunCallable";
 inline constexpr std::string_view kReleaseCallable = "/tensorflow.MasterService/ReleaseCallable";
+inline constexpr std::array kAll = {
+    kCreateSession, kExtendSession, kPartialRunSetup, kRunStep,     kCloseSession,
+    kListDevices,   kReset,         kMakeCallable,    kRunCallable, kReleaseCallable};
 }  // namespace master_method
 
 namespace worker_method {
@@ -34,12 +38,17 @@ inline constexpr std::string_view kCleanupGraph = "/tensorflow.WorkerService/Cle
 inline constexpr std::string_view kCleanupAll = "/tensorflow.WorkerService/CleanupAll";
 inline constexpr std::string_view kRecvTensor = "/tensorflow.WorkerService/RecvTensor";
 inline constexpr std::string_view kMarkRecvFinished = "/tensorflow.WorkerService/MarkRecvFinished";
+inline constexpr std::array kAll = {
+    kGetStatus, kCreateWorkerSession, kDeleteWorkerSession, kRegisterGraph, kDeregisterGraph,
+    kRunGraph,  kCleanupGraph,        kCleanupAll,          kRecvTensor,    kMarkRecvFinished};
 }  // namespace worker_method
 
 // Of our own: TensorFlow's tasks answer that they do not know them.
 namespace task_method {
 inline constexpr std::string_view kFarewell = "/millrace.Task/Farewell";
 inline constexpr std::string_view kDescribe = "/millrace.Task/Describe";
+inline constexpr std::string_view kWitness = "/millrace.Task/Witness";
+inline constexpr std::string_view kStandby = "/millrace.Task/Standby";
 }  // namespace task_method
 
 // Which of them it is, for what is counted.

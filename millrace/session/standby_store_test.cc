@@ -1,0 +1,100 @@
+#include "millrace/session/standby_store.h"
+
+#include <doctest/doctest.h>
+
+#include "millrace/io/testing/failing_disk.h"
+#include "millrace/ops/state/kept_replay.h"
+
+namespace millrace {
+namespace {
+
+using testing::FailingDisk;
+
+// The records of a variable of this value.
+std::string value_records(int32_t value) {
+  std::string records;
+  io::put_record(
+      &records,
+      encode_kept(KeptVariable{
+          {0, "job", "total"}, DType::i32, PartialShape::scalar(), Tensor::scalar(value)}));
+  return records;
+}
+
+int32_t value_in(FailingDisk& disk) {
+  KeptReplay replay;
+  REQUIRE(io::read_journal(disk, "state", [&](std::string_view record) {
+            return replay.apply(record);
+          }).ok());
+  return replay.variables().at({0, "job", "total"}).value.flat<int32_t>()[0];
+}
+
+std::unique_ptr<StandbyStore> opened(FailingDisk& disk, Random& random) {
+  auto store = StandbyStore::open(disk, random, "state");
+  REQUIRE_MESSAGE(store.ok(), store.status().to_string());
+  return *std::move(store);
+}
+
+TEST_CASE("a store that follows has what it was sent in its next life, and is the same store") {
+  FailingDisk disk;
+  SeededRandom random(3);
+  uint64_t identity = 0;
+  {
+    const auto store = opened(disk, random);
+    identity = store->identity();
+    CHECK(identity != 0);
+    CHECK(store->kept() == KeptStream{});
+    CHECK(StandbyStore::open(disk, random, "state").status().code() == Code::failed_precondition);
+    REQUIRE(store->put_all(value_records(10), {5, 1}).ok());
+    REQUIRE(store->put_group(value_records(11), {5, 2}).ok());
+    REQUIRE(store->put_group({}, {5, 3}).ok());
+    CHECK(store->kept() == KeptStream{5, 3});
+  }
+  {
+    const auto next = opened(disk, random);
+    CHECK(next->identity() == identity);
+    // The group without changes is not on the disk.
+    CHECK(next->kept() == KeptStream{5, 2});
+    CHECK(value_in(disk) == 11);
+    // What is behind the end of an earlier life is in a file of this one.
+    REQUIRE(next->put_group(value_records(12), {5, 3}).ok());
+  }
+  CHECK(opened(disk, random)->kept() == KeptStream{5, 3});
+  CHECK(value_in(disk) == 12);
+}
+
+TEST_CASE("wherever a store that follows is killed it has one whole group, and says which") {
+  bool is_whole = false;
+  for (int changes = 0; !is_whole; ++changes) {
+    FailingDisk disk;
+    SeededRandom random(3);
+    REQUIRE(opened(disk, random)->put_all(value_records(1), {5, 1}).ok());
+    disk.break_after(changes, /*torn=*/3);
+    Status last;
+    {
+      auto store = StandbyStore::open(disk, random, "state");
+      last = store.status();
+      if (last.ok()) last = (*store)->put_group(value_records(2), {5, 2});
+      if (last.ok()) last = (*store)->put_all(value_records(3), {7, 3});
+      is_whole = last.ok();
+    }
+    FailingDisk left = disk.after_kill();
+    left.mend();
+    const KeptStream kept = opened(left, random)->kept();
+    const int32_t value = value_in(left);
+    CHECK(kept.last == static_cast<uint64_t>(value));
+    CHECK(kept.since == (value == 3 ? 7 : 5));
+    if (is_whole) CHECK(value == 3);
+  }
+}
+
+TEST_CASE("a store whose name is damaged is not taken for a new one") {
+  FailingDisk disk;
+  SeededRandom random(3);
+  (void)opened(disk, random);
+  disk.bytes("state/store") = "12x";
+  CHECK(StandbyStore::open(disk, random, "state").status() ==
+        error(Code::data_loss, "'state/store' does not say which store this is"));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "millrace/launch/descriptor.h"
+#include "millrace/launch/exit_reason.h"
 #include "millrace/op/device_name.h"
 #include "millrace/session/paired_server.h"
 #include "millrace/session/witness.h"

@@ -62,31 +62,6 @@ TEST_CASE("a store that follows has what it was sent in its next life, and is th
   CHECK(value_in(disk) == 12);
 }
 
-TEST_CASE("wherever a store that follows is killed it has one whole group, and says which") {
-  bool is_whole = false;
-  for (int changes = 0; !is_whole; ++changes) {
-    FailingDisk disk;
-    SeededRandom random(3);
-    REQUIRE(opened(disk, random)->put_all(value_records(1), {5, 1}).ok());
-    disk.break_after(changes, /*torn=*/3);
-    Status last;
-    {
-      auto store = StandbyStore::open(disk, random, "state");
-      last = store.status();
-      if (last.ok()) last = (*store)->put_group(value_records(2), {5, 2});
-      if (last.ok()) last = (*store)->put_all(value_records(3), {7, 3});
-      is_whole = last.ok();
-    }
-    FailingDisk left = disk.after_kill();
-    left.mend();
-    const KeptStream kept = opened(left, random)->kept();
-    const int32_t value = value_in(left);
-    CHECK(kept.last == static_cast<uint64_t>(value));
-    CHECK(kept.since == (value == 3 ? 7 : 5));
-    if (is_whole) CHECK(value == 3);
-  }
-}
-
 TEST_CASE("a store whose name is damaged is not taken for a new one") {
   FailingDisk disk;
   SeededRandom random(3);

@@ -62,6 +62,47 @@ TEST_CASE("a store that follows has what it was sent in its next life, and is th
   CHECK(value_in(disk) == 12);
 }
 
+// What a life that ends with its first error has said of the owner's groups: group n makes it 9 +
+// n.
+KeptStream said_before_the_end(FailingDisk& disk, Random& random) {
+  KeptStream said;
+  const auto store = StandbyStore::open(disk, random, "state");
+  if (!store.ok()) return said;
+  for (uint64_t group = 1; group <= 5; ++group) {
+    const std::string records = value_records(static_cast<int32_t>(9 + group));
+    const KeptStream then{5, group};
+    // The third one is all of the state once more, as for a side that was behind.
+    const bool is_all = group == 1 || group == 3;
+    const Status put =
+        is_all ? (*store)->put_all(records, then) : (*store)->put_group(records, then);
+    if (!put.ok()) break;
+    said = then;
+  }
+  return said;
+}
+
+TEST_CASE("what a store has said it has, it has, wherever its disk or its machine ends") {
+  FailingDisk whole;
+  SeededRandom random(3);
+  REQUIRE(said_before_the_end(whole, random) == KeptStream{5, 5});
+  REQUIRE(whole.changes() > 20);
+  for (int until = 0; until < whole.changes(); ++until) {
+    for (const bool is_power_lost : {false, true}) {
+      CAPTURE(until);
+      CAPTURE(is_power_lost);
+      FailingDisk disk;
+      disk.break_after(until, 3);
+      const KeptStream said = said_before_the_end(disk, random);
+      FailingDisk left = is_power_lost ? disk.after_power_loss(random) : disk.after_kill();
+      const KeptStream found = opened(left, random)->kept();
+      CHECK(found.last >= said.last);
+      if (found == KeptStream{}) continue;
+      CHECK(found.since == 5);
+      CHECK(value_in(left) == static_cast<int32_t>(9 + found.last));
+    }
+  }
+}
+
 TEST_CASE("a store whose name is damaged is not taken for a new one") {
   FailingDisk disk;
   SeededRandom random(3);

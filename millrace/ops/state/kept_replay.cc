@@ -16,7 +16,7 @@ Status impossible(const KeptName& name, std::string_view what) {
 
 Status KeptReplay::apply(std::string_view bytes) {
   MR_ASSIGN(KeptRecord record, decode_kept(bytes));
-  return std::visit([this](auto& each) { return apply(std::move(each)); }, record);
+  return std::visit([this](auto& each) { return this->apply(std::move(each)); }, record);
 }
 
 Status KeptReplay::apply(KeptVariable variable) {

@@ -135,7 +135,7 @@ void Witness::wait(Done<WitnessReply> done) {
       known = self->reply({});
     }
     for (auto& [number, each] : late)
-      self->answer_when_kept(std::move(known), std::move(each.done));
+      self->answer_when_kept(known, std::move(each.done));
   });
 }
 

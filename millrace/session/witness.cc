@@ -134,8 +134,7 @@ void Witness::wait(Done<WitnessReply> done) {
       late.insert(self->waiters_.extract(id));
       known = self->reply({});
     }
-    for (auto& [number, each] : late)
-      self->answer_when_kept(known, std::move(each.done));
+    for (auto& [number, each] : late) self->answer_when_kept(known, std::move(each.done));
   });
 }
 

@@ -166,3 +166,14 @@ def test_a_save_that_fails_ends_the_training_with_its_cause(tmp_path, counter):
             saver.gate.set()
             while True:  # one of the next steps hears of it
                 session.run(train)
+
+
+def test_a_supervisor_waits_for_the_save_that_is_under_way(tmp_path, counter):
+    tf.train.get_or_create_global_step()
+    saver = SlowSaver()
+    supervisor = tf.train.Supervisor(logdir=str(tmp_path), saver=saver, save_model_secs=0)
+    with supervisor.managed_session() as session:
+        saver.save(session, supervisor.save_path, global_step=7)
+        assert saver.is_saving
+        threading.Timer(0.2, saver.gate.set).start()
+    assert tf.train.latest_checkpoint(str(tmp_path)) == f"{supervisor.save_path}-7"

@@ -6,6 +6,13 @@ import threading
 _log = logging.getLogger("millrace")
 
 
+def wait_for_save(saver):
+    """Returns when an asynchronous save of a Saver is done, and raises its error; at once for one without `wait`."""
+    wait = getattr(saver, "wait", None)
+    if wait is not None:
+        wait()
+
+
 class BackgroundSave:
     """Calls a function on a thread of its own, and keeps its error for whoever waits.
 

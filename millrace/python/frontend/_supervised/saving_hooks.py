@@ -10,6 +10,7 @@ from millrace._graph.default_graph import get_collection
 from millrace._graph.graph import get_default_graph
 from millrace._run.config import RunOptions
 from millrace._run.timeline import Timeline
+from millrace._saving.background_save import wait_for_save
 from millrace._saving.graph_files import write_graph
 from millrace._saving.meta_graph import graph_and_saver
 from millrace._summaries.file_writer import FileWriterCache
@@ -145,7 +146,7 @@ class CheckpointSaverHook(SessionRunHook):
         step, self._unfinished = self._unfinished, None
         if step is None:
             return False
-        self._wait()
+        wait_for_save(self._get_saver())
         self._writer.add_session_log(events.session_log("CHECKPOINT", self._path), step)
         wishes = [listener.after_save(session, step) for listener in self._listeners]
         for listener, wishes_end in zip(self._listeners, wishes):
@@ -156,15 +157,8 @@ class CheckpointSaverHook(SessionRunHook):
                 )
         return any(wishes)
 
-    # A Saver of the program's own class may have neither of these two.
-
     def _is_saving(self):
-        return getattr(self._get_saver(), "is_saving", False)
-
-    def _wait(self):
-        wait = getattr(self._get_saver(), "wait", None)
-        if wait is not None:
-            wait()
+        return getattr(self._get_saver(), "is_saving", False)  # a program's own class may not have it
 
     def _give_up_unfinished(self):
         """Of a session that was lost."""
@@ -172,7 +166,7 @@ class CheckpointSaverHook(SessionRunHook):
             return
         self._unfinished = None
         with contextlib.suppress(errors.OpError):  # logged where it happened
-            self._wait()
+            wait_for_save(self._get_saver())
 
     def _get_saver(self):
         if self._saver is not None:

@@ -13,6 +13,7 @@ from millrace._graph.default_graph import add_to_collection, get_collection
 from millrace._graph.graph import get_default_graph
 from millrace._input.queue_runner import end_filling
 from millrace._run.coordinator import Coordinator, LooperThread
+from millrace._saving.background_save import wait_for_save
 from millrace._saving.graph_files import write_graph
 from millrace._saving.meta_graph import graph_and_saver
 from millrace._saving.graph_savers import default_saver
@@ -272,6 +273,7 @@ class Supervisor:
                 stop_grace_period_secs=self._stop_grace_secs,
                 ignore_live_threads=ignore_live_threads,
             )
+            wait_for_save(self._saver)
         finally:
             if close_summary_writer and self._summary_writer is not None:
                 self._summary_writer.add_session_log(events.session_log("STOP"))

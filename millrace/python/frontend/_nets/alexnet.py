@@ -1,12 +1,9 @@
 """AlexNet, in its second version (arXiv 1404.5997), whose fully connected layers are convolutions."""
 
-from millrace import _gen as gen_ops
-from millrace._layers.aliases import convert_collection_to_dict
 from millrace._layers.arg_scopes import arg_scope
 from millrace._layers.contrib_convolutions import convolution2d, max_pool2d
-from millrace._layers.contrib_layers import dropout, fully_connected
-from millrace._layers.regularizers import l2_regularizer
-from millrace._ops.arrays import squeeze
+from millrace._layers.contrib_layers import fully_connected
+from millrace._nets import convolved
 from millrace._state.initializers import (
     constant_initializer,
     truncated_normal_initializer,
@@ -21,15 +18,9 @@ def alexnet_v2_arg_scope(weight_decay=0.0005):
     Args:
       weight_decay: the factor of the squares of weights, as a regularization loss.
     """
-    with arg_scope(
-        [convolution2d, fully_connected],
-        activation_fn=gen_ops.relu,
-        biases_initializer=constant_initializer(0.1),
-        weights_regularizer=l2_regularizer(weight_decay),
-    ):
-        with arg_scope([convolution2d], padding="SAME"):
-            with arg_scope([max_pool2d], padding="VALID") as scope:
-                return scope
+    with arg_scope(convolved.layers_scope(weight_decay, constant_initializer(0.1))):
+        with arg_scope([max_pool2d], padding="VALID") as scope:
+            return scope
 
 
 def alexnet_v2(
@@ -55,7 +46,7 @@ def alexnet_v2(
     """
     with variable_scope(scope, "alexnet_v2", [inputs]) as inner:
         ends = f"{inner.name}_end_points"
-        with arg_scope([convolution2d, fully_connected, max_pool2d], outputs_collections=[ends]):
+        with arg_scope([convolution2d, fully_connected, max_pool2d], outputs_collections=ends):
             net = convolution2d(inputs, 64, [11, 11], 4, padding="VALID", scope="conv1")
             net = max_pool2d(net, [3, 3], 2, scope="pool1")
             net = convolution2d(net, 192, [5, 5], scope="conv2")
@@ -68,24 +59,16 @@ def alexnet_v2(
                 weights_initializer=truncated_normal_initializer(0.0, 0.005),
                 biases_initializer=constant_initializer(0.1),
             ):
-                net = convolution2d(net, 4096, [5, 5], padding="VALID", scope="fc6")
-                net = dropout(net, dropout_keep_prob, is_training=is_training, scope="dropout6")
-                net = convolution2d(net, 4096, [1, 1], scope="fc7")
-                net = dropout(net, dropout_keep_prob, is_training=is_training, scope="dropout7")
-                net = convolution2d(
+                net = convolved.classified(
                     net,
+                    4096,
+                    5,
                     num_classes,
-                    [1, 1],
-                    activation_fn=None,
-                    normalizer_fn=None,
+                    is_training,
+                    dropout_keep_prob,
                     biases_initializer=zeros_initializer(),
-                    scope="fc8",
                 )
-        end_points = convert_collection_to_dict(ends)
-        if spatial_squeeze:
-            net = squeeze(net, [1, 2], name="fc8/squeezed")
-            end_points[f"{inner.name}/fc8"] = net
-        return net, end_points
+        return convolved.with_end_points(net, ends, inner, spatial_squeeze)
 
 
 alexnet_v2.default_image_size = 224

@@ -1,12 +1,9 @@
 """OverFeat (arXiv 1312.6229), whose fully connected layers are convolutions."""
 
-from millrace import _gen as gen_ops
-from millrace._layers.aliases import convert_collection_to_dict
 from millrace._layers.arg_scopes import arg_scope
 from millrace._layers.contrib_convolutions import convolution2d, max_pool2d
-from millrace._layers.contrib_layers import dropout, fully_connected
-from millrace._layers.regularizers import l2_regularizer
-from millrace._ops.arrays import squeeze
+from millrace._layers.contrib_layers import fully_connected
+from millrace._nets import convolved
 from millrace._state.initializers import (
     constant_initializer,
     truncated_normal_initializer,
@@ -21,15 +18,9 @@ def overfeat_arg_scope(weight_decay=0.0005):
     Args:
       weight_decay: the factor of the squares of weights, as a regularization loss.
     """
-    with arg_scope(
-        [convolution2d, fully_connected],
-        activation_fn=gen_ops.relu,
-        weights_regularizer=l2_regularizer(weight_decay),
-        biases_initializer=zeros_initializer(),
-    ):
-        with arg_scope([convolution2d], padding="SAME"):
-            with arg_scope([max_pool2d], padding="VALID") as scope:
-                return scope
+    with arg_scope(convolved.layers_scope(weight_decay, zeros_initializer())):
+        with arg_scope([max_pool2d], padding="VALID") as scope:
+            return scope
 
 
 def overfeat(
@@ -68,24 +59,16 @@ def overfeat(
                 weights_initializer=truncated_normal_initializer(0.0, 0.005),
                 biases_initializer=constant_initializer(0.1),
             ):
-                net = convolution2d(net, 3072, [6, 6], padding="VALID", scope="fc6")
-                net = dropout(net, dropout_keep_prob, is_training=is_training, scope="dropout6")
-                net = convolution2d(net, 4096, [1, 1], scope="fc7")
-                net = dropout(net, dropout_keep_prob, is_training=is_training, scope="dropout7")
-                net = convolution2d(
+                net = convolved.classified(
                     net,
+                    3072,
+                    6,
                     num_classes,
-                    [1, 1],
-                    activation_fn=None,
-                    normalizer_fn=None,
+                    is_training,
+                    dropout_keep_prob,
                     biases_initializer=zeros_initializer(),
-                    scope="fc8",
                 )
-        end_points = convert_collection_to_dict(ends)
-        if spatial_squeeze:
-            net = squeeze(net, [1, 2], name="fc8/squeezed")
-            end_points[f"{inner.name}/fc8"] = net
-        return net, end_points
+        return convolved.with_end_points(net, ends, inner, spatial_squeeze)
 
 
 overfeat.default_image_size = 231

@@ -1,13 +1,10 @@
 """The VGG nets (arXiv 1409.1556), whose fully connected layers are convolutions."""
 
-from millrace import _gen as gen_ops
-from millrace._layers.aliases import convert_collection_to_dict
 from millrace._layers.arg_scopes import arg_scope
 from millrace._layers.contrib_convolutions import convolution2d, max_pool2d
-from millrace._layers.contrib_layers import dropout, fully_connected
+from millrace._layers.contrib_layers import fully_connected
 from millrace._layers.contrib_shapes import repeat
-from millrace._layers.regularizers import l2_regularizer
-from millrace._ops.arrays import squeeze
+from millrace._nets import convolved
 from millrace._state.initializers import zeros_initializer
 from millrace._state.named_variables import variable_scope
 
@@ -20,14 +17,7 @@ def vgg_arg_scope(weight_decay=0.0005):
     Args:
       weight_decay: the factor of the squares of weights, as a regularization loss.
     """
-    with arg_scope(
-        [convolution2d, fully_connected],
-        activation_fn=gen_ops.relu,
-        weights_regularizer=l2_regularizer(weight_decay),
-        biases_initializer=zeros_initializer(),
-    ):
-        with arg_scope([convolution2d], padding="SAME") as scope:
-            return scope
+    return convolved.layers_scope(weight_decay, zeros_initializer())
 
 
 def _net(name, repetitions):
@@ -48,18 +38,10 @@ def _net(name, repetitions):
                 for i, (times, filters) in enumerate(zip(repetitions, _FILTERS), 1):
                     net = repeat(net, times, convolution2d, filters, [3, 3], scope=f"conv{i}")
                     net = max_pool2d(net, [2, 2], scope=f"pool{i}")
-                net = convolution2d(net, 4096, [7, 7], padding="VALID", scope="fc6")
-                net = dropout(net, dropout_keep_prob, is_training=is_training, scope="dropout6")
-                net = convolution2d(net, 4096, [1, 1], scope="fc7")
-                net = dropout(net, dropout_keep_prob, is_training=is_training, scope="dropout7")
-                net = convolution2d(
-                    net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope="fc8"
+                net = convolved.classified(
+                    net, 4096, 7, num_classes, is_training, dropout_keep_prob
                 )
-            end_points = convert_collection_to_dict(ends)
-            if spatial_squeeze:
-                net = squeeze(net, [1, 2], name="fc8/squeezed")
-                end_points[f"{inner.name}/fc8"] = net
-            return net, end_points
+            return convolved.with_end_points(net, ends, inner, spatial_squeeze)
 
     vgg.__name__ = vgg.__qualname__ = name
     vgg.__doc__ = f"""The VGG net of {sum(repetitions) + 3} layers.

@@ -158,7 +158,9 @@ class CheckpointSaverHook(SessionRunHook):
         return any(wishes)
 
     def _is_saving(self):
-        return getattr(self._get_saver(), "is_saving", False)  # a program's own class may not have it
+        return getattr(
+            self._get_saver(), "is_saving", False
+        )  # a program's own class may not have it
 
     def _give_up_unfinished(self):
         """Of a session that was lost."""

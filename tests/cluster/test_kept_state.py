@@ -49,21 +49,12 @@ def kill(task):
     task.wait()
 
 
-class Program:
-    """One client's graph: a queue of names and a sum, which the task keeps."""
+class Reconnecting:
+    """A graph of its own, run by whatever session can be had."""
 
     def __init__(self, target):
-        self._target = target
+        self._target, self._session = target, None
         self._graph = tf.Graph()
-        self._session = None
-        with self._graph.as_default(), tf.device("/job:state/task:0"):
-            queue = tf.FIFOQueue(-1, [tf.string], shapes=[()], shared_name="names")
-            total = tf.Variable(tf.constant(0, tf.int64), name="total")
-            self.name = tf.placeholder(tf.string, [])
-            self.put, self.take = queue.enqueue(self.name), queue.dequeue()
-            self.size = queue.size()
-            self.total, self.add = total, tf.assign_add(total, tf.constant(1, tf.int64)).op
-            self.begin = total.initializer
 
     def run(self, fetches, feeds=None):
         try:
@@ -84,6 +75,21 @@ class Program:
             except LOST:
                 assert time.monotonic() < end, "the task never came back"
                 time.sleep(0.01)
+
+
+class Program(Reconnecting):
+    """One client's graph: a queue of names and a sum, which the task keeps."""
+
+    def __init__(self, target):
+        super().__init__(target)
+        with self._graph.as_default(), tf.device("/job:state/task:0"):
+            queue = tf.FIFOQueue(-1, [tf.string], shapes=[()], shared_name="names")
+            total = tf.Variable(tf.constant(0, tf.int64), name="total")
+            self.name = tf.placeholder(tf.string, [])
+            self.put, self.take = queue.enqueue(self.name), queue.dequeue()
+            self.size = queue.size()
+            self.total, self.add = total, tf.assign_add(total, tf.constant(1, tf.int64)).op
+            self.begin = total.initializer
 
 
 class Client(threading.Thread):

@@ -10,7 +10,7 @@ import pytest
 
 from bounds import DEADLINE
 from started_tasks import millrace_command
-from test_kept_state import LOST, kill
+from test_kept_state import LOST, Reconnecting, kill
 
 PS = "/job:ps/task:0"
 WITNESS = "/job:chief/task:0"
@@ -55,12 +55,11 @@ class Pair:
         return first, second
 
 
-class Counter:
+class Counter(Reconnecting):
     """A sum and a queue of the owner's, by whatever session can be had."""
 
     def __init__(self, target):
-        self._target, self._session = target, None
-        self._graph = tf.Graph()
+        super().__init__(target)
         with self._graph.as_default(), tf.device(PS):
             self.total = tf.Variable(tf.constant(0, tf.int64), name="total")
             self.add = tf.assign_add(self.total, tf.constant(1, tf.int64)).op
@@ -68,24 +67,6 @@ class Counter:
             self.name = tf.placeholder(tf.int64, [])
             self.put, self.size, self.take = names.enqueue(self.name), names.size(), names.dequeue()
             self.begin = self.total.initializer
-
-    def run(self, fetches, feeds=None):
-        try:
-            if self._session is None:
-                self._session = tf.Session(self._target, graph=self._graph)
-            return self._session.run(fetches, feeds)
-        except LOST:
-            self._session = None
-            raise
-
-    def run_until_answered(self, fetches, feeds=None):
-        end = time.monotonic() + DEADLINE
-        while True:
-            try:
-                return self.run(fetches, feeds)
-            except LOST:
-                assert time.monotonic() < end, "nobody ever served again"
-                time.sleep(0.01)
 
 
 class Adder(threading.Thread):

@@ -20,40 +20,36 @@ class LearningRateSchedule:
         return cls(**config)
 
 
-class ExponentialDecay(LearningRateSchedule):
+class _Decay(LearningRateSchedule):
+    """A rate that a function of decay_rate and step / decay_steps makes smaller."""
+
+    _decayed = None  # one of `decays`
+
+    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+
+    def __call__(self, step):
+        return type(self)._decayed(
+            self.initial_learning_rate,
+            step,
+            self.decay_steps,
+            self.decay_rate,
+            self.staircase,
+            self.name,
+        )
+
+
+class ExponentialDecay(_Decay):
     """initial_learning_rate * decay_rate ^ (step / decay_steps); whole powers alone if `staircase`."""
 
-    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
-
-    def __call__(self, step):
-        return decays.exponential_decay(
-            self.initial_learning_rate,
-            step,
-            self.decay_steps,
-            self.decay_rate,
-            self.staircase,
-            self.name,
-        )
+    _decayed = staticmethod(decays.exponential_decay)
 
 
-class InverseTimeDecay(LearningRateSchedule):
+class InverseTimeDecay(_Decay):
     """initial_learning_rate / (1 + decay_rate * step / decay_steps); whole parts alone if `staircase`."""
 
-    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
-
-    def __call__(self, step):
-        return decays.inverse_time_decay(
-            self.initial_learning_rate,
-            step,
-            self.decay_steps,
-            self.decay_rate,
-            self.staircase,
-            self.name,
-        )
+    _decayed = staticmethod(decays.inverse_time_decay)
 
 
 class PolynomialDecay(LearningRateSchedule):

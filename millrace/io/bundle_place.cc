@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "millrace/base/share_out.h"
 #include "millrace/io/bundle_reader.h"
 
 namespace millrace::io {
@@ -33,7 +34,7 @@ Result<int> shards_for(Files& files, const std::string& prefix, int wanted) {
 }
 
 Status put_in_place(Files& files, const std::vector<std::string>& data, const std::string& index,
-                    int count, const std::string& prefix, Random& random) {
+                    int count, const std::string& prefix, Random& random, Runner* others) {
   MR_ASSIGN(const int before, shards_in_place(files, prefix));
   const auto given = static_cast<int>(data.size());
   for (int shard = 0; shard < given; ++shard)
@@ -44,8 +45,9 @@ Status put_in_place(Files& files, const std::vector<std::string>& data, const st
   // The new checkpoint is there: what can't be removed only takes room. A damaged index may have
   // told of any number of files: the first that is not there was the last.
   if (before != count) {
-    for (int shard = 0; shard < before; ++shard)
-      if (!files.remove(data_path(prefix, shard, before)).ok()) break;
+    static_cast<void>(share_out(others, before, [&](int64_t shard) {
+      return files.remove(data_path(prefix, static_cast<int>(shard), before));
+    }));
   }
   return {};
 }

@@ -12,6 +12,7 @@
 
 #include "millrace/base/files.h"
 #include "millrace/base/random.h"
+#include "millrace/base/runner.h"
 
 namespace millrace::io {
 
@@ -21,9 +22,10 @@ namespace millrace::io {
 Result<int> shards_for(Files& files, const std::string& prefix, int wanted);
 
 // Renames `data`, a path for each shard but perhaps the last, which is made empty then, and
-// `index`, which tells of `count` shards; then removes what belonged to the checkpoint before.
+// `index`, which tells of `count` shards; then removes what belonged to the checkpoint before, with
+// the threads of `others`, if there are any.
 // Errors: what the disk says; the checkpoint that was there is whole then.
 Status put_in_place(Files& files, const std::vector<std::string>& data, const std::string& index,
-                    int count, const std::string& prefix, Random& random);
+                    int count, const std::string& prefix, Random& random, Runner* others = nullptr);
 
 }  // namespace millrace::io

@@ -1,37 +1,16 @@
 #include "millrace/io/bundle_writer.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <span>
 #include <utility>
 
-#include "millrace/format/wire_format.h"
+#include "millrace/base/share_out.h"
 #include "millrace/io/bundle_place.h"
-#include "millrace/io/crc32c.h"
-#include "millrace/io/little_endian.h"
 #include "millrace/io/paths.h"
 #include "millrace/io/table.h"
 
 namespace millrace::io {
 namespace {
-
-// The bytes in front of a tensor's strings, and their checksum, which goes on over the strings.
-struct StringHead {
-  std::string bytes;
-  uint32_t crc = 0;
-};
-
-StringHead string_head(std::span<const std::string> texts) {
-  StringHead head;
-  for (const std::string& text : texts) {
-    wire::put_varint(&head.bytes, text.size());
-    head.crc = crc_with_length(head.crc, text.size());
-  }
-  std::string checksum;
-  put_little(&checksum, masked(head.crc));
-  head.bytes += checksum;
-  head.crc = crc32c(checksum, head.crc);
-  return head;
-}
 
 bool overlaps(const Slice& a, const Slice& b) {
   const Slice part = common_part(a, b);
@@ -42,19 +21,19 @@ bool overlaps(const Slice& a, const Slice& b) {
 }  // namespace
 
 Result<std::unique_ptr<BundleWriter>> BundleWriter::create(Files& files, std::string prefix,
-                                                           Random& random) {
+                                                           Random& random,
+                                                           const BundleWriterOptions& options) {
   if (prefix.empty()) return invalid("a checkpoint needs a prefix; it is empty");
   MR_TRY(make_directory_of(files, prefix));
-  std::unique_ptr<BundleWriter> writer(new BundleWriter(files, std::move(prefix), random));
-  MR_ASSIGN(writer->data_, files.create(writer->data_name_));
-  return writer;
+  return std::unique_ptr<BundleWriter>(new BundleWriter(files, std::move(prefix), random, options));
 }
 
-BundleWriter::BundleWriter(Files& files, std::string prefix, Random& random)
+BundleWriter::BundleWriter(Files& files, std::string prefix, Random& random,
+                           const BundleWriterOptions& options)
     : files_(files),
       random_(random),
+      options_(options),
       prefix_(std::move(prefix)),
-      data_name_(str_cat(data_path(prefix_, 0, 1), ".tempstate", random.next())),
       index_name_(str_cat(index_path(prefix_), ".tempstate", random.next())) {}
 
 BundleWriter::~BundleWriter() {
@@ -62,10 +41,9 @@ BundleWriter::~BundleWriter() {
 }
 
 void BundleWriter::remove_leavings() {
-  data_.reset();
   // What is not there needs no removing, and nobody is left to hear of another trouble.
-  static_cast<void>(files_.remove(data_name_));
-  static_cast<void>(files_.remove(index_name_));
+  for (const std::string& name : data_names_) static_cast<void>(files_.remove(name));
+  if (!data_names_.empty()) static_cast<void>(files_.remove(index_name_));
 }
 
 Status BundleWriter::add(const std::string& name, const Tensor& tensor) {
@@ -102,82 +80,43 @@ Status BundleWriter::add_slice(const std::string& name, const Shape& whole, cons
 }
 
 Status BundleWriter::add_variants(const std::string& name, const Shape& shape,
-                                  std::span<const std::string> messages) {
+                                  std::vector<std::string> messages) {
   if (name.empty()) return invalid("a tensor needs a name in a checkpoint");
   if (static_cast<int64_t>(messages.size()) != shape.num_elements())
     return invalid("'", name, "' has shape ", shape.to_string(), ", but there are ",
                    messages.size(), " variants");
-  MR_TRY(problem_);
-  if (entries_.contains(name)) return invalid("'", name, "' is in the checkpoint already");
-  return note(name, write_variants(shape, messages));
+  return hold(name, {.dtype = DType::variant, .shape = shape}, {.held = std::move(messages)});
 }
 
 Status BundleWriter::put(std::string key, const Tensor& tensor) {
-  MR_TRY(problem_);
-  if (entries_.contains(key)) return invalid("'", key, "' is in the checkpoint already");
-  return note(std::move(key), write_data(tensor));
+  const DType dtype = tensor.dtype();
+  if (dtype != DType::string && !is_plain(dtype))
+    return unimplemented("a tensor of ", dtype_name(dtype), " can't be kept in a checkpoint");
+  return hold(std::move(key), {.dtype = dtype, .shape = tensor.shape()}, {.held = tensor});
 }
 
-Status BundleWriter::note(std::string key, Result<BundleEntry> entry) {
-  if (!entry.ok()) return problem_ = entry.status();
-  entries_.emplace(std::move(key), *std::move(entry));
+Status BundleWriter::hold(std::string key, BundleEntry entry, BundleContent content) {
+  const auto [there, is_new] = entries_.try_emplace(std::move(key), std::move(entry));
+  if (!is_new) return invalid("'", there->first, "' is in the checkpoint already");
+  content.entry = &there->second;
+  contents_.push_back(std::move(content));
   return {};
 }
 
-Result<BundleEntry> BundleWriter::write_data(const Tensor& tensor) {
-  BundleEntry entry{.dtype = tensor.dtype(), .shape = tensor.shape(), .offset = offset_};
-  const auto append = [&](std::string_view bytes) {
-    entry.size += bytes.size();
-    return data_->append(bytes);
-  };
-  if (tensor.dtype() == DType::string) {
-    const auto texts = tensor.flat<std::string>();
-    StringHead head = string_head(texts);
-    MR_TRY(append(head.bytes));
-    for (const std::string& text : texts) {
-      head.crc = crc32c(text, head.crc);
-      MR_TRY(append(text));
-    }
-    entry.checksum = masked(head.crc);
-  } else if (is_plain(tensor.dtype())) {
-    entry.checksum = masked(crc32c(tensor.bytes()));
-    MR_TRY(append(tensor.bytes()));
-  } else {
-    return unimplemented("a tensor of ", dtype_name(tensor.dtype()),
-                         " can't be kept in a checkpoint");
-  }
-  offset_ += entry.size;
-  return entry;
-}
-
-Result<BundleEntry> BundleWriter::write_variants(const Shape& shape,
-                                                 std::span<const std::string> messages) {
-  BundleEntry entry{.dtype = DType::variant, .shape = shape, .offset = offset_};
-  uint32_t crc = 0;
-  for (const std::string& message : messages) {
-    std::string head, checksum;
-    wire::put_varint(&head, message.size());
-    crc = crc32c(message, crc_with_whole_length(crc, message.size()));
-    put_little(&checksum, masked(crc));
-    crc = crc32c(checksum, crc);
-    for (const std::string* part :
-         std::initializer_list<const std::string*>{&head, &message, &checksum}) {
-      entry.size += part->size();
-      MR_TRY(data_->append(*part));
-    }
-  }
-  entry.checksum = masked(crc);
-  offset_ += entry.size;
-  return entry;
-}
-
 Status BundleWriter::finish() {
-  MR_TRY(problem_);
-  MR_TRY(data_->sync());
-  MR_TRY(data_->close());
-  MR_ASSIGN(const int count, shards_for(files_, prefix_, 1));
+  const std::vector<std::span<const BundleContent>> shards =
+      cut_into_shards(contents_, options_.least_shard_bytes);
+  const auto wanted = static_cast<int>(shards.size());
+  for (int shard = 0; shard < wanted; ++shard)
+    data_names_.push_back(str_cat(data_path(prefix_, shard, wanted), ".tempstate", random_.next()));
+  MR_TRY(share_out(options_.others, wanted, [&](int64_t shard) -> Status {
+    const auto slot = static_cast<size_t>(shard);
+    MR_ASSIGN(const std::unique_ptr<WritableFile> file, files_.create(data_names_[slot]));
+    return write_shard(shards[slot], static_cast<int>(shard), *file);
+  }));
+  MR_ASSIGN(const int count, shards_for(files_, prefix_, wanted));
   MR_TRY(write_bundle_index(files_, index_name_, count, entries_));
-  MR_TRY(put_in_place(files_, {data_name_}, index_name_, count, prefix_, random_));
+  MR_TRY(put_in_place(files_, data_names_, index_name_, count, prefix_, random_, options_.others));
   is_done_ = true;
   return {};
 }

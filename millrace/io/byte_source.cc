@@ -1,9 +1,10 @@
 #include "millrace/io/byte_source.h"
 
-#include <zlib.h>
+#include <isa-l/igzip_lib.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 namespace millrace::io {
 namespace {
@@ -46,28 +47,42 @@ class FileSource final : public ByteSource {
   uint64_t offset_ = 0;  // where in the file it ends
 };
 
+// What zlib calls damaged data, and programs know.
+constexpr int kDamaged = -3;
+
+std::string_view told(int outcome) {
+  switch (outcome) {
+    case ISAL_INVALID_WRAPPER:
+      return "incorrect header check";
+    case ISAL_UNSUPPORTED_METHOD:
+      return "unknown compression method";
+    case ISAL_INCORRECT_CHECKSUM:
+      return "incorrect data check";
+    case ISAL_NEED_DICT:
+      return "the stream needs a dictionary";
+    default:
+      return "the compressed data is damaged";
+  }
+}
+
+// By ISA-L: records came about twice as quickly as by zlib (bench/versus, B24).
 class UnpackedSource final : public ByteSource {
  public:
   UnpackedSource(std::unique_ptr<ReadableFile> file, Packing packing)
       : packed_(std::move(file)), packing_(packing) {
-    // zlib's way to be told which head and checksum stand around the stream.
-    const int window = packing == Packing::gzip ? MAX_WBITS + 16 : MAX_WBITS;
-    is_ready_ = inflateInit2(&stream_, window) == Z_OK;
-  }
-  ~UnpackedSource() override {
-    if (is_ready_) (void)inflateEnd(&stream_);
+    isal_inflate_init(stream_.get());
+    stream_->crc_flag = packing == Packing::gzip ? ISAL_GZIP : ISAL_ZLIB;
   }
 
   Result<size_t> read(std::span<char> into) override {
-    if (!is_ready_) return error(Code::resource_exhausted, "no memory to unpack a file");
     size_t filled = 0;
     while (filled < into.size() && !has_ended_) {
-      if (stream_.avail_in == 0) {
-        MR_ASSIGN(const bool has_more, refill());
-        if (!has_more) break;
-      }
+      // The stream may hold more than it had room for, though all of the piece is taken.
       MR_ASSIGN(const size_t some, unpack(into.subspan(filled)));
       filled += some;
+      if (some > 0 || stream_->avail_in > 0) continue;
+      MR_ASSIGN(const bool has_more, refill());
+      if (!has_more) break;
     }
     return filled;
   }
@@ -77,8 +92,8 @@ class UnpackedSource final : public ByteSource {
   Result<bool> refill() {
     piece_.resize(kPieceBytes);
     MR_ASSIGN(const size_t some, packed_.read(piece_));
-    stream_.next_in = reinterpret_cast<Bytef*>(piece_.data());
-    stream_.avail_in = static_cast<uInt>(some);
+    stream_->next_in = reinterpret_cast<uint8_t*>(piece_.data());
+    stream_->avail_in = static_cast<uint32_t>(some);
     if (some == 0 && is_inside_)
       return error(Code::data_loss, "the compressed file ends too early: it was cut off");
     return some > 0;
@@ -86,25 +101,28 @@ class UnpackedSource final : public ByteSource {
 
   Result<size_t> unpack(std::span<char> into) {
     const size_t room = std::min(into.size(), kPieceBytes);
-    stream_.next_out = reinterpret_cast<Bytef*>(into.data());
-    stream_.avail_out = static_cast<uInt>(room);
-    is_inside_ = true;
-    const int outcome = inflate(&stream_, Z_NO_FLUSH);
-    if (outcome == Z_STREAM_END) {
+    const uint32_t before = stream_->avail_in;
+    if (before > 0) is_inside_ = true;
+    if (!is_inside_) return 0U;
+    stream_->next_out = reinterpret_cast<uint8_t*>(into.data());
+    stream_->avail_out = static_cast<uint32_t>(room);
+    const int outcome = isal_inflate(stream_.get());
+    const size_t some = room - stream_->avail_out;
+    const bool is_done = stream_->block_state == ISAL_BLOCK_FINISH;
+    const bool is_stuck = before > 0 && stream_->avail_in == before && some == 0 && !is_done;
+    if (outcome < 0 || outcome == ISAL_NEED_DICT || is_stuck)
+      return error(Code::data_loss, "inflate() failed with error ", kDamaged, ": ", told(outcome));
+    if (is_done) {
       is_inside_ = false;
       has_ended_ = packing_ == Packing::zlib;
-      (void)inflateReset(&stream_);
-    } else if (outcome != Z_OK && outcome != Z_BUF_ERROR) {
-      return error(Code::data_loss, "inflate() failed with error ", outcome, ": ",
-                   stream_.msg != nullptr ? stream_.msg : "the compressed data is damaged");
+      isal_inflate_reset(stream_.get());
     }
-    return room - stream_.avail_out;
+    return some;
   }
 
   FileSource packed_;
   const Packing packing_;
-  bool is_ready_ = false;
-  z_stream stream_{};
+  const std::unique_ptr<inflate_state> stream_ = std::make_unique<inflate_state>();
   std::string piece_;       // what the stream takes from
   bool is_inside_ = false;  // of a stream that has begun and not ended
   bool has_ended_ = false;

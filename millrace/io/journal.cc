@@ -57,8 +57,7 @@ void Journal::write_groups() {
         return;
       }
     }
-    JournalGroup written;
-    Status kept = write_group(&written);
+    Status kept = write_group(options_.follower);
     // May be called when the journal has gone.
     Done<void> acknowledge(
         [&answers = machine_.answers, group = std::move(group)](const Status& status) mutable {
@@ -66,35 +65,39 @@ void Journal::write_groups() {
             for (Done<void>& done : group) done(status);
           });
         });
-    if (kept.ok() && options_.follower != nullptr) {
-      options_.follower->wrote(std::move(written), std::move(acknowledge));
+    if (options_.follower != nullptr) {
+      options_.follower->wrote(kept, std::move(acknowledge));
     } else {
       acknowledge(std::move(kept));
     }
   }
 }
 
-Status Journal::write_group(JournalGroup* group) {
+Status Journal::write_group(JournalFollower* follower) {
   using Extent = JournalGroup::Extent;
-  const Extent wanted = options_.follower ? options_.follower->wants() : Extent::unknown;
+  const Extent wanted = follower != nullptr ? follower->wants() : Extent::unknown;
+  const bool is_wanted = wanted != Extent::unknown;
   Status written;
+  std::string records;
   if (writer_ == nullptr || is_long() || wanted == Extent::all) {
     // All of the state has all of its changes.
     writer_ = nullptr;
-    if (wanted != Extent::unknown) group->extent = Extent::all;
-    auto next = next_file(wanted != Extent::unknown ? &group->records : nullptr);
+    auto next = next_file(is_wanted ? &records : nullptr);
     written = next.status();
     if (next.ok()) writer_ = *std::move(next);
+    if (written.ok() && follower != nullptr)
+      follower->begins({is_wanted ? Extent::all : Extent::unknown, std::move(records)});
   } else {
-    std::string& records = group->records;
     written = source_.put_changes([&](std::string_view record) -> Status {
       put_record(&records, record);
       return {};
     });
+    // While the disk is at it the follower is, too.
+    if (written.ok() && follower != nullptr)
+      follower->begins({is_wanted ? Extent::changes : Extent::unknown, is_wanted ? records : ""});
     // What asked was kept by the group before.
     if (written.ok() && !records.empty()) written = writer_->group(records);
     if (!written.ok()) writer_ = nullptr;
-    if (wanted != Extent::unknown) group->extent = Extent::changes;
   }
   return written.with(str_cat("keeping the state in '", options_.folder, "'"));
 }
@@ -126,8 +129,7 @@ Status Journal::close(const Status& why) {
   }
   if (writer_ == nullptr) return {};  // who waited has heard of it
   // Whoever follows gets it with the next file.
-  JournalGroup last;
-  MR_TRY(write_group(&last));
+  MR_TRY(write_group(nullptr));
   return writer_->farewell();
 }
 

@@ -43,7 +43,7 @@ class Journaled {
   virtual Status put_changes(RecordSink sink) = 0;
 };
 
-// A group that the disk has.
+// What is kept at once.
 struct JournalGroup {
   enum class Extent : uint8_t {
     unknown,  // the follower did not want its records
@@ -51,12 +51,13 @@ struct JournalGroup {
     all       // all of the state, as a new file has it
   };
   Extent extent = Extent::unknown;
-  std::string records;  // each as put_record() made it
+  std::string records;  // each as put_record() made it; none if they are not wanted
 };
 
 class Journal;
 
 // A second place for groups, beside the file, which has a say in when they are acknowledged.
+// Changes go to both at the same time.
 class JournalFollower {
  public:
   virtual ~JournalFollower() = default;
@@ -67,9 +68,12 @@ class JournalFollower {
   virtual JournalGroup::Extent wants() = 0;
   // A record that is put behind all of the state in each new file. Called likewise.
   virtual std::string mark() = 0;
-  // The disk has the group; also one without changes, if somebody asked for it. In the order in
-  // which they were written. `acknowledge` answers those who wait for it: to be called once.
-  virtual void wrote(JournalGroup group, Done<void> acknowledge) = 0;
+  // The next group, one after the other; also one without changes, if somebody asked for it. The
+  // disk has begun with changes, and has all of a state already. Must not block.
+  virtual void begins(JournalGroup group) = 0;
+  // What became of the group that began last; of one that did not begin, only an error is told.
+  // `acknowledge` answers those who wait for it: to be called once, with `kept` if that is one.
+  virtual void wrote(const Status& kept, Done<void> acknowledge) = 0;
 };
 
 struct JournalOptions {
@@ -113,7 +117,8 @@ class Journal {
   // `records`: gets a copy of what is put in; null: nobody wants one.
   Result<std::unique_ptr<JournalWriter>> next_file(std::string* records = nullptr);
   void write_groups();
-  Status write_group(JournalGroup* group);
+  // Shows each group to `follower`, if there is one.
+  Status write_group(JournalFollower* follower);
   bool is_long() const;
 
   const JournalMachine machine_;

@@ -17,14 +17,21 @@ using GroupExtent = JournalGroup::Extent;
 // Keeps what it is told, and acknowledges when the test says so.
 class HeldFollower final : public JournalFollower {
  public:
+  explicit HeldFollower(const FailingDisk& disk) : disk(disk) {}
   void attach(Journal* journal) override { attached = journal; }
   GroupExtent wants() override { return wanted; }
   std::string mark() override { return "7777"; }
-  void wrote(JournalGroup group, Done<void> acknowledge) override {
+  void begins(JournalGroup group) override {
     groups.push_back(std::move(group));
+    syncs_before = disk.changes();
+  }
+  void wrote(const Status& kept, Done<void> acknowledge) override {
+    if (!kept.ok()) return acknowledge(kept);
     waiting.push_back(std::move(acknowledge));
   }
 
+  const FailingDisk& disk;
+  int syncs_before = 0;  // what the disk had done when the last group began
   Journal* attached = nullptr;
   GroupExtent wanted = GroupExtent::unknown;
   std::vector<JournalGroup> groups;
@@ -57,7 +64,7 @@ struct FollowedLedger {
   SeededRandom random{5};
   HeldTasks tasks;
   Ledger ledger;
-  HeldFollower follower;
+  HeldFollower follower{disk};
   std::unique_ptr<Journal> journal;
 };
 
@@ -98,7 +105,7 @@ TEST_CASE("what follows a journal gets all of the state when it wants that, with
   REQUIRE(life.start().ok());
   life.write(1);
   CHECK(life.follower.groups[0].extent == GroupExtent::unknown);
-  CHECK(life.follower.groups[0].records == FollowedLedger::records({"1"}));
+  CHECK(life.follower.groups[0].records.empty());
   life.follower.wanted = GroupExtent::all;
   life.write(2);
   CHECK(life.follower.groups[1].extent == GroupExtent::all);
@@ -113,19 +120,39 @@ TEST_CASE("what follows a journal gets all of the state when it wants that, with
   CHECK(found == std::vector<std::string>{"1", "2", "7777"});
 }
 
-TEST_CASE("a group that the disk refuses is told to nobody, and the next one is all of the state") {
+TEST_CASE(
+    "what follows a journal gets changes before the disk has them, and all of the state after") {
+  FollowedLedger life;
+  REQUIRE(life.start().ok());
+  life.follower.wanted = GroupExtent::changes;
+  const int before = life.disk.changes();
+  life.write(1);
+  CHECK(life.follower.syncs_before == before);
+  CHECK(life.disk.changes() > before);
+  life.follower.wanted = GroupExtent::all;
+  life.write(2);
+  CHECK(life.follower.syncs_before == life.disk.changes());
+}
+
+TEST_CASE(
+    "a group that the disk refuses is acknowledged to nobody; the next one is all of the state") {
   FollowedLedger life;
   REQUIRE(life.start().ok());
   life.follower.wanted = GroupExtent::changes;
   life.disk.break_after(0);
   life.write(1);
   CHECK(life.refused == std::vector<int>{1});
-  CHECK(life.follower.groups.empty());
-  life.disk.mend();
+  CHECK(life.follower.groups.size() == 1);
+  // All of the state is shown when the disk has it, and that refuses it.
   life.write(2);
-  REQUIRE(life.follower.groups.size() == 1);
-  CHECK(life.follower.groups[0].extent == GroupExtent::all);
-  CHECK(life.follower.groups[0].records == FollowedLedger::records({"1", "2", "7777"}));
+  CHECK(life.refused == std::vector<int>{1, 2});
+  CHECK(life.follower.groups.size() == 1);
+  life.disk.mend();
+  life.write(3);
+  REQUIRE(life.follower.groups.size() == 2);
+  CHECK(life.follower.groups[1].extent == GroupExtent::all);
+  CHECK(life.follower.groups[1].records == FollowedLedger::records({"1", "2", "3", "7777"}));
+  REQUIRE(life.follower.waiting.size() == 1);
 }
 
 }  // namespace

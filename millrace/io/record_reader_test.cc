@@ -124,6 +124,15 @@ TEST_CASE("what does not unpack, or is cut off while packed, is data loss") {
     CHECK(told(reader_of(whole.substr(0, size), Packing::gzip)).ends_with("it was cut off"));
 }
 
+TEST_CASE("every changed byte behind the head of a packed file is found") {
+  const std::string whole = packed(two(), Packing::gzip);
+  for (size_t at = 10; at < whole.size(); ++at) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    CHECK_FALSE(told(reader_of(bytes, Packing::gzip)).ends_with("|end"));
+  }
+}
+
 TEST_CASE("only TensorFlow's names of packings are known") {
   CHECK(packing_of("GZIP").value() == Packing::gzip);
   CHECK(packing_of("LZ4").status().code() == Code::invalid_argument);

@@ -114,6 +114,8 @@ SaveCheckpoints::SaveCheckpoints(std::shared_ptr<Saver> saver, const Variable& g
       timer_(every) {}
 
 Status SaveCheckpoints::begin(Session& session, const Host& host) {
+  if (const Status last = finish(host); !last.ok())
+    host.log.warning("the lost session's checkpoint was not saved: ", last.to_string());
   MR_TRY(host.files.make_directories(folder_));
   return save_if_due(session, host, true);
 }
@@ -122,13 +124,15 @@ StepWishes SaveCheckpoints::wanted() { return {.fetches = {global_step_}}; }
 
 Result<AfterStep> SaveCheckpoints::after_step(Session& session, const Host& host,
                                               std::span<const Tensor> values) {
+  if (!under_way_.empty() && !saver_->is_saving()) MR_TRY(finish(host));
   if (timer_.is_due(values[0].item<int64_t>() + 1, host.clock.now()))
     MR_TRY(save_if_due(session, host, false));
   return AfterStep::go_on;
 }
 
 Status SaveCheckpoints::end(Session& session, const Host& host) {
-  return save_if_due(session, host, true);
+  MR_TRY(save_if_due(session, host, true));
+  return finish(host);
 }
 
 Status SaveCheckpoints::save_if_due(Session& session, const Host& host, bool always) {
@@ -136,9 +140,16 @@ Status SaveCheckpoints::save_if_due(Session& session, const Host& host, bool alw
   if (always ? timer_.last() && timer_.last()->step == step
              : !timer_.is_due(step, host.clock.now()))
     return {};
-  MR_ASSIGN(const std::string path, saver_->save(session, host.files, prefix_, step));
+  MR_TRY(finish(host));
+  MR_ASSIGN(under_way_, saver_->save(session, host.files, prefix_, step));
   timer_.done(step, host.clock.now());
-  host.log.info("saved '", path, "'");
+  return saver_->is_saving() ? Status() : finish(host);
+}
+
+Status SaveCheckpoints::finish(const Host& host) {
+  const std::string path = std::exchange(under_way_, "");
+  MR_TRY(saver_->wait());
+  if (!path.empty()) host.log.info("saved '", path, "'");
   return {};
 }
 

@@ -69,7 +69,9 @@ class FailAtNaN : public TrainingHook {
   const std::string loss_;
 };
 
-// Saves checkpoints: when the training begins, every so often, and at its end.
+// Saves checkpoints: when the training begins, every so often, and at its end. A save in the
+// background that fails is an error of one of the next steps, or of the end; of a session that was
+// lost, only a warning.
 class SaveCheckpoints : public TrainingHook {
  public:
   // "<folder>/<name>-<step>". `saver` was made before the session got the graph.
@@ -84,9 +86,11 @@ class SaveCheckpoints : public TrainingHook {
 
  private:
   Status save_if_due(Session& session, const Host& host, bool always);
+  Status finish(const Host& host);
 
   const std::shared_ptr<Saver> saver_;
   const std::string global_step_, folder_, prefix_;
+  std::string under_way_;  // what is saved in the background; "" for nothing
   StepTimer timer_;
 };
 

@@ -1,11 +1,16 @@
 #include "millrace/train/saver.h"
 
 #include <algorithm>
+#include <array>
+#include <fstream>
+#include <utility>
 
 #include <doctest/doctest.h>
 
+#include "millrace/api/ops/state.h"
 #include "millrace/base/testing/scratch_directory.h"
 #include "millrace/io/local_files.h"
+#include "millrace/train/node_scopes.h"
 #include "millrace/train/testing/model.h"
 
 namespace millrace {
@@ -18,6 +23,93 @@ std::vector<std::string> names_in(const std::string& folder) {
   auto names = LocalFiles().list(folder).value();
   std::ranges::sort(names);
   return names;
+}
+
+// Work that waits until a test lets it run.
+struct Shelf : Runner {
+  void post(Task task) override { tasks.push_back(std::move(task)); }
+  void run_all() {
+    for (Task& task : std::exchange(tasks, {})) task();
+  }
+  std::vector<Task> tasks;
+};
+
+TEST_CASE("what is saved in the background are the values of the moment, though steps go on") {
+  const testing::ScratchDirectory folder;
+  LocalFiles files;
+  Shelf shelf;
+  Model model;
+  const Variable w = model.root.variable("w", {1.0, 2.0});
+  const Variable other = model.root.variable("other", 3.0);
+  const std::array<Operation, 2> both = {
+      ops::assign_add(model.root, w.reference, Tensor::of<float>({2}, {1, 1})).op(),
+      ops::assign(model.root, other.reference, 4.0f).op()};
+  const Operation change = group(model.root, both, claim_inside(model.root, "change"));
+  Saver saver(model.root, {.max_to_keep = 1, .background = &shelf});
+  model.initialize();
+  const std::string path = saver.save(*model.session, files, folder.path("m"), 1).value();
+  CHECK(path == folder.path("m-1"));
+  model.perform(change);
+  CHECK(saver.is_saving());
+  CHECK(latest_checkpoint(files, folder.path("")).status().code() == Code::not_found);
+  shelf.run_all();
+  CHECK_FALSE(saver.is_saving());
+  REQUIRE(saver.wait().ok());
+  CHECK(latest_checkpoint(files, folder.path("")).value() == path);
+  check_near(model.floats(w), {2, 3});
+  REQUIRE(saver.restore(*model.session, path).ok());
+  check_near(model.floats(w), {1, 2});
+  check_near(model.floats(other), {3});
+  // What one save has taken is not what the next one writes, and the oldest goes.
+  model.perform(change);
+  const std::string newer = saver.save(*model.session, files, folder.path("m"), 2).value();
+  shelf.run_all();
+  REQUIRE(saver.wait().ok());
+  CHECK(names_in(folder.path("")) ==
+        std::vector<std::string>{"checkpoint", "m-2.data-00000-of-00001", "m-2.index"});
+  model.perform(change);
+  REQUIRE(saver.restore(*model.session, newer).ok());
+  check_near(model.floats(w), {2, 3});
+}
+
+TEST_CASE("an error in the background is told once, by whoever waits or saves next") {
+  const testing::ScratchDirectory folder;
+  LocalFiles files;
+  Shelf shelf;
+  Model model;
+  model.root.variable("w", 1.0);
+  Saver saver(model.root, {.background = &shelf});
+  model.initialize();
+  std::ofstream(folder.path("file")) << "no folder";
+  const std::string nowhere = folder.path("file/m");
+  const auto save_and_write = [&](const std::string& prefix) {
+    Status begun = saver.save(*model.session, files, prefix).status();
+    shelf.run_all();
+    return begun;
+  };
+  REQUIRE(save_and_write(nowhere).ok());
+  const Status told = saver.wait();
+  CHECK(told.message().find("saving '" + nowhere + "'") != std::string::npos);
+  CHECK(saver.wait().ok());
+  REQUIRE(save_and_write(nowhere).ok());
+  CHECK_FALSE(save_and_write(folder.path("m")).ok());
+  CHECK(save_and_write(folder.path("m")).ok());
+  CHECK(saver.wait().ok());
+}
+
+TEST_CASE("a session that goes while its values are written is an error of that save") {
+  const testing::ScratchDirectory folder;
+  LocalFiles files;
+  Shelf shelf;
+  Model model;
+  model.root.variable("w", 1.0);
+  Saver saver(model.root, {.background = &shelf});
+  model.initialize();
+  REQUIRE(saver.save(*model.session, files, folder.path("m")).ok());
+  model.session.reset();
+  shelf.run_all();
+  CHECK_FALSE(saver.wait().ok());
+  CHECK(latest_checkpoint(files, folder.path("")).status().code() == Code::not_found);
 }
 
 TEST_CASE("what one session has saved, another restores") {

@@ -59,7 +59,10 @@ TrainingSession::TrainingSession(const VariableScope& model, const GraphBuilder&
       patience_(options_.patience) {
   const Collections& all = model.collections();
   if (options_.is_chief && !options_.checkpoint_folder.empty()) {
-    saver_ = std::make_shared<Saver>(model, SaverOptions{.max_to_keep = options_.max_to_keep});
+    saver_ = std::make_shared<Saver>(
+        model,
+        SaverOptions{.max_to_keep = options_.max_to_keep,
+                     .background = options_.saves_in_background ? &host_.blocking : nullptr});
     options_.hooks.insert(
         options_.hooks.begin(),
         std::make_shared<SaveCheckpoints>(saver_, *all.global_step, options_.checkpoint_folder,
@@ -70,7 +73,9 @@ TrainingSession::TrainingSession(const VariableScope& model, const GraphBuilder&
   for (const Operation& each : options_.begin) begins_.push_back(each.name());
 }
 
-TrainingSession::~TrainingSession() = default;
+TrainingSession::~TrainingSession() {
+  if (saver_) saver_->settle();
+}
 
 // A session in which variables have values and hooks have begun.
 Status TrainingSession::connect() {
@@ -117,6 +122,7 @@ Result<bool> TrainingSession::restore(Session& session) {
 // Gives up the session that there is, and waits. An error if that is of no use.
 Status TrainingSession::lose(Status cause) {
   if (!is_loss(cause)) return cause;
+  if (saver_) saver_->settle();  // what it has taken may yet be saved
   session_.reset();
   if (should_stop()) return cause;
   const auto pause = patience_.failed(host_.clock.now());

@@ -42,7 +42,8 @@ struct TrainingOptions {
   // session's target is, and by this program.
   std::string checkpoint_folder = {};
   Every save_every = {.time = std::chrono::minutes(10)};
-  int max_to_keep = 5;  // checkpoints; 0: all
+  int max_to_keep = 5;               // checkpoints; 0: all
+  bool saves_in_background = false;  // steps go on while a checkpoint is written (Saver)
   // In the order in which they are asked and told.
   std::vector<std::shared_ptr<TrainingHook>> hooks = {};
   // Run in each session once variables have values, as SyncReplicasOptimizer::begin() wants.
@@ -63,7 +64,7 @@ class TrainingSession {
                                                         const SessionTarget& target,
                                                         TrainingOptions options = {},
                                                         std::shared_ptr<Runtime> runtime = nullptr);
-  // Closes the session. Hooks are not told: only end() does.
+  // Closes the session, once a save that goes on is done. Hooks are not told: only end() does.
   ~TrainingSession();
 
   // A step with hooks. Errors: those of the step and of hooks; FAILED_PRECONDITION after an end.

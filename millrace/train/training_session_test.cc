@@ -1,5 +1,8 @@
 #include "millrace/train/training_session.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <doctest/doctest.h>
 
 #include "millrace/api/ops/math.h"
@@ -105,6 +108,42 @@ TEST_CASE("checkpoints are saved every so many steps, and the oldest go") {
     const auto facts = files.facts(folder.path(str_cat("m/model.ckpt-", step, ".index")));
     CHECK(facts.ok() == is_there);
   }
+}
+
+TEST_CASE("checkpoints are written while steps go on, and the last one is whole at the end") {
+  const testing::ScratchDirectory folder;
+  const FallingModel own;
+  const auto lose = std::make_shared<LoseOnce>(7);
+  const auto training = own.begin("", {.checkpoint_folder = folder.path("m"),
+                                       .save_every = {.steps = 2},
+                                       .saves_in_background = true,
+                                       .hooks = {own.until(10), lose}})
+                            .value();
+  // The seventh step is lost with all that came after the checkpoint of step 6.
+  CHECK(train_on(*training, own.train) == 10);
+  CHECK(lose->begun == 2);
+  REQUIRE(training->end().ok());
+  LocalFiles files;
+  CHECK(latest_checkpoint(files, folder.path("m")).value() == folder.path("m/model.ckpt-10"));
+}
+
+TEST_CASE("a checkpoint that can't be written in the background ends the training") {
+  const testing::ScratchDirectory folder;
+  const FallingModel own;
+  const auto training = own.begin("", {.checkpoint_folder = folder.path("m"),
+                                       .save_every = {.steps = 1},
+                                       .saves_in_background = true,
+                                       .hooks = {own.until(10'000)}})
+                            .value();
+  // A file in place of the folder. The first checkpoint may come meanwhile.
+  std::error_code failed;
+  do {
+    std::filesystem::remove_all(folder.path("m"), failed);
+    std::ofstream(folder.path("m")) << "no folder";
+  } while (!std::filesystem::is_regular_file(folder.path("m")));
+  Status done;
+  while (done.ok()) done = training->run({}, {}, {.targets = {own.train.name()}}).status();
+  CHECK(done.message().find("saving '") != std::string::npos);
 }
 
 TEST_CASE("a lost session whose values are gone goes on from the newest checkpoint") {

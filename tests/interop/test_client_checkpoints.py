@@ -62,6 +62,33 @@ def test_what_tensorflow_saves_our_servers_restore(target, connect, tmp_path, sh
             assert same(session.run(variable), value_of(dtype)), dtype
 
 
+def test_a_large_checkpoint_has_shards_that_tensorflow_reads_and_replaces(
+    target, connect, tmp_path
+):
+    megabytes = 1 << 20
+    with tf.Graph().as_default():
+        large = [
+            tf.Variable(tf.fill([36, megabytes], tf.constant(i, tf.uint8)), name=f"large{i}")
+            for i in range(4)
+        ]
+        small = tf.Variable(["a", "bc"], name="small", use_resource=False)
+        saver = tf.train.Saver(max_to_keep=1)
+        session = connect(target)
+        session.run(tf.global_variables_initializer())
+        path = saver.save(session, str(tmp_path / "model"), global_step=1)
+        assert (tmp_path / "model-1.data-00001-of-00002").stat().st_size > 36 * megabytes
+        reader = tf.train.load_checkpoint(path)
+        for i in range(4):
+            value = reader.get_tensor(f"large{i}")
+            assert value.shape == (36, megabytes) and (value == i).all()
+        assert same(reader.get_tensor("small"), [b"a", b"bc"])
+        session.run([v.initializer for v in [large[0], small]])
+        saver.restore(session, path)
+        # The one before goes with all of its shards.
+        saver.save(session, str(tmp_path / "model"), global_step=2, write_meta_graph=False)
+        assert not list(tmp_path.glob("model-1.data*"))
+
+
 def partitioned():
     return tf.get_variable(
         "w",

@@ -29,13 +29,17 @@ class MemoryFiles::Writable final : public WritableFile {
  public:
   Writable(MemoryFiles& files, std::string path) : files_(files), path_(std::move(path)) {}
   Status append(std::string_view bytes) override {
+    MutexLock lock(files_.mutex_);
     // Half of what a failing write was given may have arrived.
     Status changed = files_.change();
     files_.contents_[path_] += changed.ok() ? bytes : bytes.substr(0, bytes.size() / 2);
     return changed;
   }
   Status flush() override { return {}; }
-  Status sync() override { return files_.change(); }
+  Status sync() override {
+    MutexLock lock(files_.mutex_);
+    return files_.change();
+  }
   Status close() override { return {}; }
 
  private:
@@ -51,24 +55,28 @@ Status MemoryFiles::change() {
 }
 
 Result<std::unique_ptr<ReadableFile>> MemoryFiles::open(const std::string& path) {
+  MutexLock lock(mutex_);
   const auto found = contents_.find(path);
   if (found == contents_.end()) return missing(path);
   return std::unique_ptr<ReadableFile>(std::make_unique<MemoryReadable>(found->second));
 }
 
 Result<std::unique_ptr<WritableFile>> MemoryFiles::create(const std::string& path) {
+  MutexLock lock(mutex_);
   MR_TRY(change());
   contents_[path].clear();
   return std::unique_ptr<WritableFile>(std::make_unique<Writable>(*this, path));
 }
 
 Result<std::unique_ptr<WritableFile>> MemoryFiles::append_to(const std::string& path) {
+  MutexLock lock(mutex_);
   MR_TRY(change());
   contents_.try_emplace(path);
   return std::unique_ptr<WritableFile>(std::make_unique<Writable>(*this, path));
 }
 
 Result<FileFacts> MemoryFiles::facts(const std::string& path) {
+  MutexLock lock(mutex_);
   if (directories_.contains(path)) return FileFacts{.is_directory = true};
   const auto found = contents_.find(path);
   if (found == contents_.end()) return missing(path);
@@ -76,6 +84,7 @@ Result<FileFacts> MemoryFiles::facts(const std::string& path) {
 }
 
 Result<std::vector<std::string>> MemoryFiles::list(const std::string& directory) {
+  MutexLock lock(mutex_);
   const std::string before = directory.ends_with('/') ? directory : directory + "/";
   std::set<std::string> names;
   for (const auto& [path, bytes] : contents_)
@@ -86,21 +95,25 @@ Result<std::vector<std::string>> MemoryFiles::list(const std::string& directory)
 }
 
 Status MemoryFiles::make_directories(const std::string& path) {
+  MutexLock lock(mutex_);
   directories_.insert(path);
   return {};
 }
 
 Status MemoryFiles::remove(const std::string& path) {
+  MutexLock lock(mutex_);
   MR_TRY(change());
   return contents_.erase(path) == 1 ? Status() : missing(path);
 }
 
 Status MemoryFiles::remove_directory(const std::string& path) {
+  MutexLock lock(mutex_);
   MR_TRY(change());
   return directories_.erase(path) == 1 ? Status() : missing(path);
 }
 
 Status MemoryFiles::rename(const std::string& from, const std::string& to) {
+  MutexLock lock(mutex_);
   MR_TRY(change());
   const auto found = contents_.find(from);
   if (found == contents_.end()) return missing(from);

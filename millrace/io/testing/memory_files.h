@@ -1,4 +1,5 @@
-// MemoryFiles: files of a test's own, in memory, that break when the test says so. One thread.
+// MemoryFiles: files of a test's own, in memory, that break when the test says so. Any
+// thread may call what Files has; the test itself looks and says while nobody else does.
 #pragma once
 
 #include <map>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "millrace/base/files.h"
+#include "millrace/base/mutex.h"
 
 namespace millrace::testing {
 
@@ -35,6 +37,7 @@ class MemoryFiles final : public Files {
   class Writable;
   Status change();
 
+  Mutex mutex_;  // of all that follows, while others may call
   std::map<std::string, std::string> contents_;
   std::set<std::string> directories_;
   int left_ = -1;  // changes until it breaks; below 0: never

@@ -39,7 +39,8 @@ Result<std::vector<Tensor>> save(const FileWorkplace& at, const std::vector<Tens
   constexpr size_t kFirst = 3;
   const size_t count = inputs.size() - kFirst;
   MR_ASSIGN(const Request request, read_request(inputs, count));
-  MR_ASSIGN(const auto writer, io::BundleWriter::create(at.files, request.prefix, at.random));
+  MR_ASSIGN(const auto writer,
+            io::BundleWriter::create(at.files, request.prefix, at.random, {.others = at.others}));
   for (size_t i = 0; i < count; ++i) {
     const Tensor& tensor = inputs[kFirst + i];
     const std::string& name = request.names[i];

@@ -20,8 +20,9 @@ void FileKernel::start(KernelContext& context, Done<void> done) {
   run_blocking(
       context,
       // The kernel may be gone before its work: a step ends without it.
-      [work = work_, files = *files, random, inputs = std::move(inputs), made]() -> Status {
-        MR_ASSIGN(*made, work({*files, *random}, inputs));
+      [work = work_, files = *files, random, others = context.step().blocking,
+       inputs = std::move(inputs), made]() -> Status {
+        MR_ASSIGN(*made, work({*files, *random, others}, inputs));
         return {};
       },
       Done<void>([&context, made, done = std::move(done)](Status status) mutable {

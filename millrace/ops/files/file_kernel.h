@@ -11,6 +11,7 @@
 
 #include "millrace/base/files.h"
 #include "millrace/base/random.h"
+#include "millrace/base/runner.h"
 #include "millrace/op/bind.h"
 #include "millrace/op/kernel.h"
 
@@ -19,6 +20,7 @@ namespace millrace {
 struct FileWorkplace {
   Files& files;
   Random& random;
+  Runner* others = nullptr;  // where more of it may wait for files meanwhile; null: nowhere
 };
 
 using FileWork =

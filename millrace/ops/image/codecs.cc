@@ -1,4 +1,5 @@
 // Part of families.h: register_codecs.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "millrace/op/infer.h"
 #include "millrace/ops/image/bmp.h"
 #include "millrace/ops/image/families.h"
+#include "millrace/ops/image/gif.h"
 #include "millrace/ops/image/jpeg.h"
 #include "millrace/ops/image/png.h"
 
@@ -21,7 +23,7 @@ Result<std::string_view> contents_of(const Tensor& contents) {
 
 bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
 bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
-
+bool is_gif(std::string_view bytes) { return bytes.starts_with("GIF8"); }
 bool is_bmp(std::string_view bytes) { return bytes.starts_with("BM"); }
 
 Status unknown_format(std::string_view bytes) {
@@ -30,14 +32,35 @@ Status unknown_format(std::string_view bytes) {
         "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` "
         "instead.");
   }
-  if (bytes.starts_with("GIF8"))
-    return unimplemented("this version decodes JPEG, PNG and BMP, not GIF");
   return invalid("Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
 }
 
+// As if there were lower bits, which are zero: so TensorFlow widens colours of a GIF.
+Result<Tensor> widened(const Tensor& narrow) {
+  MR_ASSIGN(Tensor wide, Tensor::allocate(DType::u16, narrow.shape()));
+  std::ranges::transform(narrow.flat<uint8_t>(), wide.mutable_flat<uint16_t>().begin(),
+                         [](uint8_t value) { return static_cast<uint16_t>(value << 8); });
+  return wide;
+}
+
+// [frames, height, width, 3], or, unless all frames are wanted, [height, width, 3].
+Result<Tensor> decode_frames(std::string_view bytes, int channels, GifFrames frames, DType dtype,
+                             CancelProbe& probe) {
+  if (channels != 0 && channels != 3)
+    return invalid("channels must be 0 or 3 for GIF, got ", channels);
+  MR_ASSIGN(Tensor images, decode_gif(bytes, frames, probe));
+  if (frames != GifFrames::all) {
+    const Shape& shape = images.shape();
+    MR_ASSIGN(images, images.reshaped({shape.dim(1), shape.dim(2), shape.dim(3)}));
+  }
+  if (dtype == DType::u16) return widened(images);
+  return images;
+}
+
 // As in TensorFlow, an op that is named after one of the formats takes the others as well.
-Result<Tensor> decode_any(std::string_view bytes, const JpegOptions& jpeg, DType dtype,
-                          CancelProbe& probe) {
+Result<Tensor> decode_any(std::string_view bytes, const JpegOptions& jpeg, GifFrames frames,
+                          DType dtype, CancelProbe& probe) {
+  if (is_gif(bytes)) return decode_frames(bytes, jpeg.channels, frames, dtype, probe);
   if (is_png(bytes)) return decode_png(bytes, jpeg.channels, dtype, probe);
   if (!is_jpeg(bytes)) return unknown_format(bytes);
   if (dtype != DType::u8) {
@@ -91,10 +114,14 @@ Result<Tensor> decode_only_bmp(KernelContext& context, const JpegOptions& option
   return decode_bmp(bytes, options.channels, probe);
 }
 
-Result<Tensor> decode_image(KernelContext& context, const JpegOptions& options) {
+Result<Tensor> decode_image(KernelContext& context, const JpegOptions& options,
+                            bool expand_animations) {
   MR_ASSIGN(const std::string_view bytes, contents_of(context.input(0)));
   CancelProbe probe(context);
-  if (!is_bmp(bytes)) return decode_any(bytes, options, context.output_dtype(0), probe);
+  if (!is_bmp(bytes)) {
+    return decode_any(bytes, options, expand_animations ? GifFrames::all : GifFrames::first,
+                      context.output_dtype(0), probe);
+  }
   if (context.output_dtype(0) != DType::u8) {
     return invalid("a BMP has 8 bits a channel, and can't be decoded to ",
                    dtype_name(context.output_dtype(0)));
@@ -105,7 +132,25 @@ Result<Tensor> decode_image(KernelContext& context, const JpegOptions& options) 
 Result<Tensor> decode(KernelContext& context, const JpegOptions& options) {
   MR_ASSIGN(const std::string_view bytes, contents_of(context.input(0)));
   CancelProbe probe(context);
-  return decode_any(bytes, options, context.output_dtype(0), probe);
+  return decode_any(bytes, options, GifFrames::only, context.output_dtype(0), probe);
+}
+
+// Of what is no animation, one frame.
+Result<Tensor> decode_animation(KernelContext& context) {
+  MR_ASSIGN(const std::string_view bytes, contents_of(context.input(0)));
+  CancelProbe probe(context);
+  JpegOptions options;
+  options.channels = 3;
+  MR_ASSIGN(const Tensor images, decode_any(bytes, options, GifFrames::all, DType::u8, probe));
+  const Shape& shape = images.shape();
+  if (shape.rank() == 4) return images;
+  return images.reshaped({1, shape.dim(0), shape.dim(1), shape.dim(2)});
+}
+
+Status infer_animation(InferContext& context) {
+  MR_TRY(context.input_of_rank(0, 0));
+  context.set_output(0, PartialShape{kUnknownDim, kUnknownDim, kUnknownDim, 3});
+  return {};
 }
 
 Status infer_decoded(InferContext& context) {
@@ -113,6 +158,15 @@ Status infer_decoded(InferContext& context) {
   MR_ASSIGN(const int64_t channels, context.attrs().integer("channels"));
   context.set_output(0,
                      PartialShape{kUnknownDim, kUnknownDim, channels > 0 ? channels : kUnknownDim});
+  return {};
+}
+
+// A GIF may be among the images, which is more than one.
+Status infer_decoded_image(InferContext& context) {
+  MR_ASSIGN(const bool expand_animations, context.attrs().boolean("expand_animations"));
+  if (!expand_animations) return infer_decoded(context);
+  MR_TRY(context.input_of_rank(0, 0));
+  context.set_output(0, PartialShape::unknown());
   return {};
 }
 
@@ -212,6 +266,10 @@ const std::string kBmpPixel(
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7",
     55);
 
+// The smallest GIF: a map of two colours, and one pixel of the second.
+const std::string kGifPixel("GIF87a\1\0\1\0\x80\0\0\0\0\0\1\2\3,\0\0\0\0\1\0\1\0\0\2\2\x4c\1\0;",
+                            35);
+
 OpDef decoder(std::string name, std::string doc, const std::string& output,
               const std::string& attrs, KernelFactory cpu) {
   return {.name = std::move(name),
@@ -235,14 +293,27 @@ Status register_codecs(OpRegistry& ops) {
   MR_TRY(
       ops.add(decoder("DecodePng", "The pixels of a PNG (or JPEG) image.", "dtype",
                       ", dtype: {uint8, uint16} = uint8", kernel_with(decode, BoundChannels()))));
-  OpDef any = decoder("DecodeImage", "The pixels of a JPEG, PNG or BMP image.", "dtype",
-                      ", dtype: {uint8, uint16} = uint8, expand_animations: bool = true",
-                      kernel_with(decode_image, BoundChannels()));
+  OpDef any = decoder("DecodeImage",
+                      "The pixels of a JPEG, PNG, GIF or BMP image; of a GIF those of all frames, "
+                      "unless expand_animations is false.",
+                      "dtype", ", dtype: {uint8, uint16} = uint8, expand_animations: bool = true",
+                      kernel_with(decode_image, BoundChannels(), boolean("expand_animations")));
+  any.infer = infer_decoded_image;
   OpDef bmp = decoder("DecodeBmp", "The pixels of a BMP image.", "uint8", "",
                       kernel_with(decode_only_bmp, BoundChannels()));
   bmp.examples = {"'" + kBmpPixel + "' -> [[[7]]]"};
   MR_TRY(ops.add(std::move(bmp)));
   MR_TRY(ops.add(std::move(any)));
+  MR_TRY(ops.add({
+      .name = "DecodeGif",
+      .doc = "The frames of a GIF, each drawn over the one before; of a JPEG or PNG the one image.",
+      .signature = "contents: string -> image: uint8",
+      .infer = infer_animation,
+      .cpu = kernel(decode_animation),
+      .not_differentiable = kNoGradientOfBytes,
+      .cost = Cost::heavy,
+      .examples = {"'" + kGifPixel + "' -> [[[[1 2 3]]]]"},
+  }));
   MR_TRY(ops.add({
       .name = "ExtractJpegShape",
       .doc = "Height, width and channels of a JPEG image, without decoding it.",

@@ -16,8 +16,8 @@ Status register_resizes(OpRegistry& ops);
 // Colours: RGBToHSV, AdjustHue, AdjustContrastv2 …
 Status register_colors(OpRegistry& ops);
 
-// Images as bytes: DecodeJpeg, DecodePng, DecodeBmp, DecodeImage, ExtractJpegShape,
-// EncodeJpeg, EncodePng.
+// Images as bytes: DecodeJpeg, DecodePng, DecodeGif, DecodeBmp, DecodeImage,
+// ExtractJpegShape, EncodeJpeg, EncodePng.
 Status register_codecs(OpRegistry& ops);
 
 // Boxes on images: DrawBoundingBoxes.

@@ -2,6 +2,7 @@
 
 from millrace._gen import (
     decode_bmp,
+    decode_gif,
     decode_jpeg,
     decode_png,
     encode_jpeg,

@@ -75,10 +75,11 @@ def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_
       channels: how many are wanted; None or 0 for those that it has.
       dtype: uint8, or uint16 or float32, whose ranges are as of convert_image_dtype.
       name: the name scope.
-      expand_animations: False to give of an animation only the first image.
+      expand_animations: False to give of an animation (a GIF) only the first frame.
 
     Returns:
-      a Tensor of shape [height, width, channels].
+      a Tensor of shape [height, width, channels], or, of a GIF with expand_animations, [frames, height, width, 3];
+      nothing of its shape is known without expand_animations=False.
     """
     with name_scope(name, "decode_image", [contents]) as scope:
         dtype = dtypes.as_dtype(dtype)

@@ -9,6 +9,7 @@ Status register_text(OpRegistry& ops) {
   MR_TRY(register_pieces(ops));
   MR_TRY(register_combined(ops));
   MR_TRY(register_ngrams(ops));
+  MR_TRY(register_unicode(ops));
   return register_fingerprints(ops);
 }
 

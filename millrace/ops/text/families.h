@@ -28,6 +28,9 @@ Status register_combined(OpRegistry& ops);
 // Runs of words: StringNGrams.
 Status register_ngrams(OpRegistry& ops);
 
+// Texts as code points and in other charsets: UnicodeDecode, UnicodeEncode, UnicodeTranscode …
+Status register_unicode(OpRegistry& ops);
+
 // Fingerprint: a hash for each row of a tensor of any type.
 Status register_fingerprints(OpRegistry& ops);
 

@@ -4,10 +4,13 @@
 #include "absl/strings/ascii.h"
 
 #include "millrace/op/bind.h"
+#include "millrace/op/cancel_probe.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/loops/arguments.h"
 #include "millrace/ops/loops/strides.h"
 #include "millrace/ops/text/families.h"
+#include "millrace/ops/text/letters.h"
+#include "millrace/ops/text/memory.h"
 
 namespace millrace {
 namespace {
@@ -127,22 +130,31 @@ struct BoundEncoding {
   }
 };
 
-Status only_ascii(const Tensor& input) {
-  for (const std::string& text : input.flat<std::string>()) {
-    if (std::ranges::all_of(text, [](char c) { return absl::ascii_isascii(c); })) continue;
-    return unimplemented("the case of letters outside of ASCII is not known to this version: '",
-                         text, "'; leave encoding empty to change A to Z alone");
-  }
-  return {};
+template <class Change>
+Result<Tensor> each_in_case(KernelContext& context, Change change) {
+  Status problem;
+  CancelProbe probe(context);
+  MR_ASSIGN(Tensor output, each_changed(context, [&](const std::string& text) {
+              if (!problem.ok()) return std::string();
+              auto changed = within_memory([&] { return change(text); });
+              if (!changed.ok()) {
+                problem = changed.status();
+                return std::string();
+              }
+              if (!probe.go_on(static_cast<int64_t>(1 + text.size()))) problem = probe.status();
+              return *std::move(changed);
+            }));
+  MR_TRY(problem);
+  return output;
 }
 
 Result<Tensor> lower(KernelContext& context, bool all_letters) {
-  if (all_letters) MR_TRY(only_ascii(context.input(0)));
+  if (all_letters) return each_in_case(context, lower_case);
   return each_changed(context, [](const std::string& text) { return absl::AsciiStrToLower(text); });
 }
 
 Result<Tensor> upper(KernelContext& context, bool all_letters) {
-  if (all_letters) MR_TRY(only_ascii(context.input(0)));
+  if (all_letters) return each_in_case(context, upper_case);
   return each_changed(context, [](const std::string& text) { return absl::AsciiStrToUpper(text); });
 }
 
@@ -241,10 +253,19 @@ Status register_pieces(OpRegistry& ops) {
   MR_TRY(add_each(ops, "StringStrip", "Each string without white space at its ends.", "",
                   kernel(strip), {"['  a b ' '' ' '] -> ['a b' '' '']"}));
   const std::string encoding = " | encoding: string = ''";
-  MR_TRY(add_each(ops, "StringLower", "Each string with A to Z as a to z.", encoding,
-                  kernel_with(lower, BoundEncoding()), {"['aB C'] -> ['ab c']"}));
-  MR_TRY(add_each(ops, "StringUpper", "Each string with a to z as A to Z.", encoding,
-                  kernel_with(upper, BoundEncoding()), {"['aB c'] -> ['AB C']"}));
+  MR_TRY(
+      add_each(ops, "StringLower",
+               "Each string with A to Z as a to z, or, where encoding is utf-8, with all letters "
+               "in lower case.",
+               encoding, kernel_with(lower, BoundEncoding()),
+               {"['aB C'] -> ['ab c']",
+                "['\u00c4\u039f\u03a3 A'] -> ['\u00e4\u03bf\u03c2 a'] | encoding = 'utf-8'"}));
+  MR_TRY(
+      add_each(ops, "StringUpper",
+               "Each string with a to z as A to Z, or, where encoding is utf-8, with all letters "
+               "in upper case.",
+               encoding, kernel_with(upper, BoundEncoding()),
+               {"['aB c'] -> ['AB C']", "['\u00e4\u00df'] -> ['\u00c4SS'] | encoding = 'utf-8'"}));
   MR_TRY(add_each(ops, "EncodeBase64",
                   "The bytes of each string as letters, digits, - and _, three bytes in four.",
                   " | pad: bool = false", kernel_with(encode, boolean("pad")),

@@ -117,12 +117,5 @@ TEST_CASE("letters of UTF-8 stay what they are in a text, and what is no letter 
       "\"\u00e9\\\"\\n\\001\"");
 }
 
-TEST_CASE("the case of letters that no table here has is not guessed") {
-  CHECK(refusal("StringUpper", {word("a\u00e4")}, {{"encoding", AttrValue("utf-8")}})
-            .starts_with("the case of letters outside of ASCII"));
-  CHECK(refusal("StringLower", {word("a")}, {{"encoding", AttrValue("latin")}}) ==
-        "only utf-8 or '' (no encoding) is supported, received latin");
-}
-
 }  // namespace
 }  // namespace millrace

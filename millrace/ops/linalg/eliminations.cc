@@ -106,6 +106,16 @@ Status infer_solve(InferContext& context) {
 
 // --- determinants ---
 
+// The sign of a pivot; NaN for one that is none, or infinite in some direction of the plane.
+template <class T>
+T direction(const T& pivot) {
+  if constexpr (!Eigen::NumTraits<T>::IsComplex) {
+    if (std::isinf(pivot)) return std::copysign(T(1), pivot);
+  }
+  const auto size = std::abs(pivot);
+  return size == 0 ? T(0) : T(pivot / size);
+}
+
 using DeterminantLoop = Status (*)(KernelContext& context, const Batch& batch, const Tensor& a,
                                    Tensor& first, Tensor* logarithm);
 
@@ -125,13 +135,12 @@ Status determinant_of(KernelContext& context, const Batch& batch, const Tensor& 
       sign = T(static_cast<Real>(lu.permutationP().determinant()));
       for (int64_t k = 0; k < n; ++k) {
         const T pivot = lu.matrixLU()(k, k);
-        const Real size = std::abs(pivot);
-        sign *= pivot / size;
-        log_size += std::log(size);
+        sign *= direction(pivot);
+        log_size += std::log(std::abs(pivot));
       }
-      if (!std::isfinite(log_size)) {
-        sign = T(std::isnan(log_size) ? log_size : Real(0));
-        if (log_size > 0) log_size = std::numeric_limits<Real>::quiet_NaN();
+      if (Eigen::numext::isnan(sign) || std::isnan(log_size)) {
+        log_size = std::numeric_limits<Real>::quiet_NaN();
+        sign = T(log_size);
       }
     }
     static_cast<T*>(first.mutable_data())[i] = logarithm != nullptr ? sign : product;

@@ -112,6 +112,19 @@ TEST_CASE("a singular matrix has no inverse, nor has one of NaN") {
   CHECK(parts[1] == Tensor::scalar(-std::numeric_limits<double>::infinity()));
 }
 
+TEST_CASE("an infinite determinant has a sign, and one that is no number has none") {
+  Algebra f;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double sign : {1.0, -1.0}) {
+    const auto parts = f.run("LogMatrixDeterminant", {numbers({2, 2}, {kInfinity, 1, 1, sign})});
+    CHECK(parts[0] == Tensor::scalar(sign));
+    CHECK(parts[1] == Tensor::scalar(kInfinity));
+  }
+  for (const Tensor& part :
+       f.run("LogMatrixDeterminant", {numbers({2, 2}, {kInfinity, kInfinity, 1, 1})}))
+    CHECK(std::isnan(part.item<double>()));
+}
+
 TEST_CASE("a matrix of no elements has the determinant 1, and solves to nothing") {
   Algebra f;
   CHECK(f.run("MatrixDeterminant", {nothing({0, 0})})[0] == Tensor::scalar(1.0));

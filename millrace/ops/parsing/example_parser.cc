@@ -6,6 +6,7 @@
 #include "millrace/base/str_cat.h"
 #include "millrace/op/kernel.h"
 #include "millrace/ops/loops/arguments.h"
+#include "millrace/ops/loops/share_work.h"
 
 namespace millrace {
 namespace {
@@ -58,6 +59,9 @@ std::string_view kind_of(DType dtype) {
 std::string could_not_parse(size_t index) {
   return str_cat("Could not parse example input, example ", index);
 }
+
+// What a byte of an Example costs, for whether threads are worth waking.
+constexpr size_t kStepsPerByte = 3;
 
 // How many bytes were worth a look at whether the step still runs.
 int64_t work_of(size_t bytes) { return static_cast<int64_t>(1 + bytes / 16); }
@@ -139,18 +143,42 @@ Result<ExampleParser> ExampleParser::create(std::vector<DenseColumn> dense,
   return parser;
 }
 
-Result<ParsedExamples> ExampleParser::parse(std::span<const std::string> serialized,
-                                            std::span<const std::string> names,
-                                            CancelProbe& probe) const {
-  Build build = begin();
-  for (size_t i = 0; i < serialized.size(); ++i) {
+Result<ParsedExamples> ExampleParser::parse(KernelContext& context,
+                                            std::span<const std::string> serialized,
+                                            std::span<const std::string> names) const {
+  size_t bytes = 0;
+  for (const std::string& each : serialized) bytes += each.size();
+  const size_t count = serialized.size();
+  const auto cost = static_cast<int64_t>(kStepsPerByte * bytes / std::max<size_t>(count, 1));
+  const auto pieces =
+      static_cast<size_t>(pieces_of_range(static_cast<int64_t>(count), std::max<int64_t>(cost, 1)));
+  std::vector<Build> builds(pieces);
+  std::vector<Status> errors(pieces);
+  const Status shared =
+      share_work(context, static_cast<int64_t>(pieces), [&](int64_t index, CancelProbe& probe) {
+        const auto piece = static_cast<size_t>(index);
+        builds[piece] = begin();
+        errors[piece] = add_examples(serialized, names, count * piece / pieces,
+                                     count * (piece + 1) / pieces, probe, builds[piece]);
+        return errors[piece];
+      });
+  for (Status& error : errors) MR_TRY(std::move(error));
+  MR_TRY(shared);
+  for (size_t piece = 1; piece < pieces; ++piece) append(builds[0], std::move(builds[piece]));
+  return finish(std::move(builds[0]), true);
+}
+
+Status ExampleParser::add_examples(std::span<const std::string> serialized,
+                                   std::span<const std::string> names, size_t from, size_t to,
+                                   CancelProbe& probe, Build& build) const {
+  for (size_t i = from; i < to; ++i) {
     const Where where{names.empty() ? std::string() : names[i], i};
     const auto features = messages_in(serialized[i], 1);
     if (!features.ok()) return features.status().with(could_not_parse(i));
     MR_TRY(add(*features, where, build));
     if (!probe.go_on(work_of(serialized[i].size()))) return probe.status();
   }
-  return finish(std::move(build), true);
+  return {};
 }
 
 Result<ParsedExamples> ExampleParser::parse_one(const std::string& serialized,
@@ -174,6 +202,21 @@ ExampleParser::Build ExampleParser::begin() const {
   for (const ListColumn& column : lists_)
     build.lists.push_back({FeatureValues(column.dtype), {}, 0});
   return build;
+}
+
+void ExampleParser::append(Build& build, Build&& more) {
+  for (size_t i = 0; i < build.dense.size(); ++i) {
+    DenseBuild &to = build.dense[i], &from = more.dense[i];
+    to.values.append_all(std::move(from.values));
+    to.counts.insert(to.counts.end(), from.counts.begin(), from.counts.end());
+  }
+  for (size_t i = 0; i < build.lists.size(); ++i) {
+    ParsedList &to = build.lists[i], &from = more.lists[i];
+    const auto before = static_cast<int64_t>(to.values.size());
+    to.values.append_all(std::move(from.values));
+    for (const int64_t end : from.row_ends) to.row_ends.push_back(before + end);
+    to.longest = std::max(to.longest, from.longest);
+  }
 }
 
 Status ExampleParser::add(std::span<const std::string_view> features, const Where& where,

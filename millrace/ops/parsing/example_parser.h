@@ -75,11 +75,12 @@ class ExampleParser {
   static Result<ExampleParser> create(std::vector<DenseColumn> dense,
                                       std::vector<ListColumn> lists);
 
-  // `names` are for messages: one each, or none.
-  // Errors: INVALID_ARGUMENT, with the name and the key, for bytes that are no Example, features of
-  // another type or size, required ones that are missing; the probe's.
-  Result<ParsedExamples> parse(std::span<const std::string> serialized,
-                               std::span<const std::string> names, CancelProbe& probe) const;
+  // `names` are for messages: one each, or none. Many are shared with the threads of the step.
+  // Errors, of the first example that has one: INVALID_ARGUMENT, with the name and the key, for
+  // bytes that are no Example, features of another type or size, required ones that are missing;
+  // CANCELLED if the step ends meanwhile.
+  Result<ParsedExamples> parse(KernelContext& context, std::span<const std::string> serialized,
+                               std::span<const std::string> names) const;
   // As parse(), of one example: dense tensors have no axis for the batch.
   Result<ParsedExamples> parse_one(const std::string& serialized, CancelProbe& probe) const;
   // Of the Features message of a sequence's context.
@@ -101,6 +102,10 @@ class ExampleParser {
   };
 
   Build begin() const;
+  // Of the examples [from, to).
+  Status add_examples(std::span<const std::string> serialized, std::span<const std::string> names,
+                      size_t from, size_t to, CancelProbe& probe, Build& build) const;
+  static void append(Build& build, Build&& more);
   Status add(std::span<const std::string_view> features, const Where& where, Build& build) const;
   Status add_dense(const DenseColumn& column, const std::optional<Feature>& feature,
                    const Where& where, DenseBuild& build) const;

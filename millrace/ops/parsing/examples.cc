@@ -130,8 +130,8 @@ class ParseBatchKernel final : public Kernel {
     MR_ASSIGN(const ExampleParser parser,
               parser_of(node_, list_keys, dense_keys, ragged_keys, std::move(defaults)));
     const Tensor& serialized = context.input(0);
-    CancelProbe probe(context);
     if (serialized.shape().is_scalar() && has_vectors_) {
+      CancelProbe probe(context);
       MR_ASSIGN(ParsedExamples one, parser.parse_one(serialized.item<std::string>(), probe));
       return set_parsed(context, std::move(one), node_.split_types, false).status();
     }
@@ -140,7 +140,7 @@ class ParseBatchKernel final : public Kernel {
                      serialized.shape().to_string());
     }
     MR_ASSIGN(const auto names, batch_names(context.input(1), serialized));
-    MR_ASSIGN(ParsedExamples parsed, parser.parse(serialized.flat<std::string>(), names, probe));
+    MR_ASSIGN(ParsedExamples parsed, parser.parse(context, serialized.flat<std::string>(), names));
     return set_parsed(context, std::move(parsed), node_.split_types, true).status();
   }
 

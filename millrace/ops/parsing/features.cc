@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 namespace millrace {
 namespace {
@@ -29,15 +30,11 @@ Result<size_t> append_reals(std::string_view list, std::vector<float>& reals) {
     if (!field.is(1, WireType::bytes)) continue;
     if (field.bytes.size() % 4 != 0)
       return reader.malformed(field.bytes, "packed floats of a length that is no multiple of 4");
+    static_assert(std::endian::native == std::endian::little);  // as they stand in the message
     const size_t at = reals.size();
     reals.resize(at + field.bytes.size() / 4);
-    for (size_t i = 0; i < field.bytes.size() / 4; ++i) {
-      uint32_t bits = 0;
-      for (size_t k = 0; k < 4; ++k)
-        bits |= static_cast<uint32_t>(static_cast<unsigned char>(field.bytes[4 * i + k]))
-                << (8 * k);
-      reals[at + i] = std::bit_cast<float>(bits);
-    }
+    if (!field.bytes.empty())
+      std::memcpy(reals.data() + at, field.bytes.data(), field.bytes.size());
   }
   MR_TRY(reader.status());
   return reals.size() - before;
@@ -100,6 +97,13 @@ void FeatureValues::append_all(const Tensor& source) {
   if (dtype == DType::i64) return append(integers, source.flat<int64_t>());
   if (dtype == DType::f32) return append(reals, source.flat<float>());
   append(texts, source.flat<std::string>());
+}
+
+void FeatureValues::append_all(FeatureValues&& more) {
+  append(integers, std::span<const int64_t>(more.integers));
+  append(reals, std::span<const float>(more.reals));
+  texts.insert(texts.end(), std::move_iterator(more.texts.begin()),
+               std::move_iterator(more.texts.end()));
 }
 
 void FeatureValues::copy_to(size_t begin, size_t count, Tensor& target, size_t at) const {

@@ -31,6 +31,7 @@ struct FeatureValues {
   // A tensor of them. Requires as many elements as the shape has.
   Result<Tensor> tensor(const Shape& shape) const;
   void append_all(const Tensor& source);  // of the same type
+  void append_all(FeatureValues&& more);  // likewise
   // Elements [begin, begin + count) into `target`, a tensor of the same type, from element `at` on.
   void copy_to(size_t begin, size_t count, Tensor& target, size_t at) const;
 

@@ -1,6 +1,9 @@
 // Messages into tensors: what features become, and bytes that nobody should have sent.
+#include <algorithm>
+
 #include "doctest/doctest.h"
 
+#include "millrace/base/str_cat.h"
 #include "millrace/format/wire_format.h"
 #include "millrace/ops/parsing/families.h"
 #include "millrace/ops/parsing/testing/messages.h"
@@ -42,6 +45,36 @@ TEST_CASE("dense features become rows, sparse ones places and values") {
   CHECK(parsed[1] == Tensor::vector<int64_t>({5, -6, 7}));
   CHECK(parsed[2] == Tensor::vector<int64_t>({3, 2}));
   CHECK(parsed[3] == Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
+}
+
+TEST_CASE("many examples are parsed as few are, and the first error is told") {
+  constexpr int kMany = 2000;
+  std::vector<std::string> messages;
+  std::vector<float> dense;
+  std::vector<int64_t> places, values;
+  for (int i = 0; i < kMany; ++i) {
+    const auto number = static_cast<float>(i);
+    Entries entries{{"a", floats({number, -number})}, {"c", texts({std::string(400, 'x')})}};
+    if (i % 3 > 0) entries.emplace_back("b", i % 3 == 1 ? ints({i}) : ints({i, i}));
+    messages.push_back(example(entries));
+    dense.insert(dense.end(), {number, -number});
+    for (int k = 0; k < i % 3; ++k) {
+      places.insert(places.end(), {i, k});
+      values.push_back(i);
+    }
+  }
+  const auto parsed = parse(messages).value();
+  CHECK(parsed[0].shape() == Shape{std::ssize(values), 2});
+  CHECK(std::ranges::equal(parsed[0].flat<int64_t>(), places));
+  CHECK(std::ranges::equal(parsed[1].flat<int64_t>(), values));
+  CHECK(parsed[2] == Tensor::vector<int64_t>({kMany, 2}));
+  CHECK(parsed[3].shape() == Shape{kMany, 2});
+  CHECK(std::ranges::equal(parsed[3].flat<float>(), dense));
+  for (const int bad : {1999, 1500, 700, 3}) {
+    messages[static_cast<size_t>(bad)] = example({{"a", floats({1})}});
+    CHECK(parse(messages).status().message().find(str_cat("Index: ", bad, ".")) !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("what is missing has its default, or is named") {

@@ -195,7 +195,7 @@ class ParseSequencesKernel final : public Kernel {
     const auto names = context.input(1).flat<std::string>();
     // A SequenceExample's context has the number of an Example's features.
     if (context.input(0).shape().rank() == 1) {
-      MR_ASSIGN(ParsedExamples parsed, parser.parse(messages, names, probe));
+      MR_ASSIGN(ParsedExamples parsed, parser.parse(context, messages, names));
       return set_parsed(context, std::move(parsed), half.splits, true);
     }
     MR_ASSIGN(const auto features, messages_in(messages[0], 1).with("Could not parse the context"));

@@ -1,7 +1,9 @@
 // Part of families.h: register_script_calls.
 #include <utility>
 
+#include "millrace/base/str_cat.h"
 #include "millrace/op/blocking.h"
+#include "millrace/op/gradient.h"
 #include "millrace/op/infer.h"
 #include "millrace/ops/script/families.h"
 
@@ -65,6 +67,35 @@ class ScriptCallKernel final : public Kernel {
 constexpr const char* kSignature =
     "input: Tin -> output: Tout | token: string, Tin: list(type) >= 0, Tout: list(type) >= 0";
 
+bool has_gradient(DType type) { return is_floating(type) || is_complex(type); }
+
+// The host knows what the function computed with: it is asked by another token, once for all
+// inputs.
+Status eager_call_gradient(GradContext& g) {
+  MR_ASSIGN(const std::string token, g.attrs().string("token"));
+  std::vector<Endpoint> inputs;
+  std::vector<DType> taken, gives;
+  for (int slot = 0; slot < g.num_inputs(); ++slot) {
+    inputs.push_back(g.input(slot));
+    if (has_gradient(g.dtype(g.input(slot)))) gives.push_back(g.dtype(g.input(slot)));
+  }
+  if (gives.empty()) return {};
+  for (int slot = 0; slot < g.num_outputs(); ++slot)
+    if (has_gradient(g.dtype(g.output(slot)))) inputs.push_back(g.grad(slot));
+  for (const Endpoint& input : inputs) taken.push_back(g.dtype(input));
+  Attrs attrs;
+  attrs.set("token", str_cat(token, ":gradient"));
+  attrs.set("Tin", std::move(taken));
+  attrs.set("Tout", std::move(gives));
+  Endpoint made = g.add("EagerPyFunc", inputs, std::move(attrs));
+  for (int slot = 0; slot < g.num_inputs(); ++slot) {
+    if (!has_gradient(g.dtype(g.input(slot)))) continue;
+    g.set_input_grad(slot, made);
+    ++made.output;
+  }
+  return {};
+}
+
 }  // namespace
 
 Status register_script_calls(OpRegistry& ops, std::shared_ptr<ScriptHost> host) {
@@ -96,18 +127,18 @@ Status register_script_calls(OpRegistry& ops, std::shared_ptr<ScriptHost> host) 
   }));
   return ops.add({
       .name = "EagerPyFunc",
-      .doc = "PyFunc of a function that computes with eager tensors, which are not here.",
+      .doc =
+          "What the Python function of this token returns for the inputs, which it computes with "
+          "by ops: its gradient is the function of the token with ':gradient' behind it, called "
+          "with the inputs and what arrives at the outputs of floating and complex types.",
       .signature = "input: Tin -> output: Tout | token: string, is_async: bool = false, "
                    "Tin: list(type) >= 0, Tout: list(type) >= 0",
       .infer = infer::unknown,
-      .cpu = [](const KernelSpec& spec) -> Result<std::unique_ptr<Kernel>> {
-        return unimplemented("EagerPyFunc '", spec.node_name,
-                             "' computes with eager tensors, which are not here; use tf.py_func or "
-                             "tf.numpy_function");
-      },
-      .not_differentiable = "there are no eager tensors, from which it would be known",
+      .cpu = call,
+      .grad = eager_call_gradient,
       .stateful = true,
       .foldable = false,
+      .cost = Cost::heavy,
   });
 }
 

@@ -105,6 +105,7 @@ TEST_CASE("the bytes of records are these") {
         "3a1d080112001a0020072804300230033a0d080210011a0708011203616464");
   CHECK(kept_hex(KeptMade{kOfDevice, {7, 2, 0, "put"}}) == "420f080112001a00200728023a03707574");
   CHECK(kept_hex(KeptIdentity{{}, 5}) == "4a0612001a002005");
+  CHECK(kept_hex(KeptReign{{}, 7, 300}) == "520912001a00200728ac02");
 }
 
 Status replayed(std::initializer_list<KeptRecord> records) {

@@ -101,7 +101,11 @@ struct CollectiveDesk::Request {
 
 CollectiveDesk::CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members,
                                const Host& host, InFlight& in_flight)
-    : task_(task), members_(std::move(members)), host_(host), in_flight_(in_flight) {}
+    : task_(task),
+      members_(std::move(members)),
+      host_(host),
+      in_flight_(in_flight),
+      book_(task.to_string()) {}
 
 std::string CollectiveDesk::description() const {
   return str_cat("the collectives of ", task_.to_string());

@@ -1,5 +1,6 @@
 #include "millrace/worker/collective_run.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
@@ -9,7 +10,13 @@ namespace {
 constexpr std::chrono::milliseconds kGrace{1000};
 
 // How long a member has to take what is laid out for it before it is asked whether it will.
-constexpr std::chrono::milliseconds kPatienceWithTakers{1000};
+constexpr std::chrono::milliseconds kPatienceWithTakers{250};
+
+// Asked before the collective's own time is over: two members who time out in different rounds
+// would never hear of it from each other.
+std::chrono::milliseconds patience_with_takers(std::chrono::milliseconds timeout) {
+  return timeout.count() == 0 ? kPatienceWithTakers : std::min(kPatienceWithTakers, timeout / 2);
+}
 
 // A piece that nobody ever lays out: the answer to who asks for it is why not.
 constexpr std::string_view kNoPiece = "-";
@@ -193,11 +200,11 @@ void CollectiveRun::end(Status how, Done<void> done) {
     end_ = std::move(done);
     if (!failed_.ok()) laid_out_ = 0;
     if (laid_out_ > 0) {
-      patience_ = desk_->host().timers.at(desk_->host().clock.now() + kPatienceWithTakers,
-                                          [weak = weak_from_this(), round = round_->number()] {
-                                            if (const auto self = weak.lock())
-                                              self->ask_takers(round);
-                                          });
+      patience_ =
+          desk_->host().timers.at(desk_->host().clock.now() + patience_with_takers(call_.timeout),
+                                  [weak = weak_from_this(), round = round_->number()] {
+                                    if (const auto self = weak.lock()) self->ask_takers(round);
+                                  });
       return;
     }
   }

@@ -17,6 +17,9 @@ auto place_of(const std::string& device) {
                     name.type.value_or(""), name.id.value_or(0), device);
 }
 
+// More than are ever asked for: members hear of an end within a minute or so.
+constexpr size_t kMostEnded = 100;
+
 }  // namespace
 
 int CollectiveGroup::rank_of(std::string_view device) const {
@@ -75,11 +78,12 @@ std::vector<GroupBook::Answer> GroupBook::come(const Coming& coming, const std::
 std::vector<GroupBook::Answer> GroupBook::dissolve(Record& record, const std::string& why) {
   std::vector<Answer> answers;
   if (record.group.epoch.empty()) return answers;
-  for (const auto& [name, instance] : record.instances) {
-    for (const uint64_t ticket : instance.waiting)
-      answers.push_back({ticket, aborted("group ", record.group.key, " of ", record.size,
-                                         " was given up: ", why)});
-  }
+  const std::string told =
+      str_cat("group ", record.group.key, " of ", record.size, " was given up: ", why);
+  for (const auto& [name, instance] : record.instances)
+    for (const uint64_t ticket : instance.waiting) answers.push_back({ticket, aborted(told)});
+  ended_.emplace_back(record.group.epoch, told);
+  if (ended_.size() > kMostEnded) ended_.pop_front();
   record.group = {};
   record.instances.clear();
   return answers;
@@ -120,8 +124,14 @@ std::vector<GroupBook::Answer> GroupBook::leave(int64_t key, uint64_t ticket, co
 
 std::vector<GroupBook::Source> GroupBook::ask(const Asking& asking) {
   const auto found = records_.find(asking.key);
-  if (found == records_.end() || found->second.group.epoch != asking.epoch)
-    return {{asking.ticket, aborted("group ", asking.key, " has been formed anew meanwhile")}};
+  if (found == records_.end() || found->second.group.epoch != asking.epoch) {
+    const auto ended =
+        std::ranges::find(ended_, asking.epoch, &decltype(ended_)::value_type::first);
+    if (ended != ended_.end()) return {{asking.ticket, aborted(ended->second)}};
+    return {{asking.ticket, aborted("group ", asking.key, " is not known to ", leader_,
+                                    ", who leads it: it has started again since, or the group "
+                                    "ended too long ago")}};
+  }
   Record& record = found->second;
   const int rank = record.group.rank_of(asking.device);
   if (rank < 0)

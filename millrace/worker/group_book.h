@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/base/result.h"
@@ -36,6 +38,9 @@ struct CollectiveGroup {
 
 class GroupBook {
  public:
+  // By what name answers call the task that keeps the book.
+  explicit GroupBook(std::string leader = "the leader") : leader_(std::move(leader)) {}
+
   struct Coming {
     uint64_t ticket = 0;  // of the request, for its answer
     int64_t key = 0;
@@ -70,8 +75,8 @@ class GroupBook {
     Result<int> rank;
   };
   // Who sends in an instance of a group: answered when that member has asked. An instance that
-  // nobody sends in is how a member hears of the end of the group. Errors, as answers: ABORTED if
-  // the group is another by now, INTERNAL if two want to be it.
+  // nobody sends in is how a member hears of the end of the group. Errors, as answers: ABORTED,
+  // and why, if the group is another by now; INTERNAL if two want to be it.
   std::vector<Source> ask(const Asking& asking);
   std::vector<Source> stop_asking(int64_t key, uint64_t ticket, const Status& why);
 
@@ -88,8 +93,13 @@ class GroupBook {
     std::map<std::string, Instance, std::less<>> instances;  // of the complete group
   };
   static std::string missing(const Record& record);
-  static std::vector<Answer> dissolve(Record& record, const std::string& why);
+  std::vector<Answer> dissolve(Record& record, const std::string& why);
+
+  const std::string leader_;
   std::map<int64_t, Record> records_;
+  // Why the last groups ended, by epoch: for a member who asks too late to be among those who
+  // heard.
+  std::deque<std::pair<std::string, std::string>> ended_;
 };
 
 }  // namespace millrace

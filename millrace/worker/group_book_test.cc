@@ -92,6 +92,23 @@ TEST_CASE("a member that has lost another one ends the group for all") {
   CHECK(book.come(0, 1).empty());
 }
 
+TEST_CASE("who asks about a group that has ended hears why, however late") {
+  Book book;
+  book.come(0, 1);
+  book.come(1, 2);
+  book.book.lose(7, "e1", "it broke");
+  book.epoch = "e2";
+  book.come(0, 1, "e1");
+  book.come(1, 2, "e1");
+  CHECK(book.ask(1, false).at(0).rank.status() == aborted("group 7 of 2 was given up: it broke"));
+  CHECK(book.ask(1, false, "e2").empty());
+  const GroupBook::Asking strange{.ticket = 9, .key = 8, .epoch = "e9", .device = device(0)};
+  CHECK(GroupBook("/job:w/replica:0/task:0").ask(strange).at(0).rank.status().message() ==
+        "group 8 is not known to /job:w/replica:0/task:0, who leads it: it has started again "
+        "since, or "
+        "the group ended too long ago");
+}
+
 TEST_CASE("an earlier life of a device that still waits is told so") {
   Book book;
   book.come(0, 1);

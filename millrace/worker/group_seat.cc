@@ -136,7 +136,8 @@ Status GroupSeat::enter(const std::shared_ptr<CollectiveRun>& run, Round& round,
       round.number_ = next_round_++;
       open_.insert(round.number_);
     } else if (round.epoch_ != group.epoch) {
-      return aborted("group ", group_key_, " was formed anew in the middle of a step of ", device_);
+      return aborted("group ", group_key_, " was formed anew in the middle of a step of ", device_,
+                     lost_.empty() ? "" : ": ", lost_.empty() ? "" : lost_.back().second.message());
     }
     const bool is_first = signatures_.try_emplace({round.number_, instance}, signature).second;
     if (!is_first)

@@ -10,6 +10,7 @@
 #include "tests/simulation/fleet.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/program.h"
+#include "tests/simulation/wait_for.h"
 
 namespace millrace::simulation {
 namespace {
@@ -105,23 +106,13 @@ class Fuzz {
     }
   }
 
-  // Makes a call and lets the world go on until it is answered.
-  template <class Reply, class Start>
-  Outcome<Reply> wait_for(Start start) {
-    auto answer = std::make_shared<std::optional<Outcome<Reply>>>();
-    start(Done<Reply>([answer](Outcome<Reply> outcome) { answer->emplace(std::move(outcome)); }));
-    for (int i = 0; i < 4000 && !*answer; ++i) go_on(milliseconds(100));
-    if (!*answer) return Outcome<Reply>(internal("not answered"));
-    return *std::move(*answer);
-  }
-
   Result<RunStepReply> step(SimClient& client, const std::string& session, const std::string& fetch,
                             std::vector<NamedTensor> feeds = {}) {
     RunStepRequest request;
     request.session_handle = session;
     request.fetches = {fetch};
     request.feeds = std::move(feeds);
-    return wait_for<RunStepReply>([&](Done<RunStepReply> done) {
+    return wait_for<RunStepReply>(world_, [&](Done<RunStepReply> done) {
       client.master().run_step(std::move(request), {}, std::move(done));
     });
   }
@@ -129,7 +120,7 @@ class Fuzz {
   // What the steps that were answered OK have put into queues and variables is there.
   void count() {
     SimClient reader(fleet_, "reader", fleet_.sites().front());
-    const auto session = wait_for<CreateSessionReply>([&](Done<CreateSessionReply> done) {
+    const auto session = wait_for<CreateSessionReply>(world_, [&](Done<CreateSessionReply> done) {
       reader.master().create_session({graph_, {}, reader.target()}, {}, std::move(done));
     });
     if (!session.ok()) return complain(str_cat("the reader: ", session.status().to_string()));
@@ -160,7 +151,7 @@ class Fuzz {
                                                                value.status());
       if (!wrong.empty()) complain(wrong);
     }
-    (void)wait_for<void>([&](Done<void> done) {
+    (void)wait_for<void>(world_, [&](Done<void> done) {
       reader.master().close_session({session->session_handle}, {}, std::move(done));
     });
   }
@@ -169,15 +160,15 @@ class Fuzz {
   // lives.
   void tidy(const std::string& site) {
     SimClient tidier(fleet_, str_cat("tidier of ", site), site);
-    const Status reset =
-        wait_for<void>([&](Done<void> done) { tidier.master().reset({}, {}, std::move(done)); });
+    const Status reset = wait_for<void>(
+        world_, [&](Done<void> done) { tidier.master().reset({}, {}, std::move(done)); });
     if (!reset.ok()) complain(str_cat("tidying ", site, ": ", reset.to_string()));
-    const auto session = wait_for<CreateSessionReply>([&](Done<CreateSessionReply> done) {
+    const auto session = wait_for<CreateSessionReply>(world_, [&](Done<CreateSessionReply> done) {
       tidier.master().create_session({graph_, {}, tidier.target()}, {}, std::move(done));
     });
     if (!session.ok())
       return complain(str_cat("tidying ", site, ": ", session.status().to_string()));
-    (void)wait_for<void>([&](Done<void> done) {
+    (void)wait_for<void>(world_, [&](Done<void> done) {
       tidier.master().close_session({session->session_handle}, {}, std::move(done));
     });
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/collective_fuzz.h"
 #include "tests/simulation/fuzz.h"
 #include "tests/simulation/scale.h"
 #include <CLI/CLI.hpp>
@@ -18,10 +19,12 @@ using millrace::simulation::FuzzOutcome;
 
 constexpr int kComplaint = 1, kBadCall = 2;
 
+using Fuzz = FuzzOutcome (*)(const millrace::OpRegistry&, const FuzzOptions&);
+
 // Runs one seed again for its transcript, which does not change what happens.
-void print_transcript(const millrace::OpRegistry& ops, FuzzOptions options) {
+void print_transcript(Fuzz fuzz, const millrace::OpRegistry& ops, FuzzOptions options) {
   options.tell = [](const std::string& line) { std::printf("%s\n", line.c_str()); };
-  (void)millrace::simulation::fuzz(ops, options);
+  (void)fuzz(ops, options);
 }
 
 }  // namespace
@@ -34,17 +37,19 @@ int main(int argc, char** argv) {
   FuzzOptions options;
   double seconds = 10'000;
   double length = 600;
-  bool is_told = false, is_calm = false;
+  bool is_told = false, is_calm = false, are_collectives = false;
   std::vector<int> sizes;
   app.add_option("--seed", options.seed, "the first seed; those after it follow by one")
       ->capture_default_str();
   app.add_option("--seconds", seconds, "simulated seconds in all")->capture_default_str();
   app.add_option("--length", length, "simulated seconds of each seed")->capture_default_str();
-  app.add_option("--tasks", options.tasks, "tasks of each cluster; 0: 3 to 20, as the seed draws")
+  app.add_option("--tasks", options.tasks, "tasks of each cluster; 0: as the seed draws")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   app.add_flag("--transcript", is_told, "print the transcript of the first seed, and end");
   app.add_flag("--no-faults", is_calm, "nothing happens to the tasks");
+  app.add_flag("--collectives", are_collectives,
+               "replicas that meet in collectives, instead of programs of all kinds");
   app.add_option("--scale", sizes,
                  "print what clusters of so many tasks say to themselves, and end: --scale 10 100")
       ->check(CLI::Range(2, 10'000));
@@ -56,6 +61,8 @@ int main(int argc, char** argv) {
   options.seconds = length;
   if (is_calm) options.faults = FuzzOptions::Faults::none;
 
+  const Fuzz fuzz =
+      are_collectives ? millrace::simulation::fuzz_collectives : millrace::simulation::fuzz;
   millrace::OpRegistry ops;
   if (const auto status = millrace::register_all_ops(ops); !status.ok()) {
     std::fprintf(stderr, "%s\n", status.to_string().c_str());
@@ -66,13 +73,13 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (is_told) {
-    print_transcript(ops, options);
+    print_transcript(fuzz, ops, options);
     return 0;
   }
   double done = 0;
   uint64_t calls = 0, failed = 0, messages = 0;
   for (; done < seconds; ++options.seed) {
-    const FuzzOutcome outcome = millrace::simulation::fuzz(ops, options);
+    const FuzzOutcome outcome = fuzz(ops, options);
     done += outcome.seconds;
     calls += outcome.calls;
     failed += outcome.failed;
@@ -83,7 +90,7 @@ int main(int argc, char** argv) {
                  static_cast<unsigned long long>(messages));
     if (outcome.complaints.empty()) continue;
     std::fprintf(stderr, "\n");
-    print_transcript(ops, options);
+    print_transcript(fuzz, ops, options);
     for (const std::string& complaint : outcome.complaints)
       std::fprintf(stderr, "seed %llu, %d tasks: %s\n",
                    static_cast<unsigned long long>(options.seed), outcome.tasks, complaint.c_str());

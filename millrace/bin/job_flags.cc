@@ -86,6 +86,10 @@ void add_job_flags(CLI::App& verb, JobFlags& flags) {
   verb.add_option("--state-keeps", flags.state_keeps,
                   "What --state keeps: all, or asked: those that ask for it, by durable=True (all)")
       ->type_name("WHAT");
+  verb.add_option("--witness", flags.witness,
+                  "The task that says who owns a state that two tasks have, with the job file's "
+                  "stands_by_for")
+      ->type_name("TASK");
   verb.add_option("--env", flags.environment, "Set in every task; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -117,6 +121,7 @@ Result<JobSpec> job_of(const JobFlags& flags, const std::vector<std::string>& ex
   job.once |= flags.once;
   if (!flags.state.empty()) job.state = flags.state;
   if (!flags.state_keeps.empty()) job.state_keeps = flags.state_keeps;
+  if (!flags.witness.empty()) job.witness = flags.witness;
   for (const std::string& text : flags.restarts) MR_TRY(set_restart(job, text));
   if (!flags.until.empty()) job.until = flags.until;
   if (!command.empty()) job.command = command;

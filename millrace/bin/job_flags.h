@@ -22,7 +22,7 @@ struct JobFlags {
   std::vector<std::string> restarts;
   std::vector<std::string> environment;
   bool once = false;
-  std::string state, state_keeps;
+  std::string state, state_keeps, witness;
   std::string directory;
   std::string timeout;
   std::string grace;

@@ -16,6 +16,7 @@
 #include "millrace/bin/serve_paired.h"
 #include "millrace/bin/verbs.h"
 #include "millrace/bin/whole_number.h"
+#include "millrace/cluster/standby_jobs.h"
 #include "millrace/cluster/task_identity.h"
 #include "millrace/launch/exit_reason.h"
 #include "millrace/launch/local_signals.h"
@@ -38,7 +39,8 @@ interfaces; --bind chooses one. Port 0 takes a free one.
 With --state its variables, and its queues that have a shared_name, outlive it: whoever serves as the
 same task with the same folder goes on with all that was acknowledged, however it ended. With --state-keeps asked
 only those that ask for it do (durable=True). MILLRACE_STATE and MILLRACE_STATE_KEEPS say the same, to every server
-of the process.
+of the process; MILLRACE_WITNESS says what --witness says, and MILLRACE_STANDBYS=spare=ps that task spare:0 of the
+cluster stands by for ps:0, spare:1 for ps:1, at their own addresses.
 
 With --witness a second task may have that state, too, and take it over when the first one is gone: a step is
 answered when both disks have what it changed. All tasks of the cluster name the same witness, which needs --state
@@ -87,7 +89,7 @@ Result<TaskIdentity> identify(const ServeFlags& flags, const std::vector<std::st
   }
   if (flags.witness.stands_by_for.empty()) return identify_task(sources);
   // It is the task that it stands by for, at another address.
-  MR_ASSIGN(const TaskName task, task_of_flag("--stands-by-for", flags.witness.stands_by_for));
+  MR_ASSIGN(const TaskName task, parse_task(flags.witness.stands_by_for).with("--stands-by-for"));
   std::vector<std::string> words = rest;
   words.push_back(str_cat("--job_name=", task.job));
   words.push_back(str_cat("--task_index=", task.task));
@@ -111,6 +113,9 @@ Result<ServerOptions> options_of(const ServeFlags& flags, TaskIdentity identity)
   options.default_options.intra_op_threads = flags.intra_op_threads;
   if (flags.silence_limit_ms)
     options.silence_limit = std::chrono::milliseconds(*flags.silence_limit_ms);
+  if (!flags.witness.witness.empty()) options.witness = flags.witness.witness;
+  options.stands_by_for = flags.witness.stands_by_for;
+  options.suspect_after = std::chrono::milliseconds(flags.witness.silence_ms);
   options.cluster = std::move(identity.cluster);
   MR_TRY(choose_socket(options, std::getenv));
   return options;
@@ -136,8 +141,6 @@ Status start_error(const Status& status) {
 Status check_witness(const WitnessFlags& flags) {
   if (flags.stands_by_for.empty() != flags.at.empty())
     return invalid("--stands-by-for says for whom, and --at at which address: both, or neither");
-  if (!flags.stands_by_for.empty() && flags.witness.empty())
-    return invalid("a task that stands by needs a witness; name it with --witness");
   return {};
 }
 
@@ -153,17 +156,11 @@ Result<std::string> serve(const ServeFlags& flags, const std::vector<std::string
   // Before the server's threads are there, which then leave the signals to this one.
   auto signals = std::make_unique<SignalWatch>(std::initializer_list<int>{SIGUSR1});
   const std::shared_ptr<Runtime> runtime = Runtime::create();
-  std::unique_ptr<WitnessWatch> watch;
-  if (!flags.witness.witness.empty()) {
-    std::string witness;
-    MR_ASSIGN(watch, watch_witness(flags.witness, options, runtime, &witness));
-    if (!flags.witness.stands_by_for.empty() && options.state_folder.empty())
-      return invalid("a task that stands by needs a folder for the state; say --state DIR");
-    if (!flags.witness.is_witness(options) && !options.state_folder.empty()) {
-      MR_ASSIGN(const TakenSignal signal, serve_paired(flags.witness, std::move(options), witness,
-                                                       runtime, std::move(signals)));
-      return to_text(signal);
-    }
+  MR_ASSIGN(const Witnessed witnessed, take_witness(options, runtime));
+  if (witnessed.is_side) {
+    MR_ASSIGN(const TakenSignal signal,
+              serve_paired(std::move(options), witnessed, runtime, std::move(signals)));
+    return to_text(signal);
   }
   Result<std::unique_ptr<Server>> started = Server::start(std::move(options), runtime);
   if (!started.ok()) return start_error(started.status());

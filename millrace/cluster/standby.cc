@@ -53,12 +53,16 @@ StandbySide::Actions StandbySide::heard(const StandbyMessage& message) {
   switch (message.kind) {
     case Kind::news:
       break;
-    case Kind::has:
+    case Kind::has: {
+      const bool is_new = follower_ == 0;
       if (is_of_mine) note_has(message);
+      // What has begun since the state went out to it was not sent to who did not follow yet.
+      if (is_new && follower_ != 0 && has_ < begun_) send(Kind::whole, actions);
       break;
+    }
     case Kind::join:
       if (is_of_mine) note_has(message);
-      if (serves_ && message.kept != kept_) send(Kind::whole, actions);
+      if (serves_ && message.kept != told_kept()) send(Kind::whole, actions);
       break;
     case Kind::whole:
     case Kind::group:
@@ -100,10 +104,18 @@ void StandbySide::note_has(const StandbyMessage& message) {
   has_ = std::max(has_, message.kept.last);
 }
 
+StandbySide::Actions StandbySide::begins() {
+  Actions actions;
+  if (!serves_) return actions;
+  ++begun_;
+  if (follower_ != 0 || possible_standby() != 0) send(Kind::group, actions);
+  return actions;
+}
+
 StandbySide::Actions StandbySide::wrote() {
   Actions actions;
-  ++kept_.last;
-  if (follower_ != 0 || possible_standby() != 0) send(Kind::group, actions);
+  if (!serves_) return actions;
+  kept_.last = begun_;
   settle(actions);
   return actions;
 }
@@ -126,7 +138,7 @@ StandbySide::Actions StandbySide::again() {
     actions.push_back({.kind = Do::ask});
   }
   if (!serves_ && known_.number != 0 && known_.owner != store_) send(Kind::join, actions);
-  if (serves_ && (follower_ != 0 || possible_standby() != 0) && has_ < kept_.last)
+  if (serves_ && (follower_ != 0 || possible_standby() != 0) && has_ < begun_)
     send(Kind::whole, actions);
   return actions;
 }
@@ -159,7 +171,7 @@ void StandbySide::settle_owner(Actions& actions) {
     }
     serves_ = true;
     kept_.since = known_.since;
-    acknowledged_ = kept_.last;
+    acknowledged_ = begun_ = kept_.last;
     follower_ = has_ = 0;
     suspects_ = false;
     actions.push_back({.kind = Do::serve, .term = known_, .kept = kept_});
@@ -195,15 +207,16 @@ void StandbySide::take_over(Actions& actions) {
 }
 
 void StandbySide::send(StandbyMessage::Kind kind, Actions& actions) const {
-  actions.push_back({.kind = Do::send,
-                     .message = {.kind = kind, .store = store_, .term = known_, .kept = kept_}});
+  actions.push_back(
+      {.kind = Do::send,
+       .message = {.kind = kind, .store = store_, .term = known_, .kept = told_kept()}});
 }
 
 std::string StandbySide::description() const {
   return str_cat(to_text(known_), "; holds ", kept_.since, ".", kept_.last,
                  proposed_ ? str_cat("; asks for ", to_text(*proposed_)) : std::string(),
-                 serves_ ? str_cat("; serves, acknowledged ", acknowledged_, ", ", follower_,
-                                   " has ", has_, ", pairing ", pairing_)
+                 serves_ ? str_cat("; serves, begun ", begun_, ", acknowledged ", acknowledged_,
+                                   ", ", follower_, " has ", has_, ", pairing ", pairing_)
                          : std::string(),
                  "; candidate ", candidate_, suspects_ ? "; suspects" : "");
 }

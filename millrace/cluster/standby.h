@@ -1,7 +1,7 @@
 // Who owns a state that two tasks hold, and when what is in it may be acknowledged: the rules of
 // an owner and its standby (docs/design/standby.md), without threads, clocks, sockets or files.
 //
-//   owner:    writes a group of changes, sends it, acknowledges when the standby has it, too
+//   owner:    writes a group of changes and sends it at once, acknowledges when both have it
 //   standby:  writes what it is sent; asks the witness for the ownership when the owner is silent
 //   witness:  has one Term, and puts the next one in its place for whoever asks first
 //
@@ -102,8 +102,11 @@ class StandbySide {
   Actions told(const Term& term);
   // The other side has said something.
   Actions heard(const StandbyMessage& message);
-  // The store of an owner that serves has the next group. A step that has changed nothing waits for
-  // an empty one: by that it learns whether its answer still counts.
+  // The next group of an owner that serves is on its way to the store, which may refuse it. A step
+  // that has changed nothing waits for an empty one: by that it learns whether its answer still
+  // counts.
+  Actions begins();
+  // The store of an owner that serves has all that has begun.
   Actions wrote();
   // Nothing has been heard of the other side for too long.
   Actions silent();
@@ -113,6 +116,8 @@ class StandbySide {
   bool serves() const { return serves_; }
   const Term& known() const { return known_; }
   const KeptStream& kept() const { return kept_; }
+  // What the other side is told that this one has: of an owner that serves, all that has begun.
+  KeptStream told_kept() const { return {kept_.since, serves_ ? begun_ : kept_.last}; }
   // All that decides what it does next.
   std::string description() const;
 
@@ -141,6 +146,7 @@ class StandbySide {
   bool suspects_ = false;         // the other side, since it was heard last
   // Of an owner that serves.
   bool serves_ = false;
+  uint64_t begun_ = 0;  // the last group that was begun, which the store may not have yet
   uint64_t acknowledged_ = 0;
   uint64_t follower_ = 0;  // a store that keeps up, and is waited for
   uint64_t has_ = 0;       // the group up to which the one that may be a standby has all

@@ -7,6 +7,7 @@
 #include "millrace/cluster/cluster_spec.h"
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/host_port.h"
+#include "millrace/cluster/standby_jobs.h"
 
 namespace millrace {
 namespace {
@@ -81,6 +82,43 @@ Status check_restarts(const RoleSpec& role, bool decides) {
   return {};
 }
 
+Status check_witness(const JobSpec& job) {
+  if (job.witness.empty()) return {};
+  MR_ASSIGN(const TaskName witness, parse_task(job.witness).with("witness"));
+  const auto of = std::ranges::find(job.roles, witness.job, &RoleSpec::name);
+  if (of == job.roles.end() || witness.task >= of->count)
+    return invalid("witness ", job.witness, ": the job has no such task");
+  if (!of->stands_by_for.empty())
+    return invalid("witness ", job.witness, ": its role stands by for another one");
+  if (job.state.empty())
+    return invalid("witness ", job.witness, ": its record needs a folder; say state");
+  for (const RoleSpec& role : job.roles)
+    if (scales(role))
+      return invalid("role ", role.name, " may be scaled, which a job with a witness can't be");
+  return {};
+}
+
+Status check_standbys(const JobSpec& job) {
+  MR_TRY(check_witness(job));
+  std::set<std::string> followed;
+  for (const RoleSpec& role : job.roles) {
+    if (role.stands_by_for.empty()) continue;
+    const std::string what = str_cat("role ", role.name, " stands by for ", role.stands_by_for);
+    if (job.witness.empty())
+      return invalid(what, ", but the job has no witness; say for example /job:chief/task:0");
+    const auto other = std::ranges::find(job.roles, role.stands_by_for, &RoleSpec::name);
+    if (other == job.roles.end()) return invalid(what, ", which the job does not have");
+    if (!other->stands_by_for.empty()) return invalid(what, ", which stands by itself");
+    if (role.count > other->count)
+      return invalid(what, ", and has ", role.count, " tasks for ", other->count);
+    if (!followed.insert(other->name).second)
+      return invalid(what, ", for which another role does already");
+    if (parse_task(job.witness)->job == other->name)
+      return invalid(what, ", of which the witness is; its record has one task only");
+  }
+  return {};
+}
+
 Status check_ports(const JobSpec& job) {
   MR_TRY(HostPort::parse(HostPort{job.host, 1}.to_string()).with(str_cat("host '", job.host, "'")));
   if (!job.first_port) return {};
@@ -109,6 +147,7 @@ Status check(const JobSpec& job) {
   MR_TRY(check_environment(job.environment));
   if (!job.state_keeps.empty() && job.state_keeps != "all" && job.state_keeps != "asked")
     return invalid("state_keeps is '", job.state_keeps, "'; it is all, or asked");
+  MR_TRY(check_standbys(job));
   if (job.grace < milliseconds(0)) return invalid("the grace time is negative");
   if (job.time_limit && *job.time_limit <= milliseconds(0)) return invalid("the time limit is 0");
   return check_ports(job);
@@ -134,6 +173,11 @@ std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec&
   if (job.once) entries.emplace_back("MILLRACE_ONCE", "1");
   if (!job.state.empty()) entries.emplace_back("MILLRACE_STATE", job.state);
   if (!job.state_keeps.empty()) entries.emplace_back("MILLRACE_STATE_KEEPS", job.state_keeps);
+  if (!job.witness.empty()) entries.emplace_back(kWitnessVariable, job.witness);
+  StandbyJobs standbys;
+  for (const RoleSpec& each : job.roles)
+    if (!each.stands_by_for.empty()) standbys.emplace(each.name, each.stands_by_for);
+  if (!standbys.empty()) entries.emplace_back(kStandbysVariable, to_text(standbys));
   entries.insert(entries.end(), job.environment.begin(), job.environment.end());
   entries.insert(entries.end(), role.environment.begin(), role.environment.end());
   return entries;
@@ -145,7 +189,8 @@ std::vector<std::string> deciding_roles(const JobSpec& job) {
   for (const char* name : {"chief", "master", "worker"})
     if (has_role(job, name)) names.emplace_back(name);
   if (!names.empty()) return names;
-  for (const RoleSpec& role : job.roles) names.push_back(role.name);
+  for (const RoleSpec& role : job.roles)
+    if (role.stands_by_for.empty()) names.push_back(role.name);
   return names;
 }
 

@@ -48,6 +48,8 @@ struct RoleSpec {
   std::string image = {};                         // empty: the job's
   RestartPolicy restart = {};
   MayLose may_lose = {};
+  // The role for whose tasks of the same index these stand by; empty: for none.
+  std::string stands_by_for = {};
   friend bool operator==(const RoleSpec&, const RoleSpec&) = default;
 };
 
@@ -72,6 +74,9 @@ struct JobSpec {
   std::string state = {};
   // What they keep there, "all" or "asked": MILLRACE_STATE_KEEPS. Empty: all.
   std::string state_keeps = {};
+  // The task that says who owns the states that two tasks have (docs/design/standby.md), as
+  // "/job:chief/task:0": MILLRACE_WITNESS, and MILLRACE_STANDBYS. Empty: none.
+  std::string witness = {};
   std::string directory = {};  // where the tasks run; empty: where the launcher runs
   std::string host = "127.0.0.1";
   std::optional<int> first_port = std::nullopt;  // then one after the other; not set: free ones
@@ -103,8 +108,8 @@ JobSpec of_fixed_size(JobSpec job);
 
 // The command of a role: its own, or the job's.
 const std::vector<std::string>& command_of(const JobSpec& job, const RoleSpec& role);
-// The environment of a role's tasks: what `once`, `state` and `state_keeps` mean, the job's, then
-// its own.
+// The environment of a role's tasks: what `once`, `state`, `state_keeps` and `witness` mean, the
+// job's, then its own.
 std::vector<EnvironmentEntry> environment_of(const JobSpec& job, const RoleSpec& role);
 
 // The roles whose success is the job's: `until`; if that is empty, those of chief, master and

@@ -189,6 +189,9 @@ constexpr Key<RoleSpec> kRoleKeys[] = {
      [](const YamlValue& value, RoleSpec& role) {
        return put_parsed(value, parse_may_lose, role.may_lose);
      }},
+    {"stands_by_for", kText, "none",
+     "The role whose tasks of the same index these follow, and take over when they are gone.",
+     [](const YamlValue& value, RoleSpec& role) { return put(value.text(), role.stands_by_for); }},
 };
 
 template <class Target>
@@ -264,6 +267,9 @@ constexpr Key<JobSpec> kJobKeys[] = {
     {"state_keeps", kText, "all",
      "What `state` keeps: all, or asked: those that ask for it, by durable=True.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.state_keeps); }},
+    {"witness", kText, "none",
+     "The task, like /job:chief/task:0, that says who owns a state that two tasks have.",
+     [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.witness); }},
     {"directory", kText, "where the job is started", "Where the tasks run.",
      [](const YamlValue& value, JobSpec& job) { return put(value.text(), job.directory); }},
     {"image", kText, "", "The container's image, for managers that run containers.",
@@ -348,6 +354,7 @@ Json role_json(const RoleSpec& role) {
   if (!role.image.empty()) json["image"] = role.image;
   if (role.restart != RestartPolicy()) json["restart"] = restart_json(role.restart);
   if (role.may_lose != MayLose()) json["may_lose"] = to_text(role.may_lose);
+  if (!role.stands_by_for.empty()) json["stands_by_for"] = role.stands_by_for;
   return json;
 }
 
@@ -395,6 +402,7 @@ std::string to_job_file(const JobSpec& job) {
   if (job.once) json["once"] = true;
   put_text("state", job.state);
   put_text("state_keeps", job.state_keeps);
+  put_text("witness", job.witness);
   put_text("directory", job.directory);
   put_text("image", job.image);
   put_text("queue", job.queue);

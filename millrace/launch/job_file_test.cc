@@ -76,6 +76,49 @@ TEST_CASE("a job whose tasks keep their state says where, and a role may say now
   CHECK(parse_job_file("{command: x, roles: {a: 1}}", "job.yaml")->state.empty());
 }
 
+TEST_CASE("a job's roles stand by for others, which its tasks hear of with their witness") {
+  constexpr std::string_view kRoles =
+      "roles: {chief: 1, ps: 2, spare: {count: 1, stands_by_for: ps}}";
+  const JobSpec job =
+      parse_job_file(
+          str_cat("{command: x, state: /kept, witness: /job:chief/task:0, ", kRoles, "}"),
+          "job.yaml")
+          .value();
+  CHECK(environment_of(job, job.roles[1]) ==
+        std::vector<EnvironmentEntry>{{"MILLRACE_STATE", "/kept"},
+                                      {"MILLRACE_WITNESS", "/job:chief/task:0"},
+                                      {"MILLRACE_STANDBYS", "spare=ps"}});
+  const JobSpec again = parse_job_file(to_job_file(job), "again").value();
+  CHECK(again.witness == job.witness);
+  CHECK(again.roles == job.roles);
+  // Those that stand by never end by themselves.
+  CHECK(deciding_roles({.roles = {{.name = "a"}, {.name = "b", .stands_by_for = "a"}}}) ==
+        std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a witness and a standby that can't be are refused with what is wrong") {
+  const auto refusal = [](std::string_view keys) {
+    return parse_job_file(str_cat("{command: x, ", keys, "}"), "job.yaml").status().message();
+  };
+  const auto says = [&](std::string_view keys, std::string_view words) {
+    CAPTURE(keys);
+    CHECK(refusal(keys).find(words) != std::string::npos);
+  };
+  says("roles: {a: 1, b: {stands_by_for: a}}", "the job has no witness");
+  says("state: s, witness: chief, roles: {chief: 1}", "'chief' names no task");
+  says("state: s, witness: /job:chief/task:1, roles: {chief: 1}", "the job has no such task");
+  says("witness: /job:a/task:0, roles: {a: 1}", "its record needs a folder; say state");
+  const std::string kept = "state: s, witness: /job:a/task:0, ";
+  says(kept + "roles: {a: 1, b: {stands_by_for: c}}", "which the job does not have");
+  says(kept + "roles: {a: 1, b: {stands_by_for: a}}", "of which the witness is");
+  says(kept + "roles: {a: 1, b: 1, c: {count: 2, stands_by_for: b}}", "has 2 tasks for 1");
+  says(kept + "roles: {a: 1, b: {count: 1, max: 2}}", "may be scaled");
+  says(kept + "roles: {a: 1, b: 1, c: {stands_by_for: b}, d: {stands_by_for: b}}",
+       "for which another role does already");
+  says(kept + "roles: {a: 1, b: 1, c: {stands_by_for: b}, d: {stands_by_for: c}}",
+       "which stands by itself");
+}
+
 TEST_CASE("a job may keep only what asks for it") {
   const JobSpec job =
       parse_job_file("{command: x, state: /kept, state_keeps: asked, roles: {a: 1}}", "job.yaml")

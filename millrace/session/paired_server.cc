@@ -93,6 +93,7 @@ Status PairedServer::serve() {
   MR_TRY(waiting_room_->stop(why, kWaitingRoomPatience));
   waiting_room_ = nullptr;
   ServerOptions options = options_.server;
+  options.witness = "";
   options.own_address = address_;
   MR_ASSIGN(options.listen_fd, share(*socket_));
   options.follower = succession_;

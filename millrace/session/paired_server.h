@@ -53,6 +53,12 @@ class PairedServer {
   Result<State> go_on();
   // "host:port" as others call it.
   const std::string& address() const { return address_; }
+  // Of its socket, as numbers.
+  std::string bound_address() const { return socket_->address(); }
+  // As Server::end(), while it serves.
+  void end(const Status& how) {
+    if (server_) server_->end(how);
+  }
   // While it serves.
   const Server* server() const { return server_.get(); }
   Status stop(const Status& why);

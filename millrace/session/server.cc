@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "millrace/base/mutex.h"
 #include "millrace/cluster/host_port.h"
 #include "millrace/cluster/roster_members.h"
 #include "millrace/session/local_task.h"
-#include "millrace/transport/all.h"
+#include "millrace/session/server_running.h"
+#include "millrace/session/witnessed.h"
 #include "millrace/transport/sockets/free_descriptors.h"
 #include "millrace/transport/sockets/listening_socket.h"
 #include "millrace/wire/protobuf_log.h"
@@ -78,143 +78,135 @@ void tell_address(const Log& log, const TaskName& task, const ServerOptions& opt
 
 }  // namespace
 
-class Server::Running {
- public:
-  Running(std::shared_ptr<Runtime> runtime, const ServerOptions& options, TaskName task,
-          ClusterSpec cluster, std::shared_ptr<Members> members, std::string address,
-          std::string bound_address)
-      : runtime_(std::move(runtime)),
-        name_(std::move(task)),
-        log_(runtime_->host().log.named(short_name(name_))),
-        cluster_(std::move(cluster)),
-        members_(std::move(members)),
-        address_(std::move(address)),
-        bound_address_(std::move(bound_address)),
-        report_(options.report),
-        transport_(runtime_->transports().between_tasks()),
-        peers_(transport_.peers({.keepalive = options.peer_keepalive,
-                                 .patience = patience(*runtime_, options),
-                                 .log = &log_})) {}
+Status Server::Running::stop(Status why) {
+  MutexLock lock(mutex_);
+  if (is_stopping_) {
+    while (!stopped_) changed_.wait(mutex_);
+    return *stopped_;
+  }
+  is_stopping_ = true;
+  mutex_.unlock();
+  Status status =
+      end(why.ok() ? unavailable(facts.name.to_string(), " at ", facts.address, " has been stopped")
+                   : std::move(why));
+  if (log.takes(LogLevel::debug))
+    log.debug("everything on its runtime has counted: ",
+              facts.runtime->host().metrics.snapshot().to_string());
+  mutex_.lock();
+  stopped_ = status;
+  changed_.notify_all();
+  return status;
+}
 
-  ~Running() {
-    if (Status status = stop({}); !status.ok())
-      log_.warning(status.to_string(), "; waiting for it");
+bool Server::Running::join(std::optional<Clock::Time> deadline) {
+  MutexLock lock(mutex_);
+  while (!stopped_) {
+    if (!deadline) {
+      changed_.wait(mutex_);
+    } else if (!changed_.wait_until(mutex_, *deadline) && !stopped_) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Server::OneLife final : public Server::Running {
+ public:
+  OneLife(ServerFacts given, const ServerOptions& options, std::shared_ptr<Members> members)
+      : Running(std::move(given)),
+        members_(std::move(members)),
+        peers_(transport.peers({.keepalive = options.peer_keepalive,
+                                .patience = patience(*facts.runtime, options),
+                                .log = &log})) {}
+
+  ~OneLife() override {
+    if (Status status = stop({}); !status.ok()) log.warning(status.to_string(), "; waiting for it");
     // The services must outlive calls that are still being handled.
     serving_.reset();
   }
 
   Status serve(const ServerOptions& options, ListeningSocket socket) {
     LocalTaskOptions task_options;
-    task_options.task = name_;
+    task_options.task = facts.name;
     task_options.members = members_;
     task_options.cpu_devices = options.cpu_devices;
     task_options.default_options = options.default_options;
     task_options.report = options.report;
-    task_options.log_name = short_name(name_);
+    task_options.log_name = short_name(facts.name);
     task_options.state_folder =
-        options.state_folder.empty() ? runtime_->state_folder() : options.state_folder;
-    task_options.state_keeps = options.state_keeps.value_or(runtime_->state_keeps());
+        options.state_folder.empty() ? facts.runtime->state_folder() : options.state_folder;
+    task_options.state_keeps = options.state_keeps.value_or(facts.runtime->state_keeps());
     task_options.follower = options.follower;
-    MR_ASSIGN(task_, LocalTask::create(runtime_, std::move(task_options), peers_.get()));
-    Services services{.ops = runtime_->ops(),
+    MR_ASSIGN(task_, LocalTask::create(facts.runtime, std::move(task_options), peers_.get()));
+    Services services{.ops = facts.runtime->ops(),
                       .master = {task_, &task_->master()},
                       .worker = {task_, &task_->worker()},
                       .standby = options.standby};
-    MR_ASSIGN(serving_,
-              transport_.serve(std::move(services), {.address = address_,
-                                                     .socket = std::move(socket),
-                                                     .keepalive = options.client_keepalive,
-                                                     .log = &log_}));
+    MR_ASSIGN(serving_, transport.serve(std::move(services), {.address = facts.address,
+                                                              .socket = std::move(socket),
+                                                              .keepalive = options.client_keepalive,
+                                                              .log = &log}));
     return {};
   }
 
-  Status stop(Status why) {
-    MutexLock lock(mutex_);
-    if (is_stopping_) {
-      while (!stopped_) changed_.wait(mutex_);
-      return *stopped_;
-    }
-    is_stopping_ = true;
-    mutex_.unlock();
-    Status status =
-        end(why.ok() ? unavailable(name_.to_string(), " at ", address_, " has been stopped")
-                     : std::move(why));
-    if (log_.takes(LogLevel::debug))
-      log_.debug("everything on its runtime has counted: ",
-                 runtime_->host().metrics.snapshot().to_string());
-    mutex_.lock();
-    stopped_ = status;
-    changed_.notify_all();
-    return status;
-  }
+  std::shared_ptr<MasterService> master() override { return {task_, &task_->master()}; }
+  TaskDescription describe() const override { return task_->describe(); }
 
-  void end_program(const Status& how) {
+  void end_program(const Status& how) override {
     const TaskEnds ends = end_of(how);
-    if (report_) report_->tell_end(ends);
+    if (facts.report) facts.report->tell_end(ends);
     if (ends.how != TaskEnds::How::failed) task_->say_farewell(kFarewellPatience);
   }
 
-  bool join(std::optional<Clock::Time> deadline) {
-    MutexLock lock(mutex_);
-    while (!stopped_) {
-      if (!deadline) {
-        changed_.wait(mutex_);
-      } else if (!changed_.wait_until(mutex_, *deadline) && !stopped_) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  const std::shared_ptr<Runtime> runtime_;
-  const TaskName name_;
-  const Log log_;
-  const ClusterSpec cluster_;
-  const std::shared_ptr<Members> members_;
-  const std::string address_;
-  const std::string bound_address_;
-  const std::shared_ptr<TaskReport> report_;
-  const wire::ProtobufLog protobuf_log_{runtime_->host().in_the_name_of(log_)};
-  Transport& transport_;
-  const std::unique_ptr<WorkerDirectory> peers_;
-  std::shared_ptr<LocalTask> task_;   // set by serve()
-  std::unique_ptr<Serving> serving_;  // set by serve(); handlers use the task
-
- private:
-  Status end(const Status& why) {
+ protected:
+  Status end(const Status& why) override {
     if (!task_) return {};
     task_->stop(why);
     if (serving_) MR_TRY(serving_->stop(why, kStopPatience));
     if (task_->drain(kStopPatience)) return {};
-    return Status(Code::deadline_exceeded,
-                  str_cat(name_.to_string(), " has been stopped, but something still runs on it"));
+    return Status(
+        Code::deadline_exceeded,
+        str_cat(facts.name.to_string(), " has been stopped, but something still runs on it"));
   }
 
-  Mutex mutex_;
-  Condition changed_;
-  bool is_stopping_ MR_GUARDED_BY(mutex_) = false;
-  std::optional<Status> stopped_ MR_GUARDED_BY(mutex_);
+ private:
+  const std::shared_ptr<Members> members_;
+  const wire::ProtobufLog protobuf_log_{facts.runtime->host().in_the_name_of(log)};
+  const std::unique_ptr<WorkerDirectory> peers_;
+  std::shared_ptr<LocalTask> task_;   // set by serve()
+  std::unique_ptr<Serving> serving_;  // set by serve(); handlers use the task
 };
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options,
                                               std::shared_ptr<Runtime> runtime) {
+  if (!runtime) runtime = Runtime::create();
+  MR_TRY(need_descriptors(kDescriptorsOfServer));
+  MR_ASSIGN(Witnessed witnessed, take_witness(options, runtime));
+  if (witnessed.is_side) {
+    MR_ASSIGN(auto lives,
+              Lives::start(std::move(options), std::move(witnessed), std::move(runtime)));
+    return std::unique_ptr<Server>(new Server(std::move(lives)));
+  }
   const TaskName task{options.job, 0, options.task};
   MR_ASSIGN(std::string address, own_address(options, task));
   MR_ASSIGN(HostPort own, HostPort::parse(address));
   MR_ASSIGN(ListeningSocket socket, listen(options, own));
   own.port = socket.port();
   address = own.to_string();
-  MR_TRY(need_descriptors(kDescriptorsOfServer));
-  if (!runtime) runtime = Runtime::create();
   MR_TRY(runtime->start_threads());
   MR_ASSIGN(const auto members, settle(options, task, address, *runtime));
-  auto running =
-      std::make_unique<Running>(std::move(runtime), options, task, std::move(options.cluster),
-                                members, std::move(address), socket.address());
+  ServerFacts facts{.runtime = std::move(runtime),
+                    .name = task,
+                    .cluster = witnessed.watch ? std::move(witnessed.cluster) : options.cluster,
+                    .address = std::move(address),
+                    .bound_address = socket.address(),
+                    .report = options.report,
+                    .watch = std::move(witnessed.watch)};
+  auto running = std::make_unique<OneLife>(std::move(facts), options, members);
   if (options.report) options.report->set_task(task);
   MR_TRY(running->serve(options, std::move(socket)));
-  if (options.report) options.report->tell(TaskServes{running->address_});
-  tell_address(running->log_, task, options, own, running->bound_address_);
+  if (options.report) options.report->tell(TaskServes{running->facts.address});
+  tell_address(running->log, task, options, own, running->facts.bound_address);
   return std::unique_ptr<Server>(new Server(std::move(running)));
 }
 
@@ -222,18 +214,17 @@ Server::Server(std::unique_ptr<Running> running) : running_(std::move(running)) 
 Server::~Server() = default;
 
 std::string Server::target() const {
-  return str_cat(running_->transport_.scheme(), "://", running_->address_);
+  return str_cat(running_->transport.scheme(), "://", running_->facts.address);
 }
-const std::string& Server::address() const { return running_->address_; }
-const std::string& Server::bound_address() const { return running_->bound_address_; }
-const TaskName& Server::task() const { return running_->name_; }
-const ClusterSpec& Server::cluster() const { return running_->cluster_; }
-const std::shared_ptr<Runtime>& Server::runtime() const { return running_->runtime_; }
-std::shared_ptr<MasterService> Server::master() {
-  return {running_->task_, &running_->task_->master()};
-}
+const std::string& Server::address() const { return running_->facts.address; }
+const std::string& Server::bound_address() const { return running_->facts.bound_address; }
+const TaskName& Server::task() const { return running_->facts.name; }
+const ClusterSpec& Server::cluster() const { return running_->facts.cluster; }
+const std::shared_ptr<Runtime>& Server::runtime() const { return running_->facts.runtime; }
+std::shared_ptr<MasterService> Server::master() { return running_->master(); }
+Status Server::failure() const { return running_->failure(); }
 bool Server::join(std::optional<Clock::Time> deadline) { return running_->join(deadline); }
-TaskDescription Server::describe() const { return running_->task_->describe(); }
+TaskDescription Server::describe() const { return running_->describe(); }
 void Server::end(const Status& how) { running_->end_program(how); }
 Status Server::stop(Status why) { return running_->stop(std::move(why)); }
 

@@ -52,6 +52,19 @@ struct ServerOptions {
   // What it keeps there. Left out: what the runtime says, which is all unless MILLRACE_STATE_KEEPS
   // is set.
   std::optional<Keep> state_keeps = std::nullopt;
+  // The task that says who owns the states that two tasks hold (docs/design/standby.md), as
+  // "/job:chief/task:0": all tasks of the cluster name the same one, and that one itself. Needs
+  // `cluster`. The witness needs a state_folder; another task that has one holds its state so that
+  // a second one may have it, too. Empty: there is none. Left out: what the runtime says.
+  std::optional<std::string> witness = std::nullopt;
+  // The task, named likewise, whose state this one has, too, and that it takes over when that is
+  // gone: under that one's name, at the address that the cluster has for `job` and `task`. Needs a
+  // witness, and a state_folder, of which it takes `<job>-<task>` if that is another name. Empty:
+  // what the runtime says of the job (standbys).
+  std::string stands_by_for = {};
+  // How long the other task that has the state may be silent before the witness is asked who owns
+  // it.
+  std::chrono::milliseconds suspect_after{1'000};
   // Of a state that two tasks hold: who has all that is kept there, too. Null: nobody.
   std::shared_ptr<io::JournalFollower> follower = nullptr;
   // What it answers as the witness of such states, or as a side of one. Null: it is neither.
@@ -72,13 +85,15 @@ class Server {
   // (ALREADY_EXISTS for a port in use, with the process that has it); INVALID_ARGUMENT for a socket
   // of another port than the cluster says, and for both a cluster and members; UNAVAILABLE if
   // members do not know where this task is to listen, nor own_address says so; for state_folder
-  // FAILED_PRECONDITION if another process has it, DATA_LOSS if it is damaged, those of the disk.
+  // FAILED_PRECONDITION if another process has it, DATA_LOSS if it is damaged, those of the disk;
+  // as take_witness() (session/witnessed.h).
   static Result<std::unique_ptr<Server>> start(ServerOptions options,
                                                std::shared_ptr<Runtime> runtime = nullptr);
   // Stops, and waits until nothing runs on the task any more.
   ~Server();
 
-  // "grpc://host:port": what clients dial.
+  // "grpc://host:port": what clients dial. Of a task whose state another one has, too: they hear
+  // UNAVAILABLE there while that one owns it.
   std::string target() const;
   // "host:port" as the cluster knows it, with the port that was really bound.
   const std::string& address() const;
@@ -95,7 +110,12 @@ class Server {
   // What it waits for, as `millrace status` tells it.
   TaskDescription describe() const;
 
-  // Blocks until somebody calls stop() (true), or until `deadline` (false).
+  // Why it stopped by itself, which only a server does whose state another task has, too: its disk
+  // refused what it was sent (then that one goes on), or the witness has lost its record. OK if it
+  // has not.
+  Status failure() const;
+
+  // Blocks until somebody calls stop() or it stops by itself (true), or until `deadline` (false).
   bool join(std::optional<Clock::Time> deadline = std::nullopt);
 
   // The program is over, with this status: tells whoever started it (ServerOptions::report), and,
@@ -112,6 +132,8 @@ class Server {
 
  private:
   class Running;
+  class OneLife;
+  class Lives;
   explicit Server(std::unique_ptr<Running> running);
   const std::unique_ptr<Running> running_;
 };

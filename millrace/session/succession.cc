@@ -144,7 +144,7 @@ void Succession::tick() {
     send({.kind = serves ? MessageKind::news : MessageKind::has,
           .store = identity_,
           .term = side_->known(),
-          .kept = side_->kept()});
+          .kept = side_->told_kept()});
   }
   set_timer();
 }
@@ -190,19 +190,24 @@ void Succession::hear(StandbyParcel parcel) {
   incoming_ = nullptr;
 }
 
-void Succession::note_group(io::JournalGroup group, Done<void> acknowledge) {
-  if (is_over()) return acknowledge(lost());
+void Succession::note_begun(io::JournalGroup group) {
+  if (is_over()) return;
   const bool is_wanted = group.extent == Extent::all && wants_all_.exchange(false);
-  waiting_.push_back({side_->kept().last + 1, host_.clock.now(), std::move(acknowledge)});
   group_ = &group;
-  act(side_->wrote());
+  act(side_->begins());
   // To who joins, and is not waited for yet.
   if (is_wanted && group.extent == Extent::all && !is_over())
     send({.kind = MessageKind::whole,
           .store = identity_,
           .term = side_->known(),
-          .kept = side_->kept()});
+          .kept = side_->told_kept()});
   group_ = nullptr;
+}
+
+void Succession::note_wrote(Done<void> acknowledge) {
+  if (is_over()) return acknowledge(lost());
+  waiting_.push_back({side_->told_kept().last, host_.clock.now(), std::move(acknowledge)});
+  act(side_->wrote());
 }
 
 void Succession::act(const StandbySide::Actions& actions) {
@@ -451,12 +456,15 @@ std::string Succession::mark() {
   return encode_kept(KeptReign{.since = since_.load(), .last = last_.load()});
 }
 
-void Succession::wrote(io::JournalGroup group, Done<void> acknowledge) {
+void Succession::begins(io::JournalGroup group) {
   ++last_;
+  (void)post([this, group = std::move(group)]() mutable { note_begun(std::move(group)); });
+}
+
+void Succession::wrote(const Status& kept, Done<void> acknowledge) {
+  if (!kept.ok()) return acknowledge(kept);
   auto answer = std::make_shared<Done<void>>(std::move(acknowledge));
-  const bool is_taken = post([this, group = std::move(group), answer]() mutable {
-    note_group(std::move(group), std::move(*answer));
-  });
+  const bool is_taken = post([this, answer] { note_wrote(std::move(*answer)); });
   if (!is_taken) (*answer)(lost());
 }
 

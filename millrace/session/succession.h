@@ -3,9 +3,9 @@
 //
 // At first it has the folder, and writes there what the owner sends. When this side is to serve
 // (State::serves) it has let go of the folder; whoever has made it then begins a task whose state
-// it follows (io::JournalFollower): each group goes to the other side, and is acknowledged when
-// that has it, too. When another one owns the state (State::over) that task has to end; the next
-// life begins with another Succession.
+// it follows (io::JournalFollower): each group goes to the other side while the disk is at it, and
+// is acknowledged when both have it. When another one owns the state (State::over) that task has to
+// end; the next life begins with another Succession.
 //
 // What happens is put into a queue and looked at by one thread at a time, where blocking is
 // allowed. Thread-safe. Shared with who serves its calls; stop() has to be called.
@@ -67,7 +67,8 @@ class Succession final : public StandbyService,
   void attach(io::Journal* journal) override;
   io::JournalGroup::Extent wants() override;
   std::string mark() override;
-  void wrote(io::JournalGroup group, Done<void> acknowledge) override;
+  void begins(io::JournalGroup group) override;
+  void wrote(const Status& kept, Done<void> acknowledge) override;
 
  private:
   using Event = absl::AnyInvocable<void()>;
@@ -85,7 +86,8 @@ class Succession final : public StandbyService,
   // Events; and what they lead to.
   void lose_peer();
   void hear(StandbyParcel parcel);
-  void note_group(io::JournalGroup group, Done<void> acknowledge);
+  void note_begun(io::JournalGroup group);
+  void note_wrote(Done<void> acknowledge);
   void act(const StandbySide::Actions& actions);
   void ask(const Term& wanted);
   void told(const Result<WitnessReply>& reply);

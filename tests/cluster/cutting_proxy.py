@@ -13,18 +13,20 @@ ABRUPT = struct.pack("ii", 1, 0)
 
 
 class CuttingProxy:
-    """`address`: "host:port" of whoever is behind it; `at` is its own."""
+    """`address`: "host:port" of whoever is behind it; `at` is its own, on a free port unless it is told one."""
 
-    def __init__(self, address):
+    def __init__(self, address, at="127.0.0.1:0"):
         host, port = address.rsplit(":", 1)
         self._behind = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.at = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        own_host, own_port = at.rsplit(":", 1)
+        self._listener = socket.create_server((own_host, int(own_port)))
+        self.at = f"{own_host}:{self._listener.getsockname()[1]}"
         self._lock = threading.Lock()
         self._pairs = set()
         self.cuts = 0  # in the midst of what was said
         self._passes = None  # so many bytes before the cut that is due
         self._is_over = False
+        self._is_barred = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self, abruptly):
@@ -46,6 +48,13 @@ class CuttingProxy:
         """Cuts when so many bytes more have gone through, either way: in the midst of what is said next. None: no more."""
         with self._lock:
             self._passes = most
+
+    def bar(self, is_barred):
+        """Ends what there is, and lets nobody through until it is lifted."""
+        with self._lock:
+            self._is_barred = is_barred
+        if is_barred:
+            self.cut(True)
 
     def close(self):
         with self._lock:
@@ -69,10 +78,12 @@ class CuttingProxy:
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
                 self._pairs.add(pair)
-                is_over = self._is_over
-            if is_over:
+                is_over, is_barred = self._is_over, self._is_barred
+            if is_over or is_barred:
                 self.cut(True)
-                return
+                if is_over:
+                    return
+                continue
             for source, sink in (pair, pair[::-1]):
                 threading.Thread(target=self._pump, args=(pair, source, sink), daemon=True).start()
 

@@ -1,8 +1,9 @@
 // Every way that an owner, its standby and their witness can go, up to a bound of faults: messages
 // that are lost, doubled, late and out of order, sides that die and come back with what their store
-// has, and suspicions of a side that lives. Each state is visited once. What must hold in all of
-// them: a step that is acknowledged, be it one that only reads, has seen all that was acknowledged
-// before it began, on whichever side; and from each state there is a way back to one that serves.
+// has, stores that refuse what an owner writes, and suspicions of a side that lives. Each state is
+// visited once. What must hold in all of them: a step that is acknowledged, be it one that only
+// reads, has seen all that was acknowledged before it began, on whichever side; and from each state
+// there is a way back to one that serves.
 //
 // And the same with a bug put in, for the search must find it.
 #include <algorithm>
@@ -21,16 +22,17 @@ namespace {
 
 enum class StandbyBug {
   none,
-  acknowledges_alone,     // the owner asks nobody whether the standby has it
-  reads_alone,            // a step that changes nothing is answered at once
-  has_before_it_is_kept,  // the standby says so, and what it has is in its memory
-  witness_takes_all,      // and compares nothing
-  asks_itself,            // a side that suspects the other one is its own witness
-  asks_once               // what was lost is said no more
+  acknowledges_unwritten,  // the owner waits for the standby, and not for its own store
+  acknowledges_alone,      // the owner asks nobody whether the standby has it
+  reads_alone,             // a step that changes nothing is answered at once
+  has_before_it_is_kept,   // the standby says so, and what it has is in its memory
+  witness_takes_all,       // and compares nothing
+  asks_itself,             // a side that suspects the other one is its own witness
+  asks_once                // what was lost is said no more
 };
 
 struct StandbyFaults {
-  int lost = 0, doubled = 0, deaths = 0, suspicions = 0;
+  int lost = 0, doubled = 0, deaths = 0, suspicions = 0, refusals = 0;
 };
 
 struct StandbySetting {
@@ -72,6 +74,9 @@ struct StandbyPlayer {
   KeptStream kept;                      // on the disk
   Changes changes = 0;                  // on the disk
   Changes unsafe = 0;                   // what is in memory only, under a bug
+  Changes memory = 0;                   // of an owner that serves: what is on the disk, and more
+  uint64_t writing = 0;                 // the group that its disk is at; 0: none
+  bool is_refused = false;              // by the disk, so that the next group is all of the state
   std::map<uint64_t, Waiting> waiting;  // by group
 };
 
@@ -87,7 +92,8 @@ struct StandbyWorld {
     std::string text = to_text(witness.term());
     for (const StandbyPlayer& player : players) {
       str_append(&text, "|", player.life, player.side ? player.side->description() : "dead", ";",
-                 player.kept.since, ".", player.kept.last, ".", player.changes, ".", player.unsafe);
+                 player.kept.since, ".", player.kept.last, ".", player.changes, ".", player.unsafe,
+                 ".", player.memory, ".", player.writing, player.is_refused ? "!" : "");
       for (const auto& [group, each] : player.waiting)
         str_append(&text, ",", group, ":", each.seen, ".", each.known, ".", each.made);
     }
@@ -96,7 +102,7 @@ struct StandbyWorld {
     std::ranges::sort(texts);
     for (const std::string& each : texts) str_append(&text, "|", each);
     str_append(&text, "|", acknowledged, ".", updates, ".", reads, ".", faults.lost, faults.doubled,
-               faults.deaths, faults.suspicions);
+               faults.deaths, faults.suspicions, faults.refusals);
     return text;
   }
 };
@@ -192,6 +198,8 @@ class StandbySearch {
     for (int i = 0; i < 2; ++i) {
       next(false, [&](StandbyWorld& after) { return update(after, i); });
       next(false, [&](StandbyWorld& after) { return read(after, i); });
+      next(false, [&](StandbyWorld& after) { return written(after, i); });
+      next(true, [&](StandbyWorld& after) { return refuse(after, i); });
       next(false, [&](StandbyWorld& after) { return ask_again(after, i); });
       next(true, [&](StandbyWorld& after) { return die(after, i); });
       next(false, [&](StandbyWorld& after) { return come_back(after, i); });
@@ -257,13 +265,16 @@ class StandbySearch {
                {.kind = Sent::Kind::propose, .side = side, .life = who.life, .term = action.term});
           break;
         case Kind::send: {
-          const bool is_group = action.message.kind == StandbyMessage::Kind::group;
-          const bool is_whole = action.message.kind == StandbyMessage::Kind::whole;
+          StandbyMessage message = action.message;
+          if (who.is_refused && message.kind == StandbyMessage::Kind::group)
+            message.kind = StandbyMessage::Kind::whole;
+          const bool is_group = message.kind == StandbyMessage::Kind::group;
+          const bool is_whole = message.kind == StandbyMessage::Kind::whole;
           send(world, {.kind = Sent::Kind::peer,
                        .side = 1 - side,
-                       .message = action.message,
+                       .message = message,
                        .changes = is_group   ? made
-                                  : is_whole ? who.changes
+                                  : is_whole ? who.memory
                                              : 0});
           break;
         }
@@ -274,12 +285,13 @@ class StandbySearch {
           if (world.witness.term() == action.term && (world.acknowledged & ~who.changes) != 0)
             broken_ = str_cat("what was acknowledged is lost: ", world.key());
           who.kept = action.kept;
+          who.memory = who.changes;
           break;
         case Kind::acknowledge:
           acknowledge(world, who, action.kept.last);
           break;
         case Kind::cease:
-          who.waiting.clear();
+          drop_memory(who);
           break;
         case Kind::refuse:
           broken_ = "the witness does not forget here";
@@ -333,20 +345,48 @@ class StandbySearch {
 
   bool write(StandbyWorld& world, int side, Changes made) {
     StandbyPlayer& who = player(world, side);
-    if (!who.side || !who.side->serves()) return false;
-    who.changes |= made;
-    const Waiting waiting{.seen = who.changes, .known = world.acknowledged, .made = made};
-    const bool is_asked = setting_.bug != StandbyBug::acknowledges_alone &&
-                          (setting_.bug != StandbyBug::reads_alone || made != 0);
-    if (is_asked) {
-      who.waiting[who.side->kept().last + 1] = waiting;
-    } else {
-      answer(world, waiting);
-    }
-    StandbySide& machine = *who.side;
-    ++who.kept.last;
-    act(world, side, machine.wrote(), 0, made);
+    if (!who.side || !who.side->serves() || who.writing != 0) return false;
+    who.memory |= made;
+    const Waiting waiting{.seen = who.memory, .known = world.acknowledged, .made = made};
+    const bool is_asked = setting_.bug != StandbyBug::reads_alone || made != 0;
+    if (!is_asked) answer(world, waiting);
+    who.writing = who.side->told_kept().last + 1;
+    if (is_asked) who.waiting[who.writing] = waiting;
+    // All of a state is on the disk before it begins, and what changes nothing needs none.
+    const bool is_there = who.is_refused || made == 0;
+    act(world, side, who.side->begins(), 0, made);
+    if (setting_.bug == StandbyBug::acknowledges_unwritten)
+      act(world, side, who.side->wrote(), 0, 0);
+    return !is_there || written(world, side);
+  }
+
+  // The disk has the group, and with it all that there was before.
+  bool written(StandbyWorld& world, int side) {
+    StandbyPlayer& who = player(world, side);
+    if (!who.side || who.writing == 0) return false;
+    who.changes = who.memory;
+    who.kept.last = who.writing;
+    const uint64_t group = std::exchange(who.writing, 0);
+    who.is_refused = false;
+    if (setting_.bug == StandbyBug::acknowledges_alone) acknowledge(world, who, group);
+    act(world, side, who.side->wrote(), 0, 0);
     return true;
+  }
+
+  bool refuse(StandbyWorld& world, int side) {
+    StandbyPlayer& who = player(world, side);
+    if (!who.side || who.writing == 0 || world.faults.refusals++ >= setting_.most.refusals)
+      return false;
+    who.waiting.erase(std::exchange(who.writing, 0));
+    who.is_refused = true;
+    return true;
+  }
+
+  static void drop_memory(StandbyPlayer& who) {
+    who.waiting.clear();
+    who.memory = 0;
+    who.writing = 0;
+    who.is_refused = false;
   }
 
   // Time passes: once nothing can come any more that has to do with it.
@@ -361,7 +401,7 @@ class StandbySearch {
     StandbyPlayer& who = player(world, side);
     if (!who.side || world.faults.deaths++ >= setting_.most.deaths) return false;
     who.side.reset();
-    who.waiting.clear();
+    drop_memory(who);
     who.changes &= ~who.unsafe;
     who.unsafe = 0;
     return true;
@@ -409,6 +449,7 @@ TEST_CASE("what is acknowledged is seen by all that follows, whoever owns the st
   hold("a doubled message", {.doubled = 1});
   hold("a suspicion", {.suspicions = 1});
   hold("a death", {.deaths = 1});
+  hold_between_sides("a disk that refuses", {.most = {.refusals = 1}});
   hold_between_sides("two suspicions", {.most = {.suspicions = 2}, .updates = 1, .reads = 0});
 }
 
@@ -422,6 +463,8 @@ TEST_CASE("what is acknowledged is not lost by several faults together" * doctes
   hold("a doubled message, a death", {.doubled = 1, .deaths = 1}, 1);
   hold("a death, a suspicion", {.deaths = 1, .suspicions = 1}, 0);
   hold("two deaths", {.deaths = 2}, 0);
+  hold("a disk that refuses, a death", {.deaths = 1, .refusals = 1}, 1);
+  hold("a disk that refuses, a suspicion", {.suspicions = 1, .refusals = 1}, 1);
   hold("a loss, a death, a suspicion", {.lost = 1, .deaths = 1, .suspicions = 1}, 0);
 }
 
@@ -432,6 +475,7 @@ TEST_CASE("a bug that is put into a side or its witness is found") {
   const auto has = [](const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
   };
+  CHECK(has(find(StandbyBug::acknowledges_unwritten), "lost"));
   CHECK(has(find(StandbyBug::acknowledges_alone), "lost"));
   CHECK(has(find(StandbyBug::reads_alone), "lacks what was acknowledged"));
   CHECK(has(find(StandbyBug::has_before_it_is_kept), "lost"));

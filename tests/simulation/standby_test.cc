@@ -26,10 +26,19 @@ class StandbyStory {
     sides_[index(side)].reset();
     line(side, "dies");
   }
-  void write(int side) {
-    ++kept_[index(side)].last;
+  void begin(int side) {
+    act(side, at(side).begins());
+    go_on();
+  }
+  // The disk has it.
+  void written(int side) {
+    kept_[index(side)].last = at(side).told_kept().last;
     act(side, at(side).wrote());
     go_on();
+  }
+  void write(int side) {
+    begin(side);
+    written(side);
   }
   void silent(int side) {
     line(side, "hears nothing any more");
@@ -244,6 +253,67 @@ TEST_CASE("an owner that is started again owns the state under a new term, witho
         "1 serves under term 3: 1 owns since 3\n");
   story.again(2);
   CHECK(story.term() == Term{.number = 4, .owner = 1, .since = 3, .standby = 2});
+}
+
+TEST_CASE("a group goes to the standby while the owner's disk is at it, and both have to have it") {
+  StandbyStory story = paired();
+  story.begin(1);
+  CHECK(story.told() ==
+        "1 sends group 1.2 under term 2\n"
+        "2 has 1.2 under term 2\n");
+  story.written(1);
+  CHECK(story.told() == "1 acknowledges 2\n");
+  // The other way round.
+  story.cut(true);
+  story.write(1);
+  story.cut(false);
+  CHECK(story.told() == "");
+  story.again(1);
+  CHECK(story.told() ==
+        "1 sends all to 1.3 under term 2\n"
+        "2 has 1.3 under term 2\n"
+        "1 acknowledges 3\n");
+}
+
+TEST_CASE("what the owner's disk has refused is acknowledged with the next group that it has") {
+  StandbyStory story = paired();
+  story.begin(1);
+  story.begin(1);
+  story.told();
+  story.written(1);
+  CHECK(story.told() == "1 acknowledges 3\n");
+}
+
+TEST_CASE("an owner that dies before its disk has what its standby has comes back without it") {
+  StandbyStory story = paired();
+  story.begin(1);
+  story.kill(1);
+  CHECK(story.at(2).kept() == KeptStream{1, 2});
+  story.start(1);
+  story.again(2);
+  // Nobody was told of the second group.
+  CHECK(story.at(1).kept() == KeptStream{3, 1});
+  CHECK(story.at(2).kept() == KeptStream{3, 1});
+  CHECK(story.term() == Term{.number = 4, .owner = 1, .since = 3, .standby = 2});
+}
+
+TEST_CASE("who begins to follow gets what has begun while the state was on its way to it") {
+  StandbySide owner(1, true, {});
+  (void)owner.begin();
+  (void)owner.told({});
+  (void)owner.told({.number = 1, .owner = 1, .since = 1});
+  (void)owner.begins();
+  (void)owner.wrote();
+  using Kind = StandbyMessage::Kind;
+  const Term term = owner.known();
+  CHECK(owner.heard({.kind = Kind::join, .store = 2, .term = term}).size() == 1);
+  CHECK(owner.begins().empty());
+  (void)owner.wrote();
+  const auto actions = owner.heard({.kind = Kind::has, .store = 2, .term = term, .kept = {1, 1}});
+  REQUIRE(actions.size() == 1);
+  CHECK(to_text(actions[0].message) == "1 sends all to 1.2 under term 1");
+  // It is waited for from now on, and gets each group.
+  CHECK(to_text(owner.begins().at(0).message) == "1 sends group 1.3 under term 1");
 }
 
 TEST_CASE("where the witness has forgotten what it knew nobody serves") {

@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Objects = std::vector<Json>;
-using std::chrono::duration_cast;
 using std::chrono::seconds;
 
 // How long the tasks' grace and the cluster's own work may take until all is gone.

@@ -1,5 +1,5 @@
 // Messages without fields (GetStatusRequest, most responses) are no bytes at all and stand in no
-// file.
+// file; messages of our own are called by the method that they belong to.
 #include "millrace/wire/testing/golden.h"
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include "millrace/transport/protocol/codec_recv_tensor.h"
 #include "millrace/transport/protocol/codec_run_graph.h"
 #include "millrace/transport/protocol/codec_session.h"
+#include "millrace/transport/protocol/codec_standby.h"
 #include "millrace/transport/protocol/codec_step.h"
 #include "millrace/transport/protocol/codec_worker.h"
 #include "millrace/transport/protocol/status_codec.h"
@@ -306,6 +307,44 @@ TEST_CASE("tensors between workers are asked for and announced as they always we
                 messages.front().join()),
          unread("MarkRecvFinishedRequest", "a request that was answered",
                 encode_mark_recv_finished(3).join())});
+}
+
+// ---- The service of our own ---------------------------------------------------------------------
+
+TEST_CASE("what tasks of ours tell each other of themselves is written as it always was") {
+  const EndedTask ended{{.job = "map", .replica = 0, .task = 7}, 0x0123456789abcdef};
+  check("testdata/tasks.txt",
+        {written("EndedTask", "who says farewell", ended),
+         written("TaskDescription", "a task that waits, and knows of one that has ended",
+                 TaskDescription{.task = "/job:map/replica:0/task:1",
+                                 .waits = {"step 3 waits 2 s for a:1", "its queue is empty"},
+                                 .ended = {ended}}),
+         written("GetStatusResponse", "who has ended", GetStatusReply{.ended = {ended}})});
+}
+
+TEST_CASE("what is said of a state that two tasks hold is written as it always was") {
+  const Term term{.number = 7, .owner = 0x0123456789abcdef, .since = 5, .standby = 300};
+  const StandbyMessage group{
+      .kind = StandbyMessage::Kind::group, .store = 3, .term = term, .kept = {5, 11}};
+  check("testdata/standby.txt",
+        {written("WitnessRequest", "news of all states", WitnessRequest{.newer_than = 9}),
+         written(
+             "WitnessRequest", "a term is wanted",
+             WitnessRequest{.state = "/job:ps/replica:0/task:0", .wanted = term, .address = "a:1"}),
+         written("WitnessResponse", "two states, one of which nobody owns yet",
+                 WitnessReply{4, {{"x", term, "a:1"}, {"y", {}, "b:2"}}}),
+         written("StandbyRequest", "a side that joins",
+                 StandbyParcel{.state = "x",
+                               .address = "b:2",
+                               .message = {.kind = StandbyMessage::Kind::join, .store = 3}}),
+         written("StandbyRequest", "the first part of a group",
+                 StandbyParcel{.state = "x",
+                               .address = "a:1",
+                               .message = group,
+                               .is_last = false,
+                               .records = std::string("\0\1\xff", 3)}),
+         written("StandbyRequest", "its last part",
+                 StandbyParcel{.state = "x", .address = "a:1", .message = group, .part = 1})});
 }
 
 // ---- Errors -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ inline constexpr std::string_view kPayloadContainer =
     "tensorflow.distributed_runtime.GrpcPayloadContainer";
 inline constexpr std::string_view kPartsHeadType = "PartsHead";
 
-// Our own fields, and graphs, which the .proto files declare as bytes.
+// Our own fields and messages, and graphs, which the .proto files declare as bytes.
 inline constexpr wire::testing::FieldLabel kLabels[] = {
     {"RecvTensorRequest", kTakesParts, "takes_parts (ours)"},
     {"RecvTensorResponse", kPartsHead, "parts_head (ours)", kPartsHeadType},
@@ -26,6 +26,29 @@ inline constexpr wire::testing::FieldLabel kLabels[] = {
     {"RegisterGraphRequest", 2, "graph_def", "GraphDef"},
     {"RunGraphResponse", 4, "partition_graph", "GraphDef"},
     {"RunMetadata", 3, "partition_graphs", "GraphDef"},
+    {"Term", 1, "number"},
+    {"Term", 2, "owner"},
+    {"Term", 3, "since"},
+    {"Term", 4, "standby"},
+    {"WitnessRequest", 1, "state"},
+    {"WitnessRequest", 2, "wanted", "Term"},
+    {"WitnessRequest", 3, "address"},
+    {"WitnessRequest", 4, "newer_than"},
+    {"WitnessResponse", 1, "version"},
+    {"WitnessResponse", 2, "state", "WitnessedState"},
+    {"WitnessedState", 1, "state"},
+    {"WitnessedState", 2, "term", "Term"},
+    {"WitnessedState", 3, "address"},
+    {"StandbyRequest", 1, "state"},
+    {"StandbyRequest", 2, "address"},
+    {"StandbyRequest", 3, "kind"},
+    {"StandbyRequest", 4, "store"},
+    {"StandbyRequest", 5, "term", "Term"},
+    {"StandbyRequest", 6, "kept since"},
+    {"StandbyRequest", 7, "kept last"},
+    {"StandbyRequest", 8, "part"},
+    {"StandbyRequest", 9, "more parts follow"},
+    {"StandbyRequest", 10, "records"},
 };
 
 }  // namespace millrace::transport::testing

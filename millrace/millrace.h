@@ -6,6 +6,7 @@
 
 #include "millrace/api/durable.h"               // IWYU pragma: export
 #include "millrace/api/input.h"                 // IWYU pragma: export
+#include "millrace/api/leased_dequeue.h"        // IWYU pragma: export
 #include "millrace/api/ops.h"                   // IWYU pragma: export
 #include "millrace/api/scope.h"                 // IWYU pragma: export
 #include "millrace/autodiff/scope_gradients.h"  // IWYU pragma: export
@@ -19,6 +20,8 @@
 #include "millrace/mapreduce/output.h"          // IWYU pragma: export
 #include "millrace/mapreduce/run.h"             // IWYU pragma: export
 #include "millrace/session/launched_task.h"     // IWYU pragma: export
+#include "millrace/session/loan.h"              // IWYU pragma: export
+#include "millrace/session/retry_terms.h"       // IWYU pragma: export
 #include "millrace/session/runtime.h"           // IWYU pragma: export
 #include "millrace/session/server.h"            // IWYU pragma: export
 #include "millrace/session/session.h"           // IWYU pragma: export

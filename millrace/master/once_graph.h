@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
 #include "millrace/base/clock.h"
+#include "millrace/master/named_graph.h"
 #include "millrace/master/prepared_step.h"
 #include "millrace/op/registry.h"
 #include "millrace/wire/graph_def.h"
@@ -29,7 +29,7 @@ class OnceGraph {
                                     kAfterNode = "_once/after";
 
   // Leases last so long. `ops` outlives this.
-  OnceGraph(const OpRegistry& ops, Clock::Duration lease) : ops_(ops), lease_(lease) {}
+  OnceGraph(const OpRegistry& ops, Clock::Duration lease) : graph_(ops), lease_(lease) {}
 
   // The nodes that every session needs once.
   wire::GraphDef own_nodes() const;
@@ -47,32 +47,12 @@ class OnceGraph {
   StepKind kind_of(const StepRequestNames& names) const;
 
  private:
-  struct Effects {
-    bool updates = false, takes = false, has_own_lease = false;
-    void add(const Effects& other) {
-      updates |= other.updates;
-      takes |= other.takes;
-      has_own_lease |= other.has_own_lease;
-    }
-  };
-  struct Node {
-    std::vector<std::string> inputs = {};  // as in NodeDef
-    Effects effects = {};                  // of the node itself
-    std::vector<std::string> calls = {};   // functions
-    bool is_gate = false;                  // of a loop or a conditional
-    bool has_lease_nodes = false;          // a dequeue with nodes of its own
-  };
-  using Names = absl::flat_hash_set<std::string>;
-
-  Node noted(const wire::NodeDef& node) const;
   // What extends and ends leases of that dequeue's queue.
   void add_lease_nodes(const std::string& dequeue, std::vector<wire::NodeDef>& nodes);
-  void add_function_effects(const std::string& function, Names& seen, Effects& effects) const;
 
-  const OpRegistry& ops_;
+  NamedGraph graph_;
   const Clock::Duration lease_;
-  absl::flat_hash_map<std::string, Node> nodes_;
-  absl::flat_hash_map<std::string, std::vector<Node>> functions_;  // their bodies
+  absl::flat_hash_set<std::string> dequeues_;  // those with nodes of their own
 };
 
 }  // namespace millrace

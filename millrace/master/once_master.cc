@@ -1,10 +1,20 @@
 #include "millrace/master/once_master.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "millrace/master/named_graph.h"
 #include "millrace/master/once_session.h"
 
 namespace millrace {
+namespace {
+
+bool names_its_steps(const wire::GraphDef& graph) {
+  return std::ranges::any_of(graph.nodes,
+                             [](const wire::NodeDef& node) { return node.name == kRetryStepNode; });
+}
+
+}  // namespace
 
 OnceMaster::OnceMaster(MasterService& master, const OpRegistry& ops, const Host& host,
                        OnceTerms terms)
@@ -46,6 +56,12 @@ OnceMaster::SessionPtr OnceMaster::find(const std::string& handle) {
 
 void OnceMaster::create_session(CreateSessionRequest request, Call call,
                                 Done<CreateSessionReply> done) {
+  if (names_its_steps(request.graph)) {
+    return done(failed_precondition(
+        "the session is to make steps again by itself (MILLRACE_RETRIES), and its master counts "
+        "once (MILLRACE_ONCE), under which an update is named by the element that it is for: "
+        "leave one of the two out"));
+  }
   auto session = std::make_shared<OnceSession>(master_, ops_, host_, heartbeats_, terms_.lease);
   session->add_to(request.graph, OnceSession::Part::first);
   auto lasting =

@@ -47,6 +47,8 @@ class OnceMaster final : public MasterService {
   // answers them. It goes before this: what it answers last comes through here.
   void stop();
 
+  // Errors: also FAILED_PRECONDITION for a session that names its steps itself, to make them again:
+  // its updates would be made once for the step, and not for the element that is held.
   void create_session(CreateSessionRequest, Call, Done<CreateSessionReply>) override;
   void extend_session(ExtendSessionRequest, Call, Done<ExtendSessionReply>) override;
   void run_step(RunStepRequest, Call, Done<RunStepReply>) override;

@@ -9,6 +9,7 @@
 #include "millrace/base/testing/held_tasks.h"
 #include "millrace/base/testing/test_host.h"
 #include "millrace/cluster/testing/fake_services.h"
+#include "millrace/master/named_graph.h"
 #include "millrace/master/once_graph.h"
 #include "millrace/master/testing/all_ops.h"
 #include "millrace/ops/state/lease.h"
@@ -274,6 +275,23 @@ TEST_CASE("partial runs that take, or update while something is held, are refuse
   (void)stage.take(5);
   CHECK(set_up("add:0") == Code::unimplemented);
   CHECK(set_up("total:0") == Code::ok);
+}
+
+TEST_CASE("a session that names its steps itself is refused: each update has one name") {
+  Stage stage;
+  CreateSessionRequest request;
+  request.graph.nodes.push_back({.name = std::string(kRetryStepNode),
+                                 .op = "StepLease",
+                                 .device = {},
+                                 .inputs = {},
+                                 .attrs = {}});
+  Status status;
+  stage.once.create_session(std::move(request), {},
+                            Done<CreateSessionReply>([&](const Result<CreateSessionReply>& reply) {
+                              status = reply.status();
+                            }));
+  CHECK(status.code() == Code::failed_precondition);
+  CHECK(status.message().find("leave one of the two out") != std::string::npos);
 }
 
 }  // namespace

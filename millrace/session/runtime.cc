@@ -8,6 +8,7 @@
 
 #include "millrace/base/stderr_log.h"
 #include "millrace/cluster/environment.h"
+#include "millrace/cluster/standby_jobs.h"
 #include "millrace/ops/all.h"
 #include "millrace/transport/all.h"
 
@@ -81,6 +82,15 @@ OnceTerms once_terms(const char* once, const char* lease, const Log& log) {
   return {kUsualOnceLease};
 }
 
+RetryTerms retry_terms(const char* text, const Log& log) {
+  if (text == nullptr || *text == '\0') return {};
+  const std::optional<int64_t> times = whole_number(text);
+  if (times && *times >= 0 && *times <= kMostRetries) return {static_cast<int>(*times)};
+  log.warning("MILLRACE_RETRIES is '", std::string_view(text).substr(0, 100),
+              "', which is not a number from 0 to ", kMostRetries, "; taking 0");
+  return {};
+}
+
 Keep state_keeps(const char* text, const Log& log) {
   const std::string_view wanted = text == nullptr ? "" : text;
   if (wanted.empty()) return Keep::all;
@@ -108,12 +118,16 @@ Runtime::Runtime(RuntimeOptions options)
       once_(options.once ? *options.once
                          : once_terms(std::getenv("MILLRACE_ONCE"),
                                       std::getenv("MILLRACE_ONCE_LEASE_MS"), log_)),
+      retry_(options.retry ? *options.retry
+                           : millrace::retry_terms(std::getenv("MILLRACE_RETRIES"), log_)),
       state_folder_(options.state_folder ? *std::move(options.state_folder)
                                          : text_of("MILLRACE_STATE")),
       roster_(options.roster ? *std::move(options.roster) : text_of(kRosterVariable)),
       state_keeps_(options.state_keeps
                        ? *options.state_keeps
                        : millrace::state_keeps(std::getenv("MILLRACE_STATE_KEEPS"), log_)),
+      witness_(options.witness ? *std::move(options.witness) : text_of(kWitnessVariable)),
+      standbys_(options.standbys ? *std::move(options.standbys) : text_of(kStandbysVariable)),
       files_(disk_, environment_value, Clock::real(), *random_),
       pool_(options.threads, "millrace", &log_),
       endings_(1, "mr-endings", &log_),

@@ -17,6 +17,7 @@
 #include "millrace/master/once_master.h"
 #include "millrace/op/durable.h"
 #include "millrace/op/registry.h"
+#include "millrace/session/retry_terms.h"
 #include "millrace/transport/transport.h"
 
 namespace millrace {
@@ -35,11 +36,18 @@ struct RuntimeOptions {
   // Whether the masters of this process count once (docs/design/once.md). Left out: what
   // MILLRACE_ONCE says (1: yes), with leases as long as MILLRACE_ONCE_LEASE_MS says, or else 30 s.
   std::optional<OnceTerms> once = std::nullopt;
+  // How often sessions of this process make a step again whose connection broke. Left out: what
+  // MILLRACE_RETRIES says, or else never.
+  std::optional<RetryTerms> retry = std::nullopt;
   // Where servers keep their state that are not told (docs/design/durable.md). Left out: what
   // MILLRACE_STATE says, or else nowhere.
   std::optional<std::string> state_folder = std::nullopt;
   // What they keep there. Left out: what MILLRACE_STATE_KEEPS says ("all", "asked"), or else all.
   std::optional<Keep> state_keeps = std::nullopt;
+  // Who says who owns the states that two tasks hold, and which jobs stand by for which
+  // (cluster/standby_jobs.h), for servers that are not told. Left out: what MILLRACE_WITNESS and
+  // MILLRACE_STANDBYS say, or else nobody, and none.
+  std::optional<std::string> witness = std::nullopt, standbys = std::nullopt;
   // Who keeps a list of absent tasks (cluster/roster.h). Left out: the file that MILLRACE_ROSTER
   // names, or else nobody.
   std::optional<std::string> roster = std::nullopt;
@@ -55,6 +63,10 @@ std::chrono::milliseconds silence_limit(const char* text, const Log& log);
 // 0 nor 1 counts as 1, and a lease that is no number from 1 to 10'000'000'000 as the usual one;
 // `log` hears of both.
 OnceTerms once_terms(const char* once, const char* lease, const Log& log);
+
+// The value of MILLRACE_RETRIES, null if it is not set. What is no number from 0 to kMostRetries
+// counts as 0, and `log` hears of it.
+RetryTerms retry_terms(const char* text, const Log& log);
 
 // The value of MILLRACE_STATE_KEEPS, null if it is not set. Another word counts as "all", and `log`
 // hears of it.
@@ -73,12 +85,17 @@ class Runtime {
   // With peers elsewhere.
   PeerPatience patience() const { return {silence_limit_}; }
   OnceTerms once() const { return once_; }
+  RetryTerms retry() const { return retry_; }
   // Empty: nowhere.
   const std::string& state_folder() const { return state_folder_; }
   // The file that tells servers of this process which tasks are absent (cluster/roster.h), as
   // MILLRACE_ROSTER says. Empty: none does.
   const std::string& roster() const { return roster_; }
   Keep state_keeps() const { return state_keeps_; }
+  // A task by its name; empty: there is none.
+  const std::string& witness() const { return witness_; }
+  // As it was told: who reads it says what is wrong with it.
+  const std::string& standbys() const { return standbys_; }
   // Starts a thread of each kind, without which nothing that is asked of this process would end.
   // Servers do this first. Errors: RESOURCE_EXHAUSTED if the system refuses one.
   Status start_threads();
@@ -95,9 +112,11 @@ class Runtime {
   const std::unique_ptr<Random> random_;
   const std::chrono::milliseconds silence_limit_;
   const OnceTerms once_;
+  const RetryTerms retry_;
   const std::string state_folder_;
   const std::string roster_;
   const Keep state_keeps_;
+  const std::string witness_, standbys_;
   LocalFiles disk_;
   EveryFile files_;
   ThreadPool pool_;

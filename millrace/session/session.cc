@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "millrace/graph/import.h"
+#include "millrace/session/retried_master.h"
 #include "millrace/session/server.h"
 #include "millrace/session/session_state.h"
 #include "millrace/session/targets.h"
@@ -26,16 +27,35 @@ std::vector<std::string> tensor_names(std::vector<std::string> names) {
   return names;
 }
 
+Status check_retries(const std::optional<RetryTerms>& retry) {
+  if (!retry || (retry->times >= 0 && retry->times <= kMostRetries)) return {};
+  return invalid("a step may be made again ", retry->times, " times; give 0 to ", kMostRetries);
+}
+
+Status check_retries_of_run(const SessionState& state, const RunArgs& args) {
+  MR_TRY(check_retries(args.retry));
+  if (!args.retry || args.retry->times == 0 || state.retried != nullptr ||
+      is_this_process(state.target)) {
+    return {};
+  }
+  return invalid("a run is to be made again ", args.retry->times,
+                 " times in a session that makes none again; create the session with retries");
+}
+
 Result<std::vector<Tensor>> run_step(SessionState& state, RunStepRequest request, RunArgs& args) {
+  MR_TRY(check_retries_of_run(state, args));
   const auto deadline = state.deadline(args.timeout);
   MR_ASSIGN(request.session_handle, state.synchronise(args.cancellation, deadline));
   for (NamedTensor& feed : request.feeds) feed.name = tensor_name(std::move(feed.name));
   request.fetches = tensor_names(std::move(request.fetches));
   request.options = {args.trace, args.timeout, args.output_partition_graphs};
   WaitFor<RunStepReply> wait(state.clock(), state.interrupt.get());
-  state.master->run_step(std::move(request),
-                         wait.call(args.cancellation, SessionState::backstop(deadline)),
-                         wait.done());
+  const Call call = wait.call(args.cancellation, SessionState::backstop(deadline));
+  if (args.retry && state.retried != nullptr) {
+    state.retried->run_step_within(*args.retry, std::move(request), call, wait.done());
+  } else {
+    state.master->run_step(std::move(request), call, wait.done());
+  }
   MR_ASSIGN(RunStepReply reply, wait.get());
   if (args.metadata != nullptr) *args.metadata = std::move(reply.metadata);
   return std::move(reply.tensors);
@@ -54,7 +74,9 @@ Session::~Session() {
 Result<std::unique_ptr<Session>> Session::create(const SessionTarget& target,
                                                  SessionOptions options,
                                                  std::shared_ptr<Runtime> runtime,
-                                                 std::shared_ptr<Interrupt> interrupt) {
+                                                 std::shared_ptr<Interrupt> interrupt,
+                                                 std::optional<RetryTerms> retry) {
+  MR_TRY(check_retries(retry));
   auto state = std::make_shared<SessionState>();
   MR_ASSIGN(Dialled dialled, dial(target, std::move(runtime), options.cpu_devices));
   state->runtime = std::move(dialled.runtime);
@@ -62,8 +84,18 @@ Result<std::unique_ptr<Session>> Session::create(const SessionTarget& target,
   state->target = std::move(dialled.target);
   state->options = std::move(options);
   state->interrupt = std::move(interrupt);
+  const RetryTerms terms = retry.value_or(state->runtime->retry());
+  const bool has_connections = target.server() != nullptr || !is_this_process(target.text());
+  if (terms.times > 0 && has_connections) {
+    auto retried = std::make_shared<RetriedMaster>(std::move(state->master), state->runtime->ops(),
+                                                   state->runtime->host(), terms);
+    state->retried = retried.get();
+    state->master = std::move(retried);
+  }
   return std::unique_ptr<Session>(new Session(std::move(state)));
 }
+
+const std::shared_ptr<Runtime>& Session::runtime() const { return state_->runtime; }
 
 Status Session::extend(const GraphBuilder& builder) {
   MR_TRY(builder.status());

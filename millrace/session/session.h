@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@
 #include "millrace/base/cancellation.h"
 #include "millrace/cluster/messages.h"
 #include "millrace/session/interrupt.h"
+#include "millrace/session/retry_terms.h"
 #include "millrace/session/runtime.h"
 #include "millrace/tensor/tensor.h"
 
@@ -59,6 +61,8 @@ struct RunArgs {
   bool output_partition_graphs = false;
   RunMetadata* metadata = nullptr;       // gets what was traced
   Cancellation* cancellation = nullptr;  // ends the run early
+  // In a session that makes steps again: other terms for this one. Left out: the session's.
+  std::optional<RetryTerms> retry = std::nullopt;
 };
 
 // Runs one step again and again, with all looking up done once. Outlives its session safely: calls
@@ -95,12 +99,16 @@ class Session {
   using Feeds = std::vector<NamedTensor>;
 
   // Makes the handle only; nobody is contacted yet. `runtime` null: the server's, or a new one.
-  // `interrupt`, if any, is asked by threads that wait in this session.
-  // Errors: INVALID_ARGUMENT for a target of another form.
+  // `interrupt`, if any, is asked by threads that wait in this session. `retry` left out: as the
+  // runtime says. A session in this process has no connection that could break, and retries
+  // nothing.
+  // Errors: INVALID_ARGUMENT for a target of another form, and for fewer than 0 retries or more
+  // than kMostRetries.
   static Result<std::unique_ptr<Session>> create(const SessionTarget& target,
                                                  SessionOptions options = {},
                                                  std::shared_ptr<Runtime> runtime = nullptr,
-                                                 std::shared_ptr<Interrupt> interrupt = nullptr);
+                                                 std::shared_ptr<Interrupt> interrupt = nullptr,
+                                                 std::optional<RetryTerms> retry = std::nullopt);
   // Closes the session. Waits for the master a few seconds at most.
   ~Session();
 
@@ -109,7 +117,9 @@ class Session {
   // The same with a graph in its exchange form: new nodes only.
   Status extend(wire::GraphDef graph);
 
-  // Values of `fetches` ("node:0", or "node" for output 0), in their order.
+  // Values of `fetches` ("node:0", or "node" for output 0), in their order. Of a step that was made
+  // again: those of the last time, with updates that had been made before left out.
+  // Errors: also INVALID_ARGUMENT for retries (args.retry) in a session that was made without.
   Result<std::vector<Tensor>> run(Feeds feeds, std::vector<std::string> fetches, RunArgs args = {});
   Result<Callable> make_callable(std::vector<std::string> feeds, std::vector<std::string> fetches,
                                  RunArgs args = {});
@@ -119,6 +129,9 @@ class Session {
                                         std::vector<std::string> fetches, RunArgs args = {});
   Result<std::vector<Tensor>> partial_run(const std::string& handle, Feeds feeds,
                                           std::vector<std::string> fetches, RunArgs args = {});
+
+  // What it runs on.
+  const std::shared_ptr<Runtime>& runtime() const;
 
   // The devices of the session's members.
   Result<std::vector<DeviceAttributes>> list_devices();

@@ -13,6 +13,8 @@
 
 namespace millrace {
 
+class RetriedMaster;  // retried_master.h
+
 struct SessionState {
   const Clock& clock() const { return runtime->host().clock; }
   // Makes the session at the master if there is none, and sends new nodes; returns its handle. One
@@ -27,6 +29,7 @@ struct SessionState {
   // Constant after construction.
   std::shared_ptr<Runtime> runtime;
   std::shared_ptr<MasterService> master;  // keeps alive what it needs
+  RetriedMaster* retried = nullptr;       // that master, if the session makes steps again
   std::string target;
   SessionOptions options;
   std::shared_ptr<Interrupt> interrupt;  // null: nothing to look after while waiting

@@ -1,4 +1,4 @@
-"""Counts every word of texts, alone or on a cluster, in five lines.
+"""Counts every word of texts, alone or on a cluster, in a line.
 
     millrace run --job files=1 --job map=2 --job reduce=2 --until files --restart map=100 --restart reduce=100 -- \
         python3 examples/mapreduce_words.py 'texts/*.txt' counts
@@ -10,9 +10,4 @@ import sys
 
 from millrace import mapreduce
 
-
-def words(line):
-    return [(word, 1) for word in line.split()]
-
-
-mapreduce.run(sys.argv[1], words, sys.argv[2], reduce=mapreduce.add, combine=mapreduce.add)
+mapreduce.run(sys.argv[1], str.split, sys.argv[2], reduce=mapreduce.tally)

@@ -22,8 +22,10 @@ namespace {
 
 class AloneRun {
  public:
-  AloneRun(const Job& job, const Host& host, int threads, const std::string& spill)
+  AloneRun(const Job& job, const Host& host, int threads, const std::string& spill,
+           BesideQueue* queue)
       : job_(job),
+        queue_(queue),
         host_(host),
         threads_(threads),
         site_{host.files, host.clock, spill, job.memory / static_cast<size_t>(threads)},
@@ -34,12 +36,19 @@ class AloneRun {
 
   Result<Made> run() {
     MR_TRY(workshop_.make());
+    if (queue_ != nullptr) MR_TRY(queue_->begin(workshop_));
     begin_map();
     MR_TRY(all_threads(PieceKind::map));
     MR_TRY(begin_reduce());
     MR_TRY(all_threads(PieceKind::reduce));
     MutexLock lock(mutex_);
-    return ended(job_, ledger_, workshop_, rejected_);
+    MR_ASSIGN(Made made, gathered(job_, ledger_, workshop_, rejected_));
+    if (queue_ != nullptr) {
+      MR_TRY(workshop_.note_publishing());
+      MR_TRY(queue_->fill(host_.files, ledger_.parts()));
+    }
+    MR_TRY(workshop_.publish());
+    return made;
   }
 
  private:
@@ -113,6 +122,7 @@ class AloneRun {
   }
 
   const Job& job_;
+  BesideQueue* const queue_;
   const Host& host_;
   const int threads_;
   const Site site_;
@@ -128,8 +138,9 @@ class AloneRun {
 
 }  // namespace
 
-Result<Made> run_alone(const Job& job, const Host& host, int threads, const std::string& spill) {
-  AloneRun run(job, host, threads, spill);
+Result<Made> run_alone(const Job& job, const Host& host, int threads, const std::string& spill,
+                       BesideQueue* queue) {
+  AloneRun run(job, host, threads, spill, queue);
   return run.run();
 }
 

@@ -17,16 +17,17 @@ Status Rejected::reject(const Place& place, std::optional<std::string_view> reco
   return ledger_.failure();
 }
 
-Result<Made> ended(const Job& job, const Ledger& ledger, Workshop& workshop,
-                   const Rejected& rejected) {
+Result<Made> gathered(const Job& job, const Ledger& ledger, Workshop& workshop,
+                      const Rejected& rejected) {
   std::vector<std::string> aside = ledger.aside();
   if (!rejected.lines().empty()) {
     MR_ASSIGN(std::string first, workshop.write("files.rejected", rejected.lines()));
     aside.insert(aside.begin(), std::move(first));
   }
   Made made{.counters = ledger.counters(), .is_published = true};
-  MR_ASSIGN(made.files,
-            workshop.publish(ledger.parts(), job.output.suffix(), made.counters, aside));
+  const std::vector<std::string> parts =
+      job.output.queue() ? std::vector<std::string>() : ledger.parts();
+  MR_ASSIGN(made.files, workshop.gather(parts, job.output.suffix(), made.counters, aside));
   return made;
 }
 

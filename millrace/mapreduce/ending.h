@@ -25,8 +25,8 @@ class Rejected final : public Reading {
   std::string lines_;
 };
 
-// Publishes a job that is reduced. Errors: those of the disk.
-Result<Made> ended(const Job& job, const Ledger& ledger, Workshop& workshop,
-                   const Rejected& rejected);
+// Has all of a job that is reduced ready to be published. Errors: those of the disk.
+Result<Made> gathered(const Job& job, const Ledger& ledger, Workshop& workshop,
+                      const Rejected& rejected);
 
 }  // namespace millrace::mapreduce

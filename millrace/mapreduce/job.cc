@@ -24,6 +24,7 @@ Status Job::check() const {
   MR_TRY(input->check());
   if (!map.has_value()) return invalid("the job has no map");
   if (output.folder().empty()) return invalid("the job has no output");
+  if (output.queue()) MR_TRY(output.queue()->check());
   if (!is_utf8(output.folder())) return invalid("the output's path is no UTF-8");
   if (partitions < 0 || partitions > kMostPartitions)
     return invalid("partitions is ", partitions, "; it must be 0 to ", kMostPartitions);

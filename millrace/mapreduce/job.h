@@ -66,7 +66,8 @@ struct Made {
   // "records read", "pairs mapped", "keys reduced", "records written", "bad records", "spills", and
   // what the program counts.
   Counters counters = {};
-  std::vector<std::string> files = {};  // the paths of the output's files, one per partition
+  // The paths of the output's files, one per partition; none if the results went into a queue.
+  std::vector<std::string> files = {};
   // Whether this task published it. False on tasks that did some of the work: they know nothing of
   // the rest.
   bool is_published = false;

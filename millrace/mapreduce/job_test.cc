@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/io/crc32c.h"
+#include "millrace/io/little_endian.h"
 #include "millrace/io/records.h"
 #include "millrace/mapreduce/alone.h"
 #include "millrace/mapreduce/run.h"
@@ -206,6 +208,21 @@ TEST_CASE("a line beyond the limit, one that is no UTF-8 and a file that is gone
   CHECK(yard.run(job).status().message().find("3 records are bad, and max_bad=2 allows 2") !=
         std::string::npos);
   CHECK(yard.is_clean());
+}
+
+TEST_CASE("a TFRecord of 3 GB is one bad record, and is not looked for") {
+  const Yard yard;
+  Job job = word_count(yard);
+  job.max_bad = 1;
+  // The head alone tells, which has a checksum of its own.
+  const std::string_view length("\0\0\0\xc0\0\0\0\0", 8);
+  std::string record(length);
+  io::put_little(&record, io::masked(io::crc32c(length)));
+  write_file(yard.at("a.tfrecord"), record + "the rest");
+  job.input = record_files({yard.at("a.tfrecord")});
+  REQUIRE(yard.run(job).ok());
+  const std::string aside = bytes_of_file(yard.at("out/_rejected.jsonl"));
+  CHECK_MESSAGE(aside.find("3221225472") != std::string::npos, aside);
 }
 
 TEST_CASE("a reducer that fails ends the job with its key") {

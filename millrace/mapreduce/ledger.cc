@@ -21,7 +21,7 @@ bool Ledger::has_piece(PieceKind kind, int64_t number) const {
 
 bool Ledger::add_report(Report report) {
   if (!has_piece(report.kind, report.number)) return false;
-  Book& book = report.kind == PieceKind::map ? mapped_ : reduced_;
+  Book& book = book_of(report.kind);
   if (book.contains(report.number)) return false;
   if (!report.failure.ok()) {
     fail(report.failure);
@@ -58,32 +58,36 @@ Counters Ledger::counters() const {
 
 std::string Ledger::plan() const {
   std::vector<const Report*> reports;
-  for (const auto& [_, report] : mapped_) reports.push_back(&report);
+  for (const auto& [_, report] : mapped()) reports.push_back(&report);
   return encode_plan(reports);
 }
 
 std::vector<std::string> Ledger::aside() const {
   std::vector<std::string> found;
-  for (const auto& [_, report] : mapped_)
+  for (const auto& [_, report] : mapped())
     if (!report.aside.empty()) found.push_back(report.aside);
   return found;
 }
 
 std::vector<std::string> Ledger::parts() const {
   std::vector<std::string> found;
-  for (const auto& [_, report] : reduced_) found.push_back(report.file);
+  for (const auto& [_, report] : reduced()) found.push_back(report.file);
   return found;
 }
 
 std::string Ledger::progress(double seconds) const {
   const bool is_reducing = num_parts_ != 0;
-  const size_t done = is_reducing ? reduced_.size() : mapped_.size();
+  const std::string_view what = publishes_    ? " partitions put into the queue, "
+                                : is_reducing ? " partitions reduced, "
+                                              : " splits mapped, ";
+  const size_t done = publishes_    ? published().size()
+                      : is_reducing ? reduced().size()
+                                    : mapped().size();
   const size_t of = is_reducing ? static_cast<size_t>(num_parts_) : weights_.size();
   const double part = is_reducing ? static_cast<double>(done) / static_cast<double>(of)
                                   : weight_mapped_ / std::max(weight_, 1.0);
   const auto records = counters_.find("records read");
-  std::string line = str_cat(done, " of ", of, all_found_ ? "" : " or more",
-                             is_reducing ? " partitions reduced, " : " splits mapped, ",
+  std::string line = str_cat(done, " of ", of, all_found_ ? "" : " or more", what,
                              records == counters_.end() ? 0 : records->second, " records");
   if (num_bad_ != 0) str_append(&line, ", ", num_bad_, " bad");
   if (part > 0 && part < 1 && all_found_)

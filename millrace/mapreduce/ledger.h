@@ -2,6 +2,7 @@
 // be asked. Each piece of work has one report: the first that comes counts. Not thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -22,6 +23,8 @@ class Ledger {
   // There will be no more.
   void all_are_found() { all_found_ = true; }
   void reduce_begins(int num_parts) { num_parts_ = num_parts; }
+  // What is reduced is put into a queue from now on.
+  void publish_begins() { publishes_ = true; }
   // Takes the report of a piece. False if one of that piece is there, or if there is no such piece.
   bool add_report(Report report);
   // So many more records are bad; `first` tells of one, or is empty.
@@ -31,9 +34,12 @@ class Ledger {
 
   bool is_done(const Piece& piece) const;
   bool all_found() const { return all_found_; }
-  bool is_mapped() const { return all_found_ && mapped_.size() == weights_.size(); }
+  bool is_mapped() const { return all_found_ && mapped().size() == weights_.size(); }
   bool is_reduced() const {
-    return num_parts_ != 0 && reduced_.size() == static_cast<size_t>(num_parts_);
+    return num_parts_ != 0 && reduced().size() == static_cast<size_t>(num_parts_);
+  }
+  bool is_published() const {
+    return publishes_ && published().size() == static_cast<size_t>(num_parts_);
   }
   // Why the job can't be done; OK as long as it can.
   const Status& failure() const { return failure_; }
@@ -51,13 +57,18 @@ class Ledger {
  private:
   using Book = std::map<int64_t, Report>;
   bool has_piece(PieceKind kind, int64_t number) const;
-  const Book& book_of(PieceKind kind) const { return kind == PieceKind::map ? mapped_ : reduced_; }
+  Book& book_of(PieceKind kind) { return books_[static_cast<size_t>(kind)]; }
+  const Book& book_of(PieceKind kind) const { return books_[static_cast<size_t>(kind)]; }
+  const Book& mapped() const { return book_of(PieceKind::map); }
+  const Book& reduced() const { return book_of(PieceKind::reduce); }
+  const Book& published() const { return book_of(PieceKind::publish); }
 
   const int64_t max_bad_;
   std::vector<uint64_t> weights_;  // of each split
   bool all_found_ = false;
   int num_parts_ = 0;  // once they are reduced
-  Book mapped_, reduced_;
+  bool publishes_ = false;
+  std::array<Book, kPieceKinds.size()> books_;
   double weight_ = 0, weight_mapped_ = 0;
   Counters counters_;
   int64_t num_bad_ = 0;

@@ -80,6 +80,14 @@ TEST_CASE("progress tells what is done, and how long the rest will take") {
   ledger.reduce_begins(4);
   ledger.add_report(reduced(2));
   CHECK(ledger.progress(100) == "1 of 4 partitions reduced, 7 records, 2 bad; 5 min left");
+  for (const int number : {0, 1, 3}) ledger.add_report(reduced(number));
+  ledger.publish_begins();
+  CHECK_FALSE(ledger.is_published());
+  for (const int number : {2, 0, 2}) {
+    Report put{.kind = PieceKind::publish, .number = number};
+    ledger.add_report(std::move(put));
+  }
+  CHECK(ledger.progress(30) == "2 of 4 partitions put into the queue, 7 records, 2 bad; 30 s left");
   CHECK(duration_text(0.1) == "1 s");
   CHECK(duration_text(89) == "89 s");
   CHECK(duration_text(7500) == "2 h 5 min");
@@ -109,6 +117,12 @@ TEST_CASE("pieces and reports come back as they were sent") {
   CHECK(back.partitions == 5);
   CHECK(encode(back) == encode(piece));
   CHECK(decode_piece(encode(Piece{.is_over = true})).value().is_over);
+  const Piece put =
+      decode_piece(
+          encode(Piece{.kind = PieceKind::publish, .number = 3, .split = {.path = "/o/reduce-3"}}))
+          .value();
+  CHECK(put.name() == "putting partition 3 into the queue");
+  CHECK(put.split.path == "/o/reduce-3");
   const Report report = decode_report(encode(mapped(7, 3, 1))).value();
   CHECK(encode(report) == encode(mapped(7, 3, 1)));
   CHECK(report.segments.front().path == "map-7");
@@ -129,7 +143,7 @@ TEST_CASE("what is no piece, report or plan is told as damaged") {
         R"({"split":1,"path":"p","begin":0,"end":0,"work":"w","partitions":0})",
         R"({"split":1,"path":"p","begin":0,"end":0,"work":"w","partitions":99999999})",
         R"({"split":1e300,"path":"p","begin":0,"end":0,"work":"w","partitions":1})",
-        R"({"partition":1,"work":"w"})",
+        R"({"partition":1,"work":"w"})", R"({"publish":1})", R"({"publish":"1","path":"p"})",
         R"({"partition":18446744073709551615,"plan":"p","work":"w"})"}) {
     CHECK_MESSAGE(decode_piece(text).status().code() == Code::data_loss, text);
   }

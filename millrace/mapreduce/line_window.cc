@@ -20,8 +20,9 @@ LineWindow::LineWindow(const ReadableFile& file, uint64_t begin, uint64_t end, u
 
 Status LineWindow::find_first() {
   is_begun_ = true;
-  // The byte before tells: if it ends a line, one begins here.
-  if (begin_ != 0) MR_TRY(skip_line());
+  // The byte before tells: if it ends a line, one begins here. Of a line that goes on for gigabytes
+  // each range reads its own part.
+  if (begin_ != 0) MR_TRY(skip_line(end_));
   return {};
 }
 
@@ -48,7 +49,7 @@ Result<bool> LineWindow::read_more() {
   return some != 0;
 }
 
-Result<uint64_t> LineWindow::skip_line() {
+Result<uint64_t> LineWindow::skip_line(uint64_t until) {
   uint64_t skipped = 0;
   for (;;) {
     const size_t found = end_of_line();
@@ -59,6 +60,7 @@ Result<uint64_t> LineWindow::skip_line() {
     }
     skipped += size_ - at_;
     at_ = scanned_ = size_;
+    if (position() >= until) return skipped;
     MR_ASSIGN(const bool is_more, read_more());
     if (!is_more) return skipped;
   }
@@ -92,7 +94,7 @@ Result<bool> LineWindow::next(Line* line) {
   // What is shown of it goes where the line itself would be; the rest is not held.
   const size_t shown = std::min({kShownOfLong, size_ - at_, static_cast<size_t>(longest_)});
   std::vector<char> front(held_.data() + at_, held_.data() + at_ + shown);
-  MR_ASSIGN(line->size, skip_line());
+  MR_ASSIGN(line->size, skip_line(~uint64_t{0}));
   front_ = std::move(front);
   line->text = {front_.data(), front_.size()};
   return true;

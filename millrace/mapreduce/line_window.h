@@ -37,9 +37,9 @@ class LineWindow {
   size_t end_of_line() const;
   // Reads more behind what is there. False at the end of the file.
   Result<bool> read_more();
-  // Goes behind the end of the line at hand; how many bytes it has. What of it is held is
-  // forgotten.
-  Result<uint64_t> skip_line();
+  // Goes behind the end of the line at hand, or to `until` or more in its midst; how many bytes of
+  // it that are. What of it is held is forgotten.
+  Result<uint64_t> skip_line(uint64_t until);
 
   const ReadableFile& file_;
   const uint64_t begin_, end_, longest_;

@@ -1,6 +1,9 @@
 // Lines of ranges of a file: each belongs to one side of a border.
 #include "millrace/mapreduce/line_window.h"
 
+#include <algorithm>
+#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +71,50 @@ TEST_CASE("a line that is too long is told with its size and its beginning, and 
   CHECK(line.text == "xxxxxxxx");
   // Its end belongs to nobody else.
   CHECK(lines_in(*file, 500, 2000, 8).front() == "1007:after");
+}
+
+// A file with one line of so many bytes, and "last" behind it; counts what is read of it.
+class LongLine final : public ReadableFile {
+ public:
+  explicit LongLine(uint64_t length) : length_(length) {}
+  Result<size_t> read(uint64_t offset, std::span<char> bytes) const override {
+    const uint64_t left = size().value() - std::min(offset, size().value());
+    const size_t some = std::min<uint64_t>(bytes.size(), left);
+    std::memset(bytes.data(), 'x', some);
+    const uint64_t behind = length_ - std::min(offset, length_);
+    for (uint64_t i = behind; i < some; ++i)
+      bytes[static_cast<size_t>(i)] = kLast[static_cast<size_t>(offset + i - length_)];
+    num_read_ += some;
+    return some;
+  }
+  Result<uint64_t> size() const override { return length_ + kLast.size(); }
+  uint64_t num_read() const { return num_read_; }
+
+ private:
+  static constexpr std::string_view kLast = "\nlast";
+  const uint64_t length_;
+  mutable uint64_t num_read_ = 0;
+};
+
+TEST_CASE("a line of 3 GB is told with its size, and what follows is read") {
+  const LongLine file(uint64_t{3} << 30);
+  LineWindow lines(file, 0, uint64_t{1} << 40, 1000, 100'000);
+  Line line;
+  REQUIRE(lines.next(&line).value());
+  CHECK(line.is_too_long);
+  CHECK(line.size == uint64_t{3} << 30);
+  CHECK(line.text == std::string(1000, 'x'));
+  REQUIRE(lines.next(&line).value());
+  CHECK(line.text == "last");
+  CHECK_FALSE(lines.next(&line).value());
+}
+
+TEST_CASE("of a line that goes on for terabytes a range reads its own part") {
+  const LongLine file(uint64_t{1} << 60);
+  LineWindow lines(file, uint64_t{1} << 40, (uint64_t{1} << 40) + 1000, 100, 64);
+  Line line;
+  CHECK_FALSE(lines.next(&line).value());
+  CHECK(file.num_read() < 1100);
 }
 
 TEST_CASE("a file that has become shorter ends where it ends") {

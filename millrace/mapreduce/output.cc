@@ -16,6 +16,23 @@ Output::Output(std::string folder, std::string suffix, Written record)
   if (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
 }
 
+// A record for each component: Filling reads them.
+Output::Output(std::string folder, ResultQueue queue)
+    : Output(std::move(folder), ".elements",
+             [element = queue.element](std::string* text, std::string_view key,
+                                       std::string_view value) {
+               if (!element) {
+                 *text += io::framed_record(key);
+                 *text += io::framed_record(value);
+                 return;
+               }
+               std::string bytes;
+               element(&bytes, key, value);
+               *text += io::framed_record(bytes);
+             }) {
+  queue_ = std::move(queue);
+}
+
 Output text_output(std::string folder, Written line) {
   if (!line)
     return {std::move(folder), ".txt",
@@ -42,6 +59,10 @@ Output record_output(std::string folder, Written record) {
             record(&bytes, key, value);
             *text += io::framed_record(bytes);
           }};
+}
+
+Output queue_output(std::string folder, ResultQueue queue) {
+  return {std::move(folder), std::move(queue)};
 }
 
 }  // namespace millrace::mapreduce

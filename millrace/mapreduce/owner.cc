@@ -50,17 +50,22 @@ class OwnerRun {
         rejected_(ledger_),
         backups_(job.backups) {}
 
-  Result<Made> run() {
+  // `results` are of the queue into which they go; null: they are files.
+  Result<Made> run(SharedQueues* results) {
+    results_ = results;
     Result<Made> made = make();
     queues_.cancel_all();
     room_.close();
     for (std::thread& each : threads_) each.join();
+    // Who reads waits for nothing any more.
+    if (has_results_open_) results_->cancel_results();
     return made;
   }
 
  private:
   Result<Made> make() {
     MR_TRY(workshop_.make());
+    MR_TRY(begin_results());
     for (const std::string& left : workshop_.others())
       say(str_cat(left, " is of a job that was killed or still runs"));
     MR_TRY(start([this] { feed(); }));
@@ -70,7 +75,9 @@ class OwnerRun {
     MR_TRY(begin_reduce());
     MR_TRY(follow_until([this] { return ledger_.is_reduced(); }, PieceKind::reduce));
     MR_TRY(end_phase(PieceKind::reduce));
-    MR_ASSIGN(Made made, ended(job_, ledger_, workshop_, rejected_));
+    MR_ASSIGN(Made made, gathered(job_, ledger_, workshop_, rejected_));
+    MR_TRY(fill_queue());
+    MR_TRY(workshop_.publish());
     workshop_.remove();  // before the wait, in which a launcher may end this task
     part();
     return made;
@@ -108,7 +115,16 @@ class OwnerRun {
   // Puts all splits into the queue; waits while mappers are behind.
   void feed() {
     const Status fed = put_splits();
-    if (fed.ok() || is_end(fed)) return;  // or the job has ended before
+    if (fed.ok()) return;
+    if (is_end(fed)) {
+      // If the job has ended before, nobody hears of this.
+      events_.post([this] {
+        ledger_.fail(failed_precondition("a job of the name '", job_.name,
+                                         "' has ended here before: give each of a program a `name` "
+                                         "of its own"));
+      });
+      return;
+    }
     events_.post([this, fed] { ledger_.fail(fed.with("splits can't be handed out")); });
   }
   Status put_splits() {
@@ -187,7 +203,7 @@ class OwnerRun {
   }
 
   Status look_at_dead_letters() {
-    for (const PieceKind kind : {PieceKind::map, PieceKind::reduce}) {
+    for (const PieceKind kind : kPieceKinds) {
       MR_ASSIGN(const std::optional<std::string> text, queues_.dead(kind));
       if (!text) continue;
       MR_ASSIGN(const Piece piece, decode_piece(*text));
@@ -201,6 +217,8 @@ class OwnerRun {
 
   // Has what takes long done by another as well; whoever reports first counts.
   Status back_up(PieceKind kind) {
+    // Whoever reads may take his time; nobody puts results in faster than that.
+    if (kind == PieceKind::publish) return {};
     if (kind == PieceKind::map && !ledger_.all_found()) return {};
     MR_ASSIGN(const int64_t num_waiting, queues_.num_waiting(kind));
     std::vector<int64_t> outstanding;
@@ -238,6 +256,36 @@ class OwnerRun {
     return {};
   }
 
+  // Has the queue of results for this job, if they go into one.
+  Status begin_results() {
+    if (results_ == nullptr) return {};
+    MR_TRY(workshop_.check_nothing_was_put());
+    MR_TRY(results_->check_results());
+    has_results_open_ = true;
+    return {};
+  }
+
+  // Has the results put into their queue, and closes it.
+  Status fill_queue() {
+    if (results_ == nullptr) return {};
+    MR_TRY(workshop_.note_publishing());
+    ledger_.publish_begins();
+    progress_.begin_phase();
+    const std::vector<std::string> parts = ledger_.parts();
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto number = static_cast<int64_t>(i);
+      Piece piece{.kind = PieceKind::publish, .number = number, .split = {.path = parts[i]}};
+      const std::string text = encode(piece);
+      outstanding_.emplace(number, std::move(piece));
+      MR_TRY(queues_.put(PieceKind::publish, text));
+    }
+    MR_TRY(follow_until([this] { return ledger_.is_published(); }, PieceKind::publish));
+    MR_TRY(end_phase(PieceKind::publish));
+    MR_TRY(results_->close_results());
+    has_results_open_ = false;
+    return {};
+  }
+
   // Lets workers hear that there is no more to do; those that died are not waited for long.
   void part() {
     const std::set<std::string> workers = workers_of(cluster_);
@@ -266,6 +314,8 @@ class OwnerRun {
   Backups backups_;
   std::map<int64_t, Piece> outstanding_;  // of the phase that it is in
   std::set<std::string> farewells_;
+  SharedQueues* results_ = nullptr;
+  bool has_results_open_ = false;
   std::vector<std::thread> threads_;
 };
 
@@ -273,8 +323,12 @@ class OwnerRun {
 
 Result<Made> own_on_cluster(const Job& job, Server& server, const ClusterSpec& cluster) {
   MR_ASSIGN(const auto queues, SharedQueues::create(server, job));
+  std::unique_ptr<SharedQueues> results;
+  if (job.output.queue()) {
+    MR_ASSIGN(results, SharedQueues::create(server, job, SharedQueues::Reach::results));
+  }
   OwnerRun run(job, server.runtime()->host(), cluster, *queues);
-  return run.run();
+  return run.run(results.get());
 }
 
 }  // namespace millrace::mapreduce

@@ -87,18 +87,32 @@ Json json_of(const std::vector<Segment>& segments) {
   return list;
 }
 
-const char* name_of(PieceKind kind) { return kind == PieceKind::map ? "split" : "partition"; }
+const char* name_of(PieceKind kind) {
+  if (kind == PieceKind::publish) return "publish";
+  return kind == PieceKind::map ? "split" : "partition";
+}
+
+PieceKind kind_of(const Fields& fields) {
+  if (fields.has("publish")) return PieceKind::publish;
+  return fields.has("partition") ? PieceKind::reduce : PieceKind::map;
+}
 
 }  // namespace
 
 std::string Piece::name() const {
   if (kind == PieceKind::reduce) return str_cat("reducing partition ", number);
+  if (kind == PieceKind::publish) return str_cat("putting partition ", number, " into the queue");
   return str_cat("mapping ", split.path, " from ", split.begin);
 }
 
 std::string encode(const Piece& piece) {
   if (piece.is_over) return R"({"over":true})";
-  Json json = {{name_of(piece.kind), piece.number}, {"work", piece.work}};
+  Json json = {{name_of(piece.kind), piece.number}};
+  if (piece.kind == PieceKind::publish) {
+    json["path"] = piece.split.path;
+    return text_of_json(json);
+  }
+  json["work"] = piece.work;
   if (piece.kind == PieceKind::map) {
     json["path"] = piece.split.path;
     json["begin"] = piece.split.begin;
@@ -119,8 +133,13 @@ Result<Piece> decode_piece(std::string_view text) {
     piece.is_over = true;
     return piece;
   }
-  piece.kind = fields.has("partition") ? PieceKind::reduce : PieceKind::map;
+  piece.kind = kind_of(fields);
   piece.number = fields.number(name_of(piece.kind));
+  if (piece.kind == PieceKind::publish) {
+    piece.split.path = fields.text("path");
+    MR_TRY(fields.status());
+    return piece;
+  }
   piece.work = fields.text("work");
   if (piece.kind == PieceKind::map) {
     piece.split.path = fields.text("path");
@@ -162,7 +181,7 @@ Result<Report> decode_report(std::string_view text) {
     MR_TRY(fields.status());
     return report;
   }
-  report.kind = fields.has("partition") ? PieceKind::reduce : PieceKind::map;
+  report.kind = kind_of(fields);
   report.number = fields.number(name_of(report.kind));
   if (fields.has("failed")) {
     const auto code = static_cast<Code>(fields.number("code", 16));

@@ -4,6 +4,7 @@
 //   {"split": 7, "path": "/t/a.txt", "begin": 0, "end": 200, "work": "/o.unfinished-1f",
 //   "partitions": 2}
 //   {"partition": 1, "plan": "/o.unfinished-1f/plan.json", "work": "/o.unfinished-1f"}
+//   {"publish": 1, "path": "/o.unfinished-1f/reduce-1-..."}
 //   {"over": true}                                  there is no more: for one task of those that
 //   take
 //
@@ -15,6 +16,7 @@
 // Numbers and sizes are bounded when they are read: what is in a queue is somebody else's.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,16 +27,18 @@
 
 namespace millrace::mapreduce {
 
-enum class PieceKind : uint8_t { map, reduce };
+// To publish: what a reducer has written goes into a queue.
+enum class PieceKind : uint8_t { map, reduce, publish };
+inline constexpr std::array kPieceKinds{PieceKind::map, PieceKind::reduce, PieceKind::publish};
 
 struct Piece {
   PieceKind kind = PieceKind::map;
   bool is_over = false;   // no piece: the word that there are no more
   int64_t number = 0;     // of the split, or partition
-  Split split = {};       // to map
+  Split split = {};       // to map; to publish: the path alone
   int partitions = 1;     // to map: how many segments to make
   std::string plan = {};  // to reduce: the file that tells where the segments are
-  std::string work = {};  // the job's folder
+  std::string work = {};  // the job's folder; not to publish
 
   // For people: "mapping /t/a.txt from 0", "reducing partition 1".
   std::string name() const;

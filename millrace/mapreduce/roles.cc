@@ -7,8 +7,8 @@ namespace millrace::mapreduce {
 
 std::vector<PieceKind> kinds_taken(std::string_view job) {
   if (job == "map") return {PieceKind::map};
-  if (job == "reduce") return {PieceKind::reduce};
-  if (job == "worker") return {PieceKind::map, PieceKind::reduce};
+  if (job == "reduce") return {PieceKind::reduce, PieceKind::publish};
+  if (job == "worker") return {kPieceKinds.begin(), kPieceKinds.end()};
   return {};
 }
 

@@ -36,17 +36,24 @@ Result<std::unique_ptr<Task>> Task::create(const Environment& environment,
   MR_ASSIGN(ServerOptions options, launched_task(environment));
   task->cluster_ = options.cluster;
   MR_TRY(check_cluster(options.cluster, options.job));
+  // The owner's book is gone with it: queues of its last life would be of work that nobody knows.
+  options.state_keeps = Keep::asked;
   MR_ASSIGN(task->server_, Server::start(std::move(options), task->runtime_));
   return task;
 }
 
 Result<Made> Task::run(const Job& job) {
   MR_TRY(job.check());
+  if (job.output.queue()) MR_TRY(job.output.queue()->check_place(cluster_));
   const std::string& spill = job.spill.empty() ? spill_ : job.spill;
   if (server_ == nullptr) {
     const auto processors = static_cast<int>(std::thread::hardware_concurrency());
     const int threads = job.threads != 0 ? job.threads : std::max(processors, 1);
-    return run_alone(job, runtime_->host(), threads, spill);
+    std::unique_ptr<BesideQueue> queue;
+    if (job.output.queue()) {
+      MR_ASSIGN(queue, BesideQueue::create(runtime_, *job.output.queue()));
+    }
+    return run_alone(job, runtime_->host(), threads, spill, queue.get());
   }
   if (server_->task().job == kOwnerJob) return own_on_cluster(job, *server_, cluster_);
   MR_TRY(work_on_cluster(job, *server_, spill));

@@ -27,8 +27,9 @@ millrace::Output text_queue(const Scope& scope, std::string name) {
 
 }  // namespace
 
-SharedQueues::SharedQueues(std::unique_ptr<Session> session, Nodes nodes)
-    : session_(std::move(session)), nodes_(std::move(nodes)) {}
+SharedQueues::SharedQueues(std::unique_ptr<Session> session, Nodes nodes,
+                           std::optional<Filling> filling)
+    : session_(std::move(session)), nodes_(std::move(nodes)), filling_(std::move(filling)) {}
 
 Result<SharedQueues::Nodes> SharedQueues::build(GraphBuilder& graph, const Job& job) {
   const Scope scope = graph.root().device(owner_job() + "/task:0");
@@ -41,13 +42,14 @@ Result<SharedQueues::Nodes> SharedQueues::build(GraphBuilder& graph, const Job& 
               .lease = lease.name(),
               .under = ops::step_lease(scope, lease).op().name()};
   const std::array kinds = {std::pair{PieceKind::map, "/map"},
-                            std::pair{PieceKind::reduce, "/reduce"}};
+                            std::pair{PieceKind::reduce, "/reduce"},
+                            std::pair{PieceKind::publish, "/publish"}};
   for (const auto& [kind, suffix] : kinds) {
     const millrace::Output queue = text_queue(scope, job.name + suffix);
     const auto lent = ops::queue_lend(scope, queue, "", {DType::string},
                                       {.seconds = seconds, .attempts = job.attempts});
     if (lent.components.empty()) break;  // the builder knows why
-    nodes.work[static_cast<int>(kind)] = {
+    nodes.work[static_cast<size_t>(kind)] = {
         .put = ops::queue_enqueue_v2(scope, queue, {text}).name(),
         .take = lent.components.front().name(),
         .lease = lent.lease.name(),
@@ -56,6 +58,7 @@ Result<SharedQueues::Nodes> SharedQueues::build(GraphBuilder& graph, const Job& 
         .end = ops::queue_end_lease(scope, queue, lease).name(),
         .close = ops::queue_close_v2(scope, queue).name(),
         .cancel = ops::queue_close_v2(scope, queue, {.cancel_pending_enqueues = true}).name(),
+        .is_closed = ops::queue_is_closed_v2(scope, queue).name(),
         .num_dead = ops::queue_leases(scope, queue).dead.name(),
         .dead = ops::queue_dead_letter(scope, queue, {DType::string}).front().name(),
         .size = ops::queue_size_v2(scope, queue).name()};
@@ -69,12 +72,20 @@ Result<SharedQueues::Nodes> SharedQueues::build(GraphBuilder& graph, const Job& 
   return nodes;
 }
 
-Result<std::unique_ptr<SharedQueues>> SharedQueues::create(Server& server, const Job& job) {
-  MR_ASSIGN(auto session, Session::create(server, {.device_filters = {owner_job()}}));
+Result<std::unique_ptr<SharedQueues>> SharedQueues::create(Server& server, const Job& job,
+                                                           Reach reach) {
+  std::vector<std::string> filters = {owner_job()};
   GraphBuilder graph(server.runtime()->ops());
   MR_ASSIGN(Nodes nodes, build(graph, job));
+  std::optional<Filling> filling;
+  if (reach == Reach::results && job.output.queue()) {
+    filling.emplace(graph.root(), *job.output.queue());
+    filters.push_back(job.output.queue()->task);
+  }
+  MR_ASSIGN(auto session, Session::create(server, {.device_filters = std::move(filters)}));
   MR_TRY(session->extend(graph));
-  return std::unique_ptr<SharedQueues>(new SharedQueues(std::move(session), std::move(nodes)));
+  return std::unique_ptr<SharedQueues>(
+      new SharedQueues(std::move(session), std::move(nodes), std::move(filling)));
 }
 
 Status SharedQueues::run(const std::string& target, Session::Feeds feeds) {
@@ -101,15 +112,33 @@ Result<bool> SharedQueues::extend(const Loan& loan) {
   return held.front().item<bool>();
 }
 
-Status SharedQueues::report(Loan& loan, const std::string& text) {
+// A piece is made by the same steps in the same order each time, so their numbers tell them apart.
+Status SharedQueues::update(Loan& loan, const std::string& target, Session::Feeds feeds) {
   MR_ASSIGN(const OnceBook::Step step, loan.steps.begin(OnceBook::Kind::updates, 1));
-  Status reported =
-      session_
-          ->run({{nodes_.text, Tensor::scalar(text)}, {nodes_.lease, Tensor::scalar(step.lease)}},
-                {}, {.targets = {nodes_.report, nodes_.under}})
-          .status();
-  MR_TRY(loan.steps.end(step, reported, {}).status());
-  return reported;
+  feeds.push_back({nodes_.lease, Tensor::scalar(step.lease)});
+  Status updated =
+      session_->run(std::move(feeds), {}, {.targets = {target, nodes_.under}}).status();
+  MR_TRY(loan.steps.end(step, updated, {}).status());
+  return updated;
+}
+
+Status SharedQueues::report(Loan& loan, const std::string& text) {
+  return update(loan, nodes_.report, {{nodes_.text, Tensor::scalar(text)}});
+}
+
+Status SharedQueues::put_results(Loan& loan, Files& files, const std::string& path) {
+  return filling_->put_file(files, path, [&](const std::string& target, Session::Feeds feeds) {
+    return update(loan, target, std::move(feeds));
+  });
+}
+
+Status SharedQueues::check_results() { return filling_->check(*session_); }
+Status SharedQueues::close_results() { return filling_->close(*session_); }
+void SharedQueues::cancel_results() { filling_->cancel(*session_); }
+
+Result<bool> SharedQueues::is_closed(PieceKind kind) {
+  MR_ASSIGN(const std::vector<Tensor> values, session_->run({}, {work_of(kind).is_closed}));
+  return values.front().item<bool>();
 }
 
 Status SharedQueues::acknowledge(const Loan& loan) {
@@ -144,7 +173,8 @@ Result<std::optional<std::string>> SharedQueues::dead(PieceKind kind) {
 Status SharedQueues::close(PieceKind kind) { return run(work_of(kind).close); }
 
 void SharedQueues::cancel_all() {
-  for (const PieceKind kind : {PieceKind::map, PieceKind::reduce})
+  // The last kind first: who finds another closed looks at this one.
+  for (const PieceKind kind : {PieceKind::publish, PieceKind::reduce, PieceKind::map})
     static_cast<void>(run(work_of(kind).cancel));
   static_cast<void>(run(nodes_.close_reports));
 }

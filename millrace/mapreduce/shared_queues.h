@@ -6,11 +6,13 @@
 // the owner, and end with its connection or with the queue.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "millrace/mapreduce/filling.h"
 #include "millrace/mapreduce/job.h"
 #include "millrace/mapreduce/piece.h"
 #include "millrace/master/once_book.h"
@@ -20,8 +22,11 @@ namespace millrace::mapreduce {
 
 class SharedQueues {
  public:
-  // A session that needs the owner alone. Errors of all: those of sessions.
-  static Result<std::unique_ptr<SharedQueues>> create(Server& server, const Job& job);
+  // Whom the session needs: the owner alone, or also the task that has the queue of results, if the
+  // job has one. Errors of all: those of sessions.
+  enum class Reach : uint8_t { owner, results };
+  static Result<std::unique_ptr<SharedQueues>> create(Server& server, const Job& job,
+                                                      Reach reach = Reach::owner);
 
   // A piece that is lent to this task.
   struct Loan {
@@ -41,6 +46,12 @@ class SharedQueues {
   // FAILED_PRECONDITION if the loan is lost; CANCELLED if the job is over.
   Status report(Loan& loan, const std::string& text);
   Status acknowledge(const Loan& loan);
+  // Whether no more work of the kind comes.
+  Result<bool> is_closed(PieceKind kind);
+  // Puts what a reducer has written into the queue of results, each element once for the loan's
+  // piece. Needs Reach::results, as do the next three. Errors: FAILED_PRECONDITION if the loan is
+  // lost; those of Filling::put_file().
+  Status put_results(Loan& loan, Files& files, const std::string& path);
   // Puts a report that is under no loan.
   Status say(const std::string& text);
 
@@ -53,25 +64,33 @@ class SharedQueues {
   Result<std::optional<std::string>> dead(PieceKind kind);
   // Nothing more comes; what is there can be taken.
   Status close(PieceKind kind);
+  // As in Filling.
+  Status check_results();
+  Status close_results();
+  void cancel_results();
   // Ends all calls under way, on all queues. Errors don't matter then: there are none.
   void cancel_all();
 
  private:
   struct Work {
-    std::string put, take, lease, attempt, extend, end, close, cancel, num_dead, dead, size;
+    std::string put, take, lease, attempt, extend, end, close, cancel, is_closed, num_dead, dead,
+        size;
   };
   struct Nodes {
     std::string text, lease, under, report, next_report, close_reports;
-    Work work[2];
+    std::array<Work, kPieceKinds.size()> work;
   };
 
-  SharedQueues(std::unique_ptr<Session> session, Nodes nodes);
+  SharedQueues(std::unique_ptr<Session> session, Nodes nodes, std::optional<Filling> filling);
   static Result<Nodes> build(GraphBuilder& graph, const Job& job);
-  const Work& work_of(PieceKind kind) const { return nodes_.work[static_cast<int>(kind)]; }
+  const Work& work_of(PieceKind kind) const { return nodes_.work[static_cast<size_t>(kind)]; }
+  // Makes a step that updates, under a loan.
+  Status update(Loan& loan, const std::string& target, Session::Feeds feeds);
   Status run(const std::string& target, Session::Feeds feeds = {});
 
   const std::unique_ptr<Session> session_;
   const Nodes nodes_;
+  const std::optional<Filling> filling_;  // of Reach::results
 };
 
 }  // namespace millrace::mapreduce

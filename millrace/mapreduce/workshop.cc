@@ -11,6 +11,12 @@
 
 namespace millrace::mapreduce {
 
+namespace {
+
+constexpr std::string_view kPublishing = "publishing";  // a file of a workshop
+
+}  // namespace
+
 Workshop::Workshop(Files& files, std::string folder, std::string_view token)
     : files_(files), folder_(std::move(folder)), path_(str_cat(folder_, ".unfinished-", token)) {}
 
@@ -71,11 +77,10 @@ Status Workshop::gather_aside(const std::string& to, const std::vector<std::stri
   return file->close();
 }
 
-Result<std::vector<std::string>> Workshop::publish(const std::vector<std::string>& parts,
-                                                   std::string_view suffix,
-                                                   const Counters& counters,
-                                                   const std::vector<std::string>& aside) {
-  const std::string what = str_cat("the output '", folder_, "' can't be made");
+Result<std::vector<std::string>> Workshop::gather(const std::vector<std::string>& parts,
+                                                  std::string_view suffix, const Counters& counters,
+                                                  const std::vector<std::string>& aside) {
+  const std::string what = not_made();
   const std::string out = path_ + "/out";
   std::vector<std::string> made;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -88,8 +93,25 @@ Result<std::vector<std::string>> Workshop::publish(const std::vector<std::string
       nlohmann::json(counters).dump(1, ' ', true, nlohmann::json::error_handler_t::replace);
   MR_TRY(write("out/_counters.json", counted).status().with(what));
   if (!aside.empty()) MR_TRY(gather_aside(out + "/_rejected.jsonl", aside).with(what));
-  MR_TRY(files_.rename(out, folder_).with(what));
   return made;
+}
+
+Status Workshop::note_publishing() { return write(kPublishing, {}).status().with(not_made()); }
+
+Status Workshop::check_nothing_was_put() const {
+  for (const std::string& path : others()) {
+    if (!files_.facts(str_cat(path, "/", kPublishing)).ok()) continue;
+    return failed_precondition(
+        "a job that was killed, or still runs, has put some of the results into the queue: ", path,
+        " is its folder; make the queue anew and remove that");
+  }
+  return {};
+}
+
+Status Workshop::publish() { return files_.rename(path_ + "/out", folder_).with(not_made()); }
+
+std::string Workshop::not_made() const {
+  return str_cat("the output '", folder_, "' can't be made");
 }
 
 void Workshop::remove() {

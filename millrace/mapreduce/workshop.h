@@ -28,19 +28,28 @@ class Workshop {
   std::vector<std::string> others() const;
   // Writes a file of the job; its path. Errors: those of the disk.
   Result<std::string> write(std::string_view name, std::string_view bytes);
-  // Makes the output appear, all at once; the paths of its files.
+  // Makes the output ready to appear; the paths that its files will have.
   //   parts     per partition, the path of its file
   //   suffix    of their names
   //   counters  for _counters.json
   //   aside     files with bad records, which become _rejected.jsonl
   // Errors: those of the disk.
-  Result<std::vector<std::string>> publish(const std::vector<std::string>& parts,
-                                           std::string_view suffix, const Counters& counters,
-                                           const std::vector<std::string>& aside);
+  Result<std::vector<std::string>> gather(const std::vector<std::string>& parts,
+                                          std::string_view suffix, const Counters& counters,
+                                          const std::vector<std::string>& aside);
+  // Results are put into a queue from now on: whoever finds the folder must not do so again.
+  // Errors: those of the disk.
+  Status note_publishing();
+  // Errors: FAILED_PRECONDITION if a job for the same output has died, or is at work, putting
+  // results into a queue.
+  Status check_nothing_was_put() const;
+  // Makes the output appear, all at once. Errors: those of the disk.
+  Status publish();
   // A straggler is not waited for: it does not find the folder.
   void remove();
 
  private:
+  std::string not_made() const;
   Status gather_aside(const std::string& to, const std::vector<std::string>& aside);
 
   Files& files_;

@@ -12,13 +12,17 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "millrace/api/ops/state.h"
 #include "millrace/mapreduce/run.h"
+#include "millrace/session/session.h"
 
 namespace {
 
@@ -58,7 +62,27 @@ void die() {
   ::kill(getpid(), SIGKILL);
 }
 
+// Task 0 goes on when another has come, which does nothing until it is taken away.
+void change(const Ways& ways, std::string_view kind) {
+  if (!ways.has("changes")) return;
+  const auto task = launched_task(std::getenv);
+  if (!task.ok()) std::abort();
+  const std::string came = str_cat(kind, "-came");
+  if (task->task == 0) {
+    if (ways.is_first(str_cat(kind, "-waits"))) ways.wait_for(came);
+  } else if (ways.is_first(came)) {
+    ways.wait_for("never");
+  }
+}
+
+// So that there is work as long as somebody is to be struck.
+void dawdle(const Ways& ways) {
+  if (ways.has("slow")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 Status words(const Ways& ways, std::string_view line, mapreduce::Pairs& pairs) {
+  change(ways, "map");
+  dawdle(ways);
   const std::string_view number = *mapreduce::words_of(line).begin();
   if (ways.has("dies_mapping") && (number == "37" || number == "190") &&
       ways.is_first(str_cat("map-", number)))
@@ -88,6 +112,8 @@ Status words(const Ways& ways, std::string_view line, mapreduce::Pairs& pairs) {
 
 Status total(const Ways& ways, std::string_view word, mapreduce::Values& counts,
              mapreduce::Results& results) {
+  change(ways, "reduce");
+  dawdle(ways);
   if (ways.has("dies_reducing") && word == "and" && ways.is_first("reduce")) die();
   results.count("words seen");
   int64_t sum = 0;
@@ -99,7 +125,73 @@ Status total(const Ways& ways, std::string_view word, mapreduce::Values& counts,
   return {};
 }
 
+mapreduce::ResultQueue counts_queue() {
+  return {.name = "counts", .task = "/job:read/task:0", .capacity = 4};
+}
+
+// The process numbers that `reduce` tasks have left, each told once.
+std::vector<int> reducers(const Ways& ways) {
+  std::vector<int> pids;
+  for (const char* task : {"pid-0", "pid-1"}) {
+    if (!ways.is_marked(task)) continue;
+    std::ifstream(ways.mark(task)) >> pids.emplace_back();
+    std::filesystem::remove(ways.mark(task));
+  }
+  return pids;
+}
+
+// What the reader does to those who put in, when it has so many.
+void disturb(const Ways& ways, size_t num_read, int* stopped) {
+  if (ways.has("dies_putting") && (num_read == 10 || num_read == 100))
+    for (const int pid : reducers(ways)) ::kill(pid, SIGKILL);
+  if (ways.has("stops_putting") && num_read == 10) {
+    *stopped = reducers(ways).front();
+    ::kill(*stopped, SIGSTOP);
+  }
+  if (ways.has("stops_putting") && num_read == 200) ::kill(*stopped, SIGCONT);
+}
+
+Status read(const Ways& ways, Server& server) {
+  GraphBuilder graph(server.runtime()->ops());
+  const Scope here = graph.root().device("/job:read/task:0");
+  const auto taken =
+      ops::queue_dequeue_v2(here, counts_queue().build(here), {DType::string, DType::string});
+  MR_ASSIGN(const auto session, Session::create(server, {.device_filters = {"/job:read"}}));
+  MR_TRY(session->extend(graph));
+  std::string lines;
+  int stopped = 0;
+  for (size_t count = 1;; ++count) {
+    const auto element = session->run({}, {taken[0].name(), taken[1].name()});
+    if (element.status().code() == Code::out_of_range) {
+      std::ofstream(ways.mark("read")) << lines;
+      mapreduce::print_line(str_cat("read ", count - 1));
+      return {};
+    }
+    MR_TRY(element);
+    str_append(&lines, (*element)[0].item<std::string>(), "\t", (*element)[1].item<std::string>(),
+               "\n");
+    disturb(ways, count, &stopped);
+    dawdle(ways);
+  }
+}
+
+// As the task that reads, or as one that makes the job.
+Status run_into_queue(const mapreduce::Job& job, const Ways& ways) {
+  MR_ASSIGN(const ServerOptions task, launched_task(std::getenv));
+  if (task.job == "read") {
+    MR_ASSIGN(const auto server, Server::start(task));
+    const Status done = read(ways, *server);
+    server->end(done);
+    return done;
+  }
+  if (task.job == "reduce") std::ofstream(ways.mark(str_cat("pid-", task.task))) << getpid();
+  return mapreduce::run(job).status();
+}
+
 Status run(const std::string& texts, const std::string& output, const Ways& ways) {
+  bool is_impatient = false;
+  for (const char* way : {"stops", "stops_putting", "changes", "slow"})
+    is_impatient = is_impatient || ways.has(way);
   const mapreduce::Job job{
       .input = mapreduce::text_files(texts, {.split = 200}),
       .map = [&](std::string_view line,
@@ -107,19 +199,25 @@ Status run(const std::string& texts, const std::string& output, const Ways& ways
       .combine = mapreduce::sum(),
       .reduce = [&](std::string_view word, mapreduce::Values& counts,
                     mapreduce::Results& results) { return total(ways, word, counts, results); },
-      .output = output,
+      .output = ways.has("into_queue") ? mapreduce::queue_output(output, counts_queue())
+                                       : mapreduce::text_output(output),
       .memory = 1 << 12,
-      .lease = std::chrono::seconds(ways.has("stops") ? 1 : 30),
+      .lease = std::chrono::seconds(is_impatient ? 1 : 30),
       .attempts = ways.has("always_dies") ? 3 : 20,
       .backups = ways.has("hangs") ? std::optional(std::chrono::milliseconds(0)) : std::nullopt,
       // What the owner says, which is also where it may die: in the midst of the job.
       .say =
           [&](std::string_view line) {
             mapreduce::print_line(line);
+            const bool is_late = line.find("put into the queue") != std::string_view::npos;
+            const bool reduces = line.find("partitions reduced") != std::string_view::npos;
+            if (ways.has("dies_owning_late") && reduces && ways.is_first("late owner")) die();
+            if (ways.has("dies_while_others_put_in") && is_late && ways.is_first("late")) die();
             if (ways.has("dies_owning") && !line.starts_with("0 of") && ways.is_first("owner"))
               die();
           },
       .pause = std::chrono::milliseconds(0)};
+  if (ways.has("into_queue")) return run_into_queue(job, ways);
   MR_ASSIGN(const mapreduce::Made made, mapreduce::run(job));
   if (made.is_published)
     mapreduce::print_line(str_cat("lines ", made.counters.at("lines seen"), " words ",

@@ -2,9 +2,12 @@
 
     python3 counting_job.py TEXTS OUTPUT MARKS WAY ...
 
-A way is one of the functions below. MARKS is a folder that remembers which have been gone.
+A way is one of the functions below. MARKS is a folder that remembers which have been gone. With "into_queue" the
+counts go into a queue, and a task `read` writes what it finds there into MARKS/read; it is this one that kills or stops
+those who put in, in the midst of it: the queue has little room.
 """
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -44,7 +47,26 @@ def wait_for(name):
         time.sleep(0.02)
 
 
+def change(kind):
+    """Task 0 goes on when another has come, which does nothing until it is taken away."""
+    if "changes" not in WAYS:
+        return
+    if ME.endswith("index0"):
+        if is_first(f"{kind}-waits"):
+            wait_for(f"{kind}-came")
+    elif is_first(f"{kind}-came"):
+        wait_for("never")
+
+
+def dawdle():
+    """So that there is work as long as somebody is to be struck."""
+    if "slow" in WAYS:
+        time.sleep(0.01)
+
+
 def words(line):
+    change("map")
+    dawdle()
     number = line.split()[0]
     if "dies_mapping" in WAYS and number in ("37", "190") and is_first(f"map-{number}"):
         die()
@@ -67,15 +89,55 @@ def words(line):
 
 
 def total(word, counts):
+    change("reduce")
+    dawdle()
     if "dies_reducing" in WAYS and word == "and" and is_first("reduce"):
         die()
     mapreduce.count("words seen")
     return sum(counts)
 
 
+def reducers():
+    """The process numbers that `reduce` tasks have left, each told once."""
+    for mark in sorted(pathlib.Path(MARKS).glob("pid-*")):
+        pid = int(mark.read_text())
+        mark.unlink()
+        yield pid
+
+
+def disturb(num_read, stopped):
+    """What the reader does to those who put in, when it has so many."""
+    if "dies_putting" in WAYS and num_read in (10, 100):
+        for pid in reducers():
+            os.kill(pid, signal.SIGKILL)
+    if "stops_putting" in WAYS and num_read == 10:
+        stopped.append(next(reducers()))
+        os.kill(stopped[0], signal.SIGSTOP)
+    if "stops_putting" in WAYS and num_read == 200:
+        os.kill(stopped[0], signal.SIGCONT)
+
+
+def read(results, config):
+    server = tf.train.Server(config.cluster_spec, config.task_type, config.task_id)
+    taken, lines, stopped = results.queue().dequeue(), [], []
+    with tf.Session(server.target, config=tf.ConfigProto(device_filters=["/job:read"])) as session:
+        with contextlib.suppress(tf.errors.OutOfRangeError):
+            while True:
+                word, count = session.run(taken)
+                lines.append(f"{word.decode()}\t{count.decode()}\n")
+                disturb(len(lines), stopped)
+                dawdle()
+    pathlib.Path(MARKS, "read").write_text("".join(lines))
+    print(f"read {len(lines)}")
+
+
 def show(line):
     """What the owner says, which is also where it may die: in the midst of the job."""
     print(line, flush=True)
+    if "dies_while_others_put_in" in WAYS and "put into the queue" in line and is_first("late"):
+        die()
+    if "dies_owning_late" in WAYS and "partitions reduced" in line and is_first("late owner"):
+        die()
     if "dies_owning" in WAYS and not line.startswith("0 of") and is_first("owner"):
         die()
 
@@ -88,13 +150,22 @@ def die_before_acknowledging(lease):
 
 
 tf.queue.Lease.ack = die_before_acknowledging
+output = OUTPUT
+if "into_queue" in WAYS:
+    config = tf.estimator.RunConfig()
+    output = mapreduce.Queue(OUTPUT, "counts", task="/job:read/task:0", capacity=4)
+    if config.task_type == "read":
+        read(output, config)
+        sys.exit()
+    if config.task_type == "reduce":
+        pathlib.Path(MARKS, f"pid-{config.task_id}").write_text(str(os.getpid()))
 result = mapreduce.run(
     mapreduce.Lines(TEXTS, split=200),
     words,
-    OUTPUT,
+    output,
     reduce=total,
     combine=mapreduce.add,
-    lease=1 if "stops" in WAYS else 30,
+    lease=1 if WAYS & {"stops", "stops_putting", "changes", "slow"} else 30,
     backups=0 if "hangs" in WAYS else None,
     attempts=3 if "always_dies" in WAYS else 20,
     memory=1 << 12,

@@ -180,6 +180,21 @@ def test_words_are_counted_in_five_lines_on_a_cluster_and_alone(
     assert sorted(lines_of(tmp_path / "counts")) == lines_of(tmp_path / "alone")
 
 
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_counts_go_to_a_task_that_reads_them_out_of_a_queue(launch, python, tmp_path, language):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for i in range(3):
+        lines = [f"to be or not {i} {k}\n" for k in range(50) for _ in range(k)]
+        (texts / f"{i}.txt").write_text("".join(lines))
+    program = command(python, "words_into_queue", language)
+    flags = [*MAPREDUCE[:-1], "files,read", "--job", "read=1"]
+    done = launch(flags, [*program, texts / "*.txt", tmp_path / "made"])
+    assert done.code == 0, done.output
+    said = re.findall(r"read:0 +\| (.*)", done.output)[-4:]
+    assert said == ["54 words, 22050 in all", "be 3675", "not 3675", "or 3675"], done.output
+
+
 def bytes_of(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

@@ -107,8 +107,14 @@ def test_a_mapper_that_sleeps_beyond_its_lease_and_wakes_up_doubles_nothing(coun
     assert sorted(os.listdir(count.folder / "marks")) == ["stopped", "woken"]
 
 
-def test_a_job_whose_owner_is_killed_begins_anew_if_all_are_started_again(count):
-    done = count("dies_owning", flags=[*TASKS, *AGAIN, "--restart", "files=100"])
+@pytest.mark.parametrize("keeps", [False, True], ids=["", "state"])
+@pytest.mark.parametrize("way", ["dies_owning", "dies_owning_late"])
+def test_a_job_whose_owner_is_killed_begins_anew_if_all_are_started_again(count, way, keeps):
+    """Also if its tasks keep their state: queues of the life before are of work that nobody knows."""
+    # While others reduce, tasks of `map` have ended well, and are not started again.
+    tasks = ["--job", "files=1", "--job", "worker=2", "--until", "files", "--restart", "worker=100"]
+    state = ["--state", str(count.folder / "state")] if keeps else []
+    done = count(way, flags=[*tasks, "--restart", "files=100", *state])
     assert done.code == 0, done.output
     assert counted(count.output) == count.expected
     assert f"lines 600 words {len(count.expected)}" in done.output, done.output
@@ -191,4 +197,85 @@ def test_progress_is_told_by_the_task_that_knows(count):
 )
 def test_clusters_that_make_no_sense_are_refused_with_words(count, flags, said):
     done = count(flags=flags)
+    assert done.code == 1 and said in done.output, done.output
+
+
+def test_a_second_job_of_the_same_name_ends_with_words(launch, python, tmp_path):
+    (tmp_path / "a.txt").write_text("to be or not to be\n")
+    program = (
+        "import sys; from millrace import mapreduce\n"
+        "for made in sys.argv[2:]: mapreduce.run(sys.argv[1], lambda line: [(line, 1)], made)"
+    )
+    words = [python, "-c", program, tmp_path / "a.txt", tmp_path / "one", tmp_path / "two"]
+    done = launch(["--job", "files=1", "--job", "worker=1", "--until", "files"], words)
+    assert done.code == 1, done.output
+    assert "of the name 'mapreduce' has ended here before: give each" in done.output, done.output
+    assert (tmp_path / "one").exists() and not (tmp_path / "two").exists()
+
+
+# ---- Results in a queue ----
+
+INTO_QUEUE = ["--job", "files=1", "--job", "map=2", "--job", "reduce=2", "--job", "read=1"]
+UNTIL_READ = ["--until", "files,read", "--restart", "map=100", "--restart", "reduce=100"]
+
+
+def check_queue(count, done):
+    """Each count was in the queue once, and the folder tells the rest."""
+    assert done.code == 0, done.output
+    read = [line.split("\t") for line in (count.folder / "marks" / "read").read_text().splitlines()]
+    assert len(read) == len(count.expected), done.output
+    assert {word: int(number) for word, number in read} == count.expected
+    assert os.listdir(count.output) == ["_counters.json"]
+    check_nothing_is_left(count)
+
+
+def test_results_go_into_a_queue_each_once_and_it_is_closed(count):
+    done = count("into_queue", flags=[*INTO_QUEUE, *UNTIL_READ])
+    check_queue(count, done)
+    assert "1 of 2 partitions put into the queue, 600 records" in done.output, done.output
+
+
+def test_who_is_killed_in_the_midst_of_putting_in_loses_and_doubles_nothing(count):
+    done = count("into_queue", "dies_putting", flags=[*INTO_QUEUE, *UNTIL_READ])
+    check_queue(count, done)
+    assert done.output.count("SIGKILL") >= 2, done.output
+
+
+def test_who_sleeps_beyond_its_lease_while_putting_in_and_wakes_up_doubles_nothing(count):
+    check_queue(count, count("into_queue", "stops_putting", flags=[*INTO_QUEUE, *UNTIL_READ]))
+
+
+def test_a_job_that_fails_puts_nothing_into_its_queue_and_whoever_reads_hears_the_end(count):
+    done = count("into_queue", "raises", flags=[*INTO_QUEUE, "--until", "files,read"])
+    assert done.code == 1, done.output
+    assert "not this one" in done.output and "max_bad=0 allows 0" in done.output, done.output
+    assert not count.output.exists()
+    check_nothing_is_left(count)
+
+
+def test_a_job_whose_owner_is_killed_while_results_are_put_in_does_not_put_them_in_twice(count):
+    flags = [*INTO_QUEUE, *UNTIL_READ, "--restart", "files=1"]
+    done = count("into_queue", "dies_while_others_put_in", flags=flags)
+    assert done.code == 1, done.output
+    said = (
+        r"has put some of the results into the queue: \S+counts.unfinished-\w+ is its folder; make"
+    )
+    assert re.search(said, done.output), done.output
+    assert not count.output.exists()
+
+
+@pytest.mark.parametrize(
+    "job, said",
+    [
+        ("reed", "the cluster has no such task"),
+        ("map", "would end with the job: put it on the task that reads"),
+    ],
+)
+def test_a_queue_that_is_nowhere_or_would_not_last_is_refused(launch, python, tmp_path, job, said):
+    program = (
+        "import sys; from millrace import mapreduce; mapreduce.run('x', print, "
+        f"mapreduce.Queue(sys.argv[1], 'q', task='/job:{job}/task:0'))"
+    )
+    flags = ["--job", "files=1", "--job", "worker=1", "--job", "map=1", "--until", "files"]
+    done = launch(flags, [python, "-c", program, tmp_path / "made"])
     assert done.code == 1 and said in done.output, done.output

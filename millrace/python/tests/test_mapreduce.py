@@ -1,5 +1,6 @@
 """millrace.mapreduce in one process: what is counted, sorted, put aside and published."""
 
+import io
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import pytest
 
 import millrace as tf
 from millrace import mapreduce
+from millrace._mapreduce import inputs
 
 
 def words(line):
@@ -99,6 +101,61 @@ def test_lines_that_cross_a_border_belong_to_one_side(tmp_path, output, split):
         expected.append(f"{position}\t{line.rstrip()}")
         position += len(line) + 1
     assert lines(result) == expected
+
+
+KEYS = ["a", "b", "a b", "", b"a", 1, True, 1.0, -0.0, 0, None, ("a", 1), ("a", True)]
+
+
+@pytest.mark.parametrize("memory", [256 << 20, 4000])
+def test_what_is_added_by_the_quick_way_is_what_any_combiner_makes_of_it(tmp_path, output, memory):
+    texts = write(tmp_path / "texts", a="\n".join(map(str, range(3000))))
+    values = [1, 1, 1, 2, -3, 10**20, True, 0.5]
+
+    def pairs(line):
+        chance = random.Random(int(line))
+        is_plain = int(line) % 3 == 0
+        from_keys, from_values = (KEYS[:3], values[:3]) if is_plain else (KEYS, values)
+        text = [(f"word {chance.randrange(500)}", 1)] * chance.randrange(3)
+        return text + [(chance.choice(from_keys), chance.choice(from_values)) for _ in range(4)]
+
+    how = {"map": pairs, "memory": memory, "partitions": 2}
+    quick = run(texts, output, combine=mapreduce.add, **how)
+    other = run(texts, tmp_path / "other", combine=lambda key, found: sum(found), **how)
+    assert lines(quick) == lines(other)
+    assert quick.counters["pairs mapped"] == other.counters["pairs mapped"]
+    assert (quick.counters["spills"] > 0) == (memory == 4000)
+
+
+@pytest.mark.parametrize("memory", [256 << 20, 4000])
+def test_tallied_are_the_keys_that_a_mapper_gives_whatever_they_are(tmp_path, output, memory):
+    texts = write(tmp_path / "texts", a="\n".join(map(str, range(3000))))
+
+    def some(line):
+        chance = random.Random(int(line))
+        found = [f"word {chance.randrange(500)}"] * chance.randrange(3)
+        return found if int(line) % 3 == 0 else iter(found + chance.choices(KEYS, k=4))
+
+    how = {"memory": memory, "partitions": 2}
+    tallied = run(texts, output, map=some, reduce=mapreduce.tally, **how)
+    other = run(texts, tmp_path / "other", map=lambda line: [(key, 1) for key in some(line)], **how)
+    assert lines(tallied) == lines(other)
+    assert tallied.counters["pairs mapped"] == other.counters["pairs mapped"]
+
+
+def test_a_record_whose_keys_cannot_be_tallied_costs_itself_alone(tmp_path, output):
+    texts = write(tmp_path / "texts", a="good\nlist\ntext\nnone\nraises\ngood\n")
+
+    def some(line):
+        mapreduce.count("seen")
+        if line == "raises":
+            raise ValueError("no")
+        return {"good": ["x", "y"], "list": ["x", []], "text": "xy", "none": None}[line]
+
+    result = run(texts, output, map=some, reduce=mapreduce.tally, max_bad=3)
+    assert lines(result) == ["x\t2", "y\t2"]
+    assert result.counters["seen"] == 3 and result.counters["bad records"] == 3
+    told = [json.loads(line)["error"] for line in open(output / "_rejected.jsonl")]
+    assert "it must give keys, as a list or a generator" in told[1]
 
 
 def test_values_come_in_the_order_of_the_input(tmp_path, output):
@@ -277,6 +334,58 @@ def test_a_line_that_is_too_long_is_put_aside_and_what_follows_is_read(tmp_path,
         told = [json.loads(line) for line in (there / "_rejected.jsonl").read_text().splitlines()]
         assert [each["position"] for each in told] == [2, 105]
         assert "a line of 101 bytes" in told[0]["error"]
+
+
+class OfLargeLine(io.BytesIO):
+    """Reads as a file of a line, one of 3 GB, and another; the large one is never there as a whole."""
+
+    FIRST, SIZE, LAST = b"first\n", 3 << 30, b"\nlast\n"
+
+    def __init__(self):
+        super().__init__(self.FIRST)
+        self._left = self.SIZE
+        self._some = b"x" * (20 << 20)
+
+    def readline(self, size=-1):
+        line = super().readline(size)
+        if line or not self._left:
+            return line
+        assert 0 < size <= len(self._some), "so much of a line is asked for at once"
+        size = min(size, self._left)
+        self._left -= size
+        if not self._left:
+            self.write(self.LAST)
+            self.seek(-len(self.LAST), os.SEEK_CUR)
+        return self._some[:size]
+
+
+def test_a_record_of_3_gb_is_one_bad_record_and_never_in_memory(tmp_path, output, monkeypatch):
+    size = len(OfLargeLine.FIRST) + OfLargeLine.SIZE + len(OfLargeLine.LAST)
+    with open(tmp_path / "large.txt", "wb") as file:
+        file.truncate(size)
+    monkeypatch.setattr(inputs, "open", lambda path, mode: OfLargeLine(), raising=False)
+    large = mapreduce.Lines(str(tmp_path / "large.txt"), split=4 << 30)
+    assert lines(run(large, output, max_bad=1)) == ["first\t1", "last\t1"]
+    told = json.loads((output / "_rejected.jsonl").read_text())
+    assert told["position"] == 6 and "a line of 3221225473 bytes" in told["error"]
+
+
+def test_of_a_line_that_crosses_many_borders_each_side_reads_its_own(tmp_path, output, monkeypatch):
+    """Or a line of gigabytes would be read once for each split that it covers."""
+    path = tmp_path / "long.txt"
+    path.write_text("a\n" + "x" * 100_000 + "\nb\n")
+    sizes = []
+
+    class Counting(io.BufferedReader):
+        def readline(self, size=-1):
+            line = super().readline(size)
+            sizes.append(len(line))
+            return line
+
+    monkeypatch.setattr(inputs, "open", lambda path, _: Counting(io.FileIO(path)), raising=False)
+    long = mapreduce.Lines(str(path), split=1000, longest=1000)
+    assert lines(run(long, output, max_bad=1)) == ["a\t1", "b\t1"]
+    assert sum(sizes) < 3 * 100_000
 
 
 def test_a_file_that_cannot_be_read_is_a_bad_record(tmp_path, output):

@@ -165,6 +165,8 @@ def test_runs_are_merged_in_rounds_and_equal_keys_keep_the_order_of_runs(tmp_pat
     assert merged[b"a"] == list(range(11))
     assert merged[b"k01"] == [1, -1, 4, -4, 7, -7, 10, -10]
     assert len(os.listdir(tmp_path / "rounds")) == 3
+    in_memory = runs.merged(segments, tmp_path / "rounds", memory=1 << 20)
+    assert {key: list(values) for key, values in runs.grouped(in_memory)} == merged
 
 
 def test_a_key_with_many_large_values_is_read_in_pieces(tmp_path):

@@ -3,10 +3,13 @@
 import time
 import uuid
 
+from millrace._graph.graph import Graph
 from millrace._mapreduce import pieces
 from millrace._mapreduce.attempt import MapReduceError, said_of, told
 from millrace._mapreduce.ledger import Ledger
 from millrace._mapreduce.outputs import Workshop
+from millrace._mapreduce.queue_output import Filling, Queue, Results
+from millrace._run.session import Session
 
 
 class Told:
@@ -56,11 +59,12 @@ def divided(words, folder, reject):
         raise MapReduceError(f"the input can't be divided: {told(error)}") from error
 
 
-def ended(ledger, workshop, words, rejected):
-    """Publishes a job that is reduced; returns the paths of its files."""
+def gathered(ledger, workshop, words, rejected):
+    """Has all of a job that is reduced ready to be published; returns the paths that its files will have."""
     ledger.counters["bad records"] = ledger.num_bad
     aside = workshop.keep_rejected(rejected) + ledger.aside
-    return workshop.publish(ledger.parts, words.output.suffix, ledger.counters, aside)
+    parts = [] if isinstance(words.output, Queue) else ledger.parts
+    return workshop.gather(parts, words.output.suffix, ledger.counters, aside)
 
 
 def check(ledger):
@@ -69,10 +73,31 @@ def check(ledger):
         raise MapReduceError(ledger.failure)
 
 
+def _results(output):
+    """The queue of results on a server that stands beside."""
+    if output.target is None:
+        raise ValueError(
+            f"{output} is on a task of a cluster, and this process is in none: give `target`"
+        )
+    graph = Graph()
+    with graph.as_default():
+        filling = Filling(output)
+    return Results(filling, lambda: Session(output.target, graph))
+
+
 def run(words, say, pause):
     """(counters, paths of files) of a job made here. MapReduceError if it can't be done."""
+    if not isinstance(words.output, Queue):
+        return _run(words, say, pause, None)
+    with _results(words.output) as results:
+        return _run(words, say, pause, results)
+
+
+def _run(words, say, pause, results):
     workshop = Workshop(words.output.folder, uuid.uuid4().hex).make()
     try:
+        if results is not None:
+            results.begin(workshop)
         ledger, rejected = Ledger(words.max_bad), []
         progress = Told(ledger, say, pause)
         parts = words.partitions or 1
@@ -95,7 +120,13 @@ def run(words, say, pause):
             ledger.add_report(pieces.attempted(pieces.reduce_partition, words, item, "alone"))
             check(ledger)
             progress.tell()
-        made = ended(ledger, workshop, words, rejected)
+        made = gathered(ledger, workshop, words, rejected)
+        if results is not None:
+            workshop.note_publishing()
+            for path in ledger.parts:
+                results.put_file(path)
+            results.close()
+        workshop.publish()
         return dict(ledger.counters), made
     finally:
         workshop.remove()

@@ -44,7 +44,7 @@ def place():
     found = _current("place()").place
     if found is None:
         raise RuntimeError("place() is known in a mapper, not in a reducer")
-    return found
+    return Place(*found)
 
 
 def _current(who):
@@ -66,7 +66,7 @@ class Attempt:
     Attributes:
       counters: {name: int} of what is settled.
       counted: what came since.
-      place: of the record at hand.
+      place: of the record at hand, as its input tells it: (path, position).
       num_bad: how many records were put aside.
     """
 
@@ -99,6 +99,7 @@ class Attempt:
         Raises:
           MapReduceError: if there are more than `max_bad` now.
         """
+        found = Place(*found)
         self.counted.clear()
         self.num_bad += 1
         if self.num_bad > self._max_bad:

@@ -33,6 +33,27 @@ class Gathering:
     def num_spills(self):
         return len(self._spilled)
 
+    wanted = "pairs (key, value)"  # of a mapper
+
+    def taken_at_once(self, given):
+        """Takes the list that `map` gave for a record if that is quick: how many pairs, or -1 for nothing of it."""
+        return -1
+
+    def checked(self, given):
+        """The same list for take(). TypeError or ValueError if it is not of what it must be of."""
+        pairs = []
+        for pair in given:
+            if type(pair) is not tuple or len(pair) != 2:
+                raise TypeError(f"map gives {pair!r:.100}; it must give {self.wanted}")
+            pairs.append((keys.encode(pair[0]), pair[1]))
+        return pairs
+
+    def take(self, pairs):
+        """Takes what checked() gave; returns how many pairs that is."""
+        for key, value in pairs:
+            self.add(key, value)
+        return len(pairs)
+
     def add(self, key, value):
         """Takes a pair; `key` is its bytes (keys.encode)."""
         values = self._values.get(key)

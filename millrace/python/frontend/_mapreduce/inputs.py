@@ -10,6 +10,7 @@ from millrace._summaries.record_files import tf_record_iterator
 from millrace._values import errors
 
 _BATCH_BYTES = 4 << 20
+_BLOCK = 1 << 20  # bytes of text that are looked at together
 _WILD = frozenset("*?[")
 
 
@@ -20,51 +21,65 @@ class Lines:
 
     Args:
       patterns: a path or a glob, or a list of them. Each file is read once.
-      split: how many bytes one mapper gets at a time.
+      split: how many bytes one mapper gets at a time; by default a 16th of all, but 8 to 64 MiB.
       errors: what is done about bytes that are no UTF-8: "strict" makes the line a bad record; "replace" and
         Python's other ways let it pass.
       longest: how many bytes a line may have; a longer one is a bad record, and never in memory.
     """
 
-    def __init__(self, patterns, split=64 << 20, errors="strict", longest=16 << 20):
+    def __init__(self, patterns, split=None, errors="strict", longest=16 << 20):
         self._patterns = _listed(patterns)
-        self._split = _positive("split", split)
+        self._split = None if split is None else _positive("split", split)
         self._errors = errors
         self._longest = _positive("longest", longest)
 
     def splits(self, folder, reject):
         """{"path", "begin", "end", "weight"} of each. Files that can't be looked at are given to `reject`."""
-        for path, size in _files(self._patterns, reject):
-            for begin in range(0, size, self._split):
-                end = min(begin + self._split, size)
+        files = list(_files(self._patterns, reject))
+        most = self._split or _usual_split(sum(size for _, size in files))
+        for path, size in files:
+            for begin in range(0, size, most):
+                end = min(begin + most, size)
                 yield {"path": path, "begin": begin, "end": end, "weight": end - begin}
 
     def records(self, split, reject):
-        """(Place, line) of each in a split; what can't be read is given to `reject(place, record, error)`."""
+        """((path, position), line) of each in a split; what can't be read is given to `reject(place, record, error)`."""
         path, end = split["path"], split["end"]
         position = split["begin"]
         try:
             with open(path, "rb") as file:
-                position = _next_line(file, position, self._longest)
+                position = _next_line(file, position, end, self._longest)
                 while position < end:
-                    line = file.readline(self._longest + 1)
-                    if not line:
+                    lines, size, is_ended = _whole_lines(file, end - position, self._longest)
+                    if not size:
                         return  # the file has become shorter
-                    here = Place(path, position)
-                    position += len(line)
-                    if len(line) > self._longest and not line.endswith(b"\n"):
-                        position += _rest_of_line(file, self._longest)
-                        error = ValueError(f"a line of {position - here.position} bytes")
-                        reject(here, line[:1000], error)
+                    if type(lines) is str:  # all plain
+                        for line in lines.split("\n"):
+                            yield (path, position), line
+                            position += len(line) + 1
                         continue
-                    try:
-                        text = _without_end(line).decode("utf-8", self._errors)
-                    except UnicodeDecodeError as error:
-                        reject(here, line, error)
-                        continue
-                    yield here, text
+                    following, last = position + size, len(lines) - 1
+                    for number, line in enumerate(lines):
+                        here = (path, position)
+                        position += len(line) + 1
+                        if len(line) > self._longest:
+                            beyond = following if number == last else position
+                            reject(
+                                here, line[:1000], ValueError(f"a line of {beyond - here[1]} bytes")
+                            )
+                            continue
+                        if line.endswith(b"\r") and (is_ended or number < last):
+                            line = line[:-1]
+                        try:
+                            text = line.decode("utf-8", self._errors)
+                        except UnicodeDecodeError as error:
+                            end_of_it = b"\n" if is_ended or number < last else b""
+                            reject(here, line + end_of_it, error)
+                            continue
+                        yield here, text
+                    position = following
         except OSError as error:
-            reject(Place(path, position), None, error)
+            reject((path, position), None, error)
 
 
 class Records:
@@ -199,12 +214,46 @@ def _kept(batch, folder, first):
     return {"path": path, "first": first, "weight": len(batch), "is_own": True}
 
 
-def _next_line(file, position, longest):
-    """Where the first line begins that begins at `position` or later; the file stands there."""
-    if position:
-        file.seek(position - 1)
-        position += _rest_of_line(file, longest) - 1
-    return position
+def _usual_split(total):
+    """Bytes for a mapper at a time: enough pieces that all have work to the end, and not so many that they cost more than they are."""
+    return min(max(total // 16, 8 << 20), 64 << 20)
+
+
+def _whole_lines(file, most, longest):
+    """The next lines, without newlines, of those that begin within `most` bytes; their bytes in all; whether the last has its end.
+
+    Of a line that is longer than `longest` and the last one there are its first bytes alone. A text instead of a list of bytes,
+    to be divided at newlines, is all ASCII without carriage returns and without long lines.
+    """
+    block = file.read(min(most, _BLOCK))
+    beyond = 0
+    if block and not block.endswith(b"\n"):
+        block += file.readline(longest + 1)
+    if not block.endswith(b"\n"):
+        beyond = _rest_of_line(file, longest) if len(block) > longest else 0
+    elif block.isascii() and b"\r" not in block and len(block) <= longest:
+        return block[:-1].decode("ascii"), len(block), True
+    lines = block.split(b"\n")
+    is_ended = not lines[-1]
+    if is_ended:
+        lines.pop()
+    return lines, len(block) + beyond, is_ended
+
+
+def _next_line(file, position, end, longest):
+    """Where the first line begins that begins at `position` or later; the file stands there.
+
+    `end` or more if none begins before: of a line that goes on for gigabytes each split reads its own part.
+    """
+    if not position:
+        return 0
+    position -= 1
+    file.seek(position)
+    while position < end and (line := file.readline(min(longest, end - position))):
+        position += len(line)
+        if line.endswith(b"\n"):
+            return position
+    return end
 
 
 def _rest_of_line(file, longest):
@@ -215,9 +264,3 @@ def _rest_of_line(file, longest):
         if line.endswith(b"\n"):
             break
     return size
-
-
-def _without_end(line):
-    if line.endswith(b"\r\n"):
-        return line[:-2]
-    return line[:-1] if line.endswith(b"\n") else line

@@ -3,7 +3,8 @@
 import typing
 
 from millrace._cluster.run_config import RunConfig
-from millrace._mapreduce import alone, pieces, tasks
+from millrace._mapreduce import alone, pieces, shared_queues, tasks
+from millrace._mapreduce.queue_output import Queue
 from millrace._state.leased import LONGEST_LEASE
 
 
@@ -13,7 +14,7 @@ class Result(typing.NamedTuple):
     Attributes:
       counters: {name: int}: "records read", "pairs mapped", "keys reduced", "records written", "bad records",
         "spills", and what the program counts.
-      files: the paths of the output's files, one per partition.
+      files: the paths of the output's files, one per partition; none if the results went into a queue.
     """
 
     counters: dict
@@ -49,13 +50,15 @@ def run(
     tasks of `map` and `reduce`, or of `worker`, do the work. Without a cluster this process does it all. Folders of
     input and output are such as all tasks see.
 
-        run("texts/*.txt", lambda line: [(word, 1) for word in line.split()], "counts", reduce=add)
+        run("texts/*.txt", lambda line: [(word, 1) for word in line.split()], "counts", reduce=add, combine=add)
+        run("texts/*.txt", str.split, "counts", reduce=tally)  # the same
 
     Args:
       input: a path, a glob or a list of them, of text files; or Lines, Paths, Items, Records.
       map: a function of a record (a line, str) that gives pairs (key, value), as a list or a generator; None
-        for none. Keys are None, bool, int, float, bytes, str and tuples of them; values what pickle takes.
+        for none; keys alone if `reduce` is `tally`. Keys are None, bool, int, float, bytes, str and tuples of them; values what pickle takes.
       output: a folder for text files, or TextFiles, or RecordFiles. It appears when the job is done, and not before.
+        Or a Queue, into which each result is put once.
       reduce: a function of a key and an iterator of its values that gives one value, or None for none; a
         generator gives any number. Without it the pairs are written as they are, sorted by key.
       combine: a function of a key and a list of some of its values that gives one in their place, before
@@ -94,21 +97,14 @@ def run(
     config = RunConfig()
     if not config.cluster_spec.jobs:
         return Result(*alone.run(words, say, pause))
-    tasks.check_cluster(config)
-    config, server = tasks.served()
-    shared = tasks.Shared(name, lease, attempts)
-    if config.task_type == tasks.OWNER:
-        owner = tasks.Owner(words, shared, config, server, attempts, backups, say, pause)
+    shared_queues.check_cluster(config, words.output)
+    config, server = shared_queues.served()
+    shared = shared_queues.Shared(name, lease, attempts)
+    far = None
+    if isinstance(words.output, Queue):
+        far = shared_queues.Shared(name, lease, attempts, words.output)
+    if config.task_type == shared_queues.OWNER:
+        owner = tasks.Owner(words, shared, far, config, server, attempts, backups, say, pause)
         return Result(*owner.run())
-    tasks.work(words, shared, config, server, say or str)
+    tasks.work(words, shared, far, config, server, say or str)
     return None
-
-
-def add(key, values):
-    """Reduces, or combines, to the sum."""
-    return sum(values)
-
-
-def collect(key, values):
-    """Reduces to a list of all values."""
-    return list(values)

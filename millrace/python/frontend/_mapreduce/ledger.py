@@ -18,6 +18,7 @@ class Ledger:
       failure: why the job can't be done; None as long as it can.
       num_bad: how many records were put aside.
       num_parts: how many partitions there are, once `reduce_begins` was called.
+      publishes: whether what is reduced is being put into a queue.
     """
 
     def __init__(self, max_bad):
@@ -27,7 +28,9 @@ class Ledger:
         self._mapped = {}  # split -> report
         self._weight_mapped = 0
         self._reduced = {}  # partition -> report
+        self._published = {}  # partition -> report
         self.num_parts = None
+        self.publishes = False
         self.counters = collections.Counter()
         self.failure = None
         self.num_bad = 0
@@ -43,6 +46,9 @@ class Ledger:
 
     def reduce_begins(self, num_parts):
         self.num_parts = num_parts
+
+    def publish_begins(self):
+        self.publishes = True
 
     def add_report(self, report):
         """Takes the report of a piece. False if one of that piece is there."""
@@ -66,6 +72,8 @@ class Ledger:
 
     def _book_of(self, piece):
         """(the name of its number, the reports of its kind)."""
+        if "publish" in piece:
+            return "publish", self._published
         return ("partition", self._reduced) if "partition" in piece else ("split", self._mapped)
 
     def add_bad(self, count, first=None):
@@ -92,6 +100,10 @@ class Ledger:
         return self.num_parts is not None and len(self._reduced) == self.num_parts
 
     @property
+    def is_published(self):
+        return self.publishes and len(self._published) == self.num_parts
+
+    @property
     def plan(self):
         """[(file, segments)] of all splits, in their order."""
         return [(report["file"], report["segments"]) for _, report in sorted(self._mapped.items())]
@@ -109,7 +121,10 @@ class Ledger:
 
     def progress(self, seconds):
         """A line that tells how far the job is, `seconds` after the phase that it is in began."""
-        if self.num_parts is not None:
+        if self.publishes:
+            done, of, what = len(self._published), self.num_parts, "partitions put into the queue"
+            part = done / of
+        elif self.num_parts is not None:
             done, of, what = len(self._reduced), self.num_parts, "partitions reduced"
             part = done / of
         else:

@@ -9,6 +9,8 @@ import shutil
 from millrace import _millrace
 from millrace._mapreduce.attempt import MapReduceError
 
+_PUBLISHING = "publishing"  # a file of a workshop
+
 
 class TextFiles:
     """Lines of text in UTF-8, one per pair that the reducers give.
@@ -126,8 +128,8 @@ class Workshop:
             with contextlib.suppress(OSError):
                 os.remove(split["path"])
 
-    def publish(self, parts, suffix, counters, aside):
-        """Makes the output appear, all at once; returns the paths of its files.
+    def gather(self, parts, suffix, counters, aside):
+        """Makes the output ready to appear; returns the paths that its files will have.
 
         Args:
           parts: per partition the path of its file.
@@ -147,10 +149,36 @@ class Workshop:
                     for path in aside:
                         with open(path, "rb") as lines:
                             shutil.copyfileobj(lines, file)
-            os.rename(out, self._folder)
         except OSError as error:
-            raise MapReduceError(f"the output '{self._folder}' can't be made: {error}") from error
+            raise self._not_made(error) from error
         return [os.path.join(self._folder, name) for name in names]
+
+    def note_publishing(self):
+        """Results are put into a queue from now on: whoever finds the folder must not do so again."""
+        try:
+            with open(os.path.join(self.path, _PUBLISHING), "xb"):
+                pass
+        except OSError as error:
+            raise self._not_made(error) from error
+
+    def check_nothing_was_put(self):
+        """MapReduceError if a job for the same output has died, or is at work, putting results into a queue."""
+        for path in self.others():
+            if os.path.exists(os.path.join(path, _PUBLISHING)):
+                raise MapReduceError(
+                    f"a job that was killed, or still runs, has put some of the results into the queue: {path} "
+                    "is its folder; make the queue anew and remove that"
+                )
+
+    def publish(self):
+        """Makes the output appear, all at once."""
+        try:
+            os.rename(os.path.join(self.path, "out"), self._folder)
+        except OSError as error:
+            raise self._not_made(error) from error
+
+    def _not_made(self, error):
+        return MapReduceError(f"the output '{self._folder}' can't be made: {error}")
 
     def remove(self):
         """Removes what is left of the work. A straggler is not waited for: it does not find the folder."""

@@ -12,7 +12,12 @@ import types
 
 from millrace._mapreduce import inputs, keys, outputs, runs
 from millrace._mapreduce.attempt import Attempt, MapReduceError, shown, told
+from millrace._mapreduce.functions import add, tally
 from millrace._mapreduce.gathering import Gathering
+from millrace._mapreduce.totals import Totals
+
+
+_WORTH_TOTALS = 1 << 20  # bytes: less holds hardly a table
 
 
 class Words:
@@ -37,7 +42,7 @@ class Words:
         self.map = map
         self.output = outputs.as_output(output)
         self.reduce = reduce
-        self.combine = combine
+        self.combine = add if reduce is tally else combine
         self.partition = partition
         self.partitions = partitions
         self.max_bad = max_bad
@@ -64,8 +69,26 @@ def attempted(make, words, item, token):
     return {kind: item[kind], "failed": why}
 
 
+def put_partition(item, put):
+    """The report of a partition whose results `put` has put into a queue: {"publish", "path"}.
+
+    What else `put` raises than MapReduceError and OSError is of the lease, and for the caller.
+    """
+    number = {"publish": item["publish"]}
+    began = time.monotonic()
+    try:
+        put(item["path"])
+    except MapReduceError as error:
+        return {**number, "failed": f"{name_of(item)}: {error}"}
+    except OSError as error:
+        return {**number, "failed": f"{name_of(item)}: {told(error)}"}
+    return {**number, "counters": {}, "bad": 0, "seconds": time.monotonic() - began}
+
+
 def name_of(item):
     """A piece, for people."""
+    if "publish" in item:
+        return f"putting partition {item['publish']} into the queue"
     if "partition" in item:
         return f"reducing partition {item['partition']}"
     return f"mapping {item['path']} from {item.get('begin', item.get('first', 0))}"
@@ -78,12 +101,8 @@ def map_split(words, item, token):
     scratch = tempfile.mkdtemp(prefix="mapreduce-", dir=words.spill)
     try:
         with attempt:
-            gathered = Gathering(
-                item["partitions"], words.partition, words.combine, words.memory, scratch
-            )
-            for place, record in words.input.records(item, attempt.reject):
-                _map_record(words, attempt, gathered, place, record)
-            attempt.place = None
+            gathered = _gathering(words, item["partitions"], scratch)
+            _map_records(words, attempt, gathered, words.input.records(item, attempt.reject))
             segments = gathered.write(f"{stem}.runs")
             attempt.counters["spills"] += gathered.num_spills
             attempt.settle()
@@ -98,23 +117,50 @@ def map_split(words, item, token):
     }
 
 
-def _map_record(words, attempt, gathered, place, record):
-    """A record whole, or nothing of it."""
-    attempt.place = place
-    try:
-        pairs = []
-        for pair in words.map(record) or ():
-            if type(pair) is not tuple or len(pair) != 2:
-                raise TypeError(f"map gives {pair!r:.100}; it must give pairs (key, value)")
-            pairs.append((keys.encode(pair[0]), pair[1]))
-    except Exception as error:
-        attempt.reject(place, record, error)
-        return
-    for key, value in pairs:
-        gathered.add(key, value)
-    attempt.counted["records read"] += 1
-    attempt.counted["pairs mapped"] += len(pairs)
-    attempt.settle()
+def _gathering(words, partitions, scratch):
+    """What takes the pairs of a split."""
+    if words.combine is not add:
+        return Gathering(partitions, words.partition, words.combine, words.memory, scratch)
+    first = words.memory // 4 if words.memory >= _WORTH_TOTALS else 0
+    gathering = Gathering(partitions, words.partition, add, words.memory - first, scratch)
+    return Totals(gathering, first, gives_keys=words.reduce is tally)
+
+
+def _map_records(words, attempt, gathered, records):
+    """Each record whole, or nothing of it."""
+    num_records = num_pairs = 0
+    for place, record in records:
+        attempt.place = place
+        try:
+            given = words.map(record)
+            if type(given) is not list:
+                given = _listed(given, gathered.wanted)
+        except Exception as error:
+            attempt.reject(place, record, error)
+            continue
+        taken = gathered.taken_at_once(given)
+        if taken < 0:
+            try:
+                checked = gathered.checked(given)
+            except Exception as error:
+                attempt.reject(place, record, error)
+                continue
+            taken = gathered.take(checked)
+        num_records += 1
+        num_pairs += taken
+        if attempt.counted:
+            attempt.settle()
+    attempt.place = None
+    attempt.counters["records read"] += num_records
+    attempt.counters["pairs mapped"] += num_pairs
+
+
+def _listed(given, wanted):
+    if isinstance(given, (str, bytes)):
+        raise TypeError(
+            f"map gives {given!r:.100}; it must give {wanted}, as a list or a generator"
+        )
+    return list(given or ())
 
 
 def reduce_partition(words, item, token):
@@ -130,7 +176,7 @@ def reduce_partition(words, item, token):
     scratch = tempfile.mkdtemp(prefix="mapreduce-", dir=words.spill)
     try:
         with attempt, open(path, "xb") as file:
-            for key, values in runs.grouped(runs.merged(segments, scratch)):
+            for key, values in runs.grouped(runs.merged(segments, scratch, words.memory)):
                 _reduce_key(words, attempt, file, keys.decode(key), values)
             file.flush()
             os.fsync(file.fileno())

@@ -1,14 +1,13 @@
 """Sorted runs on disk: what a mapper leaves for reducers, and what does not fit into memory.
 
     | "MRRUNS1\\n" 8 | block ... |
-    block = | bytes u32 | crc32 u32 | entries, each a pickle of (the key's bytes, [values]) |
+    block = | bytes u32 | crc32 u32 | a pickle of entries: [(the key's bytes, [values]), ...] |
 
 Little-endian. A segment is a range of whole blocks in which keys do not descend. One key may have several entries
 in a row. Pickles are read: only who runs the job may write to its folders.
 """
 
 import heapq
-import io
 import itertools
 import operator
 import os
@@ -22,6 +21,7 @@ from millrace._values import errors
 
 MAGIC = b"MRRUNS1\n"
 _BLOCK = 128 << 10  # from that many bytes on, a block is written
+_GROWTH = 32  # how many times larger than on disk entries are in memory, at most
 _FAN_IN = 64  # so many files are open at a time
 _HEAD = struct.Struct("<II")
 _CONTAINERS = (tuple, list, set, frozenset)
@@ -53,7 +53,6 @@ class RunWriter:
         self._path = os.fspath(path)
         self._file = open(self._path, "xb")
         self._file.write(MAGIC)
-        self._block = io.BytesIO()
 
     def __enter__(self):
         return self
@@ -64,33 +63,41 @@ class RunWriter:
     def write(self, entries):
         """Writes (the key's bytes, [values]) in the order of the keys; returns their Segment."""
         begin = self._file.tell()
+        block, size = [], 0
         for key, values in entries:
-            for piece in _pieces(values):
-                pickle.dump((key, piece), self._block, protocol=5)
-                if self._block.tell() >= _BLOCK:
-                    self._flush()
-        self._flush()
+            for piece, its_size in _pieces(values):
+                block.append((key, piece))
+                size += len(key) + its_size
+                if size >= _BLOCK:
+                    self._flush(block)
+                    block, size = [], 0
+        if block:
+            self._flush(block)
         return Segment(self._path, begin, self._file.tell() - begin)
 
-    def _flush(self):
-        data = self._block.getvalue()
-        if data:
-            self._file.write(_HEAD.pack(len(data), zlib.crc32(data)))
-            self._file.write(data)
-            self._block = io.BytesIO()
+    def _flush(self, block):
+        data = pickle.dumps(block, protocol=5)
+        self._file.write(_HEAD.pack(len(data), zlib.crc32(data)))
+        self._file.write(data)
 
 
 def _pieces(values):
-    """Values in lists that are not much larger than a block."""
+    """Values in lists that are not much larger than a block, each with about its size."""
+    if len(values) == 1:
+        return ((values, size_of(values[0])),)
+    return _divided(values)
+
+
+def _divided(values):
     piece, size = [], 0
     for value in values:
         piece.append(value)
         size += size_of(value)
         if size >= _BLOCK:
-            yield piece
+            yield piece, size
             piece, size = [], 0
     if piece:
-        yield piece
+        yield piece, size
 
 
 def read(segment):
@@ -114,20 +121,23 @@ def read(segment):
             data = file.read(length)
             if len(data) < length or zlib.crc32(data) != crc:
                 raise _loss(segment.path, at, "its checksum is another one")
-            block = io.BytesIO(data)
-            while block.tell() < length:
-                yield pickle.load(block)
+            yield from pickle.loads(data)
 
 
 def _loss(path, at, what):
     return errors.DataLossError(None, None, f"{path}, byte {at}: {what}; it is damaged")
 
 
-def merged(segments, folder, fan_in=_FAN_IN):
+def merged(segments, folder, memory=0, fan_in=_FAN_IN):
     """The entries of several segments in the order of keys; those of equal keys in the order of segments.
 
-    Of more segments than `fan_in` the first so many are merged into a file in `folder`, and so on.
+    What fits into `memory` bytes is read whole and sorted, which is quicker than to merge it entry by entry. Else, of more
+    segments than `fan_in` the first so many are merged into a file in `folder`, and so on.
     """
+    if sum(segment.length for segment in segments) * _GROWTH <= memory:
+        entries = list(itertools.chain.from_iterable(map(read, segments)))
+        entries.sort(key=operator.itemgetter(0))  # keeps the order of equal keys
+        return iter(entries)
     rounds = itertools.count()
     while len(segments) > fan_in:
         groups = [segments[i : i + fan_in] for i in range(0, len(segments), fan_in)]

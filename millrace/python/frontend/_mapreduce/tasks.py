@@ -12,106 +12,56 @@ import threading
 import time
 import uuid
 
-from millrace._cluster.run_config import RunConfig
-from millrace._graph.default_graph import device
-from millrace._graph.graph import Graph
 from millrace._mapreduce import alone, pieces
 from millrace._mapreduce.attempt import MapReduceError, told
 from millrace._mapreduce.backups import Backups
 from millrace._mapreduce.ledger import Ledger
 from millrace._mapreduce.outputs import Workshop
-from millrace._ops.arrays import placeholder
-from millrace._run.config import ConfigProto
-from millrace._run.server import Server
-from millrace._run.session import Session
-from millrace._state.queues import FIFOQueue
-from millrace._values import dtypes, errors
+from millrace._mapreduce.shared_queues import KINDS, TAKES
+from millrace._values import errors
 
-OWNER = "files"
-_TAKES = {"map": ["map"], "reduce": ["reduce"], "worker": ["map", "reduce"]}
 _AHEAD = 64  # splits that may wait to be taken, besides those that are being mapped
 _GLANCE = 0.5  # seconds between looks at what was given up
 _FAREWELL = 5.0  # seconds that the owner waits for the last of its workers to hear of the end
 
 
-@functools.cache
-def served():
-    """(RunConfig, Server): the task that this process is. Several jobs of a program share it."""
-    config = RunConfig()
-    return config, Server(config.cluster_spec, config.task_type, config.task_id)
-
-
-def check_cluster(config):
-    """ValueError for a cluster that can't make a job, or a task that has nothing to do in it."""
-    jobs = config.cluster_spec.jobs
-    if config.task_type != OWNER and config.task_type not in _TAKES:
-        raise ValueError(
-            f"a task of job '{config.task_type}' has nothing to do in a MapReduce: the jobs are "
-            f"'{OWNER}' (one task), 'map' and 'reduce', or 'worker' for both"
-        )
-    for kind in ("map", "reduce"):
-        if not any(kind in _TAKES.get(job, ()) for job in jobs):
-            raise ValueError(
-                f"nobody would {kind}: the cluster has the jobs {', '.join(sorted(jobs))}; it needs "
-                f"tasks of '{kind}' or 'worker'"
-            )
-    if OWNER not in jobs or config.cluster_spec.num_tasks(OWNER) != 1:
-        raise ValueError(f"the cluster needs exactly one task of job '{OWNER}'")
-
-
-class Shared:
-    """The queues, as every task of a job builds them; all are on the owner."""
-
-    def __init__(self, name, lease, attempts):
-        self.graph = Graph()
-        with self.graph.as_default(), device(f"/job:{OWNER}/task:0"):
-            self.text = placeholder(dtypes.string, [])
-            self.work = {
-                kind: _Work(f"{name}/{kind}", self.text, lease, attempts)
-                for kind in ("map", "reduce")
-            }
-            reports = FIFOQueue(-1, [dtypes.string], [()], shared_name=f"{name}/reports")
-            self.report = reports.enqueue(self.text)
-            self.next_report = reports.dequeue()
-            self.close_reports = reports.close()
-
-    def session(self, target):
-        """Needs the owner alone: workers come and go."""
-        return Session(target, self.graph, ConfigProto(device_filters=[f"/job:{OWNER}"]))
-
-
-class _Work:
-    """A queue of pieces of work, and what is done with it."""
-
-    def __init__(self, name, text, lease, attempts):
-        self._queue = FIFOQueue(-1, [dtypes.string], [()], shared_name=name)
-        self.put = self._queue.enqueue(text)
-        self.put_end = self._queue.enqueue(json.dumps({"over": True}))
-        self.take = self._queue.dequeue(lease=lease, attempts=attempts)
-        self.close = self._queue.close()
-        self.cancel = self._queue.close(cancel_pending_enqueues=True)
-        _, self.num_dead = self._queue.lease_counts()
-        self.dead = self._queue.dead_letter()
-        self.size = self._queue.size()
-
-
 # ---- Workers -----------------------------------------------------------------------------------
 
 
-def work(words, shared, config, server, say):
+def work(words, shared, far, config, server, say):
     """What a task does that maps or reduces: takes pieces until there are no more."""
     name = f"{config.task_type}:{config.task_id}"
     with shared.session(server.target) as session:
-        for kind in _TAKES[config.task_type]:
+        for kind in TAKES[config.task_type]:
+            if kind == "publish":
+                _publish(shared, far, session, server, say)
+                continue
             make = pieces.map_split if kind == "map" else pieces.reduce_partition
-            while _take_one(words, shared, session, shared.work[kind], make, say):
+            make = functools.partial(_attempted, words, make)
+            while _take_one(shared, session, shared.work[kind], make, say):
                 pass
         # A job that is over hears of nobody any more.
         with contextlib.suppress(errors.CancelledError):
             session.run(shared.report, {shared.text: json.dumps({"bye": name})})
 
 
-def _take_one(words, shared, session, of, make, say):
+def _attempted(words, make, item):
+    # Of this attempt alone: who was stopped and wakes up may not write into another's file.
+    return pieces.attempted(make, words, item, uuid.uuid4().hex)
+
+
+def _publish(shared, far, session, server, say):
+    """Puts results into their queue, if they go into one: each under the lease of its partition, so once."""
+    # Of a job that has failed that queue, and who has it, may be gone.
+    if far is None or session.run(shared.work["publish"].is_closed):
+        return
+    with far.results(server.target) as results:
+        make = functools.partial(pieces.put_partition, put=results.put_file)
+        while _take_one(far, results.session, far.work["publish"], make, say):
+            pass
+
+
+def _take_one(shared, session, of, make, say):
     """Makes a piece of work. False if there is none any more."""
     try:
         lease = session.run(of.take)
@@ -122,9 +72,7 @@ def _take_one(words, shared, session, of, make, say):
         with lease:
             if "over" in item:
                 return False
-            # Of this attempt alone: who was stopped and wakes up may not write into another's file.
-            report = pieces.attempted(make, words, item, uuid.uuid4().hex)
-            session.run(shared.report, {shared.text: json.dumps(report)})
+            session.run(shared.report, {shared.text: json.dumps(make(item))})
     except errors.FailedPreconditionError as error:
         say(f"{error.message}; going on with the next")  # the lease was lost
     except errors.CancelledError:
@@ -141,18 +89,18 @@ class Owner:
     Two threads do what waits, one puts splits into their queue, the other takes reports; this one decides.
     """
 
-    def __init__(self, words, shared, config, server, attempts, backups, say, pause):
+    def __init__(self, words, shared, far, config, server, attempts, backups, say, pause):
         self._words = words
         self._shared = shared
         self._say = say or _silent
         self._attempts = attempts
         cluster = config.cluster_spec
         self._workers = {
-            f"{job}:{i}" for job in _TAKES if job in cluster.jobs for i in cluster.task_indices(job)
+            f"{job}:{i}" for job in TAKES if job in cluster.jobs for i in cluster.task_indices(job)
         }
         self._num_takers = {
-            kind: sum(cluster.num_tasks(job) for job in cluster.jobs if kind in _TAKES.get(job, ()))
-            for kind in ("map", "reduce")
+            kind: sum(cluster.num_tasks(job) for job in cluster.jobs if kind in TAKES.get(job, ()))
+            for kind in KINDS
         }
         self._parts = words.partitions or self._num_takers["reduce"]
         self._room = threading.Semaphore(_AHEAD + self._num_takers["map"])
@@ -167,13 +115,16 @@ class Owner:
         self._least_idle = backups
         self._backups = Backups(backups)
         self._session = shared.session(server.target)
+        self._results = None if far is None else far.results(server.target)
 
     def run(self):
         """(counters, paths of files). MapReduceError if the job can't be done."""
-        with self._session:
+        with self._session, self._results or contextlib.nullcontext():
             threads = []
             try:
                 self._workshop.make()
+                if self._results is not None:
+                    self._results.begin(self._workshop)
                 for left in self._workshop.others():
                     self._say(f"{left} is of a job that was killed or still runs")
                 threads += [self._start(self._feed), self._start(self._receive)]
@@ -182,7 +133,9 @@ class Owner:
                 self._begin_reduce()
                 self._follow_until(lambda: self._ledger.is_reduced, "reduce")
                 self._end_phase("reduce")
-                made = alone.ended(self._ledger, self._workshop, self._words, self._rejected)
+                made = alone.gathered(self._ledger, self._workshop, self._words, self._rejected)
+                self._fill_queue()
+                self._workshop.publish()
                 self._workshop.remove()  # before the wait, in which a launcher may end this task
                 self._part()
                 return dict(self._ledger.counters), made
@@ -215,7 +168,12 @@ class Owner:
                 number += 1
             self._events.put(self._ledger.all_are_found)
         except errors.CancelledError:
-            pass  # the job has ended before
+            # If the job has ended before, nobody hears of this.
+            why = (
+                f"a job of the name '{self._shared.name}' has ended here before: give each of a program "
+                "a `name` of its own"
+            )
+            self._events.put(functools.partial(self._ledger.fail, why))
         except MapReduceError as error:
             self._events.put(functools.partial(self._ledger.fail, str(error)))
         except Exception as error:
@@ -249,7 +207,7 @@ class Owner:
             self._farewells.add(report["bye"])
         elif self._ledger.add_report(report) and "failed" not in report:
             self._backups.note(report["seconds"])
-            number = report["split"] if "split" in report else report["partition"]
+            (number,) = (report[key] for key in ("split", "partition", "publish") if key in report)
             self._workshop.forget(self._outstanding.pop(number))
             self._room.release()
 
@@ -281,7 +239,8 @@ class Owner:
 
     def _back_up(self, kind):
         """Has what takes long done by another as well; whoever reports first counts."""
-        if kind == "map" and not self._ledger.all_found:
+        # Whoever reads may take his time; nobody puts results in faster than that.
+        if kind == "publish" or (kind == "map" and not self._ledger.all_found):
             return
         num_waiting = int(self._session.run(self._shared.work[kind].size))
         for number in self._backups.due(num_waiting, self._outstanding, time.monotonic()):
@@ -307,6 +266,21 @@ class Owner:
             self._outstanding[number] = item
             self._put("reduce", item)
 
+    def _fill_queue(self):
+        """Has the results put into their queue, if they go into one, and closes it."""
+        if self._results is None:
+            return
+        self._workshop.note_publishing()
+        self._ledger.publish_begins()
+        self._progress.begin_phase()
+        for number, path in enumerate(self._ledger.parts):
+            item = {"publish": number, "path": path}
+            self._outstanding[number] = item
+            self._put("publish", item)
+        self._follow_until(lambda: self._ledger.is_published, "publish")
+        self._end_phase("publish")
+        self._results.close()
+
     def _part(self):
         """Lets workers hear that there is no more to do; those that died are not waited for long."""
         end = time.monotonic() + _FAREWELL
@@ -319,7 +293,8 @@ class Owner:
     def _close(self):
         # An error that is on its way says more than one of these.
         for close in (
-            *(of.cancel for of in self._shared.work.values()),
+            # The last kind first: who finds another closed looks at this one.
+            *(self._shared.work[kind].cancel for kind in reversed(KINDS)),
             self._shared.close_reports,
         ):
             with contextlib.suppress(errors.OpError):

@@ -23,5 +23,6 @@ void bind_session(pybind11::module_& module);
 void bind_files(pybind11::module_& module);
 void bind_checkpoints(pybind11::module_& module);
 void bind_records(pybind11::module_& module);
+void bind_totals(pybind11::module_& module);
 
 }  // namespace millrace::python

@@ -115,10 +115,10 @@ py::object ReadyStep::run_single(const py::sequence& values) const {
 // ---- ClientSession -----------------------------------------------------------------------------
 
 ClientSession::ClientSession(const SessionTarget& target, SessionOptions options,
-                             std::shared_ptr<GraphCore> core)
+                             std::optional<RetryTerms> retry, std::shared_ptr<GraphCore> core)
     : core_(std::move(core)),
       session_(check_argument(Session::create(target, std::move(options), core_->library->runtime,
-                                              core_->library->signals))) {}
+                                              core_->library->signals, retry))) {}
 
 ClientSession::~ClientSession() {
   py::gil_scoped_release release;
@@ -152,7 +152,8 @@ py::tuple ClientSession::run(const std::vector<FeedSpec>& feeds, const py::seque
                .timeout = settings.timeout,
                .trace = settings.trace,
                .output_partition_graphs = settings.output_partition_graphs,
-               .metadata = &metadata};
+               .metadata = &metadata,
+               .retry = settings.retry};
   auto fetched = check(waiting(*core_->library, [&] {
     return session_->run(std::move(fed), std::move(fetches), std::move(args));
   }));

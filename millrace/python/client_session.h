@@ -60,9 +60,10 @@ class ReadyStep {
 // The session of one front-end graph.
 class ClientSession {
  public:
-  // Throws ValueError for a target of another form.
+  // `retry` left out: as the runtime says.
+  // Throws ValueError for a target of another form, or a number of retries that can't be.
   ClientSession(const SessionTarget& target, SessionOptions options,
-                std::shared_ptr<GraphCore> core);
+                std::optional<RetryTerms> retry, std::shared_ptr<GraphCore> core);
   ~ClientSession();
 
   // Gives the session the nodes that were made since the last time.
@@ -77,6 +78,7 @@ class ClientSession {
     std::chrono::milliseconds timeout{0};
     Trace trace = Trace::off;
     bool output_partition_graphs = false;
+    std::optional<RetryTerms> retry = std::nullopt;  // left out: the session's
   };
   // Runs a step once. Returns (values, metadata).
   pybind11::tuple run(const std::vector<FeedSpec>& feeds, const pybind11::sequence& values,

@@ -10,6 +10,7 @@
 
 #include "millrace/cluster/environment.h"
 #include "millrace/cluster/run_config.h"
+#include "millrace/cluster/standby_jobs.h"
 #include "millrace/cluster/task_identity.h"
 #include "millrace/cluster/task_report.h"
 #include "millrace/python/bindings.h"
@@ -106,6 +107,13 @@ void bind_cluster(py::module_& module) {
       .def("jobs", &jobs_of)
       .def("__str__", &ClusterSpec::to_string)
       .def("__eq__", [](const ClusterSpec& a, const ClusterSpec& b) { return a == b; });
+  module.def(
+      "parse_task",
+      [](const std::string& text) {
+        const TaskName task = check_argument(parse_task(text));
+        return std::pair(task.job, task.task);
+      },
+      py::arg("text"));
   module.def("which_task", &task_of, py::arg("cluster"), py::arg("job"), py::arg("index"),
              py::arg("tf_config"));
   module.attr("socket_variables") = variable_names(kSocketHandedOver);

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_millrace, module) {
   bind_files(module);
   bind_checkpoints(module);
   bind_records(module);
+  bind_totals(module);
   module.attr("version") = MILLRACE_VERSION;
   module.attr("graph_def_version") = kGraphDefVersion;
   // The one library of ops that graphs and sessions of this process use, and its files.

@@ -42,10 +42,15 @@ std::string ServedTask::target() const { return server().target(); }
 
 bool ServedTask::wait(double seconds) {
   Server& running = server();
-  py::gil_scoped_release release;
-  return running.join(
-      running.runtime()->host().clock.now() +
-      std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(seconds)));
+  bool is_over = false;
+  {
+    py::gil_scoped_release release;
+    is_over = running.join(
+        running.runtime()->host().clock.now() +
+        std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(seconds)));
+  }
+  if (is_over) check(running.failure());
+  return is_over;
 }
 
 void ServedTask::log_waits() const {

@@ -17,11 +17,15 @@ class ServedTask {
       : library_(std::move(library)), options_(std::move(options)) {}
   ~ServedTask();
 
+  // Has the server keep what asks to be kept (durable=True), and nothing else, whatever the
+  // environment says. Before start().
+  void keep_what_asks() { options_.state_keeps = Keep::asked; }
   // Binds the task's address, or takes over the socket that a launcher has bound for it, and
   // serves.
   void start();
   std::string target() const;
-  // Blocks until the server is stopped (true) or `seconds` are over (false).
+  // Blocks until the server is stopped (true) or `seconds` are over (false); throws if it has
+  // stopped by itself.
   bool wait(double seconds);
   // Puts what it waits for into the log.
   void log_waits() const;

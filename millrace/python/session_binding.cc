@@ -1,12 +1,14 @@
 // Part of bindings.h: ServedTask, ClientSession and ReadyStep. Feeds are (name, dtype number,
 // shape) triples, the configuration is a dictionary with the names of SessionOptions.
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <pybind11/stl.h>
 
+#include "millrace/cluster/standby_jobs.h"
 #include "millrace/master/once_book.h"
 #include "millrace/python/attr_conversion.h"
 #include "millrace/python/bindings.h"
@@ -51,6 +53,17 @@ SessionOptions session_options(const py::dict& config) {
   options.operation_timeout = std::chrono::milliseconds(timeout);
   if (config.contains("cluster")) options.cluster = config["cluster"].cast<ClusterSpec>();
   return options;
+}
+
+// How often steps are made again; none: as the runtime says, or the session.
+std::optional<RetryTerms> retry_terms_of(std::optional<int> times) {
+  if (!times) return std::nullopt;
+  return RetryTerms{*times};
+}
+
+std::optional<RetryTerms> retry_terms_in(const py::dict& config) {
+  if (!config.contains("retries")) return std::nullopt;
+  return retry_terms_of(config["retries"].cast<std::optional<int>>());
 }
 
 SessionTarget session_target(const py::object& target) {
@@ -102,16 +115,28 @@ class LeasedSteps {
 
 std::unique_ptr<ServedTask> served_task(std::shared_ptr<OpLibrary> library, ClusterSpec cluster,
                                         std::string job, int task, const py::dict& config,
-                                        std::shared_ptr<TaskReport> report) {
+                                        std::shared_ptr<TaskReport> report,
+                                        const py::dict& standby) {
   SessionOptions options = session_options(config);
   const int cpu_devices = options.cpu_devices;
-  return std::make_unique<ServedTask>(std::move(library),
-                                      ServerOptions{.cluster = std::move(cluster),
-                                                    .job = std::move(job),
-                                                    .task = task,
-                                                    .report = std::move(report),
-                                                    .default_options = std::move(options),
-                                                    .cpu_devices = cpu_devices});
+  ServerOptions made{.cluster = std::move(cluster),
+                     .job = std::move(job),
+                     .task = task,
+                     .report = std::move(report),
+                     .default_options = std::move(options),
+                     .cpu_devices = cpu_devices};
+  const auto text = [&](const char* name) { return standby[name].cast<std::string>(); };
+  if (standby.contains("state")) made.state_folder = text("state");
+  if (standby.contains("witness")) made.witness = text("witness");
+  if (standby.contains("stands_by_for")) made.stands_by_for = text("stands_by_for");
+  if (standby.contains("at")) {
+    // It is the task that it stands by for, at another address.
+    const TaskName state = check(parse_task(made.stands_by_for).with("stands_by_for"));
+    check(made.cluster.move_task(state, text("at")).with("at"));
+    made.job = state.job;
+    made.task = state.task;
+  }
+  return std::make_unique<ServedTask>(std::move(library), std::move(made));
 }
 
 }  // namespace
@@ -119,7 +144,8 @@ std::unique_ptr<ServedTask> served_task(std::shared_ptr<OpLibrary> library, Clus
 void bind_session(py::module_& module) {
   py::class_<ServedTask>(module, "ServedTask")
       .def(py::init(&served_task), py::arg("ops"), py::arg("cluster"), py::arg("job"),
-           py::arg("task"), py::arg("config"), py::arg("report"))
+           py::arg("task"), py::arg("config"), py::arg("report"), py::arg("standby"))
+      .def("keep_what_asks", &ServedTask::keep_what_asks)
       .def("start", &ServedTask::start)
       .def_property_readonly("target", &ServedTask::target)
       .def("wait", &ServedTask::wait, py::arg("seconds"))
@@ -133,7 +159,7 @@ void bind_session(py::module_& module) {
       .def(py::init([](const py::object& target, const py::dict& config,
                        std::shared_ptr<GraphCore> core) {
              return std::make_unique<ClientSession>(session_target(target), session_options(config),
-                                                    std::move(core));
+                                                    retry_terms_in(config), std::move(core));
            }),
            py::arg("target"), py::arg("config"), py::arg("graph"), py::keep_alive<1, 2>())
       .def("send_new_nodes", &ClientSession::send_new_nodes)
@@ -148,12 +174,13 @@ void bind_session(py::module_& module) {
            [](ClientSession& session, const py::sequence& feeds, const py::sequence& values,
               std::vector<std::string> fetches, std::vector<std::string> targets,
               const py::object& convert, int64_t timeout_in_ms, int trace_level,
-              bool output_partition_graphs) {
+              bool output_partition_graphs, std::optional<int> retries) {
              return session.run(feed_specs(feeds), values, std::move(fetches), std::move(targets),
                                 convert,
                                 {.timeout = std::chrono::milliseconds(timeout_in_ms),
                                  .trace = trace_level > 0 ? Trace::on : Trace::off,
-                                 .output_partition_graphs = output_partition_graphs});
+                                 .output_partition_graphs = output_partition_graphs,
+                                 .retry = retry_terms_of(retries)});
            })
       .def("partial_run_setup", &ClientSession::partial_run_setup)
       .def("partial_run",

@@ -1,14 +1,17 @@
-"""MapReduce in C++: words of a text counted, and records of 100 bytes sorted, on as many threads as there are processors.
+"""MapReduce: words of a text counted, by mappers in Python and in C++, and records of 100 bytes sorted, on as many threads or
+tasks as there are processors.
 
-Beside the first stands Python's library, in as many tasks, counting the same text; beside the second `sort -S 256M` of
-coreutils, in the C locale, with as many threads and the same memory. Files are on one disk, and were read just before, so
-they come out of memory as far as there is any. MILLRACE_BENCH_MEGABYTES says how much (64 unless told).
+Beside the first two stand PySpark, Dask and Ray, as a user of theirs would count (words_of_peers.py), if `tools/peers` has
+installed them; otherwise the figures stand without. Beside the third stands `sort -S 256M` of coreutils, in the C locale, with as many threads and the
+same memory. Files are on one disk, and were read just before, so they come out of memory as far as there is any. Whole
+processes are measured, starts included. MILLRACE_BENCH_MEGABYTES says how much data there is (64 unless told).
 """
 
 import os
 import pathlib
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,7 +23,10 @@ ROUNDS = 5
 MEGABYTES = int(os.environ.get("MILLRACE_BENCH_MEGABYTES", 64))
 MEMORY = 256  # megabytes
 THREADS = os.cpu_count()
-EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
+HERE = pathlib.Path(__file__).resolve().parent
+EXAMPLES = HERE.parent / "examples"
+PEERS = {"PySpark": "rdd", "PySpark's data frames": "frames", "Dask": "dask", "Ray": "ray"}
+IN_JAVA = "PySpark's data frames"  # no Python in their mapper
 
 
 def seconds_of(command, **more):
@@ -49,21 +55,59 @@ def run_into(folder, command):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def peers(text, counts):
+    """Commands by name; none if they aren't there, which is said."""
+    asked = subprocess.run(
+        [HERE.parent / "tools" / "peers", "--check"], capture_output=True, text=True
+    )
+    if asked.returncode != 0:
+        print(f"figures stand without peers: {asked.stderr.strip()}", file=sys.stderr)
+        return {}
+    python = asked.stdout.strip()
+    return {
+        name: [python, HERE / "words_of_peers.py", how, text, counts] for name, how in PEERS.items()
+    }
+
+
 def count_words(folder, binary):
     text, counts = folder / "text.txt", folder / "counts"
     make_text(text, MEGABYTES)
     tasks = ["--job", "files=1", "--job", f"worker={THREADS}", "--until", "files"]
-    native = [binary / "mapreduce_words", text, counts]
-    python = ["millrace", "run", *tasks, "--", sys.executable, EXAMPLES / "mapreduce_words.py"]
-    ours, pythons = [], []
+    commands = {
+        "C++": [binary / "mapreduce_words", text, counts],
+        "Python": [
+            "millrace",
+            "run",
+            *tasks,
+            "--",
+            sys.executable,
+            EXAMPLES / "mapreduce_words.py",
+            text,
+            counts,
+        ],
+        **peers(text, counts),
+    }
+    took = {name: [] for name in commands}
     for is_counted in rounds(ROUNDS):
-        took = run_into(counts, native)
-        beside = run_into(counts, [*python, text, counts])
-        if is_counted:
-            ours.append(took)
-            pythons.append(beside)
-    name = f"mapreduce, words of {MEGABYTES} MB in C++"
-    report(name, "s", ours, None, "Python's library, as many tasks", pythons)
+        for name, command in commands.items():
+            seconds = run_into(counts, command)
+            if is_counted:
+                took[name].append(seconds)
+    what = f"mapreduce, words of {MEGABYTES} MB"
+    for ours, goal, others in (
+        ("Python", 1, PEERS.keys() - {IN_JAVA}),
+        ("C++", 0.2, PEERS.keys()),
+    ):
+        best = min(
+            others & took.keys(), key=lambda name: statistics.median(took[name]), default=None
+        )
+        if best is None:
+            report(f"{what} by mappers in {ours}", "s", took[ours])
+        for peer in sorted(others & took.keys()):
+            asked_for = goal if peer == best else None
+            report(
+                f"{what} by mappers in {ours}", "s", took[ours], None, peer, took[peer], asked_for
+            )
     text.unlink()
 
 

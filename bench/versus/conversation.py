@@ -13,9 +13,12 @@ class ChildFailed(Exception):
 
 
 class Child:
-    """A program in the interpreter of `library`; "none" measures the limits. `log` gets its prints."""
+    """A program in the interpreter of `library`; "none" measures the limits. `log` gets its prints.
 
-    def __init__(self, library, program, scale, log):
+    `places` are variables of its environment: folders for its files, which the driver removes.
+    """
+
+    def __init__(self, library, program, scale, log, places):
         self._log = log
         self._process = subprocess.Popen(
             [
@@ -25,7 +28,7 @@ class Child:
                 program,
                 scale,
             ],
-            env=interpreters.environment(library),
+            env=interpreters.environment(library) | places,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log.open("wb"),

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import statistics
+import tempfile
 import time
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ IN_PROCESS = [(library, library) for library in LIBRARIES]
 
 OPEN_DEADLINE = 1800.0  # seconds; bounds on hangs, not measures of speed
 SAMPLE_DEADLINE = 600.0
+
+_IN_MEMORY = "/dev/shm"
 
 
 @dataclass
@@ -55,14 +58,24 @@ class Benchmark:
 
 
 def measure(program, options, folder, zygote, progress):
-    """Runs a program in all cells and gives its Benchmark."""
-    start = time.monotonic()
+    """Runs a program in all cells and gives its Benchmark.
+
+    The program finds a folder for its files by `tempfile`, and one in memory in IN_MEMORY.
+    """
     folder.mkdir(parents=True)
+    in_memory = _IN_MEMORY if os.path.isdir(_IN_MEMORY) else None
+    with tempfile.TemporaryDirectory(prefix="versus_", dir=in_memory) as memory:
+        places = {"TMPDIR": str(folder), "IN_MEMORY": memory}
+        return _measured(program, options, folder, zygote, progress, places)
+
+
+def _measured(program, options, folder, zygote, progress, places):
+    start = time.monotonic()
     children = {}
     try:
         for library in ("none", *LIBRARIES):
             log = folder / f"{library}.log"
-            children[library] = Child(library, program, options.scale, log)
+            children[library] = Child(library, program, options.scale, log, places)
         hello = [child.hear(OPEN_DEADLINE) for child in children.values()][0]
         made = Benchmark(hello["title"], [], [])
         with Servers(folder, zygote, hello["tasks"]) as servers:

@@ -17,3 +17,4 @@ from millrace._distributions.distribution import (
 )
 from millrace._distributions.gammas import Beta, Exponential, Gamma, StudentT
 from millrace._distributions.scalars import Laplace, Normal, Uniform
+from millrace._distributions.trials import DirichletMultinomial

@@ -5,6 +5,7 @@ from millrace._distributions.categories import Bernoulli, Categorical, Dirichlet
 from millrace._distributions.distribution import RegisterKL
 from millrace._distributions.gammas import Beta, Gamma
 from millrace._distributions.scalars import Laplace, Normal, Uniform
+from millrace._distributions.scaled_vectors import MultivariateNormalDiagPlusLowRank
 from millrace._distributions.vectors import (
     Independent,
     MultivariateNormalDiag,
@@ -97,6 +98,8 @@ def _dirichlets(a, b, name=None):
 def _triangle(distribution):
     if isinstance(distribution, MultivariateNormalTriL):
         return distribution.scale_tril
+    if isinstance(distribution, MultivariateNormalDiagPlusLowRank):
+        return gen_ops.cholesky(distribution.covariance())
     return matrix_diag(distribution.scale_diag)
 
 
@@ -120,8 +123,9 @@ def _gaussians(a, b, name=None):
     return log_det(of_b) - log_det(of_a) + 0.5 * (squares - size)
 
 
-for _first in (MultivariateNormalDiag, MultivariateNormalTriL):
-    for _second in (MultivariateNormalDiag, MultivariateNormalTriL):
+_KINDS = MultivariateNormalDiag, MultivariateNormalTriL, MultivariateNormalDiagPlusLowRank
+for _first in _KINDS:
+    for _second in _KINDS:
         RegisterKL(_first, _second)(_gaussians)
 
 

@@ -10,7 +10,7 @@ from millrace._distributions.distribution import (
     NOT_REPARAMETERIZED,
     Distribution,
 )
-from millrace._distributions.shapes import broadcast, broadcast_tensors, joined
+from millrace._distributions.shapes import broadcast, broadcast_tensors, dtype_of, joined
 from millrace._flow.checks import assert_positive
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
@@ -52,8 +52,7 @@ class ScalarDistribution(Distribution):
     @staticmethod
     def _converted(values):
         """Tensors of one type: that of the first value which has one, else float32."""
-        typed = next((value for value in values.values() if hasattr(value, "dtype")), None)
-        kind = dtypes.float32 if typed is None else convert(typed).dtype.base_dtype
+        kind = dtype_of(values.values()) or dtypes.float32
         return {
             key: convert(value, None if hasattr(value, "dtype") else kind, name=key)
             for key, value in values.items()

@@ -46,3 +46,9 @@ def broadcast_tensors(*tensors):
 def joined(*vectors):
     """Vectors of sizes, one after another: int32."""
     return gen_ops.concat_v2([convert(each, dtypes.int32) for each in vectors], 0)
+
+
+def dtype_of(values):
+    """The type of the first of some values that has one, Tensor or array; None if all are plain numbers or None."""
+    typed = next((value for value in values if hasattr(value, "dtype")), None)
+    return None if typed is None else convert(typed).dtype.base_dtype

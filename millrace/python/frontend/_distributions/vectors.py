@@ -15,7 +15,7 @@ from millrace._ops.reductions import reduce_sum
 from millrace._values.tensor_shape import TensorShape
 
 
-class _Gaussian(Distribution):
+class Gaussian(Distribution):
     """Normal distributions of vectors: what those of all kinds of scales have in common.
 
     Args:
@@ -80,7 +80,7 @@ class _Gaussian(Distribution):
         return self._mean()
 
 
-class MultivariateNormalDiag(_Gaussian):
+class MultivariateNormalDiag(Gaussian):
     """Normal distributions of vectors whose elements are independent.
 
     Args:
@@ -143,7 +143,7 @@ class MultivariateNormalDiag(_Gaussian):
         return matrix_diag(self._variance())
 
 
-class MultivariateNormalTriL(_Gaussian):
+class MultivariateNormalTriL(Gaussian):
     """Normal distributions of vectors, by the lower triangle whose product with itself is the covariance.
 
     Args:

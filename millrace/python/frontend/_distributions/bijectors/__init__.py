@@ -1,0 +1,1 @@
+"""Functions with inverses, and by how much they stretch: what distributions are transformed by."""

@@ -9,11 +9,40 @@ from millrace._gen import matrix_logarithm as logm
 from millrace._gen import matrix_solve as solve
 from millrace._gen import matrix_square_root as sqrtm
 from millrace._gen import matrix_triangular_solve as triangular_solve
+from millrace._flow.linear_operators.algebra import (
+    LinearOperator,
+    LinearOperatorAdjoint,
+    LinearOperatorComposition,
+    LinearOperatorInversion,
+    LinearOperatorLowerTriangular,
+)
+from millrace._flow.linear_operators.circulant import (
+    LinearOperatorCirculant,
+    LinearOperatorCirculant2D,
+    LinearOperatorCirculant3D,
+    LinearOperatorToeplitz,
+)
+from millrace._flow.linear_operators.dense import (
+    LinearOperatorFullMatrix,
+    LinearOperatorHouseholder,
+    LinearOperatorLowRankUpdate,
+)
+from millrace._flow.linear_operators.diagonals import (
+    LinearOperatorDiag,
+    LinearOperatorScaledIdentity,
+)
+from millrace._flow.linear_operators.identities import (
+    LinearOperatorIdentity,
+    LinearOperatorZeros,
+)
+from millrace._flow.linear_operators.several import (
+    LinearOperatorBlockDiag,
+    LinearOperatorKronecker,
+)
 from millrace._ops.arrays import matrix_transpose
 from millrace._ops.arrays import matrix_transpose as transpose
 from millrace._ops.clipping import global_norm
 from millrace._ops.linear_algebra import matmul, tensordot
-from millrace._ops.linear_operators import LinearOperatorLowerTriangular
 from millrace._ops.matrices import adjoint, einsum
 from millrace._ops.matrices import matrix_diag as diag
 from millrace._ops.matrices import matrix_diag_part as diag_part

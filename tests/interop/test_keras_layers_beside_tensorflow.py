@@ -1,4 +1,4 @@
-"""Layers, metrics, losses and optimizers of tf.keras, with the same weights and inputs, give what TensorFlow's give."""
+"""Layers, nets, metrics, losses and optimizers of tf.keras, with the same weights and inputs, give what TensorFlow's give."""
 
 import json
 
@@ -11,7 +11,13 @@ from tasks import DEADLINE
 
 @pytest.mark.parametrize(
     "program",
-    ["keras_layer_programs.py", "keras_metric_programs.py", "keras_optimizer_programs.py"],
+    [
+        "keras_cell_programs.py",
+        "keras_layer_programs.py",
+        "keras_metric_programs.py",
+        "keras_net_programs.py",
+        "keras_optimizer_programs.py",
+    ],
 )
 def test_everything_gives_the_same_numbers(program):
     theirs, ours = (

@@ -151,7 +151,10 @@ def test_a_program_has_wrappers_of_its_own():
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda: layers.LSTM(3, stateful=True), "keep no state between batches"),
+        (
+            lambda: layers.LSTM(3, stateful=True)(tf.placeholder("float32", [None, 5, 1])),
+            "needs to know its batch size",
+        ),
         (lambda: layers.LSTM(3, dropout=1.5), r"dropout must be in the range \[0, 1\)"),
         (lambda: layers.Bidirectional(layers.Dense(3)), "with a recurrent layer"),
         (lambda: layers.Bidirectional(layers.GRU(3), merge_mode="mean"), "Invalid merge mode"),

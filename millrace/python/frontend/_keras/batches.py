@@ -35,6 +35,11 @@ class Sequence:
         return (self[int(i)] for i in order[:count])
 
 
+def is_iterator(data):
+    """Whether it gives batches one after the other, and does not say how many."""
+    return hasattr(data, "__next__") and not isinstance(data, Sequence)
+
+
 def iterator_of(data):
     """An iterator over the arrays of a tf.data.Dataset or of its iterator; anything else as it is."""
     if hasattr(data, "make_one_shot_iterator"):

@@ -371,14 +371,15 @@ class EarlyStopping(Callback):
 
 
 class ModelCheckpoint(Callback):
-    """Saves the weights after epochs.
+    """Saves the model, or its weights, after epochs.
 
     Args:
       filepath: where, with {epoch} and the names of the logs to be filled in.
       monitor, mode: what is best, as for EarlyStopping.
       verbose: 1 to print when it saves.
       save_best_only: True to save only when it has become better.
-      save_weights_only: must be True.
+      save_weights_only: whether the weights are saved alone, instead of the model whole.
+      period: it saves after each so many epochs.
     """
 
     def __init__(
@@ -389,16 +390,17 @@ class ModelCheckpoint(Callback):
         save_best_only=False,
         save_weights_only=False,
         mode="auto",
+        period=1,
     ):
-        if not save_weights_only:
-            raise NotImplementedError("models are not saved whole: give save_weights_only=True")
         is_max = mode == "max" or mode == "auto" and "acc" in monitor
         self.sign, self.best = (1 if is_max else -1), -np.inf
         self.filepath, self.monitor, self.verbose = filepath, monitor, verbose
-        self.best_only = save_best_only
+        self.best_only, self.weights_only, self.period = save_best_only, save_weights_only, period
 
     def on_epoch_end(self, epoch, logs=None):
         logs = logs or {}
+        if (epoch + 1) % self.period:
+            return
         path = self.filepath.format(epoch=epoch + 1, **logs)
         if self.best_only:
             if self.monitor not in logs:
@@ -408,4 +410,7 @@ class ModelCheckpoint(Callback):
             self.best = self.sign * logs[self.monitor]
         if self.verbose:
             print(f"\nEpoch {epoch + 1:05d}: saving model to {path}")
-        self.model.save_weights(path)
+        if self.weights_only:
+            self.model.save_weights(path)
+        else:
+            self.model.save(path)

@@ -9,7 +9,7 @@ class Call:
     """One call of a layer.
 
     Attributes:
-      layer: the layer; None for what is a model's input.
+      layer: the layer; that of a model's input has no inputs of its own.
       inputs, outputs: structures of Tensors.
       settings: its other arguments by name.
     """
@@ -34,9 +34,14 @@ def remember(layer, inputs, settings, outputs):
     return call
 
 
+def call_of(tensor):
+    """The call that gave a Tensor of any graph, or None."""
+    return tensor.graph.own(_Calls).by_tensor.get(tensor) if isinstance(tensor, Tensor) else None
+
+
 def is_remembered(tensor):
     """Whether a layer, or Input, gave it."""
-    return isinstance(tensor, Tensor) and tensor in get_default_graph().own(_Calls).by_tensor
+    return call_of(tensor) is not None
 
 
 def between(inputs, outputs):
@@ -45,15 +50,14 @@ def between(inputs, outputs):
     Raises:
       ValueError: if an output comes from elsewhere, with the Tensor at which the way ends.
     """
-    by_tensor = get_default_graph().own(_Calls).by_tensor
     found, waiting = [], [(tensor, False) for tensor in reversed(structure.flatten(outputs))]
     begun, begin = set(), set(structure.flatten(inputs))
     while waiting:
         tensor, is_due = waiting.pop()
-        call = None if tensor in begin else by_tensor.get(tensor)
+        call = None if tensor in begin else call_of(tensor)
         if tensor in begin or is_due and call in found:
             continue
-        if call is None or call.layer is None:
+        if call is None or not structure.flatten(call.inputs):
             raise ValueError(
                 f"Graph disconnected: the Tensor {tensor.name} is not made of the model's inputs by "
                 "layers. Inputs come from tf.keras.Input; what plain functions make of Tensors goes "
@@ -68,11 +72,60 @@ def between(inputs, outputs):
     return found
 
 
-def again(calls, old_inputs, new_inputs, outputs):
-    """What the same calls make of other inputs, in the structure of `outputs`."""
+def layers_of(path, inputs, outputs):
+    """The layers of `between`'s calls and those of the inputs, as Keras has them in `layers`: those that are
+    the farthest from the outputs first, alike ones as they are met on the way from the outputs back.
+
+    Args:
+      path: what `between` gave for the inputs and outputs, structures of Tensors.
+    """
+    kept, met, waiting = set(path), {}, list(reversed(structure.flatten(outputs)))
+    begun = {call_of(tensor) for tensor in structure.flatten(inputs)} - {None}
+    kept |= {call for call in begun if not structure.flatten(call.inputs)}
+    seen = set()
+    while waiting:
+        call = call_of(waiting.pop())
+        if call not in kept or call in seen:
+            continue
+        seen.add(call)
+        met.setdefault(call.layer, len(met))
+        waiting += reversed(structure.flatten(call.inputs))
+    depth, of_layer = {}, {}
+    inputs_last = [*path[::-1], *(kept - set(path))]
+    for call in inputs_last:
+        mine = max(depth.get(call, 0), of_layer.get(call.layer, 0))
+        depth[call] = of_layer[call.layer] = mine
+        for tensor in structure.flatten(call.inputs):
+            before = call_of(tensor)
+            depth[before] = max(depth.get(before, 0), mine + 1)
+    return sorted(of_layer, key=lambda layer: (-of_layer[layer], met.get(layer, len(met))))
+
+
+def get_source_inputs(tensor, layer=None, node_index=None):
+    """The model inputs that a Tensor was made of by layers, a list; itself if none made it.
+
+    Args:
+      layer, node_index: accepted: a Tensor knows which call made it.
+    """
+    found, waiting, seen = [], [tensor], set()
+    while waiting:
+        current = waiting.pop()
+        call = call_of(current)
+        given = [] if call is None else structure.flatten(call.inputs)
+        if not given and not any(current is each for each in found):
+            found.append(current)
+        if call not in seen:
+            seen.add(call)
+            waiting += reversed(given)
+    return found
+
+
+def again(calls, old_inputs, new_inputs, outputs, layer_of=lambda layer: layer):
+    """What the same calls make of other inputs, in the structure of `outputs`; `layer_of` gives what is
+    called in place of a layer."""
     made = dict(zip(structure.flatten(old_inputs), structure.flatten(new_inputs), strict=True))
     for call in calls:
         given = structure.map_structure(lambda tensor: made.get(tensor, tensor), call.inputs)
-        results = call.layer(given, **call.settings)
+        results = layer_of(call.layer)(given, **call.settings)
         made.update(zip(structure.flatten(call.outputs), structure.flatten(results), strict=True))
     return structure.map_structure(lambda tensor: made[tensor], outputs)

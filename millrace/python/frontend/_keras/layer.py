@@ -6,12 +6,19 @@ from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Tensor
-from millrace._keras import activations, calls, constraints, masks, named, sessions
+from millrace._keras import (
+    activations,
+    calls,
+    configs,
+    constraints,
+    masks,
+    named,
+    objects,
+    sessions,
+)
 from millrace._keras.settings import image_data_format
 from millrace._layers import layer as plain
-from millrace._ops.arrays import placeholder
 from millrace._values import structure
-from millrace._values.tensor_shape import TensorShape
 
 
 class _Names:
@@ -47,7 +54,15 @@ class Layer(plain.Layer):
     """
 
     supports_masking = False
+    state_updates = ()  # Operations that keep states for the next batch, in training or not
+    _suffix = ""
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls) and _is_ours(cls):
+            cls.__init__ = configs.recorded(cls.__init__)
+
+    @configs.recorded
     def __init__(self, *args, **kwargs):
         self.batch_input_shape = _batch_input_shape(kwargs)
         for key, value in kwargs.items():
@@ -84,7 +99,7 @@ class Layer(plain.Layer):
         """A new variable; see tf.layers.Layer.add_weight."""
         trainable = True if trainable is None else trainable
         made = super().add_weight(
-            name or "variable",
+            (name or "variable") + self._suffix,
             shape,
             dtype=dtype,
             initializer=named.initializer(initializer),
@@ -163,6 +178,10 @@ class Layer(plain.Layer):
                 )
         sessions.batch_set_value(zip(held, weights))
 
+    def number_of(self, call):
+        """Which of its calls a calls.Call is, from 0 on. ValueError if it is none of them."""
+        return self._calls.index(call)
+
     def _only_call(self, what):
         if len(self._calls) != 1:
             raise AttributeError(
@@ -183,21 +202,126 @@ class Layer(plain.Layer):
 
     @property
     def input_shape(self):
-        return structure.map_structure(_static_shape, self.input)
+        return structure.map_structure(static_shape, self.input)
 
     @property
     def output_shape(self):
-        return structure.map_structure(_static_shape, self.output)
+        return structure.map_structure(static_shape, self.output)
 
     def get_config(self):
-        """{name: value} of what all layers have."""
+        """{name: value} of its settings, in plain values: what from_config makes a layer like it of.
+
+        A class of a program's own adds what its __init__ takes beyond those of its base.
+
+        Raises:
+          NotImplementedError: for a class whose __init__ takes more than this says.
+        """
+        if type(self).get_config is Layer.get_config and not _is_ours(type(self)):
+            _check_says_all(type(self))
         config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
         if self.batch_input_shape is not None:
-            config["batch_input_shape"] = self.batch_input_shape
-        return config
+            config["batch_input_shape"] = list(self.batch_input_shape)
+        return {**config, **configs.config_of(self)}
+
+    @classmethod
+    def from_config(cls, config):
+        """A layer of the settings that get_config gave; with variables of its own."""
+        return cls(**{name: _setting(name, value) for name, value in config.items()})
+
+    def copy(self, **changed):
+        """A layer with the same settings, some of them changed, and variables of its own."""
+        own = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        if self.batch_input_shape is not None:
+            own["batch_input_shape"] = self.batch_input_shape
+        if not _is_ours(type(self)):
+            return type(self).from_config({**self.get_config(), **changed})
+        given = {name: _copied(value) for name, value in self.given_settings.items()}
+        return type(self)(**{**given, **own, **changed})
+
+    def build_within(self, scope, input_shape, suffix=""):
+        """Makes its variables, if there are none yet, for inputs of a shape, in a VariableScope, with
+        names that end as told."""
+        if not self.built:
+            self._open_scope(scope)
+            self._suffix = suffix
+            self.build(input_shape)
+            self.built = True
 
 
-def _static_shape(tensor):
+def _is_ours(kind):
+    return kind.__module__.startswith(__package__)
+
+
+def _check_says_all(kind):
+    """NotImplementedError if a program's own class takes settings that no get_config says."""
+    for each in kind.__mro__:
+        if each is Layer or _is_ours(each):
+            return
+        if "__init__" not in vars(each):
+            continue
+        _, *taken = inspect.signature(each.__init__).parameters.values()
+        own = [
+            one.name
+            for one in taken
+            if one.name not in ("name", "trainable", "dtype")
+            and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+        ]
+        if own:
+            raise NotImplementedError(
+                f"Layers with arguments in `__init__` must override `get_config`: {kind.__name__} "
+                f"takes {own}"
+            )
+
+
+def _copied(value):
+    """A setting for another layer: layers among it have variables of their own."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_copied, value)) if type(value) in (list, tuple) else value
+    return value.copy() if isinstance(value, Layer) else value
+
+
+def known_layers():
+    """{name: class} of Keras's layers and models."""
+    found, waiting = {}, [Layer]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if _is_ours(kind) and not kind.__name__.startswith("_"):
+            found[kind.__name__] = kind
+    return found
+
+
+def serialize(layer):
+    """{"class_name", "config"} of a layer or model."""
+    return objects.serialize(layer)
+
+
+def deserialize(config, custom_objects=None):
+    """The layer or model that serialize was given, with variables of its own.
+
+    Args:
+      config: {"class_name", "config"}; custom_objects: {name: class or function} of the program's own.
+
+    Raises:
+      ValueError: for unknown names; TypeError: for settings that the class does not take.
+    """
+    return objects.deserialize(config, known_layers(), custom_objects, "layer")
+
+
+def _setting(name, value):
+    """A setting of get_config as __init__ takes it: layers are made again; of others, names will do."""
+    if isinstance(value, list) and any(map(_is_layer, value)):
+        return [_setting(name, each) for each in value]
+    has_get = name.endswith(("_initializer", "_regularizer", "_constraint", "activation"))
+    return deserialize(value) if _is_layer(value) and not has_get else value
+
+
+def _is_layer(value):
+    return isinstance(value, dict) and {"class_name", "config"} <= value.keys()
+
+
+def static_shape(tensor):
+    """The shape of a Tensor as a tuple, None for sizes that are not known."""
     return tuple(tensor.shape.as_list())
 
 
@@ -220,76 +344,3 @@ def _batch_input_shape(kwargs):
     if shape is None and size is not None:
         shape = (size,)
     return None if shape is None else (batch, *shape)
-
-
-def Input(
-    shape=None, batch_size=None, name=None, dtype=None, sparse=False, tensor=None, batch_shape=None
-):
-    """A model's input: a placeholder.
-
-    Args:
-      shape: the shape without the batch.
-      batch_size: the size of the batch, if it is fixed.
-      name: its name; "input_1", "input_2", ... by default.
-      dtype: the type; float32 if None.
-      sparse: must be False.
-      tensor: a Tensor to be the input instead.
-      batch_shape: the shape with the batch, instead of `shape`.
-
-    Raises:
-      ValueError: if there is no shape, or two; NotImplementedError: for sparse inputs.
-    """
-    if sparse:
-        raise NotImplementedError(
-            "sparse inputs of models: use tf.sparse_placeholder and tf.layers"
-        )
-    if tensor is None:
-        if (shape is None) == (batch_shape is None):
-            raise ValueError("Please provide to Input either a `shape` or a `batch_shape`.")
-        whole = batch_shape if shape is None else [batch_size, *TensorShape(shape).as_list()]
-        name = name or unique_name("input", 1)
-        tensor = placeholder(dtype or "float32", whole, name=name)
-    calls.remember(None, [], {}, tensor)
-    return tensor
-
-
-class InputLayer(Layer):
-    """A model's input as a layer: the first one of a Sequential.
-
-    Args:
-      input_shape: the shape without the batch; batch_input_shape: the same with it.
-      batch_size: the size of the batch, if it is fixed.
-      dtype: the type; float32 if None.
-      input_tensor: a Tensor to be the input instead.
-      sparse: must be False.
-      name: its name.
-
-    Attributes:
-      tensor: the input.
-    """
-
-    def __init__(
-        self,
-        input_shape=None,
-        batch_size=None,
-        dtype=None,
-        input_tensor=None,
-        sparse=False,
-        name=None,
-        batch_input_shape=None,
-    ):
-        name = name or unique_name("input", 1)
-        super().__init__(name=name, dtype=dtype)
-        self.tensor = Input(
-            input_shape, batch_size, name, dtype, sparse, input_tensor, batch_input_shape
-        )
-        self.batch_input_shape = _static_shape(self.tensor)
-        self.built = True
-
-    @property
-    def input(self):
-        return self.tensor
-
-    @property
-    def output(self):
-        return self.tensor

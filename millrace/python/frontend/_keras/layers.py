@@ -3,7 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._flow.smart_cond import smart_cond
 from millrace._graph.conversion import convert
-from millrace._keras import activations, constraints, sessions
+from millrace._keras import activations, constraints, objects, sessions
 from millrace._keras.layer import Layer
 from millrace._layers import core, normalization
 from millrace._ops.arithmetic import cast
@@ -201,13 +201,16 @@ class Lambda(Layer):
     """A function of Tensors as a layer.
 
     Args:
-      function: called with the inputs, and `arguments` by name.
+      function: called with the inputs, and `arguments` by name; itself, or the name that it has among
+        custom objects.
       output_shape: accepted; shapes are those of what the function gives.
       mask: the mask of its output, or a function of (inputs, their mask) that gives it.
     """
 
     def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
         super().__init__(**kwargs)
+        if isinstance(function, str):
+            function = objects.deserialize(function, None, None, "function of a Lambda")
         self.function, self.arguments = function, dict(arguments or {})
         self.mask, self.supports_masking = mask, mask is not None
 
@@ -242,7 +245,8 @@ class Embedding(Layer):
     ):
         if "input_shape" not in kwargs:
             kwargs["input_shape"] = (input_length,)
-        super().__init__(activity_regularizer=activity_regularizer, dtype="float32", **kwargs)
+        kwargs["dtype"] = kwargs.get("dtype") or "float32"  # not that of the ids
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         self.input_dim, self.output_dim = input_dim, output_dim
         self.initializer, self.regularizer = embeddings_initializer, embeddings_regularizer
         self.constraint, self.embeddings = constraints.get(embeddings_constraint), None
@@ -281,3 +285,13 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
     def call(self, inputs, training=None):
         training = sessions.learning_phase() if training is None else training
         return super().call(inputs, training=training)
+
+    def get_config(self):
+        config = super().get_config()
+        for name in ("fused", "virtual_batch_size", "adjustment"):
+            if config.get(name) is None:
+                config.pop(name, None)
+        if not config.get("renorm"):
+            for name in ("renorm", "renorm_clipping", "renorm_momentum"):
+                config.pop(name, None)
+        return config

@@ -31,7 +31,12 @@ _REGULARIZERS = {
 }
 
 
-_CLASSES = {each.__name__: each for each in _INITIALIZERS.values() if isinstance(each, type)}
+# Some are functions that give an object of a more general class.
+_KNOWN_INITIALIZERS = {
+    **{each.__name__: each for each in _INITIALIZERS.values() if isinstance(each, type)},
+    "VarianceScaling": initializers.VarianceScaling,
+    **_INITIALIZERS,
+}
 
 
 def initializer(identifier):
@@ -40,7 +45,19 @@ def initializer(identifier):
     Raises:
       ValueError: for unknown names.
     """
-    return objects.get(identifier, {**_CLASSES, **_INITIALIZERS}, "initializer", makes=True)
+    return objects.get(identifier, _KNOWN_INITIALIZERS, "initializer", makes=True)
+
+
+def serialize_initializer(initializer):
+    """{"class_name", "config"} of an initializer."""
+    return objects.serialize(initializer)
+
+
+def deserialize_initializer(config, custom_objects=None):
+    """The initializer that serialize was given. ValueError for unknown names."""
+    return objects.deserialize(
+        config, _KNOWN_INITIALIZERS, custom_objects, "initializer", makes=True
+    )
 
 
 def regularizer(identifier):

@@ -68,10 +68,13 @@ def deserialize(identifier, known, custom_objects=None, what="object", makes=Fal
     if name not in names:
         raise ValueError(f"Unknown {what}: {name}; there are {sorted(names)}")
     found = names[name]
-    if not isinstance(found, type) and not (makes and known.get(name) is found):
+    if not isinstance(found, type) and not (makes and (known or {}).get(name) is found):
         return found
     config = identifier.get("config") or {} if is_config else {}
-    return found.from_config(config) if hasattr(found, "from_config") else found(**config)
+    if not hasattr(found, "from_config"):
+        return found(**config)
+    with CustomObjectScope(custom_objects or {}):
+        return found.from_config(config)
 
 
 def get(identifier, known, what, makes=False):

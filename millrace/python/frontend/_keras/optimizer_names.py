@@ -2,21 +2,20 @@
 
 from millrace._keras import objects
 from millrace._keras.adaptive_optimizers import Adamax, Ftrl, Nadam
-from millrace._keras.optimizers import SGD, Adadelta, Adagrad, Adam, Optimizer, RMSprop
-from millrace._keras.schedules import deserialize as schedule_of
-from millrace._train import optimizer as train_optimizer
+from millrace._keras.optimizers import SGD, Adadelta, Adagrad, Adam, RMSprop
+from millrace._keras.schedule_names import deserialize as schedule_of
 
 _CLASSES = (SGD, Adam, RMSprop, Adagrad, Adadelta, Adamax, Nadam, Ftrl)
 _NAMED = {each.__name__.lower(): each for each in _CLASSES}
 
 
 def get(identifier):
-    """An optimizer: by its name or serialized form, or an object of Keras's or of tf.train.
+    """An optimizer: by its name or serialized form, or an object that has apply_gradients.
 
     Raises:
       ValueError: for others.
     """
-    if isinstance(identifier, (Optimizer, train_optimizer.Optimizer)):
+    if hasattr(identifier, "apply_gradients") and not isinstance(identifier, type):
         return identifier
     if isinstance(identifier, dict) and "class_name" in identifier:
         return deserialize(identifier)
@@ -28,7 +27,7 @@ def get(identifier):
 
 
 def serialize(optimizer):
-    """{"class_name", "config"} of an optimizer: its name, rate and decay."""
+    """{"class_name", "config"} of an optimizer."""
     return objects.serialize(optimizer)
 
 

@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group
 from millrace._graph.conversion import convert
 from millrace._graph.graph import get_default_graph
-from millrace._keras import objects, sessions
+from millrace._keras import configs, sessions
 from millrace._keras.schedules import LearningRateSchedule
 from millrace._ops.arithmetic import cast
 from millrace._ops.clipping import clip_by_norm, clip_by_value
@@ -35,6 +35,11 @@ class Optimizer:
       TypeError: for other arguments.
     """
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls) and cls.__module__.startswith(__package__):
+            cls.__init__ = configs.recorded(cls.__init__)
+
     def __init__(self, learning_rate, name, **kwargs):
         self.name = name
         self._rate = kwargs.pop("lr", learning_rate)
@@ -45,6 +50,7 @@ class Optimizer:
         if kwargs:
             raise TypeError(f"Unexpected keyword argument passed to optimizer: {sorted(kwargs)[0]}")
         self._made = self._steps = None
+        self._changed = []  # the variables that it changes, in their order
 
     def next_step(self, dtype):
         """The number of the step that is being made, from 1 on, as a Tensor; for `rule`s."""
@@ -79,7 +85,7 @@ class Optimizer:
             rate = lr(cast(steps, dtypes.float32)) if is_schedule else convert(lr)
             if self._decay:
                 rate = rate / (1.0 + self._decay * cast(steps, dtypes.float32))
-            self._steps = steps
+            self._steps, self._changed = steps, []
             self._made = (graph, lr, steps, self.rule(rate))
         return self._made[1:]
 
@@ -110,6 +116,8 @@ class Optimizer:
         if not pairs:
             raise ValueError("No gradients provided for any variable.")
         _, steps, rule = self._parts()
+        known = self._changed
+        self._changed = known + [v for _, v in pairs if not any(v is each for each in known)]
         with sessions.Tracking():
             return rule.apply_gradients(pairs, global_step=steps, name=name or self.name)
 
@@ -123,12 +131,54 @@ class Optimizer:
             gradient = clip_by_value(gradient, -self._clipvalue, self._clipvalue)
         return gradient
 
+    @property
+    def weights(self):
+        """Its variables in the default graph: that of the steps, then those that its rule made."""
+        _, steps, rule = self._parts()
+        # Not by their names: a model that is loaded beside another has others.
+        slots = [
+            slot
+            for name in rule.get_slot_names()
+            for slot in (rule.get_slot(variable, name) for variable in self._changed)
+            if slot is not None
+        ]
+        held = [steps, *slots]
+        return held + [v for v in rule.variables() if not any(v is each for each in held)]
+
+    def get_weights(self):
+        """The values of `weights`, a list of arrays."""
+        return sessions.batch_get_value(self.weights)
+
+    def set_weights(self, weights):
+        """Gives `weights` values. ValueError for another number of them, or other shapes."""
+        held = self.weights
+        if len(held) != len(weights):
+            raise ValueError(
+                f"Optimizer {self.name} has {len(held)} weights and was given {len(weights)}; it makes them "
+                "with the first step of training"
+            )
+        for variable, value in zip(held, weights):
+            if variable.shape.as_list() != list(value.shape):
+                raise ValueError(
+                    f"Optimizer weight {variable.name} of shape {variable.shape} was given an array of shape "
+                    f"{value.shape}"
+                )
+        sessions.batch_set_value(zip(held, weights))
+
     def get_config(self):
-        """{name: value} of its settings."""
+        """{name: value} of its settings, the rate as it is now: what from_config makes one like it of."""
+        given = {name: value for name, value in getattr(self, "given_settings", {}).items()}
         rate = self._rate
-        if isinstance(rate, LearningRateSchedule):
-            rate = objects.serialize(rate)
-        return {"name": self.name, "learning_rate": rate, "decay": self._decay}
+        if self._made is not None and not isinstance(rate, LearningRateSchedule):
+            rate = float(sessions.get_value(self.lr))
+        given.pop("lr", None)
+        made = {**given, "name": self.name, "learning_rate": rate, "decay": self._decay}
+        return {name: configs.plain_value("", value) for name, value in made.items()}
+
+    @classmethod
+    def from_config(cls, config):
+        """An optimizer of what get_config gave."""
+        return cls(**config)
 
 
 class SGD(Optimizer):

@@ -1,6 +1,5 @@
 """Rates that change with the number of steps, as objects that optimizers take."""
 
-from millrace._keras import objects
 from millrace._train import decays
 
 
@@ -107,25 +106,3 @@ class CosineDecay(LearningRateSchedule):
         return decays.cosine_decay(
             self.initial_learning_rate, step, self.decay_steps, self.alpha, self.name
         )
-
-
-_NAMED = {
-    each.__name__: each
-    for each in (
-        ExponentialDecay,
-        InverseTimeDecay,
-        PolynomialDecay,
-        PiecewiseConstantDecay,
-        CosineDecay,
-    )
-}
-
-
-def serialize(learning_rate_schedule):
-    """{"class_name", "config"} of a schedule."""
-    return objects.serialize(learning_rate_schedule)
-
-
-def deserialize(config, custom_objects=None):
-    """The schedule that serialize was given. ValueError for unknown names."""
-    return objects.deserialize(config, _NAMED, custom_objects, "decay")

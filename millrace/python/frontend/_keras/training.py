@@ -134,7 +134,8 @@ class Trained:
     def test(self, inputs, targets, weights):
         """The numbers for a batch."""
         feeds = self._feeds(inputs, targets, weights, False)
-        return sessions.get_session().run([self.loss, *self.numbers], feeds)
+        fetches = [[self.loss, *self.numbers], self.model.state_updates]
+        return sessions.get_session().run(fetches, feeds)[0]
 
 
 def phase_feed(is_training):

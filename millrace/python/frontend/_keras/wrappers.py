@@ -2,8 +2,8 @@
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
-from millrace._keras.layer import Layer
-from millrace._keras.recurrent import Recurrent
+from millrace._keras.nested import Nested
+from millrace._keras.recurrent import RNN
 from millrace._ops.arithmetic import add_n
 from millrace._ops.arrays import concat, reshape, reverse
 from millrace._ops.arrays import shape as shape_of
@@ -11,7 +11,7 @@ from millrace._values import structure
 from millrace._values.tensor_shape import TensorShape
 
 
-class Wrapper(Layer):
+class Wrapper(Nested):
     """The base of layers that call others: their variables, losses and updates join its own.
 
     Args:
@@ -25,33 +25,12 @@ class Wrapper(Layer):
     def build(self, input_shape):
         self.built = True
 
-    def _of_inner(self, name):
-        return [each for layer in self.inner for each in getattr(layer, name)]
-
-    @property
-    def trainable_weights(self):
-        of_inner = self._of_inner("trainable_weights") if self.trainable else []
-        return super().trainable_weights + of_inner
-
-    @property
-    def non_trainable_weights(self):
-        frozen = [] if self.trainable else self._of_inner("trainable_weights")
-        return super().non_trainable_weights + frozen + self._of_inner("non_trainable_weights")
-
-    @property
-    def losses(self):
-        return super().losses + self._of_inner("losses")
-
-    @property
-    def updates(self):
-        return super().updates + (self._of_inner("updates") if self.trainable else [])
-
 
 class Bidirectional(Wrapper):
     """A recurrent layer in both directions of time.
 
     Args:
-      layer: a SimpleRNN, GRU or LSTM; one with its settings goes forwards.
+      layer: an RNN, SimpleRNN, GRU or LSTM; one with its settings goes forwards.
       merge_mode: what is made of the outputs: "concat", "sum", "ave", "mul", or None for a list of both.
       backward_layer: the one that goes backwards; one with the settings of `layer` if None.
 
@@ -73,10 +52,12 @@ class Bidirectional(Wrapper):
                 "Invalid merge mode. Merge mode should be one of {'sum', 'mul', 'ave', 'concat', "
                 f"None}}, got {merge_mode!r}"
             )
-        if not isinstance(layer, Recurrent):
+        if not isinstance(layer, RNN):
             raise ValueError(
                 f"Please initialize `Bidirectional` layer with a recurrent layer. You passed: {layer}"
             )
+        if layer.batch_input_shape is not None:
+            kwargs.setdefault("batch_input_shape", layer.batch_input_shape)
         forward_layer = layer.copy(name=f"forward_{layer.name}")
         if backward_layer is None:
             backward_layer = layer.copy(
@@ -86,11 +67,9 @@ class Bidirectional(Wrapper):
             raise ValueError(
                 "Forward layer and backward layer should have different `go_backwards` value."
             )
-        if layer.batch_input_shape is not None:
-            kwargs.setdefault("batch_input_shape", layer.batch_input_shape)
         super().__init__(layer, **kwargs)
         self.forward_layer, self.backward_layer = self.inner = [forward_layer, backward_layer]
-        self.merge_mode = merge_mode
+        self.merge_mode, self.stateful = merge_mode, layer.stateful
 
     def __call__(self, inputs, initial_state=None, **kwargs):
         """The outputs; `initial_state` has the states of the one that goes forwards, then the other's."""

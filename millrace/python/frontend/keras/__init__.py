@@ -1,9 +1,11 @@
 """tf.keras as graphs of TensorFlow 1 use it: models of layers, which are trained in a session."""
 
-from millrace._keras.layer import Input
-from millrace._keras.models import Model, Sequential
+from millrace._keras.inputs import Input
+from millrace._keras.models import Model
+from millrace._keras.sequential import Sequential
 from millrace.keras import (
     activations,
+    applications,
     backend,
     callbacks,
     constraints,
@@ -18,4 +20,5 @@ from millrace.keras import (
     preprocessing,
     regularizers,
     utils,
+    wrappers,
 )

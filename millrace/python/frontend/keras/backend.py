@@ -108,6 +108,8 @@ from millrace._keras.backend_values import (
     zeros,
     zeros_like,
 )
+from millrace._keras.local_layers import local_conv1d, local_conv2d
+from millrace._keras.loops import rnn
 from millrace._keras.losses import (
     binary_crossentropy,
     categorical_crossentropy,

@@ -14,3 +14,4 @@ from millrace._keras.callbacks import (
     TensorBoard,
     TerminateOnNaN,
 )
+from millrace._keras.remote_monitor import RemoteMonitor

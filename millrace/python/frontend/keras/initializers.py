@@ -1,6 +1,8 @@
 """tf.keras.initializers: what variables begin with, with Keras's names."""
 
+from millrace._keras.named import deserialize_initializer as deserialize
 from millrace._keras.named import initializer as get
+from millrace._keras.named import serialize_initializer as serialize
 from millrace._state.initializers import Constant, Initializer, Ones, VarianceScaling, Zeros
 from millrace._state.initializers import glorot_normal_initializer as glorot_normal
 from millrace._state.initializers import glorot_uniform_initializer as glorot_uniform

@@ -1,5 +1,6 @@
 """tf.keras.layers: layers of models."""
 
+from millrace._keras.attention import AdditiveAttention, Attention
 from millrace._keras.convolutions import (
     AveragePooling1D,
     AveragePooling2D,
@@ -22,6 +23,7 @@ from millrace._keras.convolutions import (
     SeparableConv1D,
     SeparableConv2D,
 )
+from millrace._keras.convolving_recurrent import ConvLSTM2D
 from millrace._keras.element_layers import (
     ELU,
     ActivityRegularization,
@@ -30,7 +32,9 @@ from millrace._keras.element_layers import (
     PReLU,
     ThresholdedReLU,
 )
-from millrace._keras.layer import Input, InputLayer, Layer
+from millrace._keras.feature_layers import DenseFeatures
+from millrace._keras.inputs import Input, InputLayer
+from millrace._keras.layer import Layer, deserialize, serialize
 from millrace._keras.layers import (
     Activation,
     BatchNormalization,
@@ -46,6 +50,7 @@ from millrace._keras.layers import (
     Reshape,
     Softmax,
 )
+from millrace._keras.local_layers import LocallyConnected1D, LocallyConnected2D
 from millrace._keras.merging import (
     Add,
     Average,
@@ -72,7 +77,9 @@ from millrace._keras.noise import (
     SpatialDropout2D,
     SpatialDropout3D,
 )
-from millrace._keras.recurrent import GRU, LSTM, CuDNNGRU, CuDNNLSTM, SimpleRNN
+from millrace._keras.recurrent import RNN, StackedRNNCells
+from millrace._keras.recurrent_cells import AbstractRNNCell, GRUCell, LSTMCell, SimpleRNNCell
+from millrace._keras.recurrent_layers import GRU, LSTM, CuDNNGRU, CuDNNLSTM, SimpleRNN
 from millrace._keras.resizing import (
     Cropping1D,
     Cropping2D,

@@ -1,3 +1,3 @@
 """tf.keras.preprocessing: arrays made ready for a model."""
 
-from millrace.keras.preprocessing import sequence, text
+from millrace.keras.preprocessing import image, sequence, text

@@ -1,0 +1,3 @@
+"""tf.keras.wrappers: models for other libraries."""
+
+from millrace.keras.wrappers import scikit_learn

@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from millrace._cluster.device_setter import replica_device_setter
-from millrace._estimators import warm_starts
+from millrace._estimators import replicas, warm_starts
 from millrace._estimators.evaluating import StopAfterSteps, write_results
 from millrace._estimators.export_outputs import signatures_of
 from millrace._estimators.features import argument_names, called_input_fn
@@ -168,12 +168,32 @@ class Estimator:
 
     def _train(self, input_fn, hooks, listeners):
         graph = Graph()
+        strategy = self._config.train_distribute
+        if strategy is not None:
+            with graph.as_default(), strategy.scope():
+                return self._train_replicas(strategy, input_fn, hooks, listeners)
         with graph.as_default(), graph.device(self._devices()):
             set_random_seed(self._config.tf_random_seed)
             step = create_global_step()
             features, labels, input_hooks = self._input(input_fn, ModeKeys.TRAIN)
             spec = self._model(features, labels, ModeKeys.TRAIN, self._config)
             return self._train_model(spec, step, [*input_hooks, *hooks], listeners)
+
+    def _train_replicas(self, strategy, input_fn, hooks, listeners):
+        """_train in a strategy's scope."""
+        set_random_seed(self._config.tf_random_seed)
+        step = create_global_step()
+        mode = ModeKeys.TRAIN
+        known = {"mode": mode, "params": self._params_for(mode), "config": self.config}
+        features, labels, input_hooks = replicas.replica_input(strategy, input_fn, known)
+        spec = replicas.trained_together(
+            strategy,
+            lambda *own: self._model(*own, mode, self._config),
+            features,
+            labels,
+        )
+        hooks = [*replicas.session_hooks(strategy), *input_hooks, *hooks]
+        return self._train_model(spec, step, hooks, listeners)
 
     def _train_model(self, spec, step, hooks, listeners):
         config = self._config
@@ -199,19 +219,25 @@ class Estimator:
                 save_relative_paths=True,
             )
             add_to_collection(GraphKeys.SAVERS, saver)
-        chief_hooks = [*spec.training_chief_hooks, *self._saving(spec, hooks, listeners)]
+        saves, initializes = True, config.is_chief
+        if config.train_distribute is not None:
+            saves = config.train_distribute.extended.should_checkpoint
+            initializes = config.train_distribute.extended.experimental_should_init
+        chief_hooks = []
+        if saves:
+            chief_hooks = [*spec.training_chief_hooks, *self._saving(spec, hooks, listeners)]
         loss = None
         with MonitoredTrainingSession(
             master=config.master,
-            is_chief=config.is_chief,
+            is_chief=initializes,
             checkpoint_dir=self.model_dir,
             scaffold=spec.scaffold,
             hooks=hooks,
             chief_only_hooks=chief_hooks,
             save_checkpoint_secs=None,
-            save_summaries_steps=config.save_summary_steps,
+            save_summaries_steps=config.save_summary_steps if saves else None,
             config=config.session_config,
-            log_step_count_steps=config.log_step_count_steps,
+            log_step_count_steps=config.log_step_count_steps if saves else None,
             max_wait_secs=config.session_creation_timeout_secs,
         ) as session:
             while not session.should_stop():

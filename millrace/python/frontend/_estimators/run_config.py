@@ -3,6 +3,7 @@
 import copy
 
 from millrace._cluster import run_config
+from millrace._estimators.replicas import checked_strategy
 from millrace._run.config import ConfigProto
 
 
@@ -33,6 +34,8 @@ _CHANGEABLE = (
     "device_fn",
     "protocol",
     "session_creation_timeout_secs",
+    "train_distribute",
+    "eval_distribute",
 )
 
 
@@ -51,7 +54,10 @@ class RunConfig(run_config.RunConfig):
       device_fn: for tf.device, around the model; by default a replica_device_setter if there are ps tasks.
       protocol: "grpc".
       session_creation_timeout_secs: how long a worker waits for the chief.
-      train_distribute, eval_distribute, experimental_distribute: must be None.
+      train_distribute: a tf.distribute.Strategy whose replicas train; input_fn then gives a Dataset of batches
+        for one replica, and may name `input_context`.
+      eval_distribute: None, or a Strategy of one replica: an evaluation is one.
+      experimental_distribute: a tf.contrib.distribute.DistributeConfig instead of both.
 
     Attributes:
       task_type, task_id: which task this is: "worker", 0 without TF_CONFIG.
@@ -80,15 +86,20 @@ class RunConfig(run_config.RunConfig):
         experimental_max_worker_delay_secs=None,
         session_creation_timeout_secs=7200,
     ):
-        for name, value in (
-            ("train_distribute", train_distribute),
-            ("eval_distribute", eval_distribute),
-            ("experimental_distribute", experimental_distribute),
-        ):
-            if value is not None:
-                raise NotImplementedError(
-                    f"RunConfig: {name}= must be None: between-graph replication is what there is"
+        if experimental_distribute is not None:
+            if train_distribute is not None or eval_distribute is not None:
+                raise ValueError(
+                    "Either `train_distribute`, `eval_distribute` or `experimental_distribute` can be set."
                 )
+            train_distribute = experimental_distribute.train_distribute
+            eval_distribute = experimental_distribute.eval_distribute
+        self.train_distribute = checked_strategy(train_distribute, "train_distribute")
+        self.eval_distribute = checked_strategy(eval_distribute, "eval_distribute")
+        if eval_distribute is not None and eval_distribute.num_replicas_in_sync > 1:
+            raise NotImplementedError(
+                "RunConfig: eval_distribute= has several replicas, whose metrics would have to be joined; "
+                "what one replica evaluates is the same"
+            )
         steps, seconds = _chosen(save_checkpoints_steps, save_checkpoints_secs)
         super().__init__(model_dir=None if model_dir is None else str(model_dir))
         if not model_dir and model_dir is not None:
@@ -103,7 +114,6 @@ class RunConfig(run_config.RunConfig):
         self.device_fn = device_fn
         self.protocol = protocol
         self.session_creation_timeout_secs = session_creation_timeout_secs
-        self.train_distribute = self.eval_distribute = None
         self.experimental_max_worker_delay_secs = experimental_max_worker_delay_secs
         self.session_config = session_config or self._default_session_config()
         _check(self)
@@ -136,6 +146,9 @@ class RunConfig(run_config.RunConfig):
         }
         if not self._cluster_spec or self.task_type not in others:
             return None
+        strategy = self.train_distribute
+        if strategy is not None and strategy.extended.replica_group is not None:
+            return None  # collectives have to do with all
         return ConfigProto(allow_soft_placement=True, device_filters=others[self.task_type])
 
     def replace(self, **kwargs):

@@ -225,6 +225,38 @@ def index_table_from_tensor(
         return _indexed(initializer, dtype, num_oov_buckets, default_value, hasher_spec, scope[:-1])
 
 
+def string_to_index_table_from_file(
+    vocabulary_file=None,
+    num_oov_buckets=0,
+    vocab_size=None,
+    default_value=-1,
+    hasher_spec=FastHashSpec,
+    name=None,
+):
+    """index_table_from_file of strings."""
+    return index_table_from_file(
+        vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
+    )
+
+
+def string_to_index_table_from_tensor(
+    mapping, num_oov_buckets=0, default_value=-1, hasher_spec=FastHashSpec, name=None
+):
+    """index_table_from_tensor of strings. ValueError for others."""
+    mapping = convert(mapping)
+    if mapping.dtype.base_dtype != dtypes.string:
+        raise ValueError(
+            f"string_to_index_table_from_tensor requires string, not {mapping.dtype.name}."
+        )
+    return index_table_from_tensor(
+        mapping,
+        num_oov_buckets=num_oov_buckets,
+        default_value=default_value,
+        hasher_spec=hasher_spec,
+        name=name,
+    )
+
+
 def index_to_string_table_from_file(
     vocabulary_file,
     vocab_size=None,

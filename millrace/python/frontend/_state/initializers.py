@@ -1,5 +1,6 @@
 """Initial values of variables: objects that are called with a shape and give a Tensor."""
 
+import inspect
 import math
 
 import numpy as np
@@ -20,6 +21,20 @@ class Initializer:
     """Called with (shape, dtype=None, partition_info=None); gives a Tensor."""
 
     dtype = dtypes.float32
+
+    def get_config(self):
+        """{name: value} of its settings; the type by its name, if it is not float32."""
+        taken = inspect.signature(type(self).__init__).parameters
+        config = {name: value for name, value in vars(self).items() if name in taken}
+        kind = config.pop("dtype", None)
+        if kind is not None and dtypes.as_dtype(kind) != dtypes.float32:
+            config["dtype"] = dtypes.as_dtype(kind).name
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        """The initializer of these settings."""
+        return cls(**config)
 
     def _type(self, dtype):
         return dtypes.as_dtype(dtype or self.dtype).base_dtype

@@ -137,9 +137,27 @@ class _Opened:
         self.names = set()
         self.tried = {}  # by default name: the numbers below are taken
 
+    def copied(self):
+        made = _Opened()
+        made.names, made.tried = set(self.names), dict(self.tried)
+        return made
+
 
 def _store():
     return get_default_graph().own(_Store)
+
+
+def scopes_of_variables(graph):
+    """The variable scopes that a graph is in, for put_scopes_of_variables."""
+    store = graph.own(_Store)
+    return store.scope, [level.copied() for level in store.opened]
+
+
+def put_scopes_of_variables(graph, scopes):
+    """Has a graph be in the variable scopes that scopes_of_variables gave."""
+    store = graph.own(_Store)
+    store.scope, opened = scopes
+    store.opened[:] = [level.copied() for level in opened]
 
 
 def get_variable_scope():
@@ -198,6 +216,8 @@ def get_variable(
     getter = custom_getter or scope.custom_getter
     # Not every getter of the program takes what TensorFlow's have not.
     wish = {"durable": True} if durable else {}
+    wish |= {"synchronization": synchronization} if synchronization is not None else {}
+    wish |= {"aggregation": aggregation} if aggregation is not None else {}
     if getter is not None:
         return getter(
             functools.partial(_made_by_getter, scope),

@@ -160,6 +160,8 @@ class StaticHashTable(LookupInterface):
 
 
 HashTable = StaticHashTable
+# What TensorFlow calls the class of all tables that an initializer fills; here there is one.
+InitializableLookupTableBase = StaticHashTable
 
 
 class _ChangingTable(LookupInterface):

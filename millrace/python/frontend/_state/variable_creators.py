@@ -35,6 +35,16 @@ class MadeByCreators(type):
         return make(**given)
 
 
+def creators_of(graph):
+    """The functions that have a say in a graph now, a list, the outermost first."""
+    return list(graph.own(_Creators).stack)
+
+
+def put_creators(graph, creators):
+    """Has these functions asked in a graph, in place of those that creators_of gives."""
+    graph.own(_Creators).stack[:] = creators
+
+
 def _asking(creator, following):
     return lambda **arguments: creator(following, **arguments)
 

@@ -51,6 +51,7 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
     """
 
     asks_creators = True
+    replica_of = None  # (the ReplicatedVariable, the number) that it is a copy of
 
     def __new__(cls, *args, use_resource=None, variable_def=None, **kwargs):
         if cls is Variable:

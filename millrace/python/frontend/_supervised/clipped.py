@@ -13,7 +13,7 @@ class _ClippedOptimizer(WrappedOptimizer):
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """As the optimizer's own, of gradients that are clipped."""
-        clipped = clip_gradients_by_global_norm(grads_and_vars, self._clip_norm)
+        clipped, _ = clip_gradients_by_global_norm(grads_and_vars, self._clip_norm)
         return self._opt.apply_gradients(clipped, global_step=global_step, name=name)
 
 

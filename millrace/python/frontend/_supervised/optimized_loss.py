@@ -195,7 +195,8 @@ def _clipped(pairs, clip_gradients):
     if clip_gradients is None:
         return pairs
     if isinstance(clip_gradients, float):
-        return clip_gradients_by_global_norm(pairs, clip_gradients)
+        clipped, _ = clip_gradients_by_global_norm(pairs, clip_gradients)
+        return clipped
     if callable(clip_gradients):
         return clip_gradients(pairs)
     raise ValueError(f"Unknown type {type(clip_gradients)} for clip_gradients")

@@ -1,0 +1,70 @@
+"""Strategies of many tasks, each a process: what they train is what one process trains."""
+
+import re
+import subprocess
+
+import pytest
+
+from bounds import DEADLINE, ROOT
+
+PROGRAM = ROOT / "tests" / "cluster" / "replicating.py"
+
+
+@pytest.fixture
+def job(cluster, python):
+    """job(worker=2, ...) -> a function that starts a task with arguments."""
+
+    def make(**jobs):
+        made = cluster(**jobs)
+        return lambda name, index, *arguments: made.start(
+            name, index, [python, PROGRAM, *arguments]
+        )
+
+    return make
+
+
+@pytest.fixture
+def alone(python):
+    """What one process trains, with the whole batch."""
+    done = subprocess.run(
+        [python, PROGRAM, "alone"], capture_output=True, text=True, timeout=DEADLINE, cwd=ROOT
+    )
+    return weights(done.stdout)
+
+
+def weights(output):
+    return [float(x) for x in re.search(r"^w(.*)$", output, re.MULTILINE)[1].split()]
+
+
+def finished(task):
+    assert task.wait() == 0, task.output()
+    return weights(task.output())
+
+
+def test_two_workers_that_meet_in_collectives_train_as_one_process(job, alone):
+    start = job(worker=2)
+    tasks = [start("worker", index, "collective") for index in range(2)]
+    first, second = [finished(task) for task in tasks]
+    assert first == second
+    assert first == pytest.approx(alone, abs=2e-5)
+    for index, task in enumerate(tasks):
+        assert f"places /job:worker/task:{index}/device:CPU:0\n" in task.output()
+
+
+def test_two_workers_share_variables_on_a_parameter_server(job):
+    start = job(ps=2, worker=2)
+    for index in range(2):
+        start("ps", index, "ps")
+    tasks = [start("worker", index, "ps") for index in range(2)]
+    for task in tasks:
+        found = finished(task)
+        assert abs(found[0]) < 5 and found[0] != 0.0
+        assert re.search(r"^places /job:ps/task:0\S* /job:ps/task:1", task.output(), re.MULTILINE)
+
+
+def test_an_estimator_trains_in_two_tasks_as_in_one(job, alone, tmp_path):
+    start = job(chief=1, worker=1)
+    folder = tmp_path / "model"
+    tasks = [start(name, 0, "collective", folder) for name in ("chief", "worker")]
+    chief, _ = [finished(task) for task in tasks]
+    assert chief == pytest.approx(alone, abs=2e-5)

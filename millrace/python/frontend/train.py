@@ -107,6 +107,7 @@ from millrace._supervised.value_hooks import (
     NanLossDuringTrainingError,
     NanTensorHook,
 )
+from millrace._train import experimental
 from millrace._train.accumulating import (
     AdagradDAOptimizer,
     AdagradOptimizer,

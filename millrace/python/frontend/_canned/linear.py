@@ -56,13 +56,14 @@ class LinearEstimator(Estimator):
                     mode,
                     logits,
                     labels=labels,
-                    optimizer=chosen_optimizer(optimizer or _default_optimizer(columns), _RATE),
+                    optimizer=chosen_optimizer(optimizer or default_optimizer(columns), _RATE),
                 )
 
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
-def _default_optimizer(columns):
+def default_optimizer(columns):
+    """Ftrl, whose rate falls with the number of columns."""
     return FtrlOptimizer(min(_RATE, 1 / math.sqrt(len(columns))))
 
 

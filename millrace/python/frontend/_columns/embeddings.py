@@ -17,6 +17,8 @@ from millrace._values.tensor_shape import TensorShape
 class EmbeddingColumn(DenseColumn, SequenceColumn):
     """See embedding_column."""
 
+    table_name = "embedding_weights"  # without a type: what derives from it may have another
+
     categorical_column: CategoricalColumn
     dimension: int
     combiner: str
@@ -68,7 +70,7 @@ class EmbeddingColumn(DenseColumn, SequenceColumn):
 
     def _table(self, inputs):
         shape = [self.categorical_column.num_buckets, self.dimension]
-        return inputs.variable("embedding_weights", shape, self.initializer, self.trainable)
+        return inputs.variable(self.table_name, shape, self.initializer, self.trainable)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,8 +114,11 @@ class SharedEmbeddingColumn(EmbeddingColumn):
         return known[0]
 
 
-def _settings(dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt):
-    """The initializer, once all is checked."""
+def table_initializer(
+    dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, size=None
+):
+    """The initializer of a table, once all is checked: normal values of deviation 1/sqrt(size) for None, where
+    size is the dimension unless it is given."""
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if combiner not in ("mean", "sqrtn", "sum"):
@@ -123,7 +128,7 @@ def _settings(dimension, combiner, initializer, ckpt_to_load_from, tensor_name_i
             "Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them."
         )
     if initializer is None:
-        return truncated_normal_initializer(mean=0.0, stddev=1 / math.sqrt(dimension))
+        return truncated_normal_initializer(mean=0.0, stddev=1 / math.sqrt(size or dimension))
     if not callable(initializer):
         raise ValueError(f"initializer must be callable if specified. Given: {initializer}")
     return initializer
@@ -157,7 +162,7 @@ def embedding_column(
     Raises:
       ValueError: for a dimension below 1, another combiner, or a checkpoint without a name.
     """
-    initializer = _settings(
+    initializer = table_initializer(
         dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt
     )
     return EmbeddingColumn(
@@ -197,7 +202,7 @@ def shared_embedding_columns(
     Raises:
       ValueError: for columns of different kinds or numbers of ids, and as embedding_column.
     """
-    initializer = _settings(
+    initializer = table_initializer(
         dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt
     )
     columns = sorted(categorical_columns, key=lambda column: column.name)

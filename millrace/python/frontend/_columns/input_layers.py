@@ -61,7 +61,7 @@ def _by_name(columns):
     return sorted(columns, key=lambda column: column.name)
 
 
-def _matrix(column, inputs):
+def matrix_of(column, inputs):
     """A dense column's numbers, a row for each example."""
     numbers = column.dense(inputs)
     size = column.variable_shape.num_elements()
@@ -69,6 +69,29 @@ def _matrix(column, inputs):
     batch = numbers.shape.as_list()[0] if numbers.shape.ndims else None
     made.set_shape([batch, size])
     return made
+
+
+def checked_dense_columns(columns):
+    """Dense columns, by their names. ValueError if one is another, and as checked_columns."""
+    columns = checked_columns(columns)
+    for column in columns:
+        if not isinstance(column, DenseColumn):
+            raise ValueError(
+                "Items of feature_columns must be a DenseColumn. You can wrap a categorical column with an "
+                f"embedding_column or indicator_column. Given: {column}"
+            )
+    return _by_name(columns)
+
+
+def joined_columns(columns, inputs):
+    """What input_layer gives for checked columns and their Inputs, with each column's variables in a scope of
+    its name in the current one, which must say whether they are there already."""
+    made = []
+    for column in columns:
+        with variable_scope(column.scope_name):
+            made.append(matrix_of(column, inputs))
+    check_batches(made, columns)
+    return concat(made, 1)
 
 
 def input_layer(
@@ -96,20 +119,14 @@ def input_layer(
     Raises:
       ValueError: for columns of another kind, two of one name, a feature that is missing.
     """
-    columns = checked_columns(feature_columns)
-    for column in columns:
-        if not isinstance(column, DenseColumn):
-            raise ValueError(
-                "Items of feature_columns must be a DenseColumn. You can wrap a categorical column with an "
-                f"embedding_column or indicator_column. Given: {column}"
-            )
+    columns = checked_dense_columns(feature_columns)
     inputs = Inputs(features, weight_collections, trainable)
-    made, columns = [], _by_name(columns)
+    made = []
     with variable_scope(None, "input_layer", list(features.values())):
         for column in columns:
             with variable_scope(None, column.scope_name):
                 before = set(map(id, get_collection(GraphKeys.GLOBAL_VARIABLES)))
-                made.append(_matrix(column, inputs))
+                made.append(matrix_of(column, inputs))
                 if cols_to_vars is not None:
                     cols_to_vars[column] = _own_variables(before)
                 if cols_to_output_tensors is not None:
@@ -171,10 +188,10 @@ def linear_model(
             with variable_scope(name):
                 weights, made = _weighted(column, inputs, units, sparse_combiner)
             sums.append(made)
-            found[column] = _parts(weights)
+            found[column] = parts_of(weights)
         check_batches(sums, [column for _, column in scopes])
         bias = inputs.variable("bias_weights", [units], zeros_initializer())
-        found["bias"] = _parts(bias)
+        found["bias"] = parts_of(bias)
         predictions = bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
     if cols_to_vars is not None:
         cols_to_vars.update(found)
@@ -193,7 +210,7 @@ def _scopes(columns):
 def _weighted(column, inputs, units, sparse_combiner):
     """(the weights, the sums of a column's features times them)."""
     if not isinstance(column, CategoricalColumn):
-        numbers = _matrix(column, inputs)
+        numbers = matrix_of(column, inputs)
         shape = [column.variable_shape.num_elements(), units]
         weights = inputs.variable("weights", shape, zeros_initializer())
         return weights, matmul(numbers, weights, name="weighted_sum")
@@ -207,7 +224,8 @@ def _weighted(column, inputs, units, sparse_combiner):
     )
 
 
-def _parts(variable):
+def parts_of(variable):
+    """The parts of a variable: itself, if it is in one."""
     return list(getattr(variable, "parts", [variable]))
 
 

@@ -151,22 +151,36 @@ def sequence_input_layer(features, feature_columns, weight_collections=None, tra
       ValueError: for other columns, or sequences of another length in one column than in another (when it
       runs, InvalidArgumentError).
     """
-    columns = checked_columns(feature_columns)
+    columns = checked_sequence_columns(feature_columns)
+    inputs = Inputs(features, weight_collections, trainable)
+    with variable_scope(None, "sequence_input_layer", list(features.values())):
+        return joined_sequences(
+            columns, inputs, lambda column: variable_scope(None, column.scope_name)
+        )
+
+
+def checked_sequence_columns(columns):
+    """Sequence columns, by their names. ValueError if one is another, and as checked_columns."""
+    columns = checked_columns(columns)
     for column in columns:
         if not isinstance(column, SequenceColumn):
             raise ValueError(f"All feature_columns must be of type SequenceColumn. Given: {column}")
-    inputs = Inputs(features, weight_collections, trainable)
+    return sorted(columns, key=lambda column: column.name)
+
+
+def joined_sequences(columns, inputs, scope_of):
+    """What sequence_input_layer gives for checked columns and their Inputs; `scope_of` gives the scope for the
+    variables of a column."""
     made, lengths = [], []
-    with variable_scope(None, "sequence_input_layer", list(features.values())):
-        for column in sorted(columns, key=lambda column: column.name):
-            with variable_scope(None, column.scope_name):
-                tensor, length = column.sequence(inputs)
-                size = column.variable_shape.num_elements()
-                shape = gen_ops.concat_v2([gen_ops.shape(tensor)[:2], [size]], 0)
-                made.append(gen_ops.reshape(tensor, shape))
-                made[-1].set_shape([None, None, size])
-                lengths.append(length)
-        check_batches(made, columns)
-        checks = [assert_equal(lengths[0], other) for other in lengths[1:]]
-        with control_dependencies(checks):
-            return concat(made, -1), gen_ops.identity(lengths[0])
+    for column in columns:
+        with scope_of(column):
+            tensor, length = column.sequence(inputs)
+            size = column.variable_shape.num_elements()
+            shape = gen_ops.concat_v2([gen_ops.shape(tensor)[:2], [size]], 0)
+            made.append(gen_ops.reshape(tensor, shape))
+            made[-1].set_shape([None, None, size])
+            lengths.append(length)
+    check_batches(made, columns)
+    checks = [assert_equal(lengths[0], other) for other in lengths[1:]]
+    with control_dependencies(checks):
+        return concat(made, -1), gen_ops.identity(lengths[0])

@@ -54,6 +54,7 @@ class TensorArray:
             raise ValueError("Size must be provided if handle is not provided")
         self._dtype = dtypes.as_dtype(dtype).base_dtype
         self._infer_shape = infer_shape or element_shape is not None
+        self._dynamic_size = bool(dynamic_size)
         # What is known of the elements is known to all objects of this array.
         self._known = [TensorShape(element_shape)]
         if handle is not None:
@@ -74,6 +75,16 @@ class TensorArray:
     @property
     def dtype(self):
         return self._dtype
+
+    @property
+    def dynamic_size(self):
+        """Whether it grows when one is written beyond its end."""
+        return self._dynamic_size
+
+    @property
+    def infer_shape(self):
+        """Whether elements have to be of one shape."""
+        return self._infer_shape
 
     @property
     def graph(self):

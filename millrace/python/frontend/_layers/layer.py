@@ -178,6 +178,8 @@ class Layer:
         constraint=None,
         use_resource=None,
         partitioner=None,
+        synchronization=None,
+        aggregation=None,
     ):
         """A new variable of the layer, or the existing one if the layer reuses.
 
@@ -190,6 +192,7 @@ class Layer:
             collection of regularization losses when the variable is new.
           trainable: whether it is one of `trainable_weights`; so only if the layer is trainable.
           partitioner: must be None.
+          synchronization, aggregation: as in tf.get_variable.
 
         Returns:
           the Variable.
@@ -211,6 +214,8 @@ class Layer:
                     constraint=constraint,
                     use_resource=use_resource,
                     partitioner=partitioner,
+                    synchronization=synchronization,
+                    aggregation=aggregation,
                 )
             if regularizer and len(get_collection_ref(GraphKeys.GLOBAL_VARIABLES)) > known:
                 for part in getattr(made, "parts", [made]):

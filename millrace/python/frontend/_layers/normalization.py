@@ -12,11 +12,20 @@ from millrace._ops.normalization import batch_normalization as normalize
 from millrace._ops.normalization import fused_batch_norm, moments
 from millrace._ops.reductions import reduce_prod
 from millrace._state.initializers import ones_initializer, zeros_initializer
+from millrace._state.variable_sharing import VariableAggregation, VariableSynchronization
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
 
 # What the fused op takes; others, float64 among them, are computed of many ops.
 _FUSED_TYPES = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
+
+
+# Replicas of a model each have averages of their own batches, of which a checkpoint has the mean.
+_AVERAGED = {
+    "trainable": False,
+    "synchronization": VariableSynchronization.ON_READ,
+    "aggregation": VariableAggregation.MEAN,
+}
 
 
 class BatchNormalization(Layer):
@@ -143,10 +152,10 @@ class BatchNormalization(Layer):
             )
         with self.undivided_weights():  # averages move as a whole
             self.moving_mean = self.add_weight(
-                "moving_mean", shape, wide, self.moving_mean_initializer, trainable=False
+                "moving_mean", shape, wide, self.moving_mean_initializer, **_AVERAGED
             )
             self.moving_variance = self.add_weight(
-                "moving_variance", shape, wide, self.moving_variance_initializer, trainable=False
+                "moving_variance", shape, wide, self.moving_variance_initializer, **_AVERAGED
             )
 
     def call(self, inputs, training=False):

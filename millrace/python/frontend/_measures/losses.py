@@ -16,6 +16,7 @@ from millrace._ops.arithmetic import add_n, cast
 from millrace._ops.arrays import ones_like, zeros_like
 from millrace._ops.arrays import size as size_of
 from millrace._ops.reductions import reduce_sum
+from millrace._state.replica_contexts import note_loss_reduction
 from millrace._values import dtypes
 
 
@@ -137,6 +138,7 @@ def compute_weighted_loss(
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert(losses)
         with control_dependencies(_checks(weights, losses)):
+            note_loss_reduction(reduction not in (Reduction.SUM, Reduction.NONE))
             loss = _reduced(cast(losses, dtypes.float32), weights, reduction)
             loss = cast(loss, losses.dtype.base_dtype)
         add_loss(loss, loss_collection)

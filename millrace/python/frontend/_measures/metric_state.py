@@ -5,16 +5,23 @@ from millrace._graph.conversion import convert
 from millrace._graph.default_graph import add_to_collections
 from millrace._measures.ranks import fit_weights, remove_squeezable_dimensions
 from millrace._ops.arrays import zeros
+from millrace._state.variable_sharing import VariableAggregation, VariableSynchronization
 from millrace._state.variables import Variable
 
 
-def metric_variable(shape, dtype, name):
-    """A local Variable of zeros, in the collections of local and of metric variables."""
+def metric_variable(shape, dtype, name, validate_shape=True):
+    """A local Variable of zeros, in the collections of local and of metric variables; each replica has its own.
+
+    With validate_shape=False it may become of another shape.
+    """
     return Variable(
         lambda: zeros(shape, dtype),
         trainable=False,
         collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
         name=name,
+        synchronization=VariableSynchronization.ON_READ,
+        aggregation=VariableAggregation.SUM,
+        validate_shape=validate_shape,
     )
 
 

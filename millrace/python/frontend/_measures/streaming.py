@@ -3,7 +3,8 @@
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
-from millrace._measures import counts, means, thresholds
+from millrace._measures import counts, means, thresholds, top_predictions
+from millrace._ops.layers import in_top_k
 from millrace._ops.arithmetic import cast
 from millrace._ops.reductions import reduce_mean, reduce_sum
 from millrace._values import dtypes
@@ -78,6 +79,190 @@ streaming_false_positives_at_thresholds = _at_thresholds(
 streaming_false_negatives_at_thresholds = _at_thresholds(
     thresholds.false_negatives_at_thresholds, "streaming_false_negatives_at_thresholds"
 )
+streaming_false_positive_rate_at_thresholds = _at_thresholds(
+    thresholds.false_positive_rate_at_thresholds, "streaming_false_positive_rate_at_thresholds"
+)
+streaming_false_negative_rate_at_thresholds = _at_thresholds(
+    thresholds.false_negative_rate_at_thresholds, "streaming_false_negative_rate_at_thresholds"
+)
+
+
+def streaming_specificity_at_sensitivity(
+    predictions,
+    labels,
+    sensitivity,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.specificity_at_sensitivity, with predictions before labels."""
+    return thresholds.specificity_at_sensitivity(
+        labels,
+        predictions,
+        sensitivity,
+        weights,
+        num_thresholds,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
+
+
+def streaming_sensitivity_at_specificity(
+    predictions,
+    labels,
+    specificity,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.sensitivity_at_specificity, with predictions before labels."""
+    return thresholds.sensitivity_at_specificity(
+        labels,
+        predictions,
+        specificity,
+        weights,
+        num_thresholds,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
+
+
+def streaming_recall_at_k(
+    predictions,
+    labels,
+    k,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """The weighted share of rows whose label is among the k highest predictions.
+
+    Args:
+      predictions: floats, [batch, classes].
+      labels: int32 or int64, [batch].
+      k: how many of the highest count.
+      weights, metrics_collections, updates_collections, name: as for other metrics.
+
+    Returns:
+      (value, update), as for other metrics.
+    """
+    found = cast(in_top_k(predictions, labels, k), dtypes.float32)
+    collections = [metrics_collections, updates_collections]
+    return means.mean(found, weights, *collections, name or f"recall_at_{k}")
+
+
+def _of_class(metric, name):
+    """A metric of the highest predictions, with predictions before labels."""
+
+    def streaming(
+        predictions,
+        labels,
+        k,
+        class_id=None,
+        weights=None,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
+        collections = [metrics_collections, updates_collections]
+        return metric(labels, predictions, k, class_id, weights, *collections, name)
+
+    streaming.__name__ = streaming.__qualname__ = name
+    streaming.__doc__ = f"tf.metrics.{metric.__name__}, with predictions before labels."
+    return streaming
+
+
+streaming_sparse_recall_at_k = _of_class(
+    top_predictions.recall_at_k, "streaming_sparse_recall_at_k"
+)
+streaming_sparse_precision_at_k = _of_class(
+    top_predictions.precision_at_k, "streaming_sparse_precision_at_k"
+)
+
+
+def streaming_sparse_precision_at_top_k(
+    top_k_predictions,
+    labels,
+    class_id=None,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.precision_at_top_k, with predictions before labels; the last axis tells k."""
+    collections = [metrics_collections, updates_collections]
+    return top_predictions.precision_at_top_k(
+        labels, top_k_predictions, None, class_id, weights, *collections, name
+    )
+
+
+def sparse_recall_at_top_k(
+    labels,
+    top_k_predictions,
+    class_id=None,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.recall_at_top_k; the last axis of predictions tells k."""
+    collections = [metrics_collections, updates_collections]
+    return top_predictions.recall_at_top_k(
+        labels, top_k_predictions, None, class_id, weights, *collections, name
+    )
+
+
+def streaming_sparse_average_precision_at_k(
+    predictions,
+    labels,
+    k,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.average_precision_at_k, with predictions before labels."""
+    collections = [metrics_collections, updates_collections]
+    return top_predictions.average_precision_at_k(
+        labels, predictions, k, weights, *collections, name
+    )
+
+
+def streaming_sparse_average_precision_at_top_k(
+    top_k_predictions,
+    labels,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """The same of classes that are predicted first, int64 of shape [..., k] with a known k."""
+    collections = [metrics_collections, updates_collections]
+    return top_predictions.average_precision_at_top_k(
+        labels, top_k_predictions, weights, *collections, name
+    )
+
+
+def streaming_mean_cosine_distance(
+    predictions,
+    labels,
+    dim,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.mean_cosine_distance, with predictions before labels."""
+    return means.mean_cosine_distance(
+        labels, predictions, dim, weights, metrics_collections, updates_collections, name
+    )
 
 
 def streaming_mean_relative_error(

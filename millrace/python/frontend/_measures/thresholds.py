@@ -14,8 +14,8 @@ from millrace._state.assignments import assign_add
 from millrace._state.named_variables import variable_scope
 from millrace._values import dtypes
 
-_PROBABILITIES = "labels: cast to bool.\n      predictions: of the same shape, in [0, 1]."
-_AT = f"{_PROBABILITIES}\n      thresholds: a list of numbers in [0, 1]."
+PROBABILITIES = "labels: cast to bool.\n      predictions: of the same shape, in [0, 1]."
+AT_THRESHOLDS = f"{PROBABILITIES}\n      thresholds: a list of numbers in [0, 1]."
 
 _COUNTS = {
     "tp": ("true_positives", True, True),
@@ -25,7 +25,7 @@ _COUNTS = {
 }
 
 
-def _matrix_of_counts(labels, predictions, thresholds, weights, kinds):
+def counts_at_thresholds(labels, predictions, thresholds, weights, kinds):
     """({kind: Variable}, {kind: update}): how often each kind occurred, a vector by threshold."""
     predictions = cast(predictions, dtypes.float32)
     is_share = gen_ops.logical_and(
@@ -70,13 +70,13 @@ def _at_thresholds(kind):
         name=None,
     ):
         with variable_scope(name, default_name, [predictions, labels, weights]):
-            values, updates = _matrix_of_counts(labels, predictions, thresholds, weights, [kind])
+            values, updates = counts_at_thresholds(labels, predictions, thresholds, weights, [kind])
             value = gen_ops.identity(values[kind])
             return announced(value, updates[kind], metrics_collections, updates_collections)
 
     counter.__name__ = counter.__qualname__ = f"{default_name}_at_thresholds"
     first = f"The sum of weights of {default_name.replace('_', ' ')} at each threshold."
-    return documented(first, _AT)(counter)
+    return documented(first, AT_THRESHOLDS)(counter)
 
 
 true_positives_at_thresholds = _at_thresholds("tp")
@@ -85,7 +85,7 @@ true_negatives_at_thresholds = _at_thresholds("tn")
 false_positives_at_thresholds = _at_thresholds("fp")
 
 
-def _share_at_thresholds(noun, other, what):
+def _share_at_thresholds(noun, counted, other, what):
     default_name = f"{noun}_at_thresholds"
 
     def share(
@@ -98,24 +98,30 @@ def _share_at_thresholds(noun, other, what):
         name=None,
     ):
         with variable_scope(name, default_name, [predictions, labels, weights]):
-            kinds = ["tp", other]
-            values, updates = _matrix_of_counts(labels, predictions, thresholds, weights, kinds)
+            kinds = [counted, other]
+            values, updates = counts_at_thresholds(labels, predictions, thresholds, weights, kinds)
 
             def of(held, suffix):
-                whole = 1e-7 + convert(held["tp"]) + held[other]
-                return gen_ops.real_div(held["tp"], whole, name=f"{noun}_{suffix}")
+                whole = 1e-7 + convert(held[counted]) + held[other]
+                return gen_ops.real_div(held[counted], whole, name=f"{noun}_{suffix}")
 
             value, update = of(values, "value"), of(updates, "update_op")
             return announced(value, update, metrics_collections, updates_collections)
 
     share.__name__ = share.__qualname__ = default_name
-    return documented(f"The weighted share of {what} at each threshold.", _AT)(share)
+    return documented(f"The weighted share of {what} at each threshold.", AT_THRESHOLDS)(share)
 
 
 precision_at_thresholds = _share_at_thresholds(
-    "precision", "fp", "true predictions whose labels are true"
+    "precision", "tp", "fp", "true predictions whose labels are true"
 )
-recall_at_thresholds = _share_at_thresholds("recall", "fn", "true labels that are predicted")
+recall_at_thresholds = _share_at_thresholds("recall", "tp", "fn", "true labels that are predicted")
+false_positive_rate_at_thresholds = _share_at_thresholds(
+    "false_positive_rate", "fp", "tn", "false labels that are predicted as true"
+)
+false_negative_rate_at_thresholds = _share_at_thresholds(
+    "false_negative_rate", "fn", "tp", "true labels that are not predicted"
+)
 
 _EPSILON = 1e-6
 _SUMS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
@@ -162,9 +168,9 @@ def auc(
         )
     with variable_scope(name, "auc", [labels, predictions, weights]):
         inner = None if thresholds is None else sorted(thresholds)
-        limits = _limits(num_thresholds, inner)
+        limits = limits_between(num_thresholds, inner)
         kinds = list(_COUNTS)
-        values, updates = _matrix_of_counts(labels, predictions, limits, weights, kinds)
+        values, updates = counts_at_thresholds(labels, predictions, limits, weights, kinds)
         area = (
             _interpolated
             if (curve, summation_method) == ("PR", _SUMS[1])
@@ -174,7 +180,7 @@ def auc(
         return announced(value, update, metrics_collections, updates_collections)
 
 
-def _limits(num_thresholds, inner=None):
+def limits_between(num_thresholds, inner=None):
     """Thresholds at even distances (or given ones), and two a little outside of what predictions are."""
     if inner is None:
         inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
@@ -197,8 +203,10 @@ def _one_at_other(names, told, given, limits_of, chosen):
         if not 0 <= wanted <= 1:
             raise ValueError(f"`{given}` must be in the range [0, 1].")
         with variable_scope(name, names, [predictions, labels, weights]):
-            limits = _limits(num_thresholds)
-            values, updates = _matrix_of_counts(labels, predictions, limits, weights, list(_COUNTS))
+            limits = limits_between(num_thresholds)
+            values, updates = counts_at_thresholds(
+                labels, predictions, limits, weights, list(_COUNTS)
+            )
 
             def of(held, suffix):
                 counts = {kind: convert(held[kind]) for kind in _COUNTS}
@@ -233,7 +241,7 @@ _sensitivity = _one_at_other(
 _specificity = _one_at_other(
     "specificity_at_sensitivity", ("tn", "fp"), "sensitivity", ("tp", "fn"), _last
 )
-_NEAREST = f"""{_PROBABILITIES}
+_NEAREST = f"""{PROBABILITIES}
       {{}}: the number that the other rate is to be nearest to, in [0, 1].
       num_thresholds: at how many thresholds both are known, at even distances."""
 
@@ -292,14 +300,18 @@ def specificity_at_sensitivity(
     )
 
 
+def points_of(curve, held):
+    """(x, y): Tensors, of "ROC" or "PR" at each threshold, from the counts of all four kinds there."""
+    tp, fn, tn, fp = (convert(held[kind]) for kind in ("tp", "fn", "tn", "fp"))
+    rates = gen_ops.real_div(tp + _EPSILON, tp + fn + _EPSILON)
+    if curve == "ROC":
+        return gen_ops.real_div(fp, fp + tn + _EPSILON), rates
+    return rates, gen_ops.real_div(tp + _EPSILON, tp + fp + _EPSILON)
+
+
 def _area(curve, method):
     def area(held, name):
-        tp, fn, tn, fp = (convert(held[kind]) for kind in ("tp", "fn", "tn", "fp"))
-        rates = gen_ops.real_div(tp + _EPSILON, tp + fn + _EPSILON)
-        if curve == "ROC":
-            x, y = gen_ops.real_div(fp, fp + tn + _EPSILON), rates
-        else:
-            x, y = rates, gen_ops.real_div(tp + _EPSILON, tp + fp + _EPSILON)
+        x, y = points_of(curve, held)
         first, second = y[:-1], y[1:]
         if method == "minoring":
             height = gen_ops.minimum(first, second)

@@ -168,9 +168,30 @@ def average_precision_at_k(
 ):
     if k < 1:
         raise ValueError(f"Invalid k={k}.")
-    with variable_scope(name, _name("average_precision", k), [predictions, labels, weights]):
-        _, found = top_k(predictions, k)
-        found = cast(found, dtypes.int64)
+    _, found = top_k(predictions, k)
+    collections = [metrics_collections, updates_collections]
+    return average_precision_at_top_k(labels, found, weights, *collections, name)
+
+
+@documented(
+    "The mean, over rows, of the mean of precision_at_top_k at each label that is found.",
+    f"{_LABELS}      predictions_idx: int64, [..., k]: the classes that are predicted first; k is known.",
+)
+def average_precision_at_top_k(
+    labels,
+    predictions_idx,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    found = cast(predictions_idx, dtypes.int64)
+    k = found.shape.as_list()[-1] if found.shape.ndims else None
+    if k is None:
+        raise ValueError(
+            f"average_precision_at_top_k: the last axis of predictions has to be known, not {found.shape}"
+        )
+    with variable_scope(name, _name("average_precision", k), [found, labels, weights]):
         average = _average_precision(_with_axis_of_labels(labels, found), found, k)
         count = cast(size_of(average), dtypes.float64)
         if weights is not None:

@@ -1,5 +1,7 @@
 """RNNCell: the base of what a recurrent net does at each point of time."""
 
+import copy
+
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import constant_value, convert
 from millrace._graph.default_graph import name_scope
@@ -31,6 +33,25 @@ class RNNCell(Layer):
             of the cell in the current scope.
         """
         return super().__call__(inputs, state, scope=scope)
+
+    def __deepcopy__(self, memo):
+        """The cell as it was before it was first called: a copy makes variables of its own."""
+        memo.update({id(variable): None for variable in self.weights})
+        made = memo[id(self)] = type(self).__new__(type(self))
+        forgotten = {
+            "built": False,
+            "_scope": None,
+            "_current_scope": None,
+            "_trainable_weights": [],
+            "_non_trainable_weights": [],
+            "_losses": [],
+            "_updates": [],
+        }
+        for name, value in vars(self).items():
+            if self.built and name in forgotten:
+                value = forgotten[name]
+            setattr(made, name, copy.deepcopy(value, memo))
+        return made
 
     @property
     def state_size(self):

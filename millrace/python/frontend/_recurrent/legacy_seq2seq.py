@@ -8,6 +8,7 @@ from millrace._graph.conversion import convert
 from millrace._ops.arrays import stop_gradient
 from millrace._ops.embeddings import embedding_lookup
 from millrace._ops.layers import xw_plus_b
+from millrace._recurrent.cell import RNNCell
 from millrace._recurrent.projections import EmbeddingWrapper, OutputProjectionWrapper
 from millrace._recurrent.unrolling import static_rnn
 from millrace._state.named_variables import get_variable, get_variable_scope, variable_scope
@@ -71,6 +72,17 @@ def tied_rnn_seq2seq(
         return rnn_decoder(decoder_inputs, state, cell, loop_function, scope)
 
 
+def embedded_inputs(numbers, table_shape, output_projection, feed_previous, update_embedding):
+    """(rows of a table, "embedding", for a decoder's lists of numbers; its loop_function, None unless it is to be fed)."""
+    if output_projection is not None:
+        convert(output_projection[1]).shape.assert_is_compatible_with(table_shape[:1])
+    embedding = get_variable("embedding", table_shape)
+    following = None
+    if feed_previous:
+        following = _embedding_of_best(embedding, output_projection, update_embedding)
+    return [embedding_lookup(embedding, each) for each in numbers], following
+
+
 def _embedding_of_best(embedding, output_projection, update_embedding):
     """A loop_function: what the table has for the class that the last output makes likeliest."""
 
@@ -109,15 +121,13 @@ def embedding_rnn_decoder(
       (a list of outputs, the last state).
     """
     with variable_scope(scope or "embedding_rnn_decoder"):
-        if output_projection is not None:
-            convert(output_projection[1]).shape.assert_is_compatible_with([num_symbols])
-        embedding = get_variable("embedding", [num_symbols, embedding_size])
-        following = None
-        if feed_previous:
-            following = _embedding_of_best(
-                embedding, output_projection, update_embedding_for_previous
-            )
-        inputs = [embedding_lookup(embedding, each) for each in decoder_inputs]
+        inputs, following = embedded_inputs(
+            decoder_inputs,
+            (num_symbols, embedding_size),
+            output_projection,
+            feed_previous,
+            update_embedding_for_previous,
+        )
         return rnn_decoder(inputs, initial_state, cell, following)
 
 
@@ -156,7 +166,7 @@ def embedding_rnn_seq2seq(
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols)
 
-        def decoded(feeds_previous):
+        def decoded(feeds_previous, update_embedding):
             return embedding_rnn_decoder(
                 decoder_inputs,
                 state,
@@ -165,18 +175,130 @@ def embedding_rnn_seq2seq(
                 embedding_size,
                 output_projection,
                 feeds_previous,
+                update_embedding,
             )
 
-        if isinstance(feed_previous, bool):
-            return decoded(feed_previous)
+        return fed_by(feed_previous, decoded)
 
-        shapes = []
 
-        def flat(feeds_previous, reuse):
-            with variable_scope(get_variable_scope(), reuse=reuse):
-                made = decoded(feeds_previous)
-            shapes.append(made)
-            return structure.flatten(made)
+def embedding_tied_rnn_seq2seq(
+    encoder_inputs,
+    decoder_inputs,
+    cell,
+    num_symbols,
+    embedding_size,
+    num_decoder_symbols=None,
+    output_projection=None,
+    feed_previous=False,
+    dtype=None,
+    scope=None,
+):
+    """tied_rnn_seq2seq with numbers of classes for inputs, and one table for both sides.
 
-        leaves = cond(feed_previous, lambda: flat(True, None), lambda: flat(False, True))
-        return structure.pack(shapes[0], leaves)
+    Args:
+      encoder_inputs, decoder_inputs: lists of int32 Tensors of shape [batch].
+      cell: an RNNCell.
+      num_symbols, embedding_size: the shape of the table.
+      num_decoder_symbols: how many classes the outputs have; num_symbols if None.
+      output_projection, feed_previous, dtype: as for embedding_rnn_seq2seq.
+      scope: the variable scope; "embedding_tied_rnn_seq2seq" by default.
+
+    Returns:
+      (a list of outputs, the last state).
+    """
+    with variable_scope(scope or "embedding_tied_rnn_seq2seq", dtype=dtype) as inside:
+        if output_projection is not None:
+            convert(output_projection[1]).shape.assert_is_compatible_with([num_symbols])
+        embedding = get_variable("embedding", [num_symbols, embedding_size], dtype=inside.dtype)
+        both = [
+            [embedding_lookup(embedding, each) for each in given]
+            for given in (encoder_inputs, decoder_inputs)
+        ]
+        if output_projection is None:
+            cell = OutputProjectionWrapper(cell, num_decoder_symbols or num_symbols)
+
+        def decoded(feeds_previous, update_embedding):
+            following = None
+            if feeds_previous:
+                following = _embedding_of_best(embedding, output_projection, update_embedding)
+            return tied_rnn_seq2seq(*both, cell, following, inside.dtype)
+
+        return fed_by(feed_previous, decoded)
+
+
+def one2many_rnn_seq2seq(
+    encoder_inputs,
+    decoder_inputs_dict,
+    enc_cell,
+    dec_cells_dict,
+    num_encoder_symbols,
+    num_decoder_symbols_dict,
+    embedding_size,
+    feed_previous=False,
+    dtype=None,
+    scope=None,
+):
+    """Several decoders of one encoded sequence, each in "one2many_decoder_<name>".
+
+    Args:
+      encoder_inputs: a list of int32 Tensors of shape [batch].
+      decoder_inputs_dict: {name: such a list}.
+      enc_cell: an RNNCell.
+      dec_cells_dict: {name: RNNCell}, with the same names.
+      num_encoder_symbols, embedding_size: the shape of the encoder's table.
+      num_decoder_symbols_dict: {name: how many classes it has}.
+      feed_previous, dtype: as for embedding_rnn_seq2seq.
+      scope: the variable scope; "one2many_rnn_seq2seq" by default.
+
+    Returns:
+      ({name: a list of outputs}, {name: the last state}).
+
+    Raises:
+      TypeError: if a cell is no RNNCell; ValueError: if the names are not the same.
+    """
+    for each in (enc_cell, *dec_cells_dict.values()):
+        if not isinstance(each, RNNCell):
+            raise TypeError(f"one2many_rnn_seq2seq: a cell is not an RNNCell: {each!r}")
+    if set(dec_cells_dict) != set(decoder_inputs_dict):
+        raise ValueError(
+            f"one2many_rnn_seq2seq: dec_cells_dict has {sorted(dec_cells_dict)}, decoder_inputs_dict "
+            f"{sorted(decoder_inputs_dict)}; their names have to be the same"
+        )
+    outputs, states = {}, {}
+    with variable_scope(scope or "one2many_rnn_seq2seq", dtype=dtype) as inside:
+        encoder = EmbeddingWrapper(enc_cell, num_encoder_symbols, embedding_size)
+        _, state = static_rnn(encoder, encoder_inputs, dtype=inside.dtype)
+        for name, inputs in decoder_inputs_dict.items():
+            symbols = num_decoder_symbols_dict[name]
+            with variable_scope(f"one2many_decoder_{name}"):
+                cell = OutputProjectionWrapper(dec_cells_dict[name], symbols)
+                outputs[name], states[name] = fed_by(
+                    feed_previous,
+                    lambda feeds, _, cell=cell, inputs=inputs, symbols=symbols: (
+                        embedding_rnn_decoder(
+                            inputs, state, cell, symbols, embedding_size, feed_previous=feeds
+                        )
+                    ),
+                )
+    return outputs, states
+
+
+def fed_by(feed_previous, decoded):
+    """What a decoder gives that is fed by its own outputs or not.
+
+    Args:
+      feed_previous: a bool, or a bool scalar that decides it in a step.
+      decoded: a function of (whether it is fed so, whether tables learn by that) that makes the decoder. Where
+        the step decides they do not.
+    """
+    if isinstance(feed_previous, bool):
+        return decoded(feed_previous, True)
+    made = []
+
+    def flat(feeds_previous, reuse):
+        with variable_scope(get_variable_scope(), reuse=reuse):
+            made.append(decoded(feeds_previous, False))
+        return structure.flatten(made[-1])
+
+    leaves = cond(feed_previous, lambda: flat(True, None), lambda: flat(False, True))
+    return structure.pack(made[0], leaves)

@@ -7,6 +7,7 @@ from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import reshape
 from millrace._ops.cross_entropies import sparse_softmax_cross_entropy_with_logits
 from millrace._ops.reductions import count_nonzero, reduce_sum
+from millrace._state.named_variables import get_variable_scope, variable_scope
 
 _TINY = 1e-12  # so that weights that are all 0 don't divide by 0
 
@@ -146,3 +147,58 @@ def sequence_loss(
             total = reduce_sum(each, axes)
             return gen_ops.div_no_nan(total, cast(count_nonzero(weights, axes), total.dtype))
         return each
+
+
+def model_with_buckets(
+    encoder_inputs,
+    decoder_inputs,
+    targets,
+    weights,
+    buckets,
+    seq2seq,
+    softmax_loss_function=None,
+    per_example_loss=False,
+    name=None,
+):
+    """One model for sequences of several lengths: its outputs and loss for each pair of them.
+
+    Args:
+      encoder_inputs, decoder_inputs, targets, weights: lists of Tensors, one for each point of time.
+      buckets: pairs of (points of time of the encoder, of the decoder), the longest last.
+      seq2seq: a function of (encoder_inputs, decoder_inputs) that gives (outputs, state).
+      softmax_loss_function: as for sequence_loss_by_example.
+      per_example_loss: True for the loss of each example, not their mean.
+      name: the name scope.
+
+    Returns:
+      (a list of lists of outputs, a list of losses): for each bucket one.
+
+    Raises:
+      ValueError: if a list is shorter than the last bucket.
+    """
+    for what, given, wanted in (
+        ("encoder_inputs", encoder_inputs, buckets[-1][0]),
+        ("targets", targets, buckets[-1][1]),
+        ("weights", weights, buckets[-1][1]),
+    ):
+        if len(given) < wanted:
+            raise ValueError(
+                f"Length of {what} ({len(given)}) must be at least that of last bucket ({wanted})."
+            )
+    outputs, losses = [], []
+    loss = sequence_loss_by_example if per_example_loss else sequence_loss_of_lists
+    given = [*encoder_inputs, *decoder_inputs, *targets, *weights]
+    with name_scope(name, "model_with_buckets", given):
+        for number, (read, written) in enumerate(buckets):
+            with variable_scope(get_variable_scope(), reuse=True if number else None):
+                made, _ = seq2seq(encoder_inputs[:read], decoder_inputs[:written])
+                outputs.append(made)
+                losses.append(
+                    loss(
+                        made,
+                        targets[:written],
+                        weights[:written],
+                        softmax_loss_function=softmax_loss_function,
+                    )
+                )
+    return outputs, losses

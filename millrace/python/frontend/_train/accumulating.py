@@ -1,5 +1,7 @@
 """Optimizers with a rate for each element, from sums of its squared gradients."""
 
+import contextlib
+
 from millrace import _gen as gen_ops
 from millrace._graph.default_graph import colocate_with
 from millrace._train.rule_optimizer import RuleOptimizer
@@ -39,8 +41,40 @@ class AdagradOptimizer(RuleOptimizer):
         self._learning_rate_tensor = self._parameter(self._learning_rate, "learning_rate")
 
     def _update(self, var, gradient):
+        return self._by_adagrad(var, gradient)
+
+    def _by_adagrad(self, var, gradient, **flags):
         inputs = [*self._typed([self._learning_rate_tensor], var), *gradient]
-        return self._apply_rule("Adagrad", var, ["accumulator"], gradient, inputs)
+        return self._apply_rule("Adagrad", var, ["accumulator"], gradient, inputs, **flags)
+
+
+class RegAdagradOptimizer(AdagradOptimizer):
+    """Adagrad with updates that may leave the accumulator as it is: those of a loss that only regularizes.
+
+        update = optimizer.minimize(loss)
+        with optimizer.avoid_updating_slots():
+            both = tf.group(update, optimizer.minimize(regularization))
+
+    Args: as for AdagradOptimizer.
+    """
+
+    def __init__(
+        self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="RegAdagrad"
+    ):
+        super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
+        self._updates_slots = True
+
+    @contextlib.contextmanager
+    def avoid_updating_slots(self):
+        """A `with` block; what is made in it changes variables by the accumulators, but not these."""
+        before, self._updates_slots = self._updates_slots, False
+        try:
+            yield
+        finally:
+            self._updates_slots = before
+
+    def _update(self, var, gradient):
+        return self._by_adagrad(var, gradient, update_slots=self._updates_slots)
 
 
 class ProximalAdagradOptimizer(RuleOptimizer):

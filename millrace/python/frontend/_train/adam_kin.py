@@ -1,13 +1,16 @@
-"""Optimizers akin to Adam: by slices alone, with Nesterov's momentum, by the largest gradient."""
+"""Optimizers akin to Adam: by slices alone, with Nesterov's momentum, by the largest gradient, by the global step."""
 
 import functools
 
 from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group
+from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies
+from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import gather
 from millrace._state.assignments import scatter_add, scatter_sub, scatter_update
 from millrace._train.averaging import AdamOptimizer
+from millrace._values import dtypes
 
 
 class LazyAdamOptimizer(AdamOptimizer):
@@ -32,6 +35,51 @@ class LazyAdamOptimizer(AdamOptimizer):
             [scatter_update(slot, indices, rows, use_locking=self._use_locking)]
         ):
             return gen_ops.identity(rows)
+
+
+class AdamGSOptimizer(AdamOptimizer):
+    """Adam whose t is the global step: no powers of beta1 and beta2 are kept beside the slots.
+
+    Args:
+      global_step: the Variable that counts steps, or a number; the t of an update is one more.
+      learning_rate, beta1, beta2, epsilon, use_locking, name: as for AdamOptimizer.
+    """
+
+    def __init__(
+        self,
+        global_step=0,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        use_locking=False,
+        name="Adam",
+    ):
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
+        self._global_step = global_step
+
+    def _create_slots(self, var_list):
+        for variable in var_list:
+            self._zeros_slot(variable, "m", self._name)
+            self._zeros_slot(variable, "v", self._name)
+
+    def _prepare(self):
+        super()._prepare()
+        # Read once a step, however many variables there are.
+        self._step = cast(gen_ops.identity(convert(self._global_step)), dtypes.float32) + 1.0
+
+    def _get_beta_accumulators(self):
+        return gen_ops.pow(self._beta1_t, self._step), gen_ops.pow(self._beta2_t, self._step)
+
+    def _finish(self, update_ops, name_scope):
+        return group(*update_ops, name=name_scope)
+
+
+class LazyAdamGSOptimizer(AdamGSOptimizer, LazyAdamOptimizer):
+    """AdamGSOptimizer in which slices change m, v and the variable in their own rows alone.
+
+    Args: as for AdamGSOptimizer.
+    """
 
 
 class NadamOptimizer(AdamOptimizer):

@@ -79,7 +79,15 @@ class LARSOptimizer(RuleOptimizer):
 
 
 def clip_gradients_by_global_norm(gradients_variables, clip_norm=20.0):
-    """Pairs of gradient and variable, scaled down together so that their norm is at most clip_norm."""
+    """(pairs of gradient and variable, scaled down together so that their norm is at most clip_norm; that norm).
+
+    Args:
+      gradients_variables: pairs; a gradient may be None.
+      clip_norm: a number or scalar Tensor.
+
+    Returns:
+      a list of pairs, and a scalar Tensor: the norm that they had.
+    """
     pairs = list(gradients_variables)
-    clipped, _ = clip_by_global_norm([gradient for gradient, _ in pairs], convert(clip_norm))
-    return [(gradient, variable) for gradient, (_, variable) in zip(clipped, pairs)]
+    clipped, norm = clip_by_global_norm([gradient for gradient, _ in pairs], convert(clip_norm))
+    return [(gradient, variable) for gradient, (_, variable) in zip(clipped, pairs)], norm

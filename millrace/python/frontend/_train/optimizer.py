@@ -14,6 +14,13 @@ from millrace._graph.default_graph import (
 from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Tensor
 from millrace._ops.gradients import IndexedSlices, gradients
+from millrace._state.replica_contexts import (
+    ReduceOp,
+    current_replica,
+    current_strategy,
+    loss_reduction,
+)
+from millrace._state.replicated_variables import ReplicatedVariable
 from millrace._state.variable_groups import trainable_variables
 from millrace._state.variables import ResourceVariable, Variable
 from millrace._train.slices import summed_by_index
@@ -119,6 +126,7 @@ class Optimizer:
                 f"Optimizer.GATE_GRAPH.  Not {gate_gradients}"
             )
         self._assert_valid_dtypes([loss])
+        loss = _share_of_loss(loss)
         if grad_loss is not None:
             grad_loss = convert(grad_loss, loss.dtype.base_dtype)
         if var_list is None:
@@ -156,7 +164,8 @@ class Optimizer:
 
         Raises:
           ValueError: if there are no variables, or none has a gradient;
-          TypeError: if a gradient is no Tensor and cannot become one.
+          TypeError: if a gradient is no Tensor and cannot become one;
+          RuntimeError: in the scope of a strategy, but in none of its replicas.
         """
         pairs = [(_as_gradient(gradient), variable) for gradient, variable in grads_and_vars]
         if not pairs:
@@ -169,14 +178,51 @@ class Optimizer:
         for _, variable in wanted:
             if not isinstance(variable, Variable):
                 raise NotImplementedError("Trying to update a Tensor ", variable)
+        if current_strategy() is None:
+            return self._applied(wanted, global_step, name)
+        replica = current_replica()
+        if replica is None:
+            raise RuntimeError(
+                "apply_gradients belongs into a replica: call it in the function that the strategy's "
+                "experimental_run_v2 runs, where there are gradients of one replica"
+            )
+        return replica.merge_call(self._applied_together, args=(wanted, global_step, name))
+
+    def _applied_together(self, strategy, grads_and_vars, global_step, name):
+        sums = strategy.extended.batch_reduce_to(ReduceOp.SUM, grads_and_vars)
+        pairs = [(gradient, variable) for gradient, (_, variable) in zip(sums, grads_and_vars)]
+        return self.apply_sums(strategy, pairs, global_step, name)
+
+    def apply_sums(self, strategy, grads_and_vars, global_step=None, name=None):
+        """apply_gradients above all replicas of a strategy.
+
+        Args:
+          strategy: the strategy, in whose scope the program is.
+          grads_and_vars: pairs of a gradient that all replicas have together, and a variable.
+          global_step, name: as apply_gradients.
+        """
+
+        def update(variable, gradient):
+            return strategy.extended.update(
+                variable, lambda copy, own: self._update_of(own, copy), (gradient,), group=False
+            )
+
+        return self._applied(grads_and_vars, global_step, name, update)
+
+    def _update_of(self, gradient, variable):
+        with name_scope("update_" + variable.op.name), colocate_with(variable):
+            return self._updated(gradient, variable)
+
+    def _applied(self, wanted, global_step, name, update=None):
+        """The Operation of apply_gradients; `update(variable, gradient)` gives what changes a variable."""
+        update = update or (lambda variable, gradient: [self._update_of(gradient, variable)])
         with init_scope():
             self._create_slots([variable for _, variable in wanted])
         updates = []
         with name_scope(name, self._name) as scope:
             self._prepare()
             for gradient, variable in wanted:
-                with name_scope("update_" + variable.op.name), colocate_with(variable):
-                    updates.append(self._updated(gradient, variable))
+                updates += update(variable, gradient)
             if global_step is None:
                 train = self._finish(updates, scope)
             else:
@@ -208,8 +254,11 @@ class Optimizer:
     # ---- Slots -----------------------------------------------------------------------------------
 
     def get_slot(self, var, name):
-        """The Variable of a slot of `var`, or None if there is none."""
-        return self._slots.get(name, {}).get(_key(var))
+        """The Variable of a slot of `var`, or None if there is none; a replica's copy has its own."""
+        slot = self._slots.get(name, {}).get(_key(var))
+        if not isinstance(slot, ReplicatedVariable) or var.replica_of is None:
+            return slot
+        return slot.copy_of(var.replica_of[1])
 
     def get_slot_names(self):
         """The names of the slots, sorted."""
@@ -319,8 +368,17 @@ class Optimizer:
         return param() if callable(param) else param
 
 
+def _share_of_loss(loss):
+    """The loss of a replica as it adds to the loss of all, where a strategy says that it is a mean."""
+    if loss_reduction() == ReduceOp.SUM:
+        return loss
+    return loss * (1.0 / current_strategy().num_replicas_in_sync)
+
+
 def _key(variable):
-    return variable.graph, variable.op.name
+    if getattr(variable, "replica_of", None) is not None:
+        variable, _ = variable.replica_of
+    return variable.graph, variable.name
 
 
 def _as_gradient(gradient):

@@ -5,8 +5,9 @@ from importlib import import_module as _import_module
 from millrace._names import finder as _finder
 
 _MODULES = frozenset(
-    "cluster_resolver crf data distributions estimator factorization feature_column framework image layers learn "
-    "legacy_seq2seq lookup losses metrics nn opt rnn seq2seq slim staging stateless tpu training".split()
+    "cluster_resolver crf data deprecated distribute distributions estimator factorization feature_column "
+    "framework graph_editor image layers learn legacy_seq2seq lookup losses metrics nn opt predictor rnn "
+    "seq2seq signal slim staging stateless tpu training util".split()
 )
 
 

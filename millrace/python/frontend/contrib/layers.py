@@ -1,5 +1,27 @@
 """tf.contrib.layers: layers, initializers and regularizers with contrib's names and defaults."""
 
+from millrace._columns.older_ids import (
+    sparse_column_with_hash_bucket,
+    sparse_column_with_integerized_feature,
+    sparse_column_with_keys,
+    sparse_column_with_vocabulary_file,
+    weighted_sparse_column,
+)
+from millrace._columns.older_layers import (
+    check_feature_columns,
+    create_feature_spec_for_parsing,
+    infer_real_valued_columns,
+    input_from_feature_columns,
+    parse_feature_columns_from_examples,
+    transform_features,
+    weighted_sum_from_feature_columns,
+)
+from millrace._columns.older_numbers import bucketized_column, crossed_column, real_valued_column
+from millrace._columns.older_tables import (
+    embedding_column,
+    one_hot_column,
+    shared_embedding_columns,
+)
 from millrace._layers.contrib_convolutions import (
     avg_pool2d,
     convolution,
@@ -55,6 +77,7 @@ from millrace._layers.regularizers import (
     l2_regularizer,
     sum_regularizer,
 )
+from millrace._ops.sparse_crosses import DEFAULT_HASH_KEY as SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY
 from millrace._ops.sparse_embeddings import safe_embedding_lookup_sparse
 from millrace._state.scaled_initializers import (
     contrib_variance_scaling_initializer as variance_scaling_initializer,

@@ -11,6 +11,8 @@ from millrace._state.index_tables import (
     index_to_string_table_from_file,
     index_to_string_table_from_tensor,
     string_to_index,
+    string_to_index_table_from_file,
+    string_to_index_table_from_tensor,
 )
 from millrace._state.table_initializers import (
     KeyValueTensorInitializer,
@@ -22,6 +24,7 @@ from millrace._state.table_initializers import (
 )
 from millrace._state.tables import (
     HashTable,
+    InitializableLookupTableBase,
     LookupInterface,
     MutableDenseHashTable,
     MutableHashTable,

@@ -17,6 +17,11 @@ from millrace._recurrent.convolving_cells import (
     ConvLSTMCell,
 )
 from millrace._recurrent.dynamic import axes_changed as transpose_batch_time
+from millrace._recurrent.fused_adaptors import (
+    FusedRNNCell,
+    FusedRNNCellAdaptor,
+    TimeReversedFusedRNN,
+)
 from millrace._recurrent.fused_cells import GRUBlockCell, GRUBlockCellV2, LSTMBlockFusedCell
 from millrace._recurrent.projections import (
     EmbeddingWrapper,

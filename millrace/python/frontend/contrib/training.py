@@ -2,6 +2,12 @@
 
 from millrace._cluster.strategies import GreedyLoadBalancingStrategy, byte_size_load_fn
 from millrace._input.buckets import bucket, bucket_by_sequence_length
+from millrace._input.sampling import (
+    rejection_sample,
+    resample_at_rate,
+    stratified_sample,
+    weighted_resample,
+)
 from millrace._saving.new_checkpoints import checkpoints_iterator, wait_for_new_checkpoint
 from millrace._supervised.evaluation import (
     StopAfterNEvalsHook,

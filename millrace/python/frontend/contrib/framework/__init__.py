@@ -67,5 +67,5 @@ from millrace._train.global_steps import (
     get_or_create_global_step,
 )
 from millrace._values.deprecations import deprecated, deprecated_arg_values, deprecated_args
-from millrace._values.tensor_spec import TensorSpec
+from millrace._values.tensor_spec import BoundedTensorSpec, TensorSpec
 from millrace.contrib.framework import nest

@@ -325,7 +325,41 @@ def transformations(tf, session):
     return results
 
 
+def examples(tf, session):
+    """Files of Examples as groups of features."""
+    E = tf.data.experimental
+    features = {
+        "x": tf.io.FixedLenFeature([], tf.int64),
+        "y": tf.io.FixedLenFeature([2], tf.float32, [0.5, 1.5]),
+    }
+    results = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(2):
+            with tf.python_io.TFRecordWriter(os.path.join(folder, f"part{number}")) as writer:
+                for x in range(3):
+                    example = tf.train.Example()
+                    example.features.feature["x"].int64_list.value.append(10 * number + x)
+                    writer.write(example.SerializeToString())
+        for name, settings in {
+            "once": {"num_epochs": 1},
+            "label": {"num_epochs": 1, "label_key": "x"},
+            "whole": {"num_epochs": 2, "drop_final_batch": True},
+            "two at a time": {"num_epochs": 1, "reader_num_threads": 2},
+        }.items():
+            pattern = os.path.join(folder, "part*")
+            made = E.make_batched_features_dataset(pattern, 4, features, shuffle=False, **settings)
+            results[name] = walk(tf, session, made)[2]
+        parsed = (
+            tf.data.TFRecordDataset(os.path.join(folder, "part1"))
+            .batch(2)
+            .apply(E.parse_example_dataset(features))
+        )
+        results["parsed"] = walk(tf, session, parsed)[2]
+    return results
+
+
 PROGRAMS = [
+    examples,
     sources,
     selections,
     batches,

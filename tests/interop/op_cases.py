@@ -13,6 +13,7 @@ import numpy as np
 import model_cases
 import network_cases
 import sparse_cases
+import text_cases
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 WIDE = ["float32", "float64"]
@@ -741,6 +742,7 @@ ROWS = [
     *[Row(*fields) for fields in network_cases.TABLE],
     *[Row(*fields) for fields in model_cases.TABLE],
     *[Row(*fields) for fields in image_cases.TABLE],
+    *[Row(*fields) for fields in text_cases.TABLE],
 ]
 
 

@@ -385,9 +385,49 @@ def whole_tensors(tf, session):
             tf.ragged.constant(WORDS), 3, preserve_short_sequences=True
         ),
         "ngrams wrong": lambda: tf.strings.ngrams(["a"], 0),
+        **_texts_of_characters(tf),
     }
     calls.update(more)
     return results_of(session, calls)
+
+
+def _texts_of_characters(tf):
+    S = tf.strings
+    words = tf.ragged.constant([["a\u20ac", ""], [], ["\U0001f60ab"]])
+    pairs = tf.RaggedTensor.from_row_splits(tf.constant([["a", "bc"], ["", "d"]]), [0, 0, 2])
+    points = tf.ragged.constant([[[97, 8364], []], [], [[128522]]], dtype=tf.int32)
+    inner = tf.RaggedTensor.from_row_splits(tf.constant([[97, 98], [99, 100]]), [0, 1, 2])
+    two = S.unicode_decode_with_offsets
+    return {
+        "decode": lambda: S.unicode_decode(["a\u20ac", "", "b"], "UTF-8"),
+        "decode one": lambda: S.unicode_decode("a\u20ac", "UTF-8"),
+        "decode matrix": lambda: S.unicode_decode([["a", "bc"], ["", "d"]], "UTF-8"),
+        "decode cube": lambda: S.unicode_decode([[["a"], ["bc"]], [[""], ["d"]]], "UTF-8"),
+        "decode ragged": lambda: S.unicode_decode(words, "UTF-8"),
+        "decode pairs": lambda: S.unicode_decode(pairs, "UTF-8"),
+        "decode nothing": lambda: S.unicode_decode(tf.constant([], tf.string), "UTF-8"),
+        "decode numbers": lambda: S.unicode_decode([1, 2], "UTF-8"),
+        "decode any": lambda: S.unicode_decode(tf.compat.v1.placeholder(tf.string), "UTF-8"),
+        "offsets": lambda: two(words, "UTF-8")[1],
+        "offsets one": lambda: two("\u20acb", "UTF-8")[1],
+        "characters": lambda: S.unicode_split(words, "UTF-8"),
+        "characters one": lambda: S.unicode_split("a\u20ac", "UTF-8"),
+        "characters matrix": lambda: S.unicode_split([["a", "bc"], ["", "d"]], "UTF-8"),
+        "characters offsets": lambda: S.unicode_split_with_offsets(words, "UTF-8")[1],
+        "characters of latin": lambda: S.unicode_split("a", "ISO-8859-1"),
+        "characters broken": lambda: S.unicode_split([b"a\xff"], "UTF-8", replacement_char=63),
+        "encode": lambda: S.unicode_encode([97, 8364], "UTF-8"),
+        "encode matrix": lambda: S.unicode_encode([[97, 8364], [98, 99]], "UTF-8"),
+        "encode cube": lambda: S.unicode_encode([[[97], [98]], [[99], [100]]], "UTF-8"),
+        "encode ragged": lambda: S.unicode_encode(points, "UTF-8"),
+        "encode inner": lambda: S.unicode_encode(inner, "UTF-8"),
+        "encode strict": lambda: S.unicode_encode([-1], "UTF-8", errors="strict"),
+        "encode elsewhere": lambda: S.unicode_encode([97], "latin"),
+        "encode scalar": lambda: S.unicode_encode(97, "UTF-8"),
+        "transcode": lambda: S.unicode_transcode(words, "UTF-8", "UTF-8"),
+        "scripts": lambda: S.unicode_script(points),
+        "letters": lambda: S.upper(words, encoding="utf-8"),
+    }
 
 
 def gradients(tf, session):

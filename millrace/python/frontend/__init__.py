@@ -273,7 +273,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 
 # Modules that are loaded when they are first used.
 _MODULES = frozenset(
-    "app bitwise compat config contrib data debugging distributions dtypes errors estimator feature_column flags gfile "
+    "app bitwise compat config contrib data debugging distribute distributions dtypes errors estimator feature_column flags gfile "
     "graph_util image initializers io keras layers linalg logging lookup losses manip mapreduce math metrics "
     "nest nn python_io quantization queue ragged random raw_ops regularizers resource_loader saved_model sets signal sparse spectral "
     "strings summary tasks test tpu train version xla".split()
@@ -282,7 +282,13 @@ _MODULES = frozenset(
 # Names that few programs use, by the module that has them: loaded likewise.
 _ELSEWHERE = {
     "GradientTape": "_state.gradient_tape",
+    "IndexedSlicesSpec": "_ops.composite_specs",
+    "OptionalSpec": "_data.dataset_spec",
+    "RaggedTensorSpec": "_ragged.specs",
+    "SparseTensorSpec": "_ops.composite_specs",
+    "TensorArraySpec": "_flow.tensor_array_spec",
     "TensorSpec": "_values.tensor_spec",
+    "TypeSpec": "_values.type_spec",
     "AttrValue": "_saving.graph_messages",
     "GRAPH_DEF_VERSION_MIN_CONSUMER": "version",
     "GRAPH_DEF_VERSION_MIN_PRODUCER": "version",
@@ -316,6 +322,7 @@ _ELSEWHERE = {
     "searchsorted": "_ops.sorting",
     "sort": "_ops.sorting",
     "switch_case": "_flow.switch_case",
+    "type_spec_from_value": "_data.specs",
     "variable_creator_scope": "_state.variable_creators",
     "variable_op_scope": "_state.scopes_of_old",
     "verify_tensor_all_finite": "_flow.number_checks",
@@ -329,6 +336,7 @@ _ELSEWHERE = {
     "numpy_function": "_ops.script_calls",
     "print": "_ops.printing",
     "py_func": "_ops.script_calls",
+    "py_function": "_run.eager_calls",
 }
 
 # Wrappers of ops, loaded likewise. Those whose names TensorFlow dropped before 1.0, and those that have a
@@ -373,8 +381,8 @@ def disable_eager_execution():
 
 
 def executing_eagerly():
-    """False."""
-    return False
+    """Whether Tensors have values: in functions of tf.py_function alone."""
+    return get_default_graph().has_values
 
 
 def disable_v2_tensorshape():

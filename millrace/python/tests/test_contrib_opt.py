@@ -71,6 +71,130 @@ def test_whole_gradients_change_variables_by_the_formula(session, make, update, 
 
 
 @pytest.mark.parametrize("resource", [False, True])
+def test_the_time_of_adam_may_be_the_global_step(session, resource):
+    step = tf.train.create_global_step()
+    found = _trained(
+        session, opt.AdamGSOptimizer(step, RATE), [SLOPE, SLOPE], resource, global_step=step
+    )
+
+    def adam(m, v, t, g):
+        m, v = B1 * m + (1 - B1) * g, B2 * v + (1 - B2) * g * g
+        return m, v, RATE * math.sqrt(1 - B2**t) / (1 - B1**t) * m / (np.sqrt(v) + EPS)
+
+    np.testing.assert_allclose(found, _adam([SLOPE, SLOPE], adam), rtol=1e-5)
+    assert not [each for each in tf.global_variables() if "power" in each.name]
+
+
+def test_lazy_adam_by_the_global_step_does_what_lazy_adam_does(session):
+    step, found = tf.train.create_global_step(), []
+    for number, make in enumerate(
+        [lambda: opt.LazyAdamOptimizer(RATE), lambda: opt.LazyAdamGSOptimizer(step, RATE)]
+    ):
+        var = tf.get_variable(f"v{number}", initializer=START)
+        loss = tf.reduce_sum(tf.square(tf.gather(var, [0, 2, 2])))
+        train = make().minimize(loss, global_step=step if number else None)
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        session.run(train)
+        found.append(session.run(var))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+    np.testing.assert_array_equal(found[0][1], START[1])
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_only_regularizes_leaves_the_sums_of_adagrad_alone(session, resource, sparse):
+    var = tf.get_variable("v", initializer=START, use_resource=resource)
+    optimizer = opt.RegAdagradOptimizer(RATE)
+    slope = tf.IndexedSlices(tf.constant(SLOPE), tf.constant([0, 1, 2]))
+    slope = slope if sparse else tf.constant(SLOPE)
+    with optimizer.avoid_updating_slots():
+        regularized = optimizer.apply_gradients([(slope, var)])
+    trained = optimizer.apply_gradients([(slope, var)])
+    sums = optimizer.get_slot(var, "accumulator")
+    session.run(tf.global_variables_initializer())
+    session.run(regularized)
+    np.testing.assert_allclose(session.run(sums), np.full([3, 2], 0.1))
+    np.testing.assert_allclose(session.run(var), START - RATE * SLOPE / math.sqrt(0.1), rtol=1e-6)
+    session.run(trained)
+    np.testing.assert_allclose(session.run(sums), 0.1 + SLOPE**2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_gradient_of_zeros_leaves_momentum_as_it_was(session, resource):
+    slope = tf.placeholder(tf.float64, [3, 2])
+    whole = tf.get_variable("whole", initializer=START, use_resource=resource)
+    rows = tf.get_variable("rows", initializer=START, use_resource=resource)
+    optimizer = opt.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(1.0, 0.5))
+    slices = tf.IndexedSlices(slope, tf.constant([0, 1, 2]))
+    train = optimizer.apply_gradients([(slope, whole), (slices, rows)])
+    session.run(tf.global_variables_initializer())
+    expected, momentum = START.copy(), 0.0
+    for value in (SLOPE, 0 * SLOPE, SLOPE):
+        session.run(train, {slope: value})
+        if value.any():
+            momentum = 0.5 * momentum + value
+            expected = expected - momentum
+        for var in (whole, rows):
+            np.testing.assert_allclose(session.run(var), expected)
+    assert optimizer.get_slot_names() == ["momentum"]
+    with pytest.raises(TypeError, match="instance of tf.train.Optimizer"):
+        opt.MultitaskOptimizerWrapper(object())
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_variables_are_kept_below_a_norm(session, resource):
+    whole = tf.get_variable("whole", initializer=START, use_resource=resource)
+    rows = tf.get_variable("rows", initializer=START, use_resource=resource)
+    free = tf.get_variable("free", initializer=START, use_resource=resource)
+    optimizer = opt.VariableClippingOptimizer(
+        tf.train.GradientDescentOptimizer(1.0), {whole: [0], rows: [1]}, 2.0
+    )
+    slices = tf.IndexedSlices(tf.constant([[0.0, 1.0]] * 2, tf.float64), tf.constant([2, 2]))
+    train = optimizer.apply_gradients(
+        [(tf.zeros([3, 2], tf.float64), whole), (slices, rows), (tf.constant(SLOPE), free)]
+    )
+    session.run(tf.global_variables_initializer())
+    session.run(train)
+    found = session.run([whole, rows, free])
+    np.testing.assert_allclose(found[0], 2 * START / np.linalg.norm(START, axis=0), rtol=1e-6)
+    changed = START.copy()
+    changed[2] = np.array([5.0, 4.0]) * 2 / math.hypot(5, 4)
+    np.testing.assert_allclose(found[1], changed, rtol=1e-6)
+    np.testing.assert_allclose(found[2], START - SLOPE)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_gradients_are_dropped_when_the_step_has_gone_on(session, resource):
+    step = tf.train.create_global_step()
+    var = tf.get_variable("v", initializer=10.0, use_resource=resource)
+    steps_of_others = tf.placeholder(tf.int64, [])
+    slope = tf.placeholder(tf.float32, [])
+
+    def meanwhile(began):
+        with tf.control_dependencies([began]):
+            return tf.assign_add(step, steps_of_others)
+
+    class Slow(tf.train.GradientDescentOptimizer):
+        def compute_gradients(self, loss, *args, **kwargs):
+            # The others make their steps between this worker's beginning and its gradient.
+            (pair,) = super().compute_gradients(loss, *args, **kwargs)
+            with tf.control_dependencies([meanwhile(loss)]):
+                return [(tf.identity(pair[0]), pair[1])]
+
+    optimizer = opt.DropStaleGradientOptimizer(Slow(1.0), staleness=2)
+    train = optimizer.minimize(var * slope, global_step=step)
+    assert [each.op.inputs[0].op.name for each in tf.get_collection("summaries")]
+    session.run(tf.global_variables_initializer())
+    assert session.run(train, {slope: 1.0, steps_of_others: 2}) == 0
+    assert session.run([var, step]) == [9.0, 3]
+    assert session.run(train, {slope: 1.0, steps_of_others: 3}) == 1
+    assert session.run([var, step]) == [9.0, 6]
+    with pytest.raises(ValueError, match="needs global_step="):
+        optimizer.apply_gradients([(tf.constant(1.0), var)])
+
+
+@pytest.mark.parametrize("resource", [False, True])
 def test_lazy_adam_leaves_rows_alone_that_no_slice_names(session, resource):
     var = tf.get_variable("v", initializer=START, use_resource=resource)
     optimizer = opt.LazyAdamOptimizer(RATE)
@@ -225,5 +349,8 @@ def test_scipy_is_given_the_loss_in_doubles_and_the_constraints(session, monkeyp
 
 def test_gradients_are_clipped_together(session):
     pairs = [(tf.constant([3.0]), None), (tf.constant([4.0]), None)]
-    clipped = session.run([g for g, _ in opt.clip_gradients_by_global_norm(pairs, 1.0)])
+    made, norm = opt.clip_gradients_by_global_norm([*pairs, (None, None)], 1.0)
+    assert made[2] == (None, None)
+    clipped, before = session.run([[g for g, _ in made[:2]], norm])
     np.testing.assert_allclose(np.concatenate(clipped), [0.6, 0.8], rtol=1e-5)
+    assert before == 5.0

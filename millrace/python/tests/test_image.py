@@ -205,12 +205,14 @@ def test_a_projected_image_has_its_gradient_projected_back(session):
 def test_crops_pass_their_gradient_on_to_images_and_boxes(session):
     rng = np.random.default_rng(5)
     image = tf.constant(rng.uniform(size=[2, 5, 6, 2]), tf.float32)
-    boxes = tf.constant([[0.11, 0.23, 0.87, 0.79], [0.4, 0.1, 0.9, 1.3]])
+    # Between pixels: on one of them the derivative is another one to each side.
+    places = np.array([[0.11, 0.23, 0.87, 0.79], [0.4, 0.1, 0.9, 1.3]], np.float32)
+    boxes = tf.constant(places)
     crops = tf.image.crop_and_resize(image, boxes, [1, 0], [3, 4])
     weights = tf.constant(rng.uniform(size=[2, 3, 4, 2]), tf.float32)
     error = tf.test.compute_gradient_error
     assert error(image, [2, 5, 6, 2], crops * weights, [2, 3, 4, 2], delta=1e-2) < 2e-3
-    assert error(boxes, [2, 4], crops * weights, [2, 3, 4, 2], delta=1e-3) < 2e-2
+    assert error(boxes, [2, 4], crops * weights, [2, 3, 4, 2], places, 1e-3) < 2e-2
     nearest = tf.image.crop_and_resize(image, boxes, [1, 0], [3, 4], method="nearest")
     assert error(image, [2, 5, 6, 2], nearest * weights, [2, 3, 4, 2], delta=1e-2) < 2e-3
 
@@ -294,3 +296,17 @@ def test_the_quality_of_a_jpeg_is_drawn_between_two(session):
     for low, high, said in ((-1, 50, "between 0 and 100"), (50, 50, "less than")):
         with pytest.raises(ValueError, match=said):
             tf.image.random_jpeg_quality(image, low, high)
+
+
+def test_a_gif_has_all_its_frames_or_the_first(session):
+    map_of_two = b"\x80\0\0" + bytes([0, 0, 0, 1, 2, 3])
+    frame = b",\0\0\0\0\1\0\1\0\0\2\2\x4c\1\0"
+    gif = b"GIF87a\1\0\1\0" + map_of_two + 2 * frame + b";"
+    frames = tf.image.decode_gif(gif)
+    assert frames.shape.as_list() == [None, None, None, 3] and tf.io.decode_gif
+    assert session.run(frames).tolist() == 2 * [[[[1, 2, 3]]]]
+    assert session.run(tf.image.decode_image(gif)).shape == (2, 1, 1, 3)
+    first = tf.image.decode_image(gif, expand_animations=False)
+    assert first.shape.ndims == 3 and session.run(first).tolist() == [[[1, 2, 3]]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Got 2 frames"):
+        session.run(tf.image.decode_png(gif))

@@ -168,4 +168,3 @@ def test_nobody_is_told_what_to_do_without_a_name_that_is_here():
 
     # What a module lacks may have advice in the module's name.
     assert [path for path in instead.ADVICE if is_here(path)] == []
-    assert instead.instead("py_function").startswith("tf.py_func")

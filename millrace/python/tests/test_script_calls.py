@@ -143,10 +143,3 @@ def test_a_function_lives_as_long_as_its_graph_and_another_process_has_none():
         (made,) = tf.import_graph_def(sent, return_elements=["call:0"], name="")
         with pytest.raises(tf.errors.InvalidArgumentError, match="callback pyfunc_[0-9]* is not"):
             session.run(made)
-
-
-def test_eager_functions_are_refused_by_name():
-    with tf.Graph().as_default(), tf.Session() as session:
-        made = tf.raw_ops.EagerPyFunc(input=[], token="t", Tout=[tf.float32])
-        with pytest.raises(tf.errors.OpError, match="EagerPyFunc"):
-            session.run(made)

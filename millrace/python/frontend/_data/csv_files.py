@@ -170,15 +170,20 @@ def make_csv_dataset(
     if shuffle:
         names = names.shuffle(len(files.names), shuffle_seed)
     dataset = names.interleave(rows, num_parallel_reads, 1)
-    if shuffle and num_epochs != 1:
-        again = shuffle_and_repeat(shuffle_buffer_size, num_epochs, shuffle_seed)
-        dataset = dataset.apply(again)
-    elif shuffle:
-        dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
-    elif num_epochs != 1:
-        dataset = dataset.repeat(num_epochs)
+    dataset = shuffled_and_repeated(
+        dataset, num_epochs, shuffle_buffer_size if shuffle else None, shuffle_seed
+    )
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(named)
     return dataset if prefetch_buffer_size is None else dataset.prefetch(prefetch_buffer_size)
+
+
+def shuffled_and_repeated(dataset, num_epochs, buffer_size, seed):
+    """A dataset so often (None: without end), in another order each time unless buffer_size is None."""
+    if buffer_size is not None and num_epochs != 1:
+        return dataset.apply(shuffle_and_repeat(buffer_size, num_epochs, seed))
+    if buffer_size is not None:
+        return dataset.shuffle(buffer_size, seed)
+    return dataset if num_epochs == 1 else dataset.repeat(num_epochs)
 
 
 def _numbers(wanted, names):

@@ -2,6 +2,7 @@
 
 from millrace import _gen as gen_ops
 from millrace._data import elements
+from millrace._data.dataset_spec import DatasetSpec
 from millrace._data.elements import Nested, Spec
 from millrace._data.functions import Traced
 from millrace._data.generators import GeneratorWalks
@@ -15,6 +16,7 @@ from millrace._graph.operation import Tensor
 from millrace._ops.random_values import get_seed
 from millrace._values import dtypes
 from millrace._values.tensor_shape import TensorShape
+from millrace._values.type_spec import register_specs
 
 __all__ = ["AUTOTUNE", "Dataset", "made"]
 
@@ -62,6 +64,11 @@ class Dataset:
         self.spec = spec
         self._options = options or Options()
 
+    @classmethod
+    def from_variant(cls, variant, spec):
+        """The Dataset that a Tensor stands for, whose elements a DatasetSpec tells."""
+        return Dataset(variant, Spec.from_specs(spec.element_spec))
+
     _variant_tensor = property(lambda self: self.variant)
 
     @property
@@ -78,8 +85,8 @@ class Dataset:
 
     @property
     def element_spec(self):
-        """The structure of (shape, type) of its elements."""
-        return elements.pack(self.spec.structure, list(zip(self.spec.shapes, self.spec.types)))
+        """The structure of the TypeSpecs of its elements' components."""
+        return self.spec.element_spec
 
     def __repr__(self):
         return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
@@ -97,11 +104,11 @@ class Dataset:
         """A dataset of one element: the structure `tensors`."""
         made_of = elements.converted(tensors)
         spec = Spec.of(made_of)
-        return made("tensor_dataset", spec, elements.flatten(made_of), infers_types=True)
+        return made("tensor_dataset", spec, spec.encoded(made_of), infers_types=True)
 
     @staticmethod
     def from_tensor_slices(tensors):
-        """The parts along the first axis of a structure of Tensors or arrays.
+        """The parts along the first axis of a structure of Tensors or arrays, of sparse or ragged ones.
 
         Raises:
           ValueError: if one has no first axis, or they differ in its size.
@@ -109,15 +116,15 @@ class Dataset:
         made_of = elements.converted(tensors)
         spec = Spec.of(made_of)
         sizes = set()
-        for shape in spec.shapes:
+        for shape in elements.flatten(spec.output_shapes):
             if shape.ndims == 0:
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1")
             if shape.ndims is not None and shape[0].value is not None:
                 sizes.add(shape[0].value)
         if len(sizes) > 1:
             raise ValueError(f"Dimensions {min(sizes)} and {max(sizes)} are not compatible")
-        rows = spec.with_shapes([_without_first(shape) for shape in spec.shapes])
-        return made("tensor_slice_dataset", rows, elements.flatten(made_of), infers_types=True)
+        rows = spec.rows(made_of)
+        return made("tensor_slice_dataset", spec.unbatched(), rows, infers_types=True)
 
     @staticmethod
     def range(*args):
@@ -160,7 +167,9 @@ class Dataset:
         return made("zip_dataset", spec, [part.variant for part in parts])
 
     @staticmethod
-    def from_generator(generator, output_types, output_shapes=None, args=None):
+    def from_generator(
+        generator, output_types=None, output_shapes=None, args=None, output_signature=None
+    ):
         """The elements that a generator of this process yields, anew for each walk.
 
         Args:
@@ -169,14 +178,21 @@ class Dataset:
           output_types: a structure of types.
           output_shapes: a structure of shapes like it; None for unknown ones.
           args: a tuple of Tensors.
+          output_signature: instead of types and shapes, a structure of TypeSpecs: of RaggedTensorSpecs and
+            SparseTensorSpecs where the generator yields a RaggedTensorValue or a SparseTensorValue.
 
         Raises:
-          TypeError: if the generator can't be called. Steps fail with InvalidArgumentError if it
+          TypeError: if the generator can't be called, or there are neither types nor a signature, or both. Steps fail with InvalidArgumentError if it
             yields values of other structures, types or shapes.
         """
         if not callable(generator):
             raise TypeError("`generator` must be callable.")
-        spec = Spec.written(output_types, output_shapes)
+        if (output_types is None) == (output_signature is None):
+            raise TypeError("Either `output_signature` or `output_types` must be specified")
+        if output_signature is None:
+            spec = Spec.written(output_types, output_shapes)
+        else:
+            spec = Spec.from_specs(output_signature)
         walks = GeneratorWalks(generator, spec)
         arguments = [convert(value, name="args") for value in args or ()]
         init = Traced(lambda *ignored: walks.begin(arguments), [Spec((), [], [])], "generator_init")
@@ -279,11 +295,14 @@ class Dataset:
     # ---- Elements together -----------------------------------------------------------------------
 
     def batch(self, batch_size, drop_remainder=False):
-        """Groups of elements, stacked; the last may be smaller, or is left out."""
+        """Groups of elements, stacked; the last may be smaller, or is left out.
+
+        Sparse components make a sparse one with an axis more, of the largest shape; ragged ones, and rows of
+        them, a ragged one.
+        """
         size, drop = _int64(batch_size, "batch_size"), convert(drop_remainder, dtypes.bool)
         first = _known_size(size) if _is_true(drop) else None
-        shapes = [TensorShape([first]).concatenate(shape) for shape in self.spec.shapes]
-        return self._derived("batch_dataset_v2", size, drop, spec=self.spec.with_shapes(shapes))
+        return self._derived("batch_dataset_v2", size, drop, spec=self.spec.batched(first))
 
     def padded_batch(
         self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False
@@ -299,9 +318,14 @@ class Dataset:
 
         Raises:
           ValueError: if the structures differ, or a shape does not fit the elements; TypeError: if a
-            padding value is of another type.
+            padding value is of another type, or a component is sparse or ragged.
         """
         structure, spec = self.spec.structure, self.spec
+        if spec.has_encoded:
+            raise TypeError(
+                "Batching of padded sparse and ragged tensors is not supported; map them to Tensors first. "
+                f"The elements are {spec.element_spec}."
+            )
         if padded_shapes is None:
             wanted = list(spec.shapes)
         else:
@@ -333,10 +357,8 @@ class Dataset:
 
     def window(self, size, shift=None, stride=1, drop_remainder=False):
         """Groups of `size` elements as datasets; each group begins `shift` elements further."""
-        kinds = [
-            Nested(Spec(Tensor, [dtype], [shape]))
-            for dtype, shape in zip(self.spec.types, self.spec.shapes)
-        ]
+        leaves = zip(elements.flatten(self.spec.structure), self.spec.types, self.spec.shapes)
+        kinds = [Nested(Spec(kind, [dtype], [shape])) for kind, dtype, shape in leaves]
         count = len(kinds)
         spec = Spec(
             elements.pack(self.spec.structure, kinds),
@@ -462,12 +484,11 @@ class Dataset:
         """
         state = elements.converted(initial_state, "state")
         state_spec = Spec.of(state)
-        loose = state_spec.with_shapes([TensorShape(None)] * len(state_spec.shapes))
-        function = self.traced(reduce_func, "reduce", [loose, self.spec])
+        function = self.traced(reduce_func, "reduce", [state_spec.loosened(), self.spec])
         check_state(state_spec, function.spec, "reduce_func")
         made_values = gen_ops.reduce_dataset(
             self.variant,
-            elements.flatten(state),
+            state_spec.encoded(state),
             function.captured,
             f=function.name,
             output_types=function.spec.types,
@@ -483,8 +504,20 @@ class Dataset:
 
     def unbatch(self):
         """The parts of elements along their first axes, one by one."""
-        shapes = [_without_first(shape) for shape in self.spec.shapes]
-        return self._derived("unbatch_dataset", spec=self.spec.with_shapes(shapes))
+        return self._rows()._derived("unbatch_dataset", spec=self.spec.unbatched())
+
+    def _rows(self):
+        """With components that unbatch_dataset can take apart."""
+        if not self.spec.has_encoded:
+            return self
+
+        def rows(*parts):
+            return tuple(self.spec.rows(elements.unpacked_one(parts)))
+
+        function = Traced(rows, [self.spec], "rows", None, lambda tensor, spec: tensor)
+        return self._with_function(
+            "map_dataset", function, spec=function.spec, f=function.name, preserve_cardinality=True
+        )
 
     def apply(self, transformation_func):
         """What a function of datasets gives for this one. TypeError if that is no Dataset."""
@@ -527,10 +560,14 @@ class Dataset:
         return Iterator(handle, initializer, self.spec, self)
 
 
+DatasetSpec.value_type = Dataset
+register_specs(Dataset, lambda dataset: DatasetSpec(dataset.element_spec))
+
+
 def check_state(wanted, made_spec, what):
     """TypeError unless a function gives a state like the one that it is given."""
     elements.assert_same(wanted.structure, made_spec.structure, f"states of {what}")
-    if wanted.types != made_spec.types:
+    if wanted.types != made_spec.types or wanted.output_types != made_spec.output_types:
         raise TypeError(
             f"The element types for the new state must match the initial state. Expected "
             f"{wanted.output_types}; got {made_spec.output_types}."
@@ -557,10 +594,6 @@ def _spec_of(function):
 
 def _deterministic(value):
     return {None: "default", True: "true", False: "false"}[value]
-
-
-def _without_first(shape):
-    return shape if shape.ndims is None else shape[1:]
 
 
 def _known_size(tensor):

@@ -46,7 +46,8 @@ class Traced:
             effects = [op for op in graph.get_operations() if _has_effect(op)]
             name = getattr(function, "__name__", "function")
             self.spec = Spec.of(made)
-            self.name = graph.define(f"Dataset_{kind}_{name}", elements.flatten(made), effects)
+            results = self.spec.encoded(made)
+            self.name = graph.define(f"Dataset_{kind}_{name}", results, effects)
         self.captured = graph.captured
 
     def check_scalar(self, dtype, what):
@@ -61,10 +62,11 @@ class Traced:
 
 def _arguments(graph, spec, from_nested):
     tensors = [graph.add_argument(dtype, shape) for dtype, shape in zip(spec.types, spec.shapes)]
-    kinds = elements.flatten(spec.structure)
     leaves = [
-        from_nested(tensor, kind.spec) if isinstance(kind, Nested) else tensor
-        for tensor, kind in zip(tensors, kinds)
+        from_nested(leaf, kind.spec) if isinstance(kind, Nested) else leaf
+        for leaf, kind in zip(
+            elements.flatten(spec.pack(tensors)), elements.flatten(spec.structure)
+        )
     ]
     return elements.pack(spec.structure, leaves)
 

@@ -7,7 +7,9 @@ import numpy as np
 
 from millrace import _gen as gen_ops
 from millrace._data import elements
+from millrace._graph.sparse_tensor import SparseTensorValue
 from millrace._ops.script_calls import py_func
+from millrace._ragged.values import RaggedTensorValue
 from millrace._values import dtypes
 
 __all__ = ["GeneratorWalks"]
@@ -38,10 +40,16 @@ class GeneratorWalks:
         return np.int64(number)
 
     def next(self, number):
-        made = py_func(self._next, [number], self._spec.types)
-        for tensor, shape in zip(made, self._spec.shapes):
-            tensor.set_shape(shape)
-        return self._spec.pack(made)
+        specs = elements.flatten(self._spec.element_spec)
+        parts = [spec.component_specs() for spec in specs]
+        made = iter(py_func(self._next, [number], [part.dtype for each in parts for part in each]))
+        leaves = []
+        for spec, each in zip(specs, parts):
+            tensors = [next(made) for _ in each]
+            for tensor, part in zip(tensors, each):
+                tensor.set_shape(part.shape)
+            leaves.append(spec.from_components(tensors))
+        return elements.pack(self._spec.structure, leaves)
 
     def _next(self, number):
         with self._lock:
@@ -55,8 +63,8 @@ class GeneratorWalks:
                 "`generator` yielded an element that did not match the expected structure. The "
                 f"expected structure was {spec.output_types}, but the yielded element was {value}."
             ) from error
-        parts = zip(leaves, spec.types, spec.shapes, strict=True)
-        return [_as_array(leaf, dtype, shape) for leaf, dtype, shape in parts]
+        whole = zip(leaves, elements.flatten(spec.element_spec), strict=True)
+        return [array for leaf, kind in whole for array in _arrays_of(leaf, kind)]
 
     def end(self, number):
         done = py_func(self._end, [number], dtypes.int64)
@@ -83,6 +91,21 @@ def _leaves_of(structure, value):
     if len(structure) != len(value):
         raise ValueError("another length")
     return [leaf for part, one in zip(structure, value) for leaf in _leaves_of(part, one)]
+
+
+def _arrays_of(value, spec):
+    """The arrays of the Tensors that a value of a TypeSpec is made of."""
+    if isinstance(value, RaggedTensorValue):
+        given = [*value.nested_row_splits, value.flat_values]
+    else:
+        given = value if isinstance(value, SparseTensorValue) else [value]
+    parts = spec.component_specs()
+    if len(given) != len(parts) or (len(given) > 1 and not spec.is_compatible_with(value)):
+        raise TypeError(
+            "`generator` yielded an element that did not match the expected structure. The expected "
+            f"component was {spec}, but the yielded one was {value}."
+        )
+    return [_as_array(each, part.dtype, part.shape) for each, part in zip(given, parts)]
 
 
 def _as_array(value, dtype, shape):

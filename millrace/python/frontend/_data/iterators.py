@@ -38,7 +38,8 @@ class Iterator:
           output_types: a structure of types.
           output_shapes: a structure of shapes like it; None for unknown ones.
           shared_name: sessions on the same task share it under this name.
-          output_classes: a structure of classes like it; None for Tensors.
+          output_classes: a structure of classes like it, or of TypeSpecs where types and shapes don't say
+            all; None for Tensors.
 
         Raises:
           TypeError: if the structures differ.
@@ -77,7 +78,7 @@ class Iterator:
         """
         ours, theirs = self._spec, dataset.spec
         elements.assert_same(ours.structure, theirs.structure, "structures of iterator and dataset")
-        if ours.types != theirs.types:
+        if ours.output_types != theirs.output_types or ours.types != theirs.types:
             raise TypeError(
                 f"Expected output types {ours.output_types!r} but got dataset with output types "
                 f"{theirs.output_types!r}."
@@ -91,7 +92,7 @@ class Iterator:
             return gen_ops.make_iterator(dataset.variant, self._iterator_resource, name=name)
 
     def get_next(self, name=None):
-        """The next element: a structure of Tensors. Steps behind the last fail with OutOfRangeError.
+        """The next element: a structure of Tensors, sparse and ragged ones. Steps behind the last fail with OutOfRangeError.
 
         Call it once and run what it gives again and again.
         """
@@ -142,6 +143,5 @@ class Iterator:
 
     @property
     def element_spec(self):
-        """The structure of (shape, type) of its elements."""
-        spec = self._spec
-        return elements.pack(spec.structure, list(zip(spec.shapes, spec.types)))
+        """The structure of the TypeSpecs of its elements' components."""
+        return self._spec.element_spec

@@ -2,14 +2,15 @@
 
 from millrace import _gen as gen_ops
 from millrace._data import elements
+from millrace._data.dataset_spec import OptionalSpec
 from millrace._data.elements import Spec
-from millrace._values.tensor_spec import TensorSpec
+from millrace._values.type_spec import register_specs
 
 __all__ = ["Optional", "get_next_as_optional", "get_structure"]
 
 
 def get_structure(dataset_or_iterator):
-    """The structure of TensorSpecs of what a Dataset or Iterator gives.
+    """The structure of TypeSpecs of what a Dataset or Iterator gives.
 
     Raises:
       TypeError: for anything else.
@@ -20,8 +21,7 @@ def get_structure(dataset_or_iterator):
             "`dataset_or_iterator` must be a Dataset or Iterator object, but got "
             f"{type(dataset_or_iterator)}."
         )
-    leaves = [TensorSpec(shape, dtype) for shape, dtype in zip(spec.shapes, spec.types)]
-    return elements.pack(spec.structure, leaves)
+    return spec.element_spec
 
 
 def get_next_as_optional(iterator):
@@ -41,18 +41,22 @@ class Optional:
     def __init__(self, variant, spec):
         self.variant, self.spec = variant, spec
 
+    @classmethod
+    def from_variant(cls, variant, spec):
+        """The Optional that a Tensor stands for, of which an OptionalSpec tells."""
+        return Optional(variant, Spec.from_specs(spec.value_structure))
+
     @staticmethod
     def from_value(value):
         """One with a structure of Tensors."""
         made = elements.converted(value)
-        return Optional(gen_ops.optional_from_value(elements.flatten(made)), Spec.of(made))
+        spec = Spec.of(made)
+        return Optional(gen_ops.optional_from_value(spec.encoded(made)), spec)
 
     @staticmethod
     def none_from_structure(value_structure):
-        """An empty one for a structure of TensorSpecs."""
-        types = elements.map_structure(lambda leaf: leaf.dtype, value_structure)
-        shapes = elements.map_structure(lambda leaf: leaf.shape, value_structure)
-        return Optional(gen_ops.optional_none(), Spec.written(types, shapes))
+        """An empty one for a structure of TypeSpecs."""
+        return Optional(gen_ops.optional_none(), Spec.from_specs(value_structure))
 
     def has_value(self, name=None):
         """Whether there is an element: a bool scalar."""
@@ -66,5 +70,9 @@ class Optional:
 
     @property
     def value_structure(self):
-        """The structure of TensorSpecs of the element."""
+        """The structure of TypeSpecs of the element."""
         return get_structure(self)
+
+
+OptionalSpec.value_type = Optional
+register_specs(Optional, lambda optional: OptionalSpec(optional.value_structure))

@@ -47,7 +47,7 @@ def group_by_reducer(key_func, reducer):
     def reduced(key, group):
         def with_element(state, *element):
             # A group's element may be a tuple, and is given to the program's function as one thing.
-            return reducer.reduce_func(state, element[0] if len(element) == 1 else element)
+            return reducer.reduce_func(state, elements.unpacked_one(element))
 
         state = group.reduce(reducer.init_func(key), with_element)
         made = reducer.finalize_func(*elements.unpacked(state))
@@ -78,7 +78,9 @@ def rejection_resample(class_func, target_dist, initial_dist=None, seed=None):
             given = convert(initial_dist, target.dtype, "initial_dist")
             initial = Dataset.from_tensors(given).repeat()
         plans = initial.map(lambda dist: _plan(dist, target))
-        with_class = dataset.map(lambda *element: (class_func(*element), _whole(element)))
+        with_class = dataset.map(
+            lambda *element: (class_func(*element), elements.unpacked_one(element))
+        )
         chances = plans.map(lambda accepted, kept: accepted)
 
         def draw(accepted, of_class):
@@ -98,10 +100,6 @@ def rejection_resample(class_func, target_dist, initial_dist=None, seed=None):
         return sample_from_datasets([with_class, accepted], weights=weights, seed=seed)
 
     return apply
-
-
-def _whole(element):
-    return element[0] if len(element) == 1 else element
 
 
 def _counted(classes, target):

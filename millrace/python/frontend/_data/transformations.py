@@ -81,7 +81,6 @@ def map_and_batch(
         size, drop = _int64(batch_size, "batch_size"), convert(drop_remainder, dtypes.bool)
         known = size.graph.constant_value(size) if drop_remainder is True else None
         first = None if known is None else int(known)
-        shapes = [TensorShape([first]).concatenate(shape) for shape in function.spec.shapes]
         return _with(
             dataset,
             "map_and_batch_dataset",
@@ -89,7 +88,7 @@ def map_and_batch(
             size,
             _int64(num_parallel_calls, "num_parallel_calls"),
             drop,
-            spec=function.spec.with_shapes(shapes),
+            spec=function.spec.batched(first),
             f=function.name,
             preserve_cardinality=True,
         )
@@ -192,8 +191,7 @@ def scan(initial_state, scan_func):
     def apply(dataset):
         state = elements.converted(initial_state, "state")
         state_spec = Spec.of(state)
-        loose = state_spec.with_shapes([TensorShape(None)] * len(state_spec.shapes))
-        function = dataset.traced(scan_func, "scan", [loose, dataset.spec])
+        function = dataset.traced(scan_func, "scan", [state_spec.loosened(), dataset.spec])
         structure = function.spec.structure
         if not isinstance(structure, tuple) or len(structure) != 2:
             raise TypeError(
@@ -209,7 +207,7 @@ def scan(initial_state, scan_func):
         return _with(
             dataset,
             "scan_dataset",
-            elements.flatten(state),
+            state_spec.encoded(state),
             function.captured,
             spec=output,
             f=function.name,

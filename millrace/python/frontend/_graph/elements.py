@@ -12,7 +12,12 @@ class GraphElements:
 
     The nodes are in `core`, however they came there. An Operation or a Tensor is made when it is
     asked for and lives as long as the program holds it; meanwhile the same node gives the same object.
+
+    Attributes:
+      tensor_class: what outputs of nodes are: Tensor, or a class of it.
     """
+
+    tensor_class = Tensor
 
     def _init_elements(self):
         self._contexts = {}  # node -> the innermost cond or while_loop around it, if there is one
@@ -28,7 +33,7 @@ class GraphElements:
         view = self.core.view(node_id, index)
         if view is None:
             dtype = dtypes.of_number(self.core.output_type(node_id, index))
-            view = self._viewed(Tensor, node_id, index, dtype)
+            view = self._viewed(self.tensor_class, node_id, index, dtype)
         return view
 
     def outputs(self, node_id):

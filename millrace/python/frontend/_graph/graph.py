@@ -22,9 +22,11 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
     Attributes:
       core: the C++ half, which has the nodes.
       outer_graph: of the graph of a function, the one around it; else None.
+      has_values: whether what is made in it has a value at once, as in a function of tf.py_function.
     """
 
     outer_graph = None
+    has_values = False
 
     def __init__(self):
         self.core = _millrace.GraphCore(_millrace.ops)
@@ -132,7 +134,11 @@ class Graph(GraphElements, GraphScopes, GraphCollections):
             self.core.set_attr(operation.node_id, "_durable", True)
 
     def set_input(self, operation, slot, tensor):
-        """Lets a node read another Tensor: the way back of a loop. Shapes stay as they were."""
+        """Lets a node read another Tensor: the way back of a loop, or what a program puts in its place.
+
+        Shapes stay as they were. RuntimeError if a session runs the node already.
+        """
+        self._check_changeable(operation)
         self.core.set_input(operation.node_id, slot, *tensor.endpoint)
 
     def replace_shape(self, tensor, shape):

@@ -19,6 +19,23 @@ class GraphScopes:
         self._gradient_map = {}  # op type -> what the gradient of new nodes is registered as
         self._gradient_names = {}  # node -> what its gradient is registered as, if not as its op
 
+    def surroundings(self):
+        """All that surrounds a node made now, for put_surroundings."""
+        core = self.core
+        return (
+            (core.name_scope, core.devices, core.colocated_with, core.groups),
+            (core.flow, core.controls, core.is_plumbing),
+            (self._context, self._gradient_map),
+        )
+
+    def put_surroundings(self, surroundings):
+        """Has nodes made from now on surrounded as they were when `surroundings` was asked for."""
+        core = self.core
+        (scope, core.devices, core.colocated_with, core.groups), flow, own = surroundings
+        self.swap_name_scope(scope)
+        core.flow, core.controls, core.is_plumbing = flow
+        self._context, self._gradient_map = own
+
     # ---- Names -----------------------------------------------------------------------------------
 
     def unique_name(self, name, mark_as_used=True):
@@ -106,6 +123,11 @@ class GraphScopes:
             yield
         finally:
             core.devices, core.colocated_with = devices, colocated
+
+    @property
+    def is_colocating(self):
+        """True where new nodes have to be where others are."""
+        return bool(self.core.colocated_with)
 
     @contextlib.contextmanager
     def colocated_with_names(self, groups):

@@ -30,6 +30,11 @@ _OWN = {
         "_": "contrib.slim.utils",
         "constant_value": "_flow.smart_cond.known_truth",
     },
+    "contrib.layers.python.layers.feature_column": {"_": "contrib.layers"},
+    "contrib.layers.python.layers.feature_column_ops": {"_": "contrib.layers"},
+    "contrib.learn.python.learn": {"_": "contrib.learn"},
+    "contrib.learn.python.learn.learn_runner": {"_": "contrib.learn.learn_runner"},
+    "contrib.learn.python.learn.monitors": {"_": "contrib.learn.monitors"},
     "contrib.learn.python.learn.datasets.mnist": {
         name: f"_samples.mnist.{name}"
         for name in "DataSet dense_to_one_hot extract_images extract_labels read_data_sets".split()

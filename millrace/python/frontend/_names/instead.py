@@ -7,15 +7,16 @@ _COLUMNS = (
 )
 _NUMPY = "compute it in NumPy beside the graph and feed the result"
 _GRAPHS = "graphs alone run here: build one, and run it in a tf.Session"
-_LAYERS = "tf.layers and tf.nn have layers, and tf.train optimizers, to build the model from"
+_LAYERS = (
+    "tf.keras, tf.layers and tf.nn have layers, and tf.train optimizers, to build the model from"
+)
 _SAVE = "tf.saved_model.simple_save writes a model, and tf.saved_model.loader.load loads it"
 _TABLES = "tf.contrib.lookup.index_table_from_tensor numbers words, and there is tf.lookup.StaticHashTable"
-_MNIST = "tf.keras.datasets.mnist loads MNIST; load other arrays with NumPy and feed them"
+_MNIST = "tf.keras.datasets loads MNIST and its kin; load other arrays with NumPy and feed them"
 _CPU = "there are CPU devices alone here, and no driver of others"
 
 # The longest beginning counts.
 ADVICE = {
-    "distribute": "place variables with tf.train.replica_device_setter, one process per task",
     "enable_eager_execution": _GRAPHS,
     "enable_v2_behavior": _GRAPHS,
     "estimator": _MODEL,
@@ -29,19 +30,13 @@ ADVICE = {
     "tpu": "tf.estimator.tpu.TPUEstimator with use_tpu=False trains on CPUs, the only devices here",
     "contrib.cudnn_rnn": _CPU,
     "contrib.tpu": "TPUEstimator with use_tpu=False trains on CPUs, which are the only devices here",
-    "contrib.distribute": "tf.train.replica_device_setter places variables, one process per task",
+    "contrib.distribute": "a strategy of tf.distribute runs a function per replica, and a session the steps",
     "contrib.eager": _GRAPHS,
     "contrib.estimator": _CANNED,
     "contrib.keras": _LAYERS,
-    "contrib.layers.bucketized_column": _COLUMNS,
-    "contrib.layers.crossed_column": _COLUMNS,
-    "contrib.layers.embedding_column": _COLUMNS,
-    "contrib.layers.input_from_feature_columns": _COLUMNS,
-    "contrib.layers.one_hot_column": _COLUMNS,
-    "contrib.layers.real_valued_column": _COLUMNS,
-    "contrib.layers.sparse_column_with_hash_bucket": _COLUMNS,
-    "contrib.layers.sparse_column_with_integerized_feature": _COLUMNS,
-    "contrib.layers.sparse_column_with_keys": _COLUMNS,
+    "contrib.layers.joint_weighted_sum_from_feature_columns": _COLUMNS,
+    "contrib.layers.scattered_embedding_column": _COLUMNS,
+    "contrib.layers.sequence_input_from_feature_columns": _COLUMNS,
     "contrib.learn": _CANNED,
     "contrib.learn.datasets": _MNIST,
     "contrib.learn.preprocessing": "number the words in a Python dictionary, and feed the numbers",
@@ -50,7 +45,6 @@ ADVICE = {
     "contrib.lookup": _TABLES,
     "contrib.summary": "tf.summary makes summaries, and its FileWriter writes them",
     "contrib.tensorrt": _CPU,
-    "py_function": "tf.py_func, whose function takes NumPy arrays",
     "python.debug": "tf.Print shows values while a graph runs",
     "python.keras": _LAYERS,
     "python.saved_model": _SAVE,

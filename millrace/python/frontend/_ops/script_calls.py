@@ -12,7 +12,7 @@ from millrace import _gen as gen_ops
 from millrace import _millrace
 from millrace._values import errors, tensor_values
 
-__all__ = ["numpy_function", "py_func"]
+__all__ = ["Function", "call_node", "numpy_function", "py_func", "returned_as"]
 
 _CODES = [
     ((TypeError, ValueError), errors.INVALID_ARGUMENT),
@@ -22,11 +22,23 @@ _CODES = [
 ]
 
 
-class _Function:
+class Function:
     """A function that nodes call; the graph with the nodes keeps it."""
 
     def __init__(self, function):
         self.function = function
+
+    def call(self, arrays):
+        """What nodes get: a list of (number of the type, array)."""
+        value = self.function(*arrays)
+        if value is None:
+            return []
+        values = value if isinstance(value, (list, tuple)) else [value]
+        return [returned_as(np.asarray(item, order="C")) for item in values]
+
+    def gradient(self):
+        """The Function that nodes call whose token says ":gradient". ValueError if there is none."""
+        raise ValueError("the function has no gradient")
 
 
 class _Functions(list):
@@ -56,13 +68,16 @@ class _Table:
                 return errors.UNKNOWN, f"{token} is not called: the program has ended"
             self._running += 1
         try:
-            found = self._functions.get(token)
+            name, *more = token.split(":")
+            found = self._functions.get(name)
             if found is None:
                 return errors.INVALID_ARGUMENT, (
                     f"ValueError: callback {token} is not found: the graph was made by another "
                     "process, or is gone; a task runs the functions of its own program alone"
                 )
-            return _returned(found.function(*arrays))
+            for _ in more:
+                found = found.gradient()
+            return found.call(arrays)
         except BaseException as error:
             return _code(error), _told(error)
         finally:
@@ -83,15 +98,32 @@ _millrace.ops.set_function_caller(_TABLE.call)
 atexit.register(_TABLE.end)
 
 
-def _returned(value):
-    if value is None:
-        return []
-    values = value if isinstance(value, (list, tuple)) else [value]
-    made = []
-    for item in values:
-        array, dtype = tensor_values.to_array(np.asarray(item, order="C"))
-        made.append((dtype.as_datatype_enum, array))
-    return made
+def call_node(op, function, inputs, Tout, name):
+    """What a new node gives that calls a Function.
+
+    Args:
+      op: gen_ops' function of PyFunc or its kin.
+      function: a Function, which the node's graph keeps.
+      inputs: a list of Tensors.
+      Tout: a type, or a list of them.
+      name: a name for the node.
+
+    Returns:
+      a Tensor; for a list of types, a list of Tensors; the Operation if it is empty.
+    """
+    is_list = isinstance(Tout, (list, tuple))
+    types = list(Tout) if is_list else [Tout]
+    made = op(list(inputs), token=_TABLE.add(function), Tout=types, name=name)
+    # A list of outputs, or the node of a function that gives nothing.
+    graph = made[0].graph if isinstance(made, list) else made.graph
+    graph.own(_Functions).append(function)
+    return made if is_list else made[0]
+
+
+def returned_as(value, dtype=None):
+    """One value as a node gets it: of a DType, or of the one that it has."""
+    array, dtype = tensor_values.to_array(value, dtype)
+    return dtype.as_datatype_enum, array
 
 
 def _code(error):
@@ -120,19 +152,8 @@ def py_func(func, inp, Tout, stateful=True, name=None):
     Returns:
       a Tensor of unknown shape; for a list of types, a list of Tensors; the Operation if it is empty.
     """
-    function = _Function(func)
-    call = gen_ops.py_func if stateful else gen_ops.py_func_stateless
-    is_list = isinstance(Tout, (list, tuple))
-    made = call(
-        list(inp),
-        token=_TABLE.add(function),
-        Tout=list(Tout) if is_list else [Tout],
-        name=name,
-    )
-    # A list of outputs, or the node of a function that gives nothing.
-    graph = made[0].graph if isinstance(made, list) else made.graph
-    graph.own(_Functions).append(function)
-    return made if is_list else made[0]
+    op = gen_ops.py_func if stateful else gen_ops.py_func_stateless
+    return call_node(op, Function(func), inp, Tout, name)
 
 
 def numpy_function(func, inp, Tout, name=None):

@@ -1,8 +1,11 @@
 """x[...]: from what Python passes to __getitem__ to one StridedSlice."""
 
+import numpy as np
+
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
+from millrace._ops.arrays import boolean_mask
 from millrace._values import dtypes
 
 
@@ -11,12 +14,15 @@ def strided_slice_of(tensor, key, variable=None):
 
     Args:
       tensor: a Tensor.
-      key: ints, slices, Tensors, `...` and tf.newaxis (None), one or a tuple of them.
+      key: ints, slices, Tensors, `...` and tf.newaxis (None), one or a tuple of them; or a mask alone, a Tensor
+        or an array of bool, as for tf.boolean_mask.
       variable: the Variable that the tensor is the value of, if it is.
 
     Raises:
       TypeError: for anything else; ValueError: if there are too many indices.
     """
+    if _is_mask(key):
+        return boolean_mask(convert(tensor), key)
     keys = list(key) if isinstance(key, (list, tuple)) else [key]
     begin, end, strides = [], [], []
     masks = dict.fromkeys(
@@ -58,6 +64,12 @@ def strided_slice_of(tensor, key, variable=None):
             for bounds, name in ((begin, "stack"), (end, "stack_1"), (strides, "stack_2"))
         ]
         return gen_ops.strided_slice(convert(tensor), *packed, **masks, name=scope)
+
+
+def _is_mask(key):
+    if isinstance(key, np.ndarray):
+        return key.dtype == np.bool_
+    return hasattr(key, "_as_tensor") and key.dtype.base_dtype == dtypes.bool
 
 
 def _index(item):

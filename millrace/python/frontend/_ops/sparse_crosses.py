@@ -8,7 +8,7 @@ from millrace._values import dtypes
 
 __all__ = ["sparse_cross", "sparse_cross_hashed"]
 
-_HASH_KEY = 0xDECAFCAFFE
+DEFAULT_HASH_KEY = 0xDECAFCAFFE
 
 
 def sparse_cross(inputs, name=None):
@@ -58,7 +58,7 @@ def _crossed(inputs, out_type, hashed, num_buckets, hash_key, name):
         dense,
         hashed_output=hashed,
         num_buckets=num_buckets,
-        hash_key=_HASH_KEY if hash_key is None else hash_key,
+        hash_key=DEFAULT_HASH_KEY if hash_key is None else hash_key,
         out_type=out_type,
         internal_type=dtypes.int64 if dtypes.int64 in kinds else dtypes.string,
         name=name,

@@ -109,11 +109,15 @@ class Experimental(Fields):
         "share_session_state_in_clusterspec_propagation": False,
         "collective_group_leader": "",
         "executor_type": "",
+        # How often a step is made again whose connection broke, so that each of its updates is made
+        # once. None: as MILLRACE_RETRIES says. A field of our own: only clients look at it.
+        "retries": None,
     }
     _wire = {
         "collective_group_leader": (1, str),
         "executor_type": (3, str),
         "share_session_state_in_clusterspec_propagation": (8, bool),
+        "retries": (17000, int),
     }
 
 
@@ -122,7 +126,7 @@ class ConfigProto(Fields):
 
     With an effect: device_filters, allow_soft_placement, log_device_placement, operation_timeout_in_ms,
     isolate_session_state, cluster_def, device_count of "CPU" for a session in this process or a server,
-    and turning the graph's optimization off.
+    experimental.retries, and turning the graph's optimization off.
     """
 
     _defaults = {
@@ -169,7 +173,11 @@ ConfigProto.Experimental = Experimental
 
 
 class RunOptions(Fields):
-    """What a single run is to be like: timeout_in_ms, trace_level, output_partition_graphs."""
+    """What a single run is to be like: timeout_in_ms, trace_level, output_partition_graphs, retries.
+
+    retries: how often this step is made again if its connection breaks, in a session that makes steps
+    again; None for as often as the session says.
+    """
 
     NO_TRACE = 0
     SOFTWARE_TRACE = 1
@@ -182,6 +190,7 @@ class RunOptions(Fields):
         "output_partition_graphs": False,
         "report_tensor_allocations_upon_oom": False,
         "debug_options": None,
+        "retries": None,
     }
     _wire = {
         "trace_level": (1, int),
@@ -253,6 +262,13 @@ def _node_stats(name, op, start, end, thread):
     )
 
 
+def checked_retries(times):
+    """How often steps are made again: an int, or None for as it is said elsewhere."""
+    if times is None or (isinstance(times, int) and not isinstance(times, bool)):
+        return times
+    raise TypeError(f"retries must be an int or None, but got {times!r}")
+
+
 def session_options(config):
     """The dictionary that _millrace.ClientSession takes for a ConfigProto (or None)."""
     if config is None:
@@ -275,6 +291,7 @@ def session_options(config):
         ),
         "disable_optimizer": graph.optimizer_options.opt_level == OptimizerOptions.L0
         or graph.rewrite_options.disable_meta_optimizer,
+        "retries": checked_retries(config.experimental.retries),
     }
     if config.cluster_def is not None:
         options["cluster"] = ClusterSpec(config.cluster_def).core

@@ -20,6 +20,15 @@ class Server:
       protocol: "grpc".
       config: a tf.ConfigProto: defaults for sessions on this server.
       start: False to bind nothing until `start` is called.
+      state: a folder of this machine where variables and shared queues are kept, so that the next life
+        of the task has them. None: what MILLRACE_STATE says.
+      witness: the task that says who owns a state that two tasks have, "/job:chief/task:0"; all tasks name
+        the same one, and that one itself. It needs a `state`; any other task that has one may be followed
+        by a second. None: what MILLRACE_WITNESS says.
+      stands_by_for: the task, named likewise, whose state this one is to have, too, and to take over when
+        that one is gone. Needs a `witness` and a `state`. None: what MILLRACE_STANDBYS says of the job.
+      at: "host:port" where a task that stands by is to be reached. None: where this task of the cluster
+        is; it must be another one than the one that it stands by for, then.
 
     Attributes:
       core: the C++ half.
@@ -37,7 +46,16 @@ class Server:
         protocol=None,
         config=None,
         start=True,
+        *,
+        state=None,
+        witness=None,
+        stands_by_for=None,
+        at=None,
     ):
+        standby = _standby(state, witness, stands_by_for, at)
+        if at is not None and job_name is None:
+            # It is the one that it stands by for.
+            job_name, task_index = _millrace.parse_task(stands_by_for)
         definition = _definition(server_or_cluster_def, job_name, task_index, protocol, config)
         self._definition = definition
         self._target = None
@@ -48,6 +66,7 @@ class Server:
             definition.task_index,
             session_options(definition.default_session_config),
             last_words.report,
+            standby,
         )
         if start:
             self.start()
@@ -110,6 +129,17 @@ def _tell_on_signal():
 def _tell(number, frame):
     for target in targets.running_servers():
         targets.running_server(target).core.log_waits()
+
+
+def _standby(state, witness, stands_by_for, at):
+    """What was said of a state that two tasks have."""
+    if at is not None and stands_by_for is None:
+        raise ValueError("`at` is where a task stands by; say for whom in `stands_by_for`")
+    said = {"state": state, "witness": witness, "stands_by_for": stands_by_for, "at": at}
+    for name, value in said.items():
+        if value is not None and not (isinstance(value, (str, os.PathLike)) and os.fspath(value)):
+            raise TypeError(f"`{name}` is to be text, got {value!r}")
+    return {name: os.fspath(value) for name, value in said.items() if value is not None}
 
 
 def _definition(given, job_name, task_index, protocol, config):

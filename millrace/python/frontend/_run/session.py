@@ -5,7 +5,7 @@ import threading
 from millrace import _millrace
 from millrace._graph import default_session
 from millrace._graph.graph import Graph, get_default_graph
-from millrace._run.config import RunMetadata, fill_metadata, session_options
+from millrace._run.config import RunMetadata, checked_retries, fill_metadata, session_options
 from millrace._run.error_context import with_operation
 from millrace._run.fetches import Fetches, cache_key, parted
 from millrace._run.leases import ENTERED, Heartbeats, Lease, entered_lease, under_no_lease
@@ -61,7 +61,7 @@ class BaseSession:
           fetches: a Tensor, Operation, Variable, the name of one, or a nested list, tuple, namedtuple
             or dictionary of these. Operations are run and give None.
           feed_dict: {Tensor, Variable or name: value} that replace what these would compute.
-          options: a tf.RunOptions: a time limit, tracing.
+          options: a tf.RunOptions: a time limit, tracing, retries.
           run_metadata: a tf.RunMetadata that gets what was traced.
 
         Returns:
@@ -194,6 +194,7 @@ class BaseSession:
                 options.timeout_in_ms if options is not None else 0,
                 options.trace_level if options is not None else 0,
                 bool(options is not None and options.output_partition_graphs),
+                checked_retries(options.retries) if options is not None else None,
             )
         except errors.OpError as error:
             raise self._explained(error) from None

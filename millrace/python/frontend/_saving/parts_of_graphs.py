@@ -333,3 +333,20 @@ def tensor_shape_from_node_def_name(graph, input_name):
     """The shape of the Tensor that an input of a node names."""
     name = input_name if ":" in input_name else f"{input_name}:0"
     return graph.get_tensor_by_name(name).get_shape()
+
+
+def ops_used_by_graph_def(graph_def):
+    """The set of the names of ops that the nodes of a GraphDef have, those of functions that they call among them.
+
+    Raises:
+      TypeError: if it is no GraphDef.
+    """
+    message = _message(graph_def)
+    bodies = {each.signature.name: each.node_def for each in message.library.function}
+    used, waiting = set(), [message.node]
+    while waiting:
+        for node in waiting.pop():
+            if node.op not in used and node.op in bodies:
+                waiting.append(bodies[node.op])
+            used.add(node.op)
+    return used.difference(bodies)

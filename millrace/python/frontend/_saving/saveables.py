@@ -5,6 +5,7 @@ from millrace._graph.collections import GraphKeys
 from millrace._graph.default_graph import get_collection
 from millrace._graph.operation import Tensor
 from millrace._state.partitioned_variables import PartitionedVariable
+from millrace._state.replicated_variables import ReplicatedVariable
 from millrace._state.variables import ResourceVariable, Variable
 
 _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable")
@@ -100,6 +101,23 @@ class _ResourceSaveable(SaveableObject):
             return gen_ops.assign_variable_op(self._handle, value, name="AssignVariableOp")
 
 
+class _ReplicatedSaveable(SaveableObject):
+    """A variable that has a copy per replica: saved once, and brought back to all copies."""
+
+    def __init__(self, variable, name):
+        self._variable = variable
+        first = variable.copies[0]
+        value = variable._as_graph_element()
+        spec = SaveSpec(value, "", name, device=first.device, shape=variable.shape)
+        super().__init__(first.handle, [spec], name)
+
+    def restore(self, restored_tensors, restored_shapes):
+        (value,) = restored_tensors
+        if restored_shapes is not None:
+            value = gen_ops.reshape(value, restored_shapes[0])
+        return self._variable.assign(value, read_value=False)
+
+
 def all_saveable_objects(scope=None):
     """The variables of the graph, or of a name scope, and what else is to be saved of it."""
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope) + get_collection(
@@ -180,6 +198,8 @@ def _saveables_of(item, name):
         )
     if isinstance(item, SaveableObject):
         return [item]
+    if isinstance(item, ReplicatedVariable):
+        return [_ReplicatedSaveable(item, name)]
     if isinstance(item, ResourceVariable):
         return [_resource(item, "", name)]
     if isinstance(item, Variable):

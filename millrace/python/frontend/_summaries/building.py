@@ -10,6 +10,7 @@ from millrace._graph.collections import GraphKeys
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import name_scope
 from millrace._graph.graph import get_default_graph
+from millrace._state.replica_contexts import current_replica
 from millrace._summaries.messages import PluginData, SummaryDescription, SummaryMetadata
 from millrace._values import dtypes
 
@@ -38,7 +39,11 @@ def _natural(value):
     return convert(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def _collect(made, collections, default):
+def collect(made, collections, default):
+    """A summary, after it has joined its collections; of replicas the first one tells."""
+    replica = current_replica()
+    if replica is not None and replica.local_replica:
+        return made
     get_default_graph().add_to_collections(default if collections is None else collections, made)
     return made
 
@@ -57,7 +62,7 @@ def scalar(name, tensor, collections=None, family=None):
     """
     with _scope(name, family, None, [tensor]) as (tag, scope):
         made = gen_ops.scalar_summary(tag, tensor, name=scope)
-    return _collect(made, collections, [GraphKeys.SUMMARIES])
+    return collect(made, collections, [GraphKeys.SUMMARIES])
 
 
 def histogram(name, values, collections=None, family=None):
@@ -69,7 +74,7 @@ def histogram(name, values, collections=None, family=None):
     """
     with _scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         made = gen_ops.histogram_summary(tag, _natural(values), name=scope)
-    return _collect(made, collections, [GraphKeys.SUMMARIES])
+    return collect(made, collections, [GraphKeys.SUMMARIES])
 
 
 def image(name, tensor, max_outputs=3, collections=None, family=None):
@@ -84,7 +89,7 @@ def image(name, tensor, max_outputs=3, collections=None, family=None):
     """
     with _scope(name, family, None, [tensor]) as (tag, scope):
         made = gen_ops.image_summary(tag, _natural(tensor), max_images=max_outputs, name=scope)
-    return _collect(made, collections, [GraphKeys.SUMMARIES])
+    return collect(made, collections, [GraphKeys.SUMMARIES])
 
 
 def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
@@ -101,7 +106,7 @@ def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=Non
         made = gen_ops.audio_summary_v2(
             tag, tensor, sample_rate, max_outputs=max_outputs, name=scope
         )
-    return _collect(made, collections, [GraphKeys.SUMMARIES])
+    return collect(made, collections, [GraphKeys.SUMMARIES])
 
 
 def tensor_summary(
@@ -131,7 +136,7 @@ def tensor_summary(
         metadata.summary_description = summary_description
     with _scope(name, family, None, [tensor]) as (tag, scope):
         made = gen_ops.tensor_summary_v2(tag, tensor, metadata.SerializeToString(), name=scope)
-    return _collect(made, collections, [GraphKeys.SUMMARIES])
+    return collect(made, collections, [GraphKeys.SUMMARIES])
 
 
 def text(name, tensor, collections=None):
@@ -159,7 +164,7 @@ def merge(inputs, collections=None, name=None):
     """
     with name_scope(clean_tag(name), "Merge", list(inputs)):
         made = gen_ops.merge_summary(list(inputs), name=clean_tag(name))
-    return _collect(made, collections, [])
+    return collect(made, collections, [])
 
 
 def merge_all(key=GraphKeys.SUMMARIES, scope=None, name=None):

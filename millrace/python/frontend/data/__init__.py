@@ -1,6 +1,7 @@
 """tf.data: datasets, and iterators that feed steps from them."""
 
 from millrace._data.dataset import AUTOTUNE, Dataset
+from millrace._data.dataset_spec import DatasetSpec
 from millrace._data.iterators import Iterator
 from millrace._data.options import Options
 from millrace._data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset

@@ -4,6 +4,7 @@ from millrace._gen import (
     decode_base64,
     decode_bmp,
     decode_compressed,
+    decode_gif,
     decode_jpeg,
     decode_png,
     encode_base64,

@@ -188,11 +188,12 @@ TEST_CASE("the gradient of every op is that of finite differences at the values 
   // Arrays of tensors are compared in python/tests/test_loop_gradients.py; what is of float32 only,
   // as resized images and normalised batches, has tests of its own in Python or beside its op.
   // Variants are no numbers: what they hold is compared in ragged/ragged_test.cc, and for lists and
-  // optionals in python/tests/test_list_gradients.py.
+  // optionals in python/tests/test_list_gradients.py. What a script computes with has its own in
+  // python/tests/test_eager_calls.py.
   CHECK(unchecked ==
         " Angle ApproxTopK Batch BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D"
         " BlockLSTM BlockLSTMV2 CTCLossV2 Complex ComplexAbs CompositeTensorVariantFromComponents"
-        " CompositeTensorVariantToComponents Conj CropAndResize Eig FFT FFT2D FFT3D"
+        " CompositeTensorVariantToComponents Conj CropAndResize EagerPyFunc Eig FFT FFT2D FFT3D"
         " FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
         " FusedBatchNormV2 FusedBatchNormV3 GRUBlockCell IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D"
         " Imag LRN LSTMBlockCell MatrixLogarithm MaxPool3D MaxPool3DGrad OptionalFromValue"

@@ -346,11 +346,14 @@ class OfLargeLine(io.BytesIO):
         self._left = self.SIZE
         self._some = b"x" * (20 << 20)
 
+    def read(self, size=-1):
+        return super().read(size) or self.readline(size)
+
     def readline(self, size=-1):
         line = super().readline(size)
         if line or not self._left:
             return line
-        assert 0 < size <= len(self._some), "so much of a line is asked for at once"
+        assert 0 < size <= len(self._some), "too much of a line is asked for at once"
         size = min(size, self._left)
         self._left -= size
         if not self._left:

@@ -128,7 +128,9 @@ wire::GraphDef RetryGraph::own_nodes() const {
 RetryGraph::StepKind RetryGraph::kind_of(const StepRequestNames& names) const {
   bool has_lease = false;
   std::vector<std::string> updates;  // of the graph itself
-  std::string named_update;          // of all
+  std::vector<std::string> callers;  // likewise: where functions take their places
+  bool updates_in_function = false;
+  std::string named_update;  // of all
   std::string why;
   const auto never = [&why](std::string_view name, std::string_view what, std::string_view reason) {
     if (why.empty()) why = str_cat("'", name, "' (", what, ") ", reason);
@@ -139,6 +141,7 @@ RetryGraph::StepKind RetryGraph::kind_of(const StepRequestNames& names) const {
       never(needed.name, op == nullptr ? needed.node.calls.front() : op->name,
             "calls what the session does not know");
     }
+    if (!needed.is_in_function && !needed.node.calls.empty()) callers.emplace_back(needed.name);
     if (op == nullptr) return;
     has_lease |= op->name == "StepLease";
     if (!is_made_once(*op)) {
@@ -148,8 +151,11 @@ RetryGraph::StepKind RetryGraph::kind_of(const StepRequestNames& names) const {
     named_update = needed.name;
     if (!needed.is_plain)
       never(needed.name, op->name, "updates from inside of a loop or a dataset");
+    updates_in_function |= needed.is_in_function;
     if (!needed.is_in_function) updates.emplace_back(needed.name);
   });
+  // Which of them calls the function that updates is not told.
+  if (updates_in_function) updates.insert(updates.end(), callers.begin(), callers.end());
   if (why.empty() && graph_.is_any_in_loop(updates))
     why = "it updates from inside of a loop, where one update can't be told from the next";
   if (!why.empty()) return {Again::never, std::move(why)};

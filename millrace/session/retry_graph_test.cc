@@ -67,10 +67,15 @@ TEST_CASE("updates inside of loops and of datasets are never made again; those o
   graph.add("call", "StatefulPartitionedCall", {}, {{"f", adds}}).add("direct", "Adds");
   graph.add("loop", "While", {}, {{"body", adds}}).add("map", "MapDataset", {}, {{"f", adds}});
   graph.add("unknown", "StatefulPartitionedCall", {}, {{"f", FunctionRef{"Nobody", {}}}});
+  graph.add("call_inside", "StatefulPartitionedCall", {"enter"}, {{"f", adds}});
+  graph.add("call_exit", "Exit", {"call_inside"}).add("direct_inside", "Adds", {"enter"});
+  graph.add("direct_exit", "Exit", {"direct_inside"});
   CHECK(graph.again("outside") == "under a name");
   CHECK(graph.again("exit").starts_with("never: it updates from inside of a loop"));
   CHECK(graph.again("call") == "under a name");
   CHECK(graph.again("direct") == "under a name");
+  for (const char* exit : {"call_exit", "direct_exit"})
+    CHECK(graph.again(exit).starts_with("never: it updates from inside of a loop"));
   CHECK(graph.again("loop").starts_with("never: 'a' (AssignAddVariableOp) updates from inside"));
   CHECK(graph.again("map").starts_with("never: 'a' (AssignAddVariableOp) updates from inside"));
   CHECK(graph.again("unknown").starts_with("never: 'unknown' (StatefulPartitionedCall) calls"));

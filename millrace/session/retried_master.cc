@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "millrace/base/str_cat.h"
-#include "millrace/session/retried_call.h"
 
 namespace millrace {
 namespace {
@@ -53,7 +52,7 @@ void RetriedMaster::create_session(CreateSessionRequest request, Call call,
   }
   for (wire::NodeDef& node : own.nodes) request.graph.nodes.push_back(std::move(node));
   make_retried<CreateSessionReply>(
-      host_, terms_.times, call,
+      retried(terms_), call,
       Done<CreateSessionReply>([done = std::move(done)](Result<CreateSessionReply> reply) mutable {
         if (!reply.ok()) return done(with_retry_words(reply.status()));
         done(std::move(reply));
@@ -71,7 +70,7 @@ void RetriedMaster::extend_session(ExtendSessionRequest request, Call call,
     kinds_.clear();
   }
   make_retried<ExtendSessionReply>(
-      host_, terms_.times, call, std::move(done),
+      retried(terms_), call, std::move(done),
       [this, request = std::move(request), is_again = false](
           const Call& call, Done<ExtendSessionReply> done) mutable {
         const int64_t version = request.current_graph_version;
@@ -111,7 +110,7 @@ void RetriedMaster::run_named(RetryTerms terms, const StepKind& kind, const Call
         }));
   }
   if (kind.again == Again::as_it_is) {
-    return make_retried<Reply>(host_, terms.times, call, std::move(done),
+    return make_retried<Reply>(retried(terms), call, std::move(done),
                                [run = std::move(run)](const Call& call, Done<Reply> done) mutable {
                                  run(std::nullopt, call, std::move(done));
                                });
@@ -122,7 +121,7 @@ void RetriedMaster::run_named(RetryTerms terms, const StepKind& kind, const Call
     step = book_.begin();
   }
   make_retried<Reply>(
-      host_, terms.times, call,
+      retried(terms), call,
       Done<Reply>([this, step, done = std::move(done)](Result<Reply> reply) mutable {
         {
           MutexLock lock(mutex_);
@@ -159,7 +158,7 @@ void RetriedMaster::make_callable(MakeCallableRequest request, Call call,
     request.targets.emplace_back(RetryGraph::kStepNode);
   }
   make_retried<MakeCallableReply>(
-      host_, terms_.times, call,
+      retried(terms_), call,
       Done<MakeCallableReply>(
           [this, kind, done = std::move(done)](Result<MakeCallableReply> reply) mutable {
             if (!reply.ok()) return done(std::move(reply));
@@ -210,7 +209,8 @@ void RetriedMaster::partial_run_setup(PartialRunSetupRequest request, Call call,
 // Closed already, by what was not answered, is closed. Nobody waits for long for a session to end
 // that its master may have lost.
 void RetriedMaster::close_session(CloseSessionRequest request, Call call, Done<void> done) {
-  make_retried<void>(host_, std::min(terms_.times, kMostClosings), call, std::move(done),
+  closing_.cancel(cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+  make_retried<void>({host_, std::min(terms_.times, kMostClosings)}, call, std::move(done),
                      [this, request = std::move(request), is_again = false](
                          const Call& call, Done<void> done) mutable {
                        if (std::exchange(is_again, true)) {
@@ -225,7 +225,7 @@ void RetriedMaster::close_session(CloseSessionRequest request, Call call, Done<v
 void RetriedMaster::list_devices(ListDevicesRequest request, Call call,
                                  Done<ListDevicesReply> done) {
   make_retried<ListDevicesReply>(
-      host_, terms_.times, call, std::move(done),
+      retried(terms_), call, std::move(done),
       [this, request = std::move(request)](const Call& call, Done<ListDevicesReply> done) {
         master_->list_devices(request, call, std::move(done));
       });

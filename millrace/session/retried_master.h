@@ -7,8 +7,8 @@
 // and partial runs, are passed on as they are, and fail by a broken connection as ever. Creating
 // and extending the session, making callables and closing may be made twice anyhow.
 //
-// A step ends when it is answered, when its terms are used up, or with its deadline or
-// cancellation. Any thread may call.
+// A step ends when it is answered, when its terms are used up, with its deadline or cancellation,
+// or when the session is closed. Any thread may call.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,7 @@
 #include "millrace/base/host.h"
 #include "millrace/base/mutex.h"
 #include "millrace/cluster/services.h"
+#include "millrace/session/retried_call.h"
 #include "millrace/session/retry_book.h"
 #include "millrace/session/retry_graph.h"
 #include "millrace/session/retry_terms.h"
@@ -53,6 +54,7 @@ class RetriedMaster final : public MasterService {
   using Again = RetryGraph::Again;
   using StepKind = RetryGraph::StepKind;
 
+  RetriedCallTerms retried(RetryTerms terms) { return {host_, terms.times, &closing_}; }
   StepKind kind_of(const StepRequestNames& names);
   Tensor name(uint64_t step);
   // `run` is given the step's name each time it is made, or nothing to add.
@@ -63,6 +65,7 @@ class RetriedMaster final : public MasterService {
   const std::shared_ptr<MasterService> master_;
   const Host& host_;
   const RetryTerms terms_;
+  Cancellation closing_;  // of what would be made again
   Mutex mutex_;
   RetryGraph graph_ MR_GUARDED_BY(mutex_);
   RetryBook book_ MR_GUARDED_BY(mutex_);

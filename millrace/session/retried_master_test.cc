@@ -186,6 +186,26 @@ TEST_CASE("a step that is given up is not made again") {
   CHECK(way.run({"add:0"}, {.cancellation = &cancellation}) == "step #1 a1 named;UNAVAILABLE: cut");
 }
 
+TEST_CASE("a session that is closed ends what waits to be made again, and makes nothing again") {
+  BrokenWay way;
+  way.breaks = {unavailable("cut")};
+  RunStepRequest request;
+  request.session_handle = "s";
+  request.fetches = {"add:0"};
+  WaitFor<RunStepReply> resting(way.host.clock);
+  way.master.run_step(std::move(request), resting.call(), resting.done());
+  REQUIRE(way.timers.is_set());
+  WaitFor<void> closing(way.host.clock);
+  way.master.close_session({"s"}, closing.call(), closing.done());
+  CHECK(closing.get().ok());
+  CHECK(resting.get().status().to_string() ==
+        "CANCELLED: Step was cancelled by an explicit call to `Session::Close()`.; at first: "
+        "UNAVAILABLE: cut");
+  // As a master ends what is under way.
+  way.breaks = {cancelled("closed")};
+  CHECK(way.run({"add:0"}) == "step #1 a1 named;step #2 a1 named;CANCELLED: closed");
+}
+
 TEST_CASE(
     "a server that knows no names of steps refuses the session, with a word what to leave out") {
   auto other = std::make_shared<testing::FakeMaster>();

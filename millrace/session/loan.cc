@@ -139,6 +139,8 @@ Status Loan::give_back() { return end_by(taken_.given_back); }
 Status Loan::end_by(const Operation& operation) {
   {
     MutexLock lock(mutex_);
+    // Another thread is at it, for as long as a lease lasts at most.
+    while (state_ == State::ending) changed_.wait(mutex_);
     if (state_ != State::held) return {};
     // What a heartbeat finds meanwhile says nothing.
     state_ = State::ending;
@@ -149,6 +151,7 @@ Status Loan::end_by(const Operation& operation) {
                      .status();
   MutexLock lock(mutex_);
   state_ = ended.ok() ? State::ended : State::held;
+  changed_.notify_all();
   return ended;
 }
 

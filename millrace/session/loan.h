@@ -59,8 +59,9 @@ class Loan {
   // FAILED_PRECONDITION if the element is not held any more.
   Result<std::vector<Tensor>> run(Session::Feeds feeds, std::vector<std::string> fetches,
                                   RunArgs args = {});
-  // All is done: the element will not be lent again. Does nothing the second time. Errors:
-  // FAILED_PRECONDITION if the lease is lost, the element a dead letter, or the session closed.
+  // All is done: the element will not be lent again. Does nothing if it was acknowledged or given
+  // back before. Errors: FAILED_PRECONDITION if the lease is lost, the element a dead letter, or
+  // the session closed.
   Status acknowledge();
   // The element goes to the next taker at once. Does nothing if it is not held any more. Errors:
   // FAILED_PRECONDITION if the session is closed; the element has gone back then.
@@ -86,6 +87,7 @@ class Loan {
   Cancellation ending_;  // of the heartbeat under way
   InFlight beats_;
   mutable Mutex mutex_;
+  Condition changed_;  // what was ending has ended, or has not
   State state_ MR_GUARDED_BY(mutex_) = State::held;
   bool is_over_ MR_GUARDED_BY(mutex_) = false;  // no more heartbeats
   OnceBook steps_ MR_GUARDED_BY(mutex_);

@@ -79,7 +79,7 @@ class PairedServer {
   std::string address_;
   std::optional<ListeningSocket> socket_;  // kept for all lives
   std::shared_ptr<Succession> succession_;
-  std::unique_ptr<Serving> waiting_room_;  // while it does not serve
+  std::unique_ptr<Serving> waiting_room_;  // while it does not serve, or is still being stopped
   std::unique_ptr<Server> server_;         // while it does
 };
 

@@ -11,10 +11,12 @@
 
 namespace millrace {
 
-// Shared with what is posted. Thread-safe.
+// Shared with what is posted, which may let go of it last: so it owns neither the runtime, nor,
+// after let_go(), the server, whose threads these are. Thread-safe.
 class Server::Lives::Turns : public std::enable_shared_from_this<Turns> {
  public:
-  explicit Turns(std::shared_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
+  // Turns are made there.
+  explicit Turns(Runner& blocking) : blocking_(blocking) {}
 
   // Changes that came before are looked at now. `on_state` is called after each turn; `on_failure`
   // when it can't go on, as the last thing.
@@ -39,7 +41,7 @@ class Server::Lives::Turns : public std::enable_shared_from_this<Turns> {
       is_due_ = true;
       if (!has_begun_ || is_over_ || std::exchange(is_turning_, true)) return;
     }
-    runtime_->host().blocking.post([self = shared_from_this()] { self->turn(); });
+    blocking_.post([self = shared_from_this()] { self->turn(); });
   }
 
   // Null: it has not begun.
@@ -61,6 +63,12 @@ class Server::Lives::Turns : public std::enable_shared_from_this<Turns> {
     while (is_failing_) changed_.wait(mutex_);
   }
 
+  // After end() and rest().
+  void let_go() {
+    MutexLock lock(server_mutex_);
+    server_ = nullptr;
+  }
+
   Status failure() const {
     MutexLock lock(mutex_);
     return failure_;
@@ -69,7 +77,7 @@ class Server::Lives::Turns : public std::enable_shared_from_this<Turns> {
  private:
   void turn();
 
-  const std::shared_ptr<Runtime> runtime_;
+  Runner& blocking_;
   std::function<void(PairedServer::State)> on_state_;  // set by begin()
   std::function<void()> on_failure_;                   // likewise
 
@@ -116,7 +124,7 @@ void Server::Lives::Turns::turn() {
 Result<std::unique_ptr<Server::Running>> Server::Lives::start(ServerOptions options,
                                                               Witnessed witnessed,
                                                               std::shared_ptr<Runtime> runtime) {
-  const auto turns = std::make_shared<Turns>(runtime);
+  const auto turns = std::make_shared<Turns>(runtime->host().blocking);
   const TaskName task{options.job, 0, options.task};
   const bool is_first = witnessed.is_first;
   std::shared_ptr<TaskReport> report = options.report;
@@ -155,7 +163,9 @@ Result<std::unique_ptr<Server::Running>> Server::Lives::start(ServerOptions opti
 
 Server::Lives::~Lives() {
   if (const Status status = stop({}); !status.ok()) log.warning(status.to_string());
-  if (turns_) turns_->rest();
+  if (!turns_) return;
+  turns_->rest();
+  turns_->let_go();
 }
 
 void Server::Lives::tell(PairedServer::State state, bool is_first) {

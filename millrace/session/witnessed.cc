@@ -58,6 +58,10 @@ Result<Witnessed> take_witness(ServerOptions& options, const std::shared_ptr<Run
   MR_ASSIGN(const std::optional<TaskName> state,
             stood_by_for(options, jobs).with("whom it stands by for"));
   options.stands_by_for.clear();
+  if (state == witness) {
+    return invalid("a task can't stand by for ", name,
+                   ", which is the witness; its record has one task only");
+  }
   if (options.state_folder.empty()) options.state_folder = runtime->state_folder();
 
   Witnessed made;
@@ -84,7 +88,7 @@ Result<Witnessed> take_witness(ServerOptions& options, const std::shared_ptr<Run
   const bool may_be_followed = jobs.empty() || std::ranges::any_of(jobs, [&](const auto& pair) {
                                  return pair.second == options.job;
                                });
-  made.is_side = !is_witness && !options.state_folder.empty() && may_be_followed;
+  made.is_side = state || (!is_witness && !options.state_folder.empty() && may_be_followed);
   auto members = members_without(std::exchange(options.cluster, {}), jobs);
   options.members = members;
   made.watch = std::make_unique<WitnessWatch>(runtime, made.address, std::move(members),

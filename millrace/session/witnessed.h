@@ -25,9 +25,9 @@ struct Witnessed {
 // one: with members that hear of new addresses from it, under the name whose state it has, and with
 // the witness's record if it is the witness. A job that stands by is no member that anybody waits
 // for. Waits for the disk.
-// Errors: INVALID_ARGUMENT for what names no task, for members beside a witness, and for a witness
-// or a standby without a folder; NOT_FOUND for a task that is not in the cluster; as
-// Witness::open().
+// Errors: INVALID_ARGUMENT for what names no task, for members beside a witness, for a witness or a
+// standby without a folder, and for one that stands by for the witness; NOT_FOUND for a task that
+// is not in the cluster; as Witness::open().
 Result<Witnessed> take_witness(ServerOptions& options, const std::shared_ptr<Runtime>& runtime);
 
 }  // namespace millrace

@@ -136,6 +136,25 @@ TEST_CASE("what is said wrongly of a witness is refused before anything is bound
   options.witness = "/job:chief/task:0";
   options.state_folder.clear();
   CHECK(refused(options).message().find("the witness needs a folder") != std::string::npos);
+  options = tasks.options("spare");
+  options.witness = options.stands_by_for = "/job:chief/task:0";
+  CHECK(refused(options).message().find("which is the witness") != std::string::npos);
+}
+
+TEST_CASE("a task that is told for whom it stands by does, whatever is said of others") {
+  Followed tasks({.witness = "/job:chief/task:0", .standbys = "reserve=files"});
+  const auto taken = [&](const std::string& job, const std::string& stands_by_for) {
+    ServerOptions options;
+    options.cluster = tasks.cluster;
+    options.job = job;
+    options.state_folder = tasks.scratch.path("state");
+    options.stands_by_for = stands_by_for;
+    return take_witness(options, tasks.runtime).value();
+  };
+  const Witnessed spare = taken("spare", "/job:ps/task:0");
+  CHECK(spare.is_side);
+  CHECK_FALSE(spare.is_first);
+  CHECK_FALSE(taken("ps", "").is_side);
 }
 
 }  // namespace

@@ -78,6 +78,8 @@ void Succession::stop(const Status& why) {
   cancellation_.cancel(why);
   in_flight_.wait();
   for (Waiting& each : std::exchange(waiting_, {})) each.acknowledge(why);
+  // A call that has just ended may hold this a little longer than its transport lives.
+  peer_ = witness_ = nullptr;
   store_ = nullptr;
 }
 

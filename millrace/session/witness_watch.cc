@@ -20,13 +20,14 @@ constexpr auto kPatience = 8s;
 
 }  // namespace
 
+// Shared with calls under way, which may let go of it last, on the runtime's own threads: so it
+// does not own that.
 class WitnessWatch::Watching : public std::enable_shared_from_this<Watching> {
  public:
-  Watching(std::shared_ptr<Runtime> runtime, std::string witness,
-           std::shared_ptr<LateMembers> members, TaskName own)
-      : runtime_(std::move(runtime)),
-        host_(runtime_->host()),
-        transport_(runtime_->transports().between_tasks()),
+  Watching(Runtime& runtime, std::string witness, std::shared_ptr<LateMembers> members,
+           TaskName own)
+      : host_(runtime.host()),
+        transport_(runtime.transports().between_tasks()),
         witness_(std::move(witness)),
         members_(std::move(members)),
         own_(std::move(own)) {}
@@ -62,6 +63,8 @@ class WitnessWatch::Watching : public std::enable_shared_from_this<Watching> {
     }
     pause.cancel();
     in_flight_.wait();
+    MutexLock lock(mutex_);
+    service_ = nullptr;
   }
 
  private:
@@ -92,7 +95,6 @@ class WitnessWatch::Watching : public std::enable_shared_from_this<Watching> {
     });
   }
 
-  const std::shared_ptr<Runtime> runtime_;
   const Host host_;
   Transport& transport_;
   const std::string witness_;
@@ -109,7 +111,8 @@ class WitnessWatch::Watching : public std::enable_shared_from_this<Watching> {
 
 WitnessWatch::WitnessWatch(std::shared_ptr<Runtime> runtime, std::string witness_address,
                            std::shared_ptr<LateMembers> members, TaskName own)
-    : watching_(std::make_shared<Watching>(std::move(runtime), std::move(witness_address),
+    : runtime_(std::move(runtime)),
+      watching_(std::make_shared<Watching>(*runtime_, std::move(witness_address),
                                            std::move(members), std::move(own))) {
   watching_->ask();
 }

@@ -23,6 +23,7 @@ class WitnessWatch {
 
  private:
   class Watching;
+  const std::shared_ptr<Runtime> runtime_;
   const std::shared_ptr<Watching> watching_;
 };
 

@@ -70,7 +70,7 @@ Result<HadoopToken> master_token(const std::string& path) {
 }
 
 // The child's end of the pipe gets the sentence.
-[[noreturn]] void become_launcher(const MasterOptions& options, const std::string& master,
+[[noreturn]] void become_launcher(const YarnMasterOptions& options, const std::string& master,
                                   const Descriptor& sentence, pid_t parent) {
   setpgid(0, 0);  // what YARN sends to our group comes through us, once
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -83,7 +83,7 @@ Result<HadoopToken> master_token(const std::string& path) {
 
 class Master {
  public:
-  Master(const MasterOptions& options, HadoopToken token)
+  Master(const YarnMasterOptions& options, HadoopToken token)
       : options_(options),
         clock_(options.clock),
         heartbeat_({.schedulers = options.schedulers,
@@ -296,7 +296,7 @@ class Master {
     if (kind == NodeCall::Kind::signal) carry_out(master_.on(SignalAnswered{container, status}));
   }
 
-  const MasterOptions& options_;
+  const YarnMasterOptions& options_;
   const Clock& clock_;
   Heartbeat heartbeat_;
   ApplicationMaster master_;
@@ -314,7 +314,7 @@ class Master {
 
 }  // namespace
 
-Result<int> run_application_master(const MasterOptions& options) {
+Result<int> run_application_master(const YarnMasterOptions& options) {
   if (options.credentials_file.empty() || options.schedulers.empty())
     return failed_precondition(
         "this is no container of YARN: submit the job with millrace submit FILE --on yarn");

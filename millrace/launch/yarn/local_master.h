@@ -22,7 +22,7 @@ struct LauncherEnd {
   std::string sentence = {};  // how the job went, in one line
 };
 
-struct MasterOptions {
+struct YarnMasterOptions {
   std::string credentials_file = {};         // where YARN has left the tokens
   std::vector<std::string> schedulers = {};  // "rm:8030"
   std::string host = {};                     // of this machine
@@ -34,6 +34,6 @@ struct MasterOptions {
 
 // Returns the launcher's exit code. Errors: FAILED_PRECONDITION outside of a container of YARN;
 // UNAVAILABLE if the ResourceManager can't be reached, RESOURCE_EXHAUSTED if there is no process.
-Result<int> run_application_master(const MasterOptions& options);
+Result<int> run_application_master(const YarnMasterOptions& options);
 
 }  // namespace millrace

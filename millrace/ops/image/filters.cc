@@ -46,16 +46,16 @@ float mitchell_cubic(float x, float) {
 
 }  // namespace
 
-Result<Filter> filter_of(std::string_view name) {
+Result<ScalingFilter> filter_of(std::string_view name) {
   const std::string lower = absl::AsciiStrToLower(to_absl(name));
-  if (lower == "lanczos1") return Filter{lanczos, 1};
-  if (lower == "lanczos3") return Filter{lanczos, 3};
-  if (lower == "lanczos5") return Filter{lanczos, 5};
-  if (lower == "gaussian") return Filter{gaussian, 1.5f};
-  if (lower == "box") return Filter{box, 1};
-  if (lower == "triangle") return Filter{triangle, 1};
-  if (lower == "keyscubic") return Filter{keys_cubic, 2};
-  if (lower == "mitchellcubic") return Filter{mitchell_cubic, 2};
+  if (lower == "lanczos1") return ScalingFilter{lanczos, 1};
+  if (lower == "lanczos3") return ScalingFilter{lanczos, 3};
+  if (lower == "lanczos5") return ScalingFilter{lanczos, 5};
+  if (lower == "gaussian") return ScalingFilter{gaussian, 1.5f};
+  if (lower == "box") return ScalingFilter{box, 1};
+  if (lower == "triangle") return ScalingFilter{triangle, 1};
+  if (lower == "keyscubic") return ScalingFilter{keys_cubic, 2};
+  if (lower == "mitchellcubic") return ScalingFilter{mitchell_cubic, 2};
   return invalid("Unrecognized kernel type: ", name,
                  "; there are lanczos1, lanczos3, lanczos5, gaussian, box, triangle, keyscubic "
                  "and mitchellcubic");

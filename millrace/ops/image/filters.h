@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-struct Filter {
+struct ScalingFilter {
   float (*weight)(float distance, float radius);  // of distances >= 0, in pixels
   float radius;                                   // beyond it there is nothing
 
@@ -17,6 +17,6 @@ struct Filter {
 
 // "lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic",
 // in letters of either case. Errors: INVALID_ARGUMENT for another name.
-Result<Filter> filter_of(std::string_view name);
+Result<ScalingFilter> filter_of(std::string_view name);
 
 }  // namespace millrace

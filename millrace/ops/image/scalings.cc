@@ -45,7 +45,7 @@ int64_t pixel_near(float place, int64_t size) {
 }
 
 // The weights of a pixel that lies at `place` of the old ones add up to 1, if to anything.
-int64_t fill_span(const Filter& filter, float place, float stretch, int64_t size,
+int64_t fill_span(const ScalingFilter& filter, float place, float stretch, int64_t size,
                   std::span<float> weights) {
   const float reach = filter.radius * stretch;
   const int64_t first = pixel_near(std::ceil(place - reach - 0.5f), size);
@@ -64,7 +64,7 @@ int64_t fill_span(const Filter& filter, float place, float stretch, int64_t size
 }
 
 // Where the image becomes smaller an antialiasing filter is as wide as a new pixel.
-Result<Spans> spans_of(const Placing& placing, const Filter& filter, bool antialias,
+Result<Spans> spans_of(const Placing& placing, const ScalingFilter& filter, bool antialias,
                        CancelProbe& probe) {
   const float inverse = 1 / placing.scale;
   const float shift = -inverse * placing.translation;
@@ -100,14 +100,14 @@ struct Scaling {
 };
 
 struct ScalingOptions {
-  Filter filter;
+  ScalingFilter filter;
   bool antialias;
 };
 
 struct BoundScaling {
   Result<ScalingOptions> read(const KernelSpec& spec) const {
     MR_ASSIGN(const std::string name, spec.attrs.string("kernel_type"));
-    MR_ASSIGN(const Filter filter, filter_of(name));
+    MR_ASSIGN(const ScalingFilter filter, filter_of(name));
     MR_ASSIGN(const bool antialias, spec.attrs.boolean("antialias"));
     return ScalingOptions{filter, antialias};
   }

@@ -12,14 +12,14 @@ class Generator {
  public:
   explicit Generator(Tensor state = Tensor::vector<int64_t>({5, 7, 9}))
       : bench_((REQUIRE(register_random(ops_).ok()), ops_)),
-        variable_(std::make_shared<Variable>("g", state.dtype(), PartialShape())) {
+        variable_(std::make_shared<StoredVariable>("g", state.dtype(), PartialShape())) {
     MutexLock lock(variable_->mutex());
     *variable_->tensor() = std::move(state);
-    REQUIRE(bench_.resources().add<Variable>("", "g", variable_).ok());
+    REQUIRE(bench_.resources().add<StoredVariable>("", "g", variable_).ok());
     ResourceHandle handle;
     handle.container = bench_.resources().default_container();
     handle.name = "g";
-    handle.type_name = Variable::kTypeName;
+    handle.type_name = StoredVariable::kTypeName;
     handle_ = Tensor::scalar(handle);
   }
 
@@ -42,7 +42,7 @@ class Generator {
  private:
   OpRegistry ops_;
   Bench bench_;
-  std::shared_ptr<Variable> variable_;
+  std::shared_ptr<StoredVariable> variable_;
   Tensor handle_;
 };
 

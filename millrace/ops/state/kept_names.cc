@@ -43,16 +43,16 @@ std::vector<KeptNames::Noted> KeptNames::take_noted() {
   return std::exchange(noted_, {});
 }
 
-Result<std::shared_ptr<Variable>> shared_variable(ResourceStore& resources,
-                                                  const ResourceName& name, DType dtype,
-                                                  const PartialShape& shape, bool asks) {
+Result<std::shared_ptr<StoredVariable>> shared_variable(ResourceStore& resources,
+                                                        const ResourceName& name, DType dtype,
+                                                        const PartialShape& shape, bool asks) {
   MR_ASSIGN(const std::shared_ptr<KeptNames> names, KeptNames::to_note(resources, name.name, asks));
   if (names != nullptr) MR_TRY(names->check(dtype).with(name.name));
-  const auto make = [&]() -> Result<std::shared_ptr<Variable>> {
-    return std::make_shared<Variable>(name.name, dtype, shape);
+  const auto make = [&]() -> Result<std::shared_ptr<StoredVariable>> {
+    return std::make_shared<StoredVariable>(name.name, dtype, shape);
   };
-  MR_ASSIGN(std::shared_ptr<Variable> found,
-            resources.find_or_create<Variable>(name.container, name.name, make));
+  MR_ASSIGN(std::shared_ptr<StoredVariable> found,
+            resources.find_or_create<StoredVariable>(name.container, name.name, make));
   if (names == nullptr || found->is_kept()) return found;
   MR_TRY(names->check(found->dtype()).with(name.name));
   // Noted first: who sees that it is kept may change it, and be acknowledged.

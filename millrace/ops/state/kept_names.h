@@ -67,8 +67,8 @@ class KeptNames final : public Resource {
 // The variable of that name, made if there is none. It is kept from now on if the device keeps all,
 // or if it `asks`, be it that another node made it that did not. Errors: as KeptNames::to_note and
 // KeptNames::check.
-Result<std::shared_ptr<Variable>> shared_variable(ResourceStore& resources,
-                                                  const ResourceName& name, DType dtype,
-                                                  const PartialShape& shape, bool asks);
+Result<std::shared_ptr<StoredVariable>> shared_variable(ResourceStore& resources,
+                                                        const ResourceName& name, DType dtype,
+                                                        const PartialShape& shape, bool asks);
 
 }  // namespace millrace

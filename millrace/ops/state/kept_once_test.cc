@@ -82,7 +82,7 @@ class LendingLife {
   Status add(const Lease& lease, int64_t more) {
     if (is_to_run(lease, "add")) {
       const AppliedUpdates::AtOnce at_once(updates());
-      const std::shared_ptr<Variable> sum = variable();
+      const std::shared_ptr<StoredVariable> sum = variable();
       {
         MutexLock lock(sum->mutex());
         Tensor& held = *sum->tensor();
@@ -107,7 +107,7 @@ class LendingLife {
   ResourceStore& resources() { return *state_->resources(0); }
 
  private:
-  std::shared_ptr<Variable> variable() {
+  std::shared_ptr<StoredVariable> variable() {
     return shared_variable(resources(), {"", "sum"}, DType::i64, {}, false).value();
   }
 

@@ -83,13 +83,13 @@ Status KeptState::move_in(KeptReplay replay) {
   size_t num_elements = 0;
   for (const auto& [name, variable] : replay.variables()) {
     if (name.device >= devices_.size()) return too_few_devices(name.device, devices_.size());
-    const auto made = std::make_shared<Variable>(name.name, variable.dtype, variable.shape);
+    const auto made = std::make_shared<StoredVariable>(name.name, variable.dtype, variable.shape);
     made->keep();
     {
       MutexLock lock(made->mutex());
       *made->tensor() = variable.value;
     }
-    MR_TRY(devices_[name.device].resources->add<Variable>(name.container, name.name, made));
+    MR_TRY(devices_[name.device].resources->add<StoredVariable>(name.container, name.name, made));
     known_[{KeptKind::variable, name}].made = made;
   }
   for (auto& [name, state] : replay.queues()) {
@@ -154,7 +154,8 @@ std::vector<AppliedBook::Changes> KeptState::look(Extent extent) {
   for (auto& [key, known] : known_) {
     const auto& [kind, name] = key;
     if (kind != KeptKind::variable) continue;
-    const auto found = devices_[name.device].resources->find<Variable>(name.container, name.name);
+    const auto found =
+        devices_[name.device].resources->find<StoredVariable>(name.container, name.name);
     const bool is_kept = found.ok() && (*found)->is_kept();
     known.variable = is_kept ? *found : nullptr;
     known.now = is_kept ? (*found)->read() : Tensor();
@@ -203,7 +204,7 @@ Status KeptState::put(Extent extent, io::RecordSink sink) {
 
 Status KeptState::put_variable(Extent extent, const KeptName& name, Known& known,
                                io::RecordSink sink) {
-  const std::shared_ptr<Variable> variable = std::exchange(known.variable, nullptr);
+  const std::shared_ptr<StoredVariable> variable = std::exchange(known.variable, nullptr);
   Tensor value = std::exchange(known.now, Tensor());
   if (!value.has_value()) return put_gone(extent, {KeptKind::variable, name}, known, sink);
   if (extent == Extent::changes && known.is_told && is_same_value(value, known.value)) return {};

@@ -40,7 +40,7 @@ class KeptLife {
     return {};
   }
   // As the kernels of a variable and a queue do it.
-  std::shared_ptr<Variable> variable(const std::string& name, DType dtype = DType::i64) {
+  std::shared_ptr<StoredVariable> variable(const std::string& name, DType dtype = DType::i64) {
     return shared_variable(resources(), {"", name}, dtype, {}, false).value();
   }
   std::shared_ptr<Queue> queue(const std::string& name, int64_t capacity = -1) {
@@ -54,7 +54,7 @@ class KeptLife {
     return resources().find_or_create<Queue>("", name, make).value();
   }
   void add(const std::string& name, int64_t more) {
-    const std::shared_ptr<Variable> found = variable(name);
+    const std::shared_ptr<StoredVariable> found = variable(name);
     MutexLock lock(found->mutex());
     Tensor& held = *found->tensor();
     if (!held.has_value()) held = Tensor::scalar<int64_t>(0);
@@ -131,7 +131,7 @@ TEST_CASE("what was dropped is gone in the next life, and what took its name is 
   life.put("names", 1);
   REQUIRE(life.keep().ok());
   for (const char* name : {"gone", "again"})
-    REQUIRE(life.resources().remove<Variable>("", name).ok());
+    REQUIRE(life.resources().remove<StoredVariable>("", name).ok());
   REQUIRE(life.resources().remove<Queue>("", "names").ok());
   life.add("again", 5);
   life.put("names", 2);
@@ -204,7 +204,7 @@ TEST_CASE("a variable that did not change is not written again") {
   FailingDisk disk;
   KeptLife life(disk);
   REQUIRE(life.start().ok());
-  const std::shared_ptr<Variable> large = life.variable("large", DType::f32);
+  const std::shared_ptr<StoredVariable> large = life.variable("large", DType::f32);
   {
     MutexLock lock(large->mutex());
     *large->tensor() = Tensor::zeros(DType::f32, {10'000}).value();
@@ -251,7 +251,7 @@ TEST_CASE("wherever the disk ends, each acknowledged update is found once") {
         KeptLife next(left);
         const Status started = next.start();
         REQUIRE_MESSAGE(started.ok(), started.to_string());
-        const auto sum = next.resources().find<Variable>("", "sum");
+        const auto sum = next.resources().find<StoredVariable>("", "sum");
         const int64_t found = sum.ok() ? next.value("sum") : 0;
         CHECK(found >= acknowledged);
         CHECK(found <= tried);
@@ -302,7 +302,7 @@ TEST_CASE(
     life.add("replaced", 6);
     REQUIRE(life.keep().ok());
     // Another one of that name, for which nobody asked.
-    REQUIRE(life.resources().remove<Variable>("", "replaced").ok());
+    REQUIRE(life.resources().remove<StoredVariable>("", "replaced").ok());
     life.add("replaced", 7);
     REQUIRE(life.keep().ok());
   }

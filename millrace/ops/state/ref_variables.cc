@@ -22,7 +22,7 @@ class VariableKernel final : public Kernel {
         asks_to_last_(asks_to_last) {}
 
   Status run(KernelContext& context) override {
-    MR_ASSIGN(const std::shared_ptr<Variable> variable,
+    MR_ASSIGN(const std::shared_ptr<StoredVariable> variable,
               cached_.get(*context.step().device->resources, name_,
                           [&](ResourceStore& manager, const ResourceName& name) {
                             return shared_variable(manager, name, dtype_, shape_, asks_to_last_)
@@ -41,7 +41,7 @@ class VariableKernel final : public Kernel {
   const DType dtype_;
   const PartialShape shape_;
   const bool asks_to_last_;
-  CachedResource<Variable> cached_;
+  CachedResource<StoredVariable> cached_;
 };
 
 class AssignRefKernel final : public Kernel {
@@ -50,7 +50,7 @@ class AssignRefKernel final : public Kernel {
 
   Status run(KernelContext& context) override {
     const TensorRef& ref = context.input_ref(0);
-    const auto variable = std::dynamic_pointer_cast<Variable>(ref.owner);
+    const auto variable = std::dynamic_pointer_cast<StoredVariable>(ref.owner);
     if (variable == nullptr)
       return invalid("Assign '", context.node_name(), "': '", ref.name, "' is not a variable");
     // Taken, so that what was only made to be assigned is held by nobody else and moves in.
@@ -65,7 +65,8 @@ class AssignRefKernel final : public Kernel {
   }
 
  private:
-  Status check_shape(const Variable& variable, const Tensor& held, const Tensor& value) const {
+  Status check_shape(const StoredVariable& variable, const Tensor& held,
+                     const Tensor& value) const {
     if (!validates_shape_) return {};
     const bool fits = held.has_value() ? held.shape() == value.shape()
                                        : variable.declared_shape().allows(value.shape());

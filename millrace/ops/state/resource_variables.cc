@@ -24,7 +24,7 @@ class VarHandleKernel final : public Kernel {
   Status run(KernelContext& context) override {
     // Who assigns to it sees the handle only: it has to be there by then, without a value.
     if (asks_to_last_) MR_TRY(make(context));
-    ResourceHandle handle = make_handle(context, name_, Variable::kTypeName);
+    ResourceHandle handle = make_handle(context, name_, StoredVariable::kTypeName);
     handle.dtypes_and_shapes = {{dtype_, shape_}};
     context.set_output(0, Tensor::scalar(std::move(handle)));
     return {};
@@ -45,7 +45,7 @@ class VarHandleKernel final : public Kernel {
   const DType dtype_;
   const PartialShape shape_;
   const bool asks_to_last_;
-  CachedResource<Variable> kept_;
+  CachedResource<StoredVariable> kept_;
 };
 
 class ReadKernel final : public Kernel {
@@ -65,9 +65,9 @@ class AssignResourceKernel final : public Kernel {
       : dtype_(dtype), validates_shape_(validates_shape) {}
 
   Status run(KernelContext& context) override {
-    MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
+    MR_ASSIGN(const ResourceName name, named_by_input(context, 0, StoredVariable::kTypeName));
     const ResourceHandle& handle = context.input(0).item<ResourceHandle>();
-    MR_ASSIGN(const std::shared_ptr<Variable> variable,
+    MR_ASSIGN(const std::shared_ptr<StoredVariable> variable,
               cached_.get(*context.step().device->resources, name,
                           [&](ResourceStore& manager, const ResourceName& wanted) {
                             return find_or_create(manager, wanted, handle);
@@ -90,8 +90,9 @@ class AssignResourceKernel final : public Kernel {
   }
 
  private:
-  Result<std::shared_ptr<Variable>> find_or_create(ResourceStore& manager, const ResourceName& name,
-                                                   const ResourceHandle& handle) const {
+  Result<std::shared_ptr<StoredVariable>> find_or_create(ResourceStore& manager,
+                                                         const ResourceName& name,
+                                                         const ResourceHandle& handle) const {
     const bool has_shape = !handle.dtypes_and_shapes.empty();
     return shared_variable(manager, name, dtype_,
                            has_shape ? handle.dtypes_and_shapes[0].second : PartialShape(), false);
@@ -99,7 +100,7 @@ class AssignResourceKernel final : public Kernel {
 
   const DType dtype_;
   const bool validates_shape_;
-  CachedResource<Variable> cached_;
+  CachedResource<StoredVariable> cached_;
 };
 
 class UpdateResourceKernel final : public Kernel {
@@ -121,8 +122,9 @@ KernelFactory updating_resource(cpu::BinaryLoop (*loop_for)(DType)) {
 }
 
 Result<Tensor> is_resource_initialized(KernelContext& context) {
-  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, Variable::kTypeName));
-  const auto found = context.step().device->resources->find<Variable>(name.container, name.name);
+  MR_ASSIGN(const ResourceName name, named_by_input(context, 0, StoredVariable::kTypeName));
+  const auto found =
+      context.step().device->resources->find<StoredVariable>(name.container, name.name);
   return Tensor::scalar(found.ok() && (*found)->read().has_value());
 }
 
@@ -130,7 +132,7 @@ class ShapeKernel final : public Kernel {
  public:
   explicit ShapeKernel(const KernelSpec&) {}
   Status run(KernelContext& context) override {
-    MR_ASSIGN(const std::shared_ptr<Variable> variable, variable_.find(context));
+    MR_ASSIGN(const std::shared_ptr<StoredVariable> variable, variable_.find(context));
     const Tensor value = variable->read();
     if (!value.has_value()) return uninitialized(variable->name());
     return context.set_output(

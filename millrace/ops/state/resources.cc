@@ -19,7 +19,7 @@ Status destroy_any(KernelContext& context) {
   const Tensor& input = context.input(0);
   const bool is_queue =
       input.num_elements() == 1 && input.item<ResourceHandle>().type_name == Queue::kTypeName;
-  return is_queue ? destroy<Queue>(context) : destroy<Variable>(context);
+  return is_queue ? destroy<Queue>(context) : destroy<StoredVariable>(context);
 }
 
 Status destroy_if_there(KernelContext& context, bool ignores_absence) {

@@ -33,12 +33,12 @@ class TemporaryKernel final : public Kernel {
     ResourceStore* store = context.step().step_resources;
     if (store == nullptr) return internal("a temporary variable needs a step");
     MR_ASSIGN(Tensor value, Tensor::zeros(dtype_, *shape_.to_shape()));
-    const auto variable = std::make_shared<Variable>(name_, dtype_, shape_);
+    const auto variable = std::make_shared<StoredVariable>(name_, dtype_, shape_);
     {
       MutexLock lock(variable->mutex());
       *variable->tensor() = std::move(value);
     }
-    MR_TRY(store->add<Variable>("", name_in_step(context, name_), variable));
+    MR_TRY(store->add<StoredVariable>("", name_in_step(context, name_), variable));
     context.set_output_ref(0, reference_to(variable));
     return {};
   }
@@ -56,7 +56,7 @@ Status destroy_temporary(KernelContext& context, const std::string& name) {
     MutexLock lock(*ref.mutex);
     value = *ref.tensor;
   }
-  MR_TRY(context.step().step_resources->remove<Variable>("", name_in_step(context, name)));
+  MR_TRY(context.step().step_resources->remove<StoredVariable>("", name_in_step(context, name)));
   context.set_output(0, std::move(value));
   return {};
 }

@@ -2,12 +2,12 @@
 
 namespace millrace {
 
-Tensor Variable::read() const {
+Tensor StoredVariable::read() const {
   MutexLock lock(mutex_);
   return tensor_;
 }
 
-std::string Variable::description() const {
+std::string StoredVariable::description() const {
   const Tensor value = read();
   if (!value.has_value()) {
     return str_cat("Variable ", dtype_name(dtype_), shape_.to_string(), ", uninitialized");
@@ -15,7 +15,7 @@ std::string Variable::description() const {
   return str_cat("Variable ", dtype_name(value.dtype()), value.shape().to_string());
 }
 
-TensorRef reference_to(const std::shared_ptr<Variable>& variable) {
+TensorRef reference_to(const std::shared_ptr<StoredVariable>& variable) {
   return {&variable->mutex(), variable->tensor(), variable, variable->name()};
 }
 

@@ -19,12 +19,12 @@
 
 namespace millrace {
 
-class Variable final : public Resource {
+class StoredVariable final : public Resource {
  public:
   static constexpr std::string_view kTypeName = "Variable";
 
   // Uninitialised. `shape` is what the graph declares; it may be unknown.
-  Variable(std::string name, DType dtype, PartialShape shape)
+  StoredVariable(std::string name, DType dtype, PartialShape shape)
       : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
 
   const std::string& name() const { return name_; }
@@ -52,7 +52,7 @@ class Variable final : public Resource {
 };
 
 // What flows along a reference edge.
-TensorRef reference_to(const std::shared_ptr<Variable>& variable);
+TensorRef reference_to(const std::shared_ptr<StoredVariable>& variable);
 
 // FAILED_PRECONDITION "Attempting to use uninitialized value <name>".
 Status uninitialized(std::string_view name);

@@ -23,13 +23,13 @@ bool is_gradient(std::string_view input) { return input == "grad" || input == "d
 
 // Where an op of an optimizer has its inputs.
 struct Layout {
-  Optimizer optimizer;
+  OptimizerOp optimizer;
   Kind kind;
   Extent extent;
   int gradient = 0, indices = -1;  // slots
   std::vector<int> scalars = {};   // slots
 
-  Layout(Optimizer of, Kind kind, Extent extent)
+  Layout(OptimizerOp of, Kind kind, Extent extent)
       : optimizer(std::move(of)), kind(kind), extent(extent) {
     int slot = num_variables();
     for (const std::string& input : optimizer.inputs) {
@@ -170,7 +170,7 @@ class ApplyKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_TRY(check_scalars(context, layout_));
     // What the references point into lives as long as these.
-    absl::InlinedVector<std::shared_ptr<Variable>, kMostVariables> found;
+    absl::InlinedVector<std::shared_ptr<StoredVariable>, kMostVariables> found;
     HeldVariables variables;
     for (int slot = 0; slot < layout_.num_variables(); ++slot) {
       if (layout_.kind == Kind::reference) {
@@ -178,7 +178,7 @@ class ApplyKernel final : public Kernel {
         variables.push_back({ref.mutex, ref.tensor, ref.name});
         continue;
       }
-      MR_ASSIGN(std::shared_ptr<Variable> variable, find(context, slot));
+      MR_ASSIGN(std::shared_ptr<StoredVariable> variable, find(context, slot));
       variables.push_back({&variable->mutex(), variable->tensor(), variable->name()});
       found.push_back(std::move(variable));
     }
@@ -191,11 +191,11 @@ class ApplyKernel final : public Kernel {
   }
 
  private:
-  Result<std::shared_ptr<Variable>> find(KernelContext& context, int slot) {
-    MR_ASSIGN(const ResourceName name, named_by_input(context, slot, Variable::kTypeName));
+  Result<std::shared_ptr<StoredVariable>> find(KernelContext& context, int slot) {
+    MR_ASSIGN(const ResourceName name, named_by_input(context, slot, StoredVariable::kTypeName));
     return cached_[slot].get(*context.step().device->resources, name,
                              [](ResourceStore& resources, const ResourceName& wanted) {
-                               return resources.find<Variable>(wanted.container, wanted.name);
+                               return resources.find<StoredVariable>(wanted.container, wanted.name);
                              });
   }
 
@@ -228,7 +228,7 @@ class ApplyKernel final : public Kernel {
   const Layout layout_;
   const UpdateLoop loop_;
   const bool flag_;
-  std::array<CachedResource<Variable>, kMostVariables> cached_;
+  std::array<CachedResource<StoredVariable>, kMostVariables> cached_;
 };
 
 KernelFactory applying(const Layout& layout) {
@@ -268,7 +268,7 @@ InferFn inferring(const Layout& layout) {
 
 }  // namespace
 
-Status add_optimizer(OpRegistry& ops, const Optimizer& optimizer) {
+Status add_optimizer(OpRegistry& ops, const OptimizerOp& optimizer) {
   for (const Kind kind : {Kind::reference, Kind::resource}) {
     if (kind == Kind::reference && !optimizer.has_reference_form) continue;
     for (const Extent extent : {Extent::whole, Extent::rows}) {

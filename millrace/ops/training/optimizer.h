@@ -52,7 +52,7 @@ using UpdateLoop = void (*)(std::span<char* const> variables, const char* gradie
                             std::span<const int64_t> rows, int64_t length,
                             const UpdateSettings& settings);
 
-struct Optimizer {
+struct OptimizerOp {
   std::string name;  // without "Apply"
   std::string doc;   // what becomes of the variable
   std::vector<std::string> variables;
@@ -65,7 +65,7 @@ struct Optimizer {
 };
 
 // Adds Apply… and its kin.
-Status add_optimizer(OpRegistry& ops, const Optimizer& optimizer);
+Status add_optimizer(OpRegistry& ops, const OptimizerOp& optimizer);
 
 // --- loops of rules ---
 

@@ -110,6 +110,25 @@ def test_words_that_only_contain_a_banned_one_pass(house, floors):
     assert floors(root, "names").returncode == 0
 
 
+def test_no_two_classes_have_one_name(faults):
+    found = faults(
+        "classes",
+        {
+            "millrace/base/clock.h": "namespace millrace {\nclass Held;\nclass Held final : public Kept {\n};\n"
+            "}  // namespace millrace\n",
+            "millrace/op/held.cc": "namespace millrace {\nnamespace {\nstruct Held {\n};\n}  // namespace\n"
+            "struct Held {\n};\n}  // namespace millrace\n",
+            "millrace/op/other.h": "namespace millrace::wire {\nstruct Held {\n};\n}  // namespace millrace::wire\n"
+            "namespace millrace {\n// struct Held {\ntemplate <class T>\nstruct Held {\n};\n"
+            "enum class Held {\n};\n}  // namespace millrace\n",
+            "millrace/op/held_test.cc": "namespace millrace {\nstruct Held {\n};\n}  // namespace millrace\n",
+        },
+    )
+    assert found == [
+        "millrace/op/held.cc:6: millrace::Held is also a class of millrace/base/clock.h: rename one of them"
+    ]
+
+
 def test_a_file_named_after_a_drawer_is_named(house, floors):
     result = floors(house({"millrace/base/string_utils.h": ""}), "names")
     assert result.returncode == 1

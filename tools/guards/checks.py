@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from guards import dependencies, floors, frontend, host, named_files, shape, unused
+from guards import classes, dependencies, floors, frontend, host, named_files, shape, unused
 from guards.tree import Fault
 
 CHECKS = {
@@ -14,6 +14,7 @@ CHECKS = {
     "names": shape.check_names,
     "readmes": shape.check_readmes,
     "parts": shape.check_parts,
+    "classes": classes.check,
     "named-files": named_files.check,
     "unused": unused.check,
 }

@@ -6,7 +6,7 @@
 // A name is a lease (ops/state/lease.h) whose queue is the client and whose elements are its steps.
 // So whoever hears one knows all: what is below its horizon and not open is never asked for again,
 // and what was remembered of it may be forgotten. The size of a name, and of what owners remember
-// of a client, is that of its steps under way.
+// of a client, is that of its steps under way; the last one is remembered until others are named.
 //
 // Knows no time, thread or message. Not thread-safe.
 #pragma once

@@ -29,8 +29,9 @@ class Queue:
     """Elements of a tf.FIFOQueue, one per pair that the reducers give, each put in once.
 
     All results are made before the first one is put in: a job that fails before puts in none. Those of one
-    partition come in the order of keys. When all are in, the queue is closed; it is closed too, with
-    nothing in it, when the job fails. Then the folder appears, with the counters and the bad records.
+    partition come in the order of keys. When all are in, the queue is closed, and then the folder appears, with
+    the counters and the bad records. The queue is closed too when the job fails, whatever failed: what was in
+    by then stays.
 
     On a cluster the queue is on a task that stays until it is read, such as the one that reads:
 

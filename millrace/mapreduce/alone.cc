@@ -35,8 +35,9 @@ class AloneRun {
         rejected_(ledger_) {}
 
   Result<Made> run() {
-    MR_TRY(workshop_.make());
+    // First: it is closed whatever comes, and who reads waits for nothing.
     if (queue_ != nullptr) MR_TRY(queue_->begin(workshop_));
+    MR_TRY(workshop_.make());
     begin_map();
     MR_TRY(all_threads(PieceKind::map));
     MR_TRY(begin_reduce());

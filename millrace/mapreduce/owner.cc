@@ -64,8 +64,9 @@ class OwnerRun {
 
  private:
   Result<Made> make() {
-    MR_TRY(workshop_.make());
+    // First: it is closed whatever comes, and who reads waits for nothing.
     MR_TRY(begin_results());
+    MR_TRY(workshop_.make());
     for (const std::string& left : workshop_.others())
       say(str_cat(left, " is of a job that was killed or still runs"));
     MR_TRY(start([this] { feed(); }));

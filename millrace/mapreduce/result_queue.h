@@ -9,7 +9,7 @@
 //
 // All results are made before the first one is put in: a job that fails before puts in none. Those
 // of one partition come in the order of keys. When all are in, the queue is closed; it is closed
-// too, with nothing in it, when the job fails.
+// too when the job fails, whatever failed: what was in by then stays.
 #pragma once
 
 #include <cstdint>

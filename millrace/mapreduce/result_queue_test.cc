@@ -114,6 +114,14 @@ TEST_CASE("a job that fails leaves its queue closed, with nothing in it") {
   CHECK_FALSE(std::filesystem::exists(yard.scratch.path("out")));
 }
 
+TEST_CASE("a job whose output is there already leaves its queue closed, too") {
+  const BesideYard yard;
+  write_file(yard.scratch.path("text"), "a b\n");
+  write_file(yard.scratch.path("out/part"), "of another job");
+  CHECK(yard.run(yard.job()).status().code() == Code::already_exists);
+  CHECK(yard.read().empty());
+}
+
 TEST_CASE("a queue in which something is, or that is closed, is left to whoever has it") {
   BesideYard yard;
   write_file(yard.scratch.path("text"), "a b\n");

@@ -20,7 +20,7 @@ void bind_records(py::module_& module) {
           made.append(py::bytes(data.data(), data.size()));
         return made;
       },
-      "The records of a file; ValueError if one is damaged.");
+      "The records of a file; DataLossError if one is damaged.");
 }
 
 }  // namespace millrace::python

@@ -19,8 +19,8 @@ class BackgroundSave {
   BackgroundSave& operator=(const BackgroundSave&) = delete;
   ~BackgroundSave() { settle(); }
 
-  // Calls `write` on a thread of `runner`, which may block. Waits for the one before, whose error
-  // is gone then.
+  // Calls `write` on a thread of `runner`, which may block, and wait for others' work. Waits for
+  // the one before, whose error is gone then.
   void start(Runner& runner, absl::AnyInvocable<Status()> write);
   bool is_under_way() const;
   // Returns when none is under way; an error of it stays for wait().

@@ -29,8 +29,9 @@ namespace millrace {
 struct SaverOptions {
   std::vector<Variable> variables = {};  // none: all of the model so far
   int max_to_keep = 5;                   // 0: all
-  // Where to write aside, a host's `blocking` for example, which outlives the Saver. Each variable
-  // that is written meanwhile is copied first, so there may be two of each. Null: save() writes.
+  // Where to write aside: a pool of its own for example, which outlives the Saver. Not a host's
+  // `blocking`: what writes waits for a step, which needs that for its files. Each variable that is
+  // written meanwhile is copied first, so there may be two of each. Null: save() writes.
   Runner* background = nullptr;
 };
 

@@ -40,6 +40,7 @@ Result<std::unique_ptr<TrainingSession>> TrainingSession::begin(const VariableSc
   std::unique_ptr<TrainingSession> made(
       new TrainingSession(model, graph, target, std::move(options), std::move(used)));
   MR_TRY(graph.status());
+  if (made->saver_ && made->options_.saves_in_background) MR_TRY(made->saves_.start());
   for (;;) {
     Status done = made->connect();
     if (done.ok()) return made;
@@ -60,9 +61,8 @@ TrainingSession::TrainingSession(const VariableScope& model, const GraphBuilder&
   const Collections& all = model.collections();
   if (options_.is_chief && !options_.checkpoint_folder.empty()) {
     saver_ = std::make_shared<Saver>(
-        model,
-        SaverOptions{.max_to_keep = options_.max_to_keep,
-                     .background = options_.saves_in_background ? &host_.blocking : nullptr});
+        model, SaverOptions{.max_to_keep = options_.max_to_keep,
+                            .background = options_.saves_in_background ? &saves_ : nullptr});
     options_.hooks.insert(
         options_.hooks.begin(),
         std::make_shared<SaveCheckpoints>(saver_, *all.global_step, options_.checkpoint_folder,

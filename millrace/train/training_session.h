@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/thread_pool.h"
 #include "millrace/session/session.h"
 #include "millrace/train/first_values.h"
 #include "millrace/train/patience.h"
@@ -96,6 +97,7 @@ class TrainingSession {
 
   const GraphBuilder& graph_;
   const SessionTarget target_;
+  ThreadPool saves_{1, "mr-saves"};  // first of all that saves, which it outlives
   TrainingOptions options_;
   const std::shared_ptr<Runtime> runtime_;
   const Host host_;

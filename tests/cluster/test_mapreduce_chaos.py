@@ -50,8 +50,9 @@ class Struck:
 
     def run(self, strikes):
         """What the reader has found."""
+        end = time.monotonic() + 2 * DEADLINE  # one that is never there is never struck
         try:
-            while strikes and self._job.process.poll() is None:
+            while strikes and time.monotonic() < end and self._job.process.poll() is None:
                 time.sleep(self._chance.uniform(0.1, 0.4))
                 self._wake(time.monotonic())
                 strikes -= self._strike(self._chance.choice(VICTIMS))

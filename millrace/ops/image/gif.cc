@@ -118,12 +118,13 @@ class GifReader {
                          left_.size(), " bytes");
       return false;
     }
+    const bool is_drawn = drawn_ == GifFrames::all || frames_.empty();
     const ColorMapObject* map = said.ColorMap != nullptr ? said.ColorMap : gif_->SColorMap;
-    if (map != nullptr) {
+    // A frame of fifteen bytes may have a map of 768.
+    if (is_drawn && map != nullptr) {
       for (int i = 0; i < map->ColorCount; ++i)
         frame.colors.push_back({map->Colors[i].Red, map->Colors[i].Green, map->Colors[i].Blue});
     }
-    const bool is_drawn = drawn_ == GifFrames::all || frames_.empty();
     const Shape shape = {is_drawn ? static_cast<int64_t>(frame.height) : 1,
                          static_cast<int64_t>(frame.width)};
     MR_ASSIGN(frame.places, Tensor::allocate(DType::u8, shape));

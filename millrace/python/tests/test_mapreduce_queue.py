@@ -1,6 +1,7 @@
 """millrace.mapreduce into a queue, in one process beside a server: what is put in, and what is not."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -10,6 +11,8 @@ import pytest
 
 import millrace as tf
 from millrace import mapreduce
+from millrace._mapreduce import pieces, queue_output
+from millrace._mapreduce.outputs import Workshop
 
 
 def words(line):
@@ -93,6 +96,12 @@ def test_elements_have_types_and_shapes_of_ones_own(beside):
     assert a.tolist() == [b"a"] and b.tolist() == [b"b", b"b"]
 
 
+def test_numbers_for_a_string_are_written_as_str_has_them_also_those_of_numpy(beside):
+    beside.write("a b b")
+    beside.run(beside.queue(), reduce=lambda word, counts: np.sum(list(counts)))
+    assert beside.read(beside.queue()) == [[b"a", b"1"], [b"b", b"2"]]
+
+
 def test_one_component_is_taken_as_it_is(beside):
     beside.write("a b b")
     results = beside.queue(dtypes=tf.int32, element=lambda word, count: count)
@@ -106,6 +115,8 @@ def test_one_component_is_taken_as_it_is(beside):
         (lambda word, count: ("x", "no number"), "reducing the key 'b': ValueError: .*no number"),
         (lambda word, count: (word, [1, 2]), r"a component has the shape \(2,\), where"),
         (lambda word, count: word, "has 2 components, and `element` gives 1"),
+        (lambda word, count: (word, count / 4), "0.5 is no int64"),
+        (lambda word, count: (word, np.uint64(2**64 - 1)), "18446744073709551615.* is no int64"),
     ],
 )
 def test_an_element_that_does_not_fit_ends_the_job_before_anything_is_put_in(beside, element, said):
@@ -121,6 +132,32 @@ def test_a_mapper_that_raises_leaves_the_queue_closed_and_empty(beside):
     with pytest.raises(mapreduce.MapReduceError, match="ZeroDivisionError"):
         beside.run(beside.queue(), map=lambda line: 1 // 0)
     assert beside.read(beside.queue()) == [] and beside.is_clean()
+
+
+def test_a_job_whose_output_is_there_already_leaves_its_queue_closed_too(beside):
+    beside.write("a")
+    beside.output.mkdir()
+    (beside.output / "part").touch()
+    with pytest.raises(mapreduce.MapReduceError, match="is there already"):
+        beside.run(beside.queue())
+    assert beside.read(beside.queue()) == []
+
+
+def test_results_that_are_gone_or_damaged_end_the_job_with_words(beside, monkeypatch):
+    beside.write("a b")
+    real = Workshop.note_publishing
+
+    def damage(workshop):
+        (path,) = pathlib.Path(workshop.path).glob("reduce-*")
+        path.write_bytes(path.read_bytes()[:-1])
+        real(workshop)
+
+    monkeypatch.setattr(Workshop, "note_publishing", damage)
+    with pytest.raises(mapreduce.MapReduceError, match="reduced can't be read: .*truncated record"):
+        beside.run(beside.queue())
+    item = {"publish": 3, "path": str(beside.folder / "gone")}
+    report = pieces.put_partition(item, put=lambda path: list(queue_output._elements(path)))
+    assert "putting partition 3 into the queue: what was reduced can't be read" in report["failed"]
 
 
 def test_a_queue_that_is_in_use_is_refused_and_left_as_it_is(beside):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import resource
 import struct
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 
 import millrace as tf
+from millrace import _millrace
+from millrace._summaries import record_files
 
 
 def run(tmp_path, program, *arguments):
@@ -132,6 +135,69 @@ def test_records_before_one_that_is_cut_off_are_read(tmp_path, left):
         next(records)
     os.truncate(path, 19 + 11)  # less than a head is the end, as TensorFlow has it
     assert list(tf.python_io.tf_record_iterator(path)) == [b"abc"]
+
+
+@pytest.mark.parametrize("compression", ["", "ZLIB", "GZIP"])
+@pytest.mark.parametrize("piece", [1, 7, 100, 1 << 20])
+def test_records_are_found_wherever_the_pieces_of_a_file_end(
+    tmp_path, monkeypatch, compression, piece
+):
+    path = str(tmp_path / "records")
+    records = [b"", b"a", b"bc" * 10, bytes(300), b"", b"last"]
+    with tf.python_io.TFRecordWriter(path, compression) as writer:
+        for record in records:
+            writer.write(record)
+    monkeypatch.setattr(record_files, "_PIECE", piece)
+    assert list(tf.python_io.tf_record_iterator(path, compression)) == records
+    # Of one that is cut off the records before come, and then the error.
+    os.truncate(path, os.path.getsize(path) - 1)
+    read = tf.python_io.tf_record_iterator(path, compression)
+    assert [next(read) for _ in records[:-1]] == records[:-1]
+    with pytest.raises(tf.errors.DataLossError):
+        list(read)
+
+
+def test_a_gzip_file_of_several_parts_is_all_of_them(tmp_path):
+    path = tmp_path / "records"
+    parts = [gzip.compress(_millrace.record(each)) for each in (b"a", b"", bytes(3_000_000))]
+    path.write_bytes(b"".join(parts))
+    read = tf.python_io.tf_record_iterator(str(path), "GZIP")
+    assert list(read) == [b"a", b"", bytes(3_000_000)]
+
+
+@pytest.mark.parametrize("piece", [7, 1 << 20])
+def test_records_before_a_damaged_one_are_read(tmp_path, monkeypatch, piece):
+    path = tmp_path / "records"
+    with tf.python_io.TFRecordWriter(str(path)) as writer:
+        for record in (b"abc", b"defg", b"hij"):
+            writer.write(record)
+    monkeypatch.setattr(record_files, "_PIECE", piece)
+    whole = path.read_bytes()
+    for at in range(19, 39):  # the second
+        data = bytearray(whole)
+        data[at] ^= 1
+        path.write_bytes(data)
+        records = tf.python_io.tf_record_iterator(str(path))
+        assert next(records) == b"abc"
+        with pytest.raises(tf.errors.DataLossError, match="corrupted record at 19"):
+            next(records)
+
+
+def test_a_large_file_of_records_is_never_in_memory(tmp_path):
+    """A record that says it has 3 GB is not looked for, and of a file of gigabytes a piece is read."""
+    path = tmp_path / "records"
+    path.write_bytes(_millrace.record(b"abc"))
+    head = b"\0\0\0\xc0\0\0\0\0"  # and its checksum, which a record of that length would have
+    checksum = _millrace.record(head)[-4:]
+    with open(path, "ab") as file:
+        file.write(head + checksum)
+        file.truncate(10 << 30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    records = tf.python_io.tf_record_iterator(str(path))
+    assert next(records) == b"abc"
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at 19 has 3221225472 bytes"):
+        next(records)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
 
 
 def test_what_goes_wrong_with_records_is_told(tmp_path):

@@ -94,10 +94,12 @@ def run(words, say, pause):
 
 
 def _run(words, say, pause, results):
-    workshop = Workshop(words.output.folder, uuid.uuid4().hex).make()
+    workshop = Workshop(words.output.folder, uuid.uuid4().hex)
+    if results is not None:
+        # First: it is closed whatever comes, and who reads waits for nothing.
+        results.begin(workshop)
+    workshop.make()
     try:
-        if results is not None:
-            results.begin(workshop)
         ledger, rejected = Ledger(words.max_bad), []
         progress = Told(ledger, say, pause)
         parts = words.partitions or 1

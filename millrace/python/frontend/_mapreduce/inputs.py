@@ -85,7 +85,7 @@ class Lines:
 class Records:
     """The records of TFRecord files, as bytes. A mapper gets a file at a time.
 
-    A damaged file is one bad record; of one that is cut off, the records before are read.
+    A file that is damaged or cut off is one bad record; the records before are read.
 
     Args:
       patterns: a path or a glob, or a list of them.

@@ -68,7 +68,8 @@ def run(
       partitions: how many files the output has; by default as many as there are reducers.
       max_bad: how many records may be bad: not readable, or such that `map` raises. They are put aside, in
         _rejected.jsonl of the output. One more ends the job.
-      memory: how many bytes of pairs a mapper holds; beyond that they are sorted on disk.
+      memory: how many bytes of pairs a mapper holds; beyond that they are sorted on disk. A reducer that has
+        less to read than that sorts it in memory.
       spill: the folder for that, on each machine's own disk; by default that of temporary files.
       lease: for how many seconds a task may be silent before another gets what it has.
       attempts: how often one piece of work is begun; then the job fails. A task that is killed costs one.

@@ -31,6 +31,10 @@ class Words:
         for name, function in (("reduce", reduce), ("combine", combine), ("partition", partition)):
             if function is not None and not callable(function):
                 raise TypeError(f"{name} is {function!r:.100}; it must be a function or None")
+        if reduce is tally and combine not in (None, add, tally):
+            raise ValueError(
+                "reduce=tally adds up by itself what mappers give: leave `combine` out"
+            )
         for name, value, least in (("max_bad", max_bad, 0), ("memory", memory, 1 << 10)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} is {value!r}; it must be an int, at least {least}")

@@ -22,15 +22,16 @@ from millrace._values import errors
 _AT_ONCE = 64  # elements that one step puts in
 _STEP_BYTES = 4 << 20
 _TASK = re.compile(r"/job:(\w+)(?:/task:(\d+))?")
-_TEXTS = (str, bytes, list, tuple, np.ndarray, np.generic)
+_TEXTS = (str, bytes, list, tuple, np.ndarray)
 
 
 class Queue:
     """Elements of a tf.FIFOQueue, one per pair that the reducers give, each put in once.
 
     All results are made before the first one is put in: a job that fails before puts in none. Those of one
-    partition come in the order of keys. When all are in, the queue is closed; it is closed too, with
-    nothing in it, when the job fails. Then the folder appears, with the counters and the bad records.
+    partition come in the order of keys. When all are in, the queue is closed, and then the folder appears, with
+    the counters and the bad records. The queue is closed too when the job fails, whatever failed: what was in
+    by then stays.
 
     On a cluster the queue is on a task that stays until it is read, such as the one that reads:
 
@@ -128,21 +129,31 @@ def _component(value, dtype, shape):
     if dtype == kinds.string and not isinstance(value, _TEXTS):
         value = str(value)
     array = np.asarray(convert_feed(value, dtype.as_datatype_enum))
+    # A feed may be rounded or wrapped around; a result is put in as it is.
+    if dtype.is_integer and not np.array_equal(array, np.asarray(value)):
+        raise ValueError(f"{value!r:.100} is no {dtype.name}")
     if not shape.is_compatible_with(array.shape):
         raise ValueError(f"a component has the shape {array.shape}, where the queue has {shape}")
     return array
 
 
 def _elements(path):
-    """The elements of a reducer's file, in lists for one step each: the same ones whoever asks."""
+    """The elements of a reducer's file, in lists for one step each: the same ones whoever asks.
+
+    Raises:
+      MapReduceError: if the file is gone or damaged.
+    """
     records = tf_record_iterator(path)
     while True:
         some, size = [], 0
-        for record in itertools.islice(records, _AT_ONCE):
-            some.append(pickle.loads(record))
-            size += len(record)
-            if size >= _STEP_BYTES:
-                break
+        try:
+            for record in itertools.islice(records, _AT_ONCE):
+                some.append(pickle.loads(record))
+                size += len(record)
+                if size >= _STEP_BYTES:
+                    break
+        except errors.OpError as error:
+            raise MapReduceError(f"what was reduced can't be read: {error.message}") from error
         if not some:
             return
         yield some

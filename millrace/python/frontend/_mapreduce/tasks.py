@@ -122,9 +122,10 @@ class Owner:
         with self._session, self._results or contextlib.nullcontext():
             threads = []
             try:
-                self._workshop.make()
+                # First: it is closed whatever comes, and who reads waits for nothing.
                 if self._results is not None:
                     self._results.begin(self._workshop)
+                self._workshop.make()
                 for left in self._workshop.others():
                     self._say(f"{left} is of a job that was killed or still runs")
                 threads += [self._start(self._feed), self._start(self._receive)]

@@ -20,6 +20,9 @@ class Totals:
     def __init__(self, gathering, memory, gives_keys):
         self._gathering = gathering
         self._gives_keys = gives_keys
+        # Of the gathering alone: C++'s table is none that Python's collector sees through, so one that
+        # knew of this object would never go, nor what it holds.
+        self._drain = _adding_to(gathering)
         self._totals = _millrace.Totals(memory, self._drain)
         self.taken_at_once = self._totals.count if gives_keys else self._totals.add
         self.wanted = "keys" if gives_keys else gathering.wanted
@@ -40,6 +43,10 @@ class Totals:
         self._drain(self._totals.take())
         return self._gathering.write(path)
 
-    def _drain(self, entries):
+
+def _adding_to(gathering):
+    def drain(entries):
         for key, total in entries:
-            self._gathering.add(key, total)
+            gathering.add(key, total)
+
+    return drain

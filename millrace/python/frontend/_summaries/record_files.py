@@ -10,6 +10,9 @@ from millrace._values import errors
 
 # What stands before and after the data of a record: millrace/io/records.h.
 _HEAD, _TAIL = 12, 4
+_LONGEST = (1 << 31) - 1  # bytes of data that are read, as tf.data reads them
+_PIECE = 1 << 20
+_WINDOWS = {"GZIP": zlib.MAX_WBITS + 16, "ZLIB": zlib.MAX_WBITS}  # by which zlib tells them apart
 
 
 class _Packed(gzip.GzipFile):
@@ -95,33 +98,92 @@ class TFRecordWriter:
 
 
 def tf_record_iterator(path, options=None):
-    """The records of a file, as bytes, in order.
+    """The records of a file, as bytes, in order; a piece of the file is held at a time.
 
     Raises:
       errors.NotFoundError: if there is no such file.
-      errors.DataLossError: if it is damaged; after the records before it, if the last one is cut off.
-        What is too short to be the head of a record is left out.
+      errors.DataLossError: if it is damaged or its last record is cut off, after the records before. What
+        is too short to be the head of a record is left out.
+      errors.InvalidArgumentError: for a record of more than 2147483647 bytes, likewise.
     """
     compression = TFRecordOptions.get_compression_type_string(options)
     try:
         with paths.open_file(path, "rb") as file:
-            data = file.read()
+            yield from _records(path, _unpacked(file, compression))
     except errors.OpError:
         raise
+    except (EOFError, zlib.error) as error:
+        raise errors.DataLossError(None, None, f"{path}: {error}") from None
     except OSError as error:
         raise errors.NotFoundError(None, None, f"{path}; {error.strerror}") from None
-    try:
-        if compression == "GZIP":
-            data = gzip.decompress(data)
-        elif compression == "ZLIB":
-            data = zlib.decompress(data)
-        records = _millrace.records(data)
-    except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise errors.DataLossError(None, None, f"{path}: {error}") from None
-    yield from records
-    end = sum(_HEAD + len(record) + _TAIL for record in records)
-    if len(data) - end >= _HEAD:
+
+
+def _unpacked(file, compression):
+    """The bytes of a file, in pieces. EOFError or zlib.error for one that is cut off or damaged."""
+    if not compression:
+        while piece := file.read(_PIECE):
+            yield piece
+        return
+    unpacks, packed, is_inside = zlib.decompressobj(_WINDOWS[compression]), b"", False
+    while True:
+        packed = packed or file.read(_PIECE)
+        is_inside = is_inside or bool(packed)
+        piece = unpacks.decompress(packed, _PIECE)
+        yield piece
+        if unpacks.eof:
+            if compression == "ZLIB":
+                return
+            # A GZIP file may have several parts.
+            packed, is_inside = unpacks.unused_data, False
+            unpacks = zlib.decompressobj(_WINDOWS[compression])
+        elif packed or piece:
+            packed = unpacks.unconsumed_tail
+        elif is_inside:
+            raise EOFError("the compressed file ends too early: it was cut off")
+        else:
+            return
+
+
+def _records(path, pieces):
+    """The records that lie in pieces of a file."""
+    held, begin = bytearray(), 0  # what is not given yet, and where it lies in the file
+    wanted = _HEAD  # bytes that are worth a look
+    for piece in pieces:
+        held += piece
+        if len(held) < wanted:
+            continue
+        used = 0
+        for record in _whole(path, bytes(held), begin):
+            yield record
+            used += _HEAD + len(record) + _TAIL
+        del held[:used]
+        begin += used
+        wanted = _HEAD
+        if len(held) >= _HEAD:
+            size = int.from_bytes(held[:8], "little")
+            if size > _LONGEST:
+                why = f"{path}: the record at {begin} has {size} bytes; at most {_LONGEST} are read"
+                raise errors.InvalidArgumentError(None, None, why)
+            wanted += size + _TAIL
+    if len(held) >= _HEAD:
         why = "Read less bytes than requested"
         raise errors.DataLossError(
-            None, None, f"{path}: truncated record at {end}' failed with {why}"
+            None, None, f"{path}: truncated record at {begin}' failed with {why}"
         )
+
+
+def _whole(path, data, begin):
+    """The records that are whole in what a file has from `begin` on."""
+    try:
+        yield from _millrace.records(data)
+        return
+    except errors.DataLossError:
+        at = 0
+    while True:  # up to the one that is damaged
+        end = at + _HEAD + int.from_bytes(data[at : at + 8], "little") + _TAIL
+        try:
+            yield from _millrace.records(data[at:end])
+        except errors.DataLossError:
+            why = f"{path}: corrupted record at {begin + at}"
+            raise errors.DataLossError(None, None, why) from None
+        at = end

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "millrace/transport/grpc/call_server.h"
+#include "millrace/transport/grpc/core.h"
 #include "millrace/transport/grpc/receive_memory.h"
 #include "millrace/transport/protocol/served_methods.h"
 
@@ -49,6 +50,9 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const Host& host, Listenin
   auto running =
       std::make_unique<Running>(host, std::move(socket), threads, std::move(methods), options);
   MR_TRY(running->calls.listen());
+  // Once more, now that ours are there: gRPC starts some of its own with its first calls only, and
+  // ends the process where it can't.
+  MR_TRY(transport::try_threads_of_grpc());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(running)));
 }
 

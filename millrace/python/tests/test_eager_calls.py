@@ -1,5 +1,8 @@
 """tf.py_function: functions of Tensors that have values."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -141,3 +144,38 @@ def test_a_mask_chooses_values_as_an_array_does():
 
     count, first = _run(positive, [[1.0, -2.0, 3.0]], [tf.int64, tf.float32])
     assert count == 2 and first.tolist() == [1]
+
+
+def test_variables_are_read_in_the_order_of_the_program_whatever_kind_was_asked_for():
+    def counted(x):
+        held = tf.Variable(x, use_resource=False)
+        assert isinstance(held.handle, tf.Tensor)
+        tf.assign_add(held, 1.0)
+        doubled = held * 2.0
+        assert doubled.numpy() == 4.0
+        tf.assign_add(held, 1.0)
+        return doubled + held * 1.0
+
+    assert _run(counted, [1.0], tf.float32) == 7.0
+
+
+def test_a_call_leaves_no_values_behind_but_those_that_somebody_has():
+    made, kept = [], []
+
+    def doubled(x):
+        y = x * 2.0
+        for tensor in (x, y):
+            made.append(weakref.ref(tensor.numpy()))
+        kept.append(x + 1.0)
+        assert kept[0].numpy().tolist() == [2.0] * 3
+        return y
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        tensor = tf.py_function(doubled, [tf.ones([3])], tf.float32)
+        gc.disable()
+        try:
+            assert session.run(tensor).tolist() == [2.0] * 3
+            assert [ref() for ref in made] == [None, None]
+            assert kept[0].numpy().tolist() == [2.0] * 3
+        finally:
+            gc.enable()

@@ -1,5 +1,7 @@
 """Graphs whose Tensors have values: what functions of tf.py_function compute in."""
 
+import weakref
+
 import numpy as np
 
 from millrace._graph.graph import Graph
@@ -135,9 +137,11 @@ class EagerGraph(Graph):
         return [each for each in self.outputs(node) if _has_array(each.dtype)]
 
     def close(self):
-        """Ends what has run it."""
+        """Ends what has run it. From now on a value stays as long as somebody has its Tensor."""
         if self._session is not None:
             self._session.close()
+        # The graph itself may wait for the garbage collector, which knows nothing of how large arrays are.
+        self._values = weakref.WeakKeyDictionary(self._values)
 
 
 def _has_array(dtype):

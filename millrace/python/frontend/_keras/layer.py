@@ -4,7 +4,6 @@ import inspect
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
-from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Tensor
 from millrace._keras import (
     activations,
@@ -18,22 +17,8 @@ from millrace._keras import (
 )
 from millrace._keras.settings import image_data_format
 from millrace._layers import layer as plain
+from millrace._state.object_names import unique_name
 from millrace._values import structure
-
-
-class _Names:
-    """How many objects of a graph have a name, before its number."""
-
-    def __init__(self):
-        self.counts = {}
-
-
-def unique_name(base, first=0):
-    """ "dense", "dense_1", ...: the first has a number if `first` is 1."""
-    counts = get_default_graph().own(_Names).counts
-    number = counts.get(base, first)
-    counts[base] = number + 1
-    return f"{base}_{number}" if number else base
 
 
 class Layer(plain.Layer):

@@ -138,8 +138,16 @@ class _Opened:
         self.tried = {}  # by default name: the numbers below are taken
 
     def copied(self):
+        return self.joined(_Opened())
+
+    def joined(self, other):
+        """One that knows what both do."""
         made = _Opened()
-        made.names, made.tried = set(self.names), dict(self.tried)
+        made.names = self.names | other.names
+        made.tried = {
+            name: max(self.tried.get(name, 0), other.tried.get(name, 0))
+            for name in {**self.tried, **other.tried}
+        }
         return made
 
 

@@ -77,6 +77,14 @@ class StrategyExtended:
         """What makes variables in the strategy's scope; for tf.variable_creator_scope."""
         return self._places.make(next_creator, kwargs)
 
+    def begun_apart(self):
+        """A `with` block for who makes the variables of tasks in step equal at the start of each session.
+
+        In it they are initialized without waiting for the other tasks, of which some may have nothing to initialize:
+        they were restored, or kept their values.
+        """
+        return contextlib.nullcontext() if self.replica_group is None else self._places.begun_apart()
+
     def variable_created_in_scope(self, v):
         """Whether a variable was made in this strategy's scope, and so is one of its kind."""
         return v in v.graph.own(_Made).by_strategy.get(self, ())

@@ -179,3 +179,52 @@ def test_a_call_leaves_no_values_behind_but_those_that_somebody_has():
             assert kept[0].numpy().tolist() == [2.0] * 3
         finally:
             gc.enable()
+
+
+def test_effects_run_once_whether_or_not_something_is_asked_for_after_them():
+    calls = []
+
+    def noted(x):
+        first = tf.py_func(lambda: calls.append("first"), [], [])
+        with tf.control_dependencies([first]):
+            late = x * 3.0  # asked for when the effect has run
+        assert (x + 1.0).numpy() == 2.0 and calls == ["first"]
+        assert late.numpy() == 3.0
+        tf.group(tf.py_func(lambda: calls.append("second"), [], []), late)
+        return x
+
+    assert _run(noted, [1.0], tf.float32) == 1.0
+    assert calls == ["first", "second"]
+
+
+def test_an_effect_that_failed_and_was_excused_does_not_fail_again():
+    calls = []
+
+    def careful(x):
+        tf.py_func(lambda: calls.append("before"), [], [])
+        tf.assert_greater(x, 5.0)
+        try:
+            return (x + 1.0).numpy()
+        except tf.errors.InvalidArgumentError:
+            return -x
+
+    assert _run(careful, [1.0], tf.float32) == -1.0
+    assert calls == ["before"]
+
+
+def test_effects_before_a_branch_and_a_loop_come_first():
+    def counted(x):
+        held = tf.Variable(1.0)
+        held.assign_add(1.0, read_value=False)
+        tf.cond(x > 0.0, lambda: held.assign(held.read_value() * 10.0), lambda: 0.0)
+
+        def body(i):
+            changed = held.assign(held.read_value() * 2.0)
+            return i + 1 + tf.cast(changed * 0.0, tf.int32)
+
+        held.assign_add(1.0, read_value=False)
+        tf.while_loop(lambda i: i < 2, body, [0])
+        held.assign_add(1.0, read_value=False)
+        return held.read_value()
+
+    assert _run(counted, [1.0], tf.float32) == 85.0

@@ -130,6 +130,44 @@ def test_layers_of_keras_have_one_name_in_all_replicas(session, strategy):
         copies_are(session, variable, session.run(variable.copies[0]))
 
 
+def named(regularizer):
+    return tf.get_variable("v", initializer=[1.0], regularizer=regularizer)
+
+
+def of_a_layer(regularizer):
+    one = tf.ones_initializer()
+    tf.layers.dense(
+        tf.ones([1, 1]), 1, use_bias=False, kernel_initializer=one, kernel_regularizer=regularizer
+    )
+
+
+def of_keras(regularizer):
+    layer = tf.keras.layers.Dense(
+        1, use_bias=False, kernel_initializer="ones", kernel_regularizer=regularizer
+    )
+    layer(tf.ones([1, 1]))
+    return layer.losses
+
+
+@pytest.mark.parametrize("make", [named, of_a_layer, of_keras])
+def test_each_replica_regularizes_its_own_copy(session, strategy, make):
+    with strategy.scope():
+
+        def replica():
+            made = make(lambda w: 0.5 * tf.reduce_sum(w * w))
+            losses = made if isinstance(made, list) else tf.losses.get_regularization_losses()
+            assert len(losses) == 1 and losses[0].shape == []
+            loss = tf.add_n(losses) + losses[0] * 2.0
+            return tf.train.GradientDescentOptimizer(0.125).minimize(loss), losses[0]
+
+        train, losses = strategy.run(replica)
+        (v,) = tf.trainable_variables()
+    session.run(tf.global_variables_initializer())
+    assert session.run(strategy.experimental_local_results(losses)[0]) == 0.5
+    session.run(strategy.group(train))
+    copies_are(session, v, session.run(v) * 0 + 1 - 2 * 0.125 * 3)
+
+
 def test_two_optimizers_of_one_name_have_slots_of_their_own(session, strategy):
     with strategy.scope():
         v = tf.get_variable("v", initializer=1.0)

@@ -18,6 +18,7 @@ from millrace._keras import (
 from millrace._keras.settings import image_data_format
 from millrace._layers import layer as plain
 from millrace._state.object_names import unique_name
+from millrace._state.regularized import LossOfCopies
 from millrace._values import structure
 
 
@@ -41,6 +42,7 @@ class Layer(plain.Layer):
     supports_masking = False
     state_updates = ()  # Operations that keep states for the next batch, in training or not
     _suffix = ""
+    _has_losses_of_its_own = True
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -104,7 +106,7 @@ class Layer(plain.Layer):
         for loss in structure.flatten(losses):
             loss = loss() if callable(loss) else loss
             if loss is not None:
-                self._losses.append(convert(loss))
+                self._losses.append(loss if isinstance(loss, LossOfCopies) else convert(loss))
 
     def collect_updates(self):
         """Updates stay with the layer: models run them."""

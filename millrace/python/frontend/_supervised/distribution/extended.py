@@ -83,7 +83,9 @@ class StrategyExtended:
         In it they are initialized without waiting for the other tasks, of which some may have nothing to initialize:
         they were restored, or kept their values.
         """
-        return contextlib.nullcontext() if self.replica_group is None else self._places.begun_apart()
+        return (
+            contextlib.nullcontext() if self.replica_group is None else self._places.begun_apart()
+        )
 
     def variable_created_in_scope(self, v):
         """Whether a variable was made in this strategy's scope, and so is one of its kind."""

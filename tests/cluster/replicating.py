@@ -1,4 +1,4 @@
-"""One task that trains by a strategy, for tests: replicating.py ps|collective|alone [FOLDER].
+"""One task that trains by a strategy, for tests: replicating.py ps|collective|alone [FOLDER [STEPS]].
 
 A graph of its own with a session on its server; with FOLDER an Estimator. Prints "w" and the weights at the end.
 """
@@ -82,7 +82,7 @@ def model_fn(features, labels, mode):
     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
 
 
-def by_estimator(kind, folder):
+def by_estimator(kind, folder, steps=STEPS):
     def input_fn(input_context=None):
         whole = batches(4)
         if input_context is None:
@@ -95,7 +95,7 @@ def by_estimator(kind, folder):
     estimator = tf.estimator.Estimator(model_fn, config=config)
     tf.estimator.train_and_evaluate(
         estimator,
-        tf.estimator.TrainSpec(input_fn, max_steps=STEPS),
+        tf.estimator.TrainSpec(input_fn, max_steps=int(steps)),
         tf.estimator.EvalSpec(lambda: batches(8), steps=1, throttle_secs=0),
     )
     # What others find at their end, the chief may still be saving.

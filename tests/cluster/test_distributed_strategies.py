@@ -68,3 +68,16 @@ def test_an_estimator_trains_in_two_tasks_as_in_one(job, alone, tmp_path):
     tasks = [start(name, 0, "collective", folder) for name in ("chief", "worker")]
     chief, _ = [finished(task) for task in tasks]
     assert chief == pytest.approx(alone, abs=2e-5)
+
+
+def test_a_task_without_a_checkpoint_goes_on_from_the_chiefs(job, alone, tmp_path):
+    names, folder, empty = ("chief", "worker"), tmp_path / "model", tmp_path / "empty"
+    start = job(chief=1, worker=1)
+    for task in [start(name, 0, "collective", folder, 10) for name in names]:
+        finished(task)
+    start = job(chief=1, worker=1)
+    tasks = [
+        start(name, 0, "collective", *place) for name, place in zip(names, [[folder], [empty]])
+    ]
+    chief, _ = [finished(task) for task in tasks]
+    assert chief == pytest.approx(alone, abs=2e-5)

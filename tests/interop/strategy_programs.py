@@ -113,9 +113,28 @@ def read(tf, session, strategy):
 
     updates = strategy.group(run(strategy, replica))
     together = [tf.identity(strategy.extended.read_var(v)) for v in made]
+    together += [strategy.reduce(tf.distribute.ReduceOp.SUM, v, axis=None) for v in made]
     session.run(tf.global_variables_initializer())
     session.run(updates)
     return session.run(together)
+
+
+def averaged(tf, session, strategy):
+    """The names and values of a variable that is trained, and of its average."""
+    trained = tf.get_variable("trained", initializer=1.0)
+    averages = tf.train.ExponentialMovingAverage(0.5)
+
+    def replica():
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        loss = trained * (tf.cast(number, tf.float32) + 1.0)
+        step = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+        with tf.control_dependencies([step]):
+            return averages.apply([trained])
+
+    update = strategy.group(run(strategy, replica))
+    session.run(tf.global_variables_initializer())
+    session.run(update)
+    return {v.op.name: session.run(v) for v in tf.global_variables() if "replica_1" not in v.name}
 
 
 def main():
@@ -126,7 +145,7 @@ def main():
         f"trained by {name}": lambda *given, name=name: trained(*given, OPTIMIZERS[name](tf))
         for name in OPTIMIZERS
     }
-    programs |= {each.__name__: each for each in (reduced, assigned, gathered, read)}
+    programs |= {each.__name__: each for each in (reduced, assigned, gathered, read, averaged)}
     for name, program in programs.items():
         with tf.Graph().as_default(), tf.Session(config=config) as session:
             strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])

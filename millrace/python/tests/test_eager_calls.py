@@ -1,5 +1,8 @@
 """tf.py_function: functions of Tensors that have values."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -141,3 +144,87 @@ def test_a_mask_chooses_values_as_an_array_does():
 
     count, first = _run(positive, [[1.0, -2.0, 3.0]], [tf.int64, tf.float32])
     assert count == 2 and first.tolist() == [1]
+
+
+def test_variables_are_read_in_the_order_of_the_program_whatever_kind_was_asked_for():
+    def counted(x):
+        held = tf.Variable(x, use_resource=False)
+        assert isinstance(held.handle, tf.Tensor)
+        tf.assign_add(held, 1.0)
+        doubled = held * 2.0
+        assert doubled.numpy() == 4.0
+        tf.assign_add(held, 1.0)
+        return doubled + held * 1.0
+
+    assert _run(counted, [1.0], tf.float32) == 7.0
+
+
+def test_a_call_leaves_no_values_behind_but_those_that_somebody_has():
+    made, kept = [], []
+
+    def doubled(x):
+        y = x * 2.0
+        for tensor in (x, y):
+            made.append(weakref.ref(tensor.numpy()))
+        kept.append(x + 1.0)
+        assert kept[0].numpy().tolist() == [2.0] * 3
+        return y
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        tensor = tf.py_function(doubled, [tf.ones([3])], tf.float32)
+        gc.disable()
+        try:
+            assert session.run(tensor).tolist() == [2.0] * 3
+            assert [ref() for ref in made] == [None, None]
+            assert kept[0].numpy().tolist() == [2.0] * 3
+        finally:
+            gc.enable()
+
+
+def test_effects_run_once_whether_or_not_something_is_asked_for_after_them():
+    calls = []
+
+    def noted(x):
+        first = tf.py_func(lambda: calls.append("first"), [], [])
+        with tf.control_dependencies([first]):
+            late = x * 3.0  # asked for when the effect has run
+        assert (x + 1.0).numpy() == 2.0 and calls == ["first"]
+        assert late.numpy() == 3.0
+        tf.group(tf.py_func(lambda: calls.append("second"), [], []), late)
+        return x
+
+    assert _run(noted, [1.0], tf.float32) == 1.0
+    assert calls == ["first", "second"]
+
+
+def test_an_effect_that_failed_and_was_excused_does_not_fail_again():
+    calls = []
+
+    def careful(x):
+        tf.py_func(lambda: calls.append("before"), [], [])
+        tf.assert_greater(x, 5.0)
+        try:
+            return (x + 1.0).numpy()
+        except tf.errors.InvalidArgumentError:
+            return -x
+
+    assert _run(careful, [1.0], tf.float32) == -1.0
+    assert calls == ["before"]
+
+
+def test_effects_before_a_branch_and_a_loop_come_first():
+    def counted(x):
+        held = tf.Variable(1.0)
+        held.assign_add(1.0, read_value=False)
+        tf.cond(x > 0.0, lambda: held.assign(held.read_value() * 10.0), lambda: 0.0)
+
+        def body(i):
+            changed = held.assign(held.read_value() * 2.0)
+            return i + 1 + tf.cast(changed * 0.0, tf.int32)
+
+        held.assign_add(1.0, read_value=False)
+        tf.while_loop(lambda i: i < 2, body, [0])
+        held.assign_add(1.0, read_value=False)
+        return held.read_value()
+
+    assert _run(counted, [1.0], tf.float32) == 85.0

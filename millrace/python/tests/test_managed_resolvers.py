@@ -82,6 +82,9 @@ def test_kubernetes_pods_are_tasks_in_the_order_of_their_names():
     assert found.master() == "" and found.master("ps", 0) == "grpc://10.0.0.3:8470"
     found.task_type, found.task_id = "worker", 1
     assert found.master() == "grpc://10.0.0.2:8470"
+    alike = client(w=[pod("w", None, "Pending"), pod("w", "10.0.0.1")])  # in two namespaces
+    with pytest.raises(RuntimeError, match="is not running"):
+        resolvers.KubernetesClusterResolver({"worker": ["w"]}, override_client=alike).cluster_spec()
     late = client(w=[pod("w-0", None, "Pending")])
     with pytest.raises(RuntimeError, match="'w-0' of job 'worker' is not running; it is 'Pending'"):
         resolvers.KubernetesClusterResolver({"worker": ["w"]}, override_client=late).cluster_spec()

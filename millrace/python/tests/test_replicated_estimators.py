@@ -17,6 +17,7 @@ def batches(size):
 def model_fn(features, labels, mode, params):
     y = tf.layers.dense(features["x"], 1, kernel_initializer=tf.ones_initializer())
     loss = tf.losses.mean_squared_error(labels, y, reduction=params["reduction"])
+    loss = tf.reduce_mean(loss)  # of what has no reduction yet
     tf.summary.scalar("error", loss)
     train = tf.train.AdamOptimizer(0.05).minimize(loss, tf.train.get_global_step())
     return tf.estimator.EstimatorSpec(
@@ -33,7 +34,7 @@ def trained(folder, strategy, size, reduction):
     return estimator
 
 
-@pytest.mark.parametrize("reduction", ["weighted_sum_by_nonzero_weights", "weighted_sum"])
+@pytest.mark.parametrize("reduction", ["weighted_sum_by_nonzero_weights", "weighted_sum", "none"])
 def test_two_replicas_train_an_estimator_as_one_does_with_twice_the_batch(reduction, tmp_path):
     alone = trained(tmp_path / "alone", None, 8, reduction)
     strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])

@@ -94,6 +94,19 @@ def test_rows_of_a_long_axis_are_changed_by_themselves(session, longest):
     np.testing.assert_allclose(session.run(var), expected, 1e-5)
 
 
+def test_rows_of_long_axes_are_changed_by_sums_along_both(session):
+    var = tf.get_variable("v", initializer=np.ones([3, 2]))
+    optimizer = opt.ShampooOptimizer(max_matrix_size=1)
+    slope = np.float64([[2.0, 1.0], [1.0, 3.0]])
+    rows = tf.IndexedSlices(tf.constant(slope), tf.constant([0, 2]))
+    train = optimizer.apply_gradients([(rows, var)])
+    session.run(tf.global_variables_initializer())
+    session.run(train)
+    squares, expected = slope**2, np.ones([3, 2])
+    expected[[0, 2]] -= slope * squares.sum(1, keepdims=True) ** -0.25 * squares.sum(0) ** -0.25
+    np.testing.assert_allclose(session.run(var), expected, 1e-5)
+
+
 def _ggt(slopes, window, rate, eps):
     var, mean, kept = START.ravel().copy(), np.zeros(6), np.zeros([window, 6])
     for step, slope in enumerate(slopes, 1):

@@ -208,7 +208,11 @@ class KubernetesClusterResolver(_ManagedResolver):
         """
         tasks = {}
         for job, selectors in self._labels.items():
-            pods = [pod for selector in selectors for pod in sorted(self._pods(selector))]
+            pods = [
+                pod
+                for selector in selectors
+                for pod in sorted(self._pods(selector), key=lambda pod: pod[0])
+            ]
             for name, address, phase in pods:
                 if phase != "Running" or not address:
                     raise RuntimeError(

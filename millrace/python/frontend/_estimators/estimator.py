@@ -170,7 +170,7 @@ class Estimator:
         graph = Graph()
         strategy = self._config.train_distribute
         if strategy is not None:
-            with graph.as_default(), strategy.scope():
+            with graph.as_default(), strategy.scope(), strategy.extended.begun_apart():
                 return self._train_replicas(strategy, input_fn, hooks, listeners)
         with graph.as_default(), graph.device(self._devices()):
             set_random_seed(self._config.tf_random_seed)

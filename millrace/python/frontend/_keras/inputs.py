@@ -1,9 +1,10 @@
 """Input and InputLayer: where models begin."""
 
 from millrace._keras import calls
-from millrace._keras.layer import Layer, static_shape, unique_name
+from millrace._keras.layer import Layer, static_shape
 from millrace._keras.settings import floatx
 from millrace._ops.arrays import placeholder
+from millrace._state.object_names import unique_name
 from millrace._values.tensor_shape import TensorShape
 
 

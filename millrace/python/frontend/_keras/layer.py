@@ -4,7 +4,6 @@ import inspect
 
 from millrace import _gen as gen_ops
 from millrace._graph.conversion import convert
-from millrace._graph.graph import get_default_graph
 from millrace._graph.operation import Tensor
 from millrace._keras import (
     activations,
@@ -18,22 +17,9 @@ from millrace._keras import (
 )
 from millrace._keras.settings import image_data_format
 from millrace._layers import layer as plain
+from millrace._state.object_names import unique_name
+from millrace._state.regularized import LossOfCopies
 from millrace._values import structure
-
-
-class _Names:
-    """How many objects of a graph have a name, before its number."""
-
-    def __init__(self):
-        self.counts = {}
-
-
-def unique_name(base, first=0):
-    """ "dense", "dense_1", ...: the first has a number if `first` is 1."""
-    counts = get_default_graph().own(_Names).counts
-    number = counts.get(base, first)
-    counts[base] = number + 1
-    return f"{base}_{number}" if number else base
 
 
 class Layer(plain.Layer):
@@ -56,6 +42,7 @@ class Layer(plain.Layer):
     supports_masking = False
     state_updates = ()  # Operations that keep states for the next batch, in training or not
     _suffix = ""
+    _has_losses_of_its_own = True
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -119,7 +106,7 @@ class Layer(plain.Layer):
         for loss in structure.flatten(losses):
             loss = loss() if callable(loss) else loss
             if loss is not None:
-                self._losses.append(convert(loss))
+                self._losses.append(loss if isinstance(loss, LossOfCopies) else convert(loss))
 
     def collect_updates(self):
         """Updates stay with the layer: models run them."""

@@ -5,12 +5,12 @@ from millrace._flow.control_flow import group
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
 from millrace._keras import losses, named, sessions
-from millrace._keras.layer import unique_name
 from millrace._layers.layer import snake_case
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import ones_like, squeeze
 from millrace._ops.normalization import l2_normalize
 from millrace._ops.reductions import reduce_mean, reduce_sum
+from millrace._state.object_names import unique_name
 from millrace._state.variables import Variable
 from millrace._values import dtypes
 

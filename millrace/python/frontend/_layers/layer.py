@@ -14,6 +14,7 @@ from millrace._layers.input_spec import check_inputs
 from millrace._ops.arithmetic import cast
 from millrace._ops.arrays import shape as shape_of
 from millrace._state.named_variables import get_variable, variable_scope
+from millrace._state.regularized import LossOfCopies, regularized
 from millrace._values import dtypes, structure
 from millrace._values.tensor_shape import TensorShape
 
@@ -58,6 +59,9 @@ class Layer:
       trainable: whether its variables are to be trained.
       input_spec: an InputSpec or a list of them, which inputs are checked against; None for no check.
     """
+
+    # Whether it tells losses of variables that were there before it.
+    _has_losses_of_its_own = False
 
     def __init__(self, trainable=True, name=None, dtype=None, activity_regularizer=None, **kwargs):
         scope = kwargs.pop("_scope", None)
@@ -217,10 +221,10 @@ class Layer:
                     synchronization=synchronization,
                     aggregation=aggregation,
                 )
-            if regularizer and len(get_collection_ref(GraphKeys.GLOBAL_VARIABLES)) > known:
+            is_new = len(get_collection_ref(GraphKeys.GLOBAL_VARIABLES)) > known
+            if regularizer and (is_new or self._has_losses_of_its_own):
                 for part in getattr(made, "parts", [made]):
-                    with name_scope(f"{part.op.name}/Regularizer/"):
-                        self.add_loss(regularizer(part))
+                    self.add_loss(regularized(part, part.op.name, regularizer))
         weights = self._trainable_weights if trainable else self._non_trainable_weights
         weights.append(made)
         return made
@@ -248,7 +252,7 @@ class Layer:
         for loss in structure.flatten(losses):
             loss = loss() if callable(loss) else loss
             if loss is not None:
-                loss = convert(loss)
+                loss = loss if isinstance(loss, LossOfCopies) else convert(loss)
                 self._losses.append(loss)
                 _add_new([loss], GraphKeys.REGULARIZATION_LOSSES)
 

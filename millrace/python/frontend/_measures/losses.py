@@ -138,7 +138,7 @@ def compute_weighted_loss(
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert(losses)
         with control_dependencies(_checks(weights, losses)):
-            note_loss_reduction(reduction not in (Reduction.SUM, Reduction.NONE))
+            note_loss_reduction(reduction != Reduction.SUM)
             loss = _reduced(cast(losses, dtypes.float32), weights, reduction)
             loss = cast(loss, losses.dtype.base_dtype)
         add_loss(loss, loss_collection)

@@ -1,5 +1,7 @@
 """Graphs whose Tensors have values: what functions of tf.py_function compute in."""
 
+import weakref
+
 import numpy as np
 
 from millrace._graph.graph import Graph
@@ -11,6 +13,7 @@ from millrace._values.tensor_shape import TensorShape
 
 # Their values are kept although the ops have no state: what comes out of a loop or a branch may have.
 _ENDS = frozenset(["Exit", "Merge"])
+_WAYS_IN = ("Enter", "RefEnter", "Switch", "RefSwitch")
 _INSIDES = frozenset(["Enter", "NextIteration", "RefEnter", "RefSwitch", "Switch"])
 
 
@@ -92,12 +95,28 @@ class EagerGraph(Graph):
         return tensor
 
     def add_node(self, op_type, inputs, attrs, name):
-        node = super().add_node(op_type, inputs, attrs, name)
-        if (specs[op_type].is_stateful or op_type in _ENDS) and self.context_of(node) is None:
-            before, self._effects = self._effects, [*self._effects, node]
-            if before and op_type not in _ENDS:
-                self.core.add_control_input(node, before[-1])
+        before, controls = self._effects, self.core.controls
+        if self.context is None:
+            # Effects run in the order of the program anyway. A node that was told to wait for one would, if
+            # it is asked for later, have it run again.
+            self.core.clear_controls()
+        try:
+            node = super().add_node(op_type, inputs, attrs, name)
+        finally:
+            self.core.controls = controls
+        is_effect = specs[op_type].is_stateful and self.context_of(node) is None
+        if is_effect or (op_type in _ENDS and self.context_of(node) is None):
+            self._effects = [*before, node]
+        if before and (is_effect or self._leads_inside(op_type, node)):
+            self.core.add_control_input(node, before[-1])
         return node
+
+    def _leads_inside(self, op_type, node):
+        """Whether a node is where values come from the outside into a cond or a while_loop."""
+        context = self.context_of(node)
+        if context is None or context.outer is not None:
+            return context is None and op_type in _WAYS_IN
+        return op_type in _WAYS_IN[:2] if context.is_loop else op_type in _WAYS_IN
 
     def value_of(self, tensor):
         """The value of a Tensor of this graph.
@@ -112,22 +131,45 @@ class EagerGraph(Graph):
         for tensor in tensors:
             if tensor not in self._values and tensor.op.type == "Const":
                 self._values[tensor] = self.constant_value(tensor)
-        wanted = [tensor for tensor in tensors if tensor not in self._values]
-        if wanted:
-            kept = [each for node in self._effects for each in self._fetched_of(node)]
-            fetches = [*dict.fromkeys([*kept, *wanted])]
-            effects = [self.operation(node) for node in self._effects]
-            self._session = self._session or Session(graph=self)
-            values, _ = self._session.run([fetches, effects], dict(self._values))
-            self._effects = []
-            made = dict(zip(fetches, values))
-            self._values.update(made)
+        if any(tensor not in self._values for tensor in tensors):
+            self.finish()
+            self._run([tensor for tensor in tensors if tensor not in self._values], [])
         return [self._values[tensor] for tensor in tensors]
 
     def finish(self):
-        """Runs the effects that are left."""
-        if self._effects:
-            self.values_of([self.add_value(np.bool_(True), dtypes.bool)])
+        """Runs the effects that are left.
+
+        They run without what else is wanted, which may fail; and once, also if one of them fails.
+        """
+        effects, self._effects = self._effects, []
+        self._run(
+            [tensor for node in effects for tensor in self._fetched_of(node)],
+            [self.operation(node) for node in effects],
+        )
+
+    def _run(self, tensors, effects):
+        """Computes the values of Tensors that have none, and runs these Operations."""
+        if tensors or effects:
+            self._session = self._session or Session(graph=self)
+            known = self._known_for([*effects, *(tensor.op for tensor in tensors)])
+            values, _ = self._session.run([tensors, effects], known)
+            self._values.update(zip(tensors, values))
+
+    def _known_for(self, operations):
+        """{Tensor: its value} of what these read, by themselves or by others that have no value yet."""
+        known, waiting, seen = {}, list(operations), set()
+        while waiting:
+            operation = waiting.pop()
+            if operation.node_id in seen:
+                continue
+            seen.add(operation.node_id)
+            waiting += operation.control_inputs
+            for tensor in operation.inputs:
+                if tensor in self._values:
+                    known[tensor] = self._values[tensor]
+                else:
+                    waiting.append(tensor.op)
+        return known
 
     def _fetched_of(self, node):
         if self.operation(node).type in _INSIDES:
@@ -135,9 +177,11 @@ class EagerGraph(Graph):
         return [each for each in self.outputs(node) if _has_array(each.dtype)]
 
     def close(self):
-        """Ends what has run it."""
+        """Ends what has run it. From now on a value stays as long as somebody has its Tensor."""
         if self._session is not None:
             self._session.close()
+        # The graph itself may wait for the garbage collector, which knows nothing of how large arrays are.
+        self._values = weakref.WeakKeyDictionary(self._values)
 
 
 def _has_array(dtype):

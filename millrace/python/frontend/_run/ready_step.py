@@ -1,5 +1,7 @@
 """A step of a session that is ready to run, and what may be fed to it."""
 
+import functools
+
 import numpy as np
 
 from millrace import _millrace
@@ -61,30 +63,32 @@ class ReadyStep:
         self.fed = (
             fed  # fetched Tensors that are fed: position among the fetches -> among the feeds
         )
+        # Not bound methods: a step that refers to itself would keep its Tensors until garbage is collected.
         if prepared is None:
-            self.run = self._run_nothing
+            self.run = functools.partial(_run_nothing, fetches, fed, feeds)
         elif fetches.is_single and not fed:
             self.run = prepared.run_single
         else:
-            self.run = self._run_structured
+            self.run = functools.partial(_run_structured, prepared, fetches, fed)
 
-    def _run_structured(self, values):
-        return self.fetches.result(self._with_fed(self.prepared.run(values), values))
 
-    def _run_nothing(self, values):
-        made = [_fed_value(value, tensor) for value, tensor in zip(values, self.feeds)]
-        return self.fetches.result([made[self.fed[i]] for i in range(len(self.fed))])
+def _run_structured(prepared, fetches, fed, values):
+    return fetches.result(_with_fed(prepared.run(values), fetches, fed, values))
 
-    def _with_fed(self, fetched, values):
-        if not self.fed:
-            return fetched
-        remaining = iter(fetched)
-        return [
-            _fed_value(values[self.fed[position]], tensor)
-            if position in self.fed
-            else next(remaining)
-            for position, tensor in enumerate(self.fetches.tensors)
-        ]
+
+def _run_nothing(fetches, fed, feeds, values):
+    made = [_fed_value(value, tensor) for value, tensor in zip(values, feeds)]
+    return fetches.result([made[fed[i]] for i in range(len(fed))])
+
+
+def _with_fed(fetched, fetches, fed, values):
+    if not fed:
+        return fetched
+    remaining = iter(fetched)
+    return [
+        _fed_value(values[fed[position]], tensor) if position in fed else next(remaining)
+        for position, tensor in enumerate(fetches.tensors)
+    ]
 
 
 def _fed_value(value, tensor):

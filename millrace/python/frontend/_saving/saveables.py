@@ -94,28 +94,30 @@ class _ResourceSaveable(SaveableObject):
         if restored_shapes is not None:
             value = gen_ops.reshape(value, restored_shapes[0])
         with self._handle.graph.device(self._handle.device or None):
-            # The handle takes values of any shape: the variable's own is asked for here.
-            if self._shape.is_fully_defined():
-                value = gen_ops.ensure_shape(value, self._shape)
-            value = gen_ops.identity(value, name="Identity")
+            value = gen_ops.identity(_of_shape(value, self._shape), name="Identity")
             return gen_ops.assign_variable_op(self._handle, value, name="AssignVariableOp")
 
 
 class _ReplicatedSaveable(SaveableObject):
-    """A variable that has a copy per replica: saved once, and brought back to all copies."""
+    """A variable, or a slice of one, that has a copy per replica: saved once, and brought back to all copies."""
 
-    def __init__(self, variable, name):
+    def __init__(self, variable, slice_spec, name):
         self._variable = variable
         first = variable.copies[0]
         value = variable._as_graph_element()
-        spec = SaveSpec(value, "", name, device=first.device, shape=variable.shape)
+        spec = SaveSpec(value, slice_spec, name, device=first.device, shape=variable.shape)
         super().__init__(first.handle, [spec], name)
 
     def restore(self, restored_tensors, restored_shapes):
         (value,) = restored_tensors
         if restored_shapes is not None:
             value = gen_ops.reshape(value, restored_shapes[0])
-        return self._variable.assign(value, read_value=False)
+        return self._variable.assign(_of_shape(value, self._variable.shape), read_value=False)
+
+
+def _of_shape(value, shape):
+    """A restored value, if it has a variable's shape: handles take values of any."""
+    return gen_ops.ensure_shape(value, shape) if shape.is_fully_defined() else value
 
 
 def all_saveable_objects(scope=None):
@@ -198,8 +200,6 @@ def _saveables_of(item, name):
         )
     if isinstance(item, SaveableObject):
         return [item]
-    if isinstance(item, ReplicatedVariable):
-        return [_ReplicatedSaveable(item, name)]
     if isinstance(item, ResourceVariable):
         return [_resource(item, "", name)]
     if isinstance(item, Variable):
@@ -227,6 +227,8 @@ def _tensor(tensor, name):
 
 
 def _resource(variable, slice_spec, name):
+    if isinstance(variable, ReplicatedVariable):
+        return _ReplicatedSaveable(variable, slice_spec, name)
     return _ResourceSaveable(variable._as_graph_element(), variable.shape, slice_spec, name)
 
 

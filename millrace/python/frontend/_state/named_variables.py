@@ -18,6 +18,7 @@ from millrace._state.partitioned_variables import (
     partitions_of,
     slices_of,
 )
+from millrace._state.regularized import regularized
 from millrace._state.variable_defs import SaveSliceInfo
 from millrace._state.variable_sharing import is_trained
 from millrace._state.variables import Variable
@@ -138,8 +139,16 @@ class _Opened:
         self.tried = {}  # by default name: the numbers below are taken
 
     def copied(self):
+        return self.joined(_Opened())
+
+    def joined(self, other):
+        """One that knows what both do."""
         made = _Opened()
-        made.names, made.tried = set(self.names), dict(self.tried)
+        made.names = self.names | other.names
+        made.tried = {
+            name: max(self.tried.get(name, 0), other.tried.get(name, 0))
+            for name in {**self.tried, **other.tried}
+        }
         return made
 
 
@@ -280,8 +289,7 @@ def get_variable(
     store.variables[full_name] = made
     regularizer = regularizer or scope.regularizer
     if regularizer is not None:
-        with name_scope(full_name + "/Regularizer/"):
-            loss = regularizer(made)
+        loss = regularized(made, full_name, regularizer)
         if loss is not None:
             made.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
     return made

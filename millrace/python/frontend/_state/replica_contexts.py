@@ -76,7 +76,7 @@ def put_contexts(graph, contexts):
 
 
 def note_loss_reduction(is_mean):
-    """Told of each loss that is made: whether it is a mean over a batch, and not a sum."""
+    """Told of each loss that is made: whether it is, or is about to become, a mean over a batch, and no sum."""
     get_default_graph().own(_Stack).is_loss_summed = not is_mean
 
 

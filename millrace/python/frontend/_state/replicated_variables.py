@@ -207,6 +207,17 @@ class PerReplicaVariable(ReplicatedVariable):
         return total / gen_ops.cast(len(self.copies), DstT=self._dtype)
 
 
+def is_of_all_replicas(variable):
+    """Whether a variable is one that replicas have together, with equal copies or a single one."""
+    return isinstance(variable, ReplicatedVariable) and not isinstance(variable, PerReplicaVariable)
+
+
+def whole_of(variable):
+    """The variable of the program that a replica's copy is one of; any other as it is."""
+    whole = getattr(variable, "replica_of", None)
+    return variable if whole is None else whole[0]
+
+
 _METHODS = {
     "assign_variable_op": "assign",
     "assign_add_variable_op": "assign_add",

@@ -1,10 +1,10 @@
-"""How the copies of a variable would be kept alike: names that programs give to tf.get_variable."""
+"""How the copies of a variable are kept alike: names that programs give to tf.get_variable."""
 
 import enum
 
 
 class VariableSynchronization(enum.Enum):
-    """When copies of a variable are brought together. There is one copy here; ON_READ is not trained."""
+    """When the copies that a strategy makes of a variable are brought together. ON_READ is not trained."""
 
     AUTO = 0
     NONE = 1
@@ -13,7 +13,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How copies of a variable are brought together. There is one copy here, and nothing to do."""
+    """What becomes of the copies that a strategy makes of a variable when they are brought together."""
 
     NONE = 0
     SUM = 1

@@ -40,7 +40,8 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
       dtype: its type; that of the initial value if None.
       expected_shape: accepted; the shape is that of the initial value.
       constraint: a function of the value that optimizers apply after a change.
-      use_resource: True for a resource variable, False for a reference variable.
+      use_resource: True for a resource variable, False for a reference variable. In a function of
+        tf.py_function all are resource variables.
       synchronization, aggregation: of tf.VariableSynchronization and tf.VariableAggregation.
       durable: True if its task is to keep it on its disk, so that it outlives the task's process: a
         server that was started with --state DIR. On another one steps that use it fail.
@@ -57,6 +58,9 @@ class Variable(SliceChanges, VariableMessages, metaclass=MadeByCreators):
         if cls is Variable:
             if variable_def is not None:
                 use_resource = variable_def.is_resource
+            elif get_default_graph().has_values:
+                # A reference is read whenever the one who reads it runs: not in the order of the program.
+                use_resource = True
             elif use_resource is None:
                 use_resource = _Defaults.use_resource
             cls = ResourceVariable if use_resource else RefVariable

@@ -12,6 +12,7 @@ from millrace._ops.matrices import matrix_diag
 from millrace._ops.matrix_solving import svd
 from millrace._ops.reductions import reduce_min
 from millrace._state.assignments import scatter_update
+from millrace._state.replicated_variables import whole_of
 from millrace._train.optimizer import Optimizer
 from millrace._values import dtypes
 
@@ -72,7 +73,9 @@ class GGTOptimizer(Optimizer):
 
     def _apply_dense(self, grad, var):
         flat = reshape(grad, [-1])
-        self._gradients[var.name] = (flat, var)
+        # Copies of replicas have one gradient, and change together.
+        whole = whole_of(var)
+        self._gradients[whole.name] = (flat, whole)
         return flat.op
 
     def _resource_apply_dense(self, grad, handle):

@@ -14,6 +14,8 @@ from millrace._graph.graph import get_default_graph
 from millrace._ops.arithmetic import cast
 from millrace._state.initializers import Zeros
 from millrace._state.named_variables import get_variable, variable_scope
+from millrace._state.replica_contexts import ReduceOp, current_replica
+from millrace._state.replicated_variables import is_of_all_replicas
 from millrace._state.variable_groups import (
     global_variables,
     moving_average_variables,
@@ -37,7 +39,24 @@ def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
       zero_debias: True to correct for a beginning at 0, with two more variables in the scope of
         `variable`: "biased" and "local_step".
       name: the name of the node.
+
+    In a replica all come together, and the value counts that is the mean of theirs; unless each has an average
+    of its own, as of a variable that is ON_READ.
     """
+    replica = current_replica()
+    if replica is not None and is_of_all_replicas(variable):
+
+        def together(strategy, variable, value, decay):
+            mean = strategy.extended.reduce_to(ReduceOp.MEAN, value, variable)
+            decay = strategy.extended.of_first_replica(decay)
+            return _moved(variable, mean, decay, zero_debias, name)
+
+        return replica.merge_call(together, args=(variable, _now(value), decay))
+    return _moved(variable, value, decay, zero_debias, name)
+
+
+def _moved(variable, value, decay, zero_debias, name):
+    """assign_moving_average for the value that counts."""
     with name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope:
         dtype = variable.dtype.base_dtype
         share = cast(convert(1.0 - decay, name="decay"), dtype)

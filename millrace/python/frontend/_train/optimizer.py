@@ -20,7 +20,7 @@ from millrace._state.replica_contexts import (
     current_strategy,
     loss_reduction,
 )
-from millrace._state.replicated_variables import ReplicatedVariable
+from millrace._state.replicated_variables import ReplicatedVariable, whole_of
 from millrace._state.variable_groups import trainable_variables
 from millrace._state.variables import ResourceVariable, Variable
 from millrace._train.slices import summed_by_index
@@ -376,8 +376,7 @@ def _share_of_loss(loss):
 
 
 def _key(variable):
-    if getattr(variable, "replica_of", None) is not None:
-        variable, _ = variable.replica_of
+    variable = whole_of(variable)
     return variable.graph, variable.name
 
 

@@ -125,7 +125,7 @@ class ShampooOptimizer(Optimizer):
                 shaped = tensordot(shaped, root, axes=[[0], [0]])
             else:
                 order = [*range(1, len(lengths)), 0]
-                rates = self._diagonal_rates(axis, slot, grad, indices if axis == 0 else None)
+                rates = self._diagonal_rates(axis, slot, grad, indices)
                 shaped = transpose(shaped, order) * rates
         change = self._now(self._rate, dtype) * shaped
         if indices is not None:
@@ -192,7 +192,10 @@ class ShampooOptimizer(Optimizer):
         return matmul(right * powers, transpose(left))
 
     def _diagonal_rates(self, axis, slot, grad, indices):
-        """What an axis of the gradient is multiplied by, element by element."""
+        """What an axis of the gradient is multiplied by, element by element.
+
+        A gradient of rows, with their `indices`, has no zeros in it to take the mean with: its sums stay sums.
+        """
         dtype, rank = grad.dtype.base_dtype, grad.shape.ndims
         squares = grad * grad
         if rank > 1:
@@ -200,7 +203,7 @@ class ShampooOptimizer(Optimizer):
             if indices is None:
                 squares = squares / float(slot.shape.as_list()[0])
         added = self._now(self._matrix_weight, dtype) * squares
-        if indices is None:
+        if indices is None or axis > 0:
             sums = gen_ops.identity(self._faded(slot, self._matrix_decay, added))
         else:
             sums = gather(scatter_add(slot, indices, added), indices)

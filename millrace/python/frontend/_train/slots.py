@@ -63,7 +63,7 @@ def _made(primary, name, colocate_with_primary, **arguments):
     if isinstance(primary, Variable):
         use_resource = isinstance(primary, ResourceVariable)
         durable = primary.durable  # without what the optimizer knows, no step can follow
-    with variable_scope(None, f"{primary.op.name}/{name}") as scope:
+    with variable_scope(None, f"{_name_of(primary)}/{name}") as scope:
         scope.set_partitioner(None)  # it is as large as its primary, which may be a part already
         with colocate_with(primary if colocate_with_primary else None):
             slot = get_variable(
@@ -73,6 +73,11 @@ def _made(primary, name, colocate_with_primary, **arguments):
     return slot
 
 
+def _name_of(primary):
+    """The name of a Tensor's node, or of a variable, which in all replicas has the same one."""
+    return primary.name.rpartition(":")[0] if isinstance(primary, Variable) else primary.op.name
+
+
 def _set_slice(slot, primary):
     """Makes the slot of a part a part too, for checkpoints."""
     whole = getattr(primary, "save_slice_info", None)
@@ -80,7 +85,7 @@ def _set_slice(slot, primary):
     if whole is None or rank == 0:
         return
     # In another variable scope this is not its own name, but what TensorFlow's checkpoints have.
-    name = slot.op.name[len(primary.op.name) + 1 :]
+    name = _name_of(slot)[len(_name_of(primary)) + 1 :]
     slot.save_slice_info = SaveSliceInfo(
         f"{whole.full_name}/{name}",
         whole.full_shape[:rank],

@@ -7,6 +7,7 @@ from millrace._ops.arrays import gather
 from millrace._ops.gradients import IndexedSlices
 from millrace._ops.rearranging import unique
 from millrace._state.assignments import scatter_sub
+from millrace._state.replicated_variables import whole_of
 from millrace._train.averaging import AdamOptimizer
 from millrace._train.descents import MomentumOptimizer
 from millrace._train.optimizer import Optimizer
@@ -60,7 +61,8 @@ class DecoupledWeightDecayExtension:
             return super()._updated(gradient, variable)
 
     def _decay(self, gradient, variable):
-        if self._decayed is not None and not any(variable is each for each in self._decayed):
+        whole = whole_of(variable)
+        if self._decayed is not None and not any(whole is whole_of(each) for each in self._decayed):
             return no_op()
         factor = self._call_if_callable(self._weight_decay)
         if isinstance(gradient, IndexedSlices):

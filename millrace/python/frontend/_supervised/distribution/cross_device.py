@@ -98,7 +98,7 @@ class NcclAllReduce(CrossDeviceOps):
 
 def sum_of(values, add=gen_ops.add_n):
     """The sum of Tensors, or of IndexedSlices, whose rows come one after the other."""
-    values = list(values)
+    values = [value if isinstance(value, IndexedSlices) else convert(value) for value in values]
     if len(values) == 1:
         return values[0]
     if all(isinstance(value, IndexedSlices) for value in values):

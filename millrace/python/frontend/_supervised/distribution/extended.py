@@ -7,7 +7,12 @@ from millrace._graph.conversion import convert
 from millrace._graph.default_graph import colocate_with
 from millrace._graph.graph import get_default_graph
 from millrace._state.replica_contexts import ReduceOp, current_replica, current_strategy
-from millrace._state.replicated_variables import ReplicatedVariable, above_devices, beside
+from millrace._state.replicated_variables import (
+    ReplicatedVariable,
+    above_devices,
+    beside,
+    whole_of,
+)
 from millrace._supervised.distribution import inputs
 from millrace._supervised.distribution.cross_device import ReductionToOneDevice, divided
 from millrace._supervised.distribution.per_replica import PerReplica, part_of, regrouped
@@ -72,6 +77,16 @@ class StrategyExtended:
         """What makes variables in the strategy's scope; for tf.variable_creator_scope."""
         return self._places.make(next_creator, kwargs)
 
+    def begun_apart(self):
+        """A `with` block for who makes the variables of tasks in step equal at the start of each session.
+
+        In it they are initialized without waiting for the other tasks, of which some may have nothing to initialize:
+        they were restored, or kept their values.
+        """
+        return (
+            contextlib.nullcontext() if self.replica_group is None else self._places.begun_apart()
+        )
+
     def variable_created_in_scope(self, v):
         """Whether a variable was made in this strategy's scope, and so is one of its kind."""
         return v in v.graph.own(_Made).by_strategy.get(self, ())
@@ -103,8 +118,7 @@ class StrategyExtended:
           a Tensor; of one task's IndexedSlices an IndexedSlices.
         """
         reduce_op = ReduceOp.of(reduce_op)
-        if not isinstance(value, PerReplica):
-            value = PerReplica([value] * len(self.worker_devices))
+        value = PerReplica(self.of_each_replica(value))
         with _undivided():
             if self.replica_group is None:
                 return self.cross_device_ops.reduce(reduce_op, value, destinations)
@@ -123,6 +137,14 @@ class StrategyExtended:
             destinations = [destination for _, destination in pairs]
             totals = self.replica_group.all_reduce_gradients(sums, destinations)
             return [divided(each, reduce_op, self.num_replicas_in_sync) for each in totals]
+
+    def of_each_replica(self, value):
+        """What each replica of this task has of a value: a tuple with a place for each."""
+        if isinstance(value, PerReplica):
+            return value.values
+        count = len(self.worker_devices)
+        copies = getattr(value, "copies", ())
+        return copies if len(copies) == count else (value,) * count
 
     def broadcast_to(self, tensor, destinations):
         """A Tensor, as all replicas may read it."""
@@ -176,8 +198,7 @@ class StrategyExtended:
 
     def value_container(self, value):
         """The variable that a replica's copy is one of; anything else as it is."""
-        whole = getattr(value, "replica_of", None)
-        return value if whole is None else whole[0]
+        return whole_of(value)
 
     def read_var(self, v):
         """The value of a variable, as replicas together have it."""

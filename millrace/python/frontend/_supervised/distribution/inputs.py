@@ -10,6 +10,9 @@ from millrace._data.dataset import Dataset
 from millrace._flow.control_flow import group
 from millrace._graph.default_graph import device
 from millrace._graph.graph import get_default_graph
+from millrace._graph.sparse_tensor import SparseTensor
+from millrace._ops.arrays import concat
+from millrace._ops.sparse_layout import sparse_slice
 from millrace._state.replicated_variables import above_devices
 from millrace._supervised.distribution.per_replica import regrouped
 
@@ -167,16 +170,32 @@ def _rows_of(element, replica, count):
     """A replica's rows of a batch: as many as the others', or what is left."""
 
     def rows(leaf):
+        if isinstance(leaf, SparseTensor):
+            return _rows_of_sparse(leaf, replica, count)
         size = leaf.shape[0].value if leaf.shape.ndims else None
         if size is None:
-            total = gen_ops.shape(leaf)[0]
-            share = (total + count - 1) // count
-            end = gen_ops.minimum((replica + 1) * share, total)
-            return leaf[gen_ops.minimum(replica * share, total) : end]
+            begin, end = _share_of(gen_ops.shape(leaf)[0], replica, count)
+            return leaf[begin:end]
         share = -(-size // count)
         return leaf[min(replica * share, size) : min((replica + 1) * share, size)]
 
     return elements.map_structure(rows, element)
+
+
+def _share_of(total, replica, count):
+    """(the first row that is a replica's, the first after these), for a Tensor that says how many there are."""
+    share = (total + count - 1) // count
+    return gen_ops.minimum(replica * share, total), gen_ops.minimum((replica + 1) * share, total)
+
+
+def _rows_of_sparse(leaf, replica, count):
+    begin, end = _share_of(leaf.dense_shape[0], replica, count)
+    sizes = leaf.dense_shape[1:]
+    return sparse_slice(
+        leaf,
+        concat([[begin], gen_ops.zeros_like(sizes)], 0),
+        concat([[end - begin], sizes], 0),
+    )
 
 
 def dataset_of_arrays(arrays):

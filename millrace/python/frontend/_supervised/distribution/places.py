@@ -56,6 +56,15 @@ class OnDevices:
         graph.add_to_collections(collections, variable)
         return variable
 
+    @contextlib.contextmanager
+    def begun_apart(self):
+        """A `with` block whose variables begin in each task as its own initializers say."""
+        before, self._first_value = self._first_value, None
+        try:
+            yield
+        finally:
+            self._first_value = before
+
     def _as_all_have_it(self, variable):
         value = variable.initial_value
         return self._first_value(lambda: value, value.shape, value.dtype.base_dtype)

@@ -8,12 +8,14 @@ import contextlib
 import threading
 
 from millrace._graph.graph import get_default_graph
+from millrace._layers.arg_scopes import arg_scope, current_arg_scope
 from millrace._state.named_variables import (
     get_variable_scope,
     put_scopes_of_variables,
     scopes_of_variables,
     variable_scope,
 )
+from millrace._state.object_names import object_names_of, put_object_names
 from millrace._state.replica_contexts import contexts_of, entered, put_contexts
 from millrace._state.variable_creators import creators_of, put_creators, variable_creator_scope
 from millrace._supervised.distribution.per_replica import part_of, regrouped
@@ -54,6 +56,7 @@ class _Turns:
         self._strategy = strategy
         self._graph = get_default_graph()
         self._outside = _taken(self._graph)
+        self._arguments = current_arg_scope()  # each thread has scopes of its own
         self._made = {}  # variables by name, in the order in which the first replica makes them
         self._replicas = [
             _Replica(
@@ -103,15 +106,16 @@ class _Turns:
                 return merge_fn(self._strategy, *regrouped(args), **regrouped(kwargs))
         finally:
             self._graph.swap_name_scope(scope_before)
+            _, opened = scopes_of_variables(self._graph)
+            for replica in self._replicas:
+                replica.note_opened(opened)
 
     def _keep_opened(self):
         """Has what follows find the same default names taken as the first replica has."""
-        scope, _ = self._outside[1]
-        self._outside = (
-            self._outside[0],
-            (scope, self._replicas[0].scopes_of_variables[1]),
-            *self._outside[2:],
-        )
+        surroundings, (scope, _), creators, contexts, _ = self._outside
+        first = self._replicas[0]
+        opened = scope, first.scopes_of_variables[1]
+        self._outside = surroundings, opened, creators, contexts, first.names_of_objects
 
     def _run_one(self, number, meet, function, args, kwargs):
         """A replica's function, in its thread."""
@@ -121,6 +125,7 @@ class _Turns:
             enter = stack.enter_context
             enter(entered(strategy, ReplicaContext(strategy, number, meet)))
             enter(graph.device(device))
+            enter(arg_scope(self._arguments))
             enter(variable_creator_scope(self._creator(number)))
             if number:
                 enter(graph.name_scope(f"replica_{number}"))
@@ -174,6 +179,17 @@ class _Replica(threading.Thread):
     def scopes_of_variables(self):
         return self._surroundings[1]
 
+    @property
+    def names_of_objects(self):
+        return self._surroundings[-1]
+
+    def note_opened(self, levels):
+        """Told which variable scopes a merge_call has opened: their default names are taken from then on."""
+        _, own = self.scopes_of_variables
+        # From the innermost on: all but the first replica are in one scope more, at the outside.
+        for place, (one, other) in enumerate(zip(reversed(own), reversed(levels)), 1):
+            own[-place] = one.joined(other)
+
     def take_turn(self, answer):
         """Lets it run until it comes to a merge_call or ends. Raises what it raises."""
         self._answer, self.question = answer, None
@@ -209,6 +225,8 @@ class _Replica(threading.Thread):
             self._over.release()
 
     def _meet(self, *question):
+        if self._is_given_up:  # and the function went on nevertheless: no further turn comes
+            raise _GivenUp
         self.question = question
         self._over.release()
         self._turn.acquire()
@@ -228,12 +246,14 @@ def _taken(graph):
         scopes_of_variables(graph),
         creators_of(graph),
         contexts_of(graph),
+        object_names_of(graph),
     )
 
 
 def _put(graph, taken):
-    surroundings, scopes, creators, contexts = taken
+    surroundings, scopes, creators, contexts, names = taken
     graph.put_surroundings(surroundings)
     put_scopes_of_variables(graph, scopes)
     put_creators(graph, creators)
     put_contexts(graph, contexts)
+    put_object_names(graph, names)

@@ -112,9 +112,7 @@ class Strategy:
             self.extended.require_above_replicas("reduce")
             if axis is None:
                 return self.extended.reduce_to(reduce_op, value, None)
-            values = [
-                convert(one) for one in local_values(value, len(self.extended.worker_devices))
-            ]
+            values = [convert(one) for one in self.extended.of_each_replica(value)]
             total = self.extended.reduce_to(
                 ReduceOp.SUM, PerReplica([reduce_sum(one, axis) for one in values]), None
             )

@@ -248,6 +248,41 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(tmp_path):
         go_on(models.load_model(tmp_path / "model"))
 
 
+def test_the_number_of_steps_is_kept_where_it_is_all_that_an_optimizer_has(tmp_path):
+    model = keras.Sequential([layers.Dense(1, input_shape=(3,))])
+    model.compile(keras.optimizers.SGD(0.1, decay=0.5), "mse")
+    model.fit(numbers(16, 3), numbers(16, 1), epochs=3, verbose=0)
+    model.save(tmp_path / "model")
+    with tf.Graph().as_default():
+        back = models.load_model(tmp_path / "model")
+        assert keras.backend.get_value(back.optimizer.iterations) == 3
+
+
+@pytest.mark.parametrize(
+    "make, slots",
+    [
+        (lambda: keras.optimizers.Adam(), ["Adam", "Adam_1"]),
+        (lambda: keras.optimizers.RMSprop(), ["RMSprop/rms"]),
+        (
+            lambda: keras.optimizers.RMSprop(momentum=0.5, centered=True),
+            ["RMSprop/rms", "RMSprop/momentum", "RMSprop/mg"],
+        ),
+        (lambda: keras.optimizers.Nadam(), [None, "Nadam/m", "Nadam/v"]),
+        (lambda: keras.optimizers.SGD(momentum=0.5), ["Momentum"]),
+    ],
+)
+def test_optimizers_have_their_weights_in_the_order_of_kerass_files(make, slots):
+    model = keras.Sequential([layers.Dense(1, input_shape=(3,))])
+    model.compile(make(), "mse")
+    model.train_on_batch(numbers(16, 3), numbers(16, 1))
+    steps, *others = [each.op.name.partition("/")[2] for each in model.optimizer.weights]
+    assert steps.endswith("/iter")
+    if slots[0] is None:  # Nadam's momentum_cache belongs to no variable
+        assert model.optimizer.weights[1].shape.ndims == 0
+        others, slots = others[1:], slots[1:]
+    assert others == [f"{name}/{slot}" for slot in slots for name in ("kernel", "bias")]
+
+
 def test_a_saved_model_is_one_for_serving(tmp_path):
     x = numbers(4, 3)
     model = trained()
@@ -351,8 +386,24 @@ def test_hdf5_files_keep_models_and_weights(tmp_path, monkeypatch):
     file = HeldFile.files[-1]
     assert [each.decode() for each in file.attrs["layer_names"]] == ["dense", "dense_1"]
     assert list(file["dense"].items) == ["dense/kernel:0", "dense/bias:0"]
+    inner = keras.Sequential([layers.BatchNormalization(input_shape=(2,)), layers.Dense(2)])
+    nested = keras.Sequential([inner, layers.Dense(1)])
+    values = [np.full(each.shape, i, np.float32) for i, each in enumerate(nested.get_weights())]
+    nested.set_weights(values)
+    nested.save_weights(tmp_path / "nested.h5")
+    # What trains comes first, though the model has it layer by layer.
+    kept = HeldFile.files[-1][inner.name].items
+    assert [int(each.flat[0]) for each in kept.values()] == [0, 1, 4, 5, 2, 3]
+    nested.set_weights([0 * each for each in values])
+    nested.load_weights(tmp_path / "nested.h5")
+    assert [int(each.flat[0]) for each in nested.get_weights()] == list(range(8))
     other = keras.Sequential([layers.Dense(1, name="dense_1", input_shape=(5,))])
     other.load_weights(tmp_path / "weights.h5", by_name=True)
     np.testing.assert_array_equal(other.get_weights()[0], model.get_weights()[2])
-    with pytest.raises(ValueError, match="containing 2 layers into a model with 1"):
+    file.attrs["layer_names"] = file.attrs["layer_names"][1:]
+    other = keras.Sequential([layers.Dense(2, input_shape=(5,))])
+    with pytest.raises(ValueError, match=r"of shape \(5, 2\) is of shape \(5, 1\) in dense_1"):
+        other.load_weights(tmp_path / "weights.h5")
+    other = keras.Sequential([layers.Dense(1, input_shape=(5,)), layers.Dense(1)])
+    with pytest.raises(ValueError, match="containing 1 layers into a model with 2"):
         other.load_weights(tmp_path / "weights.h5")

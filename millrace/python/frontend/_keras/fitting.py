@@ -341,9 +341,13 @@ class Fitted(Layer):
             metrics = config.get("metrics")
             self.compile(optimizer, config["loss"], metrics, config.get("loss_weights"))
 
-    def make_train_step(self):
-        """Makes what a step of training changes, the optimizer's variables among it."""
-        self._ready().train_step()
+    def give_optimizer_state(self, values):
+        """Gives the optimizer's weights values, a list; of one that did not train yet that of the steps alone,
+        or none. ValueError if they do not fit."""
+        if len(values) > 1:
+            self._ready().train_step()  # makes the others
+        if values:
+            self.optimizer.set_weights(values)
 
 
 class _Mean:

@@ -195,9 +195,7 @@ def load_model(filepath, custom_objects=None, compile=True):
     if compile and training is not None:
         model.compile_from(training, custom_objects)
         names = description["optimizer_weight_names"]
-        if len(names) > 1:
-            model.make_train_step()
-            model.optimizer.set_weights([reader.get_tensor(name) for name in names])
+        model.give_optimizer_state([reader.get_tensor(name) for name in names])
     return model
 
 

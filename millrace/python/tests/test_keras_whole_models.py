@@ -243,6 +243,11 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(tmp_path):
         np.testing.assert_allclose(go_on(back), losses, rtol=1e-5)
     with pytest.raises(FileExistsError, match="overwrite=True"):
         model.save(tmp_path / "model", overwrite=False)
+    nodes = tf.get_default_graph().version
+    for _ in range(2):
+        model.save(tmp_path / "model")
+    assert tf.get_default_graph().version == nodes
+    assert [each.name for each in tmp_path.iterdir()] == ["model"]
     model.save(tmp_path / "model", include_optimizer=False)
     with pytest.raises(RuntimeError, match="must compile"):
         go_on(models.load_model(tmp_path / "model"))
@@ -296,6 +301,24 @@ def test_a_saved_model_is_one_for_serving(tmp_path):
     with tf.Graph().as_default():
         back = keras.experimental.load_from_saved_model(str(tmp_path / "served"))
         np.testing.assert_allclose(back.predict(x), wanted, rtol=1e-6)
+
+
+def test_a_model_that_cannot_be_written_leaves_what_was_there(tmp_path, monkeypatch):
+    model = trained()
+    model.save(tmp_path / "model")
+    made = model.predict(numbers(4, 3))
+    go_on(model)
+
+    def full(*unused):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("millrace._keras.saving.paths.write_whole", full)
+        with pytest.raises(OSError, match="No space"):
+            model.save(tmp_path / "model")
+    assert [each.name for each in tmp_path.iterdir()] == ["model"]
+    back = models.load_model(tmp_path / "model")
+    np.testing.assert_allclose(back.predict(numbers(4, 3)), made, rtol=1e-6)
 
 
 def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):

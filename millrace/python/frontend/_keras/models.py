@@ -31,10 +31,10 @@ class Model(Fitted):
       ValueError: if an output is not made of the inputs by layers.
     """
 
-    _apart = (*Fitted._apart, "_path", "_given", "_made", "inputs", "outputs")
+    _apart = (*Fitted._apart, "_path", "_given", "_made", "_savers", "inputs", "outputs")
 
     def __init__(self, inputs=None, outputs=None, name=None, **kwargs):
-        self._listed, self._path, self._saved = [], None, None
+        self._listed, self._path, self._savers = [], None, {}
         super().__init__(name=name, **kwargs)
         if (inputs is None) != (outputs is None):
             raise ValueError("A model needs both inputs and outputs, or neither.")
@@ -243,11 +243,12 @@ class Model(Fitted):
         """Gives its variables the values that save_weights saved: see saving.load_weights."""
         saving.load_weights(self, filepath, by_name)
 
-    def weights_saver(self):
+    def saver_of(self, variables, **options):
         """One Saver for the same variables: each adds nodes to the graph."""
-        if self._saved is None or self._saved[0] != self.weights:
-            self._saved = self.weights, Saver(self.weights, max_to_keep=None)
-        return self._saved[1]
+        key = (*map(id, variables), *options.items())
+        if key not in self._savers:
+            self._savers[key] = Saver(variables, max_to_keep=None, **options)
+        return self._savers[key]
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None):
         """Saves it whole: see saving.save_model."""

@@ -265,7 +265,12 @@ class _Adam(averaging.AdamOptimizer):
         step = self._next_step(var.dtype.base_dtype)
         betas = self._typed([self._beta1_t, self._beta2_t], var)
         powers = [gen_ops.pow(beta, step) for beta in betas]
-        return [*powers, *self._typed([self._lr_t], var), *betas, *self._typed([self._epsilon_t], var)]
+        return [
+            *powers,
+            *self._typed([self._lr_t], var),
+            *betas,
+            *self._typed([self._epsilon_t], var),
+        ]
 
     def _finish(self, update_ops, name_scope):
         return group(*update_ops, name=name_scope)

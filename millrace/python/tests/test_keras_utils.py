@@ -171,6 +171,18 @@ def test_threads_make_batches_ready_in_their_order():
     assert not given.is_running()
 
 
+def test_an_epoch_ends_when_all_its_batches_were_taken():
+    class Turning(Numbers):
+        def __getitem__(self, index):
+            return self.epochs, index
+
+    enqueuer = utils.OrderedEnqueuer(Turning())
+    enqueuer.start(workers=3, max_queue_size=10)
+    made = list(itertools.islice(enqueuer.get(), 15))
+    assert made == [(epoch, index) for epoch in range(3) for index in range(5)]
+    enqueuer.stop()
+
+
 def test_progress_is_told_in_a_line():
     now, out = [0.0], io.StringIO()
     bar = Progbar(4, width=8, clock=lambda: now[0], file=out, stateful_metrics=["last"])
@@ -266,7 +278,12 @@ def test_models_are_estimators_of_scikit_learn():
         model.compile(keras.optimizers.Adam(0.1), loss)
         return model
 
-    for loss in ("sparse_categorical_crossentropy", "categorical_crossentropy"):
+    for loss in (
+        "sparse_categorical_crossentropy",
+        "categorical_crossentropy",
+        keras.losses.CategoricalCrossentropy(),
+        keras.losses.categorical_crossentropy,
+    ):
         classifier = scikit.KerasClassifier(build, hidden=8, epochs=20, verbose=0, loss=loss)
         classifier.fit(x, labels)
         assert classifier.score(x, labels) > 0.9
@@ -278,7 +295,7 @@ def test_models_are_estimators_of_scikit_learn():
 
     def line():
         model = keras.Sequential([layers.Dense(1, input_shape=(2,))])
-        model.compile(keras.optimizers.SGD(0.1), "mse")
+        model.compile(tf.train.GradientDescentOptimizer(0.1), "mse")
         return model
 
     regressor = scikit.KerasRegressor(line, epochs=30, verbose=0)

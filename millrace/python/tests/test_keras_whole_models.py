@@ -145,18 +145,6 @@ def test_every_layer_is_made_again_of_its_config():
         assert json.loads(json.dumps(layers.serialize(layer.copy()))) == config, config
 
 
-def test_initializers_are_made_again_of_theirs():
-    initializers = keras.initializers
-    for made in (
-        initializers.he_normal(3),
-        initializers.RandomUniform(-1, 2),
-        initializers.Constant(4),
-    ):
-        config = json.loads(json.dumps(initializers.serialize(made)))
-        assert vars(initializers.deserialize(config)).keys() == vars(made).keys()
-        assert initializers.serialize(initializers.deserialize(config)) == config
-
-
 def test_a_programs_own_classes_and_functions_are_given_by_name():
     class Scaled(layers.Layer):
         def __init__(self, by, **kwargs):
@@ -261,31 +249,6 @@ def test_the_number_of_steps_is_kept_where_it_is_all_that_an_optimizer_has(tmp_p
     with tf.Graph().as_default():
         back = models.load_model(tmp_path / "model")
         assert keras.backend.get_value(back.optimizer.iterations) == 3
-
-
-@pytest.mark.parametrize(
-    "make, slots",
-    [
-        (lambda: keras.optimizers.Adam(), ["Adam", "Adam_1"]),
-        (lambda: keras.optimizers.RMSprop(), ["RMSprop/rms"]),
-        (
-            lambda: keras.optimizers.RMSprop(momentum=0.5, centered=True),
-            ["RMSprop/rms", "RMSprop/momentum", "RMSprop/mg"],
-        ),
-        (lambda: keras.optimizers.Nadam(), [None, "Nadam/m", "Nadam/v"]),
-        (lambda: keras.optimizers.SGD(momentum=0.5), ["Momentum"]),
-    ],
-)
-def test_optimizers_have_their_weights_in_the_order_of_kerass_files(make, slots):
-    model = keras.Sequential([layers.Dense(1, input_shape=(3,))])
-    model.compile(make(), "mse")
-    model.train_on_batch(numbers(16, 3), numbers(16, 1))
-    steps, *others = [each.op.name.partition("/")[2] for each in model.optimizer.weights]
-    assert steps.endswith("/iter")
-    if slots[0] is None:  # Nadam's momentum_cache belongs to no variable
-        assert model.optimizer.weights[1].shape.ndims == 0
-        others, slots = others[1:], slots[1:]
-    assert others == [f"{name}/{slot}" for slot in slots for name in ("kernel", "bias")]
 
 
 def test_a_saved_model_is_one_for_serving(tmp_path):

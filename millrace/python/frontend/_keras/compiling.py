@@ -13,15 +13,16 @@ class CompiledModel(Layer):
     """The base of Fitted: what is trained by batches, once it has inputs and outputs.
 
     Attributes:
-      inputs, outputs: lists of Tensors, or None before its first data or call; optimizer: what compile was
-        given.
-      stop_training: set to True, it ends `fit` after an epoch.
+      inputs, outputs: lists of Tensors, or None before its first data or call; optimizer, loss: what compile
+        was given.
+      stop_training: set to True, it ends an epoch of `fit` with the batch, and `fit` with the epoch.
     """
 
     def __init__(self, **kwargs):
         self.inputs = self.outputs = None
         super().__init__(**kwargs)
-        self.optimizer = self._trained = self._compiled = self._belonging = None
+        self.optimizer = self.loss = None
+        self._trained = self._compiled = self._belonging = None
         self.stop_training = False
 
     def compile(
@@ -51,16 +52,11 @@ class CompiledModel(Layer):
         """
         if unknown:
             raise TypeError(f"compile() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-        self.optimizer = optimizer_names.get(optimizer)
+        self.optimizer, self.loss = optimizer_names.get(optimizer), loss
         self._compiled = Compiled(loss, metrics, loss_weights, sample_weight_mode, weighted_metrics)
         self._trained = None
         if self.inputs is not None:
             self._ready()
-
-    @property
-    def loss(self):
-        """What compile was given as loss; None before."""
-        return None if self._compiled is None else self._compiled.loss
 
     def _ready(self, inputs=None):
         """What trains it, made when its shapes are known."""

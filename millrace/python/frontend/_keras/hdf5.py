@@ -20,6 +20,7 @@ from millrace._files import paths
 from millrace._keras import architectures, sessions
 
 ENDINGS = (".h5", ".hdf5", ".keras")
+_MAGIC = b"\x89HDF\r\n\x1a\n"
 _MOST = 64512  # bytes of an attribute
 
 
@@ -32,6 +33,14 @@ def library():
             "HDF5 files need h5py: install it, or give a name without .h5 to save in a format that needs "
             "nothing else"
         ) from None
+
+
+def is_one(path):
+    """Whether a file is there that begins as HDF5 does."""
+    if not paths.isfile(path):
+        return False
+    with paths.open_file(path, "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def _put_names(group, key, names):

@@ -65,14 +65,14 @@ def load_weights(model, filepath, by_name=False):
     """Gives a model's variables the values that save_weights saved.
 
     Args:
-      filepath: the checkpoint, or an HDF5 file, which also may be of a whole model.
+      filepath: the checkpoint, or an HDF5 file of whatever name, which also may be of a whole model.
       by_name: for HDF5: layers have what is there under their names, and others stay as they are.
 
     Raises:
       ValueError: if layers, numbers of weights or shapes differ; NotImplementedError: for a checkpoint
         `by_name`: its variables always go by their names.
     """
-    if _is_hdf5(filepath, None):
+    if _is_hdf5(filepath, None) or hdf5.is_one(str(filepath)):
         hdf5.load_weights(model, str(filepath), by_name)
         return
     if by_name:

@@ -179,7 +179,8 @@ def imdb(
     Args:
       path: an absolute path, or a name in ~/.keras/datasets.
       num_words: only the most frequent words up to this number; skip_top: without so many of them.
-      maxlen: only reviews that are shorter.
+      maxlen: only reviews that are shorter; what is left to train with and to test with stays apart, which
+        TensorFlow 1.15 mixes.
       seed: of the order; start_char: what each begins with; oov_char: what stands for words left out, which are
         dropped if it is None; index_from: what is added to the numbers.
 

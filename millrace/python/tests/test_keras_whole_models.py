@@ -1,8 +1,6 @@
 """Keras's models written down, made again, copied, and saved whole."""
 
 import json
-import sys
-import types
 
 import numpy as np
 import pytest
@@ -251,6 +249,19 @@ def test_the_number_of_steps_is_kept_where_it_is_all_that_an_optimizer_has(tmp_p
         assert keras.backend.get_value(back.optimizer.iterations) == 3
 
 
+def test_losses_and_metrics_that_are_objects_are_kept(tmp_path):
+    model = keras.Sequential([layers.Dense(1, activation="sigmoid", input_shape=(3,))])
+    loss = keras.losses.BinaryCrossentropy(label_smoothing=0.2)
+    model.compile("sgd", loss, metrics=[keras.metrics.AUC(name="area"), "accuracy"])
+    x, y = numbers(16, 3), (numbers(16, 1, seed=1) > 0).astype(int)
+    model.save(tmp_path / "model")
+    with tf.Graph().as_default():
+        back = models.load_model(tmp_path / "model")
+        assert back.metrics_names == ["loss", "area", "accuracy"]
+        found = back.evaluate(x, y, verbose=0)
+    np.testing.assert_allclose(found, model.evaluate(x, y, verbose=0), rtol=1e-5)
+
+
 def test_a_saved_model_is_one_for_serving(tmp_path):
     x = numbers(4, 3)
     model = trained()
@@ -306,90 +317,3 @@ def test_what_cannot_be_saved_or_loaded_is_said(tmp_path):
     config["layers"][-1]["inbound_nodes"] = [[["concatenate", 7, 0, {}]]]
     with pytest.raises(ValueError, match="are given outputs of calls that are not there"):
         keras.Model.from_config(config)
-
-
-def test_hdf5_files_say_what_they_need(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(ImportError, match="need h5py: install it"):
-        trained().save(tmp_path / "model.h5")
-    with pytest.raises(ImportError, match="need h5py"):
-        trained().save_weights(tmp_path / "weights.h5")
-    assert not list(tmp_path.iterdir())
-
-
-class Held:
-    """What h5py gives for a group: names, attributes, arrays."""
-
-    def __init__(self, name="/"):
-        self.name, self.attrs, self.items = name, {}, {}
-
-    def create_group(self, name):
-        return self.items.setdefault(name, Held(name))
-
-    def create_dataset(self, name, data):
-        self.items[name] = np.array(data)
-
-    def __getitem__(self, name):
-        return self.items[name]
-
-    def __contains__(self, name):
-        return name in self.items
-
-
-class HeldFile(Held):
-    files = []
-
-    def __new__(cls, file, mode):
-        if mode == "r":
-            return cls.files[int(file.read())]
-        made = super().__new__(cls)
-        file.write(str(len(cls.files)).encode())
-        cls.files.append(made)
-        return made
-
-    def __init__(self, file, mode):
-        if mode == "w":
-            super().__init__()
-        self.filename = "held"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        pass
-
-
-def test_hdf5_files_keep_models_and_weights(tmp_path, monkeypatch):
-    # The library itself is tried beside TensorFlow; here are the names and the order.
-    monkeypatch.setitem(sys.modules, "h5py", types.SimpleNamespace(File=HeldFile))
-    model = trained()
-    model.save(tmp_path / "model.h5")
-    made, losses = model.predict(numbers(4, 3)), go_on(model)
-    back = models.load_model(tmp_path / "model.h5")
-    np.testing.assert_allclose(back.predict(numbers(4, 3)), made, rtol=1e-6)
-    np.testing.assert_allclose(go_on(back), losses, rtol=1e-5)
-    model.save_weights(tmp_path / "weights.h5")
-    file = HeldFile.files[-1]
-    assert [each.decode() for each in file.attrs["layer_names"]] == ["dense", "dense_1"]
-    assert list(file["dense"].items) == ["dense/kernel:0", "dense/bias:0"]
-    inner = keras.Sequential([layers.BatchNormalization(input_shape=(2,)), layers.Dense(2)])
-    nested = keras.Sequential([inner, layers.Dense(1)])
-    values = [np.full(each.shape, i, np.float32) for i, each in enumerate(nested.get_weights())]
-    nested.set_weights(values)
-    nested.save_weights(tmp_path / "nested.h5")
-    # What trains comes first, though the model has it layer by layer.
-    kept = HeldFile.files[-1][inner.name].items
-    assert [int(each.flat[0]) for each in kept.values()] == [0, 1, 4, 5, 2, 3]
-    nested.set_weights([0 * each for each in values])
-    nested.load_weights(tmp_path / "nested.h5")
-    assert [int(each.flat[0]) for each in nested.get_weights()] == list(range(8))
-    other = keras.Sequential([layers.Dense(1, name="dense_1", input_shape=(5,))])
-    other.load_weights(tmp_path / "weights.h5", by_name=True)
-    np.testing.assert_array_equal(other.get_weights()[0], model.get_weights()[2])
-    file.attrs["layer_names"] = file.attrs["layer_names"][1:]
-    other = keras.Sequential([layers.Dense(2, input_shape=(5,))])
-    with pytest.raises(ValueError, match=r"of shape \(5, 2\) is of shape \(5, 1\) in dense_1"):
-        other.load_weights(tmp_path / "weights.h5")
-    other = keras.Sequential([layers.Dense(1, input_shape=(5,)), layers.Dense(1)])
-    with pytest.raises(ValueError, match="containing 1 layers into a model with 2"):
-        other.load_weights(tmp_path / "weights.h5")

@@ -5,7 +5,6 @@ import numpy as np
 from millrace._graph.operation import Tensor
 from millrace._keras import architectures, calls, composed, networks, saving, sessions
 from millrace._keras.fitting import Fitted
-from millrace._keras.layer import Layer
 from millrace._saving.saver import Saver
 from millrace._values import structure
 

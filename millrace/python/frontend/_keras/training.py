@@ -29,7 +29,7 @@ class Compiled:
 
 def _for_each(value, names, what):
     """A list with one for each output, of a list, a dictionary by names, or one for all."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "class_name" not in value:  # not the serialized form of one
         unknown = sorted(value.keys() - set(names))
         if unknown:
             raise ValueError(f"{what}: there are no outputs {unknown}; there are {names}")

@@ -97,6 +97,28 @@ def with_states(keras):
     return [each.tolist() for each in made]
 
 
+def states_of_cells(keras):
+    """Each of several cells has its states in a list of its own."""
+    kl = keras.layers
+    x = keras.Input([4, 2])
+    layer = kl.RNN([kl.LSTMCell(3, **GATES), kl.LSTMCell(2, **GATES)], return_state=True)
+    output, first, last = layer(x)
+    model = keras.Model(x, [output, *first, *last])
+    set_weights(layer)
+    return [each.tolist() for each in model.predict(data(2, 4, 2), verbose=0)]
+
+
+def lines_of_words(keras):
+    """A layer over time within a layer over time: words that are not there do not count."""
+    kl = keras.layers
+    words = keras.Input([2, 3], dtype="int32")
+    table, lines = kl.Embedding(5, 2, mask_zero=True), kl.LSTM(3, **GATES)
+    model = keras.Model(words, kl.TimeDistributed(lines)(table(words)))
+    set_weights(table), set_weights(lines)
+    ids = np.array([[[1, 2, 0], [3, 0, 0]], [[3, 0, 0], [4, 2, 1]]])
+    return model.predict(ids, verbose=0).tolist()
+
+
 def masked(keras):
     kl = keras.layers
     x = data(3, 5, 2)
@@ -133,6 +155,9 @@ def main():
         for name, values in several(tf.keras):
             results[name] = values.tolist()
     results["kept"] = [each.tolist() for each in kept_between_batches(tf.keras)]
+    results["lines"] = lines_of_words(tf.keras)
+    output, *of_cells = states_of_cells(tf.keras)
+    results["first cell"], results["last cell"] = of_cells[:2], of_cells[2:]
     outputs, *states = with_states(tf.keras)
     results["outputs"], results["states"] = outputs, states
     json.dump(results, sys.stdout)

@@ -252,7 +252,13 @@ def test_weights_of_samples_and_of_classes():
     half = np.log(2.0)
     assert np.isclose(model.test_on_batch(x, y), half)
     assert np.isclose(model.test_on_batch(x, y, sample_weight=[1.0, 3.0]), 2 * half)
-    assert np.isclose(model.train_on_batch(x, y, class_weight={1: 5.0}), 3 * half)
+    with pytest.raises(
+        ValueError, match=r"must contain all classes in the data. The classes \[0\]"
+    ):
+        model.train_on_batch(x, y, class_weight={1: 5.0})
+    with pytest.raises(ValueError, match=r"with shape \(1,\) for labels with shape \(2, 1\)"):
+        model.train_on_batch(x, y, sample_weight=[5.0])
+    assert np.isclose(model.train_on_batch(x, y, class_weight={0: 1.0, 1: 5.0}), 3 * half)
 
 
 def test_weights_are_saved_and_come_back(tmp_path):

@@ -32,9 +32,13 @@ def test_the_rate_becomes_smaller_where_nothing_becomes_better(capsys):
     assert "reducing learning rate to 0.25" in capsys.readouterr().out
     with pytest.raises(ValueError, match="factor"):
         callbacks.ReduceLROnPlateau(factor=1.5)
-    with pytest.raises(ValueError, match="`val_loss`, which is not available"):
-        again = callbacks.ReduceLROnPlateau()
-        model.fit(values(8, 3), values(8, 1), verbose=0, callbacks=[again])
+    for each in (
+        callbacks.ReduceLROnPlateau(),
+        callbacks.EarlyStopping(),
+        callbacks.ModelCheckpoint("nowhere", save_best_only=True),
+    ):
+        with pytest.warns(UserWarning, match=f"{type(each).__name__} looks at `val_loss`"):
+            model.fit(values(8, 3), values(8, 1), verbose=0, callbacks=[each])
 
 
 def test_losses_are_lines_of_a_file(tmp_path):
@@ -75,6 +79,17 @@ def test_training_ends_where_the_loss_is_no_number(capsys):
         values(8, 3), values(8, 1), epochs=9, verbose=0, callbacks=[callbacks.TerminateOnNaN()]
     )
     assert len(history.epoch) < 9 and "Invalid loss" in capsys.readouterr().out
+    # With the batch, not with the epoch.
+    seen = []
+    watch = callbacks.LambdaCallback(on_batch_end=lambda batch, logs: seen.append(batch))
+    model.fit(
+        values(8, 3),
+        values(8, 1),
+        batch_size=2,
+        verbose=0,
+        callbacks=[callbacks.TerminateOnNaN(), watch],
+    )
+    assert seen == [0]
 
 
 class Batches(keras.utils.Sequence):
@@ -129,5 +144,67 @@ def test_sequences_iterators_and_datasets_train_as_arrays_do():
     assert set(history.history) == {"loss", "mae", "val_loss", "val_mae"}
     with pytest.raises(ValueError, match="steps"):
         model.predict(forever())
-    with pytest.raises(ValueError, match="labels itself"):
+    with pytest.raises(ValueError, match="labels and weights itself"):
         model.fit(sequence, y)
+
+
+class Told(callbacks.Callback):
+    """What is told, in its order."""
+
+    def __init__(self):
+        self.words = []
+
+    def __getattribute__(self, name):
+        if name.startswith("on_") and "train_batch" not in name:
+            self.words.append(name.removeprefix("on_"))
+        return super().__getattribute__(name)
+
+
+def test_callbacks_are_told_of_training_evaluation_and_prediction():
+    model, told, x, y = compiled(), Told(), values(4, 3), values(4, 1)
+    model.fit(x, y, batch_size=2, verbose=0, callbacks=[told], validation_data=(x[:2], y[:2]))
+    assert told.words == [
+        "train_begin",
+        "epoch_begin",
+        *["batch_begin", "batch_end"] * 2,
+        "test_begin",
+        "test_batch_begin",
+        "test_batch_end",
+        "test_end",
+        "epoch_end",
+        "train_end",
+    ]
+    assert told.params == {
+        "batch_size": 2,
+        "epochs": 1,
+        "steps": None,
+        "samples": 4,
+        "verbose": 0,
+        "do_validation": True,
+        "metrics": ["loss", "mae", "val_loss", "val_mae"],
+    }
+    told.words.clear()
+    model.evaluate(x, y, verbose=0, callbacks=[told])
+    model.predict(x, callbacks=[told])
+    assert told.words == [
+        f"{what}{end}"
+        for what in ("test", "predict")
+        for end in ("_begin", "_batch_begin", "_batch_end", "_end")
+    ]
+
+
+def test_a_model_is_saved_after_epochs_or_samples(tmp_path):
+    model, x, y = compiled(), values(8, 3), values(8, 1)
+    for options, names in [
+        ({"period": 2}, ["2", "4"]),
+        ({"save_freq": 12}, ["2", "3"]),
+    ]:
+        folder = tmp_path / names[0] / names[1]
+        keeps = callbacks.ModelCheckpoint(
+            folder / "{epoch}.model", save_weights_only=True, **options
+        )
+        model.fit(x, y, batch_size=4, epochs=4, verbose=0, callbacks=[keeps])
+        found = {each.name.partition(".")[0] for each in folder.glob("*.index")}
+        assert sorted(found) == names, options
+    with pytest.raises(ValueError, match="save_freq"):
+        callbacks.ModelCheckpoint("x", save_freq="day")

@@ -40,12 +40,53 @@ def test_a_cell_of_a_programs_own_is_looped():
 def test_cells_one_behind_the_other_have_variables_named_after_their_layer():
     layer = layers.RNN([layers.LSTMCell(4), layers.LSTMCell(2)], return_state=True)
     made = layer(tf.zeros([2, 5, 3]))
-    assert [each.shape.as_list() for each in made] == [[2, 2], [2, 4], [2, 4], [2, 2], [2, 2]]
+    output, first, last = made
+    flat = [output, *first, *last]
+    assert [each.shape.as_list() for each in flat] == [[2, 2], [2, 4], [2, 4], [2, 2], [2, 2]]
     assert [w.op.name.partition("/")[2] for w in layer.weights] == [
         name + end for end in ("", "_1") for name in ("kernel", "recurrent_kernel", "bias")
     ]
     shapes = [each.as_list() for each in layer.compute_output_shape(tf.TensorShape([2, 5, 3]))]
-    assert shapes == [each.shape.as_list() for each in made]
+    assert shapes == [each.shape.as_list() for each in flat]
+    # Given back, they go on where they ended.
+    x = tf.constant(numbers(2, 6, 3))
+    whole, half = layer(x), layer(x[:, :3])
+    np.testing.assert_allclose(
+        *run([whole[0], layer(x[:, 3:], initial_state=half[1:])[0]]), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_constants_of_a_cell_are_kept_with_a_model():
+    class Adds(layers.Layer):
+        state_size = 3
+
+        def call(self, inputs, states, constants=None):
+            made = states[0] + inputs * constants[0]
+            return made, [made]
+
+    x, c = keras.Input([4, 3]), keras.Input([3])
+    model = keras.Model([x, c], layers.RNN(Adds())(x, constants=[c]))
+    again = keras.Model.from_config(model.get_config(), {"Adds": Adds})
+    values = [numbers(2, 4, 3), numbers(2, 3, seed=1)]
+    np.testing.assert_allclose(again.predict(values), model.predict(values))
+
+
+def test_each_time_of_a_layer_over_time_has_its_own_mask():
+    ids = np.array([[[1, 2, 0], [0, 0, 0]], [[3, 0, 0], [4, 2, 1]]])
+    words = keras.Input([2, 3], dtype="int32")
+    table, lines = layers.Embedding(5, 2, mask_zero=True), layers.SimpleRNN(3)
+    vectors = layers.TimeDistributed(lines)(table(words))
+    text = layers.SimpleRNN(2)(vectors)
+    model = keras.Model(words, [vectors, text])
+    made, last = model.predict(ids)
+    line = keras.Input([3], dtype="int32")
+    alone = keras.Model(line, lines(table(line))).predict(ids.reshape(4, 3)).reshape(2, 2, 3)
+    np.testing.assert_allclose(made, alone, rtol=1e-5, atol=1e-6)
+    # A line without words is no time of the text.
+    short = ids[:1, :1]
+    begin = keras.Input([1, 3], dtype="int32")
+    of_one = keras.Model(begin, model.layers[-1](layers.TimeDistributed(lines)(table(begin))))
+    np.testing.assert_allclose(last[:1], of_one.predict(short), rtol=1e-5, atol=1e-6)
 
 
 def test_cells_of_tf_nn_are_looped_too():

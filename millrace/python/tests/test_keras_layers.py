@@ -1,5 +1,7 @@
 """Layers of tf.keras beside formulas in NumPy; tests/interop has them beside TensorFlow's."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -139,3 +141,15 @@ def test_layers_refuse_what_makes_no_sense():
         layers.PReLU()(keras.Input([None, 2]))
     with pytest.raises(ValueError, match="Invalid axis"):
         layers.LayerNormalization(axis=7)(image)
+
+
+def test_initializers_are_made_again_of_theirs():
+    initializers = keras.initializers
+    for made in (
+        initializers.he_normal(3),
+        initializers.RandomUniform(-1, 2),
+        initializers.Constant(4),
+    ):
+        config = json.loads(json.dumps(initializers.serialize(made)))
+        assert vars(initializers.deserialize(config)).keys() == vars(made).keys()
+        assert initializers.serialize(initializers.deserialize(config)) == config

@@ -54,3 +54,28 @@ def test_optimizers_come_by_names_and_settings():
     assert made.name == "ours" and made.lr.decay_rate == 0.5
     with pytest.raises(ValueError, match="Unknown optimizer: Best"):
         optimizers.deserialize({"class_name": "Best"})
+
+
+@pytest.mark.parametrize(
+    "make, slots",
+    [
+        (lambda: keras.optimizers.Adam(), ["Adam", "Adam_1"]),
+        (lambda: keras.optimizers.RMSprop(), ["RMSprop/rms"]),
+        (
+            lambda: keras.optimizers.RMSprop(momentum=0.5, centered=True),
+            ["RMSprop/rms", "RMSprop/momentum", "RMSprop/mg"],
+        ),
+        (lambda: keras.optimizers.Nadam(), [None, "Nadam/m", "Nadam/v"]),
+        (lambda: keras.optimizers.SGD(momentum=0.5), ["Momentum"]),
+    ],
+)
+def test_optimizers_have_their_weights_in_the_order_of_kerass_files(make, slots):
+    model = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])
+    model.compile(make(), "mse")
+    model.train_on_batch(np.ones((16, 3)), np.ones(16))
+    steps, *others = [each.op.name.partition("/")[2] for each in model.optimizer.weights]
+    assert steps.endswith("/iter")
+    if slots[0] is None:  # Nadam's momentum_cache belongs to no variable
+        assert model.optimizer.weights[1].shape.ndims == 0
+        others, slots = others[1:], slots[1:]
+    assert others == [f"{name}/{slot}" for slot in slots for name in ("kernel", "bias")]

@@ -132,6 +132,9 @@ def test_pictures_are_made_comparable_by_all_or_by_themselves():
     white.fit(x)
     flat = white.flow(x, batch_size=20)[0].reshape(20, -1)
     np.testing.assert_allclose(flat.T @ flat / 20, np.eye(18), atol=1e-2)
+    both = image.ImageDataGenerator(zca_whitening=True, featurewise_std_normalization=True)
+    both.fit(x)
+    np.testing.assert_allclose(both.standardize(x[0]), white.standardize(x[0]), rtol=1e-5)
 
 
 def test_pictures_of_folders_are_batches_of_classes(tmp_path, capsys):
@@ -140,8 +143,9 @@ def test_pictures_of_folders_are_batches_of_classes(tmp_path, capsys):
         for i in range(4):
             image.save_img(tmp_path / name / f"{i}.png", pixels(6, 6, 3, seed=i), scale=False)
         (tmp_path / name / "notes.txt").write_text("none")
+        (tmp_path / name / "moving.gif").write_text("none")
     flow = image.ImageDataGenerator(validation_split=0.25).flow_from_directory(
-        str(tmp_path), target_size=(6, 6), shuffle=False, batch_size=6, subset="training"
+        str(tmp_path), (6, 6), shuffle=False, batch_size=6, subset="training"
     )
     assert capsys.readouterr().out == "Found 6 images belonging to 2 classes.\n"
     assert flow.class_indices == {"cats": 0, "dogs": 1} and flow.samples == 6
@@ -166,3 +170,33 @@ def test_a_generator_turns_pictures_over_and_keeps_what_it_gave(tmp_path):
     next(generator.flow(x, save_to_dir=str(tmp_path), save_prefix="kept"))
     (kept,) = tmp_path.iterdir()
     assert kept.name.startswith("kept_0_")
+
+
+def test_pictures_of_a_table_are_those_that_are_there(tmp_path):
+    for i in range(4):
+        image.save_img(tmp_path / f"{i}.png", pixels(6, 6, 3, seed=i), scale=False)
+    (tmp_path / "4.gif").write_text("none by its name")
+    table = {
+        "filename": ["0.png", "none.png", "1.png", "4.gif", "2.png", "3.png"],
+        "class": ["a", "b", "b", "a", "a", "b"],
+        "size": np.arange(6.0),
+        "weight": np.arange(6.0, 12.0),
+    }
+    generator = image.ImageDataGenerator(validation_split=0.5)
+    options = {"target_size": (6, 6), "shuffle": False}
+    with pytest.warns(UserWarning, match="2 invalid image filename"):
+        flow = generator.flow_from_dataframe(table, str(tmp_path), subset="training", **options)
+    batch, labels = next(flow)
+    np.testing.assert_array_equal(batch, [pixels(6, 6, 3, seed=i) for i in (2, 3)])
+    assert flow.class_indices == {"a": 0, "b": 1} and labels.tolist() == [[1, 0], [0, 1]]
+    with pytest.warns(UserWarning, match="invalid image filename"):
+        _, numbers = next(
+            generator.flow_from_dataframe(
+                table, str(tmp_path), "filename", ["size", "weight"], class_mode="raw", **options
+            )
+        )
+    assert numbers.tolist() == [[0, 6], [2, 8], [4, 10], [5, 11]]
+    flow = generator.flow_from_dataframe(table, str(tmp_path), validate_filenames=False)
+    assert flow.samples == 6
+    with pytest.raises(NotImplementedError, match="weight_col"):
+        generator.flow_from_dataframe(table, str(tmp_path), weight_col="weight")

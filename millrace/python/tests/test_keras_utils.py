@@ -1,5 +1,6 @@
 """Keras's helpers: files from elsewhere, threads that prepare batches, progress, drawings, other libraries."""
 
+import contextlib
 import hashlib
 import http.server
 import io
@@ -69,6 +70,64 @@ def test_archives_are_unpacked_but_not_outside_of_their_folder(tmp_path):
         utils.get_file("one.zip", "", extract=True, archive_format="rar", cache_dir=cache)
 
 
+def test_an_archive_is_unpacked_whole_or_not_at_all(tmp_path):
+    with tarfile.open(tmp_path / "links.tar", "w") as archive:
+        # Each of these leads to the folder itself by its name; the second through the first one, outside.
+        for name, lead in (("here", "."), ("there", "here/..")):
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, lead
+            archive.addfile(link)
+        archive.addfile(tarfile.TarInfo("there/outside"))
+    url, cache = (tmp_path / "links.tar").as_uri(), tmp_path / "cache"
+    with pytest.raises(ValueError, match="has there, which would be outside"):
+        utils.get_file("links.tar", url, extract=True, cache_dir=cache)
+    assert [each.name for each in (cache / "datasets").iterdir()] == ["links.tar"]
+    assert not (cache / "outside").exists()
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w:gz") as archive:
+        for name in ("set/one", "set/two"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 1000
+            archive.addfile(entry, io.BytesIO(np.random.RandomState(0).bytes(1000)))
+    (tmp_path / "set").write_bytes(held.getvalue()[:-600])
+    for _ in range(2):
+        with pytest.raises(ValueError, match="is a torn archive.*remove it"):
+            utils.get_file("set", (tmp_path / "set").as_uri(), untar=True, cache_dir=cache)
+    assert not (cache / "datasets" / "set").exists()
+    (tmp_path / "text").write_text("words")
+    with pytest.raises(ValueError, match="is no archive"):
+        utils.get_file("text", (tmp_path / "text").as_uri(), untar=True, cache_dir=cache)
+
+
+@contextlib.contextmanager
+def serving(**methods):
+    """The URL of a server whose handler has these methods."""
+    methods["log_message"] = lambda *unused: None
+    handler = type("Handler", (http.server.BaseHTTPRequestHandler,), methods)
+    server = http.server.HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_file_that_came_in_part_is_not_kept(tmp_path):
+    def part(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100")
+        handler.end_headers()
+        handler.wfile.write(b"x" * 40)
+
+    with serving(do_GET=part) as url:
+        with pytest.raises(Exception, match="URL fetch failure on .*40 of 100 bytes came"):
+            utils.get_file("torn", f"{url}/torn", cache_dir=tmp_path)
+    assert not list((tmp_path / "datasets").iterdir())
+
+
 class Numbers(utils.Sequence):
     def __init__(self):
         self.epochs = 0
@@ -110,6 +169,18 @@ def test_threads_make_batches_ready_in_their_order():
     with pytest.raises(KeyError, match="torn"):
         list(given.get())
     assert not given.is_running()
+
+
+def test_an_epoch_ends_when_all_its_batches_were_taken():
+    class Turning(Numbers):
+        def __getitem__(self, index):
+            return self.epochs, index
+
+    enqueuer = utils.OrderedEnqueuer(Turning())
+    enqueuer.start(workers=3, max_queue_size=10)
+    made = list(itertools.islice(enqueuer.get(), 15))
+    assert made == [(epoch, index) for epoch in range(3) for index in range(5)]
+    enqueuer.stop()
 
 
 def test_progress_is_told_in_a_line():
@@ -166,26 +237,14 @@ def test_a_drawing_needs_a_library_and_has_a_box_for_each_layer(monkeypatch):
 def test_a_server_is_told_how_training_goes():
     told = []
 
-    class Server(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
+    def post(handler):
+        told.append(json.loads(handler.rfile.read(int(handler.headers["Content-Length"]))))
+        handler.send_response(200)
+        handler.end_headers()
 
-        def log_message(self, *unused):
-            pass
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Server)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        root = f"http://127.0.0.1:{server.server_port}"
+    with serving(do_POST=post) as root:
         monitor = keras.callbacks.RemoteMonitor(root, send_as_json=True)
         monitor.on_epoch_end(2, {"loss": np.float32(0.5)})
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
     assert told == [{"epoch": 2, "loss": 0.5}]
     with pytest.warns(UserWarning, match="Could not reach RemoteMonitor"):
         monitor.on_epoch_end(3, {})
@@ -219,7 +278,12 @@ def test_models_are_estimators_of_scikit_learn():
         model.compile(keras.optimizers.Adam(0.1), loss)
         return model
 
-    for loss in ("sparse_categorical_crossentropy", "categorical_crossentropy"):
+    for loss in (
+        "sparse_categorical_crossentropy",
+        "categorical_crossentropy",
+        keras.losses.CategoricalCrossentropy(),
+        keras.losses.categorical_crossentropy,
+    ):
         classifier = scikit.KerasClassifier(build, hidden=8, epochs=20, verbose=0, loss=loss)
         classifier.fit(x, labels)
         assert classifier.score(x, labels) > 0.9
@@ -231,7 +295,7 @@ def test_models_are_estimators_of_scikit_learn():
 
     def line():
         model = keras.Sequential([layers.Dense(1, input_shape=(2,))])
-        model.compile(keras.optimizers.SGD(0.1), "mse")
+        model.compile(tf.train.GradientDescentOptimizer(0.1), "mse")
         return model
 
     regressor = scikit.KerasRegressor(line, epochs=30, verbose=0)
@@ -275,6 +339,9 @@ def test_data_sets_are_read_from_files_that_are_there(tmp_path, monkeypatch):
     assert x_train.shape == (5, 32, 32, 3) and x_test.shape == (1, 32, 32, 3)
     assert x_train[0, 0, 1].tolist() == picture[0, [1, 1025, 2049]].tolist()
     assert y_train.tolist() == [[3]] * 5
+    (folder / "test_batch").write_bytes(pickle.dumps({b"data": picture, b"labels": [3, 4]}))
+    with pytest.raises(ValueError, match="test_batch has 1 samples and 2 labels"):
+        datasets.cifar10.load_data()
     (folder / "test_batch").write_bytes(pickle.dumps({b"data": print}))
     with pytest.raises(ValueError, match="asks for builtins.print"):
         datasets.cifar10.load_data()

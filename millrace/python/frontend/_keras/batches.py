@@ -1,9 +1,8 @@
 """Arrays as a model's batches."""
 
-import itertools
-
 import numpy as np
 
+from millrace._graph.graph import get_default_graph
 from millrace._keras import sessions
 from millrace._values import errors
 
@@ -40,13 +39,43 @@ def is_iterator(data):
     return hasattr(data, "__next__") and not isinstance(data, Sequence)
 
 
+def is_dataset(data):
+    """Whether it is a tf.data.Dataset."""
+    return hasattr(data, "make_initializable_iterator")
+
+
 def iterator_of(data):
     """An iterator over the arrays of a tf.data.Dataset or of its iterator; anything else as it is."""
-    if hasattr(data, "make_one_shot_iterator"):
-        data = data.make_one_shot_iterator()
+    if is_dataset(data):
+        return values_of(data)
     if not hasattr(data, "get_next") or hasattr(data, "__next__"):
         return data
     return _values(data.get_next())
+
+
+class _Passes:
+    """Iterators over datasets of one graph, as far as nothing goes along them: {dataset: [(initializer, element)]}."""
+
+    def __init__(self):
+        self.free = {}
+
+
+def values_of(dataset):
+    """An iterator that goes through the arrays of a tf.data.Dataset once."""
+    return _passed(dataset, get_default_graph().own(_Passes).free.setdefault(dataset, []))
+
+
+def _passed(dataset, free):
+    if free:
+        initializer, element = free.pop()
+    else:
+        made = dataset.make_initializable_iterator()
+        initializer, element = made.initializer, made.get_next()
+    try:
+        sessions.get_session().run(initializer)
+        yield from _values(element)
+    finally:
+        free.append((initializer, element))
 
 
 def _values(element):
@@ -56,11 +85,6 @@ def _values(element):
             yield session.run(element)
         except errors.OutOfRangeError:
             return
-
-
-def steps(iterator, count):
-    """The next `count` batches of an iterator, all that it has if there are fewer."""
-    return itertools.islice(iterator, count)
 
 
 def arrays_of(data, names, what):
@@ -96,15 +120,53 @@ def _holds_arrays(data):
     return len(data) == 1 and isinstance(data[0], np.ndarray)
 
 
-def weights_of(count, labels, sample_weight, class_weight):
-    """A float32 weight for each sample."""
-    weights = np.ones(count, np.float32)
+def of_outputs(given, names):
+    """A list with one for each output, of a list or a dictionary by names of what is given for outputs, or of
+    what is given for all. ValueError for another number of them."""
+    if isinstance(given, dict) and given.keys() <= set(names):
+        return [given.get(name) for name in names]
+    if isinstance(given, (list, tuple)) and len(names) > 1:
+        if len(given) != len(names):
+            raise ValueError(f"There are {len(given)} for {len(names)} outputs, {list(names)}")
+        return list(given)
+    return [given] * len(names)
+
+
+def weights_of(labels, sample_weight, class_weight, is_temporal=False):
+    """A float32 weight for each sample, or for each time of each.
+
+    Args:
+      labels: the labels of an output; sample_weight: numbers for them, or None.
+      class_weight: {class: number}, or None; is_temporal: whether times have weights.
+
+    Raises:
+      ValueError: for weights of another shape, and for classes without one.
+    """
+    shape = labels.shape[: 1 + is_temporal]
+    weights = np.ones(shape, np.float32)
     if sample_weight is not None:
-        weights = weights * np.asarray(sample_weight, np.float32)
-    if class_weight is not None:
-        classes = labels.argmax(-1) if labels.shape[-1] > 1 else labels[..., 0].astype(int)
-        weights = weights * np.array([class_weight.get(int(c), 1.0) for c in classes], np.float32)
-    return weights
+        given = np.asarray(sample_weight, np.float32)
+        if given.shape != shape:
+            raise ValueError(
+                f"Found a sample_weight array with shape {given.shape} for labels with shape {labels.shape}; "
+                f'it must be {shape}: weights of times need sample_weight_mode="temporal" in compile'
+            )
+        weights = weights * given
+    if class_weight is None:
+        return weights
+    if labels.ndim > 2 or not isinstance(class_weight, dict):
+        raise ValueError(
+            "`class_weight` is a dictionary by class, and not supported for 3+ dimensional targets; labels are "
+            f"of shape {labels.shape}"
+        )
+    classes = (labels.argmax(-1) if labels.shape[-1] > 1 else labels[:, 0]).tolist()
+    missing = sorted(set(classes) - class_weight.keys())
+    if missing:
+        raise ValueError(
+            f"`class_weight` must contain all classes in the data. The classes {missing} exist in the data but "
+            "not in `class_weight`."
+        )
+    return weights * np.array([class_weight[each] for each in classes], np.float32)
 
 
 def split(arrays, share):

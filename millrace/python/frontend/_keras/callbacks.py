@@ -1,92 +1,13 @@
-"""Callbacks: what a program has called while a model trains."""
+"""Callbacks that write down how training goes, change the rate, stop it, and save the model."""
 
 import csv
+import warnings
 
 import numpy as np
 
+from millrace._keras.callback import Callback
 from millrace._summaries.file_writer import FileWriter
 from millrace._summaries.messages import Summary
-
-
-class Callback:
-    """The base of callbacks; all methods do nothing.
-
-    Attributes:
-      model: the model that trains.
-      params: {"epochs", "steps", "samples", "batch_size", "verbose", "metrics"}.
-    """
-
-    model = params = None
-
-    def set_model(self, model):
-        self.model = model
-
-    def set_params(self, params):
-        self.params = params
-
-    def on_train_begin(self, logs=None):
-        """Before the first epoch."""
-
-    def on_train_end(self, logs=None):
-        """After the last epoch."""
-
-    def on_epoch_begin(self, epoch, logs=None):
-        """Before an epoch, counted from 0."""
-
-    def on_epoch_end(self, epoch, logs=None):
-        """After an epoch; `logs` has its losses and metrics by name."""
-
-    def on_batch_begin(self, batch, logs=None):
-        """Before a step of training, counted from 0."""
-
-    def on_batch_end(self, batch, logs=None):
-        """After a step of training; `logs` has its losses and metrics by name."""
-
-    def on_train_batch_begin(self, batch, logs=None):
-        """The newer name of on_batch_begin, which it calls."""
-        self.on_batch_begin(batch, logs)
-
-    def on_train_batch_end(self, batch, logs=None):
-        """The newer name of on_batch_end, which it calls."""
-        self.on_batch_end(batch, logs)
-
-
-class History(Callback):
-    """Keeps the losses and metrics of all epochs.
-
-    Attributes:
-      epoch: the numbers of the epochs.
-      history: {name: a list with a number for each epoch}.
-    """
-
-    def on_train_begin(self, logs=None):
-        self.epoch, self.history = [], {}
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.epoch.append(epoch)
-        for name, value in (logs or {}).items():
-            self.history.setdefault(name, []).append(value)
-
-
-class BaseLogger(Callback):
-    """Accepted: `fit` gives means over each epoch by itself.
-
-    Args:
-      stateful_metrics: accepted.
-    """
-
-    def __init__(self, stateful_metrics=None):
-        self.stateful_metrics = set(stateful_metrics or [])
-
-
-class TerminateOnNaN(Callback):
-    """Ends training after the epoch in which the loss is no number, or infinite."""
-
-    def on_batch_end(self, batch, logs=None):
-        loss = (logs or {}).get("loss")
-        if loss is not None and not np.isfinite(loss):
-            print(f"Batch {batch}: Invalid loss, terminating training")
-            self.model.stop_training = True
 
 
 class CSVLogger(Callback):
@@ -196,19 +117,6 @@ class TensorBoard(Callback):
         self._writer.close()
 
 
-class ProgbarLogger(Callback):
-    """Accepted: `fit` prints a line after each epoch by itself.
-
-    Args:
-      count_mode: "samples" or "steps"; stateful_metrics: accepted.
-    """
-
-    def __init__(self, count_mode="samples", stateful_metrics=None):
-        if count_mode not in ("samples", "steps"):
-            raise ValueError(f"Unknown `count_mode`: {count_mode}")
-        self.count_mode, self.stateful_metrics = count_mode, set(stateful_metrics or [])
-
-
 class ReduceLROnPlateau(Callback):
     """Makes the rate smaller when a number no longer becomes better.
 
@@ -257,10 +165,8 @@ class ReduceLROnPlateau(Callback):
         logs["lr"] = old = float(session.run(rate))
         value = logs.get(self.monitor)
         if value is None:
-            raise ValueError(
-                f"ReduceLROnPlateau looks at `{self.monitor}`, which is not available. Available "
-                f"metrics are: {','.join(logs)}"
-            )
+            _warn_of(self, logs)
+            return
         if self.cooldown_counter > 0:
             self.cooldown_counter -= 1
             self.wait = 0
@@ -276,17 +182,6 @@ class ReduceLROnPlateau(Callback):
                         f"\nEpoch {epoch + 1:05d}: ReduceLROnPlateau reducing learning rate to {new}."
                     )
                 self.cooldown_counter, self.wait = self.cooldown, 0
-
-
-class LambdaCallback(Callback):
-    """Functions by the names of the methods that they stand for."""
-
-    def __init__(self, **functions):
-        for name, function in functions.items():
-            if not hasattr(Callback, name) or not name.startswith("on_"):
-                raise TypeError(f"LambdaCallback has no {name}")
-            if function is not None:
-                setattr(self, name, function)
 
 
 class LearningRateScheduler(Callback):
@@ -350,10 +245,8 @@ class EarlyStopping(Callback):
     def on_epoch_end(self, epoch, logs=None):
         value = (logs or {}).get(self.monitor)
         if value is None:
-            raise ValueError(
-                f"EarlyStopping looks at `{self.monitor}`, which is not available. Available metrics "
-                f"are: {','.join(logs or {})}"
-            )
+            _warn_of(self, logs or {})
+            return
         if self.sign * value - self.min_delta > self.best:
             self.best, self.wait = self.sign * value, 0
             if self.restores:
@@ -379,7 +272,13 @@ class ModelCheckpoint(Callback):
       verbose: 1 to print when it saves.
       save_best_only: True to save only when it has become better.
       save_weights_only: whether the weights are saved alone, instead of the model whole.
+      save_freq: "epoch", or a number: it saves after the batch with which so many samples were seen.
       period: it saves after each so many epochs.
+      load_weights_on_restart: must be False.
+
+    Raises:
+      ValueError: for another save_freq; NotImplementedError: for load_weights_on_restart; TypeError: for other
+        arguments.
     """
 
     def __init__(
@@ -390,21 +289,45 @@ class ModelCheckpoint(Callback):
         save_best_only=False,
         save_weights_only=False,
         mode="auto",
-        period=1,
+        save_freq="epoch",
+        **older,
     ):
         is_max = mode == "max" or mode == "auto" and "acc" in monitor
         self.sign, self.best = (1 if is_max else -1), -np.inf
         self.filepath, self.monitor, self.verbose = filepath, monitor, verbose
-        self.best_only, self.weights_only, self.period = save_best_only, save_weights_only, period
+        self.best_only, self.weights_only = save_best_only, save_weights_only
+        if save_freq != "epoch" and not isinstance(save_freq, int):
+            raise ValueError(f"Unrecognized save_freq: {save_freq}")
+        self.save_freq, self.period = save_freq, older.pop("period", 1)
+        if older.pop("load_weights_on_restart", False):
+            raise NotImplementedError("load_weights_on_restart: load the weights before fit")
+        if older:
+            raise TypeError(f"ModelCheckpoint() got an unexpected argument {sorted(older)[0]!r}")
+        self._epoch = self._epochs = self._samples = 0
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._epoch = epoch
+
+    def on_batch_end(self, batch, logs=None):
+        if self.save_freq == "epoch":
+            return
+        self._samples += (logs or {}).get("size", 1)
+        if self._samples >= self.save_freq:
+            self._samples = 0
+            self._save(self._epoch, logs or {})
 
     def on_epoch_end(self, epoch, logs=None):
-        logs = logs or {}
-        if (epoch + 1) % self.period:
-            return
-        path = self.filepath.format(epoch=epoch + 1, **logs)
+        self._epochs += 1
+        if self.save_freq == "epoch" and self._epochs >= self.period:
+            self._epochs = 0
+            self._save(epoch, logs or {})
+
+    def _save(self, epoch, logs):
+        path = str(self.filepath).format(**{**logs, "epoch": epoch + 1})
         if self.best_only:
             if self.monitor not in logs:
-                raise ValueError(f"Can save best model only with {self.monitor} available")
+                _warn_of(self, logs)
+                return
             if self.sign * logs[self.monitor] <= self.best:
                 return
             self.best = self.sign * logs[self.monitor]
@@ -414,3 +337,10 @@ class ModelCheckpoint(Callback):
             self.model.save_weights(path)
         else:
             self.model.save(path)
+
+
+def _warn_of(callback, logs):
+    warnings.warn(
+        f"{type(callback).__name__} looks at `{callback.monitor}`, which is not available, and does nothing. "
+        f"Available metrics are: {','.join(logs)}"
+    )

@@ -120,12 +120,24 @@ def get_source_inputs(tensor, layer=None, node_index=None):
     return found
 
 
-def again(calls, old_inputs, new_inputs, outputs, layer_of=lambda layer: layer):
-    """What the same calls make of other inputs, in the structure of `outputs`; `layer_of` gives what is
-    called in place of a layer."""
+def again(calls, old_inputs, new_inputs, outputs, layer_of=lambda layer: layer, training=None):
+    """What the same calls make of other inputs, in the structure of `outputs`.
+
+    Args:
+      layer_of: gives what is called in place of a layer.
+      training: whether they train, for calls that were not told; None if they are not told now either.
+    """
     made = dict(zip(structure.flatten(old_inputs), structure.flatten(new_inputs), strict=True))
     for call in calls:
         given = structure.map_structure(lambda tensor: made.get(tensor, tensor), call.inputs)
-        results = layer_of(call.layer)(given, **call.settings)
+        layer, settings = layer_of(call.layer), told(call.layer, training, call.settings)
+        results = layer(given, **settings)
         made.update(zip(structure.flatten(call.outputs), structure.flatten(results), strict=True))
     return structure.map_structure(lambda tensor: made[tensor], outputs)
+
+
+def told(layer, training, settings):
+    """The arguments for a call of a layer: whether it trains too, if it takes that and was not told."""
+    if training is None or not layer.takes_training or settings.get("training") is not None:
+        return settings
+    return {**settings, "training": training}

@@ -75,6 +75,11 @@ def defaults_of(bases):
     return found
 
 
+def has_settings(kind):
+    """Whether a class's __init__ takes something by name beyond what those of all layers take."""
+    return not defaults_of(kind.__mro__).keys() <= {*_OF_ALL_LAYERS, "activity_regularizer"}
+
+
 def _signatures(bases):
     return (inspect.signature(vars(c)["__init__"]) for c in bases if "__init__" in vars(c))
 

@@ -58,7 +58,8 @@ class SequenceEnqueuer:
             self._pool = None
 
     def _tasks(self):
-        """Functions without arguments, each of which gives one batch."""
+        """Functions without arguments, each of which gives one batch; _DONE where the next one is asked for only
+        when all before it were taken."""
         raise NotImplementedError
 
     def get(self):
@@ -69,14 +70,16 @@ class SequenceEnqueuer:
         """
         if not self.is_running():
             raise RuntimeError("The enqueuer does not run: start it first.")
-        tasks, waiting = self._tasks(), collections.deque()
+        tasks, waiting, pool = self._tasks(), collections.deque(), self._pool
+        ahead = next(tasks, None)
         try:
             while self.is_running():
-                while len(waiting) < self._most:
-                    task = next(tasks, None)
-                    if task is None:
+                while ahead is not None and len(waiting) < self._most:
+                    if ahead is not _DONE:
+                        waiting.append(pool.submit(ahead))
+                    elif waiting:
                         break
-                    waiting.append(self._pool.submit(task))
+                    ahead = next(tasks, None)
                 if not waiting:
                     return
                 try:
@@ -84,8 +87,15 @@ class SequenceEnqueuer:
                 except (_End, concurrent.futures.CancelledError):
                     return
                 yield made
+        except RuntimeError:
+            # Another thread may have stopped it since: then the pool takes no more.
+            if self.is_running():
+                raise
         finally:
             self.stop()
+
+
+_DONE = object()
 
 
 class _End(Exception):
@@ -113,6 +123,8 @@ class OrderedEnqueuer(SequenceEnqueuer):
                 random.shuffle(order)
             for index in order:
                 yield lambda index=index: self.sequence[index]
+            # A Sequence may put its samples in another order now.
+            yield _DONE
             self.sequence.on_epoch_end()
 
 

@@ -1,115 +1,32 @@
-"""What compile, fit, evaluate and predict do with a model."""
+"""What fit, evaluate and predict do with a model."""
 
 import numpy as np
 
-from millrace._keras import batches, configs, objects, optimizer_names, sessions
-from millrace._keras.callbacks import History
-from millrace._keras.inputs import Input
-from millrace._keras.layer import Layer
-from millrace._keras.training import Trained, phase_feed
-from millrace._values import structure
+from millrace._keras import sessions, sources
+from millrace._keras.belonging import Belonging
+from millrace._keras.callback import History
+from millrace._keras.compiling import CompiledModel, alone
+from millrace._keras.followers import Followers
+from millrace._keras.training import phase_feed
 
 
-class Fitted(Layer):
-    """The base of Model: what is trained by data, once it has inputs and outputs.
+class Fitted(CompiledModel):
+    """The base of Model: what is trained by arrays, and by what gives batches. See CompiledModel."""
 
-    Attributes:
-      inputs, outputs: lists of Tensors, or None before its first data or call; optimizer: what compile was
-        given.
-      stop_training: set to True, it ends `fit` after an epoch.
-    """
+    def _source(
+        self, x, y=None, weights=None, shares=None, *, size=None, steps=None, shuffles=False
+    ):
+        """Where batches come from: x alone, or arrays of x, y and weights, `size` samples at once."""
 
-    def __init__(self, **kwargs):
-        self.inputs = self.outputs = None
-        super().__init__(**kwargs)
-        self.optimizer = self._trained = self._compiled = None
-        self.stop_training = False
+        def prepared(inputs, labels=None, of_samples=None):
+            return self._data(inputs, labels, of_samples, shares)
 
-    def compile(self, optimizer, loss=None, metrics=None, loss_weights=None, **unknown):
-        """Says how it is trained.
-
-        Args:
-          optimizer: a name, or an optimizer of tf.keras or tf.train.
-          loss: a name, a function of (y_true, y_pred) or a Loss; for several outputs a list or a
-            dictionary by their layers' names.
-          metrics: a list of names and functions; "accuracy" is the one that fits.
-          loss_weights: numbers by which losses of several outputs count.
-
-        Raises:
-          TypeError: for other arguments; ValueError: for unknown names.
-        """
-        if unknown:
-            raise TypeError(f"compile() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-        if loss is None:
-            raise ValueError("The model cannot be compiled because it has no loss to optimize.")
-        self.optimizer = optimizer_names.get(optimizer)
-        self._compiled = (loss, metrics, loss_weights)
-        self._trained = None
-        if self.inputs is not None:
-            self._ready()
-
-    def _ready(self, inputs=None):
-        """What trains it, made when its shapes are known."""
-        if self._compiled is None:
-            raise RuntimeError(
-                "You must compile your model before training/testing. Use `model.compile(optimizer, "
-                "loss)`."
-            )
-        self._build_by(inputs)
-        if self._trained is None:
-            self._trained = Trained(self, self.optimizer, *self._compiled)
-        return self._trained
-
-    def _build_by(self, arrays):
-        """Makes inputs and outputs of a class's own `call`, in the shapes of its first data."""
-        if self.inputs is not None:
-            return
-        found = structure.flatten(arrays if isinstance(arrays, (list, tuple)) else [arrays])
-        inputs = [
-            Input(np.shape(each)[1:], dtype=_input_type(np.asarray(each).dtype)) for each in found
-        ]
-        self._given = inputs[0] if len(inputs) == 1 else inputs
-        self._made = self._first_outputs(self._given)
-        self.inputs, self.outputs = inputs, structure.flatten(self._made)
-        self._path = []
-
-    def _first_outputs(self, inputs):
-        return self(inputs)
-
-    @property
-    def metrics_names(self):
-        """The names of what evaluate and train_on_batch give."""
-        return list(self._ready().names)
-
-    def session(self):
-        """The session that it runs in."""
-        return sessions.get_session()
-
-    def _data(self, x, y, sample_weight=None, class_weight=None):
-        """All arrays of a batch or set: inputs, labels, weights."""
-        if self.inputs is None:
-            self._build_by(x if not isinstance(x, np.ndarray) else [x])
-        trained = self._ready(x)
-        inputs = batches.arrays_of(x, self.input_names, "input")
-        inputs = [_as_fed(a, raw.shape) for a, raw in zip(inputs, self.inputs)]
-        targets = batches.arrays_of(y, self.output_names, "target")
-        if len(inputs[0]) != len(targets[0]):
-            raise ValueError(
-                "Input arrays should have the same number of samples as target arrays. Found "
-                f"{len(inputs[0])} input samples and {len(targets[0])} target samples."
-            )
-        for target, wanted in zip(targets, trained.targets):
-            if not wanted.shape.is_compatible_with(target.shape):
-                raise ValueError(
-                    f"Error when checking target: expected {wanted.op.name} to have shape "
-                    f"{wanted.shape}, but got array with shape {target.shape}"
-                )
-        weights = batches.weights_of(len(inputs[0]), targets[0], sample_weight, class_weight)
-        return [*inputs, *targets, weights]
-
-    def _run(self, step, arrays):
-        count = len(self.inputs)
-        return step(arrays[:count], arrays[count:-1], arrays[-1])
+        found = sources.of_batches(x, prepared, steps, shuffles)
+        if found is None:
+            return sources.Arrays(self._data(x, y, weights, shares), size or 32, shuffles)
+        if y is not None or weights is not None:
+            raise ValueError("What gives batches gives their labels and weights itself.")
+        return found
 
     def fit(
         self,
@@ -127,6 +44,10 @@ class Fitted(Layer):
         initial_epoch=0,
         steps_per_epoch=None,
         validation_steps=None,
+        validation_freq=1,
+        max_queue_size=10,
+        workers=1,
+        use_multiprocessing=False,
     ):
         """Trains it.
 
@@ -139,11 +60,15 @@ class Fitted(Layer):
           verbose: 0 to print nothing.
           callbacks: a list of Callbacks.
           validation_split: this share of the samples, the last ones, is not trained but evaluated after
-            each epoch; validation_data: (x, y) or (x, y, weights) that is.
+            each epoch; validation_data: (x, y) or (x, y, weights) that is, or what gives batches of these.
           shuffle: whether the samples come in another order in each epoch.
-          class_weight: numbers by class; sample_weight: an array of numbers: by which losses count.
-          steps_per_epoch: how many steps an epoch has, for iterators and Datasets.
-          validation_steps: how many batches are evaluated, for iterators.
+          class_weight: numbers by class; sample_weight: an array of numbers: by which losses count; for several
+            outputs a list of them, or a dictionary by names.
+          steps_per_epoch: how many steps an epoch has, for iterators and Datasets; a Dataset is gone through
+            once in each epoch if None.
+          validation_steps: how many batches are evaluated, likewise.
+          validation_freq: it is evaluated after each so many epochs; or a list of their numbers, from 1 on.
+          max_queue_size, workers, use_multiprocessing: accepted: batches are made as they are needed.
 
         Returns:
           a History.
@@ -151,107 +76,126 @@ class Fitted(Layer):
         Raises:
           RuntimeError: if it was not compiled; ValueError: if arrays do not fit.
         """
-        x = batches.iterator_of(x)
-        is_iterator = batches.is_iterator(x)
-        is_sequence = isinstance(x, batches.Sequence)
-        if is_sequence and y is not None:
-            raise ValueError("A Sequence gives its labels itself.")
-        if is_iterator and (y is not None or steps_per_epoch is None):
-            raise ValueError("An iterator needs steps_per_epoch, and gives its labels itself.")
-        data = held_out = None
-        if not is_iterator and not is_sequence:
-            data = self._data(x, y, sample_weight, class_weight)
-            if validation_split and validation_data is None:
-                data, held_out = batches.split(data, validation_split)
+        source = self._source(
+            x,
+            y,
+            sample_weight,
+            class_weight,
+            size=batch_size,
+            steps=steps_per_epoch,
+            shuffles=bool(shuffle),
+        )
+        held_out = None
+        if validation_data is not None:
+            given = (
+                validation_data if isinstance(validation_data, (list, tuple)) else [validation_data]
+            )
+            held_out = self._source(*given, size=batch_size, steps=validation_steps)
+        elif validation_split:
+            if not isinstance(source, sources.Arrays):
+                raise ValueError("validation_split is for arrays alone: give validation_data")
+            source, held_out = source.split(validation_split)
         history = History()
-        followers = [*(callbacks or []), history]
-        size = batch_size or 32
-        for follower in followers:
-            follower.set_model(self)
-            follower.set_params({"epochs": epochs, "verbose": verbose, "batch_size": size})
-            follower.on_train_begin({})
+        followers = self._followers([*(callbacks or []), history], source, batch_size, verbose)
+        followers.params.update(epochs=epochs, do_validation=held_out is not None)
+        if held_out is not None:
+            followers.params["metrics"] += [f"val_{name}" for name in followers.params["metrics"]]
         self.stop_training = False
+        followers.tell("on_train_begin", {})
         for epoch in range(initial_epoch, epochs):
-            for follower in followers:
-                follower.on_epoch_begin(epoch, {})
-            if is_iterator:
-                steps = (self._data(*each) for each in batches.steps(x, steps_per_epoch))
-            elif is_sequence:
-                steps = (self._data(*each) for each in x.batches(steps_per_epoch, shuffle))
-            else:
-                steps = batches.batches(data, size, shuffle)
-            logs = self._epoch(steps, followers)
-            if held_out is not None:
-                self._validate(logs, self._means(batches.batches(held_out, size, False)))
-            elif validation_data is not None:
-                validation_data = batches.iterator_of(validation_data)
-                self._validate(logs, self._evaluated(validation_data, size, validation_steps))
+            if self.stop_training:
+                break
+            followers.tell("on_epoch_begin", epoch, {})
+            logs = self._epoch(source, followers, "train")
+            if logs is None:
+                if epoch == initial_epoch:
+                    raise ValueError("There are no samples.")
+                break
+            if held_out is not None and _is_due(epoch, validation_freq):
+                found = self._evaluated(held_out, followers)
+                logs.update((f"val_{name}", value) for name, value in found.items())
             if verbose:
                 numbers = " - ".join(f"{name}: {value:.4f}" for name, value in logs.items())
                 print(f"Epoch {epoch + 1}/{epochs} - {numbers}", flush=True)
-            if is_sequence:
-                x.on_epoch_end()
-            for follower in followers:
-                follower.on_epoch_end(epoch, logs)
-            if self.stop_training:
-                break
-        for follower in followers:
-            follower.on_train_end({})
+            source.end()
+            followers.tell("on_epoch_end", epoch, logs)
+        followers.tell("on_train_end", {})
         return history
 
-    def _epoch(self, steps, followers):
-        trained, total = None, None
-        for number, arrays in enumerate(steps):
-            if trained is None:
+    def _followers(self, callbacks, source, batch_size, verbose):
+        params = {
+            "batch_size": batch_size or (None if source.steps else 32),
+            "steps": source.steps,
+            "samples": source.samples,
+            "verbose": verbose,
+            "metrics": [],
+        }
+        if self.inputs is not None and self._compiled is not None:
+            params["metrics"] = self.metrics_names
+        return Followers(callbacks, self, params)
+
+    def _epoch(self, source, followers, what):
+        """{name: mean} over the batches of an epoch of "train" or "test"; None if there are none."""
+        total = None
+        for arrays, logs in followers.along(what, source.epoch()):
+            if total is None:
                 trained = self._ready()
                 trained.reset()
                 total = _Mean(trained.running)
-            for follower in followers:
-                follower.on_train_batch_begin(number, {"batch": number, "size": len(arrays[-1])})
-            values = self._run(trained.train, arrays)
-            total.add(values, len(arrays[-1]))
-            logs = dict(zip(trained.names, map(float, values)))
-            for follower in followers:
-                follower.on_train_batch_end(
-                    number, {"batch": number, "size": len(arrays[-1]), **logs}
-                )
-        if total is None:
+            values = self.run_batch(what, arrays)
+            total.add(values, len(arrays[0]))
+            logs.update(zip(trained.names, map(float, values)))
+            if what == "train" and self.stop_training:
+                break
+        return None if total is None else total.named(trained.names)
+
+    def _evaluated(self, source, followers):
+        followers.tell("on_test_begin", {})
+        logs = self._epoch(source, followers, "test")
+        if logs is None:
             raise ValueError("There are no samples.")
-        return total.named(trained.names)
+        followers.tell("on_test_end", {})
+        return logs
 
-    def _validate(self, logs, values):
-        logs.update((f"val_{name}", value) for name, value in values.items())
+    def fit_generator(
+        self,
+        generator,
+        steps_per_epoch=None,
+        epochs=1,
+        verbose=1,
+        callbacks=None,
+        validation_data=None,
+        validation_steps=None,
+        validation_freq=1,
+        class_weight=None,
+        max_queue_size=10,
+        workers=1,
+        use_multiprocessing=False,
+        shuffle=True,
+        initial_epoch=0,
+    ):
+        """fit of an iterator or Sequence."""
+        return self.fit(
+            generator,
+            epochs=epochs,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_data=validation_data,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps,
+            validation_freq=validation_freq,
+        )
 
-    def _means(self, steps):
-        trained = self._ready()
-        trained.reset()
-        total = _Mean(trained.running)
-        for arrays in steps:
-            total.add(self._run(trained.test, arrays), len(arrays[-1]))
-        return total.named(trained.names)
-
-    def _evaluated(self, given, size, steps):
-        if batches.is_iterator(given):
-            if steps is None:
-                raise ValueError("An iterator needs to be told how many steps to take.")
-            return self._means(self._data(*each) for each in batches.steps(given, steps))
-        if isinstance(given, batches.Sequence):
-            return self._means(self._data(*each) for each in given.batches(steps, False))
-        return self._means(batches.batches(self._data(*given), size, False))
-
-    def fit_generator(self, generator, steps_per_epoch=None, epochs=1, **options):
-        """fit of an iterator or Sequence. How many processes or threads prepare batches is accepted."""
-        for name in ("max_queue_size", "workers", "use_multiprocessing"):
-            options.pop(name, None)
-        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, **options)
-
-    def evaluate_generator(self, generator, steps=None, callbacks=None, verbose=0, **unused):
+    def evaluate_generator(self, generator, steps=None, callbacks=None, *unused, verbose=0, **more):
         """evaluate of an iterator or Sequence."""
-        return self.evaluate(generator, steps=steps, verbose=verbose)
+        return self.evaluate(generator, steps=steps, callbacks=callbacks, verbose=verbose)
 
-    def predict_generator(self, generator, steps=None, callbacks=None, verbose=0, **unused):
+    def predict_generator(self, generator, steps=None, callbacks=None, *unused, verbose=0, **more):
         """predict of an iterator or Sequence."""
-        return self.predict(generator, steps=steps)
+        return self.predict(generator, steps=steps, callbacks=callbacks)
 
     def evaluate(
         self,
@@ -262,88 +206,70 @@ class Fitted(Layer):
         sample_weight=None,
         steps=None,
         callbacks=None,
+        max_queue_size=10,
+        workers=1,
+        use_multiprocessing=False,
     ):
         """The loss and metrics over all samples; the loss alone if there are no metrics.
 
         Args:
-          x, y, batch_size, sample_weight: as for fit; steps: how many batches an iterator gives.
+          x, y, batch_size, sample_weight, callbacks and the last three: as for fit; steps: how many batches an
+            iterator gives, or a Dataset, which gives all if None.
         """
-        x = batches.iterator_of(x)
-        is_whole = batches.is_iterator(x) or isinstance(x, batches.Sequence)
-        given = x if is_whole else (x, y, sample_weight)
-        found = list(self._evaluated(given, batch_size or 32, steps).values())
-        return found if len(found) > 1 else found[0]
+        source = self._source(x, y, sample_weight, size=batch_size, steps=steps)
+        followers = self._followers(callbacks, source, batch_size, verbose)
+        return alone(list(self._evaluated(source, followers).values()))
 
-    def predict(self, x, batch_size=None, verbose=0, steps=None):
+    def predict(
+        self,
+        x,
+        batch_size=None,
+        verbose=0,
+        steps=None,
+        callbacks=None,
+        max_queue_size=10,
+        workers=1,
+        use_multiprocessing=False,
+    ):
         """The outputs for arrays of inputs, an array or a list of them.
 
         Args:
           x: arrays; or an iterator, Dataset or Sequence that gives inputs, or tuples of inputs and others,
-            for each of `steps` batches.
-          batch_size: how many samples a step has; 32 if None.
+            for each of `steps` batches, for all of a Dataset or Sequence if None.
+          batch_size: how many samples of arrays a step has; 32 if None.
+          callbacks and the last three: as for fit.
         """
-        x = batches.iterator_of(x)
-        if batches.is_iterator(x) or isinstance(x, batches.Sequence):
-            if batches.is_iterator(x) and steps is None:
-                raise ValueError("An iterator needs to be told how many steps to take.")
-            given = batches.steps(x, steps) if batches.is_iterator(x) else x.batches(steps, False)
-            made = [self.predict(e[0] if isinstance(e, tuple) else e, batch_size) for e in given]
-            if not made:
-                raise ValueError("There are no samples.")
-            if isinstance(made[0], list):
-                return [np.concatenate(parts) for parts in zip(*made)]
-            return np.concatenate(made)
+        source = sources.of_batches(
+            x, lambda inputs, *unused: self._to_predict(inputs), steps, False
+        )
+        if source is None:
+            source = sources.Arrays(self._to_predict(x), batch_size or 32, False)
+        followers = self._followers(callbacks, source, batch_size, verbose)
+        followers.tell("on_predict_begin", {})
+        parts = []
+        for arrays, logs in followers.along("predict", source.epoch()):
+            logs["outputs"] = self._predicted(arrays)
+            parts.append(logs["outputs"])
+        if not parts:
+            raise ValueError("There are no samples.")
+        followers.tell("on_predict_end", {})
+        return alone([np.concatenate(rows) for rows in zip(*parts)])
+
+    def _to_predict(self, x):
         if self.inputs is None:
             self._build_by(x if not isinstance(x, np.ndarray) else [x])
-        arrays = batches.arrays_of(x, self.input_names, "input")
-        arrays = [_as_fed(a, tensor.shape) for a, tensor in zip(arrays, self.inputs)]
-        session, feed = sessions.get_session(), phase_feed(False)
-        states = self.state_updates
-        parts = [
-            session.run([self.outputs, states], {**dict(zip(self.inputs, rows)), **feed})[0]
-            for rows in batches.batches(arrays, batch_size or 32, False)
-        ]
-        found = [np.concatenate(rows) for rows in zip(*parts)]
-        return found if len(found) > 1 else found[0]
+        return self._input_arrays(x)
 
-    predict_on_batch = predict
+    def _predicted(self, arrays):
+        if self._belonging is None or self._belonging[0] is not self.inputs:
+            self._belonging = self.inputs, Belonging(self.inputs)
+        states = self._belonging[1].of(self.state_updates)
+        feed = {**dict(zip(self.inputs, arrays)), **phase_feed(False)}
+        return sessions.get_session().run([self.outputs, states], feed)[0]
 
-    def train_on_batch(self, x, y, sample_weight=None, class_weight=None):
-        """Trains one step; the loss and metrics of before it."""
-        data = self._data(x, y, sample_weight, class_weight)
-        self._ready().reset()
-        return _alone(self._run(self._ready().train, data))
-
-    def test_on_batch(self, x, y, sample_weight=None):
-        """The loss and metrics of one batch."""
-        data = self._data(x, y, sample_weight)
-        self._ready().reset()
-        return _alone(self._run(self._ready().test, data))
-
-    def training_config(self):
-        """How it was compiled, in plain values; None if it was not, or not by an optimizer of Keras's."""
-        if self._compiled is None or not hasattr(self.optimizer, "get_config"):
-            return None
-        loss, metrics, shares = self._compiled
-        return {
-            "loss": configs.plain_value("", loss),
-            "metrics": configs.plain_value("", metrics),
-            "weighted_metrics": None,
-            "sample_weight_mode": None,
-            "loss_weights": shares,
-            "optimizer_config": optimizer_names.serialize(self.optimizer),
-        }
-
-    def compile_from(self, config, custom_objects=None):
-        """compile with what training_config gave."""
-        with objects.custom_object_scope(custom_objects or {}):
-            optimizer = optimizer_names.deserialize(config["optimizer_config"], custom_objects)
-            metrics = config.get("metrics")
-            self.compile(optimizer, config["loss"], metrics, config.get("loss_weights"))
-
-    def make_train_step(self):
-        """Makes what a step of training changes, the optimizer's variables among it."""
-        self._ready().train_step()
+    def predict_on_batch(self, x):
+        """The outputs for one batch."""
+        return alone(self._predicted(self._to_predict(x)))
 
 
 class _Mean:
@@ -367,14 +293,8 @@ class _Mean:
         return dict(zip(names, made.tolist()))
 
 
-def _alone(values):
-    return values if len(values) > 1 else values[0]
-
-
-def _input_type(dtype):
-    return "int32" if dtype.kind in "iub" and dtype.itemsize > 1 else "float32"
-
-
-def _as_fed(array, shape):
-    """Vectors became columns; a model whose inputs are vectors gets them as they were."""
-    return array[:, 0] if shape.ndims == 1 and array.ndim == 2 else array
+def _is_due(epoch, frequency):
+    """Whether it is evaluated after an epoch, numbered from 0."""
+    if isinstance(frequency, int):
+        return (epoch + 1) % frequency == 0
+    return epoch + 1 in frequency

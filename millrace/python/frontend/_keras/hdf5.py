@@ -11,14 +11,16 @@ Names are lists of bytes; one that is too long for an attribute is in several, w
 
 import io
 import json
+import warnings
 from importlib import import_module
 
 import numpy as np
 
 from millrace._files import paths
-from millrace._keras import architectures
+from millrace._keras import architectures, sessions
 
 ENDINGS = (".h5", ".hdf5", ".keras")
+_MAGIC = b"\x89HDF\r\n\x1a\n"
 _MOST = 64512  # bytes of an attribute
 
 
@@ -31,6 +33,14 @@ def library():
             "HDF5 files need h5py: install it, or give a name without .h5 to save in a format that needs "
             "nothing else"
         ) from None
+
+
+def is_one(path):
+    """Whether a file is there that begins as HDF5 does."""
+    if not paths.isfile(path):
+        return False
+    with paths.open_file(path, "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def _put_names(group, key, names):
@@ -72,13 +82,21 @@ def _arrays(group):
     return [np.asarray(group[name]) for name in _names(group, "weight_names")]
 
 
+def _ordered(layer):
+    """A layer's variables in the order of files: those that train first, also where it is a model, whose own
+    order is layer by layer."""
+    return [*layer.trainable_weights, *layer.non_trainable_weights]
+
+
 def _put_layers(group, model):
     group.attrs["backend"] = b"tensorflow"
     group.attrs["keras_version"] = architectures.VERSION.encode()
     _put_names(group, "layer_names", [layer.name for layer in model.layers])
     for layer in model.layers:
-        names = [weight.name for weight in layer.weights]
-        _put_arrays(group.create_group(layer.name), names, layer.get_weights())
+        weights = _ordered(layer)
+        names = [weight.name for weight in weights]
+        values = sessions.batch_get_value(weights)
+        _put_arrays(group.create_group(layer.name), names, values)
 
 
 def _written(path, fill):
@@ -158,11 +176,17 @@ def load_weights(model, path, by_name=False):
 
 
 def _give(layer, name, arrays):
-    if len(layer.weights) != len(arrays):
+    held = _ordered(layer)
+    if len(held) != len(arrays):
         raise ValueError(
-            f"Layer {layer.name} has {len(layer.weights)} weights, and {name} in the file {len(arrays)}"
+            f"Layer {layer.name} has {len(held)} weights, and {name} in the file {len(arrays)}"
         )
-    layer.set_weights(arrays)
+    for variable, array in zip(held, arrays):
+        if variable.shape.as_list() != list(array.shape):
+            raise ValueError(
+                f"Weight {variable.name} of shape {variable.shape} is of shape {array.shape} in {name} of the file"
+            )
+    sessions.batch_set_value(zip(held, arrays))
 
 
 def _json_of(file, key):
@@ -173,7 +197,8 @@ def _json_of(file, key):
 
 
 def load_model(path, custom_objects=None, compiles=True):
-    """The model that save_model wrote, compiled if it was, unless told not to.
+    """The model that save_model wrote, compiled if it was, unless told not to. A state of the optimizer that
+    does not fit is warned of.
 
     Raises:
       ValueError: if the file has no model, or for unknown names.
@@ -191,9 +216,10 @@ def load_model(path, custom_objects=None, compiles=True):
     load_weights(model, path)
     if compiles and training is not None:
         model.compile_from(training, custom_objects)
-        if state is not None and len(state) > 1:
-            model.make_train_step()
-            model.optimizer.set_weights(state)
+        try:
+            model.give_optimizer_state(state or [])
+        except ValueError as error:  # as Keras does: the weights are there, whatever else differs
+            warnings.warn(f"{path}: the optimizer begins anew, as its state does not fit: {error}")
     return model
 
 

@@ -8,6 +8,7 @@ from millrace._graph.operation import Tensor
 from millrace._keras import (
     activations,
     calls,
+    composed,
     configs,
     constraints,
     masks,
@@ -22,7 +23,7 @@ from millrace._state.regularized import LossOfCopies
 from millrace._values import structure
 
 
-class Layer(plain.Layer):
+class Layer(composed.Composed):
     """The base of Keras's layers: those of tf.layers with other defaults.
 
     Variables are resource variables, named after the layer. Losses and updates stay with the layer:
@@ -40,7 +41,6 @@ class Layer(plain.Layer):
     """
 
     supports_masking = False
-    state_updates = ()  # Operations that keep states for the next batch, in training or not
     _suffix = ""
     _has_losses_of_its_own = True
 
@@ -122,11 +122,16 @@ class Layer(plain.Layer):
         outputs = super().__call__(inputs, *args, **given)
         taken = [each for each in structure.flatten(inputs) if isinstance(each, Tensor)]
         outputs = structure.map_structure(lambda made: _new(made, taken), outputs)
-        if self.supports_masking or type(self).compute_mask is not Layer.compute_mask:
+        if self.makes_masks:
             masks.give(outputs, self.compute_mask(inputs, given.get("mask", found)))
         if taken and all(map(calls.is_remembered, taken)) and not args:
             self._calls.append(calls.remember(self, inputs, kwargs, outputs))
         return outputs
+
+    @property
+    def makes_masks(self):
+        """Whether what compute_mask gives is the mask of its outputs."""
+        return self.supports_masking or type(self).compute_mask is not Layer.compute_mask
 
     def compute_mask(self, inputs, mask=None):
         """The mask of the outputs for inputs with this one: the same, if the class supports masks.
@@ -240,9 +245,13 @@ def _is_ours(kind):
 
 
 def _check_says_all(kind):
-    """NotImplementedError if a program's own class takes settings that no get_config says."""
+    """NotImplementedError if a program's own class takes settings that no get_config says. One that derives
+    from a layer with settings has that layer's get_config, and says no more."""
+    ours = next(each for each in kind.__mro__ if _is_ours(each))
+    if configs.has_settings(ours):
+        return
     for each in kind.__mro__:
-        if each is Layer or _is_ours(each):
+        if _is_ours(each):
             return
         if "__init__" not in vars(each):
             continue

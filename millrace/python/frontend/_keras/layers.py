@@ -214,6 +214,21 @@ class Lambda(Layer):
         self.function, self.arguments = function, dict(arguments or {})
         self.mask, self.supports_masking = mask, mask is not None
 
+    @classmethod
+    def from_config(cls, config):
+        """A layer of the settings of get_config, or of TensorFlow's, which has functions by name too.
+
+        Raises:
+          ValueError: for functions without a name, which TensorFlow writes as code.
+        """
+        if config.get("function_type") == "lambda":
+            raise ValueError(
+                f"Lambda {config.get('name')}: its function is code of another Python, which is not run; "
+                "build the model by the program, and load its weights"
+            )
+        others = ("function_type", "module", "output_shape_type", "output_shape_module")
+        return super().from_config({k: v for k, v in config.items() if k not in others})
+
     def compute_mask(self, inputs, mask=None):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 

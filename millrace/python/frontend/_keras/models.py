@@ -3,9 +3,8 @@
 import numpy as np
 
 from millrace._graph.operation import Tensor
-from millrace._keras import architectures, calls, networks, saving
+from millrace._keras import architectures, calls, composed, networks, saving, sessions
 from millrace._keras.fitting import Fitted
-from millrace._keras.layer import Layer
 from millrace._saving.saver import Saver
 from millrace._values import structure
 
@@ -31,8 +30,10 @@ class Model(Fitted):
       ValueError: if an output is not made of the inputs by layers.
     """
 
+    _apart = (*Fitted._apart, "_path", "_given", "_made", "_savers", "inputs", "outputs")
+
     def __init__(self, inputs=None, outputs=None, name=None, **kwargs):
-        self.layers, self._path, self._saved = [], None, None
+        self._listed, self._path, self._savers = [], None, {}
         super().__init__(name=name, **kwargs)
         if (inputs is None) != (outputs is None):
             raise ValueError("A model needs both inputs and outputs, or neither.")
@@ -48,16 +49,14 @@ class Model(Fitted):
             self._add_layer(layer)
         self.built = True
 
-    def __setattr__(self, name, value):
-        super().__setattr__(name, value)
-        if not name.startswith("_") and name not in ("layers", "inputs", "outputs"):
-            for each in structure.flatten(value):
-                if isinstance(each, Layer):
-                    self._add_layer(each)
+    @property
+    def layers(self):
+        """Its layers: those between inputs and outputs, then others that are its attributes."""
+        return self.inside()
 
     def _add_layer(self, layer):
-        if not any(layer is each for each in self.layers):
-            self.layers.append(layer)
+        if not any(layer is each for each in self._listed):
+            self._listed.append(layer)
 
     @property
     def output_names(self):
@@ -89,12 +88,14 @@ class Model(Fitted):
             raise AttributeError(f"Model {self.name} has no inputs yet: call it, or fit it, first.")
         return self
 
-    def call(self, inputs):
+    def call(self, inputs, training=None):
+        """What its layers make of other inputs; `training` is for those that take it."""
         if self._path is None:
             raise NotImplementedError(
                 f"Model {self.name} has neither inputs and outputs nor a `call` of its own."
             )
-        return calls.again(self._path, self._given, inputs, self._made)
+        training = told_only(training)
+        return calls.again(self._path, self._given, inputs, self._made, training=training)
 
     @property
     def begins_with_input(self):
@@ -146,7 +147,8 @@ class Model(Fitted):
 
         outputs = calls.again(self._path, self.inputs, inputs, self._made, in_place_of)
         inputs = inputs[0] if len(inputs) == 1 else inputs
-        return type(self)(inputs=inputs, outputs=outputs, name=self.name)
+        # A class of a program's own may take other arguments.
+        return Model(inputs=inputs, outputs=outputs, name=self.name)
 
     def copy(self, **unused):
         """A model of copies of its layers."""
@@ -175,41 +177,26 @@ class Model(Fitted):
 
     # ---- Of all layers ---------------------------------------------------------------------------
 
-    def _of_layers(self, what, own):
-        found = [each for layer in self.layers for each in getattr(layer, what)] + own
-        return [each for i, each in enumerate(found) if not any(each is e for e in found[:i])]
+    # Those of its layers come before its own, as Keras has them.
 
     @property
     def weights(self):
         """All variables, layer by layer."""
-        return self._of_layers("weights", self._trainable_weights + self._non_trainable_weights)
+        own = self._trainable_weights + self._non_trainable_weights
+        return composed.unique(self._of_inside("weights") + own)
 
     @property
     def trainable_weights(self):
         if not self.trainable:
             return []
-        return self._of_layers("trainable_weights", super().trainable_weights)
+        return composed.unique(self._of_inside("trainable_weights") + self._trainable_weights)
 
     @property
     def non_trainable_weights(self):
-        kept = self._of_layers("non_trainable_weights", super().non_trainable_weights)
-        if self.trainable:
-            return kept
-        # Its own, those that would train included, are in `kept`.
-        return self._of_layers("trainable_weights", []) + kept
-
-    @property
-    def losses(self):
-        return self._of_layers("losses", super().losses)
-
-    @property
-    def updates(self):
-        return self._of_layers("updates", super().updates) if self.trainable else []
-
-    @property
-    def state_updates(self):
-        """Operations that keep states for the next batch, in training or not."""
-        return self._of_layers("state_updates", [])
+        kept = self._of_inside("non_trainable_weights") + self._non_trainable_weights
+        if not self.trainable:
+            kept = self._of_inside("trainable_weights") + self._trainable_weights + kept
+        return composed.unique(kept)
 
     @property
     def stateful(self):
@@ -255,15 +242,21 @@ class Model(Fitted):
         """Gives its variables the values that save_weights saved: see saving.load_weights."""
         saving.load_weights(self, filepath, by_name)
 
-    def weights_saver(self):
+    def saver_of(self, variables, **options):
         """One Saver for the same variables: each adds nodes to the graph."""
-        if self._saved is None or self._saved[0] != self.weights:
-            self._saved = self.weights, Saver(self.weights, max_to_keep=None)
-        return self._saved[1]
+        key = (*map(id, variables), *options.items())
+        if key not in self._savers:
+            self._savers[key] = Saver(variables, max_to_keep=None, **options)
+        return self._savers[key]
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None):
         """Saves it whole: see saving.save_model."""
         saving.save_model(self, filepath, overwrite, include_optimizer, save_format)
+
+
+def told_only(training):
+    """Whether layers train, if a program says so; None where it is what they find out themselves."""
+    return None if training is sessions.learning_phase() else training
 
 
 def _tensors(values):

@@ -133,7 +133,8 @@ class Optimizer:
 
     @property
     def weights(self):
-        """Its variables in the default graph: that of the steps, then those that its rule made."""
+        """Its variables in the default graph, in the order of Keras's files: that of the steps, others that
+        belong to no variable alone, then those of each slot."""
         _, steps, rule = self._parts()
         # Not by their names: a model that is loaded beside another has others.
         slots = [
@@ -142,8 +143,8 @@ class Optimizer:
             for slot in (rule.get_slot(variable, name) for variable in self._changed)
             if slot is not None
         ]
-        held = [steps, *slots]
-        return held + [v for v in rule.variables() if not any(v is each for each in held)]
+        alone = [v for v in rule.variables() if not any(v is each for each in slots)]
+        return [steps, *alone, *slots]
 
     def get_weights(self):
         """The values of `weights`, a list of arrays."""
@@ -245,7 +246,34 @@ class Adam(Optimizer):
         self._settings = (beta_1, beta_2, 1e-7 if epsilon is None else epsilon)
 
     def rule(self, rate):
-        return averaging.AdamOptimizer(rate, *self._settings)
+        return _Adam(rate, self.next_step, *self._settings)
+
+
+class _Adam(averaging.AdamOptimizer):
+    """Adam whose powers of beta come from the number of the step: files have no variables of them."""
+
+    def __init__(self, rate, next_step, beta_1, beta_2, epsilon):
+        super().__init__(rate, beta_1, beta_2, epsilon)
+        self._next_step = next_step
+
+    def _create_slots(self, var_list):
+        for variable in var_list:
+            for name in ("m", "v"):
+                self._zeros_slot(variable, name, self._name)
+
+    def _inputs(self, var):
+        step = self._next_step(var.dtype.base_dtype)
+        betas = self._typed([self._beta1_t, self._beta2_t], var)
+        powers = [gen_ops.pow(beta, step) for beta in betas]
+        return [
+            *powers,
+            *self._typed([self._lr_t], var),
+            *betas,
+            *self._typed([self._epsilon_t], var),
+        ]
+
+    def _finish(self, update_ops, name_scope):
+        return group(*update_ops, name=name_scope)
 
 
 class RMSprop(Optimizer):
@@ -278,17 +306,19 @@ class _RMSprop(RuleOptimizer):
         super().__init__(False, "RMSprop")
         self._settings = (rate, rho, momentum, epsilon, centered)
 
+    def get_slot_names(self):
+        return ["rms", *["momentum"] * bool(self._settings[2]), *["mg"] * bool(self._settings[4])]
+
     def _create_slots(self, var_list):
         for variable in var_list:
-            for name in ("rms", "momentum", "mg"):
+            for name in self.get_slot_names():
                 self._zeros_slot(variable, name, f"{self._name}/{name}")
 
     def _update(self, var, gradient):
         gradient = whole(var, gradient)
         rate, rho, momentum, epsilon, centered = self._settings
         rate = cast(rate, var.dtype.base_dtype)
-        slots = [self.get_slot(var, name) for name in ("rms", "momentum", "mg")]
-        rms, past, mean = slots
+        rms, past, mean = (self.get_slot(var, name) for name in ("rms", "momentum", "mg"))
         rms = rms.assign(rho * rms.read_value() + (1 - rho) * gradient * gradient)
         changes = [rms]
         denominator = rms

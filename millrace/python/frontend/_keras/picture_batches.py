@@ -1,4 +1,4 @@
-"""Batches of pictures, from arrays, folders and tables, changed by chance on their way."""
+"""Batches of samples, and of pictures in arrays, changed by chance on their way."""
 
 import os
 import threading
@@ -6,7 +6,7 @@ import threading
 import numpy as np
 
 from millrace._keras.batches import Sequence
-from millrace._samples.pictures import ENDINGS, img_to_array, load_img, save_img
+from millrace._samples.pictures import save_img
 
 
 class Iterator(Sequence):
@@ -78,7 +78,7 @@ class Iterator(Sequence):
     next = __next__
 
 
-class _Kept:
+class Kept:
     """Writes pictures of batches into a folder, if there is one."""
 
     def __init__(self, folder, prefix, ending, data_format):
@@ -86,6 +86,7 @@ class _Kept:
         self.data_format = data_format
 
     def keep(self, batch, places):
+        """Writes each picture of a batch; places: their numbers among all, for the names."""
         if not self.folder:
             return
         for picture, place in zip(batch, places):
@@ -93,7 +94,7 @@ class _Kept:
             save_img(os.path.join(self.folder, name), picture, self.data_format)
 
 
-def _share(subset, split, count):
+def share_of(subset, split, count):
     """The (begin, end) of what a subset has of `count` samples."""
     if subset not in ("training", "validation"):
         raise ValueError(f'Invalid subset name: {subset};expected "training" or "validation"')
@@ -144,7 +145,7 @@ class NumpyArrayIterator(Iterator):
                     f"{x.shape} and {each.shape}"
                 )
         if subset is not None:
-            begin, end = _share(subset, image_data_generator.validation_split, len(x))
+            begin, end = share_of(subset, image_data_generator.validation_split, len(x))
             x, others = x[begin:end], [each[begin:end] for each in others]
             y = None if y is None else y[begin:end]
             weights = None if weights is None else weights[begin:end]
@@ -155,7 +156,7 @@ class NumpyArrayIterator(Iterator):
             )
         self.x, self.others, self.y, self.sample_weight = x.astype(dtype), others, y, weights
         self.generator, self.dtype = image_data_generator, dtype
-        self._written = _Kept(save_to_dir, save_prefix, save_format, data_format)
+        self._written = Kept(save_to_dir, save_prefix, save_format, data_format)
         super().__init__(len(x), batch_size, shuffle, seed)
 
     def batch_of(self, places):
@@ -167,226 +168,3 @@ class NumpyArrayIterator(Iterator):
             return inputs
         more = () if self.sample_weight is None else (self.sample_weight[places],)
         return (inputs, self.y[places], *more)
-
-
-class _FileIterator(Iterator):
-    """Batches of pictures that are in files."""
-
-    def __init__(
-        self,
-        generator,
-        files,
-        targets,
-        target_size,
-        color_mode,
-        class_mode,
-        batch_size,
-        shuffle,
-        seed,
-        data_format,
-        kept,
-        interpolation,
-        dtype,
-    ):
-        if color_mode not in ("grayscale", "rgb", "rgba"):
-            raise ValueError(
-                f'Invalid color mode: {color_mode}; expected "rgb", "rgba", or "grayscale".'
-            )
-        self.generator, self.filepaths, self._targets = generator, files, targets
-        self.target_size, self.color_mode = tuple(target_size), color_mode
-        self.class_mode, self.data_format = class_mode, data_format
-        self.interpolation, self.dtype, self._written = interpolation, dtype, kept
-        channels = {"grayscale": 1, "rgb": 3, "rgba": 4}[color_mode]
-        is_first = data_format == "channels_first"
-        self.image_shape = (
-            (channels, *self.target_size) if is_first else (*self.target_size, channels)
-        )
-        super().__init__(len(files), batch_size, shuffle, seed)
-
-    def batch_of(self, places):
-        batch = np.zeros((len(places), *self.image_shape), self.dtype)
-        for i, place in enumerate(places):
-            img = load_img(
-                self.filepaths[place],
-                color_mode=self.color_mode,
-                target_size=self.target_size,
-                interpolation=self.interpolation,
-            )
-            batch[i] = self.generator.changed(img_to_array(img, self.data_format))
-        self._written.keep(batch, places)
-        if self.class_mode is None:
-            return batch
-        if self.class_mode == "input":
-            return batch, batch.copy()
-        return batch, self._targets[places]
-
-
-_CLASS_MODES = ("categorical", "binary", "sparse", "input", None)
-
-
-def _labels(classes, count, class_mode):
-    """Class numbers in the form of a class_mode."""
-    classes = np.array(classes, "int32")
-    if class_mode == "categorical":
-        return np.eye(count, dtype="float32")[classes]
-    return classes.astype("float32")
-
-
-class DirectoryIterator(_FileIterator):
-    """Batches of pictures in the folders of a folder, each of which is a class.
-
-    Args:
-      directory: the folder; image_data_generator: an ImageDataGenerator.
-      target_size: (height, width) that pictures become; color_mode: "rgb", "rgba" or "grayscale".
-      classes: the names of the folders in the order of their numbers; all of them, sorted, if None.
-      class_mode: what comes with pictures: "categorical" for vectors with a one, "binary" or "sparse" for
-        numbers, "input" for the pictures themselves, None for nothing.
-      follow_links: whether links to folders are followed.
-      interpolation: how pictures become of that size; others as for NumpyArrayIterator.
-
-    Attributes:
-      samples: how many there are; classes: the class of each; class_indices: {name: number}; filenames: their
-        names from the folder on.
-
-    Raises:
-      ValueError: for unknown modes; OSError: if the folder cannot be read.
-    """
-
-    def __init__(
-        self,
-        directory,
-        image_data_generator,
-        target_size=(256, 256),
-        color_mode="rgb",
-        classes=None,
-        class_mode="categorical",
-        batch_size=32,
-        shuffle=True,
-        seed=None,
-        data_format="channels_last",
-        save_to_dir=None,
-        save_prefix="",
-        save_format="png",
-        follow_links=False,
-        subset=None,
-        interpolation="nearest",
-        dtype="float32",
-    ):
-        if class_mode not in _CLASS_MODES:
-            raise ValueError(
-                f"Invalid class_mode: {class_mode}; expected one of {', '.join(map(str, _CLASS_MODES))}"
-            )
-        if not classes:
-            classes = sorted(each.name for each in os.scandir(directory) if each.is_dir())
-        self.directory, self.num_classes = directory, len(classes)
-        self.class_indices = {name: number for number, name in enumerate(classes)}
-        self.filenames, numbers = [], []
-        for name in classes:
-            found = _pictures_below(os.path.join(directory, name), follow_links)
-            if subset is not None:
-                begin, end = _share(subset, image_data_generator.validation_split, len(found))
-                found = found[begin:end]
-            self.filenames += [os.path.relpath(each, directory) for each in found]
-            numbers += [self.class_indices[name]] * len(found)
-        self.classes, self.samples = np.array(numbers, "int32"), len(numbers)
-        print(f"Found {self.samples} images belonging to {self.num_classes} classes.")
-        super().__init__(
-            image_data_generator,
-            [os.path.join(directory, each) for each in self.filenames],
-            _labels(numbers, self.num_classes, class_mode),
-            target_size,
-            color_mode,
-            class_mode,
-            batch_size,
-            shuffle,
-            seed,
-            data_format,
-            _Kept(save_to_dir, save_prefix, save_format, data_format),
-            interpolation,
-            dtype,
-        )
-
-    @property
-    def labels(self):
-        return self.classes
-
-
-def _pictures_below(folder, follow_links):
-    found = []
-    for top, _, names in sorted(os.walk(folder, followlinks=follow_links)):
-        found += [os.path.join(top, n) for n in sorted(names) if n.lower().endswith(ENDINGS)]
-    return found
-
-
-class DataFrameIterator(_FileIterator):
-    """Batches of pictures whose names, and what comes with them, are columns of a table.
-
-    Args:
-      dataframe: a pandas.DataFrame; directory: the folder of the files; None if names are paths.
-      x_col: the column of names; y_col: the column of classes or numbers, or a list of them.
-      class_mode: "categorical", "binary" and "sparse" for classes, "raw" for the numbers themselves, or as
-        for DirectoryIterator.
-      others: as for DirectoryIterator.
-
-    Raises:
-      ValueError: for unknown modes and classes.
-    """
-
-    def __init__(
-        self,
-        dataframe,
-        directory=None,
-        image_data_generator=None,
-        x_col="filename",
-        y_col="class",
-        target_size=(256, 256),
-        color_mode="rgb",
-        classes=None,
-        class_mode="categorical",
-        batch_size=32,
-        shuffle=True,
-        seed=None,
-        data_format="channels_last",
-        save_to_dir=None,
-        save_prefix="",
-        save_format="png",
-        subset=None,
-        interpolation="nearest",
-        dtype="float32",
-    ):
-        if class_mode not in (*_CLASS_MODES, "raw", "other"):
-            raise ValueError(f"Invalid class_mode: {class_mode}")
-        names = list(dataframe[x_col])
-        columns = [] if class_mode in (None, "input") else dataframe[y_col]
-        if subset is not None:
-            begin, end = _share(subset, image_data_generator.validation_split, len(names))
-            names = names[begin:end]
-            columns = columns[begin:end]
-        self.filenames, self.samples, targets = names, len(names), None
-        if class_mode in ("raw", "other"):
-            targets = np.array(columns.values)
-        elif class_mode not in (None, "input"):
-            classes = list(classes or sorted(set(columns)))
-            self.class_indices = {name: number for number, name in enumerate(classes)}
-            unknown = set(columns) - set(classes)
-            if unknown:
-                raise ValueError(
-                    f"There are classes {sorted(unknown)} that are not among {classes}"
-                )
-            self.classes = [self.class_indices[each] for each in columns]
-            targets = _labels(self.classes, len(classes), class_mode)
-        super().__init__(
-            image_data_generator,
-            [os.path.join(directory or "", each) for each in names],
-            targets,
-            target_size,
-            color_mode,
-            class_mode,
-            batch_size,
-            shuffle,
-            seed,
-            data_format,
-            _Kept(save_to_dir, save_prefix, save_format, data_format),
-            interpolation,
-            dtype,
-        )

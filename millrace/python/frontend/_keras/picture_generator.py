@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from millrace._keras.picture_batches import DataFrameIterator, DirectoryIterator, NumpyArrayIterator
+from millrace._keras.picture_batches import NumpyArrayIterator
+from millrace._keras.picture_files import DataFrameIterator, DirectoryIterator
 from millrace._keras.settings import format_or_default
 from millrace._samples.picture_changes import (
     apply_affine_transform,
@@ -81,7 +82,8 @@ class ImageDataGenerator:
             )
         self.featurewise_center = featurewise_center or zca_whitening
         self.samplewise_center = samplewise_center or samplewise_std_normalization
-        self.featurewise_std_normalization = featurewise_std_normalization
+        # Whitened pictures have their deviation already.
+        self.featurewise_std_normalization = featurewise_std_normalization and not zca_whitening
         self.featurewise_center = self.featurewise_center or featurewise_std_normalization
         self.samplewise_std_normalization = samplewise_std_normalization
         self.zca_whitening, self.zca_epsilon = zca_whitening, zca_epsilon
@@ -129,22 +131,50 @@ class ImageDataGenerator:
             **options,
         )
 
-    def flow_from_directory(self, directory, **options):
-        """A DirectoryIterator over the pictures of a folder; options: as there."""
+    def flow_from_directory(
+        self,
+        directory,
+        target_size=(256, 256),
+        color_mode="rgb",
+        classes=None,
+        class_mode="categorical",
+        batch_size=32,
+        shuffle=True,
+        seed=None,
+        **options,
+    ):
+        """A DirectoryIterator over the pictures of a folder; arguments: as there."""
         return DirectoryIterator(
-            directory, self, data_format=self.data_format, dtype=self.dtype, **options
+            directory,
+            self,
+            target_size,
+            color_mode,
+            classes,
+            class_mode,
+            batch_size,
+            shuffle,
+            seed,
+            self.data_format,
+            dtype=self.dtype,
+            **options,
         )
 
-    def flow_from_dataframe(self, dataframe, directory=None, **options):
-        """A DataFrameIterator over the pictures of a table; options: as there."""
+    def flow_from_dataframe(
+        self, dataframe, directory=None, x_col="filename", y_col="class", weight_col=None, **options
+    ):
+        """A DataFrameIterator over the pictures of a table; arguments: as there.
+
+        Raises:
+          NotImplementedError: for a weight_col, drop_duplicates and sort.
+        """
         options.setdefault("dtype", self.dtype)
-        for name in ("validate_filenames", "drop_duplicates", "sort", "weight_col"):
-            if options.pop(name, None):
-                raise NotImplementedError(
-                    f"{name} of a DataFrame's pictures: prepare the table itself"
-                )
+        asked = [name for name in ("drop_duplicates", "sort") if options.pop(name, None)]
+        if asked or weight_col is not None:
+            raise NotImplementedError(
+                f"{asked or 'weight_col'} of a DataFrame's pictures: prepare the table itself"
+            )
         return DataFrameIterator(
-            dataframe, directory, self, data_format=self.data_format, **options
+            dataframe, directory, self, x_col, y_col, data_format=self.data_format, **options
         )
 
     # ---- Changes ---------------------------------------------------------------------------------

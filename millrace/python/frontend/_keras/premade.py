@@ -112,7 +112,7 @@ class WideDeepModel(Model):
         wide, deep = inputs if is_pair else (inputs, inputs)
         return self.activation(0.5 * (self.linear_model(wide) + self.dnn_model(deep)))
 
-    def compile(self, optimizer, loss=None, metrics=None, loss_weights=None, **unknown):
+    def compile(self, optimizer="rmsprop", *args, **options):
         """Model.compile; `optimizer` may be a pair: that of the linear model and that of the net."""
         if isinstance(optimizer, (list, tuple)):
             wide, deep = map(optimizer_names.get, optimizer)
@@ -122,4 +122,4 @@ class WideDeepModel(Model):
                     (deep, lambda: self.dnn_model.trainable_weights),
                 ]
             )
-        super().compile(optimizer, loss, metrics, loss_weights, **unknown)
+        super().compile(optimizer, *args, **options)

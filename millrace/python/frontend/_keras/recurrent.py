@@ -139,7 +139,7 @@ class RNN(Nested):
         `state_size`; or a list of them, each of which has the output of the one before; those of
         tf.nn.rnn_cell are too. Its variables are named as the layer's.
       return_sequences: the outputs of all times instead, of shape [batch, time, ...].
-      return_state: the last state too: [outputs, *states].
+      return_state: the last state too: [outputs, *states]; of several cells each has a list of its own.
       go_backwards: goes through time from its end; outputs are in the order in which they are made.
       stateful: each batch begins with the states that the one before ended with; the size of the batch
         must be known. A model's fit, evaluate and predict keep them; programs that run a session of their
@@ -172,6 +172,7 @@ class RNN(Nested):
         length, depth = kwargs.pop("input_length", None), kwargs.get("input_dim")
         if depth is not None and "input_shape" not in kwargs:
             kwargs["input_shape"] = (length, kwargs.pop("input_dim"))
+        count = kwargs.pop("num_constants", 0)  # in a config
         super().__init__(**kwargs)
         self.cell, self.inner = cell, [cell]
         self.return_sequences, self.return_state = return_sequences, return_state
@@ -180,7 +181,7 @@ class RNN(Nested):
         self._state_updates = []
         self._sequences = None  # what inputs must be, once that is known
         self._kept = None  # the variables of states between batches
-        self._count = 0  # of constants
+        self._count = count or 0  # of constants
 
     @property
     def num_states(self):
@@ -196,7 +197,7 @@ class RNN(Nested):
         return [None] * self.num_states if self._kept is None else list(self._kept)
 
     def __call__(self, inputs, initial_state=None, constants=None, **kwargs):
-        """The outputs; see the class."""
+        """The outputs; see the class. `inputs` may be a list that has the others behind them."""
         if initial_state is not None or constants is not None:
             more = structure.flatten(constants) if constants is not None else []
             self._count = len(more)
@@ -294,7 +295,11 @@ class RNN(Nested):
             self._state_updates += changes
             self.add_update(changes)
         made = outputs if self.return_sequences else last
-        return [made, *structure.flatten(states)] if self.return_state else made
+        return [made, *states] if self.return_state else made
+
+    def get_config(self):
+        counted = {"num_constants": self._count} if self._count else {}
+        return {**super().get_config(), **counted}
 
     def reset_states(self, states=None):
         """Has what is kept between batches begin again.

@@ -206,7 +206,8 @@ class SimpleRNNCell(UnitsCell):
 class GatedCell(UnitsCell):
     """The base of those with gates: `recurrent_activation` makes a gate, a function or its name.
 
-    `implementation` (1 or 2) is how it is computed, not what; here there is one way.
+    `implementation` (1 or 2) is how it is computed; here there is one way, in which all gates drop the same
+    inputs and states, as TensorFlow's second one does.
     """
 
     def __init__(

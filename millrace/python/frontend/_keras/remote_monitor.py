@@ -5,7 +5,7 @@ import urllib.parse
 import urllib.request
 import warnings
 
-from millrace._keras.callbacks import Callback
+from millrace._keras.callback import Callback
 
 _PATIENCE = 10.0  # seconds for an answer
 

@@ -6,6 +6,7 @@ trained.
 """
 
 import json
+import os
 
 from millrace._files import paths
 from millrace._graph.default_session import get_default_session
@@ -14,7 +15,6 @@ from millrace._saved_models import signature_names, tags
 from millrace._saved_models.builder import SavedModelBuilder
 from millrace._saved_models.signatures import predict_signature_def
 from millrace._saving.checkpoint_reader import CheckpointReader
-from millrace._saving.saver import Saver
 
 _MODEL, _DESCRIPTION = "saved_model.pb", ("assets", "saved_model.json")
 _VARIABLES = ("variables", "variables")
@@ -57,7 +57,7 @@ def save_weights(model, filepath, overwrite=True, save_format=None):
         _check_overwriting(str(filepath), overwrite)
         hdf5.save_weights(model, str(filepath))
     else:
-        saver = model.weights_saver()
+        saver = model.saver_of(model.weights)
         saver.save(sessions.get_session(), str(filepath), write_meta_graph=False)
 
 
@@ -65,21 +65,21 @@ def load_weights(model, filepath, by_name=False):
     """Gives a model's variables the values that save_weights saved.
 
     Args:
-      filepath: the checkpoint, or an HDF5 file, which also may be of a whole model.
+      filepath: the checkpoint, or an HDF5 file of whatever name, which also may be of a whole model.
       by_name: for HDF5: layers have what is there under their names, and others stay as they are.
 
     Raises:
       ValueError: if layers, numbers of weights or shapes differ; NotImplementedError: for a checkpoint
         `by_name`: its variables always go by their names.
     """
-    if _is_hdf5(filepath, None):
+    if _is_hdf5(filepath, None) or hdf5.is_one(str(filepath)):
         hdf5.load_weights(model, str(filepath), by_name)
         return
     if by_name:
         raise NotImplementedError(
             f"Weights may only be loaded by the names of layers from HDF5 files, not from {filepath}"
         )
-    model.weights_saver().restore(sessions.get_session(), str(filepath))
+    model.saver_of(model.weights).restore(sessions.get_session(), str(filepath))
 
 
 # ---- Whole models ------------------------------------------------------------------------------------
@@ -106,9 +106,30 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
         return
     _check_replaceable(path)
     description = _described(model, include_optimizer)
+    if paths.is_remote(path):  # where folders cannot be renamed
+        if paths.exists(path):
+            paths.remove_tree(path)
+        _write(model, path, description)
+    else:
+        _write_aside(model, path, description)
+
+
+def _write_aside(model, path, description):
+    """Writes a model beside its place and puts it there, so that what was there is lost for nothing less."""
+    path = path.rstrip("/")
+    mark = os.urandom(8).hex()
+    unfinished, older = f"{path}.tmp{mark}", f"{path}.old{mark}"
+    try:
+        _write(model, unfinished, description)
+    except BaseException:
+        if paths.exists(unfinished):
+            paths.remove_tree(unfinished)
+        raise
     if paths.exists(path):
-        paths.remove_tree(path)
-    _write(model, path, description)
+        paths.replace(path, older)
+    paths.replace(unfinished, path)
+    if paths.exists(older):
+        paths.remove_tree(older)
 
 
 def _check_replaceable(path):
@@ -151,7 +172,7 @@ def _write(model, path, description, as_text=False):
         session,
         [tags.SERVING],
         {signature_names.DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
-        saver=Saver(_kept(model, description), sharded=True),
+        saver=model.saver_of(_kept(model, description), sharded=True),
     )
     builder.save(as_text)
     paths.makedirs(_inside(path, _DESCRIPTION[:1]))
@@ -195,9 +216,7 @@ def load_model(filepath, custom_objects=None, compile=True):
     if compile and training is not None:
         model.compile_from(training, custom_objects)
         names = description["optimizer_weight_names"]
-        if len(names) > 1:
-            model.make_train_step()
-            model.optimizer.set_weights([reader.get_tensor(name) for name in names])
+        model.give_optimizer_state([reader.get_tensor(name) for name in names])
     return model
 
 

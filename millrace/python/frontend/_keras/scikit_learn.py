@@ -71,8 +71,8 @@ class BaseWrapper:
     def fit(self, x, y, **kwargs):
         """Builds the model and trains it; the History."""
         self.model = self._builder()(**self.filter_sk_params(self._builder()))
-        loss = self.model.training_config()["loss"]
-        name = loss["class_name"] if isinstance(loss, dict) else loss
+        loss = self.model.loss
+        name = loss if isinstance(loss, str) else getattr(loss, "__name__", type(loss).__name__)
         if name in _OF_VECTORS and np.ndim(y) != 2:
             y = to_categorical(y)
         return self.model.fit(x, y, **{**self.filter_sk_params(self.model.fit), **kwargs})

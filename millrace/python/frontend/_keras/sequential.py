@@ -5,7 +5,7 @@ from millrace._graph.operation import Tensor
 from millrace._keras import calls, objects
 from millrace._keras.inputs import Input, InputLayer
 from millrace._keras.layer import Layer, deserialize
-from millrace._keras.models import Model
+from millrace._keras.models import Model, told_only
 
 
 class Sequential(Model):
@@ -73,20 +73,20 @@ class Sequential(Model):
 
     def made_again(self, cloning):
         begins = [] if self._begin is None else cloning.inputs([self._begin])
-        return type(self)([*begins, *map(cloning.layer, self.layers)], name=self.name)
+        return Sequential([*begins, *map(cloning.layer, self.layers)], name=self.name)
 
     def pop(self):
         """Takes the last layer away. TypeError if there is none."""
         if not self.layers:
             raise TypeError("There are no layers in the model.")
-        layer = self.layers.pop()
+        layer = self._listed.pop()
         if self._last is not None:
             self._last = layer.input
             self._trained = None
             if self.layers:
-                kept = list(self.layers)
+                kept = list(self._listed)
                 self._connect(self._begin, self._last)
-                self.layers = kept
+                self._listed = kept
 
     def build(self, input_shape=None):
         """Makes the variables for inputs of a shape, batch included."""
@@ -95,9 +95,11 @@ class Sequential(Model):
             self._first_outputs(self._begin)
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs, training=None):
+        """What its layers make of other inputs; `training` is for those that take it."""
+        training = told_only(training)
         for layer in self.layers:
-            inputs = layer(convert(inputs))
+            inputs = layer(convert(inputs), **calls.told(layer, training, {}))
         return inputs
 
     def _first_outputs(self, inputs):

@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
-from millrace._keras import loss_objects, losses, masks, metrics, sessions
+from millrace._keras import belonging, loss_objects, losses, masks, metrics, sessions
 from millrace._ops.arithmetic import add_n, cast
 from millrace._ops.arrays import placeholder, reshape
 from millrace._ops.gradients import gradients
@@ -12,9 +12,27 @@ from millrace._ops.reductions import reduce_mean, reduce_sum
 from millrace._values import dtypes
 
 
+class Compiled:
+    """What compile was told.
+
+    Attributes:
+      loss: a name, function, Loss or None, or a list or dictionary of them; loss_weights: numbers for outputs.
+      metrics: a list of names, functions and Metrics, a list of such lists, or a dictionary by output;
+      weighted_metrics: the same, of those that samples' weights count in.
+      sample_weight_mode: "temporal" where times have weights, or None; or a list or dictionary of these.
+    """
+
+    def __init__(self, loss, metrics, loss_weights, sample_weight_mode, weighted_metrics):
+        self.loss, self.metrics, self.loss_weights = loss, metrics, loss_weights
+        self.sample_weight_mode, self.weighted_metrics = sample_weight_mode, weighted_metrics
+
+
 def _for_each(value, names, what):
     """A list with one for each output, of a list, a dictionary by names, or one for all."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "class_name" not in value:  # not the serialized form of one
+        unknown = sorted(value.keys() - set(names))
+        if unknown:
+            raise ValueError(f"{what}: there are no outputs {unknown}; there are {names}")
         return [value.get(name) for name in names]
     if isinstance(value, (list, tuple)):
         if len(value) != len(names):
@@ -23,81 +41,142 @@ def _for_each(value, names, what):
     return [value] * len(names)
 
 
+class _Goal:
+    """An output with a loss.
+
+    Attributes:
+      name, output, function: the output's name and Tensor, and its loss.
+      target, weights: placeholders for its labels, and for the weight of each sample or time.
+      is_temporal: whether times have weights.
+    """
+
+    def __init__(self, name, output, function, mode):
+        if mode not in (None, "temporal"):
+            raise ValueError(f'sample_weight_mode is None or "temporal", not {mode!r}')
+        self.name, self.output, self.function = name, output, function
+        self.target = _target(name, output, function)
+        self.is_temporal = mode == "temporal"
+        shape = [None] * (1 + self.is_temporal)
+        self.weights = placeholder(dtypes.float32, shape, name=f"{name}_sample_weights")
+
+
 class Trained:
     """A model with a loss.
 
     Args:
       model: has inputs, outputs, output_names, losses, updates and trainable_weights.
       optimizer: of Keras or of tf.train.
-      loss: a name, function or Loss, or a list or dictionary of them.
-      metrics: a list of names and functions, or a dictionary of such lists by output.
-      loss_weights: numbers for several outputs; ones if None.
+      compiled: a Compiled.
 
     Attributes:
-      targets: placeholders for the labels of each output.
-      weights: a placeholder for the weight of each sample.
+      goals: for each output with a loss: its name, `target` and `weights`.
       names: those of the numbers that steps give: the loss, that of each output, metrics.
       running: {place among the numbers: the Metric} of those that are over all steps since `reset`.
+
+    Raises:
+      ValueError: if there is no loss at all, or something is for outputs that are not there.
     """
 
-    def __init__(self, model, optimizer, loss, metrics, loss_weights):
+    def __init__(self, model, optimizer, compiled):
         self.model, self.optimizer = model, optimizer
+        self._belonging = belonging.Belonging(model.inputs)
         names = model.output_names
-        found = [loss_objects.get(each) for each in _for_each(loss, names, "loss")]
-        shares = _for_each(loss_weights, names, "loss_weights")
-        self.weights = placeholder(dtypes.float32, [None], name="sample_weights")
-        self.targets, self.names, self.numbers = [], ["loss"], []
+        found = _for_each(compiled.loss, names, "loss")
+        shares = _for_each(compiled.loss_weights, names, "loss_weights")
+        modes = _for_each(compiled.sample_weight_mode, names, "sample_weight_mode")
+        self.goals, self.names, self.numbers = [], ["loss"], []
         self.running = {}
         parts = []
-        for name, output, function, share in zip(names, model.outputs, found, shares):
-            target = _target(name, output, function)
-            self.targets.append(target)
+        for name, output, function, share, mode in zip(names, model.outputs, found, shares, modes):
+            if function is None:
+                continue
+            goal = _Goal(name, output, loss_objects.get(function), mode)
+            self.goals.append(goal)
             with name_scope("loss"):
-                part = self._loss_of(function, target, output)
+                part = self._loss_of(goal)
             parts.append(part if share is None else part * share)
             if len(names) > 1:
                 self.names.append(f"{name}_loss")
                 self.numbers.append(part)
+        parts += map(convert, self._belonging.of(model.losses))
+        if not parts:
+            raise ValueError(
+                "The model cannot be compiled because it has no loss to optimize: give one, or add_loss."
+            )
         with name_scope("loss"):
-            self.loss = add_n([*parts, *map(convert, model.losses)])
-        self._add_metrics(metrics, names, found)
+            self.loss = add_n(parts)
+        self._add_metrics(compiled.metrics, names, False)
+        self._add_metrics(compiled.weighted_metrics, names, True)
+        # What is frozen later trains here all the same, as its compile was before.
+        self._variables = model.trainable_weights
         self._train = None
 
-    def _loss_of(self, function, target, output):
+    def _loss_of(self, goal):
         """The mean of a loss over all numbers that it gives, weighted by sample; what a mask leaves out
         counts as 0."""
+        function, output = goal.function, goal.output
         if isinstance(function, loss_objects.Loss):
-            values = convert(function.call(target, output))
+            values = convert(function.call(goal.target, output))
         else:
-            values = convert(function(target, output))
+            values = convert(function(goal.target, output))
         if values.shape.ndims == 0:
             return values
-        weights = cast(self.weights, values.dtype.base_dtype)
+        weights = cast(goal.weights, values.dtype.base_dtype)
         mask = masks.mask_of(output)
         if mask is not None and values.shape.ndims == mask.shape.ndims:
             values = values * cast(mask, values.dtype.base_dtype)
-        if values.shape.ndims != 1:
-            rest = gen_ops.fill(gen_ops.expand_dims(gen_ops.rank(values) - 1, 0), 1)
-            weights = reshape(weights, gen_ops.concat_v2([[-1], rest], 0))
+        ranks = values.shape.ndims, weights.shape.ndims
+        if ranks[0] is None or ranks[0] > ranks[1]:
+            more = gen_ops.expand_dims(gen_ops.rank(values) - ranks[1], 0)
+            ones = gen_ops.fill(more, 1)
+            weights = reshape(weights, gen_ops.concat_v2([gen_ops.shape(weights), ones], 0))
         total = reduce_sum(values * weights)
         if getattr(function, "reduction", "") == "sum":
             return total
         return total / cast(gen_ops.size(values), values.dtype.base_dtype)
 
-    def _add_metrics(self, asked, names, found):
-        chosen = asked or []
-        for i, name in enumerate(names):
-            own = chosen.get(name, []) if isinstance(chosen, dict) else chosen
+    def _add_metrics(self, asked, names, is_weighted):
+        is_list = isinstance(asked, (list, tuple))
+        each_has_own = isinstance(asked, dict) or (
+            is_list and any(isinstance(each, (list, tuple)) for each in asked)
+        )
+        chosen = _for_each(asked, names, "metrics") if each_has_own else [asked] * len(names)
+        seen = set()
+        for goal in self.goals:
+            own = chosen[names.index(goal.name)] or []
             for metric in own if isinstance(own, (list, tuple)) else [own]:
-                function = _metric(metric, self.targets[i], self.model.outputs[i], found[i])
-                is_object = isinstance(function, metrics.Metric)
-                label = metric if isinstance(metric, str) and not is_object else _label(function)
-                self.names.append(f"{name}_{label}" if len(names) > 1 else label)
+                function = _metric(metric, goal)
+                if isinstance(function, metrics.Metric):
+                    # Two outputs do not count into one.
+                    label, function = _label(function), _not_in(seen, function)
+                else:
+                    label = metric if isinstance(metric, str) else _label(function)
+                self._add_name(f"{goal.name}_{label}" if len(names) > 1 else label)
                 with name_scope("metrics"):
-                    number = function(self.targets[i], self.model.outputs[i])
-                if is_object:
-                    self.running[len(self.numbers) + 1] = function
-                self.numbers.append(number if is_object else reduce_mean(number))
+                    self.numbers.append(self._measured(goal, function, label, is_weighted))
+
+    def _add_name(self, name):
+        made, number = name, 0
+        while made in self.names:
+            number += 1
+            made = f"{name}_{number}"
+        self.names.append(made)
+
+    def _measured(self, goal, function, label, is_weighted):
+        """The number of a metric; `running` if that is no mean over all that is there."""
+        weights = _weights_of(goal, is_weighted)
+        if not isinstance(function, metrics.Metric):
+            values = convert(function(goal.target, goal.output))
+            if weights is None or not _fit(weights, values):
+                return reduce_mean(values)
+            # How much batches count depends on what is in them.
+            mean = metrics.Mean(label)
+            self.running[len(self.numbers) + 1] = mean
+            return mean(values, sample_weight=weights)
+        self.running[len(self.numbers) + 1] = function
+        if weights is None:
+            return function(goal.target, goal.output)
+        return function(goal.target, goal.output, sample_weight=weights)
 
     def reset(self):
         """Has metrics with variables begin again."""
@@ -106,22 +185,22 @@ class Trained:
 
     def _feeds(self, inputs, targets, weights, phase):
         feeds = dict(zip(self.model.inputs, inputs))
-        feeds.update(zip(self.targets, targets))
-        feeds[self.weights] = weights
+        feeds.update(zip((goal.target for goal in self.goals), targets))
+        feeds.update(zip((goal.weights for goal in self.goals), weights))
         return {**feeds, **phase_feed(phase)}
 
     def train_step(self):
         """The Operation that changes the model's variables once."""
         if self._train is None:
-            variables = self.model.trainable_weights
+            variables, updates = self._variables, self._belonging.of(self.model.updates)
             if not variables:
                 raise ValueError("The model has no trainable weights.")
             with sessions.Tracking():
                 with name_scope("training"):
                     pairs = list(zip(gradients(self.loss, variables), variables))
-                    with control_dependencies(self.model.updates):
+                    with control_dependencies(updates):
                         change = self.optimizer.apply_gradients(pairs)
-                self._train = group(change, *self.model.updates)
+                self._train = group(change, *updates)
         return self._train
 
     def train(self, inputs, targets, weights):
@@ -134,7 +213,7 @@ class Trained:
     def test(self, inputs, targets, weights):
         """The numbers for a batch."""
         feeds = self._feeds(inputs, targets, weights, False)
-        fetches = [[self.loss, *self.numbers], self.model.state_updates]
+        fetches = [[self.loss, *self.numbers], self._belonging.of(self.model.state_updates)]
         return sessions.get_session().run(fetches, feeds)[0]
 
 
@@ -164,12 +243,37 @@ def _label(function):
     return getattr(function, "name", None) or function.__name__
 
 
-def _metric(metric, target, output, loss):
+def _metric(metric, goal):
     """The function of a metric; "accuracy" is the one that fits the output and its loss."""
     if metric not in ("acc", "accuracy"):
         return metrics.get(metric)
-    if output.shape.as_list()[-1] == 1 or loss in (losses.binary_crossentropy,):
+    loss = goal.function
+    if goal.output.shape.as_list()[-1] == 1 or loss in (losses.binary_crossentropy,):
         return losses.binary_accuracy
     if isinstance(loss, loss_objects.BinaryCrossentropy):
         return losses.binary_accuracy
     return losses.sparse_categorical_accuracy if _is_sparse(loss) else losses.categorical_accuracy
+
+
+def _not_in(seen, metric):
+    """A Metric, or one like it if it is among those that were seen; it is then."""
+    if metric in seen:
+        metric = type(metric)(**metric.get_config())
+    seen.add(metric)
+    return metric
+
+
+def _weights_of(goal, is_weighted):
+    """By what a metric's values count: what a mask has, times samples' weights; None for all alike."""
+    mask = masks.mask_of(goal.output)
+    mask = None if mask is None else cast(mask, dtypes.float32)
+    if not is_weighted or mask is None:
+        return goal.weights if is_weighted else mask
+    weights = goal.weights if goal.is_temporal else gen_ops.expand_dims(goal.weights, 1)
+    return weights * mask
+
+
+def _fit(weights, values):
+    """Whether weights are for the first axes of values."""
+    ranks = weights.shape.ndims, values.shape.ndims
+    return None not in ranks and ranks[0] <= ranks[1]

@@ -114,13 +114,15 @@ class TimeDistributed(Wrapper):
     """A layer at each point of time: inputs are of shape [batch, time, ...].
 
     Args:
-      layer: the layer, for inputs of shape [batch, ...].
+      layer: the layer, for inputs of shape [batch, ...]; it gets the mask of each time, if it takes masks.
     """
 
     supports_masking = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs, training=None, mask=None):
         given = {"training": training} if self.layer.takes_training else {}
+        if mask is not None and self.layer.takes_mask:
+            given["mask"] = _without_time(mask)
         known = inputs.shape.as_list()
         if len(known) < 3 or None in known[2:]:
             raise ValueError(
@@ -128,13 +130,30 @@ class TimeDistributed(Wrapper):
                 f"sizes after time are known, got {inputs.shape}."
             )
         # Its variables are the wrapper's by name too.
-        made = self.layer(reshape(inputs, [-1, *known[2:]]), scope=self._scope, **given)
+        made = self.layer(_without_time(inputs), scope=self._scope, **given)
         outer = shape_of(inputs)[:2]
+        return structure.map_structure(lambda output: _with_time(output, outer, known[:2]), made)
 
-        def with_time(output):
-            sizes = gen_ops.concat_v2([outer, shape_of(output)[1:]], 0)
-            timed = reshape(output, sizes)
-            timed.set_shape(TensorShape(known[:2]).concatenate(output.shape[1:]))
-            return timed
+    def compute_mask(self, inputs, mask=None):
+        """That of the layer's outputs at each time; without one, whether anything of a time is there."""
+        made = None
+        if self.layer.makes_masks:
+            inner = None if mask is None else _without_time(mask)
+            made = self.layer.compute_mask(_without_time(inputs), inner)
+        if made is not None:
+            return _with_time(made, shape_of(inputs)[:2], inputs.shape.as_list()[:2])
+        if mask is None or mask.shape.ndims < 3:
+            return mask
+        return gen_ops.any(mask, list(range(2, mask.shape.ndims)))
 
-        return structure.map_structure(with_time, made)
+
+def _without_time(values):
+    """[batch, time, ...] as [batch * time, ...]."""
+    return reshape(values, [-1, *values.shape.as_list()[2:]])
+
+
+def _with_time(values, outer, known):
+    """The other way; `outer` is a Tensor of the sizes of batch and time, `known` what is known of them."""
+    timed = reshape(values, gen_ops.concat_v2([outer, shape_of(values)[1:]], 0))
+    timed.set_shape(TensorShape(known).concatenate(values.shape[1:]))
+    return timed

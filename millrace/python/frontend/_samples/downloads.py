@@ -1,12 +1,14 @@
 """Files from elsewhere: fetched once, checked, unpacked."""
 
 import hashlib
+import http.client
 import os
 import shutil
 import tarfile
 import tempfile
 import urllib.request
 import zipfile
+import zlib
 
 _AT_ONCE = 1 << 16
 _PATIENCE = 60.0  # seconds without a byte, then it is given up
@@ -56,8 +58,8 @@ def get_file(
         list of these.
 
     Raises:
-      Exception: if it cannot be fetched, with the URL; ValueError: if what came has another hash, the format is
-        unknown, or the archive would write outside of its folder.
+      Exception: if it cannot be fetched whole, with the URL; ValueError: if what came has another hash, the
+        format is unknown, the archive is torn or would write outside of its folder, or with untar is none.
     """
     if md5_hash is not None and file_hash is None:
         file_hash, hash_algorithm = md5_hash, "md5"
@@ -69,8 +71,8 @@ def get_file(
     if not is_there or file_hash is not None and not _has(path, file_hash, hash_algorithm):
         _fetch(origin, path, file_hash, hash_algorithm)
     if untar:
-        if not os.path.exists(whole):
-            _unpack(path, folder, "tar")
+        if not os.path.exists(whole) and not _unpack(path, folder, "tar"):
+            raise ValueError(f"{path} is no archive: remove it, so that it is fetched anew")
         return whole
     if extract:
         _unpack(path, folder, archive_format)
@@ -79,13 +81,14 @@ def get_file(
 
 def _fetch(origin, path, digest, algorithm):
     """Fetches a file whole, or leaves what is there as it is."""
-    handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".part-")
+    part = f"{path}.part{os.urandom(8).hex()}"
     try:
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(part, "xb") as file:
                 with urllib.request.urlopen(origin, timeout=_PATIENCE) as reply:
                     shutil.copyfileobj(reply, file, _AT_ONCE)
-        except (OSError, ValueError) as error:
+                    _check_length(reply.headers, file.tell())
+        except (OSError, ValueError, http.client.HTTPException) as error:
             raise Exception(
                 f"URL fetch failure on {origin}: {error}. Put the file at {path} instead."
             ) from error
@@ -99,8 +102,16 @@ def _fetch(origin, path, digest, algorithm):
             os.remove(part)
 
 
+def _check_length(headers, count):
+    """OSError if fewer bytes came than were told: a connection that breaks ends like a file."""
+    told = headers.get("Content-Length")
+    if told is not None and "Transfer-Encoding" not in headers and count != int(told):
+        raise OSError(f"{count} of {told} bytes came")
+
+
 def _unpack(path, folder, archive_format):
-    """Unpacks an archive; False if it is none. ValueError for unknown formats and names that lead elsewhere."""
+    """Unpacks an archive whole, or leaves the folder as it is; False if it is none. ValueError for unknown
+    formats, torn archives and names that lead elsewhere."""
     wanted = ["tar", "zip"] if archive_format == "auto" else archive_format
     wanted = [wanted] if isinstance(wanted, str) else list(wanted or [])
     for each in wanted:
@@ -109,25 +120,54 @@ def _unpack(path, folder, archive_format):
         is_tar = each == "tar" and tarfile.is_tarfile(path)
         if not is_tar and not (each == "zip" and zipfile.is_zipfile(path)):
             continue
-        with tarfile.open(path) if is_tar else zipfile.ZipFile(path) as archive:
-            _check_names(archive.getmembers() if is_tar else archive.infolist(), folder, path)
-            archive.extractall(folder)
+        aside = tempfile.mkdtemp(dir=folder, prefix=".unpacked-")
+        try:
+            with tarfile.open(path) if is_tar else zipfile.ZipFile(path) as archive:
+                _extract(archive, aside, path)
+            _move_into(folder, aside)
+        except (EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(
+                f"{path} is a torn archive ({error}): remove it, so that it is fetched anew"
+            ) from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
         return True
     return False
 
 
-def _check_names(members, folder, path):
+def _extract(archive, folder, path):
+    """Unpacks into an empty folder. Each name is looked at when those before it are there: a link that is
+    harmless by its name may lead elsewhere through another one."""
     root = os.path.realpath(folder)
-    for member in members:
-        name = getattr(member, "name", None) or member.filename
-        leads = [name]
-        if getattr(member, "linkname", ""):
-            base = "" if member.islnk() else os.path.dirname(name)
+    if isinstance(archive, zipfile.ZipFile):
+        for member in archive.infolist():
+            _check_inside(root, [member.filename], member.filename, path)
+            archive.extract(member, root)
+        return
+    archive.extraction_filter = getattr(tarfile, "data_filter", None)
+    for member in archive:
+        leads = [member.name]
+        if member.issym() or member.islnk():
+            base = "" if member.islnk() else os.path.dirname(member.name)
             leads.append(os.path.join(base, member.linkname))
-        is_odd = hasattr(member, "isdev") and member.isdev()
-        for lead in leads:
-            at = os.path.realpath(os.path.join(root, lead))
-            if is_odd or at != root and not at.startswith(root + os.sep):
-                raise ValueError(
-                    f"{path} has {name}, which would be outside of {folder}: it is not unpacked"
-                )
+        if member.isdev():
+            raise ValueError(f"{path} has {member.name}, which is a device: it is not unpacked")
+        _check_inside(root, leads, member.name, path)
+        archive.extract(member, root, set_attrs=not member.isdir())
+
+
+def _check_inside(root, leads, name, path):
+    for lead in leads:
+        at = os.path.realpath(os.path.join(root, lead))
+        if at != root and not at.startswith(root + os.sep):
+            raise ValueError(f"{path} has {name}, which would be outside: it is not unpacked")
+
+
+def _move_into(folder, aside):
+    """Moves what is in one folder into another, in place of what has the same names there."""
+    for each in os.scandir(aside):
+        at = os.path.join(folder, each.name)
+        if each.is_dir(follow_symlinks=False) and os.path.isdir(at) and not os.path.islink(at):
+            _move_into(at, each.path)
+        else:
+            os.replace(each.path, at)

@@ -20,6 +20,13 @@ def _file(path, digest):
     return get_file(path, _STORE + os.path.basename(path), file_hash=digest)
 
 
+def _paired(x, y, path):
+    """(x, y). ValueError if a file has not a label for each sample."""
+    if len(x) != len(y):
+        raise ValueError(f"{path} has {len(x)} samples and {len(y)} labels: it is torn")
+    return x, y
+
+
 def boston_housing(path="boston_housing.npz", test_split=0.2, seed=113):
     """((x, y) to train with, (x, y) to test with): 13 facts of suburbs, and the price of houses in $1000.
 
@@ -28,13 +35,13 @@ def boston_housing(path="boston_housing.npz", test_split=0.2, seed=113):
       seed: of the order.
 
     Raises:
-      ValueError: for a share that is not from 0 to below 1.
+      ValueError: for a share that is not from 0 to below 1, or a file without a label for each sample.
     """
     if not 0 <= test_split < 1:
         raise ValueError(f"test_split must be from 0 to below 1, not {test_split}")
     path = _file(path, "f553886a1f8d56431e820c5b82552d9d95cfcb96d1e678153f8839538947dff5")
     with np.load(path) as held:
-        x, y = held["x"], held["y"]
+        x, y = _paired(held["x"], held["y"], path)
     order = np.random.RandomState(seed).permutation(len(x))
     x, y = x[order], y[order]
     count = int(len(x) * (1 - test_split))
@@ -53,7 +60,7 @@ def fashion_mnist():
     paths = [get_file(name, _STORE + name, cache_subdir=folder) for name in names]
     y_train, y_test = (mnist.extract_labels(path) for path in paths[::2])
     x_train, x_test = (mnist.extract_images(path)[..., 0] for path in paths[1::2])
-    return (x_train, y_train), (x_test, y_test)
+    return _paired(x_train, y_train, paths[1]), _paired(x_test, y_test, paths[3])
 
 
 class _Arrays(pickle.Unpickler):
@@ -93,7 +100,7 @@ def _lists_of(path):
 def _cifar_batch(path, label_key):
     with open(path, "rb") as file:
         held = _Arrays(file, encoding="bytes").load()
-    data, labels = held[b"data"], held[label_key.encode()]
+    data, labels = _paired(held[b"data"], held[label_key.encode()], path)
     return data.reshape(len(data), 3, 32, 32), labels
 
 
@@ -172,7 +179,8 @@ def imdb(
     Args:
       path: an absolute path, or a name in ~/.keras/datasets.
       num_words: only the most frequent words up to this number; skip_top: without so many of them.
-      maxlen: only reviews that are shorter.
+      maxlen: only reviews that are shorter; what is left to train with and to test with stays apart, which
+        TensorFlow 1.15 mixes.
       seed: of the order; start_char: what each begins with; oov_char: what stands for words left out, which are
         dropped if it is None; index_from: what is added to the numbers.
 
@@ -181,7 +189,7 @@ def imdb(
     """
     path = _file(path, "69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f")
     held = _lists_of(path)
-    parts = [(held[f"x_{name}"], held[f"y_{name}"]) for name in ("train", "test")]
+    parts = [_paired(held[f"x_{name}"], held[f"y_{name}"], path) for name in ("train", "test")]
     random = np.random.RandomState(seed)
     (x_train, y_train), (x_test, y_test) = (_shuffled(x, y, random) for x, y in parts)
     words = _marked(x_train + x_test, start_char, index_from)
@@ -214,7 +222,7 @@ def reuters(
     to test with."""
     path = _file(path, "d6586e694ee56d7a4e65172e12b3e987c03096cb01eab99753921ef915959916")
     held = _lists_of(path)
-    words, y = _shuffled(held["x"], held["y"], np.random.RandomState(seed))
+    words, y = _shuffled(*_paired(held["x"], held["y"], path), np.random.RandomState(seed))
     words = _marked(words, start_char, index_from)
     if maxlen:
         kept = [i for i, each in enumerate(words) if len(each) < maxlen]

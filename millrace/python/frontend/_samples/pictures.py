@@ -18,7 +18,8 @@ _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _METHODS = {"nearest": ("NEAREST", 1), "bilinear": ("BILINEAR", 0), "bicubic": ("BICUBIC", 2)}
 # Pillow's alone.
 _MORE_METHODS = {"hamming": "HAMMING", "box": "BOX", "lanczos": "LANCZOS"}
-ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif")
+# What counts as a picture in a folder; TIFF and PPM need Pillow.
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".tif", ".tiff")
 
 
 class Picture:

@@ -1,17 +1,19 @@
 """tf.keras.callbacks: what is called while a model trains."""
 
-from millrace._keras.callbacks import (
+from millrace._keras.callback import (
     BaseLogger,
     Callback,
-    CSVLogger,
-    EarlyStopping,
     History,
     LambdaCallback,
+    ProgbarLogger,
+    TerminateOnNaN,
+)
+from millrace._keras.callbacks import (
+    CSVLogger,
+    EarlyStopping,
     LearningRateScheduler,
     ModelCheckpoint,
-    ProgbarLogger,
     ReduceLROnPlateau,
     TensorBoard,
-    TerminateOnNaN,
 )
 from millrace._keras.remote_monitor import RemoteMonitor

@@ -1,6 +1,7 @@
 """tf.keras.preprocessing.image: pictures as arrays, changed by chance, in batches."""
 
-from millrace._keras.picture_batches import DirectoryIterator, Iterator, NumpyArrayIterator
+from millrace._keras.picture_batches import Iterator, NumpyArrayIterator
+from millrace._keras.picture_files import DirectoryIterator
 from millrace._keras.picture_generator import ImageDataGenerator
 from millrace._samples.picture_changes import (
     apply_affine_transform,

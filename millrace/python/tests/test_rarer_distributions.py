@@ -135,6 +135,8 @@ def test_vectors_of_scaled_draws(session):
         np.testing.assert_allclose(drawn.std(0), stddev, rtol=0.05)
     certain = ds.VectorDeterministic(F([1.0, 2.0]))
     assert session.run(certain.prob(F([[1, 2], [1, 3]]))).tolist() == [1, 0]
+    nearly = ds.VectorDeterministic(F([1.0, 2.0]), tf.constant(F(0.1)), F([0.0, 0.5]))
+    assert session.run(nearly.prob(F([[1.05, 3], [1.2, 2]]))).tolist() == [1, 0]
 
 
 def test_bent_numbers_are_normal_ones_without_a_bend(session):
@@ -233,6 +235,9 @@ def test_what_is_estimated_of_draws(session):
     found = session.run(ds.percentile(x, [10.0, 90.0], axis=[0], keep_dims=True))
     right = np.percentile(x, [10, 90], axis=0, method="nearest", keepdims=True)
     np.testing.assert_allclose(found, right)
+    # Of two that are as near, the one with an even number of elements above it.
+    found = session.run([ds.percentile(x[0, :size], 50.0) for size in (2, 4)])
+    assert found == [x[0, :2].max(), np.sort(x[0, :4])[1]]
     row = x[0] - x[0].mean()
     right = [np.mean(row[: 7 - lag] * row[lag:]) for lag in range(4)]
     found = session.run(ds.auto_correlation(x[0], max_lags=3, normalize=False))
@@ -240,6 +245,8 @@ def test_what_is_estimated_of_draws(session):
     w = np.array([1.0, -2.0, 3.0, 0.5, 1, 1, 1])
     log, sign = session.run(ds.reduce_weighted_logsumexp(x, w, 1, return_sign=True))
     np.testing.assert_allclose(sign * np.exp(log), np.exp(x) @ w)
+    far, w = np.array([0.0, 1000.0, -1000.0]), np.array([2.0, 0.0, -1.0])
+    assert session.run(ds.reduce_weighted_logsumexp(far, w)) == pytest.approx(np.log(2.0))
     seeds = ds.SeedStream(3, "a"), ds.SeedStream(3, "a"), ds.SeedStream(3, "b")
     first, again, other = ([stream() for _ in range(3)] for stream in seeds)
     assert first == again and len({*first, *other}) == 6 and ds.SeedStream(None, "a")() is None

@@ -45,6 +45,10 @@ def test_shapes_of_elements_are_known_once_they_are_checked(session):
         session.run(following)
     with pytest.raises(ValueError, match="2 shapes for elements of 1"):
         parts.apply(check((tf.TensorShape([2]), tf.TensorShape([2]))))
+    sparse = tf.data.Dataset.from_tensors(tf.SparseTensor([[0]], [1], [2]))
+    assert sparse.apply(check(None)).element_spec.dtype == tf.int32
+    with pytest.raises(ValueError, match="is sparse or ragged"):
+        sparse.apply(check(tf.TensorShape([2])))
 
 
 @pytest.fixture

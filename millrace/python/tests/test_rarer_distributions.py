@@ -201,6 +201,19 @@ def test_draws_are_rounded_up_within_bounds(session):
     assert set(drawn) == {-1, 0, 1, 2, 3} and (drawn == -1).mean() == pytest.approx(p[2], abs=0.02)
 
 
+def test_what_is_rounded_up_is_known_far_out(session):
+    loc = tf.constant([10.0])
+    moved = ds.TransformedDistribution(ds.Logistic(loc, [1.0]), ds.bijectors.AffineScalar(-0.5))
+    it = ds.QuantizedDistribution(moved, 0.0, 255.0)
+    log = it.log_prob([-1.0, 0.0, 10.0, 200.0, 255.0, 256.0])
+    found, *slopes = session.run([log, *(tf.gradients(log[i], loc)[0] for i in (1, 3, 4))])
+    # Its cdf is a sigmoid, of 1/2 more than the number.
+    middle, far = np.log(np.tanh(0.25)), np.log(-np.expm1(-1.0)) - 189.5
+    np.testing.assert_allclose(found[1:5], [-np.log1p(np.exp(9.5)), middle, far, -244.5], rtol=1e-5)
+    assert found[0] == found[5] == -np.inf
+    np.testing.assert_allclose(np.ravel(slopes), [-1, 1, 1], rtol=1e-3)
+
+
 def test_each_element_depends_on_those_before(session):
     def after(x=np.zeros(3)):
         before = tf.cumsum(x, -1, exclusive=True)

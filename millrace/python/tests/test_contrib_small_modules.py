@@ -97,6 +97,36 @@ def test_the_next_group_of_examples_may_be_sparse(session, files):
     assert session.run(endless)["x"].shape == (4,)
 
 
+@pytest.mark.parametrize("shuffles", [True, False])
+def test_queues_give_batches_of_examples(session, files, shuffles):
+    features = contrib.learn.read_batch_features(
+        files, 4, FEATURES, tf.TFRecordReader, randomize_input=shuffles, num_epochs=2
+    )
+    session.run(tf.local_variables_initializer())
+    coordinator = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(session, coordinator)
+    batches = [session.run(features) for _ in range(3)]
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(features)
+    coordinator.request_stop()
+    coordinator.join(threads, stop_grace_period_secs=60)
+    found = [x for batch in batches for x in batch["x"]]
+    assert sorted(found) == sorted([*range(6)] * 2) and (shuffles or found == [*range(6)] * 2)
+    assert [len(batch["words"].values) for batch in batches] == [sum(b["x"]) for b in batches]
+
+
+def test_readers_that_are_none_are_refused(graph, files):
+    read, whole = contrib.learn.read_batch_features, tf.data.TFRecordDataset
+    for error, arguments in (
+        (ValueError, (files + "nothing", 2, FEATURES, tf.TFRecordReader)),
+        (TypeError, (files, 2, FEATURES, lambda: whole(files))),
+    ):
+        with pytest.raises(error):
+            read(*arguments)
+    with pytest.raises(NotImplementedError, match="parse_fn="):
+        read(files, 2, FEATURES, tf.TFRecordReader, parse_fn=lambda x: x)
+
+
 def test_files_of_examples_are_refused_in_words(files):
     with pytest.raises(ValueError, match="must be one of the `features` keys"):
         contrib.data.make_batched_features_dataset(files, 4, FEATURES, label_key="y")

@@ -25,7 +25,7 @@ ELEMENTS = {
     "gumbel": (lambda: bj.Gumbel(0.3, 2.0), X, lambda x: np.exp(-np.exp(-(x - 0.3) / 2))),
     "weibull": (lambda: bj.Weibull(2.0, 1.5), X + 3, lambda x: 1 - np.exp(-((x / 2) ** 1.5))),
     "kumaraswamy": (
-        lambda: bj.Kumaraswamy(2.0, 1.5),
+        lambda: bj.Kumaraswamy(np.full(9, 2.0), 1.5),
         np.linspace(0.1, 0.9, 9),
         lambda x: (1 - (1 - x) ** (1 / 1.5)) ** 0.5,
     ),

@@ -95,6 +95,15 @@ def test_a_generator_yields_values_of_sparse_and_ragged_tensors(session):
         Dataset.from_generator(yields)
 
 
+def test_a_generator_may_yield_sparse_values_of_lists(session):
+    def yields():
+        yield tf.SparseTensorValue([[1]], [2.5], [4])
+
+    signature = tf.SparseTensorSpec([4], tf.float32)
+    (sparse,) = _walk(session, Dataset.from_generator(yields, output_signature=signature))
+    assert sparse.indices.tolist() == [[1]] and sparse.values.tolist() == [2.5]
+
+
 def test_iterators_are_made_for_what_specs_say(session):
     dataset = Dataset.from_tensors(
         (tf.SparseTensor([[0]], [1], [2]), tf.ragged.constant([[1], []]))

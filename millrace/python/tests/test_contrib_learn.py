@@ -81,6 +81,7 @@ def test_programs_choose_metrics(tmp_path):
         (learn.MetricSpec(tf.metrics.mean), ValueError, "without specified prediction_key"),
         (learn.MetricSpec(tf.metrics.mean, "z"), KeyError, "missing from"),
         (learn.MetricSpec(tf.metrics.mean, "y", "l"), ValueError, "requires labels dict"),
+        (tf.metrics.mean_absolute_error, ValueError, "no prediction, but predictions are"),
     ):
         with pytest.raises(error, match=text):
             estimator.evaluate(X, NUMBERS, metrics={"m": spec})
@@ -154,6 +155,43 @@ def test_canned_models_give_numbers(tmp_path, make):
     assert regressor.predict_scores(X, as_iterable=False) == pytest.approx(guessed, rel=1e-4)
 
 
+def test_metrics_are_of_what_canned_models_predict(tmp_path):
+    three = CLASSES + (X[:, 0] > 0.5)
+    key, metrics = learn.PredictionKey, tf.contrib.metrics
+    classifier = learn.DNNClassifier([8], columns(), str(tmp_path / "of classes"), n_classes=3)
+    classifier.fit(X, three, steps=20)
+    (one,) = classifier.predict(X[:1], outputs=[key.CLASSES, key.PROBABILITIES, key.LOGITS])
+    assert one["classes"].shape == () and one["classes"] == one["probabilities"].argmax()
+    found = classifier.evaluate(
+        X, three, metrics={"hits": learn.MetricSpec(metrics.streaming_accuracy, key.CLASSES)}
+    )
+    assert found["hits"] == pytest.approx(found["accuracy"])
+    regressor = learn.LinearRegressor(columns(), str(tmp_path / "of numbers"))
+    regressor.fit(X, NUMBERS, steps=20)
+    squares = metrics.streaming_mean_squared_error
+    found = regressor.evaluate(
+        X,
+        NUMBERS,
+        metrics={
+            "one": learn.MetricSpec(squares, key.SCORES),
+            "other": learn.MetricSpec(squares),
+            ("old", "scores"): squares,
+        },
+    )
+    for name in ("one", "other", "old"):
+        assert found[name] == pytest.approx(found["average_loss"], rel=1e-4)
+
+
+def test_a_config_has_what_is_not_said():
+    config = learn.RunConfig(save_checkpoints_steps=7, tf_random_seed=3)
+    assert (config.save_checkpoints_steps, config.save_checkpoints_secs) == (7, None)
+    assert config.tf_random_seed == 3 and config.keep_checkpoint_max == 5
+    plain = learn.RunConfig()
+    assert (plain.save_checkpoints_steps, plain.save_checkpoints_secs) == (None, 600)
+    model = learn.LinearClassifier(columns(), config=config)
+    assert (model.config.save_checkpoints_steps, model.config.tf_random_seed) == (7, 3)
+
+
 def test_labels_may_be_words(tmp_path):
     words = np.array(["no", "yes"])[CLASSES]
     inferred = learn.infer_real_valued_columns_from_input({"x": X})
@@ -170,7 +208,6 @@ def inputs():
 
 def experiment(output_dir, **arguments):
     config = learn.RunConfig(model_dir=output_dir, save_checkpoints_steps=5)
-    config.save_checkpoints_steps, config.save_checkpoints_secs = 5, None
     estimator = learn.Estimator(model, config=config, params={"rate": 0.3})
     return learn.Experiment(estimator, inputs, inputs, train_steps=20, eval_steps=1, **arguments)
 
@@ -203,8 +240,7 @@ def test_a_monitor_stops_what_gets_no_better(tmp_path):
         loss = tf.cast(step, tf.float32) + tf.get_variable("w", initializer=0.0)
         return features, loss, tf.assign_add(step, 1).op
 
-    config = learn.RunConfig(model_dir=str(tmp_path))
-    config.save_checkpoints_steps, config.save_checkpoints_secs = 2, None
+    config = learn.RunConfig(model_dir=str(tmp_path), save_checkpoints_steps=2)
     monitor = learn.monitors.ValidationMonitor(
         input_fn=inputs, eval_steps=1, every_n_steps=1, early_stopping_rounds=6
     )

@@ -45,6 +45,10 @@ def test_shapes_of_elements_are_known_once_they_are_checked(session):
         session.run(following)
     with pytest.raises(ValueError, match="2 shapes for elements of 1"):
         parts.apply(check((tf.TensorShape([2]), tf.TensorShape([2]))))
+    sparse = tf.data.Dataset.from_tensors(tf.SparseTensor([[0]], [1], [2]))
+    assert sparse.apply(check(None)).element_spec.dtype == tf.int32
+    with pytest.raises(ValueError, match="is sparse or ragged"):
+        sparse.apply(check(tf.TensorShape([2])))
 
 
 @pytest.fixture
@@ -91,6 +95,36 @@ def test_the_next_group_of_examples_may_be_sparse(session, files):
     endless = contrib.data.read_batch_features(files, 4, FEATURES)
     assert endless["x"].shape.as_list() == [4]
     assert session.run(endless)["x"].shape == (4,)
+
+
+@pytest.mark.parametrize("shuffles", [True, False])
+def test_queues_give_batches_of_examples(session, files, shuffles):
+    features = contrib.learn.read_batch_features(
+        files, 4, FEATURES, tf.TFRecordReader, randomize_input=shuffles, num_epochs=2
+    )
+    session.run(tf.local_variables_initializer())
+    coordinator = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(session, coordinator)
+    batches = [session.run(features) for _ in range(3)]
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(features)
+    coordinator.request_stop()
+    coordinator.join(threads, stop_grace_period_secs=60)
+    found = [x for batch in batches for x in batch["x"]]
+    assert sorted(found) == sorted([*range(6)] * 2) and (shuffles or found == [*range(6)] * 2)
+    assert [len(batch["words"].values) for batch in batches] == [sum(b["x"]) for b in batches]
+
+
+def test_readers_that_are_none_are_refused(graph, files):
+    read, whole = contrib.learn.read_batch_features, tf.data.TFRecordDataset
+    for error, arguments in (
+        (ValueError, (files + "nothing", 2, FEATURES, tf.TFRecordReader)),
+        (TypeError, (files, 2, FEATURES, lambda: whole(files))),
+    ):
+        with pytest.raises(error):
+            read(*arguments)
+    with pytest.raises(NotImplementedError, match="parse_fn="):
+        read(files, 2, FEATURES, tf.TFRecordReader, parse_fn=lambda x: x)
 
 
 def test_files_of_examples_are_refused_in_words(files):

@@ -55,6 +55,30 @@ def test_a_density_integrates_to_what_is_said_of_it(session, kind):
         assert p[np.argmin(np.abs(grid - value))] == pytest.approx(math.exp(log), rel=1e-3)
 
 
+@pytest.mark.parametrize("kind", [ds.Normal, ds.Laplace, more.Logistic])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_shares_that_are_too_small_for_numbers_have_logarithms(session, kind, dtype):
+    it = kind(dtype(0), dtype(2))
+    near = np.array([-9.0, -1.0, 0.0, 1.0, 9.0], dtype)
+    far = np.array([-700.0, -80.0, -41.0, -39.5, -21.0, -19.0], dtype)
+    log, share, above, rest = session.run(
+        [
+            *(it.log_cdf(near), it.cdf(near)),
+            *(it.log_survival_function(-near), it.survival_function(-near)),
+        ]
+    )
+    np.testing.assert_allclose(log, np.log(share), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(above, log, rtol=1e-5)
+    np.testing.assert_allclose(rest, share, rtol=1e-5)
+    # Far out, the slope of the logarithm is the density over the share.
+    x = tf.constant(far)
+    log, density, slope = session.run(
+        [it.log_cdf(x), it.log_prob(x), tf.gradients(it.log_cdf(x), x)[0]]
+    )
+    assert np.isfinite(log).all()
+    np.testing.assert_allclose(np.log(slope), density - log, rtol=2e-3, atol=2e-4)
+
+
 @pytest.mark.parametrize("kind", SCALARS)
 def test_samples_have_the_moments_of_their_distribution(session, kind):
     it = SCALARS[kind][0]()

@@ -132,6 +132,37 @@ def test_nodes_are_made_to_read_others(session, chain):
         ge.reroute_ts(later, chain.d)
 
 
+def test_a_node_that_reads_a_younger_one_is_copied_behind_it(session, graph, chain):
+    later = tf.multiply(tf.constant(5.0, name="five"), 2.0, name="later")
+    ge.reroute_ts(later, chain.a)
+    made = ge.graph_replace(chain.b, {later.op.inputs[0]: tf.constant(50.0)})
+    assert session.run([chain.b, made]) == [20.0, 110.0]
+
+
+def test_a_circle_is_not_copied(chain):
+    ge.reroute_ts(chain.e, chain.a)
+    with pytest.raises(ValueError, match="reads what is made of its own outputs"):
+        ge.copy(ge.get_backward_walk_ops(chain.e))
+
+
+def test_scopes_are_told_by_their_whole_names(graph):
+    for name in ("s.1", "sx1"):
+        with tf.name_scope(name):
+            tf.constant(1.0, name="inside")
+    tf.constant(2.0, name="whole")
+    assert names(ge.sgv_scope("s.1", graph).ops) == ["s.1/inside"]
+    assert names(ge.sgv_scope("whole", graph).ops) == ["whole"]
+
+
+def test_placeholders_are_in_the_scope_of_the_copies(chain):
+    with tf.Graph().as_default() as first:
+        view, _ = ge.copy([chain.e.op], first, "first")
+    assert names(first.get_operations()) == ["first/chain/e", "first/geph__b_0", "first/geph__d_0"]
+    with tf.Graph().as_default() as second:
+        ge.copy(view, second, "second", "first/chain")
+    assert names(second.get_operations()) == ["second/e", "second/geph__b_0", "second/geph__d_0"]
+
+
 def test_what_is_in_a_loop_is_not_copied(graph):
     end = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)])
     with pytest.raises(NotImplementedError, match="inside a cond or a while_loop"):

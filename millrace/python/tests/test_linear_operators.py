@@ -98,6 +98,10 @@ OPERATORS = {
         la.LinearOperatorHouseholder(W),
         np.eye(3) - 2 * np.outer(W, W) / (W @ W),
     ),
+    "complex mirror": lambda: (
+        la.LinearOperatorHouseholder(C[0]),
+        np.eye(3) - 2 * np.outer(C[0], C[0].conj()) / (C[0] @ C[0].conj()),
+    ),
     "toeplitz": lambda: (la.LinearOperatorToeplitz(COL, ROW), _toeplitz(COL, ROW)),
     "circulant": lambda: (
         la.LinearOperatorCirculant(Z1, tf.complex128),
@@ -171,6 +175,34 @@ def test_shapes_may_be_known_only_when_they_run(session):
         np.testing.assert_allclose(
             dense @ solved, np.broadcast_to(columns, solved.shape), atol=1e-9
         )
+
+
+def test_parts_whose_sizes_are_not_known_may_be_square(session):
+    a, b = (tf.placeholder(tf.float64, [None, None]) for _ in range(2))
+    given, parts = {a: A[0], b: B}, [_full(a), _full(b)]
+    apart = np.block([[A[0], np.zeros((3, 2))], [np.zeros((2, 3)), B]])
+    for kind, dense in (
+        (la.LinearOperatorBlockDiag, apart),
+        (la.LinearOperatorKronecker, np.kron(A[0], B)),
+    ):
+        it = kind(parts)
+        made = [it.determinant(), it.log_abs_determinant(), it.trace(), it.diag_part()]
+        det, log, trace, diagonal = session.run(made, given)
+        np.testing.assert_allclose([det, np.exp(log)], [np.linalg.det(dense), abs(det)])
+        np.testing.assert_allclose(diagonal, np.diag(dense))
+        assert trace == pytest.approx(np.trace(dense))
+
+
+def test_determinants_of_complex_parts_of_all_kinds_go_together(session):
+    triangle, diagonal = la.LinearOperatorLowerTriangular(C), la.LinearOperatorDiag(C[1])
+    for it in (
+        la.LinearOperatorComposition([triangle, diagonal]),
+        la.LinearOperatorBlockDiag([diagonal, triangle]),
+        la.LinearOperatorKronecker([triangle, diagonal]),
+        la.LinearOperatorLowRankUpdate(triangle, C[:, :1], C[0, :1]),
+    ):
+        dense, log = session.run([it.to_dense(), it.log_abs_determinant()])
+        np.testing.assert_allclose(log, np.linalg.slogdet(dense)[1], err_msg=it.name)
 
 
 def test_zeros_have_no_inverse(session):

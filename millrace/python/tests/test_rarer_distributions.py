@@ -135,6 +135,8 @@ def test_vectors_of_scaled_draws(session):
         np.testing.assert_allclose(drawn.std(0), stddev, rtol=0.05)
     certain = ds.VectorDeterministic(F([1.0, 2.0]))
     assert session.run(certain.prob(F([[1, 2], [1, 3]]))).tolist() == [1, 0]
+    nearly = ds.VectorDeterministic(F([1.0, 2.0]), tf.constant(F(0.1)), F([0.0, 0.5]))
+    assert session.run(nearly.prob(F([[1.05, 3], [1.2, 2]]))).tolist() == [1, 0]
 
 
 def test_bent_numbers_are_normal_ones_without_a_bend(session):
@@ -199,6 +201,19 @@ def test_draws_are_rounded_up_within_bounds(session):
     assert set(drawn) == {-1, 0, 1, 2, 3} and (drawn == -1).mean() == pytest.approx(p[2], abs=0.02)
 
 
+def test_what_is_rounded_up_is_known_far_out(session):
+    loc = tf.constant([10.0])
+    moved = ds.TransformedDistribution(ds.Logistic(loc, [1.0]), ds.bijectors.AffineScalar(-0.5))
+    it = ds.QuantizedDistribution(moved, 0.0, 255.0)
+    log = it.log_prob([-1.0, 0.0, 10.0, 200.0, 255.0, 256.0])
+    found, *slopes = session.run([log, *(tf.gradients(log[i], loc)[0] for i in (1, 3, 4))])
+    # Its cdf is a sigmoid, of 1/2 more than the number.
+    middle, far = np.log(np.tanh(0.25)), np.log(-np.expm1(-1.0)) - 189.5
+    np.testing.assert_allclose(found[1:5], [-np.log1p(np.exp(9.5)), middle, far, -244.5], rtol=1e-5)
+    assert found[0] == found[5] == -np.inf
+    np.testing.assert_allclose(np.ravel(slopes), [-1, 1, 1], rtol=1e-3)
+
+
 def test_each_element_depends_on_those_before(session):
     def after(x=np.zeros(3)):
         before = tf.cumsum(x, -1, exclusive=True)
@@ -233,6 +248,9 @@ def test_what_is_estimated_of_draws(session):
     found = session.run(ds.percentile(x, [10.0, 90.0], axis=[0], keep_dims=True))
     right = np.percentile(x, [10, 90], axis=0, method="nearest", keepdims=True)
     np.testing.assert_allclose(found, right)
+    # Of two that are as near, the one with an even number of elements above it.
+    found = session.run([ds.percentile(x[0, :size], 50.0) for size in (2, 4)])
+    assert found == [x[0, :2].max(), np.sort(x[0, :4])[1]]
     row = x[0] - x[0].mean()
     right = [np.mean(row[: 7 - lag] * row[lag:]) for lag in range(4)]
     found = session.run(ds.auto_correlation(x[0], max_lags=3, normalize=False))
@@ -240,6 +258,8 @@ def test_what_is_estimated_of_draws(session):
     w = np.array([1.0, -2.0, 3.0, 0.5, 1, 1, 1])
     log, sign = session.run(ds.reduce_weighted_logsumexp(x, w, 1, return_sign=True))
     np.testing.assert_allclose(sign * np.exp(log), np.exp(x) @ w)
+    far, w = np.array([0.0, 1000.0, -1000.0]), np.array([2.0, 0.0, -1.0])
+    assert session.run(ds.reduce_weighted_logsumexp(far, w)) == pytest.approx(np.log(2.0))
     seeds = ds.SeedStream(3, "a"), ds.SeedStream(3, "a"), ds.SeedStream(3, "b")
     first, again, other = ([stream() for _ in range(3)] for stream in seeds)
     assert first == again and len({*first, *other}) == 6 and ds.SeedStream(None, "a")() is None

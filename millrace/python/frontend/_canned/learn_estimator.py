@@ -1,6 +1,5 @@
 """tf.contrib.learn.Estimator and SKCompat: tf.estimator.Estimator with fit, and arrays where input functions go."""
 
-
 import numpy as np
 
 from millrace._canned.added_metrics import add_metrics
@@ -39,7 +38,7 @@ def core_config(config):
         return config
     if not isinstance(config, cluster_config.RunConfig):
         raise ValueError(f"config must be an instance of `RunConfig`, but provided {config!r}.")
-    given = {name: getattr(config, name) for name in _SETTINGS if hasattr(config, name)}
+    given = {name: getattr(config, name) for name in _SETTINGS}
     return RunConfig(model_dir=config.model_dir, **given)
 
 
@@ -149,7 +148,7 @@ class BaseEstimator:
           log_progress: accepted; hooks log.
 
         Raises:
-          NotFittedError: if there is no checkpoint; ValueError: as fit, or if metrics are no dictionary.
+          NotFittedError: if there is no checkpoint; ValueError: as fit, or if metrics are no dictionary or unclear.
         """
         if metrics is not None and not isinstance(metrics, dict):
             raise ValueError(f"Metrics argument should be None or dict. Got {metrics}.")
@@ -339,11 +338,14 @@ def _metric_ops(metrics, features, labels, predictions):
     """{name: (value, update)} of what a program says of metrics."""
     found = {}
     for name, metric in metrics.items():
-        key = None
-        if isinstance(name, tuple):
-            name, key = name
+        name, key = name if isinstance(name, tuple) else (name, None)
         if isinstance(metric, MetricSpec):
             found[name] = metric.create_metric_ops(features, labels, predictions)
+        elif key is None and isinstance(predictions, dict):
+            raise ValueError(
+                "Metrics passed provide only name, no prediction, but predictions are "
+                f"{sorted(predictions)}: say ({name!r}, one of them) instead of {name!r}"
+            )
         else:
             found[name] = metric(predictions if key is None else predictions[key], labels)
     return found

@@ -1,95 +1,22 @@
-"""tf.contrib.learn's canned estimators: those of tf.estimator, with fit, and predictions by their older names."""
+"""tf.contrib.learn's canned estimators: those of tf.estimator, with fit and their older arguments."""
 
 from millrace._canned.combined import DNNLinearCombinedClassifier as CombinedClassifier
 from millrace._canned.combined import DNNLinearCombinedRegressor as CombinedRegressor
 from millrace._canned.dnn import DNNClassifier as NetworkClassifier
 from millrace._canned.dnn import DNNRegressor as NetworkRegressor
-from millrace._canned.learn_estimator import BaseEstimator, core_config
+from millrace._canned.learn_estimator import core_config
+from millrace._canned.learn_predictions import Classifier, Regressor
 from millrace._canned.linear import LinearClassifier as WeightedClassifier
 from millrace._canned.linear import LinearRegressor as WeightedRegressor
 from millrace._canned.linear import default_optimizer
 from millrace._canned.optimizers import chosen_optimizer
 from millrace._columns.older_layers import infer_real_valued_columns
-from millrace._estimators.estimator import Estimator
 from millrace._gen import relu
 from millrace._graph.graph import Graph
 from millrace._measures.losses import Reduction
 from millrace._supervised.clipped import clip_gradients_by_norm
 
 _MEAN = Reduction.SUM_OVER_BATCH_SIZE  # what the loss is over a batch
-
-
-class _Canned(BaseEstimator):
-    """What all canned estimators have in common.
-
-    Args:
-      made: the tf.estimator.Estimator, whose features are a dictionary.
-      feature_engineering_fn: as for Estimator.
-    """
-
-    def __init__(self, made, feature_engineering_fn):
-        def model_fn(features, labels, mode, config):
-            # An array is the feature without a name.
-            features = features if isinstance(features, dict) else {"": features}
-            if feature_engineering_fn is not None:
-                features, labels = feature_engineering_fn(features, labels)
-            return made.model_fn(features, labels, mode, config)
-
-        super().__init__(Estimator(model_fn, config=made.config))
-
-    def _predicted(self, key, x, input_fn, batch_size, as_iterable):
-        """The predictions of one name, an example at a time or as one array."""
-        found = super().predict(x, input_fn, batch_size, [key], as_iterable)
-        return (each[key] for each in found) if as_iterable else found[key]
-
-
-class _Classifier(_Canned):
-    """What classifiers have beside: the class of an example, and the probabilities of all.
-
-    Args:
-      made, feature_engineering_fn: as for _Canned.
-      label_keys: the labels if they are strings, else None.
-    """
-
-    def __init__(self, made, feature_engineering_fn, label_keys):
-        super().__init__(made, feature_engineering_fn)
-        self._class_key = "class_ids" if label_keys is None else "classes"
-
-    def predict(
-        self, x=None, input_fn=None, batch_size=None, outputs=None, as_iterable=True, **kwargs
-    ):
-        """The class of each example; with `outputs` dictionaries, as Estimator.predict."""
-        if not outputs:
-            return self.predict_classes(x, input_fn, batch_size, as_iterable)
-        return super().predict(x, input_fn, batch_size, outputs, as_iterable, **kwargs)
-
-    def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
-        """The class of each example: a number, or one of label_keys as bytes."""
-        found = self._predicted(self._class_key, x, input_fn, batch_size, as_iterable)
-        return (each[0] for each in found) if as_iterable else found[:, 0]
-
-    def predict_proba(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
-        """The probabilities of all classes, for each example."""
-        return self._predicted("probabilities", x, input_fn, batch_size, as_iterable)
-
-
-class _Regressor(_Canned):
-    """What regressors have beside: numbers for each example."""
-
-    def predict(
-        self, x=None, input_fn=None, batch_size=None, outputs=None, as_iterable=True, **kwargs
-    ):
-        """The number of each example, or several; with `outputs` dictionaries, as Estimator.predict."""
-        if not outputs:
-            return self.predict_scores(x, input_fn, batch_size, as_iterable)
-        return super().predict(x, input_fn, batch_size, outputs, as_iterable, **kwargs)
-
-    def predict_scores(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
-        """The number of each example; a vector of them with a label_dimension above 1."""
-        found = self._predicted("predictions", x, input_fn, batch_size, as_iterable)
-        if as_iterable:
-            return (each[0] if each.shape == (1,) else each for each in found)
-        return found[:, 0] if found.shape[1:] == (1,) else found
 
 
 def _refuse(**arguments):
@@ -121,7 +48,7 @@ def _linear(make, feature_columns, model_dir, weight_column_name, optimizer, cli
     )
 
 
-class LinearClassifier(_Classifier):
+class LinearClassifier(Classifier):
     """A linear model that tells classes apart.
 
     Its variables are named as those of tf.estimator.LinearClassifier.
@@ -171,7 +98,7 @@ class LinearClassifier(_Classifier):
         super().__init__(made, feature_engineering_fn, label_keys)
 
 
-class LinearRegressor(_Regressor):
+class LinearRegressor(Regressor):
     """A linear model for numbers.
 
     Args:
@@ -206,7 +133,7 @@ class LinearRegressor(_Regressor):
         super().__init__(made, feature_engineering_fn)
 
 
-class DNNClassifier(_Classifier):
+class DNNClassifier(Classifier):
     """A network of dense layers that tells classes apart.
 
     Its variables are named as those of tf.estimator.DNNClassifier.
@@ -260,7 +187,7 @@ class DNNClassifier(_Classifier):
         super().__init__(made, feature_engineering_fn, label_keys)
 
 
-class DNNRegressor(_Regressor):
+class DNNRegressor(Regressor):
     """A network of dense layers for numbers.
 
     Args:
@@ -314,7 +241,7 @@ def _combined(linear_columns, linear_optimizer, dnn_optimizer, clip_norm):
     }
 
 
-class DNNLinearCombinedClassifier(_Classifier):
+class DNNLinearCombinedClassifier(Classifier):
     """A linear model and a network of dense layers that tell classes apart together.
 
     Args:
@@ -373,7 +300,7 @@ class DNNLinearCombinedClassifier(_Classifier):
         super().__init__(made, feature_engineering_fn, label_keys)
 
 
-class DNNLinearCombinedRegressor(_Regressor):
+class DNNLinearCombinedRegressor(Regressor):
     """A linear model and a network of dense layers that give numbers together.
 
     Args:

@@ -13,7 +13,8 @@ class RunConfig:
     Args:
       master: the session target; by default it follows from TF_CONFIG.
       model_dir: must agree with TF_CONFIG's if that has one.
-      Other arguments are kept as attributes of the same name.
+      Other arguments are kept as attributes of the same name: tf_random_seed, save_summary_steps,
+        save_checkpoints_secs or save_checkpoints_steps, keep_checkpoint_max and the like have TensorFlow's defaults.
 
     Attributes:
       cluster_spec: the ClusterSpec; an empty one if TF_CONFIG names no cluster.
@@ -28,6 +29,15 @@ class RunConfig:
       ValueError: with the place in the JSON, what was found, and what is allowed.
     """
 
+    tf_random_seed = None
+    save_summary_steps = 100
+    save_checkpoints_secs = 600  # None if save_checkpoints_steps is given alone
+    save_checkpoints_steps = None
+    keep_checkpoint_max = 5
+    keep_checkpoint_every_n_hours = 10000
+    log_step_count_steps = 100
+    session_config = None
+
     def __init__(self, master=None, model_dir=None, **others):
         told = _millrace.run_config(os.environ.get("TF_CONFIG"), master, model_dir)
         self._cluster_spec = ClusterSpec(told["cluster"])
@@ -39,6 +49,8 @@ class RunConfig:
         self._num_ps_replicas = told["num_ps_replicas"]
         self._num_worker_replicas = told["num_worker_replicas"]
         self._model_dir = told["model_dir"] or None
+        if others.get("save_checkpoints_steps") is not None:
+            others.setdefault("save_checkpoints_secs", None)
         for name, value in others.items():
             setattr(self, name, value)
         for note in told["notes"]:

@@ -3,6 +3,7 @@
 from millrace import _gen as gen_ops
 from millrace._data import elements
 from millrace._data.dataset import Dataset
+from millrace._graph.operation import Tensor
 from millrace._values.tensor_shape import TensorShape
 
 __all__ = ["assert_element_shape", "sliding_window_batch"]
@@ -49,8 +50,9 @@ def assert_element_shape(expected_shapes):
       a function from a Dataset to a Dataset.
 
     Raises:
-      ValueError: if a shape that is known already is another one, or there are more or fewer. An element that
-        has another one ends the step that asks for it with InvalidArgumentError.
+      ValueError: if a shape that is known already is another one, there are more or fewer, or one is told of a
+        sparse or ragged component. An element that has another one ends the step that asks for it with
+        InvalidArgumentError.
     """
     shapes = [TensorShape(each) for each in elements.flatten(expected_shapes)]
 
@@ -61,9 +63,17 @@ def assert_element_shape(expected_shapes):
             raise ValueError(
                 f"assert_element_shape: {len(shapes)} shapes for elements of {len(leaves)} components"
             )
-        for leaf, shape in zip(leaves, shapes):
-            leaf.shape.assert_is_compatible_with(shape)
-        made = [gen_ops.ensure_shape(leaf, shape=shape) for leaf, shape in zip(leaves, shapes)]
-        return elements.pack(whole, made)
+        return elements.pack(whole, [_ensured(*each) for each in zip(leaves, shapes)])
 
     return lambda dataset: dataset.map(checked)
+
+
+def _ensured(leaf, shape):
+    if shape.ndims is None:
+        return leaf
+    if not isinstance(leaf, Tensor):
+        raise ValueError(
+            f"assert_element_shape: {leaf} is sparse or ragged; None leaves its shape open"
+        )
+    leaf.shape.assert_is_compatible_with(shape)
+    return gen_ops.ensure_shape(leaf, shape=shape)

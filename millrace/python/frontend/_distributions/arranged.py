@@ -210,15 +210,27 @@ class QuantizedDistribution(Distribution):
         j = gen_ops.floor(y)
         return self._bounded(j, 0.0, 1.0, self._inner.cdf(j))
 
-    def _survival(self, y):
+    def _log_cdf(self, y):
+        j = gen_ops.floor(y)
+        return self._bounded(j, -float("inf"), 0.0, self._inner.log_cdf(j))
+
+    def _survival_function(self, y):
         j = gen_ops.floor(y)
         return self._bounded(j, 1.0, 0.0, self._inner.survival_function(j))
 
-    def _prob(self, y):
+    def _log_survival_function(self, y):
+        j = gen_ops.floor(y)
+        return self._bounded(j, 0.0, -float("inf"), self._inner.log_survival_function(j))
+
+    def _log_prob(self, y):
         # Of two differences that are the same, the one of smaller numbers, which has kept more digits.
-        below, above = self._cdf(y), self._survival(y)
-        one, other = below - self._cdf(y - 1.0), self._survival(y - 1.0) - above
-        return where(gen_ops.less(below, above), one, other)
+        below, above = self._log_cdf(y), self._log_survival_function(y)
+        is_right = gen_ops.less(above, below)
+        more = where(is_right, self._log_survival_function(y - 1.0), below)
+        less = where(is_right, above, self._log_cdf(y - 1.0))
+        is_outside = gen_ops.equal(more, -float("inf"))
+        ratio = where(is_outside, zeros_like(more) - 1.0, less - more)
+        return more + gen_ops.log(-gen_ops.expm1(ratio))
 
 
 class Autoregressive(Distribution):

@@ -42,6 +42,15 @@ class Logistic(ScalarDistribution):
     def _cdf(self, x):
         return gen_ops.sigmoid(self._z(x))
 
+    def _log_cdf(self, x):
+        return -gen_ops.softplus(-self._z(x))
+
+    def _survival_function(self, x):
+        return gen_ops.sigmoid(-self._z(x))
+
+    def _log_survival_function(self, x):
+        return -gen_ops.softplus(self._z(x))
+
     def _entropy(self):
         return self.filled(2.0 + gen_ops.log(self.scale))
 

@@ -38,8 +38,8 @@ class Distribution:
     A distribution holds many at once, its batch: of shape `batch_shape`, by its parameters. Each draws
     events of shape `event_shape`. Classes that derive from it define `_batch_shape`, `_event_shape` (and,
     for shapes that are not known beforehand, these with `_tensor` at the end), `_sample_n(n, seed)` and
-    what they have of `_log_prob`, `_prob`, `_log_cdf`, `_cdf`, `_entropy`, `_mean`, `_variance`,
-    `_stddev`, `_covariance`, `_mode` and `_quantile`.
+    what they have of `_log_prob`, `_prob`, `_log_cdf`, `_cdf`, `_log_survival_function`, `_survival_function`,
+    `_entropy`, `_mean`, `_variance`, `_stddev`, `_covariance`, `_mode` and `_quantile`.
 
     Args:
       dtype: of events.
@@ -231,10 +231,18 @@ class Distribution:
 
     def survival_function(self, value, name="survival_function"):
         """The probability of an event above `value`; see log_prob."""
+        if self._has("_survival_function"):
+            return self._called("_survival_function", name, value)
+        if self._has("_log_survival_function"):
+            return gen_ops.exp(self._called("_log_survival_function", name, value))
         return 1.0 - self.cdf(value, name)
 
     def log_survival_function(self, value, name="log_survival_function"):
         """The logarithm of the probability of an event above `value`; see log_prob."""
+        if self._has("_log_survival_function"):
+            return self._called("_log_survival_function", name, value)
+        if self._has("_survival_function"):
+            return gen_ops.log(self._called("_survival_function", name, value))
         return gen_ops.log1p(-self.cdf(value, name))
 
     def quantile(self, value, name="quantile"):

@@ -60,14 +60,16 @@ def reduce_weighted_logsumexp(
         size = logx + gen_ops.log(gen_ops.abs(weights))
         most = gen_ops.stop_gradient(reduce_max(size, axis, keepdims=True))
         most = gen_ops.select_v2(gen_ops.is_finite(most), most, gen_ops.zeros_like(most))
-        total = reduce_sum(weights * gen_ops.exp(logx - most), axis, keepdims=True)
+        # Not weights times exp(logx - most), which is too large where the weight is next to nothing.
+        total = reduce_sum(gen_ops.sign(weights) * gen_ops.exp(size - most), axis, keepdims=True)
         made, sign = gen_ops.log(gen_ops.abs(total)) + most, gen_ops.sign(total)
         if not keep_dims:
             made, sign = (reduce_sum(each, axis) for each in (made, sign))
         return (made, sign) if return_sign else made
 
 
-_PLACES = {"lower": gen_ops.floor, "higher": gen_ops.ceil, "nearest": gen_ops.round}
+# By how many elements are above, as TensorFlow counts: of two that are as near, another one is taken from below.
+_PLACES = {"lower": gen_ops.ceil, "higher": gen_ops.floor, "nearest": gen_ops.round}
 
 
 def percentile(
@@ -114,7 +116,7 @@ def percentile(
         left = concat(sizes, 0) if sizes else convert([], "int32")
         rows = sort(reshape(transpose(x, kept + axes), concat([left, [-1]], 0)), axis=-1)
         last = cast(shape(rows)[-1] - 1, "float64")
-        place = _PLACES[kind](cast(q, "float64") / 100.0 * last)
+        place = last - _PLACES[kind]((1.0 - cast(q, "float64") / 100.0) * last)
         place = gen_ops.minimum(gen_ops.maximum(place, 0.0), last)
         made = gen_ops.gather_v2(rows, cast(place, "int32"), len(kept))
         # What q adds stands first.

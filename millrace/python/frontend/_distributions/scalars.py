@@ -95,6 +95,25 @@ def where_defined(is_defined, values):
     )
 
 
+def _log_share_of_normal(z):
+    """The logarithm of the share of standard normal numbers below z, also far out, where the share itself is 0."""
+    far = convert(-20.0 if z.dtype == dtypes.float64 else -10.0, z.dtype)
+    zero = convert(0, z.dtype)
+    # Each of the three is worked out where it holds, so that no other spoils its slope.
+    low = gen_ops.minimum(z, far)
+    inverse = gen_ops.reciprocal(gen_ops.square(low))
+    series = zeros_like(low)
+    for factor in (9.0, 7.0, 5.0, 3.0, 1.0):
+        series = -factor * inverse * (1.0 + series)
+    outside = -0.5 * gen_ops.square(low) - gen_ops.log(-low) - _LOG_ROOT_2PI
+    outside = outside + gen_ops.log1p(series)
+    middle = gen_ops.minimum(gen_ops.maximum(z, far), zero)
+    inside = gen_ops.log(0.5 * gen_ops.erfc(middle * -math.sqrt(0.5)))
+    above = gen_ops.log1p(-0.5 * gen_ops.erfc(gen_ops.maximum(z, zero) * math.sqrt(0.5)))
+    below = where(gen_ops.less(z, far), outside, inside)
+    return where(gen_ops.greater(z, zero), above, below)
+
+
 class Normal(ScalarDistribution):
     """Normal distributions.
 
@@ -122,6 +141,15 @@ class Normal(ScalarDistribution):
 
     def _cdf(self, x):
         return 0.5 * gen_ops.erfc(self._z(x) * -math.sqrt(0.5))
+
+    def _log_cdf(self, x):
+        return _log_share_of_normal(self._z(x))
+
+    def _survival_function(self, x):
+        return 0.5 * gen_ops.erfc(self._z(x) * math.sqrt(0.5))
+
+    def _log_survival_function(self, x):
+        return _log_share_of_normal(-self._z(x))
 
     def _quantile(self, p):
         return gen_ops.ndtri(p) * self.scale + self.loc
@@ -216,6 +244,17 @@ class Laplace(ScalarDistribution):
     def _cdf(self, x):
         z = self._z(x)
         return 0.5 - 0.5 * gen_ops.sign(z) * gen_ops.expm1(-gen_ops.abs(z))
+
+    @staticmethod
+    def _log_share(z):
+        above = gen_ops.log1p(-0.5 * gen_ops.exp(-gen_ops.abs(z)))
+        return where(gen_ops.less(z, 0.0), z - math.log(2.0), above)
+
+    def _log_cdf(self, x):
+        return self._log_share(self._z(x))
+
+    def _log_survival_function(self, x):
+        return self._log_share(-self._z(x))
 
     def _quantile(self, p):
         return self._from_uniform(2.0 * p - 1.0)

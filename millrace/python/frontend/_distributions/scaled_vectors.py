@@ -108,9 +108,8 @@ class VectorDeterministic(Distribution):
             if self._loc.shape.ndims == 0:
                 raise ValueError("Argument loc must be at least rank 1.")
             kind = self._loc.dtype.base_dtype
-            self._slack = convert(atol or 0, kind) + convert(rtol or 0, kind) * gen_ops.abs(
-                self._loc
-            )
+            atol, rtol = (convert(0 if each is None else each, kind) for each in (atol, rtol))
+            self._slack = atol + rtol * gen_ops.abs(self._loc)
         super().__init__(
             *(kind, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters), name=scope
         )

@@ -150,6 +150,12 @@ class TransformedDistribution(Distribution):
     def _log_cdf(self, y):
         return self._inner.log_cdf(self._one("log_cdf").inverse(y))
 
+    def _survival_function(self, y):
+        return self._inner.survival_function(self._one("survival_function").inverse(y))
+
+    def _log_survival_function(self, y):
+        return self._inner.log_survival_function(self._one("log_survival_function").inverse(y))
+
     def _quantile(self, p):
         return self._one("quantile").forward(self._inner.quantile(p))
 

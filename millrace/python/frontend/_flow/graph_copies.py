@@ -3,7 +3,7 @@
 from millrace._flow.graph_walks import (
     ControlOutputs,
     compute_boundary_ts,
-    filter_ops_from_regex,
+    get_name_scope_ops,
     get_walks_intersection_ops,
     make_list_of_op,
     make_list_of_t,
@@ -98,7 +98,7 @@ def make_view(*args, **kwargs):
 
 def make_view_from_scope(scope, graph):
     """The SubGraphView of a name scope."""
-    return SubGraphView(filter_ops_from_regex(graph, f"^{scope.removesuffix('/')}/"))
+    return SubGraphView(get_name_scope_ops(graph, scope))
 
 
 class TransformerInfo:
@@ -158,8 +158,8 @@ def copy(sgv, dst_graph=None, dst_scope="", src_scope="", reuse_dst_scope=False)
       (the SubGraphView of the copies, a TransformerInfo).
 
     Raises:
-      TypeError: if dst_graph is no Graph; ValueError: if an original is not in src_scope. NotImplementedError: for
-      what is inside a cond or a while_loop.
+      TypeError: if dst_graph is no Graph; ValueError: if an original is not in src_scope, or reads what is made of
+      its own outputs. NotImplementedError: for what is inside a cond or a while_loop.
     """
     return copy_with_input_replacements(sgv, {}, dst_graph, dst_scope, src_scope, reuse_dst_scope)
 
@@ -182,7 +182,7 @@ def copy_with_input_replacements(
     info = TransformerInfo(view.graph, target)
     with target.as_default(), target.device(None):
         prefix = _scope_for(target, dst_scope, reuse_dst_scope)
-        for op in view.ops:
+        for op in _makers_first(view.ops):
             _copy_op(op, info, replacement_ts, prefix, src_scope)
         for op, made in info.transformed_ops.items():
             for before in op.control_inputs:
@@ -194,6 +194,29 @@ def copy_with_input_replacements(
     return SubGraphView(list(info.transformed_ops.values())), info
 
 
+def _makers_first(ops):
+    """Operations outside of loops, each behind those of them that it reads of: a node that was made to read another
+    one may be older than that."""
+    for op in ops:
+        if op.control_context is not None:
+            raise NotImplementedError(
+                f"Operation '{op.name}' is inside a cond or a while_loop, of which copies would be no part; build the "
+                "part again with other inputs"
+            )
+    members, ordered, opened, path = set(ops), {}, set(), ops[::-1]
+    while path:
+        op = path[-1]
+        makers = [read.op for read in op.inputs if read.op in members and read.op not in ordered]
+        if not makers:
+            ordered[path.pop()] = True
+        elif op in opened:
+            raise ValueError(f"Operation '{op.name}' reads what is made of its own outputs")
+        else:
+            opened.add(op)
+            path.extend(makers)
+    return list(ordered)
+
+
 def _scope_for(graph, scope, reuses):
     scope = scope.removesuffix("/")
     if not scope:
@@ -202,11 +225,6 @@ def _scope_for(graph, scope, reuses):
 
 
 def _copy_op(op, info, replacement_ts, prefix, src_scope):
-    if op.control_context is not None:
-        raise NotImplementedError(
-            f"Operation '{op.name}' is inside a cond or a while_loop, of which copies would be no part; build the "
-            "part again with other inputs"
-        )
     name = op.name
     if src_scope:
         start = src_scope.removesuffix("/") + "/"
@@ -222,7 +240,7 @@ def _copy_op(op, info, replacement_ts, prefix, src_scope):
         elif info.graph_ is info.graph:
             inputs.append(tensor)
         else:
-            info.transformed_ts[tensor] = make_placeholder_from_tensor(tensor)
+            info.transformed_ts[tensor] = make_placeholder_from_tensor(tensor, prefix)
             inputs.append(info.transformed_ts[tensor])
     spec = specs[op.type]
     attrs = {key: op.get_attr(key) for key in op.node_def.attr if key in spec.attrs}
@@ -262,7 +280,9 @@ def placeholder_name(t=None, scope=None, prefix="geph"):
     """A name for a placeholder that stands for a Tensor (None: for anything) in a scope."""
     if t is not None and not isinstance(t, Tensor):
         raise TypeError(f"Expected a tf.Tensor, got: {type(t)}")
-    own = f"{prefix}__{t.op.name.rpartition('/')[2]}_{t.value_index}" if t is not None else prefix
+    own = prefix if t is None else t.op.name.rpartition("/")[2]
+    if t is not None and not own.startswith(f"{prefix}__"):
+        own = f"{prefix}__{own}_{t.value_index}"
     if scope is None:
         scope = t.op.name.rpartition("/")[0] if t is not None else ""
     return f"{scope.removesuffix('/')}/{own}" if scope else own

@@ -187,8 +187,8 @@ def auc_with_confidence_intervals(
 ):
     """The area under the ROC curve of all steps, and bounds of it, by the placements of DeLong.
 
-    All are 0 while a step has labels of one kind only, or weights of less than 1 together, which are not
-    counted.
+    All are 0 in a step that has labels of one kind only, or weights of less than 1 together; its values count all the
+    same.
 
     Args:
       labels: 0 or 1.

@@ -3,7 +3,7 @@
 from millrace._graph.conversion import constant_value
 from millrace._graph.sparse_tensor import SparseTensor, SparseTensorValue
 from millrace._ops.gradients import IndexedSlices
-from millrace._values import dtypes
+from millrace._values import dtypes, tensor_values
 from millrace._values.tensor_shape import TensorShape
 from millrace._values.tensor_spec import TensorSpec
 from millrace._values.type_spec import TypeSpec, register_specs
@@ -125,9 +125,11 @@ def _of_slices(value):
     )
 
 
+def _of_sparse_arrays(value):
+    # Programs put lists there, too.
+    return SparseTensorSpec(list(value.dense_shape), tensor_values.to_array(value.values)[1])
+
+
 register_specs(SparseTensor, lambda value: SparseTensorSpec(value.shape, value.dtype.base_dtype))
-register_specs(
-    SparseTensorValue,
-    lambda value: SparseTensorSpec(list(value.dense_shape), value.values.dtype),
-)
+register_specs(SparseTensorValue, _of_sparse_arrays)
 register_specs(IndexedSlices, _of_slices)

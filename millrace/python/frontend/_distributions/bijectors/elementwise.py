@@ -356,7 +356,7 @@ class Kumaraswamy(_Elementwise):
         self, concentration1=None, concentration0=None, validate_args=False, name="kumaraswamy"
     ):
         values = {"concentration1": concentration1, "concentration0": concentration0}
-        if None in (concentration1, concentration0):
+        if concentration1 is None or concentration0 is None:
             raise ValueError("Kumaraswamy needs concentration1 and concentration0")
         super().__init__(name, validate_args, **values)
         self._checked(assert_positive, *values)

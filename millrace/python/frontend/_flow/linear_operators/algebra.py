@@ -10,6 +10,7 @@ from millrace._flow.linear_operators.batches import (
     of_one_dtype,
     product,
     same_batches,
+    sum_of_logs,
 )
 from millrace._flow.linear_operators.matrix import Matrix
 from millrace._graph.conversion import convert
@@ -466,10 +467,8 @@ class LinearOperatorComposition(LinearOperator):
     def _log_abs_determinant(self):
         if not self._are_square():
             return super()._log_abs_determinant()
-        made = self._operators[0].log_abs_determinant()
-        for operator in self._operators[1:]:
-            made = made + operator.log_abs_determinant()
-        return made
+        logs = [operator.log_abs_determinant() for operator in self._operators]
+        return sum_of_logs(logs, self.dtype)
 
     def _assert_non_singular(self):
         if not self._are_square():

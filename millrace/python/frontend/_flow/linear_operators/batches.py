@@ -41,6 +41,13 @@ def product(a, b, adjoint_a=False, adjoint_b=False):
     return gen_ops.batch_mat_mul_v2(a, b, adj_x=adjoint_a, adj_y=adjoint_b)
 
 
+def sum_of_logs(logs, dtype):
+    """The sum of logarithms: in their type, or in that of the operators if some are real and some complex."""
+    if any(log.dtype != logs[0].dtype for log in logs):
+        logs = [gen_ops.cast(log, DstT=dtype) for log in logs]
+    return functools.reduce(gen_ops.add, logs)
+
+
 def added_to_diagonal(matrices, diagonal):
     """Matrices plus what stands on their diagonals, of shape [..., n]; their batches broadcast."""
     matrices, columns = same_batches(matrices, expand_dims(diagonal, -1))

@@ -8,6 +8,7 @@ from millrace._flow.linear_operators.batches import (
     common_sizes,
     product,
     same_batches,
+    sum_of_logs,
 )
 from millrace._flow.linear_operators.diagonals import LinearOperatorDiag
 from millrace._flow.linear_operators.identities import LinearOperatorIdentity
@@ -118,7 +119,10 @@ class LinearOperatorHouseholder(LinearOperator):
         return concat([sizes, sizes[-1:]], 0)
 
     def _unit(self):
-        return l2_normalize(self._axis, axis=-1)
+        if not self.dtype.is_complex:
+            return l2_normalize(self._axis, axis=-1)
+        squares = reduce_sum(gen_ops.square(magnitude(self._axis)), -1, keepdims=True)
+        return self._axis / gen_ops.cast(gen_ops.sqrt(squares), DstT=self.dtype)
 
     def _matmul(self, x, adjoint=False, adjoint_arg=False):
         x = adjoint_of(x) if adjoint_arg else x
@@ -289,7 +293,8 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         else:
             size = gen_ops.log(magnitude(gen_ops.matrix_determinant(self._capacitance())))
             small = gen_ops.cast(size, DstT=self.dtype)
-        return small + self._diagonal.log_abs_determinant() + self._base.log_abs_determinant()
+        parts = self._diagonal, self._base
+        return sum_of_logs([small, *(each.log_abs_determinant() for each in parts)], self.dtype)
 
     def _solve(self, rhs, adjoint=False, adjoint_arg=False):
         if self._base.is_non_singular is False:

@@ -13,6 +13,7 @@ from millrace._flow.linear_operators.batches import (
     common_shape,
     of_one_dtype,
     same_batches,
+    sum_of_logs,
 )
 from millrace._ops.arrays import concat, expand_dims, matrix_transpose, reshape, shape, split, zeros
 from millrace._ops.matrices import adjoint as adjoint_of
@@ -52,7 +53,7 @@ class _Several(LinearOperator):
     operators = property(lambda self: self._operators, doc="What it is made of.")
 
     def _must_be_squares(self, what):
-        if not all(operator.is_square for operator in self._operators):
+        if any(operator.is_square is False for operator in self._operators):
             raise NotImplementedError(
                 f"{self.name}: `{what}` not implemented for an operator whose parts are not square."
             )
@@ -178,7 +179,8 @@ class LinearOperatorBlockDiag(_Several):
 
     def _log_abs_determinant(self):
         self._must_be_squares("log_abs_determinant")
-        return reduce(add, (operator.log_abs_determinant() for operator in self._operators))
+        logs = [operator.log_abs_determinant() for operator in self._operators]
+        return sum_of_logs(logs, self.dtype)
 
     def _diag_part(self):
         self._must_be_squares("diag_part")
@@ -282,11 +284,9 @@ class LinearOperatorKronecker(_Several):
         return made
 
     def _log_abs_determinant(self):
-        made = 0.0
-        for operator, power in self._powers():
-            log = operator.log_abs_determinant()
-            made = log * gen_ops.cast(power, DstT=log.dtype) + made
-        return made
+        logs = [(operator.log_abs_determinant(), power) for operator, power in self._powers()]
+        parts = [log * gen_ops.cast(power, DstT=log.dtype) for log, power in logs]
+        return sum_of_logs(parts, self.dtype)
 
     def _trace(self):
         self._must_be_squares("trace")

@@ -20,7 +20,7 @@ from millrace._canned.learn_models import (
 )
 from millrace._canned.learn_modes import ModeKeys, NotFittedError, PredictionKey, ProblemType
 from millrace._cluster.run_config import RunConfig
-from millrace._data.feature_files import read_batch_features
 from millrace._estimators.run_config import TaskType
+from millrace._input.example_batches import read_batch_features
 from millrace._supervised.value_hooks import NanLossDuringTrainingError
 from millrace.contrib.learn import learn_runner, monitors, preprocessing

@@ -100,9 +100,10 @@ struct CollectiveDesk::Request {
 };
 
 CollectiveDesk::CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members,
-                               const Host& host, InFlight& in_flight)
+                               Departures* departures, const Host& host, InFlight& in_flight)
     : task_(task),
       members_(std::move(members)),
+      departures_(departures),
       host_(host),
       in_flight_(in_flight),
       book_(task.to_string()) {}
@@ -240,6 +241,29 @@ void CollectiveDesk::come(const std::shared_ptr<GroupSeat>& seat, uint64_t incar
                  ? Status()
                  : r.status().with(str_cat("asking ", leads.to_string(), ", who leads the group")));
       }));
+}
+
+Status CollectiveDesk::outlook(const GroupSeat& seat, int64_t size) const {
+  if (departures_ == nullptr) return {};
+  const auto never = [&](const TaskName& task, std::string_view what) {
+    return failed_precondition("group ", seat.group_key(), " of ", size,
+                               " can't come together: ", task.to_string(), ", ", what,
+                               ", has ended well; all members must make the same number of steps");
+  };
+  if (const auto leads = leader(); leads.ok() && departures_->has(*leads))
+    return never(*leads, "who leads it");
+  const Group lost = seat.lost_group();
+  if (lost == nullptr || static_cast<int64_t>(lost->members.size()) != size) return {};
+  for (const GroupMember& member : lost->members) {
+    const auto parsed = DeviceName::parse(member.device);
+    if (parsed.ok() && parsed->names_task() && departures_->has(parsed->task_name()))
+      return never(parsed->task_name(), "who was in it");
+  }
+  return {};
+}
+
+TaskWatch CollectiveDesk::on_departure(std::function<void(const TaskName&)> hear) {
+  return departures_ == nullptr ? nullptr : departures_->watch(std::move(hear));
 }
 
 void CollectiveDesk::find_source(const GroupSeat& seat, const CollectiveGroup& group,

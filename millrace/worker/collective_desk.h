@@ -10,12 +10,14 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "millrace/base/host.h"
 #include "millrace/base/in_flight.h"
+#include "millrace/cluster/departures.h"
 #include "millrace/cluster/member_workers.h"
 #include "millrace/ops/collective/collectives.h"
 #include "millrace/worker/group_book.h"
@@ -31,9 +33,10 @@ class CollectiveDesk final : public Collectives,
   static constexpr int64_t kStep = int64_t{1} << 60;
   using Group = std::shared_ptr<const CollectiveGroup>;
 
-  // What `host` and `in_flight` refer to outlives what is under way.
-  CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members, const Host& host,
-                 InFlight& in_flight);
+  // What `host` and `in_flight` refer to, and `departures`, outlives what is under way.
+  // `departures`: who has ended; null: nobody keeps that.
+  CollectiveDesk(const TaskName& task, std::shared_ptr<MemberWorkers> members,
+                 Departures* departures, const Host& host, InFlight& in_flight);
 
   void begin(const CollectiveCall& call, KernelContext& context,
              Done<std::shared_ptr<Exchange>> done) override;
@@ -49,6 +52,11 @@ class CollectiveDesk final : public Collectives,
   // Brings a device to its group and waits for the others.
   void come(const std::shared_ptr<GroupSeat>& seat, uint64_t incarnation, int64_t size,
             std::chrono::milliseconds timeout, Cancellation* cancellation, Done<Group> done);
+  // Whether a group of so many can come together. Errors: FAILED_PRECONDITION if a task has ended
+  // well that was in it when it came together last, or the one that leads: nobody comes from there,
+  // unless another life of it does. Changes with each departure.
+  Status outlook(const GroupSeat& seat, int64_t size) const;
+  TaskWatch on_departure(std::function<void(const TaskName&)> hear);
   void find_source(const GroupSeat& seat, const CollectiveGroup& group, const std::string& instance,
                    bool is_source, Cancellation* cancellation, Done<int> done);
   void take(const GroupMember& from, int64_t group_key, const PieceName& name,
@@ -84,6 +92,7 @@ class CollectiveDesk final : public Collectives,
 
   const TaskName task_;
   const std::shared_ptr<MemberWorkers> members_;
+  Departures* const departures_;
   const Host host_;
   InFlight& in_flight_;
 

@@ -84,6 +84,19 @@ void CollectiveRun::start_timer(std::chrono::milliseconds grace, std::string wha
 
 void CollectiveRun::come() {
   if (Group group = seat_->group()) return has_come(std::move(group));
+  // First the watch, then the look: a task may end between the two.
+  departures_ = desk_->on_departure([weak = weak_from_this(),
+                                     &endings = desk_->host().endings](const TaskName&) {
+    endings.post([weak] {
+      const auto self = weak.lock();
+      // It may be complete by now, and then it is another one's business.
+      if (self == nullptr || self->seat_->group() != nullptr) return;
+      if (Status never = self->desk_->outlook(*self->seat_, self->call_.group_size); !never.ok())
+        self->fail(never);
+    });
+  });
+  if (Status never = desk_->outlook(*seat_, call_.group_size); !never.ok())
+    return begun(std::move(never));
   desk_->come(seat_, incarnation_, call_.group_size, call_.timeout, &stop_,
               Done<Group>([self = shared_from_this()](Result<Group> group) {
                 self->has_come(std::move(group));
@@ -91,6 +104,7 @@ void CollectiveRun::come() {
 }
 
 void CollectiveRun::has_come(Result<Group> group) {
+  departures_ = nullptr;
   if (!group.ok()) return begun(group.status());
   group_ = *std::move(group);
   rank_ = group_->rank_of(seat_->device());

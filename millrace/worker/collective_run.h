@@ -64,6 +64,7 @@ class CollectiveRun final : public Exchange, public std::enable_shared_from_this
   uint64_t incarnation_ = 0;
   std::shared_ptr<GroupSeat::Round> round_;
   Done<std::shared_ptr<Exchange>> begun_;
+  TaskWatch departures_;  // while it waits for the group
   Group group_;
   int rank_ = 0, source_ = 0;
   bool entered_ = false;

@@ -255,6 +255,43 @@ TEST_CASE("a member that comes back finds those who did not notice") {
   replicas.check_sum(10);
 }
 
+TEST_CASE("nobody waits for a group whose member has ended well, until it is there again") {
+  Replicas replicas(3);
+  replicas.have(reduce(3));
+  replicas.check_sum(10);
+  const EndedTask ended{{"worker", 0, 1}, replicas.cluster.worker(1).incarnation()};
+  auto first = replicas.start(0, counting(10, 1)), third = replicas.start(2, counting(10, 1));
+  replicas.cluster.restart(1);
+  for (auto* one : {first.get(), third.get()})
+    CHECK(contains(one->wait().status, "has lost /job:worker/replica:0/task:1"));
+  // It may have been killed: whoever comes waits for it, and hears when that is in vain.
+  auto waiting = replicas.start(0, counting(10, 1));
+  CHECK_FALSE(waiting->is_done());
+  REQUIRE(replicas.cluster.departures->note(ended).ok());
+  for (const Status& status :
+       {waiting->wait().status, replicas.start(0, counting(10, 1))->wait().status}) {
+    CHECK_MESSAGE(status.code() == Code::failed_precondition, status.to_string());
+    CHECK_MESSAGE(contains(status,
+                           "group 1 of 3 can't come together: /job:worker/replica:0/task:1,"
+                           " who was in it, has ended well"),
+                  status.to_string());
+  }
+  CHECK_FALSE(replicas.cluster.departures->answers(ended.task, ended.incarnation + 1));
+  replicas.have(reduce(3));
+  replicas.check_sum(10);
+}
+
+TEST_CASE("nobody waits for a leader that has ended well") {
+  Replicas replicas(2);
+  replicas.have(reduce(2));
+  replicas.check_sum(10);
+  REQUIRE(replicas.cluster.departures->note({{"worker", 0, 0}, 1}).ok());
+  replicas.cluster.restart(0);
+  replicas.start(1, counting(10, 1))->wait();
+  const Status status = replicas.start(1, counting(10, 1))->wait().status;
+  CHECK_MESSAGE(contains(status, "task:0, who leads it, has ended well"), status.to_string());
+}
+
 TEST_CASE("members that do not agree are told so") {
   Replicas replicas(2);
   replicas.have(reduce(2));

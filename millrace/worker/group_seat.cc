@@ -49,6 +49,11 @@ std::string GroupSeat::lost_epoch() const {
   return lost_.empty() ? "" : lost_.back().first;
 }
 
+std::shared_ptr<const CollectiveGroup> GroupSeat::lost_group() const {
+  MutexLock lock(mutex_);
+  return lost_group_;
+}
+
 Result<bool> GroupSeat::join(std::shared_ptr<const CollectiveGroup> group) {
   Answers answers;
   {
@@ -78,7 +83,7 @@ bool GroupSeat::lose(const std::string& epoch, const Status& why) {
   {
     MutexLock lock(mutex_);
     if (group_ == nullptr || group_->epoch != epoch) return false;
-    group_.reset();
+    lost_group_ = std::exchange(group_, nullptr);
     lost_.emplace_back(epoch, why);
     if (lost_.size() > kRemembered) lost_.pop_front();
     if (runs_.empty() && !has_heard_) untold_ = why;

@@ -56,8 +56,9 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
   const std::string& device() const { return device_; }
   // Null while it is in none.
   std::shared_ptr<const CollectiveGroup> group() const;
-  // The one that was given up last; empty: none.
+  // The one that was given up last; empty, or null: none.
   std::string lost_epoch() const;
+  std::shared_ptr<const CollectiveGroup> lost_group() const;
 
   // The group has been formed. True if that is news. Errors: why it was given up already.
   Result<bool> join(std::shared_ptr<const CollectiveGroup> group);
@@ -118,6 +119,7 @@ class GroupSeat : public std::enable_shared_from_this<GroupSeat> {
   Status closed_ MR_GUARDED_BY(mutex_);
   std::shared_ptr<const CollectiveGroup> group_ MR_GUARDED_BY(mutex_);
   std::deque<std::pair<std::string, Status>> lost_ MR_GUARDED_BY(mutex_);  // epochs, the last ones
+  std::shared_ptr<const CollectiveGroup> lost_group_ MR_GUARDED_BY(mutex_);
   Status untold_ MR_GUARDED_BY(mutex_);           // a loss that no step has heard of; OK: none
   bool has_heard_ MR_GUARDED_BY(mutex_) = false;  // the last run has ended with ABORTED
   // Of the present group:

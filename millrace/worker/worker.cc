@@ -48,8 +48,8 @@ Worker::Worker(WorkerOptions options)
       gate_(std::make_shared<CallGate>(in_flight_)),
       sessions_(make_session({}), options_.task.to_string()),
       site_{options_.host, steps_, in_flight_, options_.kept.get()},
-      collectives_(
-          std::make_shared<CollectiveDesk>(options_.task, members_, options_.host, in_flight_)) {
+      collectives_(std::make_shared<CollectiveDesk>(options_.task, members_, options_.departures,
+                                                    options_.host, in_flight_)) {
   devices_.share(collectives_);
   share_time(devices_, options_.host);
 }

@@ -16,6 +16,9 @@ TaskName task_name(int task) { return {.job = "worker", .replica = 0, .task = ta
 TestCluster::TestCluster(int tasks, int cpus)
     : cpus_(cpus), has_session_(static_cast<size_t>(tasks)) {
   for (int i = 0; i < tasks; ++i) REQUIRE(spec.add_task("worker", i, str_cat("test:", i + 1)).ok());
+  std::vector<TaskName> names;
+  for (int i = 0; i < tasks; ++i) names.push_back(task_name(i));
+  departures = std::make_unique<Departures>(std::move(names));
   for (int i = 0; i < tasks; ++i) workers_.push_back(make_worker(i));
 }
 
@@ -29,6 +32,7 @@ std::shared_ptr<Worker> TestCluster::make_worker(int task) {
                                                 .cpu_devices = cpus_,
                                                 .host = process.host,
                                                 .peers = peers_,
+                                                .departures = departures.get(),
                                                 .abort_delay = std::chrono::milliseconds(20)});
 }
 

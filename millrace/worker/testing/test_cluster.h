@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "millrace/base/testing/test_host.h"
+#include "millrace/cluster/departures.h"
 #include "millrace/engine/testing/test_lab.h"
 #include "millrace/worker/worker.h"
 
@@ -97,6 +98,7 @@ class TestCluster {
   Lab lab;
   TestHost process;
   ClusterSpec spec;
+  std::unique_ptr<Departures> departures;  // one for all
 
  private:
   struct Peers final : WorkerDirectory {

@@ -83,8 +83,15 @@ Status publish(const Job& job, SharedQueues& queues, Server& server, const Site&
   MR_TRY(is_over);
   // Of a job that has failed the queue, and who has it, may be gone.
   if (*is_over) return {};
-  MR_ASSIGN(const auto far, SharedQueues::create(server, job, SharedQueues::Reach::results));
-  return take_all(job, PieceKind::publish, *far, site, server.runtime()->host());
+  const Status put = [&]() -> Status {
+    MR_ASSIGN(const auto far, SharedQueues::create(server, job, SharedQueues::Reach::results));
+    return take_all(job, PieceKind::publish, *far, site, server.runtime()->host());
+  }();
+  if (put.ok()) return {};
+  // Others were quicker, and who reads has read all and ended: the owner closes the queue of this
+  // work before that of the results.
+  const Result<bool> is_done = queues.is_closed(PieceKind::publish);
+  return is_done.ok() && *is_done ? Status() : put;
 }
 
 }  // namespace

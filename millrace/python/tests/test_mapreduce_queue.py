@@ -5,13 +5,14 @@ import pathlib
 import subprocess
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
 
 import millrace as tf
 from millrace import mapreduce
-from millrace._mapreduce import pieces, queue_output
+from millrace._mapreduce import pieces, queue_output, tasks
 from millrace._mapreduce.outputs import Workshop
 
 
@@ -247,3 +248,20 @@ def test_queues_that_make_no_sense_are_refused(tmp_path, how, said):
 def test_a_queue_of_a_cluster_needs_one(beside):
     with pytest.raises(ValueError, match="this process is in none: give `target`"):
         beside.run(mapreduce.Queue(beside.output, "counts", task="/job:read/task:0"))
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_reducer_that_finds_the_reader_gone_has_done_its_work_if_all_is_put_in(is_done):
+    """Between its look whether there is work and its session with the reader, others did all, and the reader ended."""
+    closed = iter([False, is_done])
+    here = types.SimpleNamespace(run=lambda fetch: next(closed))
+    shared = types.SimpleNamespace(work={"publish": types.SimpleNamespace(is_closed="is_closed")})
+
+    class Far:
+        def results(self, target):
+            raise tf.errors.InvalidArgumentError(None, None, "/job:read/task:0 had ended")
+
+    if is_done:
+        return tasks._publish(shared, Far(), here, types.SimpleNamespace(target="x"), say=None)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="had ended"):
+        tasks._publish(shared, Far(), here, types.SimpleNamespace(target="x"), say=None)

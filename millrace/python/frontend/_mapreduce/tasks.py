@@ -52,13 +52,20 @@ def _attempted(words, make, item):
 
 def _publish(shared, far, session, server, say):
     """Puts results into their queue, if they go into one: each under the lease of its partition, so once."""
+    is_closed = shared.work["publish"].is_closed
     # Of a job that has failed that queue, and who has it, may be gone.
-    if far is None or session.run(shared.work["publish"].is_closed):
+    if far is None or session.run(is_closed):
         return
-    with far.results(server.target) as results:
-        make = functools.partial(pieces.put_partition, put=results.put_file)
-        while _take_one(far, results.session, far.work["publish"], make, say):
-            pass
+    try:
+        with far.results(server.target) as results:
+            make = functools.partial(pieces.put_partition, put=results.put_file)
+            while _take_one(far, results.session, far.work["publish"], make, say):
+                pass
+    except errors.OpError:
+        # Others were quicker, and who reads has read all and ended: the owner closes the queue of this work
+        # before that of the results.
+        if not session.run(is_closed):
+            raise
 
 
 def _take_one(shared, session, of, make, say):

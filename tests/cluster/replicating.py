@@ -1,4 +1,4 @@
-"""One task that trains by a strategy, for tests: replicating.py ps|collective|alone [FOLDER [STEPS]].
+"""One task that trains by a strategy, for tests: replicating.py ps|collective|alone [FOLDER|- [STEPS]].
 
 A graph of its own with a session on its server; with FOLDER an Estimator. Prints "w" and the weights at the end.
 """
@@ -34,7 +34,7 @@ def batches(size):
     return tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(size, drop_remainder=True)
 
 
-def by_hand(kind):
+def by_hand(kind, steps=STEPS):
     """The steps of a program that runs replicas itself."""
     resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     server = None
@@ -63,7 +63,7 @@ def by_hand(kind):
             server.target if server else "",
             is_chief=extended.experimental_should_init,
             scaffold=scaffold,
-            hooks=[tf.train.StopAtStepHook(last_step=STEPS)],
+            hooks=[tf.train.StopAtStepHook(last_step=int(steps))],
             log_step_count_steps=None,
         ) as session:
             while not session.should_stop():
@@ -104,7 +104,8 @@ def by_estimator(kind, folder, steps=STEPS):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        by_estimator(*sys.argv[1:])
+    kind, *place = sys.argv[1:]
+    if place[:1] in ([], ["-"]):
+        by_hand(kind, *place[1:])
     else:
-        by_hand(sys.argv[1])
+        by_estimator(kind, *place)

@@ -51,6 +51,17 @@ def test_two_workers_that_meet_in_collectives_train_as_one_process(job, alone):
         assert f"places /job:worker/task:{index}/device:CPU:0\n" in task.output()
 
 
+def test_a_worker_whose_partner_has_made_all_its_steps_ends_with_the_cause(job):
+    start = job(worker=2)
+    longer, shorter = start("worker", 0, "collective"), start("worker", 1, "collective", "-", 5)
+    assert shorter.wait() == 0, shorter.output()
+    assert longer.wait() == 1, longer.output()
+    cause = "can't come together: /job:worker/replica:0/task:1, who was in it, has ended well"
+    assert re.search(
+        rf"FailedPreconditionError: group \d+ of 2 {cause}", longer.output()
+    ), longer.output()
+
+
 def test_two_workers_share_variables_on_a_parameter_server(job):
     start = job(ps=2, worker=2)
     for index in range(2):

@@ -85,7 +85,7 @@ class MultiWorkerMirroredStrategy(Strategy):
     Each task runs the same program with a session on its own server. A step waits for the others', and ends with an
     error if one is lost; variables begin with the chief's values, so all tasks initialize them, in one step each: a
     task that was lost can't begin anew by itself unless an Estimator trains. All make as many steps: who goes on when
-    another one's input has ended waits for it. What is ON_READ is each task's own, and a checkpoint has the chief's.
+    another task has ended gets a FailedPreconditionError. What is ON_READ is each task's own, and a checkpoint has the chief's.
 
     Args:
       communication: of CollectiveCommunication.

@@ -173,7 +173,7 @@ void CharsetReader::read(std::string_view text, TakeCharacter take) {
 }
 
 void CharsetReader::read_by_iconv(std::string_view text, TakeCharacter take) {
-  const iconv_t iconv_to = iconv_.get();
+  iconv_t iconv_to = iconv_.get();
   iconv(iconv_to, nullptr, nullptr, nullptr, nullptr);
   auto* at = const_cast<char*>(text.data());
   size_t left = text.size();
@@ -229,7 +229,7 @@ Result<Charset> Charset::named(std::string_view name) {
   if (!may_be_name(name) || std::ranges::find(kInside, letters) != std::end(kInside))
     return no_charset(name);
   for (const std::string& spelling : spellings(name, letters)) {
-    const iconv_t iconv = open_iconv(spelling);
+    iconv_t iconv = open_iconv(spelling);
     if (!is_open(iconv)) continue;
     // Bytes 80 to 9f that a charset of Windows leaves free are controls, as ICU has it.
     const bool is_windows = letters.starts_with("windows125") || letters.starts_with("cp125");
@@ -246,7 +246,7 @@ Result<CharsetReader> Charset::open() const {
   reader.read_ = read_;
   reader.table_ = table_;
   if (read_ != nullptr || table_ != nullptr) return reader;
-  const iconv_t iconv = open_iconv(iconv_name_);
+  iconv_t iconv = open_iconv(iconv_name_);
   if (!is_open(iconv)) {
     if (errno == EINVAL) return no_charset(iconv_name_);
     return error(Code::resource_exhausted, "no memory or files to read ", iconv_name_, " with");

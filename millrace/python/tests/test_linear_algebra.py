@@ -52,6 +52,17 @@ def test_least_squares_are_numpys():
             )
 
 
+@pytest.mark.parametrize("rows, columns, rank", [(5, 3, 2), (3, 5, 2), (3, 5, 3), (4, 4, 1)])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_the_slow_least_squares_are_the_shortest_whatever_the_rank(rows, columns, rank, is_complex):
+    def some(*shape):
+        return _any(*shape) + 1j * _any(*shape) if is_complex else _any(*shape)
+
+    a, b = some(rows, rank) @ some(rank, columns), some(rows, 2)
+    expected = np.linalg.lstsq(a, b, rcond=1e-10)[0]
+    np.testing.assert_allclose(_run(tf.matrix_solve_ls(a, b, fast=False)), expected, rtol=1e-7)
+
+
 def test_singular_values_and_eigenvalues_are_numpys():
     a, p = _any(2, 4, 3), _positive(2, 3, 3)
     s, u, v = _run(tf.svd(a))

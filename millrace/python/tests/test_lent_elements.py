@@ -9,6 +9,7 @@ import weakref
 import pytest
 
 import millrace as tf
+from millrace._run import leases
 from millrace._run.leases import Heartbeats
 
 
@@ -248,3 +249,16 @@ def test_leases_without_an_end_or_without_time_are_refused(seconds):
         queue.dequeue(lease=seconds)
     with pytest.raises(ValueError, match="attempts is -1"):
         queue.dequeue(lease=1, attempts=-1)
+
+
+def test_a_step_that_each_element_makes_looks_at_its_graph_once(session, monkeypatch):
+    numbers = Numbers()
+    numbers.fill(session, 5, 6, 7)
+    looked = []
+    look = leases._updates
+    monkeypatch.setattr(leases, "_updates", lambda *step: looked.append(step) or look(*step))
+    for expected in (5, 11, 18):
+        with session.run(numbers.take) as lease:
+            session.run(numbers.add, {numbers.number: lease.value})
+            assert session.run(numbers.total) == expected
+    assert len(looked) == 2  # one step that updates, one that reads

@@ -6,8 +6,10 @@ import time
 import weakref
 
 from millrace import _millrace
-from millrace._run.fetches import Fetches, parted
+from millrace._run.fetches import Fetches, cache_key, parted
 from millrace._values import errors
+
+_MAX_SIGNATURES = 1024  # of steps, that a session keeps
 
 _entered = threading.local()  # leases: those whose `with` blocks this thread is in, innermost last
 ENTERED = []  # those of all threads: steps need not look for one while nobody has any
@@ -59,13 +61,14 @@ class Lease:
       is_held: False once it was acknowledged, given back, or is known to be lost.
     """
 
-    def __init__(self, taken, parts, run):
+    def __init__(self, taken, parts, run, signatures):
         self.value, attempt, self._bytes = parts
         self.attempt = int(attempt)
         self.graph = taken.graph
         self.is_held = True
         self._taken = taken
         self._run = run
+        self._signatures = signatures
         self._is_lost = False
         self._steps = _millrace.LeasedSteps(self._bytes)
 
@@ -128,7 +131,7 @@ class Lease:
         """Makes a step of a session under this lease: `run` is the session's, without."""
         self.check()
         feeds = dict(feed_dict or {})
-        signature = self._signature(fetches, feeds)
+        signature = self._signatures.of(fetches, feeds)
         if signature is None:
             return run(fetches, feed_dict, options, run_metadata)
         number, lease = self._steps.begin(signature)
@@ -140,16 +143,6 @@ class Lease:
         finally:
             self._steps.end(number, is_done)
         return made
-
-    def _signature(self, fetches, feeds):
-        """By which a step is known when it is made again; None if it updates nothing."""
-        parsed = Fetches(self.graph, fetches, None)
-        fed = {self.graph.as_graph_element(key, allow_operation=False) for key, _ in parted(feeds)}
-        if not _updates(parsed, fed):
-            return None
-        names = [sorted(tensor.name for tensor in fed)]
-        names += [[each.name for each in found] for found in (parsed.tensors, parsed.operations)]
-        return hash(str(names)) % 2**64
 
     def extend(self):
         """Makes a heartbeat. False if there is none to be made any more."""
@@ -172,6 +165,43 @@ class Lease:
     def __repr__(self):
         state = "lost" if self._is_lost else "held" if self.is_held else "ended"
         return f"<tf.queue.Lease of {self.value!r}, attempt {self.attempt}, {state}>"
+
+
+class StepSignatures:
+    """By which number each step of a session is known when it is made again under a lease.
+
+    What was found is kept, so that a step that is made for each element looks at its graph once.
+
+    Args:
+      graph: the tf.Graph of the session.
+    """
+
+    def __init__(self, graph):
+        self._graph = graph
+        self._kept = {}
+
+    def of(self, fetches, feeds):
+        """The number of the step with these fetches and this feed_dict; None if it updates nothing."""
+        try:
+            key = (cache_key(fetches), *feeds)
+            if key in self._kept:
+                return self._kept[key]
+        except TypeError:  # something that cannot be a key
+            return self._found(fetches, feeds)
+        signature = self._found(fetches, feeds)
+        if len(self._kept) >= _MAX_SIGNATURES:
+            self._kept.clear()
+        self._kept[key] = signature
+        return signature
+
+    def _found(self, fetches, feeds):
+        parsed = Fetches(self._graph, fetches, None)
+        fed = {self._graph.as_graph_element(key, allow_operation=False) for key, _ in parted(feeds)}
+        if not _updates(parsed, fed):
+            return None
+        names = [sorted(tensor.name for tensor in fed)]
+        names += [[each.name for each in found] for found in (parsed.tensors, parsed.operations)]
+        return hash(str(names)) % 2**64
 
 
 def _updates(parsed, fed):

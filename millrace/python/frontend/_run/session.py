@@ -8,7 +8,14 @@ from millrace._graph.graph import Graph, get_default_graph
 from millrace._run.config import RunMetadata, checked_retries, fill_metadata, session_options
 from millrace._run.error_context import with_operation
 from millrace._run.fetches import Fetches, cache_key, parted
-from millrace._run.leases import ENTERED, Heartbeats, Lease, entered_lease, under_no_lease
+from millrace._run.leases import (
+    ENTERED,
+    Heartbeats,
+    Lease,
+    StepSignatures,
+    entered_lease,
+    under_no_lease,
+)
 from millrace._run.process_options import options as options_of_process
 from millrace._run.ready_step import ReadyStep, convert_feed, feed_specs
 from millrace._run.session_handles import KeptTensors
@@ -33,6 +40,7 @@ class BaseSession:
         self._closed = False
         self._steps = {}
         self._heartbeats = Heartbeats()
+        self._signatures = StepSignatures(graph)
         self._kept = KeptTensors(graph, self._run, self._lease)
         self._lock = threading.Lock()
         self._target, master = dialled(target)
@@ -102,7 +110,7 @@ class BaseSession:
             return self.run(fetches, feed_dict, options, run_metadata)
 
     def _lease(self, taken, parts):
-        lease = Lease(taken, parts, self._run)
+        lease = Lease(taken, parts, self._run, self._signatures)
         self._heartbeats.keep(lease)
         return lease
 

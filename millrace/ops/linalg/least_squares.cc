@@ -1,6 +1,7 @@
 // Part of families.h: register_least_squares.
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
+#include <limits>
 
 #include "millrace/ops/linalg/eigen.h"
 #include "millrace/ops/linalg/families.h"
@@ -12,6 +13,7 @@ namespace {
 struct Fitting {
   bool fast = true;
   double regularizer = 0;
+  double epsilon = 0;  // of the type of what is fitted, which may be narrower than what it is in
 };
 
 using FitLoop = Status (*)(KernelContext& context, const Batch& left, int64_t columns,
@@ -49,9 +51,13 @@ Status fit_normally(const Fitting& fitting, const Eigen::Map<const Matrix<T>>& a
 // solve() is not called: it makes every product of Eigen's anew and took half this file's time to
 // compile, while right sides are narrow.
 template <class T>
-void fit_orthogonally(const Eigen::Map<const Matrix<T>>& a, const Eigen::Map<const Matrix<T>>& b,
-                      Eigen::Map<Matrix<T>> x) {
-  const Eigen::CompleteOrthogonalDecomposition<Matrix<T>> parts(a);
+void fit_orthogonally(const Fitting& fitting, const Eigen::Map<const Matrix<T>>& a,
+                      const Eigen::Map<const Matrix<T>>& b, Eigen::Map<Matrix<T>> x) {
+  using Real = typename Eigen::NumTraits<T>::Real;
+  Eigen::CompleteOrthogonalDecomposition<Matrix<T>> parts(a.rows(), a.cols());
+  const int64_t shorter = std::min(a.rows(), a.cols());
+  parts.setThreshold(static_cast<Real>(fitting.epsilon * static_cast<double>(shorter)));
+  parts.compute(a);
   const int64_t rank = parts.rank();
   Matrix<T> rest = b;
   Eigen::Matrix<T, 1, Eigen::Dynamic> row(b.cols());
@@ -85,7 +91,7 @@ Status fit_of(KernelContext& context, const Batch& left, int64_t columns, Fittin
       return {};
     }
     if (fitting.fast) return fit_normally<T>(fitting, matrix, right, x);
-    fit_orthogonally<T>(matrix, right, x);
+    fit_orthogonally<T>(fitting, matrix, right, x);
     return {};
   });
 }
@@ -106,7 +112,11 @@ Status fit(KernelContext& context, FitLoop loop, bool fast) {
   if (!regularizer.shape().is_scalar())
     return invalid("l2_regularizer must be a scalar, not of shape ",
                    regularizer.shape().to_string());
-  const Fitting fitting{fast, regularizer.flat<double>()[0]};
+  const DType dtype = matrix.dtype();
+  const bool is_double = dtype == DType::f64 || dtype == DType::c128;
+  const Fitting fitting{
+      fast, regularizer.flat<double>()[0],
+      is_double ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon()};
   if (!(fitting.regularizer >= 0))
     return invalid("l2_regularizer must be >= 0, but is ", fitting.regularizer);
   MR_ASSIGN(const Tensor a, wide_input(context, 0));

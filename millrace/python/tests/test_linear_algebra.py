@@ -53,14 +53,31 @@ def test_least_squares_are_numpys():
 
 
 @pytest.mark.parametrize("rows, columns, rank", [(5, 3, 2), (3, 5, 2), (3, 5, 3), (4, 4, 1)])
-@pytest.mark.parametrize("is_complex", [False, True])
-def test_the_slow_least_squares_are_the_shortest_whatever_the_rank(rows, columns, rank, is_complex):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_the_slow_least_squares_are_the_shortest_whatever_the_rank(rows, columns, rank, dtype):
     def some(*shape):
-        return _any(*shape) + 1j * _any(*shape) if is_complex else _any(*shape)
+        is_complex = np.issubdtype(dtype, np.complexfloating)
+        return (_any(*shape) + 1j * _any(*shape) if is_complex else _any(*shape)).astype(dtype)
 
+    is_narrow = dtype in (np.float32, np.complex64)
     a, b = some(rows, rank) @ some(rank, columns), some(rows, 2)
-    expected = np.linalg.lstsq(a, b, rcond=1e-10)[0]
-    np.testing.assert_allclose(_run(tf.matrix_solve_ls(a, b, fast=False)), expected, rtol=1e-7)
+    # What rounding left of a lower rank counts for nothing.
+    expected = np.linalg.lstsq(a, b, rcond=1e-5 if is_narrow else 1e-10)[0]
+    found = _run(tf.matrix_solve_ls(a, b, fast=False))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-2 if is_narrow else 1e-7)
+
+
+def test_narrow_complex_matrices_are_taken_apart_in_the_wide_type():
+    a = (_any(2, 4, 4) + 1j * _any(2, 4, 4)).astype(np.complex64)
+    e, v = _run(tf.linalg.eig(a))
+    assert e.dtype == v.dtype == np.complex64
+    np.testing.assert_allclose(a @ v, v * e[:, None], rtol=1e-4, atol=1e-5)
+    s, u, w = _run(tf.svd(a))
+    assert (s.dtype, u.dtype) == (np.float32, np.complex64)
+    np.testing.assert_allclose(s, np.linalg.svd(a, compute_uv=False), rtol=1e-5)
+    np.testing.assert_allclose((u * s[:, None]) @ w.conj().swapaxes(1, 2), a, atol=1e-5)
+    np.testing.assert_allclose(_run(tf.matrix_inverse(a)), np.linalg.inv(a), rtol=1e-3, atol=1e-5)
 
 
 def test_singular_values_and_eigenvalues_are_numpys():

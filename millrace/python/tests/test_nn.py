@@ -245,3 +245,22 @@ def test_embeddings_may_be_spread_over_variables(session, strategy, use_resource
         assert np.array_equal(slope, expected)
     with pytest.raises(ValueError, match="Unrecognized partition strategy"):
         tf.nn.embedding_lookup(variables, ids, partition_strategy="other")
+
+
+@pytest.mark.parametrize("axis", [0, 1, -2, -1])
+def test_classes_are_found_along_an_axis_of_a_tensor_of_unknown_rank(axis):
+    logits, labels = np.random.RandomState(1).uniform(size=(2, 2, 3, 4)).astype(np.float32)
+    labels /= labels.sum(axis, keepdims=True)
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    found = tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=x, axis=axis)
+    known = tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, axis=axis)
+    with tf.Session() as session:
+        found, known = session.run([found, known], {x: logits, y: labels})
+    np.testing.assert_array_equal(found, known)
+
+
+def test_a_matrix_of_unknown_rank_is_transposed():
+    x = tf.placeholder(tf.float32)
+    with tf.Session() as session:
+        found = session.run(tf.matrix_transpose(x), {x: np.arange(24).reshape(2, 3, 4)})
+    np.testing.assert_array_equal(found, np.arange(24).reshape(2, 3, 4).swapaxes(1, 2))

@@ -138,11 +138,16 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
     """The last two axes exchanged, and the elements conjugated if that is asked for.
 
     Raises:
-      ValueError: if the rank is not known.
+      ValueError: if the rank is known to be less than 2.
     """
-    ndims = convert(a).shape.ndims
-    if ndims is None or ndims < 2:
-        raise ValueError(f"Argument `a` must be a matrix of known rank, got {a!r}")
+    a = convert(a)
+    ndims = a.shape.ndims
+    if ndims is None:
+        outer = gen_ops.range(0, gen_ops.sub(gen_ops.rank(a), 2), 1)
+        last = gen_ops.add(gen_ops.sub(gen_ops.rank(a), 2), [1, 0])
+        return transpose(a, gen_ops.concat_v2([outer, last], 0), name, conjugate)
+    if ndims < 2:
+        raise ValueError(f"Argument `a` should be a (batch) matrix with rank >= 2, got {a!r}")
     return transpose(a, [*range(ndims - 2), ndims - 1, ndims - 2], name, conjugate)
 
 

@@ -137,7 +137,11 @@ def _precise(logits):
 def _classes_last(tensor, axis):
     rank = tensor.shape.ndims
     if rank is None:
-        raise ValueError(f"axis {axis} of a Tensor of unknown rank: only the last axis can be used")
+        axes = gen_ops.range(0, gen_ops.rank(tensor), 1)
+        at = gen_ops.floor_mod(axis, gen_ops.rank(tensor))
+        return transpose(
+            tensor, gen_ops.concat_v2([axes[:at], axes[at + 1 :], axes[at : at + 1]], 0)
+        )
     others = [each for each in range(rank) if each != axis % rank]
     return transpose(tensor, [*others, axis % rank])
 

@@ -25,7 +25,7 @@ LAYERS = [
     ["_train"],
     ["_distributions", "_layers", "_measures", "_run"],
     ["_recurrent", "_saving", "_summaries"],
-    ["_columns", "_data", "_input", "_nets", "_samples", "_saved_models", "_testing"],
+    ["_columns", "_data", "_input", "_nets", "_profiling", "_samples", "_saved_models", "_testing"],
     ["_keras", "_mapreduce", "_supervised"],
     ["_estimators"],
     ["_canned"],

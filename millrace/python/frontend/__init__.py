@@ -275,7 +275,7 @@ GRAPH_DEF_VERSION = _millrace.graph_def_version
 _MODULES = frozenset(
     "app bitwise compat config contrib data debugging distribute distributions dtypes errors estimator feature_column flags gfile "
     "graph_util image initializers io keras layers linalg logging lookup losses manip mapreduce math metrics "
-    "nest nn python_io quantization queue ragged random raw_ops regularizers resource_loader saved_model sets signal sparse spectral "
+    "nest nn profiler python_io quantization queue ragged random raw_ops regularizers resource_loader saved_model sets signal sparse spectral "
     "strings summary tasks test tpu train version xla".split()
 )
 

@@ -25,7 +25,6 @@ ADVICE = {
     "keras": _LAYERS,
     "lite": "models are not converted here",
     "lookup": _TABLES,
-    "profiler": "RunOptions(trace_level=RunOptions.FULL_TRACE) and RunMetadata tell when nodes ran",
     "saved_model": _SAVE,
     "tpu": "tf.estimator.tpu.TPUEstimator with use_tpu=False trains on CPUs, the only devices here",
     "contrib.cudnn_rnn": _CPU,

@@ -1,0 +1,1 @@
+"""What the nodes of a graph cost: parameters, floating point operations, time."""

@@ -180,7 +180,7 @@ Status run_into_queue(const mapreduce::Job& job, const Ways& ways) {
   MR_ASSIGN(const ServerOptions task, launched_task(std::getenv));
   if (task.job == "read") {
     MR_ASSIGN(const auto server, Server::start(task));
-    const Status done = read(ways, *server);
+    Status done = read(ways, *server);
     server->end(done);
     return done;
   }

@@ -1,7 +1,7 @@
 """Metrics by their names: functions of losses, and objects."""
 
 from millrace._keras import losses, metric_objects, objects, threshold_metrics
-from millrace._keras.metric_objects import Mean, Metric
+from millrace._keras.metric_objects import Metric
 
 KNOWN = {
     **losses.METRICS,

@@ -61,6 +61,9 @@ _OWN = {
     "contrib.slim.python.slim.nets.resnet_v2": {"_": "contrib.slim.nets.resnet_v2"},
     "contrib.slim.python.slim.nets.vgg": {"_": "contrib.slim.nets.vgg"},
     "contrib.slim.python.slim.queues": {"_": "contrib.slim.queues"},
+    "contrib.tensorboard.plugins.projector.projector_config_pb2": {
+        "_": "contrib.tensorboard.plugins.projector"
+    },
     "examples.tutorials.mnist.input_data": {"read_data_sets": "_samples.mnist.read_data_sets"},
     "python.client.timeline": {"Timeline": "_run.timeline.Timeline"},
     "python.distribute.all_reduce": {

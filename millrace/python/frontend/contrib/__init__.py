@@ -6,7 +6,7 @@ from millrace._names import finder as _finder
 
 _MODULES = frozenset(
     "cluster_resolver copy_graph crf data deprecated distribute distributions estimator "
-    "factorization feature_column framework graph_editor image layers learn legacy_seq2seq lookup "
+    "factorization feature_column framework graph_editor image integrate layers learn legacy_seq2seq lookup "
     "losses metrics nn opt predictor rnn seq2seq signal slim sparsemax staging stateless "
     "tensorboard tpu training util".split()
 )

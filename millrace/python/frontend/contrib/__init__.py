@@ -6,9 +6,9 @@ from millrace._names import finder as _finder
 
 _MODULES = frozenset(
     "cluster_resolver copy_graph crf data deprecated distribute distributions estimator "
-    "factorization feature_column framework graph_editor grid_rnn image integrate layers learn "
-    "legacy_seq2seq lookup losses metrics nn opt predictor rnn seq2seq signal slim sparsemax "
-    "staging stateless tensorboard tpu training util".split()
+    "factorization feature_column framework graph_editor grid_rnn hooks image integrate layers "
+    "learn legacy_seq2seq lookup losses metrics nn opt predictor rnn seq2seq signal slim "
+    "sparsemax staging stateless tensorboard tpu training util".split()
 )
 
 

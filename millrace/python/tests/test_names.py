@@ -80,6 +80,7 @@ MODULES = {
     "contrib.grid_rnn": "Grid2LSTMCell",
     "contrib.hooks": "ProfilerHook",
     "contrib.integrate": "odeint",
+    "contrib.resampler": "resampler",
     "contrib.sparsemax": "sparsemax",
     "contrib.tensorboard": "plugins",
     "contrib.tensorboard.plugins": "projector",

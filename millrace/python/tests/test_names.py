@@ -85,6 +85,7 @@ MODULES = {
     "contrib.tensorboard": "plugins",
     "contrib.tensorboard.plugins": "projector",
     "contrib.tensorboard.plugins.projector": "ProjectorConfig",
+    "contrib.text": "skip_gram_sample",
     "debugging": "Assert",
     "distributions": "Normal",
     "dtypes": "float32",

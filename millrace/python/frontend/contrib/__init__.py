@@ -8,7 +8,7 @@ _MODULES = frozenset(
     "cluster_resolver copy_graph crf data deprecated distribute distributions estimator "
     "factorization feature_column framework graph_editor grid_rnn hooks image integrate layers "
     "learn legacy_seq2seq lookup losses metrics nn opt predictor resampler rnn seq2seq signal "
-    "slim sparsemax staging stateless tensorboard tpu training util".split()
+    "slim sparsemax staging stateless tensorboard text tpu training util".split()
 )
 
 

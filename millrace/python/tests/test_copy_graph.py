@@ -130,3 +130,10 @@ def test_other_things_are_refused(other):
         copying.copy_op_to_graph(3, other, [])
     with pytest.raises(KeyError, match="not in the graph"):
         copying.get_copied_op(tf.no_op(name="lonely"), other)
+
+
+def test_the_functions_are_found_where_tensorflow_has_them_inside():
+    from millrace.contrib.copy_graph.python.util import copy_elements
+
+    assert copy_elements.copy_op_to_graph is copying.copy_op_to_graph
+    assert copy_elements.get_copied_op is copying.get_copied_op

@@ -23,6 +23,7 @@ _LINEAR = {
 }
 # Inner names that are public here alone, or nowhere: where they are in this package.
 _OWN = {
+    "contrib.copy_graph.python.util.copy_elements": {"_": "contrib.copy_graph"},
     "contrib.framework.python.ops": {"_": "contrib.framework"},
     "contrib.image.python.ops.distort_image_ops": {"_": "contrib.image"},
     "contrib.layers.python.layers": {"_": "contrib.layers"},

@@ -276,11 +276,13 @@ _MODULES = frozenset(
     "app bitwise compat config contrib data debugging distribute distributions dtypes errors estimator feature_column flags gfile "
     "graph_util image initializers io keras layers linalg logging lookup losses manip mapreduce math metrics "
     "nest nn profiler python_io quantization queue ragged random raw_ops regularizers resource_loader saved_model sets signal sparse spectral "
-    "strings summary tasks test tpu train version xla".split()
+    "strings summary sysconfig tasks test tpu train version xla".split()
 )
 
 # Names that few programs use, by the module that has them: loaded likewise.
 _ELSEWHERE = {
+    "CXX11_ABI_FLAG": "sysconfig",
+    "MONOLITHIC_BUILD": "sysconfig",
     "GradientTape": "_state.gradient_tape",
     "IndexedSlicesSpec": "_ops.composite_specs",
     "OptionalSpec": "_data.dataset_spec",

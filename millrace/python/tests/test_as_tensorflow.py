@@ -54,6 +54,27 @@ assert Graph is tf.Graph
     )
 
 
+def test_programs_that_show_word_vectors_find_the_projector(tmp_path):
+    run(
+        f"""
+import tensorflow as tf
+from tensorflow.contrib.tensorboard.plugins import projector
+from tensorflow.contrib.tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
+from tensorflow.contrib.tensorboard.plugins.projector import EmbeddingInfo
+
+assert projector is tf.contrib.tensorboard.plugins.projector
+assert ProjectorConfig is projector.ProjectorConfig and EmbeddingInfo is projector.EmbeddingInfo
+embeddings = tf.Variable(tf.random_uniform([5, 2], -1.0, 1.0), name="embeddings")
+config = projector.ProjectorConfig()
+embedding = config.embeddings.add()
+embedding.tensor_name = embeddings.name
+projector.visualize_embeddings(tf.summary.FileWriter({str(tmp_path)!r}), config)
+"""
+    )
+    text = (tmp_path / "projector_config.pbtxt").read_text()
+    assert text == 'embeddings {\n  tensor_name: "embeddings:0"\n}\n'
+
+
 def test_programs_that_ask_for_the_version_are_told_what_they_meet():
     assert run("import tensorflow as tf; print(tf.__version__, tf.VERSION)") == "1.15.5 1.15.5\n"
 

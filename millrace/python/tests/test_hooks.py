@@ -329,6 +329,7 @@ def test_steps_are_profiled_now_and_then(step, tmp_path):
     assert files and all(name.startswith("timeline-") for name in files)
     events = json.loads((tmp_path / files[0]).read_text())["traceEvents"]
     assert any(event.get("args", {}).get("op") == "AssignAdd" for event in events)
+    assert tf.contrib.hooks.ProfilerHook is tf.train.ProfilerHook
 
 
 def test_a_graph_is_written_as_text_or_bytes(tmp_path):

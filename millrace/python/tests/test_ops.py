@@ -374,3 +374,8 @@ def test_literals_keep_their_own_type_if_an_op_with_a_default_type_allows_it():
     assert tf.raw_ops.LeakyRelu(features=[1, 2]).dtype == tf.float32
     assert tf.raw_ops.RGBToHSV(images=[[[1, 2, 3]]]).dtype == tf.float32
     assert tf.raw_ops.Angle(input=[1, 2]).op.inputs[0].dtype == tf.complex64
+
+
+def test_abs_of_complex_numbers_is_real(check):
+    check(abs(tf.constant([3 + 4j, -1j], tf.complex128)), np.array([5.0, 1.0]))
+    check(abs(tf.constant([-2, 3])), np.array([2, 3], np.int32))

@@ -242,13 +242,30 @@ def _copy_op(op, info, replacement_ts, prefix, src_scope):
         else:
             info.transformed_ts[tensor] = make_placeholder_from_tensor(tensor, prefix)
             inputs.append(info.transformed_ts[tensor])
-    spec = specs[op.type]
-    attrs = {key: op.get_attr(key) for key in op.node_def.attr if key in spec.attrs}
-    made = info.graph_.create_op(op.type, inputs, attrs=attrs, name=prefix + name)
-    if op.device:
-        info.graph_.set_device(made, DeviceSpec.from_string(op.device))
+    made = op_like(op, info.graph_, inputs, prefix + name)
     info.transformed_ops[op] = made
     info.transformed_ts.update(zip(op.outputs, made.outputs))
+
+
+def op_like(op, graph, inputs, name):
+    """A new Operation that does what another one does, maybe in another Graph.
+
+    Args:
+      op: the Operation.
+      graph: the Graph for the new one; its device scopes fill in what `op` leaves open.
+      inputs: Tensors of that graph, in slot order.
+      name: its name in the current name scope of that graph.
+
+    Raises:
+      as Graph.create_op.
+    """
+    spec = specs[op.type]
+    attrs = {key: op.get_attr(key) for key in op.node_def.attr if key in spec.attrs}
+    made = graph.create_op(op.type, inputs, attrs=attrs, name=name)
+    if op.device:
+        around = DeviceSpec.from_string(made.device)
+        graph.set_device(made, around.make_merged_spec(DeviceSpec.from_string(op.device)))
+    return made
 
 
 def graph_replace(target_ts, replacement_ts, dst_scope="", src_scope="", reuse_dst_scope=False):

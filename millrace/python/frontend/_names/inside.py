@@ -23,6 +23,7 @@ _LINEAR = {
 }
 # Inner names that are public here alone, or nowhere: where they are in this package.
 _OWN = {
+    "contrib.copy_graph.python.util.copy_elements": {"_": "contrib.copy_graph"},
     "contrib.framework.python.ops": {"_": "contrib.framework"},
     "contrib.image.python.ops.distort_image_ops": {"_": "contrib.image"},
     "contrib.layers.python.layers": {"_": "contrib.layers"},
@@ -61,6 +62,9 @@ _OWN = {
     "contrib.slim.python.slim.nets.resnet_v2": {"_": "contrib.slim.nets.resnet_v2"},
     "contrib.slim.python.slim.nets.vgg": {"_": "contrib.slim.nets.vgg"},
     "contrib.slim.python.slim.queues": {"_": "contrib.slim.queues"},
+    "contrib.tensorboard.plugins.projector.projector_config_pb2": {
+        "_": "contrib.tensorboard.plugins.projector"
+    },
     "examples.tutorials.mnist.input_data": {"read_data_sets": "_samples.mnist.read_data_sets"},
     "python.client.timeline": {"Timeline": "_run.timeline.Timeline"},
     "python.distribute.all_reduce": {

@@ -5,6 +5,7 @@ from millrace._graph.composite import takes_composites
 from millrace._graph.conversion import convert, dtype_among, is_convertible
 from millrace._graph.default_graph import name_scope
 from millrace._graph.operation import Tensor
+from millrace._ops.complex_values import abs as magnitude
 from millrace._ops.linear_algebra import matmul
 from millrace._ops.slicing import strided_slice_of
 from millrace._values import dtypes
@@ -116,7 +117,7 @@ def install():
         setattr(Tensor, f"__{name}__", _binary(function, node_name)[0])
     Tensor.__neg__ = lambda x: gen_ops.neg(x)
     Tensor.__invert__ = lambda x: gen_ops.logical_not(x)
-    Tensor.__abs__ = lambda x: gen_ops.abs(x)
+    Tensor.__abs__ = lambda x: magnitude(x)
     Tensor.__getitem__ = strided_slice_of
 
 

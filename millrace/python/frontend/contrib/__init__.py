@@ -5,9 +5,10 @@ from importlib import import_module as _import_module
 from millrace._names import finder as _finder
 
 _MODULES = frozenset(
-    "cluster_resolver crf data deprecated distribute distributions estimator factorization feature_column "
-    "framework graph_editor image layers learn legacy_seq2seq lookup losses metrics nn opt predictor rnn "
-    "seq2seq signal slim staging stateless tfprof tpu training util".split()
+    "cluster_resolver copy_graph crf data deprecated distribute distributions estimator "
+    "factorization feature_column framework graph_editor grid_rnn hooks image integrate layers "
+    "learn legacy_seq2seq lookup losses metrics nn opt predictor resampler rnn seq2seq signal "
+    "slim sparsemax staging stateless tensorboard text tfprof tpu training util".split()
 )
 
 

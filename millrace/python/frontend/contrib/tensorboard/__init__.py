@@ -1,0 +1,3 @@
+"""tf.contrib.tensorboard: what programs tell TensorBoard besides events."""
+
+from millrace.contrib.tensorboard import plugins

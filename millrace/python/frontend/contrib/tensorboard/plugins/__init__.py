@@ -1,0 +1,3 @@
+"""tf.contrib.tensorboard.plugins: what parts of TensorBoard are told."""
+
+from millrace.contrib.tensorboard.plugins import projector

@@ -137,6 +137,7 @@ MODULES = {
     "nest": "flatten",
     "nn": "relu",
     "quantization": "fake_quant_with_min_max_args",
+    "profiler": "ProfileOptionBuilder",
     "python_io": "TFRecordWriter",
     "queue": "FIFOQueue",
     "ragged": "constant",

@@ -85,6 +85,8 @@ MODULES = {
     "contrib.tensorboard": "plugins",
     "contrib.tensorboard.plugins": "projector",
     "contrib.tensorboard.plugins.projector": "ProjectorConfig",
+    "contrib.tfprof": "model_analyzer",
+    "contrib.tfprof.model_analyzer": "print_model_analysis",
     "contrib.text": "skip_gram_sample",
     "debugging": "Assert",
     "distributions": "Normal",

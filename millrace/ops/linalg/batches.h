@@ -50,7 +50,8 @@ Status give(KernelContext& context, int slot, const Tensor& wide);
 Status each_matrix(KernelContext& context, int64_t count, double cost,
                    absl::FunctionRef<Status(int64_t)> work);
 
-// A loop for the type that input 0 is computed in, or output 0: for kernel_with().
+// A loop for the type that input 0 is computed in: for kernel_with(). What it reads comes from
+// wide_input(), never from the context, where it may be narrower.
 template <class Make>
 struct WideLoop {
   Make make;

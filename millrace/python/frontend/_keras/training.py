@@ -4,7 +4,7 @@ from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
-from millrace._keras import belonging, loss_objects, losses, masks, metrics, sessions
+from millrace._keras import belonging, loss_objects, losses, masks, metric_objects, metrics, sessions
 from millrace._ops.arithmetic import add_n, cast
 from millrace._ops.arrays import placeholder, reshape
 from millrace._ops.gradients import gradients
@@ -170,7 +170,7 @@ class Trained:
             if weights is None or not _fit(weights, values):
                 return reduce_mean(values)
             # How much batches count depends on what is in them.
-            mean = metrics.Mean(label)
+            mean = metric_objects.Mean(label)
             self.running[len(self.numbers) + 1] = mean
             return mean(values, sample_weight=weights)
         self.running[len(self.numbers) + 1] = function

@@ -4,7 +4,15 @@ from millrace import _gen as gen_ops
 from millrace._flow.control_flow import group
 from millrace._graph.conversion import convert
 from millrace._graph.default_graph import control_dependencies, name_scope
-from millrace._keras import belonging, loss_objects, losses, masks, metric_objects, metrics, sessions
+from millrace._keras import (
+    belonging,
+    loss_objects,
+    losses,
+    masks,
+    metric_objects,
+    metrics,
+    sessions,
+)
 from millrace._ops.arithmetic import add_n, cast
 from millrace._ops.arrays import placeholder, reshape
 from millrace._ops.gradients import gradients

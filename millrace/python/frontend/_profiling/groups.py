@@ -68,26 +68,25 @@ def _from_the_start(groups, regexes):
     return []
 
 
-def _shown(groups, options, has_memory):
+def _shown(groups, options):
     shown = []
     for depth, group in enumerate(_from_the_start(groups, options["start_name_regexes"])):
         if depth > options["max_depth"] or matches(group.name, options["trim_name_regexes"]):
             break
         if is_named(group.name, options) and is_long_enough(
-            group.total, group.own, options, len(group.nodes), has_memory
+            group.total, group.own, options, len(group.nodes)
         ):
             shown.append(group)
     return shown
 
 
-def profile_groups(nodes, name_of, options, has_memory):
+def profile_groups(nodes, name_of, options):
     """(the text, the MultiGraphNodeProto) of a list of groups: each is the one child of the one before it.
 
     Args:
       nodes: ProfiledNodes.
       name_of: gives the name of a node's group.
       options: as `checked_options` gives them.
-      has_memory: whether any node tells of memory.
     """
     by_name = {}
     for node in nodes:
@@ -100,7 +99,7 @@ def profile_groups(nodes, name_of, options, has_memory):
         groups = sorted_by(groups, options["order_by"], lambda group, figure: group.own[figure])
     _accumulate(groups)
     whole = Group(ROOT, [], options["step"])
-    shown = _shown(groups, options, has_memory)
+    shown = _shown(groups, options)
     if options["account_displayed_op_only"]:
         groups = shown
         _accumulate(shown)

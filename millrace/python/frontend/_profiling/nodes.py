@@ -20,7 +20,7 @@ class ProfiledNode:
     """A node of the graph, or a scope, which has a name and nothing else.
 
     Attributes:
-      name, op: strings; a scope's op is "".
+      name, op: strings; what is a scope alone has an op of its own.
       inputs: names of the nodes that it reads, in order, each once.
       input_shapes: {number of an input: a list of sizes}, where they are known.
       shape: the sizes that its attribute `shape` tells: a variable's, a placeholder's; None if it has none.
@@ -31,10 +31,10 @@ class ProfiledNode:
       runs: {step: Runs}.
     """
 
-    def __init__(self, name, op=""):
+    def __init__(self, name, op):
         self.name, self.op = name, op
         self.inputs, self.input_shapes, self.shape = [], {}, None
-        self.types, self.devices = {op} if op else set(), []
+        self.types, self.devices = {op}, []
         self.operations, self.place = 0, ""
         self.runs = {}
 
@@ -68,14 +68,14 @@ def _sizes(shape):
     return [-1 if size is None else size for size in shape.as_list()]
 
 
-def _node_of(operation):
+def _node_of(operation, node_def):
     made = ProfiledNode(operation.name, operation.type)
     made.inputs = list(dict.fromkeys(tensor.op.name for tensor in operation.inputs))
     for index, tensor in enumerate(operation.inputs):
         sizes = _sizes(tensor.shape)
         if sizes is not None:
             made.input_shapes[index] = sizes
-    if "shape" in operation.node_def.attr:
+    if "shape" in node_def.attr:
         made.shape = _sizes(operation.outputs[0].shape)
         if operation.type == "VarHandleOp":
             made.shape = _sizes(operation.get_attr("shape"))
@@ -86,32 +86,25 @@ def _node_of(operation):
     return made
 
 
-def _count_operations(graph, nodes):
-    """Gives nodes their operations; how many have none for want of a shape."""
-    unknown = 0
-    for operation in graph.get_operations():
-        try:
-            stats = float_ops.get_stats_for_node_def(graph, operation.node_def, "flops")
-        except ValueError:
-            unknown += 1
-            continue
-        nodes[operation.name].operations = int(stats.value or 0)
-    return unknown
-
-
-def nodes_of(graph, op_log=None, collection="trainable_variables"):
+def nodes_of(graph, op_log=None):
     """{name: ProfiledNode} of a graph. Tells on the error output of how many the operations can't be counted.
 
     Args:
       graph: a tf.Graph.
       op_log: an OpLogProto with types, and operations for what has none of its own.
-      collection: of the variables that get the type "_trainable_variables".
     """
-    nodes = {each.name: _node_of(each) for each in graph.get_operations()}
-    unknown = _count_operations(graph, nodes)
+    nodes, unknown = {}, 0
+    for operation in graph.get_operations():
+        node_def = operation.node_def
+        node = nodes[operation.name] = _node_of(operation, node_def)
+        try:
+            stats = float_ops.get_stats_for_node_def(graph, node_def, "flops")
+            node.operations = int(stats.value or 0)
+        except ValueError:
+            unknown += 1
     if unknown:
         print(f"{unknown} ops no flops stats due to incomplete shapes.", file=sys.stderr)
-    for variable in graph.get_collection(collection):
+    for variable in graph.get_collection("trainable_variables"):
         if variable.op.name in nodes:
             nodes[variable.op.name].types.add(TRAINABLE_VARIABLES)
     for entry in () if op_log is None else op_log.log_entries:

@@ -21,7 +21,7 @@ TIMES = {
 }
 COUNTS = {"params": "parameters", "float_ops": "float_ops"}
 SHOWN = [*BYTES, *TIMES, *COUNTS]
-_SHOWN_TOO = ["tensor_value", "device", "op_types", "occurrence", "input_shapes"]
+_SHOWN_TOO = ["device", "op_types", "occurrence", "input_shapes"]
 
 # The least of something that a node must have to be shown.
 _LEAST = (

@@ -121,12 +121,12 @@ class Profiler:
             )
         nodes = self._nodes
         if view == "scope":
-            table, made = profile_tree(scope_tree(nodes), options, True, has_memory=False)
+            table, made = profile_tree(scope_tree(nodes), options, True)
         elif view == "graph":
-            table, made = profile_tree(graph_tree(nodes), options, False, has_memory=False)
+            table, made = profile_tree(graph_tree(nodes), options, False)
         else:
             name_of = _op_of if view == "op" else _place_of
-            table, made = profile_groups(nodes.values(), name_of, options, has_memory=False)
+            table, made = profile_groups(nodes.values(), name_of, options)
         if kind == "stdout":
             print("\n==================Model Analysis Report======================")
             print(table, end="")

@@ -61,15 +61,13 @@ def is_chosen(node, regexes):
     return regexes == ALL or any(matches(each, regexes) for each in node.types)
 
 
-def is_long_enough(total, own, options, occurrences, has_memory):
-    """Whether figures reach the least that is asked for. Memory that nobody measured hides nothing."""
+def is_long_enough(total, own, options, occurrences):
+    """Whether figures reach the least that is asked for; of memory, which nobody measures, none is asked."""
     least = {
         **{f"min_{each}": total[name] for each, name in TIMES.items()},
         **{f"min_{each}": own[name] for each, name in COUNTS.items()},
         "min_occurrence": occurrences,
     }
-    if has_memory:
-        least.update({f"min_{each}": total[name] for each, name in BYTES.items()})
     return all(value >= options[name] for name, value in least.items())
 
 
@@ -169,7 +167,7 @@ def sorted_by(items, order, figure):
     return items if by is None else sorted(items, key=lambda each: -figure(each, by))
 
 
-def _show(root, options, has_memory):
+def _show(root, options):
     """Chooses what is shown, and sorts it; makes sums anew if they are to be of that alone."""
     depths, visible = {id(root): 1}, {id(root): True}
 
@@ -182,7 +180,7 @@ def _show(root, options, has_memory):
         visible[id(item)] = (
             depth <= options["max_depth"]
             and is_named(item.node.name, options)
-            and is_long_enough(item.total, item.own, options, item.own["run_count"], has_memory)
+            and is_long_enough(item.total, item.own, options, item.own["run_count"])
         )
         return True
 
@@ -202,18 +200,17 @@ def _show(root, options, has_memory):
         found[id(item)] = [item]
 
 
-def profile_tree(root, options, keeps_scopes, has_memory):
+def profile_tree(root, options, keeps_scopes):
     """(the text, the GraphNodeProto) of a tree, as the options want it.
 
     Args:
       root: an Item, from scope_tree or graph_tree.
       options: as `checked_options` gives them.
       keeps_scopes: whether an item that isn't chosen stays if something below it is.
-      has_memory: whether any node tells of memory.
     """
     _account(root, options, keeps_scopes)
     _begin_at(root, options["start_name_regexes"])
-    _show(root, options, has_memory)
+    _show(root, options)
     lines, whole = [text.legend(options["select"])], root.message()
     waiting = [(root, 0, whole)]
     while waiting:

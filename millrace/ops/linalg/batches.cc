@@ -13,6 +13,18 @@ Status check_rank(int rank, int slot) {
   return invalid("Input tensor ", slot, " must have rank >= 2, got ", rank);
 }
 
+template <class From, class To>
+Result<Tensor> converted(const Tensor& from, CancelProbe& probe) {
+  MR_ASSIGN(Tensor made, Tensor::allocate(dtype_of<To>, from.shape()));
+  const From* x = from.flat<From>().data();
+  To* y = made.mutable_flat<To>().data();
+  MR_TRY(probe.in_pieces(from.num_elements(), [&](int64_t begin, int64_t count) {
+    std::transform(x + begin, x + begin + count, y + begin,
+                   [](const From& each) { return static_cast<To>(each); });
+  }));
+  return made;
+}
+
 }  // namespace
 
 Result<Shape> Batch::shape(std::initializer_list<int64_t> trailing) const {
@@ -39,11 +51,35 @@ Result<Batch> square_batch_of(const Tensor& tensor, int slot) {
   return invalid("Input matrix must be square: input ", slot, " is ", tensor.shape().to_string());
 }
 
+DType matrix_type(DType dtype) { return dtype == DType::c64 ? DType::c128 : wide_type(dtype); }
+
+Result<Tensor> complex_input(KernelContext& context, int slot) {
+  const Tensor& input = context.input(slot);
+  CancelProbe probe(context);
+  switch (input.dtype()) {
+    case DType::f32:
+      return converted<float, std::complex<double>>(input, probe);
+    case DType::f64:
+      return converted<double, std::complex<double>>(input, probe);
+    case DType::c64:
+      return converted<std::complex<float>, std::complex<double>>(input, probe);
+    default:
+      return input;
+  }
+}
+
 Result<Tensor> wide_input(KernelContext& context, int slot) {
-  return widened(context.input(slot), CancelProbe(context));
+  const Tensor& input = context.input(slot);
+  if (input.dtype() == DType::c64) return complex_input(context, slot);
+  return widened(input, CancelProbe(context));
 }
 
 Status give(KernelContext& context, int slot, const Tensor& wide) {
+  if (wide.dtype() == DType::c128 && context.output_dtype(slot) == DType::c64) {
+    CancelProbe probe(context);
+    return context.set_output(slot,
+                              converted<std::complex<double>, std::complex<float>>(wide, probe));
+  }
   return context.set_output(slot, narrowed(wide, context.output_dtype(slot), CancelProbe(context)));
 }
 

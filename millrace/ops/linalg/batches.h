@@ -1,9 +1,11 @@
 // Batches of matrices, as the kernels of this room see them: a tensor whose last two axes are a
 // matrix and whose others count matrices.
 //
-// Kernels compute in float, double and the complex types; half and bfloat16 are widened on the way
-// in and narrowed on the way out. Each matrix is one piece of work: matrices are shared with the
-// step's pool, one of them never is, and a step that is cancelled ends between two matrices.
+// Kernels compute in float, double and complex128; half, bfloat16 and complex64 are widened on the
+// way in and narrowed on the way out. (Eigen's decompositions of complex64 would be a minute of
+// each build, and few programs use them.) Each matrix is one piece of work: matrices are shared
+// with the step's pool, one of them never is, and a step that is cancelled ends between two
+// matrices.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +21,7 @@
 namespace millrace {
 
 // What matrices are computed in.
-using MatrixTypes = cpu::Types<float, double, std::complex<float>, std::complex<double>>;
+using MatrixTypes = cpu::Types<float, double, std::complex<double>>;
 
 struct Batch {
   std::vector<int64_t> leading;  // axes that count matrices
@@ -34,8 +36,12 @@ struct Batch {
 Result<Batch> batch_of(const Tensor& tensor, int slot);
 Result<Batch> square_batch_of(const Tensor& tensor, int slot);
 
+// What matrices of a type are computed in.
+DType matrix_type(DType dtype);
 // Input `slot` in the type that it is computed in.
 Result<Tensor> wide_input(KernelContext& context, int slot);
+// Input `slot` in complex128, also if it is of reals.
+Result<Tensor> complex_input(KernelContext& context, int slot);
 // A tensor as output `slot`, in the output's type.
 Status give(KernelContext& context, int slot, const Tensor& wide);
 
@@ -44,15 +50,15 @@ Status give(KernelContext& context, int slot, const Tensor& wide);
 Status each_matrix(KernelContext& context, int64_t count, double cost,
                    absl::FunctionRef<Status(int64_t)> work);
 
-// A loop for the type that input 0 is computed in, or output 0: for kernel_with().
+// A loop for the type that input 0 is computed in: for kernel_with(). What it reads comes from
+// wide_input(), never from the context, where it may be narrower.
 template <class Make>
 struct WideLoop {
   Make make;
 
   using Loop = decltype(std::declval<const Make&>().template operator()<float>());
   Result<Loop> read(const KernelSpec& spec) const {
-    DType dtype = spec.inputs[0].dtype;
-    if (dtype == DType::f16 || dtype == DType::bf16) dtype = DType::f32;
+    const DType dtype = matrix_type(spec.inputs[0].dtype);
     const Loop loop = cpu::pick<Loop>(MatrixTypes(), dtype, make);
     if (loop == nullptr) return cpu::no_loop(spec, dtype);
     return loop;

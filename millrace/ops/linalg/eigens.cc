@@ -37,17 +37,16 @@ Status self_adjoint_of(KernelContext& context, const Batch& batch, const Tensor&
 }
 
 // Of matrices of any kind, real ones as complex ones.
-template <class T>
 Status general_of(KernelContext& context, const Batch& batch, const Tensor& a, Tensor& values,
                   Tensor* vectors) {
-  using C = std::complex<typename Eigen::NumTraits<T>::Real>;
+  using C = std::complex<double>;
   const int64_t n = batch.rows;
   return each_matrix(context, batch.count, 30 * cubed(n), [&](int64_t i) -> Status {
-    const auto from = matrix_at<T>(a, i, n, n);
+    const auto from = matrix_at<C>(a, i, n, n);
     const char* const kFailed =
         "Eigen decomposition was not successful. The input might not be valid.";
     if (!from.allFinite()) return invalid(kFailed);
-    const Eigen::ComplexEigenSolver<Columns<C>> solver(from.template cast<C>(), vectors != nullptr);
+    const Eigen::ComplexEigenSolver<Columns<C>> solver(from, vectors != nullptr);
     if (solver.info() != Eigen::Success) return invalid(kFailed);
     matrix_at<C>(values, i, n, 1) = solver.eigenvalues();
     if (vectors != nullptr) matrix_at<C>(*vectors, i, n, n) = solver.eigenvectors();
@@ -61,12 +60,12 @@ Result<Tensor> room_for_vectors(DType dtype, const Batch& batch, bool wants) {
   return Tensor::allocate(dtype, shape);
 }
 
-Status eigenvalues(KernelContext& context, EigenLoop loop, DType dtype, bool wants) {
-  MR_ASSIGN(const Batch batch, square_batch_of(context.input(0), 0));
-  MR_ASSIGN(const Tensor a, wide_input(context, 0));
+// `a` is input 0 in the type that it is computed in, which is that of what it has.
+Status eigenvalues(KernelContext& context, EigenLoop loop, const Batch& batch, const Tensor& a,
+                   bool wants) {
   MR_ASSIGN(const Shape shape, batch.shape({batch.rows}));
-  MR_ASSIGN(Tensor values, Tensor::allocate(dtype, shape));
-  MR_ASSIGN(Tensor vectors, room_for_vectors(dtype, batch, wants));
+  MR_ASSIGN(Tensor values, Tensor::allocate(a.dtype(), shape));
+  MR_ASSIGN(Tensor vectors, room_for_vectors(a.dtype(), batch, wants));
   if (values.num_elements() > 0)
     MR_TRY(loop(context, batch, a, values, wants ? &vectors : nullptr));
   MR_TRY(give(context, 0, values));
@@ -74,19 +73,21 @@ Status eigenvalues(KernelContext& context, EigenLoop loop, DType dtype, bool wan
 }
 
 Status self_adjoint(KernelContext& context, EigenLoop loop, bool wants) {
-  const DType dtype = context.input(0).dtype();
-  const bool is_narrow = dtype == DType::f16;
-  return eigenvalues(context, loop, is_narrow ? DType::f32 : dtype, wants);
+  MR_ASSIGN(const Batch batch, square_batch_of(context.input(0), 0));
+  MR_ASSIGN(const Tensor a, wide_input(context, 0));
+  return eigenvalues(context, loop, batch, a, wants);
 }
 
-Status general(KernelContext& context, EigenLoop loop, bool wants) {
+Status general(KernelContext& context, bool wants) {
   const DType in = context.input(0).dtype(), out = context.output_dtype(0);
   const bool is_wide = in == DType::f64 || in == DType::c128;
   if (out != (is_wide ? DType::c128 : DType::c64)) {
     return invalid("Invalid output dtype ", dtype_name(out), " of Eig for an input of ",
                    dtype_name(in), "; it must be ", is_wide ? "complex128" : "complex64");
   }
-  return eigenvalues(context, loop, out, wants);
+  MR_ASSIGN(const Batch batch, square_batch_of(context.input(0), 0));
+  MR_ASSIGN(const Tensor a, complex_input(context, 0));
+  return eigenvalues(context, general_of, batch, a, wants);
 }
 
 // The old form: values as the first row, vectors below.
@@ -176,8 +177,7 @@ Status register_eigens(OpRegistry& ops) {
       .signature = "input: T -> e: Tout, v: Tout | compute_v: bool = true, T: {float, double, "
                    "complex64, complex128}, Tout: {complex64, complex128}",
       .infer = infer_eigens,
-      .cpu = kernel_with(general, wide_loop([]<class T>() { return &general_of<T>; }),
-                         boolean("compute_v")),
+      .cpu = kernel_with(general, boolean("compute_v")),
       .grad = grad::eigen,
       .cost = Cost::heavy,
       .examples = {"[[2 0] [0 1]] -> [1 2], [] | compute_v = false, T = float, Tout = complex64",

@@ -5,9 +5,13 @@
 #include "millrace/ops/linalg/eigen.h"
 #include "millrace/ops/linalg/families.h"
 #include "millrace/ops/linalg/gradients.h"
+#include "millrace/ops/loops/loop_of.h"
 
 namespace millrace {
 namespace {
+
+// These loops are short and ours: they compute in the type that comes.
+using OwnTypes = cpu::Types<float, double, std::complex<float>, std::complex<double>>;
 
 // --- TridiagonalMatMul ---
 
@@ -190,7 +194,8 @@ Status register_tridiagonals(OpRegistry& ops) {
           "superdiag: T, maindiag: T, subdiag: T, rhs: T -> output: T | T: {double, float, "
           "complex64, complex128}",
       .infer = infer_product,
-      .cpu = kernel_with(product, wide_loop([]<class T>() { return &product_of<T>; })),
+      .cpu = kernel_with(product,
+                         cpu::loop_of_input<OwnTypes>([]<class T>() { return &product_of<T>; })),
       .grad = grad::tridiagonal_product,
       .examples = {"[[1 2 9]], [[3 4 5]], [[9 6 7]], [[1] [1] [1]] -> [[4] [12] [12]]"},
   }));
@@ -202,7 +207,9 @@ Status register_tridiagonals(OpRegistry& ops) {
       .signature = "diagonals: T, rhs: T -> output: T | partial_pivoting: bool = true, "
                    "perturb_singular: bool = false, T: {double, float, complex64, complex128}",
       .infer = infer_solve_three,
-      .cpu = kernel_with(solve_three, wide_loop([]<class T>() { return &solution_of_bands<T>; }),
+      .cpu = kernel_with(solve_three, cpu::loop_of_input<OwnTypes>([]<class T>() {
+                           return &solution_of_bands<T>;
+                         }),
                          BoundSolving{}),
       .grad = grad::tridiagonal_solve,
       .examples = {"[[1 2 9] [3 4 5] [9 6 7]], [[1] [1] [1]] -> [[-0.25] [1.75] [-2.25]]",

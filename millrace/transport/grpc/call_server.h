@@ -30,8 +30,9 @@ class CallServer final : public CallReceiver {
   int port() const { return port_; }
 
   // Refuses connections and calls, cancels calls that run with `why`, and waits until none is being
-  // handled. After `grace` connections are cut; after twice that it gives up.
-  // Errors: DEADLINE_EXCEEDED naming the methods whose handlers have not returned.
+  // handled. After `grace` connections are cut; after twice that it gives up, or goes on for as
+  // long as only connections have to close, up to 20 s more. Errors: DEADLINE_EXCEEDED naming the
+  // methods whose handlers have not returned.
   Status stop(const Status& why, Clock::Duration grace);
 
   void arrived() override;

@@ -1,4 +1,4 @@
-"""Rows of op_cases.py for ops of images, patches, boxes, clusters and points, and of products of mixed types."""
+"""Rows of rows.py for ops of images, patches, boxes, clusters and points, and of products of mixed types."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Rows of op_cases.py for ops of whole models: sequences out of messages, crops, cells of recurrent nets."""
+"""Rows of rows.py for ops of whole models: sequences out of messages, crops, cells of recurrent nets."""
 
 import numpy as np
 
@@ -298,3 +298,10 @@ TABLE = [
     ("GRUBlockCell", ["float32"], gru_cell, False),
     ("GRUBlockCellGrad", ["float32"], gru_cell_gradient, False),
 ]
+
+REASONS = {
+    ("BlockLSTMV2", f"gradient {slot}:"): (
+        "its gradient takes the gates in the order of BlockLSTM, which is another one"
+    )
+    for slot in range(8)
+}

@@ -1,4 +1,4 @@
-"""Rows of op_cases.py for ops that networks, arrays, texts and matrices are made of."""
+"""Rows of rows.py for ops that networks, arrays, texts and matrices are made of."""
 
 import numpy as np
 

@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 
-from op_cases import unpacked
+from cases import Story, unpacked
 from op_programs import NO_KERNEL
 from programs import printed
+from rows import REASONS
 from tasks import DEADLINE
 
 # Relative, as far as two ways to round may differ.
@@ -27,59 +28,46 @@ def results_of(module, cases, folder):
     return unpacked(pickle.loads(made.read_bytes()))
 
 
-# Where it is TensorFlow's that is off, by op and how the difference begins.
-REASONS = {
-    ("SoftmaxCrossEntropyWithLogits", "gradient 1:"): (
-        "its gradient of the labels leaves out what comes by the second output, which is "
-        "softmax - labels"
-    ),
-    **{
-        ("BlockLSTMV2", f"gradient {slot}:"): (
-            "its gradient takes the gates in the order of BlockLSTM, which is another one"
-        )
-        for slot in range(8)
-    },
-    ("Where", "UnimplementedError in TensorFlow"): (
-        "it lacks kernels for types that its signature allows"
-    ),
-}
-
-
 def reason(case, difference):
-    for (op, beginning), why in REASONS.items():
-        if case.op == op and difference.startswith(beginning):
+    """Why TensorFlow is off there, if a table says so; else None."""
+    for (op, part), why in REASONS.items():
+        if case.op == op and part in difference:
             return why
     return None
 
 
-def is_near(one, other, case):
+def is_near(one, other, call, tolerance=1.0):
     if isinstance(one, tuple) or isinstance(other, tuple):
         return one == other
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
-    is_narrow = (
-        any(
-            dtype == "bfloat16"
-            for given in case.inputs.values()
-            for dtype, _ in (given if isinstance(given, list) else [given])
-        )
-        or case.attrs.get("dtype") == "bfloat16"
-    )
-    tolerance = BFLOAT16 if is_narrow else TOLERANCES.get(one.dtype.name, 0)
-    if tolerance == 0:
+    is_narrow = "bfloat16" in (call.attrs.get("dtype"), *(dtype for dtype, _ in call.given()))
+    allowed = BFLOAT16 if is_narrow else TOLERANCES.get(one.dtype.name, 0)
+    if allowed == 0:
         return np.array_equal(one, other)
-    tolerance *= case.tolerance
-    return np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True)
+    allowed *= tolerance
+    return np.allclose(one, other, rtol=allowed, atol=allowed, equal_nan=True)
 
 
 def differences(case, theirs, ours):
+    if isinstance(case, Story):
+        for i, call in enumerate(case.calls):
+            for found in call_differences(
+                call, theirs["calls"][i], ours["calls"][i], case.tolerance
+            ):
+                yield f"call {i}, {call.op}: {found}"
+    else:
+        yield from call_differences(case, theirs, ours, case.tolerance)
+
+
+def call_differences(call, theirs, ours, tolerance):
     if theirs.get("error") == NO_KERNEL:
         return  # nothing to compare with
     if theirs.get("error") != ours.get("error"):
         yield f"{theirs.get('error', 'values')} in TensorFlow, {ours.get('error', 'values')} here"
         return
     for i, (one, other) in enumerate(zip(theirs.get("values", ()), ours.get("values", ()))):
-        if not is_near(one, other, case):
+        if not is_near(one, other, call, tolerance):
             yield f"output {i}: {one!r} in TensorFlow, {other!r} here"
     one, other = theirs.get("gradients", []), ours.get("gradients", [])
     if isinstance(one, str):
@@ -89,5 +77,5 @@ def differences(case, theirs, ours):
         return
     for i, (a, b) in enumerate(zip(one, other)):
         # Where TensorFlow has none, one of ours is no fault.
-        if a is not None and (b is None or not is_near(a, b, case)):
+        if a is not None and (b is None or not is_near(a, b, call, tolerance)):
             yield f"gradient {i}: {a!r} in TensorFlow, {b!r} here"

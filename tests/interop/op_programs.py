@@ -1,7 +1,8 @@
-"""Runs the cases of op_cases.py: the same text for TensorFlow and for Millrace.
+"""Runs cases and stories (cases.py): the same text for TensorFlow and for Millrace.
 
 `python3 op_programs.py tensorflow|millrace CASES RESULTS`: both are pickles, packed, of a list of cases and of a
-list of results: {"values": [...], "gradients": [...]}, or {"error": the code's name}.
+list of results: {"values": [...], "gradients": [...]}, or {"error": the code's name}; of a story {"calls": [...]}
+with one of these for each call.
 """
 
 import pickle
@@ -9,12 +10,15 @@ import sys
 
 import numpy as np
 
-from op_cases import Case, packed
+from cases import Case, Story, is_made, packed
 from programs import module_named
 
 # What is said of a type that the signature allows but no kernel takes.
 NO_KERNEL = "no kernel"
 
+
+# Of a call that may wait for ever, in milliseconds; it is told as "waits" if it does.
+PATIENCE = 300
 
 # What TensorFlow's Python calls otherwise than its graphs do.
 GRAPH_NAMES = {
@@ -28,10 +32,12 @@ GRAPH_NAMES = {
 }
 
 
-def fed(tf, name, given, feeds):
+def fed(tf, name, given, feeds, made=()):
     """A placeholder for an input, or a list of them; what is fed goes to `feeds`."""
     if isinstance(given, list):
-        return [fed(tf, f"{name}{i}", each, feeds) for i, each in enumerate(given)]
+        return [fed(tf, f"{name}{i}", each, feeds, made) for i, each in enumerate(given)]
+    if is_made(given):
+        return made[given[1]][given[2]]
     dtype, value = given
     kind = tf.as_dtype(dtype)
     if name == "axis":  # gradients ask what it is
@@ -62,16 +68,20 @@ def flat(made):
         yield made
 
 
+def made_by(tf, call, feeds, made=()):
+    """What the op makes of its inputs: an Operation, or Tensors."""
+    inputs = {name: fed(tf, name, given, feeds, made) for name, given in call.inputs.items()}
+    given = {**inputs, **typed(tf, call.attrs)}
+    if tf.__name__ == "millrace":
+        known_as = GRAPH_NAMES.get(call.op, {})
+        given = {known_as.get(name, name): value for name, value in given.items()}
+    return getattr(tf.raw_ops, call.op)(**given)
+
+
 def build(tf, case):
     """(feeds, outputs, gradients or why there are none) of a case."""
     feeds = {}
-    inputs = {name: fed(tf, name, given, feeds) for name, given in case.inputs.items()}
-    given = {**inputs, **typed(tf, case.attrs)}
-    if tf.__name__ == "millrace":
-        known_as = GRAPH_NAMES.get(case.op, {})
-        given = {known_as.get(name, name): value for name, value in given.items()}
-    made = getattr(tf.raw_ops, case.op)(**given)
-    outputs = [*flat(made)]
+    outputs = [*flat(made_by(tf, case, feeds))]
     gradients = []
     if case.wants_gradient:
         xs = [x for x in feeds if is_differentiable(x)]
@@ -118,23 +128,59 @@ def run_case(tf, session, built):
     return result
 
 
+def built_result(build):
+    """(what `build` makes, None), or (None, the error that it ends with)."""
+    try:
+        return build(), None
+    except ValueError:
+        return None, {"error": "InvalidArgumentError"}
+    except (TypeError, NotImplementedError) as error:
+        return None, {"error": f"{type(error).__name__}: {error}"}
+
+
 def result_of(tf, case):
     # A graph for each: a node without a kernel spoils the whole graph that it is in.
     with tf.Graph().as_default():
-        try:
-            built = build(tf, case)
-        except ValueError:
-            return {"error": "InvalidArgumentError"}
-        except (TypeError, NotImplementedError) as error:
-            return {"error": f"{type(error).__name__}: {error}"}
+        if isinstance(case, Story):
+            return story_result(tf, case)
+        built, error = built_result(lambda: build(tf, case))
+        if error:
+            return error
         with tf.Session() as session:
             return run_case(tf, session, built)
+
+
+def story_result(tf, story):
+    """Each call is run once, in its turn, whatever became of those before."""
+    made, results = [], []
+    with tf.Session() as session:
+        for call in story.calls:
+            feeds = {}
+            built, error = built_result(lambda: made_by(tf, call, feeds, made))
+            made.append([] if error else [*flat(built)])
+            results.append(error or called(tf, session, call, made[-1], feeds))
+    return {"calls": results}
+
+
+def called(tf, session, call, outputs, feeds):
+    kept = [tf.resource, tf.variant]
+    shown = [y for y in outputs if getattr(y, "dtype", tf.resource).base_dtype not in kept]
+    options = tf.RunOptions(timeout_in_ms=PATIENCE) if call.waits else None
+    try:
+        values = session.run(shown if shown else outputs, feeds, options=options)
+    except tf.errors.DeadlineExceededError:
+        return {"error": "waits"}
+    except tf.errors.OpError as error:
+        return {"error": name_of(error)}
+    return {"values": [plain(value) for value in values] if shown else []}
 
 
 def main():
     tf = module_named(sys.argv[1])
     with open(sys.argv[2], "rb") as file:
-        cases = [Case.unpacked(fields) for fields in pickle.load(file)]
+        cases = [
+            (Story if "calls" in fields else Case).unpacked(fields) for fields in pickle.load(file)
+        ]
     with open(sys.argv[3], "wb") as file:
         pickle.dump([packed(result_of(tf, case)) for case in cases], file)
 

@@ -1,6 +1,6 @@
-"""Sparse tensors for op_cases.py: makers of inputs, and the rows of the ops that take them.
+"""Sparse tensors for rows.py: makers of inputs, and the rows of the ops that take them.
 
-A maker takes a Maker of op_cases.py. TABLE has what a Row is made of.
+A maker takes a Maker of cases.py. TABLE has what a Row is made of.
 """
 
 import numpy as np

@@ -1,12 +1,12 @@
 """Single ops with the same bytes in TensorFlow and in Millrace: values, gradients and errors agree.
 
-The table of ops is op_cases.py. `--op-cases 20000` compares that many; the default takes half a minute.
+The tables of ops are *_cases.py and *_stories.py (rows.py). `--op-cases 20000` compares that many; the default takes half a minute.
 `beside_tensorflow` writes what 20,000 cases give into docs/beside_tensorflow.md.
 """
 
 import pytest
 
-from op_cases import ROWS, all_cases
+from rows import ROWS, all_cases
 from op_comparison import differences, reason, results_of
 
 

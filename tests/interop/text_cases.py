@@ -1,4 +1,4 @@
-"""Rows of op_cases.py for texts in any charset, whole and broken, and for animations."""
+"""Rows of rows.py for texts in any charset, whole and broken, and for animations."""
 
 import struct
 

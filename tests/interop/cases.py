@@ -47,6 +47,7 @@ class Call:
     inputs: dict
     attrs: dict
     waits: bool = False  # it may wait for ever: so it is given a short time
+    hides: bool = False  # what it gives is nobody's business: whether it does is compared
 
     given = Case.given
 
@@ -202,7 +203,8 @@ class Teller(Maker):
 
     def call(self, op, inputs=None, waits=False, output=0, **attrs):
         """Returns the output of that number, for later calls; `made` gives others."""
-        self.calls.append(Call(op, inputs or {}, attrs, waits))
+        hides = attrs.pop("hides", False)
+        self.calls.append(Call(op, inputs or {}, attrs, waits, hides=hides))
         return self.made(len(self.calls) - 1, output)
 
     def made(self, call, output=0):

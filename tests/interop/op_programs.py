@@ -37,6 +37,8 @@ def fed(tf, name, given, feeds, made=()):
     if isinstance(given, list):
         return [fed(tf, f"{name}{i}", each, feeds, made) for i, each in enumerate(given)]
     if is_made(given):
+        if len(made[given[1]]) <= given[2]:
+            raise ValueError("the call that makes it was refused")
         return made[given[1]][given[2]]
     dtype, value = given
     kind = tf.as_dtype(dtype)
@@ -165,6 +167,8 @@ def story_result(tf, story):
 def called(tf, session, call, outputs, feeds):
     kept = [tf.resource, tf.variant]
     shown = [y for y in outputs if getattr(y, "dtype", tf.resource).base_dtype not in kept]
+    if call.hides:
+        shown, outputs = [], [getattr(y, "op", y) for y in outputs]
     options = tf.RunOptions(timeout_in_ms=PATIENCE) if call.waits else None
     try:
         values = session.run(shown if shown else outputs, feeds, options=options)

@@ -6,6 +6,7 @@ OPTIMIZERS has one line each: its variables, what the op takes besides them, in 
 import dataclasses
 
 from cases import COMPLEX, StoryRow, WIDE
+from variable_stories import read, reference, resource
 
 NARROW = ["float16", "bfloat16"]
 
@@ -96,30 +97,6 @@ OPTIMIZERS = {
 }
 
 
-def reference(m, shape, value):
-    """A variable of the old kind; without a value it stays as it is made."""
-    made = m.call("VariableV2", shape=list(shape), dtype=m.dtype)
-    if value is not None:
-        m.call("Assign", {"ref": made, "value": value})
-    return made
-
-
-def resource(m, shape, value):
-    name = f"v{len(m.calls)}"
-    made = m.call("VarHandleOp", dtype=m.dtype, shape=list(shape), shared_name=name)
-    if value is not None:
-        m.call("AssignVariableOp", {"resource": made, "value": value})
-    return made
-
-
-def read(m, form, variable):
-    if form.startswith("Resource"):
-        m.call("ReadVariableOp", {"resource": variable}, dtype=m.dtype)
-    else:
-        # Which tells the type, too: as far as that one allows, values may differ.
-        m.call("AddV2", {"x": variable, "y": m.values((), 0, 0)})
-
-
 def slot_range(optimizer, name):
     if name == "var":
         return -3, 3
@@ -195,7 +172,7 @@ def training_story(m, form, name):
         given = dict(inputs(m, form, optimizer, shape, wrong))
         m.call(f"{form}{name}", {**made, **given}, **attrs)
     for variable in made.values():
-        read(m, form, variable)
+        read(m, variable, form.startswith("Resource"))
 
 
 def row_of(form, name):

@@ -5,8 +5,10 @@ list of results: {"values": [...], "gradients": [...]}, or {"error": the code's 
 with one of these for each call.
 """
 
+import contextlib
 import pickle
 import sys
+import tempfile
 
 import numpy as np
 
@@ -144,7 +146,9 @@ def result_of(tf, case):
     # A graph for each: a node without a kernel spoils the whole graph that it is in.
     with tf.Graph().as_default():
         if isinstance(case, Story):
-            return story_result(tf, case)
+            # The files that it writes are in a folder of its own.
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                return story_result(tf, case)
         built, error = built_result(lambda: build(tf, case))
         if error:
             return error

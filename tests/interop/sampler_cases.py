@@ -59,8 +59,7 @@ def by_weights(m):
 
 def all_candidates(m):
     inputs, attrs = candidates(m)
-    del attrs["range_max"]
-    return inputs, attrs
+    return inputs, {**attrs, "num_sampled": attrs.pop("range_max")}
 
 
 def accidental_hits(m):

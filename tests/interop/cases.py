@@ -41,7 +41,10 @@ class Case:
 
 @dataclasses.dataclass
 class Call:
-    """One op of a story. Its inputs may be what an earlier call makes: (".", the call, the output)."""
+    """One op of a story. Its inputs may be what an earlier call makes: (".", the call, the output).
+
+    With "=" for "." the value that it gave is fed: a later step does not run that call again.
+    """
 
     op: str
     inputs: dict
@@ -70,7 +73,7 @@ class Story:
 
 def is_made(given):
     """An input that an earlier call of the story makes."""
-    return isinstance(given, tuple) and given[0] == "."
+    return isinstance(given, tuple) and given[0] in (".", "=")
 
 
 def given_by(call):

@@ -1,17 +1,19 @@
 """Stories of tensors that a session keeps between its steps, by handles, and of mutexes."""
 
 from cases import ANY, StoryRow
-from variable_stories import reference
 
 
 def session_tensor(m):
-    """What a handle is called is nobody's business; what it keeps is read in the same step."""
+    """What a handle is called is nobody's business."""
     shape = m.shape()
-    kept = reference(m, shape, m.values(shape))
-    handle = m.call("GetSessionHandle", {"value": kept}, hides=True)
+    value = m.values(shape)
+    _, call, output = m.call("GetSessionHandle", {"value": value}, hides=True)
+    handle = {"handle": ("=", call, output)}
     dtype = "int32" if m.one_in(8) else m.dtype
-    m.call("GetSessionTensor", {"handle": handle}, dtype=dtype)
-    m.call("DeleteSessionTensor", {"handle": handle})
+    m.call("GetSessionTensor", handle, dtype=dtype)
+    for _ in range(m.choice([1, 1, 2])):
+        m.call("DeleteSessionTensor", handle)
+    m.call("GetSessionTensor", handle, dtype=m.dtype)
     m.call("GetSessionHandleV2", {"value": m.values(shape)})
 
 

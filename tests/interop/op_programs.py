@@ -54,10 +54,10 @@ def fed(tf, name, given, feeds, made=(), values=None):
 
 def fed_again(tf, tensor, feeds, values):
     """A placeholder for what a call gave in its own step."""
-    if tensor.ref() not in values:
+    if tensor not in values:
         raise ValueError("the call that gives it failed")
     placeholder = tf.placeholder(tensor.dtype, tensor.shape)
-    feeds[placeholder] = values[tensor.ref()]
+    feeds[placeholder] = values[tensor]
     return placeholder
 
 
@@ -195,9 +195,7 @@ def called(tf, session, call, outputs, feeds, given):
         return {"error": name_of(error)}
     if shown:
         # A handle of a tensor that the session keeps is more than its text.
-        given.update(
-            zip((y.ref() for y in shown), (getattr(value, "handle", value) for value in values))
-        )
+        given.update(zip(shown, (getattr(value, "handle", value) for value in values)))
     return {"values": [plain(value) for value in values] if shown and not call.hides else []}
 
 

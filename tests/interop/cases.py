@@ -41,12 +41,16 @@ class Case:
 
 @dataclasses.dataclass
 class Call:
-    """One op of a story. Its inputs may be what an earlier call makes: (".", the call, the output)."""
+    """One op of a story. Its inputs may be what an earlier call makes: (".", the call, the output).
+
+    With "=" for "." the value that it gave is fed: a later step does not run that call again.
+    """
 
     op: str
     inputs: dict
     attrs: dict
     waits: bool = False  # it may wait for ever: so it is given a short time
+    hides: bool = False  # what it gives is nobody's business: whether it does is compared
 
     given = Case.given
 
@@ -69,7 +73,7 @@ class Story:
 
 def is_made(given):
     """An input that an earlier call of the story makes."""
-    return isinstance(given, tuple) and given[0] == "."
+    return isinstance(given, tuple) and given[0] in (".", "=")
 
 
 def given_by(call):
@@ -202,7 +206,8 @@ class Teller(Maker):
 
     def call(self, op, inputs=None, waits=False, output=0, **attrs):
         """Returns the output of that number, for later calls; `made` gives others."""
-        self.calls.append(Call(op, inputs or {}, attrs, waits))
+        hides = attrs.pop("hides", False)
+        self.calls.append(Call(op, inputs or {}, attrs, waits, hides=hides))
         return self.made(len(self.calls) - 1, output)
 
     def made(self, call, output=0):

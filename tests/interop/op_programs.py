@@ -5,8 +5,10 @@ list of results: {"values": [...], "gradients": [...]}, or {"error": the code's 
 with one of these for each call.
 """
 
+import contextlib
 import pickle
 import sys
+import tempfile
 
 import numpy as np
 
@@ -32,12 +34,15 @@ GRAPH_NAMES = {
 }
 
 
-def fed(tf, name, given, feeds, made=()):
+def fed(tf, name, given, feeds, made=(), values=None):
     """A placeholder for an input, or a list of them; what is fed goes to `feeds`."""
     if isinstance(given, list):
-        return [fed(tf, f"{name}{i}", each, feeds, made) for i, each in enumerate(given)]
+        return [fed(tf, f"{name}{i}", each, feeds, made, values) for i, each in enumerate(given)]
     if is_made(given):
-        return made[given[1]][given[2]]
+        if len(made[given[1]]) <= given[2]:
+            raise ValueError("the call that makes it was refused")
+        tensor = made[given[1]][given[2]]
+        return tensor if given[0] == "." else fed_again(tf, tensor, feeds, values)
     dtype, value = given
     kind = tf.as_dtype(dtype)
     if name == "axis":  # gradients ask what it is
@@ -45,6 +50,15 @@ def fed(tf, name, given, feeds, made=()):
     made = tf.placeholder(kind, np.shape(value))
     feeds[made] = value if dtype == "string" else np.asarray(value).astype(kind.as_numpy_dtype)
     return made
+
+
+def fed_again(tf, tensor, feeds, values):
+    """A placeholder for what a call gave in its own step."""
+    if tensor not in values:
+        raise ValueError("the call that gives it failed")
+    placeholder = tf.placeholder(tensor.dtype, tensor.shape)
+    feeds[placeholder] = values[tensor]
+    return placeholder
 
 
 def typed(tf, attrs):
@@ -68,9 +82,11 @@ def flat(made):
         yield made
 
 
-def made_by(tf, call, feeds, made=()):
+def made_by(tf, call, feeds, made=(), values=None):
     """What the op makes of its inputs: an Operation, or Tensors."""
-    inputs = {name: fed(tf, name, given, feeds, made) for name, given in call.inputs.items()}
+    inputs = {
+        name: fed(tf, name, given, feeds, made, values) for name, given in call.inputs.items()
+    }
     given = {**inputs, **typed(tf, call.attrs)}
     if tf.__name__ == "millrace":
         known_as = GRAPH_NAMES.get(call.op, {})
@@ -142,7 +158,9 @@ def result_of(tf, case):
     # A graph for each: a node without a kernel spoils the whole graph that it is in.
     with tf.Graph().as_default():
         if isinstance(case, Story):
-            return story_result(tf, case)
+            # The files that it writes are in a folder of its own.
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                return story_result(tf, case)
         built, error = built_result(lambda: build(tf, case))
         if error:
             return error
@@ -152,27 +170,33 @@ def result_of(tf, case):
 
 def story_result(tf, story):
     """Each call is run once, in its turn, whatever became of those before."""
-    made, results = [], []
+    made, results, values = [], [], {}
     with tf.Session() as session:
         for call in story.calls:
             feeds = {}
-            built, error = built_result(lambda: made_by(tf, call, feeds, made))
+            built, error = built_result(lambda: made_by(tf, call, feeds, made, values))
             made.append([] if error else [*flat(built)])
-            results.append(error or called(tf, session, call, made[-1], feeds))
+            results.append(error or called(tf, session, call, made[-1], feeds, values))
     return {"calls": results}
 
 
-def called(tf, session, call, outputs, feeds):
+def called(tf, session, call, outputs, feeds, given):
+    """Its result; the values go to `given`, by their Tensors."""
     kept = [tf.resource, tf.variant]
     shown = [y for y in outputs if getattr(y, "dtype", tf.resource).base_dtype not in kept]
     options = tf.RunOptions(timeout_in_ms=PATIENCE) if call.waits else None
     try:
-        values = session.run(shown if shown else outputs, feeds, options=options)
+        # TensorFlow's Python can't show a variant.
+        asked = shown if shown else [getattr(y, "op", y) for y in outputs]
+        values = session.run(asked, feeds, options=options)
     except tf.errors.DeadlineExceededError:
         return {"error": "waits"}
     except tf.errors.OpError as error:
         return {"error": name_of(error)}
-    return {"values": [plain(value) for value in values] if shown else []}
+    if shown:
+        # A handle of a tensor that the session keeps is more than its text.
+        given.update(zip(shown, (getattr(value, "handle", value) for value in values)))
+    return {"values": [plain(value) for value in values] if shown and not call.hides else []}
 
 
 def main():

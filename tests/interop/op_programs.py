@@ -5,8 +5,10 @@ list of results: {"values": [...], "gradients": [...]}, or {"error": the code's 
 with one of these for each call.
 """
 
+import contextlib
 import pickle
 import sys
+import tempfile
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from programs import module_named
 # What is said of a type that the signature allows but no kernel takes.
 NO_KERNEL = "no kernel"
 
+# Types whose values come as their bits.
+BITS = ("float8", "float4")
 
 # Of a call that may wait for ever, in milliseconds; it is told as "waits" if it does.
 PATIENCE = 300
@@ -43,8 +47,16 @@ def fed(tf, name, given, feeds, made=()):
     if name == "axis":  # gradients ask what it is
         return tf.constant(value, kind)
     made = tf.placeholder(kind, np.shape(value))
-    feeds[made] = value if dtype == "string" else np.asarray(value).astype(kind.as_numpy_dtype)
+    feeds[made] = value if dtype == "string" else stored(kind, value)
     return made
+
+
+def stored(kind, value):
+    """The value as the type's elements. Floats of few bits are given as those."""
+    numpy_type = kind.as_numpy_dtype
+    if kind.name.startswith(BITS):
+        return np.asarray(value, np.uint8).view(numpy_type)
+    return np.asarray(value).astype(numpy_type)
 
 
 def typed(tf, attrs):
@@ -100,9 +112,15 @@ def plain(value):
     value = np.asarray(value)
     if value.dtype == object:
         return value.shape, [bytes(each) for each in value.ravel()]
-    if value.dtype.name == "bfloat16":
-        value = value.astype(np.float32)
-    return value
+    name = value.dtype.name
+    if name == "bfloat16":
+        return value.astype(np.float32)
+    if name.startswith(BITS):
+        return value.view(np.uint8)
+    if name in ("int2", "int4", "uint2", "uint4"):
+        return value.astype(np.int8 if name.startswith("i") else np.uint8)
+    # TensorFlow's quantized types have one field.
+    return value.view(value.dtype[0]) if value.dtype.fields else value
 
 
 def name_of(error):
@@ -142,7 +160,9 @@ def result_of(tf, case):
     # A graph for each: a node without a kernel spoils the whole graph that it is in.
     with tf.Graph().as_default():
         if isinstance(case, Story):
-            return story_result(tf, case)
+            # The files that it writes are in a folder of its own.
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                return story_result(tf, case)
         built, error = built_result(lambda: build(tf, case))
         if error:
             return error

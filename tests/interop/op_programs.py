@@ -41,6 +41,8 @@ def fed(tf, name, given, feeds, made=()):
     if isinstance(given, list):
         return [fed(tf, f"{name}{i}", each, feeds, made) for i, each in enumerate(given)]
     if is_made(given):
+        if len(made[given[1]]) <= given[2]:
+            raise ValueError("the call that makes it was refused")
         return made[given[1]][given[2]]
     dtype, value = given
     kind = tf.as_dtype(dtype)
@@ -171,11 +173,10 @@ def result_of(tf, case):
 
 
 def story_result(tf, story):
-    """Each call is run once, in its turn, whatever became of those before."""
-    made, results = [], []
+    """Each call is run in its turn, whatever became of those before; what it is made of runs again."""
+    made, results, feeds = [], [], {}
     with tf.Session() as session:
         for call in story.calls:
-            feeds = {}
             built, error = built_result(lambda: made_by(tf, call, feeds, made))
             made.append([] if error else [*flat(built)])
             results.append(error or called(tf, session, call, made[-1], feeds))
@@ -187,7 +188,8 @@ def called(tf, session, call, outputs, feeds):
     shown = [y for y in outputs if getattr(y, "dtype", tf.resource).base_dtype not in kept]
     options = tf.RunOptions(timeout_in_ms=PATIENCE) if call.waits else None
     try:
-        values = session.run(shown if shown else outputs, feeds, options=options)
+        run = [getattr(y, "op", y) for y in outputs]
+        values = session.run(shown if shown else run, feeds, options=options)
     except tf.errors.DeadlineExceededError:
         return {"error": "waits"}
     except tf.errors.OpError as error:

@@ -7,6 +7,7 @@ with one of these for each call.
 
 import contextlib
 import pickle
+import re
 import sys
 import tempfile
 
@@ -89,7 +90,22 @@ def made_by(tf, call, feeds, made=()):
     if tf.__name__ == "millrace":
         known_as = GRAPH_NAMES.get(call.op, {})
         given = {known_as.get(name, name): value for name, value in given.items()}
-    return getattr(tf.raw_ops, call.op)(**given)
+    op = getattr(tf.raw_ops, call.op)
+    try:
+        return op(**given)
+    except NotImplementedError as error:
+        removed = re.search(r"removed in version (\d+)", str(error))
+        if not removed:
+            raise
+        make_older(tf, int(removed[1]) - 1)
+        return op(**given)
+
+
+def make_older(tf, version):
+    """TensorFlow's graph takes ops that newer ones lack, once it imports what an older program made."""
+    older = tf.GraphDef()
+    older.versions.producer = version
+    tf.import_graph_def(older)
 
 
 def build(tf, case):
@@ -104,7 +120,7 @@ def build(tf, case):
             gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
         except LookupError:
             gradients = [None] * len(xs)
-        except (ValueError, tf.errors.UnimplementedError) as error:
+        except (ValueError, NotImplementedError, tf.errors.UnimplementedError) as error:
             return feeds, outputs, f"refused: {error}"
         gradients = [None if g is None else tf.convert_to_tensor(g) for g in gradients]
     return feeds, outputs, gradients

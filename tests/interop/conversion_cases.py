@@ -33,7 +33,8 @@ def of_type(m, shape, low, high):
     if m.dtype in TINY_FLOATS:
         return m.dtype, m.rng.integers(0, 256, shape).astype("uint8")
     if m.dtype in TINY_INTEGERS:
-        low, high = (0, 15) if m.dtype == "uint4" else (-8, 7)
+        low, high = (0, 16) if m.dtype == "uint4" else (-8, 8)
+        return m.dtype, m.rng.integers(low, high, shape).astype("int8")
     return m.values(shape, low, high)
 
 

@@ -7,6 +7,7 @@ with one of these for each call.
 
 import contextlib
 import pickle
+import re
 import sys
 import tempfile
 
@@ -18,6 +19,8 @@ from programs import module_named
 # What is said of a type that the signature allows but no kernel takes.
 NO_KERNEL = "no kernel"
 
+# Types whose values come as their bits.
+BITS = ("float8", "float4")
 
 # Of a call that may wait for ever, in milliseconds; it is told as "waits" if it does.
 PATIENCE = 300
@@ -48,7 +51,7 @@ def fed(tf, name, given, feeds, made=(), values=None):
     if name == "axis":  # gradients ask what it is
         return tf.constant(value, kind)
     made = tf.placeholder(kind, np.shape(value))
-    feeds[made] = value if dtype == "string" else np.asarray(value).astype(kind.as_numpy_dtype)
+    feeds[made] = value if dtype == "string" else stored(kind, value)
     return made
 
 
@@ -59,6 +62,14 @@ def fed_again(tf, tensor, feeds, values):
     placeholder = tf.placeholder(tensor.dtype, tensor.shape)
     feeds[placeholder] = values[tensor]
     return placeholder
+
+
+def stored(kind, value):
+    """The value as the type's elements. Floats of few bits are given as those."""
+    numpy_type = kind.as_numpy_dtype
+    if kind.name.startswith(BITS):
+        return np.asarray(value, np.uint8).view(numpy_type)
+    return np.asarray(value).astype(numpy_type)
 
 
 def typed(tf, attrs):
@@ -91,7 +102,22 @@ def made_by(tf, call, feeds, made=(), values=None):
     if tf.__name__ == "millrace":
         known_as = GRAPH_NAMES.get(call.op, {})
         given = {known_as.get(name, name): value for name, value in given.items()}
-    return getattr(tf.raw_ops, call.op)(**given)
+    op = getattr(tf.raw_ops, call.op)
+    try:
+        return op(**given)
+    except NotImplementedError as error:
+        removed = re.search(r"removed in version (\d+)", str(error))
+        if not removed:
+            raise
+        make_older(tf, int(removed[1]) - 1)
+        return op(**given)
+
+
+def make_older(tf, version):
+    """TensorFlow's graph takes ops that newer ones lack, once it imports what an older program made."""
+    older = tf.GraphDef()
+    older.versions.producer = version
+    tf.import_graph_def(older)
 
 
 def build(tf, case):
@@ -106,7 +132,7 @@ def build(tf, case):
             gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
         except LookupError:
             gradients = [None] * len(xs)
-        except (ValueError, tf.errors.UnimplementedError) as error:
+        except (ValueError, NotImplementedError, tf.errors.UnimplementedError) as error:
             return feeds, outputs, f"refused: {error}"
         gradients = [None if g is None else tf.convert_to_tensor(g) for g in gradients]
     return feeds, outputs, gradients
@@ -116,9 +142,15 @@ def plain(value):
     value = np.asarray(value)
     if value.dtype == object:
         return value.shape, [bytes(each) for each in value.ravel()]
-    if value.dtype.name == "bfloat16":
-        value = value.astype(np.float32)
-    return value
+    name = value.dtype.name
+    if name == "bfloat16":
+        return value.astype(np.float32)
+    if name.startswith(BITS):
+        return value.view(np.uint8)
+    if name in ("int2", "int4", "uint2", "uint4"):
+        return value.astype(np.int8 if name.startswith("i") else np.uint8)
+    # TensorFlow's quantized types have one field.
+    return value.view(value.dtype[0]) if value.dtype.fields else value
 
 
 def name_of(error):
@@ -169,11 +201,10 @@ def result_of(tf, case):
 
 
 def story_result(tf, story):
-    """Each call is run once, in its turn, whatever became of those before."""
-    made, results, values = [], [], {}
+    """Each call is run in its turn, whatever became of those before; what it is made of runs again."""
+    made, results, feeds, values = [], [], {}, {}
     with tf.Session() as session:
         for call in story.calls:
-            feeds = {}
             built, error = built_result(lambda: made_by(tf, call, feeds, made, values))
             made.append([] if error else [*flat(built)])
             results.append(error or called(tf, session, call, made[-1], feeds, values))

@@ -6,6 +6,7 @@ with one of these for each call.
 """
 
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -75,7 +76,22 @@ def made_by(tf, call, feeds, made=()):
     if tf.__name__ == "millrace":
         known_as = GRAPH_NAMES.get(call.op, {})
         given = {known_as.get(name, name): value for name, value in given.items()}
-    return getattr(tf.raw_ops, call.op)(**given)
+    op = getattr(tf.raw_ops, call.op)
+    try:
+        return op(**given)
+    except NotImplementedError as error:
+        removed = re.search(r"removed in version (\d+)", str(error))
+        if not removed:
+            raise
+        make_older(tf, int(removed[1]) - 1)
+        return op(**given)
+
+
+def make_older(tf, version):
+    """TensorFlow's graph takes ops that newer ones lack, once it imports what an older program made."""
+    older = tf.GraphDef()
+    older.versions.producer = version
+    tf.import_graph_def(older)
 
 
 def build(tf, case):
@@ -90,7 +106,7 @@ def build(tf, case):
             gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
         except LookupError:
             gradients = [None] * len(xs)
-        except (ValueError, tf.errors.UnimplementedError) as error:
+        except (ValueError, NotImplementedError, tf.errors.UnimplementedError) as error:
             return feeds, outputs, f"refused: {error}"
         gradients = [None if g is None else tf.convert_to_tensor(g) for g in gradients]
     return feeds, outputs, gradients
@@ -151,11 +167,10 @@ def result_of(tf, case):
 
 
 def story_result(tf, story):
-    """Each call is run once, in its turn, whatever became of those before."""
-    made, results = [], []
+    """Each call is run once, in its turn, whatever became of those before; it is fed what they were, too."""
+    made, results, feeds = [], [], {}
     with tf.Session() as session:
         for call in story.calls:
-            feeds = {}
             built, error = built_result(lambda: made_by(tf, call, feeds, made))
             made.append([] if error else [*flat(built)])
             results.append(error or called(tf, session, call, made[-1], feeds))

@@ -1,0 +1,376 @@
+"""Rows of rows.py for what convolutions, pools and dilations are made of: their gradients, and theirs again."""
+
+import numpy as np
+
+from cases import FLOATS, REAL, Row, rows_of
+
+
+def flag(m):
+    return bool(m.one_in(2))
+
+
+def padding(m):
+    return m.choice(["SAME", "VALID"])
+
+
+def out_dim(dim, window, stride, padding, before=0, after=0):
+    if padding == "SAME":
+        return -(-dim // stride)
+    return max(0, (dim + before + after - window) // stride + 1)
+
+
+def spread(shape, channels_first):
+    """Of [batch, ..., channels], where channels stand."""
+    return (shape[0], shape[-1], *shape[1:-1]) if channels_first else tuple(shape)
+
+
+def per_dim(values, channels_first):
+    return [1, 1, *values] if channels_first else [1, *values, 1]
+
+
+# --- convolutions ---
+
+
+class Convolution:
+    """The shapes of one, of any number of dimensions."""
+
+    def __init__(self, m, dims, kinds=("SAME", "VALID"), dilates=True, depthwise=False):
+        self.batch, self.inside, self.outside = (int(n) for n in m.rng.integers(1, 4, 3))
+        self.sizes = [int(n) for n in m.rng.integers(3, 7, dims)]
+        self.windows = [int(n) for n in m.rng.integers(1, 4, dims)]
+        self.strides = [int(m.rng.integers(1, 3))] * dims
+        self.dilations = [1] * dims
+        if dilates and m.one_in(3):
+            self.strides, self.dilations = [1] * dims, [2] * dims
+        self.padding = m.choice(kinds)
+        self.explicit = [0] * (2 * dims)
+        if self.padding == "EXPLICIT":
+            self.explicit = [int(n) for n in m.rng.integers(0, 2, 2 * dims)]
+        # Windows fit.
+        self.sizes = [
+            max(size, (w - 1) * d + 1)
+            for size, w, d in zip(self.sizes, self.windows, self.dilations)
+        ]
+        self.depth = self.inside * self.outside if depthwise else self.outside
+        self.input = (self.batch, *self.sizes, self.inside)
+        self.filter = (*self.windows, self.inside, self.outside)
+        self.output = (self.batch, *self.out_sizes(), self.depth)
+
+    def out_sizes(self):
+        return [
+            out_dim(
+                self.sizes[i],
+                (self.windows[i] - 1) * self.dilations[i] + 1,
+                self.strides[i],
+                self.padding,
+                *self.explicit[2 * i : 2 * i + 2],
+            )
+            for i in range(len(self.sizes))
+        ]
+
+    def attrs(self):
+        made = {"strides": per_dim(self.strides, False), "padding": self.padding}
+        if self.padding == "EXPLICIT":
+            made["explicit_paddings"] = [0, 0, *self.explicit, 0, 0]
+        if max(self.dilations) > 1:
+            made["dilations"] = per_dim(self.dilations, False)
+        return made
+
+
+def grown(m, convolution):
+    """The gradient of what it makes; now and then of another shape."""
+    shape = convolution.output
+    if m.one_in(10):
+        shape = (*shape[:-1], shape[-1] + 1)
+    return m.values(shape)
+
+
+def to_input(dims, first, size_types=("int32",), **options):
+    """`first` names what tells of the input: its sizes, or itself."""
+
+    def make(m):
+        of = Convolution(m, dims, **options)
+        sizes = of.input
+        if m.one_in(12):
+            sizes = sizes[1:]
+        told = m.integers(sizes, m.choice(size_types)) if "sizes" in first else m.values(of.input)
+        inputs = {first: told, "filter": m.values(of.filter), "out_backprop": grown(m, of)}
+        return inputs, of.attrs()
+
+    return make
+
+
+def to_filter(dims, second, **options):
+    def make(m):
+        of = Convolution(m, dims, **options)
+        sizes = of.filter
+        if m.one_in(12):
+            sizes = sizes[1:]
+        told = m.integers(sizes) if "sizes" in second else m.values(of.filter)
+        inputs = {"input": m.values(of.input), second: told, "out_backprop": grown(m, of)}
+        return inputs, of.attrs()
+
+    return make
+
+
+def any_convolution(m):
+    of = Convolution(m, m.choice([2, 2, 3]), dilates=False)
+    inputs = {"input": m.values(of.input), "filter": m.values(of.filter)}
+    if m.one_in(8):
+        inputs["filter"] = m.values((*of.windows, of.inside + 3, of.outside))
+    return inputs, of.attrs()
+
+
+def dilation(m):
+    of = Convolution(m, 2, dilates=False)
+    rates = [int(n) for n in m.rng.integers(1, 3, 2)]
+    out = [
+        out_dim(size, (window - 1) * rate + 1, stride, of.padding)
+        for size, window, rate, stride in zip(of.sizes, of.windows, rates, of.strides)
+    ]
+    channels = of.inside + (1 if m.one_in(12) else 0)
+    inputs = {
+        "input": m.values(of.input),
+        "filter": m.values((*of.windows, channels)),
+        "out_backprop": m.values((of.batch, *out, of.inside)),
+    }
+    attrs = {"strides": per_dim(of.strides, False), "rates": per_dim(rates, False)}
+    return inputs, {**attrs, "padding": of.padding}
+
+
+# --- pools ---
+
+
+class Pool:
+    def __init__(self, m, dims=2):
+        self.sizes = [int(n) for n in m.rng.integers(3, 7, dims)]
+        self.windows = [int(n) for n in m.rng.integers(1, 4, dims)]
+        self.strides = [int(n) for n in m.rng.integers(1, 3, dims)]
+        self.padding = padding(m)
+        self.batch, self.depth = (int(n) for n in m.rng.integers(1, 3, 2))
+        self.input = (self.batch, *self.sizes, self.depth)
+        out = [out_dim(*each, self.padding) for each in zip(self.sizes, self.windows, self.strides)]
+        self.output = (self.batch, *out, self.depth)
+
+    def attrs(self):
+        sizes = {"ksize": per_dim(self.windows, False), "strides": per_dim(self.strides, False)}
+        return {**sizes, "padding": self.padding}
+
+    def as_inputs(self, m):
+        return {
+            name: m.integers(sizes) for name, sizes in self.attrs().items() if name != "padding"
+        }
+
+    def largest(self, array):
+        """What the pool of that makes."""
+        low = -np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).min
+        ends = [
+            max(0, (out - 1) * stride + window - size)
+            for out, stride, window, size in zip(
+                self.output[1:-1], self.strides, self.windows, self.sizes
+            )
+        ]
+        before = [end // 2 if self.padding == "SAME" else 0 for end in ends]
+        pads = [(0, 0), *zip(before, [end - b for end, b in zip(ends, before)]), (0, 0)]
+        padded = np.pad(array, pads, constant_values=low)
+        made = np.empty(self.output, array.dtype)
+        for at in np.ndindex(*self.output[1:-1]):
+            window = tuple(
+                slice(a * s, a * s + w) for a, s, w in zip(at, self.strides, self.windows)
+            )
+            some = padded[(slice(None), *window)]
+            made[(slice(None), *at)] = some.max(axis=tuple(range(1, some.ndim - 1)))
+        return made
+
+
+def distinct(m, shape):
+    """Values of which no two are alike, lest the first largest be a matter of taste."""
+    count = int(np.prod(shape))
+    if m.dtype in ("int8", "uint8", "bfloat16", "float16") and count > 120:
+        return m.values(shape)[1]
+    array = m.rng.permutation(count).reshape(shape)
+    return array.astype("float32" if m.dtype == "bfloat16" else m.dtype)
+
+
+def of_average(dims):
+    def make(m):
+        of = Pool(m, dims)
+        shape = (1, *of.output[1:]) if m.one_in(12) and of.batch > 1 else of.output
+        inputs = {"orig_input_shape": m.integers(of.input), "grad": m.values(shape)}
+        return inputs, of.attrs()
+
+    return make
+
+
+def of_largest(m, dims, last):
+    """What the pool took and made, and a gradient of `last`."""
+    of = Pool(m, dims)
+    array = distinct(m, of.input)
+    inputs = {"orig_input": (m.dtype, array), "orig_output": (m.dtype, of.largest(array))}
+    shape = of.input if last == "input" else of.output
+    if m.one_in(12):
+        shape = (*shape[:-1], shape[-1] + 1)
+    return of, {**inputs, "grad": m.values(shape)}
+
+
+def first_gradient(dims):
+    def make(m):
+        of, inputs = of_largest(m, dims, "output")
+        return inputs, of.attrs()
+
+    return make
+
+
+def second_gradient(dims):
+    def make(m):
+        of, inputs = of_largest(m, dims, "input")
+        return inputs, of.attrs()
+
+    return make
+
+
+def told_by_inputs(last):
+    def make(m):
+        of, inputs = of_largest(m, 2, last)
+        return {**inputs, **of.as_inputs(m)}, {"padding": of.padding}
+
+    return make
+
+
+def pool_by_inputs(m):
+    of = Pool(m)
+    inputs = {"input": m.values(of.input), **of.as_inputs(m)}
+    if m.one_in(12):
+        inputs["ksize"] = m.integers([1, 2, 2])
+    return inputs, {"padding": of.padding}
+
+
+def pool_with_places(m):
+    of = Pool(m)
+    attrs = {"include_batch_in_index": flag(m), "Targmax": m.choice(["int32", "int64"])}
+    return {"input": (m.dtype, distinct(m, of.input))}, {**of.attrs(), **attrs}
+
+
+def by_places(m):
+    of = Pool(m)
+    in_batch = flag(m)
+    image = int(np.prod(of.input[1:]))
+    places = m.rng.integers(0, image, of.output)
+    if in_batch:
+        places += image * np.arange(of.batch).reshape(-1, 1, 1, 1)
+    # Places outside end TensorFlow's process.
+    grown = (*of.output[:-1], of.depth + 1) if m.one_in(12) else of.output
+    inputs = {"input": m.values(of.input), "grad": m.values(grown)}
+    inputs["argmax"] = m.integers(places, "int64")
+    return inputs, {**of.attrs(), "include_batch_in_index": in_batch}
+
+
+# --- fractional pools ---
+
+
+def fractional(m):
+    shape = tuple(int(n) for n in m.rng.integers((1, 4, 4, 1), (3, 10, 10, 3)))
+    ratios = [1.0, *(float(m.choice([1.0, 1.4, 1.73, 2.0])) for _ in range(2)), 1.0]
+    if m.one_in(10):
+        ratios = m.choice([[1.0, 0.5, 1.5, 1.0], [2.0, 1.5, 1.5, 1.0], [1.0, 1.5, 1.5]])
+    attrs = {"pooling_ratio": ratios, "pseudo_random": flag(m), "overlapping": flag(m)}
+    # Without `deterministic` no seed tells which.
+    attrs.update(deterministic=True, seed=int(m.rng.integers(1, 99)), seed2=int(m.rng.integers(99)))
+    return {"value": m.values(shape, -90, 90)}, attrs
+
+
+def cuts(m, dim):
+    """Where pieces of a length begin and end."""
+    inner = np.sort(m.rng.permutation(np.arange(1, dim))[: m.rng.integers(0, dim)])
+    return np.asarray([0, *inner, dim], "int64")
+
+
+def fractional_gradient(m):
+    shape = tuple(int(n) for n in m.rng.integers((1, 3, 3, 1), (3, 7, 7, 3)))
+    rows, columns = cuts(m, shape[1]), cuts(m, shape[2])
+    output = (shape[0], len(rows) - 1, len(columns) - 1, shape[3])
+    if m.one_in(12):
+        rows = rows - 1
+    sequences = {
+        "row_pooling_sequence": ("int64", rows),
+        "col_pooling_sequence": ("int64", columns),
+    }
+    return shape, output, sequences
+
+
+def of_fractional_average(m):
+    shape, output, sequences = fractional_gradient(m)
+    inputs = {
+        "orig_input_tensor_shape": m.integers(shape, "int64"),
+        "out_backprop": m.values(output),
+    }
+    return {**inputs, **sequences}, {"overlapping": flag(m)}
+
+
+def of_fractional_largest(m):
+    shape, output, sequences = fractional_gradient(m)
+    overlapping = flag(m)
+    array = distinct(m, shape)
+    rows, columns = (np.maximum(each[1], 0) for each in sequences.values())
+    more = 1 if overlapping else 0
+    made = np.empty(output, array.dtype)
+    for y, x in np.ndindex(*output[1:3]):
+        part = array[:, rows[y] : rows[y + 1] + more, columns[x] : columns[x + 1] + more]
+        made[:, y, x] = part.max(axis=(1, 2)) if part.size else 0
+    inputs = {"orig_input": (m.dtype, array), "orig_output": (m.dtype, made)}
+    return {**inputs, "out_backprop": m.values(output), **sequences}, {"overlapping": overlapping}
+
+
+ANY_PADDING = ("SAME", "VALID", "EXPLICIT")
+SOME = ["float32", "float64", "int32", "int64"]
+
+TABLE = [
+    Row("Conv", [*FLOATS, "int32"], any_convolution, True, 10),
+    Row(
+        "Conv2DBackpropInput",
+        [*FLOATS, "int32"],
+        to_input(2, "input_sizes", kinds=ANY_PADDING),
+        True,
+        10,
+    ),
+    Row("Conv2DBackpropFilter", FLOATS, to_filter(2, "filter_sizes", kinds=ANY_PADDING), True, 10),
+    Row("Conv3DBackpropInput", FLOATS, to_input(3, "input", dilates=False), False, 10),
+    Row("Conv3DBackpropFilter", FLOATS, to_filter(3, "filter", dilates=False), False, 10),
+    Row(
+        "Conv3DBackpropInputV2",
+        FLOATS,
+        to_input(3, "input_sizes", ("int32", "int64"), dilates=False),
+        True,
+        10,
+    ),
+    Row("Conv3DBackpropFilterV2", FLOATS, to_filter(3, "filter_sizes", dilates=False), True, 10),
+    Row(
+        "DepthwiseConv2dNativeBackpropInput",
+        FLOATS,
+        to_input(2, "input_sizes", depthwise=True, kinds=ANY_PADDING),
+        True,
+        10,
+    ),
+    Row(
+        "DepthwiseConv2dNativeBackpropFilter",
+        FLOATS,
+        to_filter(2, "filter_sizes", depthwise=True, kinds=ANY_PADDING),
+        True,
+        10,
+    ),
+    *rows_of("Dilation2DBackpropInput Dilation2DBackpropFilter", REAL, dilation),
+    Row("AvgPoolGrad", FLOATS, of_average(2), True),
+    Row("AvgPool3DGrad", FLOATS, of_average(3), True),
+    Row("MaxPoolGrad", REAL, first_gradient(2), True),
+    Row("MaxPool3DGrad", FLOATS, first_gradient(3), True),
+    Row("MaxPoolGradGrad", REAL, second_gradient(2), True),
+    Row("MaxPool3DGradGrad", ["float32", "bfloat16"], second_gradient(3), True),
+    Row("MaxPoolV2", REAL, pool_by_inputs, True),
+    Row("MaxPoolGradV2", REAL, told_by_inputs("output"), True),
+    Row("MaxPoolGradGradV2", REAL, told_by_inputs("input"), True),
+    Row("MaxPoolWithArgmax", REAL, pool_with_places, True),
+    Row("MaxPoolGradWithArgmax", REAL, by_places),
+    *rows_of("FractionalAvgPool FractionalMaxPool", SOME, fractional, gradient=True),
+    Row("FractionalAvgPoolGrad", SOME, of_fractional_average),
+    Row("FractionalMaxPoolGrad", SOME, of_fractional_largest),
+]

@@ -125,7 +125,7 @@ def scalar(m, name, wrong):
     if m.one_in(5):
         low = high = -0.5 if name == "lr_power" else 1 if low else 0
     if wrong == "sign":
-        low, high = m.choice([(-high, -high / 2), (0, 0)])
+        low, high = m.choice([sorted((-high, -high / 2)), (0, 0)])
     return m.values((1,) if wrong == "rank" else (), low, high)
 
 

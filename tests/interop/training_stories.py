@@ -137,8 +137,11 @@ def rows(m, shape, wrong):
         indices[1][m.rng.integers(number)] = m.choice([-1, shape[0]])
     if wrong == "rank of indices":
         indices = indices[0], indices[1].reshape(-1, 1)
-    of = (number + 1 if wrong == "number" else number, *shape[1:])
-    return m.values((*of, 1) if wrong == "gradient" else of), indices
+    is_odd = wrong == "number" or (wrong == "gradient" and len(shape) < 2)
+    of = [number + 1 if is_odd else number, *shape[1:]]
+    if wrong == "gradient" and not is_odd:
+        of[-1] += 1
+    return m.values(of), indices
 
 
 SLIPS = ["slot", "unset", "rank", "gradient", "sign", "sign"]

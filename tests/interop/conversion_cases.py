@@ -104,6 +104,9 @@ def quantize(m):
         "ensure_minimum_range": float(m.choice([0.01, 0.0, 1.0])),
     }
     given = m.values(shape, -5, 5, "float32")
+    if m.dtype == "qint32":
+        # Beyond the range floats become numbers that 32 bits can't hold.
+        low, high = (("float32", np.full(of_axis, end, "float32")) for end in (-8.0, 8.0))
     return {"input": given, "min_range": low, "max_range": high}, attrs
 
 
@@ -254,3 +257,16 @@ TABLE = [
     Row("Bucketize", ["int32", "int64", *WIDE], bucketize),
     Row("Fingerprint", [*ANY, *COMPLEX, "uint16"], fingerprint),
 ]
+
+REASONS = {
+    **{
+        (
+            op,
+            "NotFoundError in TensorFlow",
+        ): "it rewrites the op to one without a kernel for the type"
+        for op in ("QuantizeV2", "Dequantize")
+    },
+    ("QuantizeAndDequantizeV4", "InvalidArgumentError in TensorFlow"): (
+        "its kernel refuses the ranges that its shape function asks for, those of an axis"
+    ),
+}

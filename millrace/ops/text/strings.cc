@@ -166,6 +166,7 @@ void cut_at_any(std::string_view text, std::string_view delimiters, bool skip_em
     for (size_t i = 0; i < text.size(); ++i) pieces.push_back(text.substr(i, 1));
     return;
   }
+  if (text.empty()) return;  // no piece, not even an empty one
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find_first_of(delimiters, begin), text.size());
     if (end > begin || !skip_empty) pieces.push_back(text.substr(begin, end - begin));

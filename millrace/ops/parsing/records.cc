@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/charconv.h"
 #include "absl/strings/escaping.h"
@@ -77,6 +78,11 @@ struct CsvFormat {
   bool has_quotes = true;
   std::string missing;
   std::vector<int64_t> columns;  // none: all
+
+  // Whether nobody asks for what stands behind so many fields.
+  bool is_enough(size_t fields) const {
+    return !columns.empty() && std::cmp_greater(fields, columns.back());
+  }
 };
 
 // The fields of one record, as RFC 4180 has them: those in quotes may hold what parts fields, and
@@ -111,7 +117,7 @@ Status cut_record(const CsvFormat& format, std::string_view record,
       }
     }
     fields.push_back(std::move(field));
-    if (at >= record.size()) return {};
+    if (at >= record.size() || format.is_enough(fields.size())) return {};
     ++at;
   }
 }
@@ -271,7 +277,7 @@ Result<Tensor> parse_tensor(KernelContext& context) {
 }
 
 Result<Tensor> serialize_tensor(KernelContext& context) {
-  return Tensor::scalar(wire::encode_tensor_bytes(context.input(0)));
+  return Tensor::scalar(wire::encode_tensor_proto(context.input(0)));
 }
 
 }  // namespace

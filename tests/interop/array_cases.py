@@ -99,6 +99,21 @@ def slice_update(m):
 # --- diagonals ---
 
 
+def old_diagonal(m):
+    return {"diagonal": m.values(m.shape(ranks=(1, 2, 3), least=1))}, {}
+
+
+def old_matrix(m):
+    return {"input": m.values(m.shape(ranks=(2, 3), least=1))}, {}
+
+
+def old_band(m):
+    low, high = m.rng.integers(-2 if m.one_in(8) else -1, 4, 2)
+    inputs = {"input": m.values((*m.shape(ranks=(0, 1)), 3, 4))}
+    bounds = {"num_lower": m.integers(low, "int64"), "num_upper": m.integers(high, "int64")}
+    return {**inputs, **bounds}, {}
+
+
 def set_diagonal(m):
     shape = m.shape(ranks=(2, 3), least=1)
     length = min(shape[-2:]) + int(m.one_in(8))
@@ -301,7 +316,10 @@ def zeros(m):
 TABLE = [
     Row("StridedSliceGrad", EVERY, slice_grad, gradient=True),
     Row("TensorStridedSliceUpdate", EVERY, slice_update, gradient=True),
-    Row("MatrixSetDiag", PLAIN, set_diagonal, gradient=True),
+    Row("BatchMatrixDiag", PLAIN, old_diagonal),
+    Row("BatchMatrixDiagPart", PLAIN, old_matrix),
+    Row("BatchMatrixBandPart", NUMBERS, old_band),
+    *rows_of("BatchMatrixSetDiag MatrixSetDiag", PLAIN, set_diagonal, gradient=True),
     Row("MatrixDiagV2", PLAIN, diagonals, gradient=True),
     Row("MatrixDiagPartV2", PLAIN, diagonals_part, gradient=True),
     Row("MatrixSetDiagV2", PLAIN, diagonals_set, gradient=True),

@@ -240,7 +240,7 @@ def json_example(m):
         )
     text = json.dumps(made)
     if m.one_in(8):
-        text = m.choice([text[:-1], text + "x", "", "null", text.replace('"', "'"), f" {text}\n"])
+        text = m.choice([text[:-1], text + "x", "", "null", f" {text}\n"])
     if m.one_in(6):
         text = text.replace("List", "_list")
     return text.encode()

@@ -86,11 +86,14 @@ struct CsvFormat {
 };
 
 // The fields of one record, as RFC 4180 has them: those in quotes may hold what parts fields, and
-// quotes that are doubled.
+// quotes that are doubled. Ends of lines are left out where a field begins, and nowhere else.
 Status cut_record(const CsvFormat& format, std::string_view record,
                   std::vector<std::string>& fields) {
   fields.clear();
-  for (size_t at = 0;;) {
+  size_t at = 0;
+  for (;;) {
+    while (at < record.size() && (record[at] == '\n' || record[at] == '\r')) ++at;
+    if (at >= record.size()) break;
     std::string field;
     if (format.has_quotes && at < record.size() && record[at] == '"') {
       for (++at;; ++at) {
@@ -110,16 +113,18 @@ Status cut_record(const CsvFormat& format, std::string_view record,
     } else {
       while (at < record.size() && record[at] != format.delimiter) {
         const char c = record[at++];
-        if (format.has_quotes && (c == '"' || c == '\n' || c == '\r')) {
+        if ((format.has_quotes && c == '"') || c == '\n' || c == '\r') {
           return invalid("Unquoted fields cannot have quotes/CRLFs inside; see use_quote_delim");
         }
         field.push_back(c);
       }
     }
     fields.push_back(std::move(field));
-    if (at >= record.size() || format.is_enough(fields.size())) return {};
+    if (format.is_enough(fields.size())) return {};
     ++at;
   }
+  if (record.ends_with(format.delimiter)) fields.emplace_back();
+  return {};
 }
 
 template <class T>

@@ -97,6 +97,13 @@ bool read_png_row(Session& session, unsigned char* row) {
   return true;
 }
 
+// What follows the pixels: one that is cut off there is refused, too.
+bool finish_reading(Session& session) {
+  if (setjmp(session.back) != 0) return false;
+  png_read_end(session.png, nullptr);
+  return true;
+}
+
 struct Reading : Session {
   Reading() {
     png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<Session*>(this), jump, ignore);
@@ -177,6 +184,8 @@ Result<Tensor> decode_png(std::string_view bytes, int channels, DType dtype, Can
       if (!probe.go_on(static_cast<int64_t>(row_bytes))) return probe.status();
     }
   }
+  if (!finish_reading(reading))
+    return invalid("Invalid PNG data, size ", bytes.size(), ": ", reading.message);
   return image;
 }
 

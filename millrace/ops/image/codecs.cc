@@ -217,6 +217,7 @@ struct BoundWriting {
     MR_ASSIGN(const std::string unit, spec.attrs.string("density_unit"));
     MR_ASSIGN(const int64_t x, spec.attrs.integer("x_density"));
     MR_ASSIGN(const int64_t y, spec.attrs.integer("y_density"));
+    MR_ASSIGN(node.writing.xmp_metadata, spec.attrs.string("xmp_metadata"));
     node.writing.density_unit = unit == "cm" ? 2 : 1;
     node.writing.x_density = static_cast<int>(x);
     node.writing.y_density = static_cast<int>(y);

@@ -47,6 +47,8 @@ class Call:
     inputs: dict
     attrs: dict
     waits: bool = False  # it may wait for ever: so it is given a short time
+    wants_gradient: bool = False  # by all that the story has fed
+    shows: bool = True  # what it makes is compared: no handle, nothing by chance
 
     given = Case.given
 
@@ -200,9 +202,9 @@ class Teller(Maker):
         super().__init__(rng, dtype)
         self.calls = []
 
-    def call(self, op, inputs=None, waits=False, output=0, **attrs):
+    def call(self, op, inputs=None, waits=False, gradient=False, shows=True, output=0, **attrs):
         """Returns the output of that number, for later calls; `made` gives others."""
-        self.calls.append(Call(op, inputs or {}, attrs, waits))
+        self.calls.append(Call(op, inputs or {}, attrs, waits, gradient, shows))
         return self.made(len(self.calls) - 1, output)
 
     def made(self, call, output=0):

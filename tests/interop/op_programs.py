@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 
+from case_functions import as_function
 from cases import Case, Story, is_made, packed
 from programs import module_named
 
@@ -37,6 +38,8 @@ def fed(tf, name, given, feeds, made=()):
     if isinstance(given, list):
         return [fed(tf, f"{name}{i}", each, feeds, made) for i, each in enumerate(given)]
     if is_made(given):
+        if len(made[given[1]]) <= given[2]:
+            raise ValueError("the call that makes it was refused")
         return made[given[1]][given[2]]
     dtype, value = given
     kind = tf.as_dtype(dtype)
@@ -48,11 +51,14 @@ def fed(tf, name, given, feeds, made=()):
 
 
 def typed(tf, attrs):
+    """Attributes with types and functions in the place of their names."""
     names = ("dtype", "Tout", "T", "output_dtype", "out_type", "internal_type")
+    names += ("key_dtype", "value_dtype", "element_dtype", "element_type", "elem_type")
     made = {key: tf.as_dtype(value) if key in names else value for key, value in attrs.items()}
-    for key in [key for key in made if key.endswith("_types") and key != "row_partition_types"]:
+    lists = [key for key in made if key.endswith("_types") and key != "row_partition_types"]
+    for key in [*lists, *{"dtypes", "Tin"}.intersection(made)]:
         made[key] = [tf.as_dtype(value) for value in made[key]]
-    return made
+    return {key: as_function(tf, value) for key, value in made.items()}
 
 
 def is_differentiable(tensor):
@@ -82,18 +88,20 @@ def build(tf, case):
     """(feeds, outputs, gradients or why there are none) of a case."""
     feeds = {}
     outputs = [*flat(made_by(tf, case, feeds))]
-    gradients = []
-    if case.wants_gradient:
-        xs = [x for x in feeds if is_differentiable(x)]
-        ys = [y for y in outputs if is_differentiable(y)]
-        try:
-            gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
-        except LookupError:
-            gradients = [None] * len(xs)
-        except (ValueError, tf.errors.UnimplementedError) as error:
-            return feeds, outputs, f"refused: {error}"
-        gradients = [None if g is None else tf.convert_to_tensor(g) for g in gradients]
-    return feeds, outputs, gradients
+    return feeds, outputs, gradients_of(tf, outputs, feeds) if case.wants_gradient else []
+
+
+def gradients_of(tf, outputs, feeds):
+    """By each that is fed, or why there are none."""
+    xs = [x for x in feeds if is_differentiable(x)]
+    ys = [y for y in outputs if is_differentiable(y)]
+    try:
+        gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
+    except LookupError:
+        gradients = [None] * len(xs)
+    except (ValueError, tf.errors.UnimplementedError) as error:
+        return f"refused: {error}"
+    return [None if g is None else tf.convert_to_tensor(g) for g in gradients]
 
 
 def plain(value):
@@ -151,11 +159,10 @@ def result_of(tf, case):
 
 
 def story_result(tf, story):
-    """Each call is run once, in its turn, whatever became of those before."""
-    made, results = [], []
+    """Each call is run in its turn, whatever became of those before; what it is made of runs again."""
+    made, results, feeds = [], [], {}
     with tf.Session() as session:
         for call in story.calls:
-            feeds = {}
             built, error = built_result(lambda: made_by(tf, call, feeds, made))
             made.append([] if error else [*flat(built)])
             results.append(error or called(tf, session, call, made[-1], feeds))
@@ -165,9 +172,12 @@ def story_result(tf, story):
 def called(tf, session, call, outputs, feeds):
     kept = [tf.resource, tf.variant]
     shown = [y for y in outputs if getattr(y, "dtype", tf.resource).base_dtype not in kept]
+    if call.wants_gradient:
+        return run_case(tf, session, (feeds, shown, gradients_of(tf, shown, feeds)))
+    shown = shown if call.shows else []
     options = tf.RunOptions(timeout_in_ms=PATIENCE) if call.waits else None
     try:
-        values = session.run(shown if shown else outputs, feeds, options=options)
+        values = session.run(shown or [getattr(y, "op", y) for y in outputs], feeds, options)
     except tf.errors.DeadlineExceededError:
         return {"error": "waits"}
     except tf.errors.OpError as error:

@@ -5,26 +5,29 @@ from cases import stories_of
 TYPES = ["float32", "int64", "complex64", "bool", "string", "float16", "uint8", "float64"]
 TYPES += ["int32", "int8", "bfloat16", "complex128", "int16"]
 NUMBERS = ["float32", "float64", "int32", "int64", "complex64"]
-SIZE = {"": "TensorArray", "V2": "TensorArrayV2", "V3": "TensorArrayV3"}
 
 
 def stack_story(m, op):
     """A value is pushed and popped in one step; or a stack that is empty, closed or of another type."""
     version = "V2" if op.endswith("V2") else ""
-    at = "handle"
     attrs = {"elem_type": m.dtype, "stack_name": m.choice(["", "s"])}
     if version:
         size = {"max_size": m.integers(m.choice([-1, 2, 3]))}
         handle = m.call("StackV2", size, **attrs)
     else:
         handle = m.call("Stack", shows=False, **attrs)
-    pushed = {at: handle, "elem": m.values(dtype="float16" if m.one_in(12) else None)}
-    m.call("StackPush" + version, pushed, swap_memory=bool(m.one_in(4)))
-    if version and not m.one_in(8):
-        m.call("StackPopV2", {at: handle}, elem_type=m.dtype)
-    else:
-        m.call("StackPop" + version, {at: handle}, elem_type=m.dtype)
-    m.call("StackClose" + version, {at: handle})
+    pushes = []
+    for _ in range(int(m.rng.integers(0, 4))):
+        pushed = {"handle": handle, "elem": m.values(dtype="float16" if m.one_in(16) else None)}
+        swaps = bool(m.one_in(4))
+        m.call("StackPush" + version, pushed, swap_memory=swaps, after=pushes)
+        pushes = [len(m.calls) - 1]
+    dtype = "float16" if m.one_in(16) else m.dtype
+    m.call("StackPop" + version, {"handle": handle}, elem_type=dtype, after=pushes)
+    if m.one_in(2):
+        m.call("StackClose" + version, {"handle": handle}, after=pushes)
+        pushes = [len(m.calls) - 1]
+        m.call("StackPop" + version, {"handle": handle}, elem_type=m.dtype, after=pushes)
 
 
 class Array:
@@ -64,8 +67,9 @@ class Array:
         beyond = self.m.one_in(16)
         return self.m.integers(self.size if beyond else self.m.rng.integers(self.size))
 
-    def Write(self):
-        self.call("Write", {"index": self.index(), "value": self.value()}, changes=True)
+    def Write(self, index=None):
+        index = self.index() if index is None else self.m.integers(index)
+        self.call("Write", {"index": index, "value": self.value()}, changes=True)
 
     def Read(self, gradient=False):
         dtype = "int32" if self.m.one_in(16) else self.m.dtype
@@ -107,7 +111,10 @@ class Array:
 
 def filled(m, version, way):
     array = Array(m, version)
-    getattr(array, way)()
+    if way == "Write":
+        array.Write(0)
+    else:
+        getattr(array, way)()
     return array
 
 
@@ -120,8 +127,8 @@ def array_story(m, op):
         way = "Write"
     array = filled(m, version, "Split" if verb == "Concat" and not m.one_in(4) else way)
     if way == "Write":
-        for _ in range(array.size):
-            array.Write()
+        for index in range(1, array.size - int(m.one_in(4))):
+            array.Write(index)
     has_gradient = m.dtype in ("float32", "float64", "complex64") and version == "V3"
     if verb in ("Read", "Gather", "Concat"):
         getattr(array, verb)(gradient=has_gradient)
@@ -162,8 +169,5 @@ TABLE = [
     *stories_of("Stack StackV2 StackPush StackPushV2 StackPop StackPopV2", TYPES, stack_story),
     *stories_of("StackClose StackCloseV2", TYPES, stack_story),
     *stories_of(names("V3"), TYPES, array_story),
-    *stories_of(names("V2"), TYPES, array_story),
-    *stories_of(
-        "TensorArrayGradV3 TensorArrayGradV2 TensorArrayGradWithShape", NUMBERS, gradient_story
-    ),
+    *stories_of("TensorArrayGradV3 TensorArrayGradWithShape", NUMBERS, gradient_story),
 ]

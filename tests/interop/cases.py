@@ -49,6 +49,7 @@ class Call:
     waits: bool = False  # it may wait for ever: so it is given a short time
     wants_gradient: bool = False  # by all that the story has fed
     shows: bool = True  # what it makes is compared: no handle, nothing by chance
+    after: list = ()  # calls that run before it in the same step
 
     given = Case.given
 
@@ -202,9 +203,14 @@ class Teller(Maker):
         super().__init__(rng, dtype)
         self.calls = []
 
-    def call(self, op, inputs=None, waits=False, gradient=False, shows=True, output=0, **attrs):
-        """Returns the output of that number, for later calls; `made` gives others."""
-        self.calls.append(Call(op, inputs or {}, attrs, waits, gradient, shows))
+    def call(self, op, inputs=None, output=0, gradient=False, **told):
+        """Returns the output of that number, for later calls; `made` gives others.
+
+        Args:
+          told: fields of a Call, and attributes of the op.
+        """
+        fields = {key: told.pop(key) for key in ("waits", "shows", "after") if key in told}
+        self.calls.append(Call(op, inputs or {}, told, wants_gradient=gradient, **fields))
         return self.made(len(self.calls) - 1, output)
 
     def made(self, call, output=0):

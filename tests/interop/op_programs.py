@@ -163,7 +163,9 @@ def story_result(tf, story):
     made, results, feeds = [], [], {}
     with tf.Session() as session:
         for call in story.calls:
-            built, error = built_result(lambda: made_by(tf, call, feeds, made))
+            before = [y for number in call.after for y in made[number]]
+            with tf.control_dependencies(before):
+                built, error = built_result(lambda: made_by(tf, call, feeds, made))
             made.append([] if error else [*flat(built)])
             results.append(error or called(tf, session, call, made[-1], feeds))
     return {"calls": results}

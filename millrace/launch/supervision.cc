@@ -83,6 +83,7 @@ std::optional<Clock::Time> Supervision::wake_at() const {
   if (stop_) return {};
   std::optional<Clock::Time> due = next_restart();
   if (const auto leave = next_leave()) due = std::min(due.value_or(*leave), *leave);
+  if (judge_by_) due = std::min(due.value_or(*judge_by_), *judge_by_);
   if (limits_.time_limit)
     due = std::min(due.value_or(Clock::Time::max()), start_ + *limits_.time_limit);
   return due;
@@ -123,20 +124,29 @@ void Supervision::ended(const TasksEnded& event, Clock::Time now, Actions& actio
   // Success first: once all that decide have succeeded, nobody else's end matters.
   if (has_succeeded()) return stop(StopCause::finished, "", now, actions);
   if (stop_) return;
-  const Task* failed = nullptr;
-  for (const TaskEnded* end : news) {
-    if (!fails_job(*end, now, actions)) continue;
-    const Task& task = tasks_[end->task];
-    if (failed == nullptr || blame_rank(task.reason) < blame_rank(failed->reason)) failed = &task;
-  }
-  if (failed != nullptr) {
-    std::string text = str_cat(failed->name, " failed: ", with_last_error(failed->reason));
-    if (!failed->limit.empty()) str_append(&text, "; ", failed->limit);
-    actions.emplace_back(Say{std::move(text)});
-    return stop(StopCause::failed, "", now, actions);
-  }
+  for (const TaskEnded* end : news)
+    if (fails_job(*end, now, actions)) failed_.push_back(end->task);
+  if (!failed_.empty()) return judge(now, actions);
   // The last that was to succeed may have been lost instead.
   if (has_succeeded()) stop(StopCause::finished, "", now, actions);
+}
+
+void Supervision::judge(Clock::Time now, Actions& actions) {
+  const Task& failed = tasks_[*std::ranges::min_element(
+      failed_, {}, [this](size_t task) { return blame_rank(tasks_[task].reason); })];
+  if (!judge_by_) judge_by_ = now + limits_.cause_within;
+  if (now < *judge_by_ && blames_running(failed)) return;
+  std::string text = str_cat(failed.name, " failed: ", with_last_error(failed.reason));
+  if (!failed.limit.empty()) str_append(&text, "; ", failed.limit);
+  actions.emplace_back(Say{std::move(text)});
+  stop(StopCause::failed, "", now, actions);
+}
+
+bool Supervision::blames_running(const Task& task) const {
+  return looks_like_consequence(task.reason) &&
+         std::ranges::any_of(tasks_, [&task](const Task& peer) {
+           return peer.phase == Phase::running && blames(task.reason, peer.name);
+         });
 }
 
 void Supervision::note_end(const TaskEnded& end, Clock::Time now) {
@@ -190,7 +200,7 @@ void Supervision::restart_due(Clock::Time now, Actions& actions) {
 
 void Supervision::waits(const TaskWaits& event, Clock::Time now, Actions& actions) {
   const Task& task = tasks_.at(event.task);
-  if (stop_ || !task.decides || task.phase != Phase::running) return;
+  if (stop_ || judge_by_ || !task.decides || task.phase != Phase::running) return;
   for (const Task& peer : tasks_) {
     if (peer.phase != Phase::ended || now - peer.ended < kStaleWaits) continue;
     if (std::find(event.others.begin(), event.others.end(), peer.name) == event.others.end())
@@ -227,6 +237,7 @@ void Supervision::time_passed(Clock::Time now, Actions& actions) {
   } else if (!limits_.time_limit || now < start_ + *limits_.time_limit) {
     end_leaving(now, actions);
     restart_due(now, actions);
+    if (judge_by_) judge(now, actions);
   } else {
     std::string limit = duration_text(in_milliseconds(*limits_.time_limit));
     actions.emplace_back(Say{str_cat("time limit of ", limit, " reached: ending all tasks")});

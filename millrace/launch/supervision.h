@@ -22,7 +22,8 @@
 // task serve on, the launcher would have to know that its program is over before its process is.
 // When several tasks failed, the report blames the one that looks like the cause: a task that a
 // signal killed before one with an exit code, any of them before a task that only tells that a peer
-// went away.
+// went away. A task that names a running one as its cause is not judged before that has ended too,
+// or cause_within has passed: who is hit often ends before who did it.
 //
 // Single-threaded: whoever launches owns it.
 #pragma once
@@ -51,6 +52,8 @@ struct SupervisedTask {
 struct SupervisionLimits {
   Clock::Duration grace = std::chrono::seconds(5);  // from SIGTERM to SIGKILL
   std::optional<Clock::Duration> time_limit = std::nullopt;
+  // How long a failed task that blames a running one waits for that one's end to be judged.
+  Clock::Duration cause_within = std::chrono::seconds(2);
 };
 
 // How long a launcher waits for processes that SIGKILL does not end (they hang in the kernel).
@@ -170,6 +173,9 @@ class Supervision {
 
   void started(const TaskStarted& event, Clock::Time now);
   void ended(const TasksEnded& event, Clock::Time now, Actions& actions);
+  // Ends the job for what has failed, as soon as nobody's end could be the cause of it.
+  void judge(Clock::Time now, Actions& actions);
+  bool blames_running(const Task& task) const;
   void note_end(const TaskEnded& end, Clock::Time now);
   // What follows of it: a pause, a loss that may be, or nothing; true if the job fails of it.
   bool fails_job(const TaskEnded& end, Clock::Time now, Actions& actions);
@@ -202,6 +208,8 @@ class Supervision {
   const Clock::Time start_;
   std::vector<Task> tasks_;
   Restarts restarts_;
+  std::vector<size_t> failed_;  // of which the job fails, and nothing has been done about it yet
+  std::optional<Clock::Time> judge_by_;
   std::optional<StopCause> stop_;
   std::string stop_reason_;  // for people; who interrupted, who waits, which limit
   std::optional<Clock::Time> kill_at_;

@@ -207,7 +207,7 @@ TEST_CASE("every story of supervision.txt goes as it is written") {
     }
   }
   finish();
-  CHECK(told == 46);
+  CHECK(told == 48);
 }
 
 TEST_CASE("the launcher is told when to come back") {

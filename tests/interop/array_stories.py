@@ -15,7 +15,7 @@ def stack_story(m, op):
         size = {"max_size": m.integers(m.choice([-1, 2, 3]))}
         handle = m.call("StackV2", size, **attrs)
     else:
-        handle = m.call("Stack", shows=False, **attrs)
+        handle = m.call("Stack", hides=True, **attrs)
     pushes = []
     for _ in range(int(m.rng.integers(0, 4))):
         pushed = {"handle": handle, "elem": m.values(dtype="float16" if m.one_in(16) else None)}
@@ -46,7 +46,7 @@ class Array:
         if version == "V3" and m.one_in(4):
             attrs["identical_element_shapes"] = True
         size = {"size": m.integers(-1 if m.one_in(24) else self.size)}
-        self.handle = m.call("TensorArray" + version, size, shows=version == "V3", **attrs)
+        self.handle = m.call("TensorArray" + version, size, hides=version != "V3", **attrs)
         self.flow = m.made(0, 1) if version == "V3" else ("float32", self.zero())
 
     def zero(self):
@@ -147,7 +147,7 @@ def gradient_story(m, op):
     attrs = {"source": m.choice(["g", "gradients"])}
     if op == "TensorArrayGradWithShape":
         given["shape_to_prepend"] = m.integers(m.shape(ranks=(0, 1), least=1))
-    made = m.call(op, given, shows=version == "V3", **attrs)
+    made = m.call(op, given, hides=version != "V3", **attrs)
     array.handle = made
     if version == "V3":
         array.flow = m.made(made[1], 1)

@@ -41,14 +41,17 @@ class Case:
 
 @dataclasses.dataclass
 class Call:
-    """One op of a story. Its inputs may be what an earlier call makes: (".", the call, the output)."""
+    """One op of a story. Its inputs may be what an earlier call makes: (".", the call, the output).
+
+    With "=" for "." the value that it gave is fed: a later step does not run that call again.
+    """
 
     op: str
     inputs: dict
     attrs: dict
     waits: bool = False  # it may wait for ever: so it is given a short time
     wants_gradient: bool = False  # by all that the story has fed
-    shows: bool = True  # what it makes is compared: no handle, nothing by chance
+    hides: bool = False  # what it gives is nobody's business: whether it does is compared
     after: list = ()  # calls that run before it in the same step
 
     given = Case.given
@@ -72,7 +75,7 @@ class Story:
 
 def is_made(given):
     """An input that an earlier call of the story makes."""
-    return isinstance(given, tuple) and given[0] == "."
+    return isinstance(given, tuple) and given[0] in (".", "=")
 
 
 def given_by(call):
@@ -209,7 +212,7 @@ class Teller(Maker):
         Args:
           told: fields of a Call, and attributes of the op.
         """
-        fields = {key: told.pop(key) for key in ("waits", "shows", "after") if key in told}
+        fields = {key: told.pop(key) for key in ("waits", "hides", "after") if key in told}
         self.calls.append(Call(op, inputs or {}, told, wants_gradient=gradient, **fields))
         return self.made(len(self.calls) - 1, output)
 

@@ -189,9 +189,8 @@ def batch_story(m, op):
     handles = m.call(op, {"input_handles": handles, "tensor": value})
     if m.one_in(2):
         handles = m.call(op, {"input_handles": handles, "tensor": m.values((rows, *shape))})
-    begin, size = m.integers([0]), m.integers([1])
-    one = m.call("Slice", {"input": handles, "begin": begin, "size": size})
-    one = m.call("Squeeze", {"input": one})
+    m.call("Unpack", {"value": handles}, num=rows)
+    one = m.made(len(m.calls) - 1, int(m.rng.integers(rows)))
     given = {"input_handle": one, "element_shape": m.integers(shape)}
     m.call("TensorListStack", given, element_dtype=m.dtype, gradient=m.dtype in WITH_GRADIENTS)
 
@@ -208,7 +207,7 @@ def map_story(m, op):
     given = {"input_handle": handle, "key": key}
     if verb == "Erase" or m.one_in(4):
         handle = m.call("TensorMapErase", given, value_dtype=m.dtype)
-        given["input_handle"] = handle
+        given = {**given, "input_handle": handle}
     m.call("TensorMapHasKey", given)
     dtype = "int16" if m.one_in(20) else m.dtype
     m.call("TensorMapLookup", given, value_dtype=dtype, gradient=m.dtype in WITH_GRADIENTS)

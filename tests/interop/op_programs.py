@@ -5,8 +5,11 @@ list of results: {"values": [...], "gradients": [...]}, or {"error": the code's 
 with one of these for each call.
 """
 
+import contextlib
 import pickle
+import re
 import sys
+import tempfile
 
 import numpy as np
 
@@ -17,6 +20,8 @@ from programs import module_named
 # What is said of a type that the signature allows but no kernel takes.
 NO_KERNEL = "no kernel"
 
+# Types whose values come as their bits.
+BITS = ("float8", "float4")
 
 # Of a call that may wait for ever, in milliseconds; it is told as "waits" if it does.
 PATIENCE = 300
@@ -33,21 +38,39 @@ GRAPH_NAMES = {
 }
 
 
-def fed(tf, name, given, feeds, made=()):
+def fed(tf, name, given, feeds, made=(), values=None):
     """A placeholder for an input, or a list of them; what is fed goes to `feeds`."""
     if isinstance(given, list):
-        return [fed(tf, f"{name}{i}", each, feeds, made) for i, each in enumerate(given)]
+        return [fed(tf, f"{name}{i}", each, feeds, made, values) for i, each in enumerate(given)]
     if is_made(given):
         if len(made[given[1]]) <= given[2]:
             raise ValueError("the call that makes it was refused")
-        return made[given[1]][given[2]]
+        tensor = made[given[1]][given[2]]
+        return tensor if given[0] == "." else fed_again(tf, tensor, feeds, values)
     dtype, value = given
     kind = tf.as_dtype(dtype)
     if name == "axis":  # gradients ask what it is
         return tf.constant(value, kind)
     made = tf.placeholder(kind, np.shape(value))
-    feeds[made] = value if dtype == "string" else np.asarray(value).astype(kind.as_numpy_dtype)
+    feeds[made] = value if dtype == "string" else stored(kind, value)
     return made
+
+
+def fed_again(tf, tensor, feeds, values):
+    """A placeholder for what a call gave in its own step."""
+    if tensor not in values:
+        raise ValueError("the call that gives it failed")
+    placeholder = tf.placeholder(tensor.dtype, tensor.shape)
+    feeds[placeholder] = values[tensor]
+    return placeholder
+
+
+def stored(kind, value):
+    """The value as the type's elements. Floats of few bits are given as those."""
+    numpy_type = kind.as_numpy_dtype
+    if kind.name.startswith(BITS):
+        return np.asarray(value, np.uint8).view(numpy_type)
+    return np.asarray(value).astype(numpy_type)
 
 
 def typed(tf, attrs):
@@ -74,14 +97,31 @@ def flat(made):
         yield made
 
 
-def made_by(tf, call, feeds, made=()):
+def made_by(tf, call, feeds, made=(), values=None):
     """What the op makes of its inputs: an Operation, or Tensors."""
-    inputs = {name: fed(tf, name, given, feeds, made) for name, given in call.inputs.items()}
+    inputs = {
+        name: fed(tf, name, given, feeds, made, values) for name, given in call.inputs.items()
+    }
     given = {**inputs, **typed(tf, call.attrs)}
     if tf.__name__ == "millrace":
         known_as = GRAPH_NAMES.get(call.op, {})
         given = {known_as.get(name, name): value for name, value in given.items()}
-    return getattr(tf.raw_ops, call.op)(**given)
+    op = getattr(tf.raw_ops, call.op)
+    try:
+        return op(**given)
+    except NotImplementedError as error:
+        removed = re.search(r"removed in version (\d+)", str(error))
+        if not removed:
+            raise
+        make_older(tf, int(removed[1]) - 1)
+        return op(**given)
+
+
+def make_older(tf, version):
+    """TensorFlow's graph takes ops that newer ones lack, once it imports what an older program made."""
+    older = tf.GraphDef()
+    older.versions.producer = version
+    tf.import_graph_def(older)
 
 
 def build(tf, case):
@@ -99,7 +139,7 @@ def gradients_of(tf, outputs, feeds):
         gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
     except LookupError:
         gradients = [None] * len(xs)
-    except (ValueError, tf.errors.UnimplementedError) as error:
+    except (ValueError, TypeError, NotImplementedError, tf.errors.UnimplementedError) as error:
         return f"refused: {error}"
     return [None if g is None else tf.convert_to_tensor(g) for g in gradients]
 
@@ -108,9 +148,15 @@ def plain(value):
     value = np.asarray(value)
     if value.dtype == object:
         return value.shape, [bytes(each) for each in value.ravel()]
-    if value.dtype.name == "bfloat16":
-        value = value.astype(np.float32)
-    return value
+    name = value.dtype.name
+    if name == "bfloat16":
+        return value.astype(np.float32)
+    if name.startswith(BITS):
+        return value.view(np.uint8)
+    if name in ("int2", "int4", "uint2", "uint4"):
+        return value.astype(np.int8 if name.startswith("i") else np.uint8)
+    # TensorFlow's quantized types have one field.
+    return value.view(value.dtype[0]) if value.dtype.fields else value
 
 
 def name_of(error):
@@ -150,7 +196,9 @@ def result_of(tf, case):
     # A graph for each: a node without a kernel spoils the whole graph that it is in.
     with tf.Graph().as_default():
         if isinstance(case, Story):
-            return story_result(tf, case)
+            # The files that it writes are in a folder of its own.
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                return story_result(tf, case)
         built, error = built_result(lambda: build(tf, case))
         if error:
             return error
@@ -160,31 +208,36 @@ def result_of(tf, case):
 
 def story_result(tf, story):
     """Each call is run in its turn, whatever became of those before; what it is made of runs again."""
-    made, results, feeds = [], [], {}
+    made, results, feeds, values = [], [], {}, {}
     with tf.Session() as session:
         for call in story.calls:
             before = [y for number in call.after for y in made[number]]
             with tf.control_dependencies(before):
-                built, error = built_result(lambda: made_by(tf, call, feeds, made))
+                built, error = built_result(lambda: made_by(tf, call, feeds, made, values))
             made.append([] if error else [*flat(built)])
-            results.append(error or called(tf, session, call, made[-1], feeds))
+            results.append(error or called(tf, session, call, made[-1], feeds, values))
     return {"calls": results}
 
 
-def called(tf, session, call, outputs, feeds):
+def called(tf, session, call, outputs, feeds, given):
+    """Its result; the values go to `given`, by their Tensors."""
     kept = [tf.resource, tf.variant]
     shown = [y for y in outputs if getattr(y, "dtype", tf.resource).base_dtype not in kept]
     if call.wants_gradient:
         return run_case(tf, session, (feeds, shown, gradients_of(tf, shown, feeds)))
-    shown = shown if call.shows else []
     options = tf.RunOptions(timeout_in_ms=PATIENCE) if call.waits else None
     try:
-        values = session.run(shown or [getattr(y, "op", y) for y in outputs], feeds, options)
+        # TensorFlow's Python can't show a variant.
+        asked = shown if shown else [getattr(y, "op", y) for y in outputs]
+        values = session.run(asked, feeds, options=options)
     except tf.errors.DeadlineExceededError:
         return {"error": "waits"}
     except tf.errors.OpError as error:
         return {"error": name_of(error)}
-    return {"values": [plain(value) for value in values] if shown else []}
+    if shown:
+        # A handle of a tensor that the session keeps is more than its text.
+        given.update(zip(shown, (getattr(value, "handle", value) for value in values)))
+    return {"values": [plain(value) for value in values] if shown and not call.hides else []}
 
 
 def main():

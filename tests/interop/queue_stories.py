@@ -20,7 +20,7 @@ class Queue:
         self.capacity = int(m.choice([-1, 4, 6, 20]))
         self.size, self.least, self.is_closed = 0, 0, False
         self.types = [m.dtype, "int64"] if m.one_in(3) else [m.dtype]
-        self.handle = m.call(kind + version, shows=False, **self.attrs())
+        self.handle = m.call(kind + version, hides=True, **self.attrs())
         if kind == "PriorityQueue":
             self.types = ["int64", *self.types]
 
@@ -142,7 +142,7 @@ def fake_story(m):
     """A queue of one version is filled by the ops of the other."""
     queue = Queue(m, m.choice(KINDS), "V2")
     queue.QueueEnqueueMany()
-    queue.handle, queue.version = m.call("FakeQueue", {"resource": queue.handle}, shows=False), ""
+    queue.handle, queue.version = m.call("FakeQueue", {"resource": queue.handle}, hides=True), ""
     queue.QueueEnqueue()
     queue.QueueSize()
     queue.QueueDequeue()

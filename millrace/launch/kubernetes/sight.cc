@@ -401,10 +401,13 @@ class Look {
   void judge() {
     std::optional<Clock::Duration> limit;
     if (time_limit_ > 0) limit = seconds(time_limit_);
-    // Kubernetes starts tasks again, not we: no rules, and nothing is drawn.
+    // Kubernetes starts tasks again and ends them, not we: no rules, nothing is drawn, and a
+    // failure has ended the job when it is seen.
     SeededRandom no_pauses(1);
-    Supervision supervision(supervised_, {}, {.grace = sight_.grace, .time_limit = limit},
-                            time_at(submitted_), no_pauses);
+    Supervision supervision(
+        supervised_, {},
+        {.grace = sight_.grace, .time_limit = limit, .cause_within = Clock::Duration::zero()},
+        time_at(submitted_), no_pauses);
     int64_t last = submitted_;
     for (size_t i = 0; i < happened_.size();) {
       if (limit && (happened_[i].kind == 2 || happened_[i].time >= submitted_ + time_limit_))

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 namespace millrace {
 namespace {
@@ -21,7 +20,8 @@ T number_at(std::string_view bytes, size_t at) {
 
 struct BmpLayout {
   uint64_t pixels_at = 0, width = 0, height = 0, row_bytes = 0;
-  size_t channels = 0;
+  size_t inside = 0;    // channels in the file
+  size_t channels = 0;  // of the image that is made
   bool is_top_first = false;
 };
 
@@ -45,30 +45,34 @@ Result<BmpLayout> read_bmp_layout(std::string_view bytes, int channels) {
   // Bit fields (3) lie as plain pixels do; what is run-length encoded does not.
   if (packing != 0 && packing != 3)
     return invalid("the BMP is packed (", packing, "); only plain pixels are read");
-  if (channels != 0 && channels != bits / 8) {
-    return invalid("channels attribute ", channels, " does not match bits per pixel from file ",
-                   bits / 8);
-  }
+  if (channels == 1) return invalid("`channels` must be 0, 3 or 4 for BMP, but got 1");
   BmpLayout layout{.pixels_at = number_at<uint32_t>(bytes, 10),
                    .width = static_cast<uint64_t>(width),
                    .height = static_cast<uint64_t>(height < 0 ? -height : height),
-                   .channels = static_cast<size_t>(bits) / 8,
+                   .inside = static_cast<size_t>(bits) / 8,
+                   .channels = static_cast<size_t>(channels == 0 ? bits / 8 : channels),
                    .is_top_first = height < 0};
-  layout.row_bytes = (layout.width * layout.channels + 3) / 4 * 4;
-  // The last row may end with its last pixel.
+  layout.row_bytes = (layout.width * layout.inside + 3) / 4 * 4;
   const uint64_t there = bytes.size() < layout.pixels_at ? 0 : bytes.size() - layout.pixels_at;
-  const uint64_t last = layout.width * layout.channels;
-  if (there < last || (there - last) / layout.row_bytes < layout.height - 1) {
-    return invalid("Incomplete bmp content: ", there, " bytes of pixels do not hold ",
-                   layout.height, " rows of ", layout.row_bytes, " bytes");
+  // Rows are so many that what they take together may be more than 64 bits tell.
+  if (there / layout.row_bytes != layout.height || there % layout.row_bytes != 0) {
+    return invalid("Incomplete bmp content: ", there, " bytes of pixels are not ", layout.height,
+                   " rows of ", layout.row_bytes, " bytes");
   }
   return layout;
 }
 
-// From blue, green, red to red, green, blue; gray stays.
-void turn_colors(uint8_t* pixels, uint64_t width, size_t channels) {
-  if (channels < 3) return;
-  for (uint64_t x = 0; x < width; ++x, pixels += channels) std::swap(pixels[0], pixels[2]);
+// From gray, or blue, green, red, to gray, or red, green, blue.
+void copy_row(const uint8_t* from, uint8_t* to, const BmpLayout& layout) {
+  if (layout.channels == 1) {
+    std::memcpy(to, from, layout.width);
+    return;
+  }
+  const bool is_gray = layout.inside == 1;
+  for (uint64_t x = 0; x < layout.width; ++x, from += layout.inside, to += layout.channels) {
+    for (size_t c = 0; c < 3; ++c) to[c] = is_gray ? from[0] : from[2 - c];
+    if (layout.channels == 4) to[3] = layout.inside == 4 ? from[3] : 255;
+  }
 }
 
 }  // namespace
@@ -82,9 +86,8 @@ Result<Tensor> decode_bmp(std::string_view bytes, int channels, CancelProbe& pro
   const uint64_t of_row = layout.width * layout.channels;
   for (uint64_t y = 0; y < layout.height; ++y) {
     const uint64_t at = layout.is_top_first ? y : layout.height - 1 - y;
-    uint8_t* const row = pixels + y * of_row;
-    std::memcpy(row, bytes.data() + layout.pixels_at + at * layout.row_bytes, of_row);
-    turn_colors(row, layout.width, layout.channels);
+    const char* const row = bytes.data() + layout.pixels_at + at * layout.row_bytes;
+    copy_row(reinterpret_cast<const uint8_t*>(row), pixels + y * of_row, layout);
     if (!probe.go_on(static_cast<int64_t>(of_row))) return probe.status();
   }
   return image;

@@ -11,8 +11,9 @@
 namespace millrace {
 
 // uint8 [height, width, channels]: 1 gray (without a palette), 3 red, green, blue, 4 with alpha.
-// `channels` 0 means as many as the image has, any other number must be that.
-// Errors: INVALID_ARGUMENT for bytes that are no such BMP, or are cut off.
+// `channels` 0 means as many as the image has; gray is spread over three, and alpha is left out, or
+// is 255. Errors: INVALID_ARGUMENT for bytes that are no such BMP, or more or fewer than its pixels
+// take; for 1 channel, to which TensorFlow's doesn't decode either.
 Result<Tensor> decode_bmp(std::string_view bytes, int channels, CancelProbe& probe);
 
 }  // namespace millrace

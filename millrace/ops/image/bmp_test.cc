@@ -55,9 +55,14 @@ TEST_CASE("a BMP is blue first and its last row first, and comes as other images
         Tensor::of<uint8_t>({2, 2, 3}, {3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10}));
 }
 
-TEST_CASE("gray has one channel, alpha is the fourth, and the last row needs no padding") {
-  CHECK(decoded({.width = 1, .height = 2, .bits = 8, .pixels = "\1___\2"}).value() ==
-        Tensor::of<uint8_t>({2, 1, 1}, {2, 1}));
+TEST_CASE("gray has one channel, alpha is the fourth, and both go into as many as are asked for") {
+  const Bmp gray = {.width = 1, .height = 2, .bits = 8, .pixels = "\1___\2___"};
+  CHECK(decoded(gray).value() == Tensor::of<uint8_t>({2, 1, 1}, {2, 1}));
+  CHECK(decoded(gray, "DecodeBmp", {{"channels", AttrValue(4)}}).value() ==
+        Tensor::of<uint8_t>({2, 1, 4}, {2, 2, 2, 255, 1, 1, 1, 255}));
+  CHECK(decoded({.width = 1, .height = 1, .bits = 32, .pixels = "\1\2\3\4"}, "DecodeBmp",
+                {{"channels", AttrValue(3)}})
+            .value() == Tensor::of<uint8_t>({1, 1, 3}, {3, 2, 1}));
   CHECK(
       decoded({.width = 1, .height = 1, .bits = 32, .packing = 3, .pixels = "\1\2\3\4"}).value() ==
       Tensor::of<uint8_t>({1, 1, 4}, {3, 2, 1, 4}));
@@ -72,7 +77,10 @@ TEST_CASE("a BMP that is cut off, or says what can't be, is refused in words") {
   };
   Bmp cut = kColors;
   cut.pixels.resize(13);
-  says(cut, "Incomplete bmp content: 13 bytes of pixels do not hold 2 rows of 8 bytes");
+  says(cut, "Incomplete bmp content: 13 bytes of pixels are not 2 rows of 8 bytes");
+  Bmp longer = kColors;
+  longer.pixels += "_";
+  says(longer, "17 bytes of pixels are not 2 rows of 8 bytes");
   says({.width = 1 << 30, .height = 1 << 30}, "Incomplete bmp content");
   says({.width = 2147483647, .height = INT32_MIN, .bits = 32}, "Incomplete bmp content");
   says({.pixels_at = 0xffffffff}, "Incomplete bmp content: 0 bytes");
@@ -81,8 +89,7 @@ TEST_CASE("a BMP that is cut off, or says what can't be, is refused in words") {
   says({.height = 0}, "not 2 x 0");
   says({.bits = 4}, "must be 1, 3 or 4, was 0: it has 4 bits a pixel");
   says({.bits = 8, .packing = 1}, "the BMP is packed (1)");
-  says(kColors, "channels attribute 1 does not match bits per pixel from file 3",
-       {{"channels", AttrValue(1)}});
+  says(kColors, "must be 0, 3 or 4 for BMP, but got 1", {{"channels", AttrValue(1)}});
   const Status brief =
       run_op(codec_ops(), "DecodeBmp", {Tensor::scalar(std::string("BM1"))}).status();
   CHECK(brief.message().find("requires at least 34 bytes") != std::string::npos);

@@ -49,7 +49,7 @@ def fed(tf, name, given, feeds, made=(), values=None):
         return tensor if given[0] == "." else fed_again(tf, tensor, feeds, values)
     dtype, value = given
     kind = tf.as_dtype(dtype)
-    if name == "axis":  # gradients ask what it is
+    if name in ("axis", "element_shape"):  # gradients and shapes ask what it is
         return tf.constant(value, kind)
     made = tf.placeholder(kind, np.shape(value))
     feeds[made] = value if dtype == "string" else stored(kind, value)

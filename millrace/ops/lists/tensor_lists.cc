@@ -58,11 +58,24 @@ Status push_back(KernelContext& context, DType dtype) {
   return std::move(list).put(context, 0);
 }
 
+// As TensorFlow's, this asks no other element for a shape, nor one that is set whether it has that.
+Result<Tensor> last_of(const TensorList& list, const PartialShape& asked) {
+  const size_t last = list.elements.size() - 1;
+  if (list.elements[last].has_value()) {
+    MR_TRY(list.check_element(last));
+    return list.elements[last];
+  }
+  MR_ASSIGN(const PartialShape shape, merge_element_shapes(asked, list.element_shape));
+  if (const auto known = shape.to_shape()) return Tensor::zeros(list.dtype, *known);
+  return invalid("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
+                 shape.to_string());
+}
+
 Status pop_back(KernelContext& context, DType dtype) {
   MR_ASSIGN(const PartialShape asked, read_element_shape(context.input(1)));
   MR_ASSIGN(TensorList list, TensorList::take(context, 0, dtype));
   if (list.elements.empty()) return invalid("Trying to pop from an empty list.");
-  MR_ASSIGN(Tensor last, element_of(list, static_cast<int64_t>(list.elements.size()) - 1, asked));
+  MR_ASSIGN(Tensor last, last_of(list, asked));
   list.elements.pop_back();
   MR_TRY(std::move(list).put(context, 0));
   context.set_output(1, std::move(last));

@@ -255,3 +255,18 @@ TABLE = [
     *stories_of("OptionalFromValue OptionalNone OptionalHasValue", TYPES, optional_story),
     *stories_of("OptionalGetValue", TYPES, optional_story),
 ]
+
+BROKEN = "InvalidArgumentError in TensorFlow, values here"
+UNCHECKED = "values in TensorFlow, InvalidArgumentError here"
+
+# In stories of any op.
+REASONS = {
+    **{
+        (row.op, f"TensorListConcat: {BROKEN}"): "it takes elements of rank 1 for unknown ones"
+        for row in TABLE
+    },
+    **{
+        (row.op, f"ExistingList: {UNCHECKED}"): "it does not see that a list has other elements"
+        for row in TABLE
+    },
+}

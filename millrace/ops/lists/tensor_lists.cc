@@ -16,7 +16,8 @@ Status check_element(const TensorList& list, const Tensor& element, std::string_
                  element.shape().to_string(), " list shape: ", list.element_shape.to_string());
 }
 
-// An element, or zeros if it is not set.
+// An element, or zeros if it is not set. One that is set is as it is, whatever shape is asked for:
+// as TensorFlow's.
 Result<Tensor> element_of(const TensorList& list, int64_t index, const PartialShape& asked) {
   const Tensor& element = list.elements[static_cast<size_t>(index)];
   if (!element.has_value()) {
@@ -24,9 +25,7 @@ Result<Tensor> element_of(const TensorList& list, int64_t index, const PartialSh
     return Tensor::zeros(list.dtype, shape);
   }
   MR_TRY(list.check_element(static_cast<size_t>(index)));
-  if (asked.allows(element.shape())) return element;
-  return invalid("Incompatible shapes: an element has ", element.shape().to_string(),
-                 ", and element_shape is ", asked.to_string());
+  return element;
 }
 
 Status empty_list(KernelContext& context, DType dtype) {
@@ -58,13 +57,10 @@ Status push_back(KernelContext& context, DType dtype) {
   return std::move(list).put(context, 0);
 }
 
-// As TensorFlow's, this asks no other element for a shape, nor one that is set whether it has that.
+// As TensorFlow's, this asks no other element for the shape of one that is not set.
 Result<Tensor> last_of(const TensorList& list, const PartialShape& asked) {
-  const size_t last = list.elements.size() - 1;
-  if (list.elements[last].has_value()) {
-    MR_TRY(list.check_element(last));
-    return list.elements[last];
-  }
+  if (list.elements.back().has_value())
+    return element_of(list, static_cast<int64_t>(list.elements.size()) - 1, asked);
   MR_ASSIGN(const PartialShape shape, merge_element_shapes(asked, list.element_shape));
   if (const auto known = shape.to_shape()) return Tensor::zeros(list.dtype, *known);
   return invalid("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
@@ -102,9 +98,7 @@ Result<Tensor> get_item(KernelContext& context, DType dtype) {
   MR_ASSIGN(const auto* elements, TensorList::peek(context, 0, dtype));
   if (elements != nullptr && index >= 0 && index < static_cast<int64_t>(elements->size())) {
     const Tensor& element = (*elements)[static_cast<size_t>(index)];
-    if (element.dtype() == dtype && asked.allows(element.shape())) {
-      return element;
-    }
+    if (element.dtype() == dtype) return element;
   }
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, dtype));
   if (index < 0 || index >= static_cast<int64_t>(list.elements.size())) {

@@ -76,7 +76,15 @@ def stored(kind, value):
 def typed(tf, attrs):
     """Attributes with types and functions in the place of their names."""
     names = ("dtype", "Tout", "T", "output_dtype", "out_type", "internal_type")
-    names += ("key_dtype", "value_dtype", "element_dtype", "element_type", "elem_type")
+    names += (
+        "Tkeys",
+        "Tvalues",
+        "key_dtype",
+        "value_dtype",
+        "element_dtype",
+        "element_type",
+        "elem_type",
+    )
     made = {key: tf.as_dtype(value) if key in names else value for key, value in attrs.items()}
     lists = [key for key in made if key.endswith("_types") and key != "row_partition_types"]
     for key in [*lists, *{"dtypes", "Tin"}.intersection(made)]:

@@ -74,7 +74,8 @@ class Table:
 
     def rows(self):
         keys = self.keys()
-        if self.m.one_in(8) and len(keys[1]):  # one that comes twice
+        # One that comes twice. A fixed table of TensorFlow keeps what came before it.
+        if self.kind != "HashTable" and self.m.one_in(8) and len(keys[1]):
             keys = keys[0], np.concatenate([keys[1], keys[1][:1]])
         return {"keys": keys, "values": self.values(len(keys[1]))}
 
@@ -85,8 +86,8 @@ class Table:
         self.call("LookupTableInsert", self.rows())
 
     def LookupTableImport(self):
-        if self.kind == "MutableDenseHashTable" and not self.holds:
-            return  # TensorFlow breaks down
+        if self.kind == "MutableDenseHashTable":
+            return  # it would want buckets as TensorFlow lays them out
         self.call("LookupTableImport", self.rows())
 
     def LookupTableFind(self):

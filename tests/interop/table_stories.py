@@ -30,6 +30,7 @@ class Table:
 
     def __init__(self, m, kind, version, is_anonymous=False):
         self.m, self.kind, self.version = m, kind, version
+        self.is_anonymous = is_anonymous
         pairs = KINDS[kind]
         self.key_type, self.value_type = pairs[int(m.dtype) % len(pairs)]
         self.holds = m.shape(ranks=(1,), least=1, most=3) if self.has_shape() else ()
@@ -65,8 +66,10 @@ class Table:
         return m.integers(m.rng.permutation(6)[:count] - 1, self.key_type)
 
     def values(self, count):
-        shape = (*self.holds, 2) if self.m.one_in(24) else self.holds
-        return self.m.values((count + int(self.m.one_in(24)), *shape), dtype=self.value_type)
+        is_wrong = self.m.one_in(16) and not self.is_anonymous
+        shape = (*self.holds, 2) if is_wrong and self.m.one_in(2) else self.holds
+        count += int(is_wrong and shape == self.holds)
+        return self.m.values((count, *shape), dtype=self.value_type)
 
     def call(self, op, inputs=None, **told):
         given = {"table_handle": self.handle, **(inputs or {})}
@@ -141,6 +144,59 @@ def table_story(m, op):
     table.LookupTableSize()
 
 
+def text_story(m, op):
+    """A fixed table is filled from the lines of a file: with whole lines, columns or their numbers."""
+    version = "V2" if op.endswith("V2") else ""
+    delimiter = m.choice(["\t", " ", ","])
+    count = int(m.rng.integers(1, 5))
+    lines = [delimiter.join([f"k{i}", str(i * 3), f"w{i}"]) for i in range(count)]
+    if m.one_in(8):
+        lines.append("short")
+    text = "\n".join(lines) + m.choice(["", "\n"])
+    m.call("WriteFile", {"filename": word(b"t"), "contents": word(text.encode())})
+    key_index, value_index = m.choice([(-2, -1), (0, 1), (-1, -2), (2, 1), (0, 2), (0, -1), (5, 1)])
+    key_type = "int64" if key_index in (-1, 1) else "string"
+    value_type = "int64" if value_index in (-1, 1) else "string"
+    if m.one_in(16):
+        value_type = "int64"
+    types = {"key_dtype": key_type, "value_dtype": value_type}
+    handle = m.call("HashTable" + version, hides=True, **types)
+    attrs = {"key_index": key_index, "value_index": value_index, "delimiter": delimiter}
+    attrs["vocab_size"] = int(m.choice([-1, -1, count, count + 1, 1]))
+    if m.one_in(4):
+        attrs["offset"] = 1
+    name = word(b"none" if m.one_in(16) else b"t")
+    m.call(op, {"table_handle": handle, "filename": name}, **attrs)
+    m.call("LookupTableSize" + version, {"table_handle": handle})
+    keys = m.integers([0, 1, 2, 9], "int64") if key_type == "int64" else words(m, lines)
+    default = (
+        ("string", np.asarray(b"?", object)) if value_type == "string" else m.integers(-1, "int64")
+    )
+    given = {"table_handle": handle, "keys": keys, "default_value": default}
+    m.call("LookupTableFind" + version, given)
+
+
+def word(value):
+    return "string", np.asarray(value, object)
+
+
+def words(m, lines):
+    parts = [b"k0", b"k1", b"w1", b"w2", b"", *(line.encode() for line in lines)]
+    return "string", np.asarray(parts, object)
+
+
+def anonymous_story(m, op):
+    """A table without a name lives for a step: it is filled and asked in one."""
+    table = Table(m, op.removeprefix("Anonymous"), "V2", is_anonymous=True)
+    fill = "InitializeTable" if op == "AnonymousHashTable" else "LookupTableInsert"
+    getattr(table, fill)()
+    begun = len(m.calls) - 1
+    table.LookupTableFind()
+    table.LookupTableSize()
+    for call in m.calls[begun + 1 :]:
+        call.after = [begun]
+
+
 ACTS = "InitializeTable LookupTableFind LookupTableSize LookupTableInsert LookupTableImport"
 PAIRS = [str(i) for i in range(len(FIXED))]  # the number of a pair of types
 
@@ -153,5 +209,9 @@ TABLE = [
     *stories_of(both("HashTable MutableHashTable MutableHashTableOfTensors"), PAIRS, table_story),
     *stories_of("MutableDenseHashTableV2", PAIRS, table_story),
     *stories_of(both(ACTS + " LookupTableExport"), PAIRS, table_story),
+    *stories_of(both("InitializeTableFromTextFile"), ["string"], text_story),
+    *stories_of("AnonymousHashTable AnonymousMutableHashTable", PAIRS, anonymous_story),
+    *stories_of("AnonymousMutableHashTableOfTensors", PAIRS, anonymous_story),
+    *stories_of("AnonymousMutableDenseHashTable", PAIRS, anonymous_story),
     *stories_of("LookupTableRemoveV2", PAIRS, table_story),
 ]

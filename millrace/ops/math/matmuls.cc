@@ -181,7 +181,7 @@ Status register_matmuls(OpRegistry& ops) {
   }));
   // The first version lacks the small integers, and does not broadcast.
   struct Version {
-    const char *name, *batches, *types;
+    const char *name, *batches, *types, *example;
     InferFn infer;
     KernelFactory kernel;
   };
@@ -191,13 +191,15 @@ Status register_matmuls(OpRegistry& ops) {
   };
   const Version versions[] = {
       {"BatchMatMul", "are the same",
-       "{bfloat16, half, float, double, int32, int64, complex64, complex128}", infer_same_batches,
+       "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
+       "[[[1 2]] [[3 4]]], [[[5] [6]] [[1] [2]]] -> [[[17]] [[11]]]", infer_same_batches,
        product_kernel<SameBatchesKernel>(kBatchMatMul)},
       {"BatchMatMulV2", "broadcast",
        "{bfloat16, half, float, double, int16, int32, int64, uint8, uint16, "
        "uint32, uint64, complex64, complex128}",
-       infer_product(kBatchMatMul), product_kernel(kBatchMatMul)}};
-  for (const auto& [name, batches, types, infer, kernel] : versions) {
+       "[[[1 2]] [[3 4]]], [[[5] [6]]] -> [[[17]] [[39]]]", infer_product(kBatchMatMul),
+       product_kernel(kBatchMatMul)}};
+  for (const auto& [name, batches, types, example, infer, kernel] : versions) {
     MR_TRY(ops.add({
         .name = name,
         .doc = str_cat(kBatchDoc, batches, "."),
@@ -206,8 +208,7 @@ Status register_matmuls(OpRegistry& ops) {
         .cpu = kernel,
         .grad = grad::batch_matmul,
         .cost = Cost::heavy,
-        .examples = {"[[[1 2]] [[3 4]]], [[[5] [6]]] -> [[[17]] [[39]]]",
-                     "[[1 2]], [[5 6]] -> [[17]] | adj_y = true"},
+        .examples = {example, "[[1 2]], [[5 6]] -> [[17]] | adj_y = true"},
     }));
   }
   return register_batch_matmul_of_types(ops);

@@ -27,10 +27,10 @@ def places(m, shape, limit, is_once):
 def scatter_story(m, op):
     """Rows of a variable that indices name, one after another."""
     is_resource = op.startswith("Resource")
-    low = 1 if op.endswith(("Div", "Mul")) else -3
-    shape = m.shape(
-        ranks=(0, 1, 2, 3) if m.one_in(12) else (1, 2, 3), least=0 if m.one_in(6) else 1
-    )
+    low = 1 if op.endswith("Div") and "int" in m.dtype else -3
+    # TensorFlow takes a scalar that a handle names for a row.
+    ranks = (0, 1, 2, 3) if m.one_in(12) and not is_resource else (1, 2, 3)
+    shape = m.shape(ranks, least=0 if m.one_in(6) else 1)
     name, made = variable(m, is_resource, shape, low)
     rows = shape[0] if shape else 1
     indices = places(m, m.shape(ranks=(0, 1, 2)), rows, op.endswith("Update"))

@@ -57,6 +57,26 @@ TEST_CASE("a variable that nobody assigned can't be read, and says its name") {
   CHECK(*f.read(v) == vector_of({1, 2}));
 }
 
+TEST_CASE("a variable without elements has a value from the start") {
+  VariableOps f;
+  const Value v = f.variable("none", DType::f32, {0, 3});
+  CHECK(*f.get("IsVariableInitialized", {v}, {{"dtype", DType::f32}}) == Tensor::scalar(true));
+  CHECK(f.read(v)->shape() == Shape{0, 3});
+}
+
+TEST_CASE("a vector of indices names slices of one coordinate each") {
+  VariableOps f;
+  const Value v = f.variable("v", DType::f32, {3});
+  REQUIRE(f.assign(v, vector_of({1, 2, 3})).ok());
+  const auto update = [&](Tensor indices) {
+    return f.run("ScatterNdUpdate", {v, std::move(indices), vector_of({8, 9})},
+                 {{"T", DType::f32}, {"Tindices", DType::i32}});
+  };
+  REQUIRE(update(Tensor::vector<int32_t>({2, 0})).ok());
+  CHECK(*f.read(v) == vector_of({9, 2, 8}));
+  CHECK(update(*Tensor::zeros(DType::i32, {2, 0})).code() == Code::invalid_argument);
+}
+
 TEST_CASE("nodes of one name share a variable, shared_name and container tell them apart") {
   VariableOps f;
   const Value v = f.variable("v");

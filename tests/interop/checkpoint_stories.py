@@ -28,11 +28,14 @@ def names_of(values):
 
 # --- slices ---
 
+NO_PARTS = ("string", "float16")
 
-def halves(m, values):
+
+def halves(m, dtype, values):
     """(spec, part) of two parts that make up the whole, along one axis; or of the whole in one."""
     shape = values.shape
-    if not shape or min(shape) < 2 or m.one_in(4):
+    # Of these TensorFlow restores no parts.
+    if dtype in NO_PARTS or not shape or min(shape) < 2 or m.one_in(4):
         return [("", values)]
     axis = int(m.rng.integers(len(shape)))
     cut = int(m.rng.integers(1, shape[axis]))
@@ -48,8 +51,7 @@ def halves(m, values):
 
 def wanted(m, shape, dtype):
     """A part to restore, as a spec says it; now and then one that does not fit."""
-    # Of these TensorFlow restores no parts.
-    if m.one_in(2) or dtype in ("string", "float16") or not shape or min(shape) < 1:
+    if m.one_in(2) or dtype in NO_PARTS or not shape or min(shape) < 1:
         return ""
     dims = [*shape]
     if m.one_in(10):
@@ -82,7 +84,7 @@ def save(m, prefix, values, names=None):
 
 def save_parts(m, prefix, values):
     """One tensor, in slices."""
-    parts = halves(m, values[1])
+    parts = halves(m, *values)
     inputs = {
         "prefix": text(prefix),
         "tensor_names": strings(["t0"] * len(parts)),
@@ -150,7 +152,7 @@ def save_old(m, file, values):
 
 
 def save_old_parts(m, file, values):
-    parts = halves(m, values[1])
+    parts = halves(m, *values)
     inputs = {
         "filename": text(file),
         "tensor_names": strings(["t0"] * len(parts)),

@@ -48,6 +48,16 @@ def uniform_ints(m):
     drawn(m, "StatefulUniformInt", minval=bound(low), maxval=bound(high))
 
 
+def old_normal(m):
+    """The op of old takes no algorithm: the state begins with it."""
+    state = m.integers(m.rng.integers(-(2**62), 2**62, m.choice([3, 4, 4, 5])), "int64")
+    state[1][0] = algorithm(m)[1].flat[0]
+    handle = resource(m, None, state, dtype="int64")
+    for _ in range(2):
+        m.call("StatefulStandardNormal", {"resource": handle, "shape": shape_of(m)}, dtype=m.dtype)
+    m.call("ReadVariableOp", {"resource": handle}, dtype="int64")
+
+
 def binomial(m):
     """Counts and probabilities of one type, whatever is drawn."""
     handle = generator(m)
@@ -103,6 +113,7 @@ TABLE = [
         drawn,
         tolerance=10,
     ),
+    StoryRow("StatefulStandardNormal", FLOATS, old_normal, tolerance=10),
     StoryRow("StatefulUniformFullInt", UNSIGNED, lambda m: drawn(m, "StatefulUniformFullInt")),
     StoryRow("StatefulUniformInt", UNSIGNED, uniform_ints),
     StoryRow(

@@ -40,11 +40,11 @@ def by_weights(m):
     reserved = m.choice([0, 0, 1, 3])
     shards = m.choice([1, 1, 2])
     shard = int(m.rng.integers(0, shards + (1 if m.one_in(16) else 0)))
-    own = len([word for word in range(reserved + number) if word % shards == shard])
-    limit = own + (1 if m.one_in(12) else 0)
+    kept = len([word for word in range(reserved) if word % shards == shard])
+    weighted = len([word for word in range(kept, kept + number) if word % shards == shard])
+    limit = kept + weighted + (1 if m.one_in(12) else 0)
     inputs, attrs = candidates(m, max(1, limit))
     if attrs["unique"]:  # as many as have a weight
-        weighted = len([w for w in range(reserved, reserved + number) if w % shards == shard])
         attrs["num_sampled"] = max(1, min(attrs["num_sampled"], weighted))
     weights = [float(weight) for weight in m.rng.integers(1, 40, number)]
     return inputs, {

@@ -8,9 +8,12 @@ from variable_stories import other_shape, read, reference, resource
 ORDERED = ["float16", "bfloat16", "float32", "float64", "int32", "int64"]
 
 
-def variable(m, is_resource, shape, low=-3):
+def variable(m, is_resource, shape, low=-3, declares=False):
     value = None if m.one_in(12) else m.values(shape, low)
-    made = (resource if is_resource else reference)(m, shape, value)
+    # What a handle's shape is TensorFlow only knows where graphs are built; there alone are updates
+    # held against it, but for those of slices.
+    declared = shape if declares and value is not None else None
+    made = resource(m, declared, value) if is_resource else reference(m, shape, value)
     return ("resource" if is_resource else "ref"), made
 
 
@@ -27,11 +30,11 @@ def places(m, shape, limit, is_once):
 def scatter_story(m, op):
     """Rows of a variable that indices name, one after another."""
     is_resource = op.startswith("Resource")
-    low = 1 if op.endswith(("Div", "Mul")) else -3
-    shape = m.shape(
-        ranks=(0, 1, 2, 3) if m.one_in(12) else (1, 2, 3), least=0 if m.one_in(6) else 1
-    )
-    name, made = variable(m, is_resource, shape, low)
+    low = 1 if op.endswith("Div") and "int" in m.dtype else -3
+    # TensorFlow takes a scalar that a handle names for a row.
+    ranks = (0, 1, 2, 3) if m.one_in(12) and not is_resource else (1, 2, 3)
+    shape = m.shape(ranks, least=0 if m.one_in(6) else 1)
+    name, made = variable(m, is_resource, shape, low, declares=True)
     rows = shape[0] if shape else 1
     indices = places(m, m.shape(ranks=(0, 1, 2)), rows, op.endswith("Update"))
     if m.one_in(8) and indices[1].size:
@@ -59,7 +62,7 @@ def scatter_nd_story(m, op):
     is_resource = op.startswith("Resource")
     shape = m.shape(ranks=(1, 2, 3), least=0 if m.one_in(8) else 1)
     _, made = variable(m, is_resource, shape)
-    depth = int(m.rng.integers(0 if m.one_in(8) else 1, len(shape) + 1))
+    depth = int(m.rng.integers(0 if m.one_in(8) and min(shape) > 0 else 1, len(shape) + 1))
     indices = slice_places(m, shape, depth, op.endswith("Update"))
     fits = (*indices[1].shape[:-1], *shape[depth:])
     is_beyond = m.one_in(8) and indices[1].size > 0

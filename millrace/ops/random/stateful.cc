@@ -22,17 +22,21 @@ constexpr int64_t kPhiloxState = 1, kThreeFry = 2, kAnyState = 3;
 // other ways need more.
 constexpr int64_t kStateSize = 3;
 
-// Which of them an op knows.
-enum class Known : uint8_t { all, philox };
+// Which of them an op knows. Ops of old read it from the state, of which it is the first element.
+enum class Known : uint8_t { all, philox, told_by_state };
+
+Result<int64_t> known_algorithm(int64_t asked, Known known) {
+  const bool is_known =
+      known == Known::philox ? asked == kPhiloxState : asked >= kPhiloxState && asked <= kAnyState;
+  if (!is_known) return invalid("Unsupported algorithm id: ", asked);
+  return asked;
+}
 
 Result<int64_t> read_algorithm(const Tensor& algorithm, Known known) {
   if (!algorithm.shape().is_scalar())
     return invalid("input 1 (0-based) must have shape [], not ", algorithm.shape().to_string());
   MR_ASSIGN(const int64_t asked, read_integer(algorithm, "algorithm"));
-  const bool is_known =
-      known == Known::all ? asked >= kPhiloxState && asked <= kAnyState : asked == kPhiloxState;
-  if (!is_known) return invalid("Unsupported algorithm id: ", asked);
-  return asked;
+  return known_algorithm(asked, known);
 }
 
 PhiloxBlocks blocks_of_state(std::span<const int64_t> state) {
@@ -50,7 +54,7 @@ int64_t joined(uint32_t low, uint32_t high) {
 class GeneratorState {
  public:
   // The blocks as they are; the state moves on as if `numbers` were drawn. Input 1 is the
-  // algorithm.
+  // algorithm, unless the state tells it.
   Result<PhiloxBlocks> take(KernelContext& context, uint64_t numbers, Known known = Known::all) {
     std::array<int64_t, kStateSize> state{};
     // As TensorFlow's ops do: those that know one only look at it last.
@@ -59,23 +63,27 @@ class GeneratorState {
       if (held.shape().rank() != 1) {
         return invalid("RNG state must have one and only one dimension, not ", held.shape().rank());
       }
-      MR_ASSIGN(const int64_t algorithm, read_algorithm(context.input(1), known));
+      const int first = known == Known::told_by_state ? 1 : 0;
+      if (held.num_elements() < first) return invalid("the state is empty");
+      MR_ASSIGN(const int64_t algorithm, first == 1
+                                             ? known_algorithm(held.flat<int64_t>()[0], known)
+                                             : read_algorithm(context.input(1), known));
       if (algorithm == kThreeFry)
         return unimplemented("Non-XLA devices don't support the ThreeFry algorithm.");
-      if (held.num_elements() < kStateSize) {
-        return invalid("For the Philox algorithm, the size of state must be at least ", kStateSize,
-                       "; got ", held.num_elements());
+      if (held.num_elements() < first + kStateSize) {
+        return invalid("For the Philox algorithm, the size of state must be at least ",
+                       first + kStateSize, "; got ", held.num_elements());
       }
       const auto all = held.flat<int64_t>();
-      std::copy_n(all.begin(), kStateSize, state.begin());
+      std::copy_n(all.begin() + first, kStateSize, state.begin());
       if (numbers == 0) return {};
       PhiloxBlocks later = blocks_of_state(state);
       later.skip(numbers * kMostBlocks);
       MR_TRY(unshare(held));
       const PhiloxBlock& counter = later.counter();
       const auto changed = held.mutable_flat<int64_t>();
-      changed[0] = joined(counter[0], counter[1]);
-      changed[1] = joined(counter[2], counter[3]);
+      changed[static_cast<size_t>(first)] = joined(counter[0], counter[1]);
+      changed[static_cast<size_t>(first) + 1] = joined(counter[2], counter[3]);
       return {};
     }));
     return blocks_of_state(state);
@@ -85,18 +93,19 @@ class GeneratorState {
   VariableHandle variable_;
 };
 
-// Draws `shape` numbers out of a generator: inputs 0 to 2 are the variable, the algorithm and the
-// shape.
+// Draws `shape` numbers out of a generator: inputs 0 to 2 are the variable, the algorithm, which
+// the op of old lacks, and the shape.
 class StatefulKernel : public Kernel {
  public:
   Status run(KernelContext& context) final {
-    MR_ASSIGN(const Shape shape, read_shape(context.input(2), "shape"));
+    MR_ASSIGN(const Shape shape, read_shape(context.input(is_old(context) ? 1 : 2), "shape"));
     return context.set_output(0, draw(context, shape));
   }
 
  protected:
   virtual Result<Tensor> draw(KernelContext& context, const Shape& shape) = 0;
   GeneratorState& state() { return state_; }
+  static bool is_old(const KernelContext& context) { return context.num_inputs() == 2; }
 
  private:
   GeneratorState state_;
@@ -109,8 +118,9 @@ class StatefulFloats final : public StatefulKernel {
  protected:
   Result<Tensor> draw(KernelContext& context, const Shape& shape) override {
     MR_ASSIGN(Tensor made, context.allocate(0, shape));
+    const Known known = is_old(context) ? Known::told_by_state : Known::all;
     MR_ASSIGN(const PhiloxBlocks blocks,
-              state().take(context, static_cast<uint64_t>(made.num_elements())));
+              state().take(context, static_cast<uint64_t>(made.num_elements()), known));
     MR_TRY(loop_(context, blocks, made));
     return made;
   }
@@ -221,6 +231,7 @@ class NoSeedKernel final : public Kernel {
 // --- the list ---
 
 Status infer_third(InferContext& context) { return infer_shape_of(context, "shape", 2); }
+Status infer_second(InferContext& context) { return infer_shape_of(context, "shape", 1); }
 Status infer_first(InferContext& context) { return infer_shape_of(context, "shape", 0); }
 Status infer_state(InferContext& context) {
   context.set_output(0, PartialShape::of_rank(1));
@@ -251,6 +262,12 @@ Status register_stateful(OpRegistry& ops) {
   MR_TRY(add_floats("StatefulStandardNormalV2",
                     "Random numbers, normal with mean 0 and deviation 1, out of a generator.",
                     Distribution::normal));
+  MR_TRY(add_generator_op(
+      ops, "StatefulStandardNormal",
+      "As StatefulStandardNormalV2, with a state whose first element is the algorithm.",
+      "resource: resource, shape: shape_dtype -> output: dtype | dtype: type = float, "
+      "shape_dtype: type = int64",
+      infer_second, kernel_from<StatefulFloats>(BoundStatefulFill{Distribution::normal})));
   MR_TRY(add_floats("StatefulTruncatedNormal",
                     "Random numbers, normal with mean 0 and deviation 1, none further than 2 from "
                     "0, out of a generator.",

@@ -82,6 +82,14 @@ TEST_CASE("binomial numbers are TensorFlow's, and move the state on by many") {
             .message() == "Unsupported algorithm id: 3");
 }
 
+TEST_CASE("a state of old begins with the algorithm, and gives the same numbers") {
+  Generator now(Tensor::vector<int64_t>({5, 7, 9})), old(Tensor::vector<int64_t>({1, 5, 7, 9}));
+  const auto drawn = old.run("StatefulStandardNormal", {Tensor::vector<int64_t>({3})});
+  REQUIRE_MESSAGE(drawn.ok(), drawn.status().to_string());
+  CHECK((*drawn)[0].tensor == now.draw("StatefulStandardNormalV2", DType::f32).value());
+  CHECK(old.state() == Tensor::vector<int64_t>({1, 773, 7, 9}));
+}
+
 TEST_CASE("skipping moves the state on, and drawing nothing does not") {
   Generator g;
   const Tensor one = Tensor::scalar<int64_t>(1);

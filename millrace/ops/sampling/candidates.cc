@@ -47,6 +47,8 @@ struct Unigrams {
     for (; word < reserved && static_cast<int64_t>(weights.size()) <= range; ++word) {
       if (is_ours()) weights.push_back(0);
     }
+    // As TensorFlow counts: on from the reserved words that are this shard's.
+    word = static_cast<int64_t>(weights.size());
     const auto add = [&](float weight) {
       weights.push_back(std::pow(weight, distortion));
       total += weights.back();

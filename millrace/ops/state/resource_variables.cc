@@ -67,6 +67,11 @@ class AssignResourceKernel final : public Kernel {
   Status run(KernelContext& context) override {
     MR_ASSIGN(const ResourceName name, named_by_input(context, 0, StoredVariable::kTypeName));
     const ResourceHandle& handle = context.input(0).item<ResourceHandle>();
+    const auto& declared = handle.dtypes_and_shapes;
+    if (!declared.empty() && declared[0].first != dtype_) {
+      return invalid("'", context.node_name(), "': the handle is of a ",
+                     dtype_name(declared[0].first), " variable, the value ", dtype_name(dtype_));
+    }
     MR_ASSIGN(const std::shared_ptr<StoredVariable> variable,
               cached_.get(*context.step().device->resources, name,
                           [&](ResourceStore& manager, const ResourceName& wanted) {

@@ -32,7 +32,10 @@ class RefScatterKernel final : public Kernel {
     {
       MutexLock lock(*ref.mutex);
       if (!ref.tensor->has_value()) return uninitialized(ref.name);
-      MR_TRY(check_divisors(context.input(2), loop_));
+      // TensorFlow's op divides floats by 0, where its twin for resources refuses that.
+      const DType dtype = context.input(2).dtype();
+      if (!is_floating(dtype) && !is_complex(dtype))
+        MR_TRY(check_divisors(context.input(2), loop_));
       MR_TRY(scatter(*ref.tensor, context.input(1), context.input(2), loop_));
     }
     forward(context, 0, 0);
@@ -102,8 +105,8 @@ Status infer_ref_scatter(InferContext& context) {
   const PartialShape& updates = context.input(2);
   context.set_output(0, params);
   if (!params.has_rank() || !indices.has_rank() || !updates.has_rank()) return {};
-  if (params.rank() == 0) return invalid("a scalar has no rows to scatter into");
-  if (updates.rank() == 0) return {};
+  // A scalar has no rows, which the kernel says.
+  if (params.rank() == 0 || updates.rank() == 0) return {};
   std::vector<int64_t> dims(indices.dims().begin(), indices.dims().end());
   dims.insert(dims.end(), params.dims().begin() + 1, params.dims().end());
   MR_ASSIGN(const PartialShape expected, PartialShape::create(dims));

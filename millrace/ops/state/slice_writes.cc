@@ -85,11 +85,26 @@ struct BoundNdWrite {
 
 Status infer_ref_write(InferContext& context) { return infer::same_as_input(context); }
 
-// Only updates without axes may be of no slice's shape: those are for the kernel to judge.
+bool has_elements(const PartialShape& shape) {
+  return shape.is_fully_known() && shape.to_shape()->num_elements() > 0;
+}
+
+Status infer_nd_updates(InferContext& context) {
+  const PartialShape& updates = context.input(2);
+  if (updates.has_rank() && updates.rank() == 0)
+    return invalid("updates must have an axis at least");
+  return {};
+}
+
 Status infer_nd_ref_write(InferContext& context) {
   MR_TRY(infer::same_as_input(context));
   const PartialShape& updates = context.input(2);
-  if (!updates.has_rank() || updates.rank() == 0) return {};
+  const std::optional<Shape> whole = context.input(0).to_shape();
+  if (whole && whole->num_elements() == 0 &&
+      (has_elements(context.input(1)) || has_elements(updates)))
+    return invalid("indices and updates for a variable without elements: ", whole->to_string());
+  MR_TRY(infer_nd_updates(context));
+  if (!updates.has_rank()) return {};
   MR_ASSIGN(const PartialShape expected, nd_rows_shape(context.input(1), context.input(0)));
   return expected.merge(updates).with("updates").status();
 }
@@ -120,7 +135,7 @@ Status add_nd_writes(OpRegistry& ops, const NdWrite& row) {
       .signature = str_cat("ref: resource, indices: Tindices, updates: T -> | T: type, "
                            "Tindices: {int32, int64}, use_locking: bool = true",
                            kBad),
-      .infer = infer::no_outputs,
+      .infer = infer_nd_updates,
       .cpu = made_once(kernel_from<ResourceWriteKernel>(type("T"), BoundNdWrite{row.loop_for})),
       .not_differentiable = kWrites,
       .stateful = true,

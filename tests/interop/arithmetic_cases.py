@@ -229,6 +229,9 @@ TABLE = [
 ]
 
 REASONS = {
+    ("SparseBincount", "values in TensorFlow, InvalidArgumentError here"): (
+        "it counts a negative number of a matrix in the row before"
+    ),
     ("TruncateMod", "InternalError in TensorFlow"): (
         "it does not expect its own error of integers that are divided by zero"
     ),

@@ -44,7 +44,7 @@ def resource_assigned_story(m):
 
 
 def named_story(m):
-    held = reference(m, m.shape())
+    held = reference(m, m.shape(least=1))
     again = m.call("RefIdentity", {"input": held})
     m.call("Identity", {"input": again})
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cases import ANY, FLOATS, NUMBERS, Row, StoryRow, rows_of
-from sparse_cases import DENSE, PLAIN, dims_of, one, places, ragged
+from cases import NUMBERS, Row, StoryRow
+from sparse_cases import dims_of, one, places, ragged
 
 EVERY = [*NUMBERS, "bool", "string"]
 SPARSE = ("sparse_indices", "sparse_values", "sparse_shape")

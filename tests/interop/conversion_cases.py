@@ -90,7 +90,8 @@ def bounds(m, shape=()):
 def quantize(m):
     mode = m.choice(MODES)
     rank = int(m.rng.integers(1, 4))
-    shape = m.shape(ranks=(rank,), least=1)
+    # Of a single slice TensorFlow gives the range as scalars.
+    shape = m.shape(ranks=(rank,), least=2)
     # Without an axis TensorFlow has oneDNN scale, whose ranges are others.
     axis = int(m.rng.integers(0, rank)) if m.one_in(3) or mode == "SCALED" else -1
     of_axis = () if axis == -1 else (shape[axis] + int(m.one_in(12)),)

@@ -87,9 +87,9 @@ TEST_CASE("what is not there or does not fit is said") {
   CHECK(writer.add("b", Tensor::allocate(DType::bf16, {}).value()).code() ==
         Code::invalid_argument);
   CHECK(writer.add_slice("a", {2}, {{{0, 1}}}, Tensor::vector<float>({1})).code() ==
-        Code::invalid_argument);
+        Code::internal);
   CHECK(writer.add_slice("s", {2}, {{{1, 5}}}, Tensor::vector<float>({1})).code() ==
-        Code::invalid_argument);
+        Code::internal);
 }
 
 TEST_CASE("a damaged or shortened file of the first format is never read as another one") {

@@ -50,7 +50,9 @@ class Call:
     inputs: dict
     attrs: dict
     waits: bool = False  # it may wait for ever: so it is given a short time
+    wants_gradient: bool = False  # by all that the story has fed
     hides: bool = False  # what it gives is nobody's business: whether it does is compared
+    after: list = ()  # calls that run before it in the same step
 
     given = Case.given
 
@@ -204,10 +206,14 @@ class Teller(Maker):
         super().__init__(rng, dtype)
         self.calls = []
 
-    def call(self, op, inputs=None, waits=False, output=0, **attrs):
-        """Returns the output of that number, for later calls; `made` gives others."""
-        hides = attrs.pop("hides", False)
-        self.calls.append(Call(op, inputs or {}, attrs, waits, hides=hides))
+    def call(self, op, inputs=None, output=0, gradient=False, **told):
+        """Returns the output of that number, for later calls; `made` gives others.
+
+        Args:
+          told: fields of a Call, and attributes of the op.
+        """
+        fields = {key: told.pop(key) for key in ("waits", "hides", "after") if key in told}
+        self.calls.append(Call(op, inputs or {}, told, wants_gradient=gradient, **fields))
         return self.made(len(self.calls) - 1, output)
 
     def made(self, call, output=0):

@@ -13,6 +13,7 @@ import tempfile
 
 import numpy as np
 
+from case_functions import as_function
 from cases import Case, Story, is_made, packed
 from programs import module_named
 
@@ -49,7 +50,7 @@ def fed(tf, name, given, feeds, made=(), values=None):
         return tensor if given[0] == "." else fed_again(tf, tensor, feeds, values)
     dtype, value = given
     kind = tf.as_dtype(dtype)
-    if name == "axis":  # gradients ask what it is
+    if name in ("axis", "element_shape"):  # gradients and shapes ask what it is
         return tf.constant(value, kind)
     made = tf.placeholder(kind, np.shape(value))
     feeds[made] = value if dtype == "string" else stored(kind, value)
@@ -74,11 +75,22 @@ def stored(kind, value):
 
 
 def typed(tf, attrs):
+    """Attributes with types and functions in the place of their names."""
     names = ("dtype", "Tout", "T", "output_dtype", "out_type", "internal_type")
+    names += (
+        "Tkeys",
+        "Tvalues",
+        "key_dtype",
+        "value_dtype",
+        "element_dtype",
+        "element_type",
+        "elem_type",
+    )
     made = {key: tf.as_dtype(value) if key in names else value for key, value in attrs.items()}
-    for key in [key for key in made if key.endswith("_types") and key != "row_partition_types"]:
+    lists = [key for key in made if key.endswith("_types") and key != "row_partition_types"]
+    for key in [*lists, *{"dtypes", "Tin"}.intersection(made)]:
         made[key] = [tf.as_dtype(value) for value in made[key]]
-    return made
+    return {key: as_function(tf, value) for key, value in made.items()}
 
 
 def is_differentiable(tensor):
@@ -125,18 +137,20 @@ def build(tf, case):
     """(feeds, outputs, gradients or why there are none) of a case."""
     feeds = {}
     outputs = [*flat(made_by(tf, case, feeds))]
-    gradients = []
-    if case.wants_gradient:
-        xs = [x for x in feeds if is_differentiable(x)]
-        ys = [y for y in outputs if is_differentiable(y)]
-        try:
-            gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
-        except LookupError:
-            gradients = [None] * len(xs)
-        except (ValueError, NotImplementedError, tf.errors.UnimplementedError) as error:
-            return feeds, outputs, f"refused: {error}"
-        gradients = [None if g is None else tf.convert_to_tensor(g) for g in gradients]
-    return feeds, outputs, gradients
+    return feeds, outputs, gradients_of(tf, outputs, feeds) if case.wants_gradient else []
+
+
+def gradients_of(tf, outputs, feeds):
+    """By each that is fed, or why there are none."""
+    xs = [x for x in feeds if is_differentiable(x)]
+    ys = [y for y in outputs if is_differentiable(y)]
+    try:
+        gradients = tf.gradients(ys, xs, [tf.ones_like(y) for y in ys]) if ys else []
+    except LookupError:
+        gradients = [None] * len(xs)
+    except (ValueError, TypeError, NotImplementedError, tf.errors.UnimplementedError) as error:
+        return f"refused: {error}"
+    return [None if g is None else tf.convert_to_tensor(g) for g in gradients]
 
 
 def plain(value):
@@ -208,7 +222,9 @@ def story_result(tf, story):
     made, results, feeds, values = [], [], {}, {}
     with tf.Session() as session:
         for call in story.calls:
-            built, error = built_result(lambda: made_by(tf, call, feeds, made, values))
+            before = [y for number in call.after for y in made[number]]
+            with tf.control_dependencies(before):
+                built, error = built_result(lambda: made_by(tf, call, feeds, made, values))
             made.append([] if error else [*flat(built)])
             results.append(error or called(tf, session, call, made[-1], feeds, values))
     return {"calls": results}
@@ -218,6 +234,8 @@ def called(tf, session, call, outputs, feeds, given):
     """Its result; the values go to `given`, by their Tensors."""
     kept = [tf.resource, tf.variant]
     shown = [y for y in outputs if getattr(y, "dtype", tf.resource).base_dtype not in kept]
+    if call.wants_gradient:
+        return run_case(tf, session, (feeds, shown, gradients_of(tf, shown, feeds)))
     options = tf.RunOptions(timeout_in_ms=PATIENCE) if call.waits else None
     try:
         # TensorFlow's Python can't show a variant.

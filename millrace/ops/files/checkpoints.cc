@@ -142,9 +142,11 @@ Result<std::vector<Tensor>> merge(const FileWorkplace& at, const std::vector<Ten
   for (const std::string& prefix : inputs[0].flat<std::string>()) {
     const bool is_missing =
         at.files.facts(io::index_path(prefix)).status().code() == Code::not_found;
-    if (is_missing && !allows_missing)
-      return invalid("allow_missing_files was set to false and ", prefix, " did not exist");
-    if (!is_missing) prefixes.push_back(prefix);
+    if (!is_missing) {
+      prefixes.push_back(prefix);
+    } else if (!allows_missing) {
+      return invalid("there is no checkpoint ", prefix, ", and allow_missing_files is not set");
+    }
   }
   MR_TRY(io::merge_bundles(at.files, prefixes, destination, at.random));
   if (!deletes_old_directories) return std::vector<Tensor>();

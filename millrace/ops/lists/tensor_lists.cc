@@ -16,7 +16,8 @@ Status check_element(const TensorList& list, const Tensor& element, std::string_
                  element.shape().to_string(), " list shape: ", list.element_shape.to_string());
 }
 
-// An element, or zeros if it is not set.
+// An element, or zeros if it is not set. One that is set is as it is, whatever shape is asked for:
+// as TensorFlow's.
 Result<Tensor> element_of(const TensorList& list, int64_t index, const PartialShape& asked) {
   const Tensor& element = list.elements[static_cast<size_t>(index)];
   if (!element.has_value()) {
@@ -24,9 +25,7 @@ Result<Tensor> element_of(const TensorList& list, int64_t index, const PartialSh
     return Tensor::zeros(list.dtype, shape);
   }
   MR_TRY(list.check_element(static_cast<size_t>(index)));
-  if (asked.allows(element.shape())) return element;
-  return invalid("Incompatible shapes: an element has ", element.shape().to_string(),
-                 ", and element_shape is ", asked.to_string());
+  return element;
 }
 
 Status empty_list(KernelContext& context, DType dtype) {
@@ -58,11 +57,21 @@ Status push_back(KernelContext& context, DType dtype) {
   return std::move(list).put(context, 0);
 }
 
+// As TensorFlow's, this asks no other element for the shape of one that is not set.
+Result<Tensor> last_of(const TensorList& list, const PartialShape& asked) {
+  if (list.elements.back().has_value())
+    return element_of(list, static_cast<int64_t>(list.elements.size()) - 1, asked);
+  MR_ASSIGN(const PartialShape shape, merge_element_shapes(asked, list.element_shape));
+  if (const auto known = shape.to_shape()) return Tensor::zeros(list.dtype, *known);
+  return invalid("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
+                 shape.to_string());
+}
+
 Status pop_back(KernelContext& context, DType dtype) {
   MR_ASSIGN(const PartialShape asked, read_element_shape(context.input(1)));
   MR_ASSIGN(TensorList list, TensorList::take(context, 0, dtype));
   if (list.elements.empty()) return invalid("Trying to pop from an empty list.");
-  MR_ASSIGN(Tensor last, element_of(list, static_cast<int64_t>(list.elements.size()) - 1, asked));
+  MR_ASSIGN(Tensor last, last_of(list, asked));
   list.elements.pop_back();
   MR_TRY(std::move(list).put(context, 0));
   context.set_output(1, std::move(last));
@@ -89,9 +98,7 @@ Result<Tensor> get_item(KernelContext& context, DType dtype) {
   MR_ASSIGN(const auto* elements, TensorList::peek(context, 0, dtype));
   if (elements != nullptr && index >= 0 && index < static_cast<int64_t>(elements->size())) {
     const Tensor& element = (*elements)[static_cast<size_t>(index)];
-    if (element.dtype() == dtype && asked.allows(element.shape())) {
-      return element;
-    }
+    if (element.dtype() == dtype) return element;
   }
   MR_ASSIGN(const TensorList list, TensorList::take(context, 0, dtype));
   if (index < 0 || index >= static_cast<int64_t>(list.elements.size())) {

@@ -71,7 +71,8 @@ Result<Tensor> look_up(KernelContext& context) {
   }
   const Tensor& value = map.tensors[at + 1];
   if (value.dtype() == context.output_dtype(0)) return value;
-  return invalid("'", context.node_name(), "' looks up ", dtype_name(context.output_dtype(0)),
+  // The code that TensorFlow gives for a value of another type than the node told.
+  return internal("'", context.node_name(), "' looks up ", dtype_name(context.output_dtype(0)),
                  ", but the map holds ", dtype_name(value.dtype()), " under this key");
 }
 

@@ -1,6 +1,7 @@
 // Part of families.h: register_requantizations.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -110,14 +111,13 @@ float float_of(Q number, QuantizedRange range) {
   return static_cast<float>(static_cast<double>(first) + steps * scale);
 }
 
-// The floats of the least and the largest number that there are, the first not above 0; of no
-// numbers, those of 0.
+// The floats of the least number that there is, or 0 if that is less, and of the largest. Of no
+// numbers they are, as in TensorFlow, those of the type's largest and of its least.
 template <class Q>
 Result<QuantizedRange> used_range(const Tensor& from, QuantizedRange range, CancelProbe probe) {
   const std::span numbers(static_cast<const Q*>(from.data()),
                           static_cast<size_t>(from.num_elements()));
-  Q least = 0, most = 0;
-  if (!numbers.empty()) least = most = numbers[0];
+  Q least = std::numeric_limits<Q>::max(), most = std::numeric_limits<Q>::lowest();
   MR_TRY(probe.in_pieces(from.num_elements(), [&](int64_t begin, int64_t count) {
     for (int64_t i = begin; i < begin + count; ++i) {
       least = std::min(least, numbers[static_cast<size_t>(i)]);
@@ -238,7 +238,7 @@ Status register_requantizations(OpRegistry& ops) {
   }));
   return ops.add({
       .name = "RequantizationRange",
-      .doc = "What numbers of a quantized type use of their range, down to 0 at least.",
+      .doc = "What numbers of a quantized type use of their range; its lower end is not above 0.",
       .signature = str_cat(input, " -> output_min: float, output_max: float | Tinput: ", kTypes),
       .infer = infer_requantized,
       .cpu = kernel_with(tell_used_range, BoundRequantize()),

@@ -8,6 +8,11 @@
 namespace millrace {
 
 void QueueCore::enqueue(Ticket ticket, QueueBatch elements, Completions& completions) {
+  // Also a closed one takes nothing.
+  if (elements.empty()) {
+    completions.push_back({ticket, {}, {}});
+    return;
+  }
   if (closed_) {
     completions.push_back({ticket, cancelled(kind_, " '", name_, "' is closed."), {}});
     return;
@@ -133,7 +138,9 @@ QueueCore::Progress QueueCore::advance(Dequeue& attempt, Completions& completion
 // Closed, and what the attempt wants will never come.
 QueueCore::Progress QueueCore::run_short(Dequeue& attempt, Completions& completions) {
   const size_t in_reach = order_->size() + attempt.taken.size();
-  if (attempt.shortfall == Shortfall::take_fewer && in_reach > 0) {
+  // TensorFlow's queues with priorities give all that is asked for, or nothing.
+  const bool may_be_fewer = attempt.shortfall == Shortfall::take_fewer && !order_->prefers_some();
+  if (may_be_fewer && in_reach > 0) {
     while (order_->size() > 0) attempt.taken.push_back(order_->pop());
     completions.push_back({attempt.ticket, {}, std::move(attempt.taken)});
     return Progress::finished;

@@ -102,6 +102,13 @@ TEST_CASE("an empty queue makes a dequeue wait until there is an element") {
   CHECK(queue("enqueue b: 7") == "b ok; a -> 7");
 }
 
+TEST_CASE("an enqueue of no elements ends well, also when the queue is closed") {
+  Transcript queue(2);
+  CHECK(queue("enqueue a:") == "a ok");
+  CHECK(queue("close") == "");
+  CHECK(queue("enqueue b:") == "b ok");
+}
+
 TEST_CASE("a dequeue of no elements is answered at once, and once") {
   Transcript queue(2);
   CHECK(queue("dequeue a: 0") == "a ok");
@@ -248,7 +255,9 @@ TEST_CASE("what leaves a priority queue together is the least of all that is the
   CHECK(t("enqueue c: 7") == "c ok");
   CHECK(t("enqueue d: 1 2") == "d ok; b -> 1 2 5 6");
   CHECK(t("dequeue_up_to e: 2") == "");
-  CHECK(t("close") == "e -> 7");
+  CHECK(t("close") ==
+        "e OUT_OF_RANGE: FIFOQueue 'q' is closed and has insufficient elements (requested 2, "
+        "current size 1)");
 }
 
 TEST_CASE("a priority queue makes room for the batch that is waited for") {

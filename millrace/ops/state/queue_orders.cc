@@ -1,7 +1,7 @@
 // Part of queue_core.h: the orders in which queues give their elements.
 #include <algorithm>
-#include <random>
 
+#include "millrace/ops/loops/philox_blocks.h"
 #include "millrace/ops/state/queue_core.h"
 
 namespace millrace {
@@ -27,11 +27,12 @@ class FifoOrder final : public QueueOrder {
 
 class ShuffledOrder final : public QueueOrder {
  public:
-  ShuffledOrder(size_t reserve, std::seed_seq& seeds) : reserve_(reserve), random_(seeds) {}
+  ShuffledOrder(size_t reserve, PhiloxBlocks random) : reserve_(reserve), random_(random) {}
   size_t size() const override { return elements_.size(); }
   void push(QueueElement element) override { elements_.push_back(std::move(element)); }
   QueueElement pop() override {
-    const size_t chosen = std::uniform_int_distribution<size_t>(0, elements_.size() - 1)(random_);
+    // As TensorFlow draws: the order is the same there. So much favour for the first is not seen.
+    const size_t chosen = random_.next() % elements_.size();
     std::swap(elements_[chosen], elements_.back());
     QueueElement element = std::move(elements_.back());
     elements_.pop_back();
@@ -45,7 +46,7 @@ class ShuffledOrder final : public QueueOrder {
 
  private:
   const size_t reserve_;
-  std::mt19937_64 random_;
+  PhiloxWords random_;
   std::vector<QueueElement> elements_;
 };
 
@@ -92,8 +93,7 @@ class PriorityOrder final : public QueueOrder {
 std::unique_ptr<QueueOrder> fifo_order() { return std::make_unique<FifoOrder>(); }
 
 std::unique_ptr<QueueOrder> shuffled_order(size_t reserve, uint64_t seed, uint64_t seed2) {
-  std::seed_seq seeds{seed, seed2};
-  return std::make_unique<ShuffledOrder>(reserve, seeds);
+  return std::make_unique<ShuffledOrder>(reserve, PhiloxBlocks::of_seeds(seed, seed2));
 }
 
 std::unique_ptr<QueueOrder> priority_order() { return std::make_unique<PriorityOrder>(); }

@@ -53,8 +53,9 @@ Result<Tensor> Table::find(const Tensor& keys, const Tensor& fallback, CancelPro
   MR_TRY(check_types(keys, fallback));
   MR_ASSIGN(const Shape lead, lead_of(keys));
   MR_ASSIGN(const Shape shape, joined(lead.dims(), spec_.value_shape));
-  const bool has_many = fallback.shape() == shape;
-  if (fallback.shape() != spec_.value_shape && !has_many) {
+  const bool is_dense = spec_.kind == TableSpec::Kind::dense;
+  const bool is_for_each = fallback.shape() == shape;
+  if (fallback.shape() != spec_.value_shape && !is_for_each) {
     return invalid("Expected shape ", spec_.value_shape.to_string(), " or ", shape.to_string(),
                    " for default value, got ", fallback.shape().to_string());
   }
@@ -71,7 +72,8 @@ Result<Tensor> Table::find(const Tensor& keys, const Tensor& fallback, CancelPro
     if (const auto row = rows_.find(key)) {
       rows_.values().copy_to(*row, values, i);
     } else {
-      copy_row(fallback, has_many ? i : 0, values, i, size);
+      // Of one for each a dense table of TensorFlow gives the first.
+      copy_row(fallback, is_for_each && !is_dense ? i : 0, values, i, size);
     }
     if (!probe.go_on(1)) return probe.status();
   }
@@ -83,6 +85,10 @@ Status Table::fill(const Tensor& keys, const Tensor& values) {
     return invalid("Table '", name_, "' is not initializable");
   MR_TRY(check_entries(keys, values));
   const auto count = static_cast<size_t>(keys.num_elements());
+  {
+    ReaderLock lock(mutex_);
+    if (is_filled_) return check_as_many(count);
+  }
   TableRows filled = no_rows();
   std::string room;
   for (size_t i = 0; i < count; ++i) {
@@ -98,18 +104,20 @@ Status Table::fill(const Tensor& keys, const Tensor& values) {
     if (!row) filled.put(key, values, i);
   }
   WriterLock lock(mutex_);
-  if (is_filled_) {
-    if (filled.size() == rows_.size()) return {};
-    return failed_precondition("Table was already initialized with different data.");
-  }
+  if (is_filled_) return check_as_many(count);
   rows_ = std::move(filled);
   is_filled_ = true;
   return {};
 }
 
+Status Table::check_as_many(size_t count) const {
+  if (count == rows_.size()) return {};
+  return failed_precondition("Table was already initialized with different data.");
+}
+
 Status Table::insert(const Tensor& keys, const Tensor& values) {
-  if (spec_.kind == TableSpec::Kind::fixed) return refused("Insert");
   MR_TRY(check_entries(keys, values));
+  if (spec_.kind == TableSpec::Kind::fixed) return refused("Insert");
   MR_ASSIGN(const Shape lead, lead_of(keys));
   const auto count = static_cast<size_t>(lead.num_elements());
   std::string room;
@@ -121,12 +129,12 @@ Status Table::insert(const Tensor& keys, const Tensor& values) {
 }
 
 Status Table::remove(const Tensor& keys) {
-  if (spec_.kind == TableSpec::Kind::fixed) return refused("Remove");
   if (keys.dtype() != spec_.key) {
     return invalid("Key must be type ", dtype_name(spec_.key), " but got ",
                    dtype_name(keys.dtype()));
   }
   MR_ASSIGN(const Shape lead, lead_of(keys));
+  if (spec_.kind == TableSpec::Kind::fixed) return refused("Remove");
   const auto count = static_cast<size_t>(lead.num_elements());
   std::string room;
   WriterLock lock(mutex_);
@@ -163,7 +171,7 @@ Status check_not_empty(const Tensor& keys) {
 Result<std::pair<Tensor, Tensor>> Table::entries() const {
   ReaderLock lock(mutex_);
   if (spec_.kind == TableSpec::Kind::fixed && !is_filled_)
-    return failed_precondition("Table is not initialized.");
+    return aborted("Table is not initialized.");
   const int64_t lead[] = {static_cast<int64_t>(rows_.size())};
   MR_ASSIGN(const Shape keys_shape, joined(lead, spec_.key_shape));
   MR_ASSIGN(const Shape shape, joined(lead, spec_.value_shape));
@@ -207,7 +215,14 @@ Result<Shape> Table::lead_of(const Tensor& keys) const {
     return invalid("Expected key shape ", spec_.key_shape.to_string(),
                    " of the table at the end of the keys' shape, got ", keys.shape().to_string());
   }
-  return Shape::create(dims.first(dims.size() - own.size()));
+  MR_ASSIGN(Shape lead, Shape::create(dims.first(dims.size() - own.size())));
+  // A dense one takes a key, or a vector of them.
+  const int64_t count = dims.empty() ? 1 : dims[0];
+  if (spec_.kind == TableSpec::Kind::dense && lead.num_elements() != count) {
+    return invalid("Expected ", count, " keys of shape ", spec_.key_shape.to_string(),
+                   " in keys of shape ", keys.shape().to_string());
+  }
+  return lead;
 }
 
 Result<Shape> Table::values_shape(const Tensor& keys) const {

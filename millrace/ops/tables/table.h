@@ -41,10 +41,11 @@ class Table final : public Resource {
   const TableSpec& spec() const { return spec_; }
   Status check_same(const TableSpec& other) const;
 
-  // The values of keys; those of `fallback`, one for all or one for each, where there is no key.
-  // Errors: FAILED_PRECONDITION if it is fixed and was not filled.
+  // The values of keys; those of `fallback`, one for all or one for each (of which a dense one
+  // takes the first), where there is no key. Errors: FAILED_PRECONDITION if it is fixed and was not
+  // filled.
   Result<Tensor> find(const Tensor& keys, const Tensor& fallback, CancelProbe& probe) const;
-  // Of a fixed one. A second time, with as many entries, changes nothing.
+  // Of a fixed one. A second time, with as many entries, whatever they are, changes nothing.
   // Errors: FAILED_PRECONDITION for other entries, or one key with two values.
   Status fill(const Tensor& keys, const Tensor& values);
   // Of the others. Errors: UNIMPLEMENTED if it is fixed.
@@ -52,7 +53,7 @@ class Table final : public Resource {
   Status remove(const Tensor& keys);
   // All entries; a fixed one is filled, and not with none.
   Status replace(const Tensor& keys, const Tensor& values);
-  // All keys and values there are.
+  // All keys and values there are. Errors: ABORTED if it is fixed and was not filled.
   Result<std::pair<Tensor, Tensor>> entries() const;
   int64_t size() const;
 
@@ -65,6 +66,8 @@ class Table final : public Resource {
   Result<Shape> lead_of(const Tensor& keys) const;
   Result<Shape> values_shape(const Tensor& keys) const;
   Status check_entries(const Tensor& keys, const Tensor& values) const;
+  // Of what a table that is filled already is filled with.
+  Status check_as_many(size_t count) const MR_REQUIRES_SHARED(mutex_);
   Status check_usable(std::string_view key) const;
   Status refused(std::string_view what) const;
 

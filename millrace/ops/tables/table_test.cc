@@ -81,6 +81,7 @@ TEST_CASE("a table that is filled once is not asked before, not filled otherwise
   const Value table = t.make("HashTableV2").value();
   CHECK(t.find(table, names({"a"}), Tensor::scalar<int64_t>(0)).status().message() ==
         "Table not initialized.");
+  CHECK(t.entries(table).status().code() == Code::aborted);
   CHECK(t.run("InitializeTableV2", {table, names({}), ids({})}).message() ==
         "keys and values cannot be empty: a table is filled with one entry or more");
   CHECK(t.run("LookupTableImportV2", {table, names({}), ids({})}).code() == Code::invalid_argument);
@@ -156,6 +157,8 @@ TEST_CASE("values may be vectors, and so may the keys of a dense table") {
             .message() == "Using the empty_key as a table key is not allowed");
   CHECK(t.find(table, Tensor::of<int64_t>({1, 2}, {-1, -1}), ids({0, 0})).status().message() ==
         "Using the deleted_key as a table key is not allowed");
+  CHECK(t.find(table, ids({1, 2}), ids({0, 0})).status().message() ==
+        "Expected 2 keys of shape [2] in keys of shape [2]");
   CHECK(t.find(table, ids({1, 2, 3}), ids({0, 0})).status().message() ==
         "Expected key shape [2] of the table at the end of the keys' shape, got [3]");
 }

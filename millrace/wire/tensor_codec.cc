@@ -275,7 +275,7 @@ std::string encode_tensor_bytes(const Tensor& tensor) {
   return bytes;
 }
 
-std::string encode_tensor_proto(const Tensor& tensor) {
+std::string encode_tensor_proto(const Tensor& tensor, Texts texts) {
   std::string bytes;
   put_varint_field(&bytes, kTensorDType, static_cast<uint64_t>(tensor.dtype()));
   {
@@ -284,6 +284,11 @@ std::string encode_tensor_proto(const Tensor& tensor) {
       const NestedField dim(&bytes, shape_fields::kDim);
       if (size != 0) put_varint_field(&bytes, shape_fields::kDimSize, static_cast<uint64_t>(size));
     }
+  }
+  if (tensor.dtype() == DType::string && texts == Texts::listed) {
+    for (const std::string& text : tensor.flat<std::string>())
+      put_bytes_field(&bytes, kStringVal, text);
+    return bytes;
   }
   std::string scratch;
   const std::string_view content = tensor_content(tensor, &scratch);

@@ -30,6 +30,7 @@ Result<Tensor> decode_tensor_bytes(std::string_view bytes, const DecodeLimits& l
 std::string encode_tensor_bytes(const Tensor& tensor);
 // The same message with the bytes that TensorFlow writes, for ops whose result they are: scalars
 // have a shape, too, and sizes and contents of nothing are left out. The tensor has a value.
-std::string encode_tensor_proto(const Tensor& tensor);
+enum class Texts : uint8_t { in_content, listed };  // where strings stand
+std::string encode_tensor_proto(const Tensor& tensor, Texts texts = Texts::in_content);
 
 }  // namespace millrace::wire

@@ -203,7 +203,7 @@ TABLE = [
     *rows_of("Mod TruncateMod", ["int32", "int64", *WIDE], remainder),
     Row("MulNoNan", DIFFERENTIABLE, mul_no_nan, gradient=True),
     Row("ApproximateEqual", WIDE, approximately),
-    Row("AccumulateNV2", [*DIFFERENTIABLE, *INTEGERS], added),
+    Row("AccumulateNV2", [*DIFFERENTIABLE, *INTEGERS], added, gradient=True),
     *rows_of("LogicalAnd LogicalOr", ["bool"], binary()),
     Row("LogicalNot", ["bool"], unary()),
     Row("Inv", DIFFERENTIABLE, unary(0.3, 4), gradient=True),
@@ -229,6 +229,9 @@ TABLE = [
 ]
 
 REASONS = {
+    ("SparseBincount", "values in TensorFlow, InvalidArgumentError here"): (
+        "it counts a negative number of a matrix in the row before"
+    ),
     ("TruncateMod", "InternalError in TensorFlow"): (
         "it does not expect its own error of integers that are divided by zero"
     ),

@@ -346,6 +346,7 @@ TABLE = [
 ]
 
 REASONS = {
+    ("MatrixDiagV2", "gradient 0:"): "its gradient takes diagonals as the next version aligns them",
     ("MatrixSetDiagV2", "gradient 1:"): (
         "its gradient takes diagonals of other lengths as the next version aligns them"
     ),

@@ -79,7 +79,6 @@ PATTERNS = [
     b"n/*",
     b"a1",
     b"",
-    b"d/",
     b"{a1,b2}",
     b"*.txt",
     b"\\*",
@@ -261,7 +260,7 @@ def parts_story(m):
         delete_old_dirs=flag(m),
         allow_missing_files=flag(m),
     )
-    m.call("MatchingFiles", {"pattern": texts([b"p*", b"whole/*"])})
+    m.call("MatchingFiles", {"pattern": texts([b"p*.index", b"whole/*"])})
     asked = {"prefix": text(b"whole/c"), "tensor_names": texts([b"t", b"own1"])}
     part = f"{rows} {columns} 1,{rows - 1}:-".encode()
     slices = texts([part if flag(m) else b"", b""])
@@ -317,10 +316,8 @@ TABLE = [
     Row("ShardedFilespec", ["string"], sharded_spec),
 ]
 
+NO_TEXTS = "RestoreV2: InvalidArgumentError in TensorFlow, values here"
 REASONS = {
-    (
-        op,
-        "RestoreV2: InvalidArgumentError in TensorFlow, values here",
-    ): "it restores no slices of strings"
+    (op, NO_TEXTS): "it restores no slices of strings"
     for op in ("SaveV2", "RestoreV2", "MergeV2Checkpoints")
 }

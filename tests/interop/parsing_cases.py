@@ -220,6 +220,48 @@ def parse_single(m):
     }
 
 
+def sequence(m, kinds):
+    """An example's context "c" and "d", and lists "s" (of any lengths) and "t" (a value each)."""
+    context, lists = {}, {}
+    if not m.one_in(4):
+        context[b"c"] = drawn(m, kinds[0])
+    if not m.one_in(8):
+        context[b"d"] = drawn(m, kinds[1], size=2)
+    steps = int(m.rng.integers(0, 4))
+    if not m.one_in(4):
+        lists[b"s"] = b"".join(field(1, drawn(m, kinds[2])) for _ in range(steps))
+    if not m.one_in(8):
+        sizes = [2 if m.one_in(30) else 1 for _ in range(steps)]
+        lists[b"t"] = b"".join(field(1, drawn(m, kinds[0], size=size)) for size in sizes)
+    whole = field(1, entries(context)) + field(2, entries(lists))
+    return whole[: m.rng.integers(len(whole) + 1)] if m.one_in(30) else whole
+
+
+def word(value):
+    return "string", np.array(value, object)
+
+
+def parse_single_sequence(m):
+    kinds = kinds_of(m)
+    given = [m.choice(KINDS) if m.one_in(30) else kind for kind in kinds]
+    return {
+        "serialized": word(sequence(m, given)),
+        "feature_list_dense_missing_assumed_empty": texts([b"t"] if flag(m) else []),
+        "context_sparse_keys": [word(b"c")],
+        "context_dense_keys": [word(b"d")],
+        "feature_list_sparse_keys": [word(b"s")],
+        "feature_list_dense_keys": [word(b"t")],
+        "context_dense_defaults": [default_of(m, kinds[1])],
+        "debug_name": word(m.choice([b"", b"name"])),
+    }, {
+        "context_sparse_types": kinds[:1],
+        "feature_list_dense_types": kinds[:1],
+        "context_dense_shapes": [[2]],
+        "feature_list_sparse_types": kinds[2:],
+        "feature_list_dense_shapes": [[]],
+    }
+
+
 # --- an example as JSON ---
 
 
@@ -296,6 +338,7 @@ TABLE = [
     Row("ParseExample", ["string"], parse),
     Row("ParseExampleV2", ["string"], parse_v2),
     Row("ParseSingleExample", ["string"], parse_single),
+    Row("ParseSingleSequenceExample", ["string"], parse_single_sequence),
     Row("DecodeJSONExample", ["string"], decode_json),
     Row("SerializeTensor", [*NUMBERS, "bool", "string"], serialize),
     Row("ParseTensor", [*STORED, "bool", "string"], parse_tensor),

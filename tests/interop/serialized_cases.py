@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cases import ANY, FLOATS, NUMBERS, Row, StoryRow, rows_of
-from sparse_cases import DENSE, PLAIN, dims_of, one, places, ragged
+from cases import NUMBERS, Row, StoryRow
+from sparse_cases import dims_of, one, places, ragged
 
 EVERY = [*NUMBERS, "bool", "string"]
 SPARSE = ("sparse_indices", "sparse_values", "sparse_shape")
@@ -74,10 +74,10 @@ def map_of(m):
 def kept_story(m):
     """Tensors go into a map, and are taken out of it, once each."""
     dims = dims_of(m, (1, 2))
-    handles = []
+    handles, kept = [], map_of(m)
     for _ in range(m.choice([1, 2, 3])):
         mine = [dim + int(m.one_in(4)) for dim in dims]
-        handle = m.call("AddSparseToTensorsMap", broken(m, one(m, SPARSE, mine)[0]), **map_of(m))
+        handle = m.call("AddSparseToTensorsMap", broken(m, one(m, SPARSE, mine)[0]), **kept)
         handles.append(handle)
     # All of them are put in again, in any order.
     taken = m.call("Pack", {"values": handles}, axis=0, hides=True)

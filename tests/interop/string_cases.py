@@ -4,7 +4,7 @@ import base64
 
 import numpy as np
 
-from cases import ANY, Row, rows_of
+from cases import ANY, Row
 
 WORDS = [
     b"",

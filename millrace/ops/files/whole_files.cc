@@ -48,6 +48,7 @@ Result<std::vector<Tensor>> matching_files(const FileWorkplace& at,
   }
   std::vector<std::string> all;
   for (const std::string& pattern : inputs[0].flat<std::string>()) {
+    if (pattern.empty()) continue;  // it stands for no file
     MR_ASSIGN(std::vector<std::string> found, io::find_matching(at.files, pattern));
     if (begins_with_wildcard(pattern))
       for (std::string& path : found) path.insert(0, "./");

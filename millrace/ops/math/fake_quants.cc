@@ -144,10 +144,10 @@ Result<FakeGradients> fake_gradients(KernelContext& context, std::span<const flo
                       const auto i = static_cast<size_t>(at), c = static_cast<size_t>(channel);
                       if (is_nothing || range.has(x[i])) {
                         by_input[i] = dy[i];
-                      } else if (x[i] < range.low) {
-                        by_min[c] += dy[i];
-                      } else if (x[i] > range.high) {
-                        by_max[c] += dy[i];
+                      } else {
+                        // Both, of a range the wrong way round.
+                        if (x[i] < range.low) by_min[c] += dy[i];
+                        if (x[i] > range.high) by_max[c] += dy[i];
                       }
                     }));
   return made;

@@ -34,7 +34,7 @@ Status check_dense(const DenseColumn& column) {
                    ", but the feature ", dtype_name(column.dtype));
   }
   if (column.is_variable()) {
-    if (fallback.num_elements() <= 1) return {};
+    if (fallback.num_elements() == 1) return {};
     return invalid("dense_shape of feature '", column.key,
                    "' is a variable length shape: ", shape.to_string(),
                    ", therefore its default must contain a single element (the padding element). "

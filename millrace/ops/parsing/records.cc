@@ -282,7 +282,7 @@ Result<Tensor> parse_tensor(KernelContext& context) {
 }
 
 Result<Tensor> serialize_tensor(KernelContext& context) {
-  return Tensor::scalar(wire::encode_tensor_proto(context.input(0)));
+  return Tensor::scalar(wire::encode_tensor_proto(context.input(0), wire::Texts::listed));
 }
 
 }  // namespace

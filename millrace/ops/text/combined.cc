@@ -271,9 +271,11 @@ Result<std::unique_ptr<Kernel>> make_format(const KernelSpec& spec) {
       const Tensor& input = context.input(slot);
       const int64_t all = input.num_elements();
       const int64_t shown = summarize < 0 ? all : std::min(summarize, all);
+      // As in TensorFlow: of no bools, not even brackets.
+      const bool is_shown = input.dtype() != DType::boolean || all > 0;
       if (is_complex(input.dtype()) && !input.shape().is_scalar()) {
         append_marks(all, shown, made);
-      } else {
+      } else if (is_shown) {
         append_summary(input, 0, shown, 0, made);
       }
       made += parts[static_cast<size_t>(slot) + 1];

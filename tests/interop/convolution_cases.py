@@ -1,7 +1,7 @@
 """Rows of rows.py for gradients of convolutions and dilations, and theirs again."""
 
 
-from cases import FLOATS, REAL, Row, rows_of
+from cases import REAL, WIDE, Row, rows_of
 
 
 def flag(m):
@@ -140,40 +140,34 @@ def dilation(m):
 
 ANY_PADDING = ("SAME", "VALID", "EXPLICIT")
 
+HALVES = ["float16", "bfloat16"]
+
+
+def rows(name, make, gradient=True, types=()):
+    return [
+        Row(name, [*WIDE, *types], make, gradient, 10),
+        Row(name, HALVES, make, gradient, 50),
+    ]
+
+
 TABLE = [
-    Row("Conv", [*FLOATS, "int32"], any_convolution, True, 10),
-    Row(
-        "Conv2DBackpropInput",
-        [*FLOATS, "int32"],
-        to_input(2, "input_sizes", kinds=ANY_PADDING),
-        True,
-        10,
-    ),
-    Row("Conv2DBackpropFilter", FLOATS, to_filter(2, "filter_sizes", kinds=ANY_PADDING), True, 10),
-    Row("Conv3DBackpropInput", FLOATS, to_input(3, "input", dilates=False), False, 10),
-    Row("Conv3DBackpropFilter", FLOATS, to_filter(3, "filter", dilates=False), False, 10),
-    Row(
-        "Conv3DBackpropInputV2",
-        FLOATS,
-        to_input(3, "input_sizes", ("int32", "int64"), dilates=False),
-        True,
-        10,
-    ),
-    Row("Conv3DBackpropFilterV2", FLOATS, to_filter(3, "filter_sizes", dilates=False), True, 10),
-    Row(
+    *rows("Conv", any_convolution, types=["int32"]),
+    *rows("Conv2DBackpropInput", to_input(2, "input_sizes", kinds=ANY_PADDING), types=["int32"]),
+    *rows("Conv2DBackpropFilter", to_filter(2, "filter_sizes", kinds=ANY_PADDING)),
+    *rows("Conv3DBackpropInputV2", to_input(3, "input_sizes", ("int32", "int64"), dilates=False)),
+    *rows("Conv3DBackpropFilterV2", to_filter(3, "filter_sizes", dilates=False)),
+    *rows(
         "DepthwiseConv2dNativeBackpropInput",
-        FLOATS,
         to_input(2, "input_sizes", depthwise=True, dilates=False, kinds=ANY_PADDING),
-        True,
-        10,
     ),
-    Row(
+    *rows(
         "DepthwiseConv2dNativeBackpropFilter",
-        FLOATS,
         to_filter(2, "filter_sizes", depthwise=True, dilates=False, kinds=ANY_PADDING),
-        True,
-        10,
     ),
+    Row("Conv3DBackpropInput", WIDE, to_input(3, "input", dilates=False), False, 10),
+    Row("Conv3DBackpropInput", ["float16"], to_input(3, "input", dilates=False), False, 50),
+    Row("Conv3DBackpropFilter", WIDE, to_filter(3, "filter", dilates=False), False, 10),
+    Row("Conv3DBackpropFilter", ["float16"], to_filter(3, "filter", dilates=False), False, 50),
     *rows_of("Dilation2DBackpropInput Dilation2DBackpropFilter", REAL, dilation),
 ]
 

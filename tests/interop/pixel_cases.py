@@ -51,8 +51,7 @@ def gradient_of_resize(m):
     dtype, array = images(m)
     shape = array.shape
     rows, columns = (int(n) for n in m.rng.integers(1, 10, 2))
-    # Of other channels it takes those that it finds, if any.
-    grown = (shape[0] + (1 if m.one_in(12) else 0), rows, columns, shape[-1])
+    grown = (shape[0], rows, columns, shape[-1])
     if m.one_in(16):
         grown = grown[1:]
     return {"grads": m.values(grown, dtype="float32"), "original_image": (dtype, array)}, centers(m)

@@ -201,7 +201,10 @@ Status grad_hsv(GradContext& g) {
   const Endpoint to_hue = times(sixths, g.scalar(dtype, 1.0 / 6));
   const Endpoint arriving = g.add("Split", {last, g.grad()}, {{"num_split", 3}});
   const Endpoint by_hue = times(arriving, to_hue);
-  const Endpoint by_saturation = times(Endpoint{arriving.node, 1}, to_saturation);
+  // A channel that is 0 does not move it, as in TensorFlow.
+  const Endpoint is_lit =
+      g.add("Cast", {g.add("Greater", {rgb, zero})}, {{"SrcT", DType::boolean}, {"DstT", dtype}});
+  const Endpoint by_saturation = times(Endpoint{arriving.node, 1}, times(to_saturation, is_lit));
   const Endpoint by_value = times(Endpoint{arriving.node, 2}, to_largest);
   g.set_input_grad(0, g.add("AddV2", {g.add("AddV2", {by_hue, by_saturation}), by_value}));
   return {};

@@ -104,6 +104,24 @@ TEST_CASE("a PNG gives back what it was made of, with any channels and either de
   CHECK(wide.flat<uint16_t>()[0] == picture(1).flat<uint8_t>()[0] * 257);
 }
 
+TEST_CASE("a PNG that is cut off behind its pixels is refused") {
+  const Tensor bytes = one("EncodePng", {picture(1)}).value();
+  const std::string whole = bytes.item<std::string>();
+  CHECK(refused("DecodePng", {Tensor::scalar(whole.substr(0, whole.size() - 6))})
+            .starts_with("Invalid PNG data"));
+}
+
+TEST_CASE("a JPEG has what it is told to tell, and is decoded to more bits and to floats") {
+  const Tensor bytes =
+      one("EncodeJpeg", {picture(1)}, {{"xmp_metadata", AttrValue(std::string("<x/>"))}}).value();
+  CHECK(bytes.item<std::string>().find(std::string("xap/1.0/\0<x/>", 13)) != std::string::npos);
+  const uint8_t narrow = one("DecodeImage", {bytes}).value().flat<uint8_t>()[5];
+  const Tensor wide = one("DecodeImage", {bytes}, {{"dtype", DType::u16}}).value();
+  CHECK(wide.flat<uint16_t>()[5] == narrow * 256);
+  const Tensor part = one("DecodeImage", {bytes}, {{"dtype", DType::f32}}).value();
+  CHECK(part.flat<float>()[5] == doctest::Approx(narrow / 255.0));
+}
+
 TEST_CASE("a JPEG gives back nearly what it was made of, gray, in colour or smaller") {
   for (const int64_t channels : {1, 3}) {
     CAPTURE(channels);

@@ -66,6 +66,15 @@ TEST_CASE("the gradient of an activation needs both inputs in one shape") {
   }
 }
 
+TEST_CASE("of no images a normalisation tells NaN, and keeps zeros") {
+  Layers f;
+  const Tensor none = Tensor::zeros(DType::f32, {0, 1, 1, 1}).value();
+  const auto made = f.run("FusedBatchNorm", {none, line({1}), line({0}), line({3}), line({4})},
+                          {{"is_training", false}});
+  CHECK(std::isnan(made[1].flat<float>()[0]));
+  CHECK(made[3] == line({0}));
+}
+
 TEST_CASE("biases go to the channels, wherever the format has them") {
   Layers f;
   const Tensor images = matrix({2, 2, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8});

@@ -70,10 +70,11 @@ Result<Extent> last_extent(KernelContext& context, const Transform& transform) {
   }
   if (transform.signal == Signal::complex) return made;
   MR_ASSIGN(made.lengths, lengths_of(context.input(1), made.axes.size()));
-  for (size_t i = 0; i < made.axes.size() && shape.num_elements() > 0; ++i) {
+  for (size_t i = 0; i < made.axes.size(); ++i) {
     const bool halves = transform.signal == Signal::real_out && i + 1 == made.axes.size();
     const int64_t least = halves ? half_of(made.lengths[i]) : made.lengths[i];
-    if (shape.dim(made.axes[i]) >= least) continue;
+    // Nothing at all is filled up, as in TensorFlow.
+    if (shape.dim(made.axes[i]) == 0 || shape.dim(made.axes[i]) >= least) continue;
     return invalid("Input dimension ", made.axes[i], " must have length of at least ", least,
                    " but got: ", shape.dim(made.axes[i]));
   }

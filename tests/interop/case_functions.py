@@ -47,6 +47,6 @@ def millrace_function(tf, name, arguments, body):
     return graph.define(name, results)
 
 
-@function(("int64", []))
-def double(tf, n):
-    return [n * 2]
+@function(("variant", []))
+def window_itself(tf, window):
+    return [window]

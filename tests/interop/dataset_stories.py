@@ -48,10 +48,10 @@ def numbers(m, size=None):
     return Data(m, m.call("RangeDataset", given, **attrs), ["int64"], [[]], size)
 
 
-def rows(m, size=None):
+def rows(m, size=None, least=0):
     """The rows of one tensor of the story's type, or of two."""
     size = int(m.rng.integers(0, 7)) if size is None else size
-    shapes = [list(m.shape(ranks=(0, 1, 2), most=2))]
+    shapes = [list(m.shape(ranks=(0, 1, 2), most=2, least=least))]
     parts = [m.values((size, *shapes[0]))]
     if m.one_in(2):
         parts.append(m.values((size,), dtype="int64"))
@@ -214,7 +214,7 @@ def pairs_of(data, size):
 
 
 def unbatch_story(m, op):
-    data = rows(m)
+    data = rows(m, least=1)  # TensorFlow breaks down on elements without a value
     batched = pairs_of(data, 2)
     walk(batched.then(op, shapes=data.shapes))
 

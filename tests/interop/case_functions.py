@@ -88,23 +88,3 @@ def up_to(tf, n):
     shapes, types = [[]], [tf.int64]
     given = {"start": zero, "stop": n, "step": one}
     return [tf.raw_ops.RangeDataset(**given, output_types=types, output_shapes=shapes)]
-
-
-@function(("float32", [2]))
-def squared(tf, x):
-    return [x * x]
-
-
-@function(("float32", [2]))
-def sine(tf, x):
-    return [tf.sin(x)]
-
-
-@function(("float32", [2]))
-def is_small(tf, x):
-    return [tf.reduce_sum(tf.abs(x)) < 50.0]
-
-
-@function(("float32", [2]))
-def grown(tf, x):
-    return [x * 2.0 + 1.0]
